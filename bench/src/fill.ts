@@ -1,0 +1,81 @@
+/** The data that the scenarios work on, made through the API as clients would. */
+import type { Api, Session } from '@hermod/testkit'
+import { load } from './processes.js'
+import type { SendPlan } from './plan.js'
+
+export const userCount = 300
+const registerBatch = 50
+const loginsAtOnce = 4
+const readersAtOnce = 16
+
+export const pageLimit = 20
+const pagesPerConversation = 10
+// Each neighbour pair gets this many messages from both sides.
+const messagesPerSide = (pageLimit * pagesPerConversation) / 2 + 5
+// The users after the next one that every user writes to once, so that lists have a usual length.
+const acquaintances = Array.from({ length: 30 }, (_, index) => index + 2)
+
+/** Users who are logged in. */
+export async function createUsers(api: Api): Promise<Session[]> {
+  const password = 'correct horse battery'
+  const list = Array.from({ length: userCount }, (_, index) => ({ username: `bench_${index}`, password }))
+  const users = []
+  for (let start = 0; start < userCount; start += registerBatch) {
+    const batch = list.slice(start, start + registerBatch)
+    const { data } = await api.admin().succeed('POST', '/user/register/batch', { body: { list: batch } })
+    users.push(...(data as { user_id: number; username: string; success: boolean; reason?: string }[]))
+  }
+  const failed = users.find(({ success }) => !success)
+  if (failed) throw new Error(`registering ${failed.username} failed: ${failed.reason}`)
+  return mapConcurrently(users, loginsAtOnce, ({ user_id, username }) => api.login({ id: user_id, username, password }))
+}
+
+/** Conversations of more than 200 messages between neighbours, and short ones with 60 others each. */
+export async function createConversations(port: number, plan: Omit<SendPlan, 'kind' | 'offsets' | 'requests'>): Promise<void> {
+  const long = userCount * messagesPerSide
+  await send(port, { ...plan, kind: 'send', offsets: [[1, userCount - 1]], requests: long })
+  await send(port, { ...plan, kind: 'send', offsets: [acquaintances], requests: userCount, firstTransaction: plan.firstTransaction + long })
+}
+
+async function send(port: number, plan: SendPlan): Promise<void> {
+  const { errors, errorSamples, succeeded } = await load({ port, plan, connections: 32, warmUpMs: 0, measureMs: null, minBodyBytes: 0 })
+  if (errors > 0 || succeeded !== plan.requests) throw new Error(`filling failed ${errors} times: ${errorSamples.join('\n')}`)
+}
+
+export interface HistoryPage {
+  readonly user: Session
+  readonly oppositeId: number
+  readonly msgIdStart: number
+}
+
+/** The pages of every user's conversation with the next user: first everybody's newest page, then everybody's second one, and so on. */
+export async function findHistoryPages(users: readonly Session[]): Promise<HistoryPage[]> {
+  const chains = await mapConcurrently(users, readersAtOnce, (user, index) =>
+    findPages(user, (users[(index + 1) % users.length] ?? user).id),
+  )
+  return Array.from({ length: pagesPerConversation }, (_, page) => chains.map((chain) => chain[page] as HistoryPage)).flat()
+}
+
+async function findPages(user: Session, oppositeId: number): Promise<HistoryPage[]> {
+  const pages: HistoryPage[] = []
+  let msgIdStart = 0
+  while (pages.length < pagesPerConversation) {
+    const query = { opposite_id: oppositeId, limit: pageLimit, msg_id_start: msgIdStart }
+    const { data } = await user.api.succeed('GET', '/message/conversation', { query })
+    if (data.messages.length !== pageLimit) throw new Error(`a history page holds ${data.messages.length} messages instead of ${pageLimit}`)
+    pages.push({ user, oppositeId, msgIdStart })
+    msgIdStart = data.next_msg_id
+  }
+  return pages
+}
+
+/** The results in the order of the items. */
+async function mapConcurrently<T, R>(items: readonly T[], limit: number, work: (item: T, index: number) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  const queue = items.entries()
+  const worker = async () => {
+    for (const [index, item] of queue) results[index] = await work(item, index)
+  }
+  await Promise.all(Array.from({ length: limit }, worker))
+  return results
+}

@@ -1,0 +1,31 @@
+import { statfsSync } from 'node:fs'
+import { cpus, release, tmpdir, totalmem, type } from 'node:os'
+import { findPostgres } from '@hermod/testkit'
+
+/** What the figures were measured on. */
+export interface Machine {
+  readonly cpu: string
+  readonly cores: number
+  readonly memoryBytes: number
+  readonly system: string
+  readonly node: string
+  /** Null: not found. */
+  readonly postgres: string | null
+  /** The data is in memory, so that no figure says anything about durable writes. */
+  readonly dataInMemory: boolean
+}
+
+const tmpfsType = 0x01021994
+
+export function describeMachine(): Machine {
+  const processors = cpus()
+  return {
+    cpu: processors[0]?.model.trim() ?? 'unknown',
+    cores: processors.length,
+    memoryBytes: totalmem(),
+    system: `${type()} ${release()}`,
+    node: process.version,
+    postgres: findPostgres()?.version ?? null,
+    dataInMemory: statfsSync(tmpdir()).type === tmpfsType,
+  }
+}

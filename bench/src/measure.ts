@@ -1,0 +1,187 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { exchange, type LoadOrder, type LoadResult } from './load-run.js'
+import { type Plan, requestSource } from './plan.js'
+import { load, startEcho } from './processes.js'
+import type { DatabaseName, Population, Scenario, Target } from './scenarios.js'
+
+/** A running server as the measurement sees it. */
+export interface Subject {
+  readonly database: DatabaseName
+  readonly port: number
+  readonly population: Population
+  serverCpuMs(): number
+  /** 0 for the embedded database. */
+  databaseCpuMs(): number
+  rssBytes(): number
+}
+
+export interface Effort {
+  /** Measured time of one run. */
+  readonly seconds: number
+  /** How often echo and server take turns. */
+  readonly rounds: number
+}
+
+/** The echo and the server, one after the other, under the same requests. */
+interface Round {
+  readonly echo: LoadResult
+  readonly server: LoadResult
+  readonly serverCpuMs: number
+  readonly databaseCpuMs: number
+}
+
+/** One line of the table. Rates are per second and medians over the rounds; latencies are of the server. */
+export interface Row {
+  readonly database: DatabaseName
+  readonly scenario: string
+  readonly what: string
+  readonly connections: number
+  readonly echoPerSecond: number
+  readonly offeredPerSecond: number
+  readonly achievedPerSecond: number
+  /** Achieved by the echo's rate: the median of the rounds' own shares. */
+  readonly share: number
+  /** Of all rounds, the echo's included. */
+  readonly errors: number
+  readonly errorSamples: readonly string[]
+  readonly p50Ms: number
+  /** The worst round's, as is the maximum. */
+  readonly p99Ms: number
+  readonly maxMs: number
+  readonly serverCpuUs: number
+  readonly databaseCpuUs: number
+  /** CPU of the load process by wall time, while it loaded the server: near 1 it is the bottleneck itself. */
+  readonly loadCpuShare: number
+  readonly rssBytes: number
+  readonly target: Target | null
+  /** What was missed; empty: nothing. */
+  readonly missed: readonly string[]
+}
+
+const warmUpShare = 0.25
+
+/** Echo and server take turns, so that a slow minute of the machine hits both. */
+export async function measure(scenario: Scenario, subject: Subject, { seconds, rounds }: Effort): Promise<Row> {
+  const nextPlan = await scenario.prepare(subject.population)
+  const sample = await sampleAnswer(nextPlan(), subject.port)
+  const echo = await startEcho(sample)
+  try {
+    const done: Round[] = []
+    while (done.length < rounds) {
+      const order = {
+        connections: scenario.connections,
+        plan: nextPlan(),
+        measureMs: seconds * 1000,
+        warmUpMs: seconds * 1000 * warmUpShare,
+        // A page with fewer entries than the sample is no full answer; IDs and names differ by a few digits only.
+        minBodyBytes: sample.length / 2,
+      }
+      done.push(await runRound(subject, echo.port, order))
+    }
+    return summarise(scenario, subject, done)
+  } finally {
+    echo[Symbol.dispose]()
+  }
+}
+
+/** A real answer to the first request, for the echo to give. */
+async function sampleAnswer(plan: Plan, port: number): Promise<string> {
+  const request = requestSource(plan)()
+  if (request === null) throw new Error('the scenario has no requests')
+  return exchange(port, request)
+}
+
+async function runRound(subject: Subject, echoPort: number, order: Omit<LoadOrder, 'port'>): Promise<Round> {
+  await quiet(subject)
+  const echo = await load({ ...order, port: echoPort })
+  const cpu = new CpuWatch(subject)
+  const server = await load({ ...order, port: subject.port }, cpu)
+  return { echo, server, ...cpu.used }
+}
+
+const quietCheckMs = 250
+const quietCpuShare = 0.1
+const quietChecksMax = 40
+
+/** Waits, but not for ever, until the server and its database have finished what an earlier run left them to do: it would slow the echo. */
+async function quiet({ serverCpuMs, databaseCpuMs }: Subject): Promise<void> {
+  const usedMs = () => serverCpuMs() + databaseCpuMs()
+  for (let checks = 0; checks < quietChecksMax; checks++) {
+    const before = usedMs()
+    await sleep(quietCheckMs)
+    if (usedMs() - before <= quietCheckMs * quietCpuShare) return
+  }
+}
+
+/** The CPU time between the beginning and the end of the measured time. */
+class CpuWatch {
+  used = { serverCpuMs: 0, databaseCpuMs: 0 }
+  #before = this.used
+
+  constructor(private readonly subject: Subject) {}
+
+  measuring(): void {
+    this.#before = this.#read()
+  }
+
+  measured(): void {
+    const now = this.#read()
+    this.used = {
+      serverCpuMs: now.serverCpuMs - this.#before.serverCpuMs,
+      databaseCpuMs: now.databaseCpuMs - this.#before.databaseCpuMs,
+    }
+  }
+
+  #read() {
+    return { serverCpuMs: this.subject.serverCpuMs(), databaseCpuMs: this.subject.databaseCpuMs() }
+  }
+}
+
+function summarise(scenario: Scenario, subject: Subject, rounds: readonly Round[]): Row {
+  const servers = rounds.map(({ server }) => server)
+  const all = rounds.flatMap(({ echo, server }) => [echo, server])
+  const target = scenario.targets[subject.database] ?? null
+  const share = median(rounds.map(({ echo, server }) => rate(server) / rate(echo)))
+  const p99Ms = Math.max(...servers.map((server) => server.p99Ms))
+  return {
+    database: subject.database,
+    scenario: scenario.name,
+    what: scenario.what,
+    connections: scenario.connections,
+    echoPerSecond: median(rounds.map(({ echo }) => rate(echo))),
+    offeredPerSecond: median(servers.map(({ issued, seconds }) => issued / seconds)),
+    achievedPerSecond: median(servers.map(rate)),
+    share,
+    errors: sum(all.map(({ errors }) => errors)),
+    errorSamples: [...new Set(all.flatMap(({ errorSamples }) => errorSamples))],
+    p50Ms: median(servers.map((server) => server.p50Ms)),
+    p99Ms,
+    maxMs: Math.max(...servers.map((server) => server.maxMs)),
+    serverCpuUs: median(rounds.map(({ server, serverCpuMs }) => (serverCpuMs * 1000) / server.succeeded)),
+    databaseCpuUs: median(rounds.map(({ server, databaseCpuMs }) => (databaseCpuMs * 1000) / server.succeeded)),
+    loadCpuShare: median(servers.map(({ cpuMs, seconds }) => cpuMs / 1000 / seconds)),
+    rssBytes: subject.rssBytes(),
+    target,
+    missed: target ? judge(target, share, p99Ms) : [],
+  }
+}
+
+/** A figure that could not be measured is a miss as well. */
+function judge(target: Target, share: number, p99Ms: number): string[] {
+  const { p99Ms: p99Limit = Number.POSITIVE_INFINITY } = target
+  return [...(share >= target.share ? [] : ['share']), ...(p99Ms <= p99Limit ? [] : ['p99'])]
+}
+
+function rate({ succeeded, seconds }: LoadResult): number {
+  return succeeded / seconds
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length / 2
+  return ((sorted[Math.ceil(middle) - 1] ?? Number.NaN) + (sorted[Math.floor(middle)] ?? Number.NaN)) / 2
+}

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { type RequestSource, requestSource, type SendPlan } from './plan.js'
+
+const users = [5, 16, 27].map((id) => ({ id, token: `hmu_${id}` }))
+const plan: SendPlan = { kind: 'send', appId: 'app', users, offsets: [[1], [1, 2]], firstTransaction: 1000 }
+
+function take(source: RequestSource, count: number): string[] {
+  return Array.from({ length: count }, () => source() ?? 'none')
+}
+
+function bodyOf(request: string) {
+  const [head = '', body = ''] = request.split('\r\n\r\n')
+  expect(head).toContain(`content-length: ${Buffer.byteLength(body)}`)
+  return JSON.parse(body)
+}
+
+test('users send in turn to the users at the offsets of the round', () => {
+  const requests = take(requestSource(plan), 7)
+  expect(requests.map((request) => /access-token: (\w+)/.exec(request)?.[1])).toEqual([
+    'hmu_5',
+    'hmu_16',
+    'hmu_27',
+    'hmu_5',
+    'hmu_16',
+    'hmu_27',
+    'hmu_5',
+  ])
+  expect(requests.map((request) => bodyOf(request).targets)).toEqual([[16], [27], [5], [16, 27], [27, 5], [5, 16], [16]])
+})
+
+test('every request has a transaction_id of its own', () => {
+  const ids = take(requestSource(plan), 50).map((request) => bodyOf(request).transaction_id)
+  expect(ids).toEqual(Array.from({ length: 50 }, (_, index) => 1000 + index))
+})
+
+test('a plan with a number of requests ends', () => {
+  expect(take(requestSource({ ...plan, requests: 2 }), 3)[2]).toBe('none')
+})
+
+test('a cycle starts again', () => {
+  expect(take(requestSource({ kind: 'cycle', requests: ['a', 'b'] }), 5)).toEqual(['a', 'b', 'a', 'b', 'a'])
+})

@@ -1,0 +1,131 @@
+import type { Session } from '@hermod/testkit'
+import { findHistoryPages, pageLimit, userCount } from './fill.js'
+import { type Identity, type Plan, requestHead } from './plan.js'
+
+export type DatabaseName = 'sqlite' | 'postgres'
+
+/** What a scenario has to reach; shares are of the bare echo's rate. */
+export interface Target {
+  readonly share: number
+  /** Worth reaching beyond the target. */
+  readonly aim: number
+  readonly p99Ms?: number
+}
+
+/** What the scenarios work with. */
+export interface Population {
+  readonly appId: string
+  readonly users: readonly Session[]
+  /** Reserves transaction IDs that no other run uses. */
+  transactionIds(count: number): number
+}
+
+export interface Scenario {
+  readonly name: string
+  readonly what: string
+  readonly connections: number
+  /** Works on the conversations that `createConversations` makes. */
+  readonly needsConversations: boolean
+  readonly targets: Partial<Record<DatabaseName, Target>>
+  /** @returns gives the load of one run; each call's may run on the same data */
+  prepare(population: Population): Promise<() => Plan>
+}
+
+const connections = 64
+const loginConnections = 4
+// No run takes more.
+const transactionsPerRun = 100_000_000
+
+const recipientsPerUser = 30
+const everyOther = offsetsUpTo(userCount - 1)
+
+/** One list per round: in round r everybody sends to the user r + 1 places further on. */
+function offsetsUpTo(count: number): readonly (readonly number[])[] {
+  return Array.from({ length: count }, (_, index) => [index + 1])
+}
+
+function sends(name: string, what: string, offsets: readonly (readonly number[])[], targets: Scenario['targets']): Scenario {
+  return {
+    name,
+    what: `POST /message/send, one recipient, durable, ${what}`,
+    connections,
+    needsConversations: false,
+    targets,
+    prepare: async (population) => {
+      const identity = identityOf(population)
+      return () => ({ kind: 'send', ...identity, offsets, firstTransaction: population.transactionIds(transactionsPerRun) })
+    },
+  }
+}
+
+/** The warm-up is long enough to start all the conversations. */
+const send = sends('send', `everybody to ${recipientsPerUser} others in turn`, offsetsUpTo(recipientsPerUser), {
+  sqlite: { share: 0.3, aim: 0.45, p99Ms: 50 },
+  postgres: { share: 0.15, aim: 0.25, p99Ms: 50 },
+})
+
+/** Most of these messages are the first of their conversation, which takes two rows more. */
+const start = sends('start', 'everybody to everybody else in turn', everyOther, {})
+
+const history: Scenario = {
+  name: 'history',
+  what: `GET /message/conversation, pages of ${pageLimit}, ten pages deep`,
+  connections,
+  needsConversations: true,
+  targets: { sqlite: { share: 0.12, aim: 0.2 }, postgres: { share: 0.12, aim: 0.2 } },
+  async prepare({ appId, users }) {
+    const pages = await findHistoryPages(users)
+    const path = (oppositeId: number, start: number) =>
+      `/message/conversation?limit=${pageLimit}&msg_id_start=${start}&opposite_id=${oppositeId}`
+    return cycle(pages.map(({ user, oppositeId, msgIdStart }) => getRequest(path(oppositeId, msgIdStart), { appId, token: user.token })))
+  },
+}
+
+function read(name: string, path: string): Scenario {
+  return {
+    name,
+    what: `GET ${path}`,
+    connections,
+    needsConversations: true,
+    targets: {},
+    prepare: async ({ appId, users }) => cycle(users.map(({ token }) => getRequest(path, { appId, token }))),
+  }
+}
+
+const login: Scenario = {
+  name: 'login',
+  what: `POST /token/id (argon2id) on ${loginConnections} connections`,
+  connections: loginConnections,
+  needsConversations: false,
+  targets: {},
+  prepare: async ({ appId, users }) => cycle(users.map((user) => loginRequest(appId, user))),
+}
+
+/** In the order in which they run: the reads see the conversations as they were filled, before the sends add theirs. */
+export const scenarios: readonly Scenario[] = [
+  history,
+  read('profile', '/user/profile'),
+  read('unread', '/message/unread'),
+  read('conversations', '/message/conversation_list'),
+  send,
+  start,
+  login,
+]
+
+/** As plain data, which crosses to the load process. */
+export function identityOf({ appId, users }: Population): Identity {
+  return { appId, users: users.map(({ id, token }) => ({ id, token })) }
+}
+
+function cycle(requests: readonly string[]): () => Plan {
+  return () => ({ kind: 'cycle', requests })
+}
+
+function getRequest(path: string, caller: { readonly appId: string; readonly token: string }): string {
+  return `${requestHead('GET', path, caller)}\r\n`
+}
+
+function loginRequest(appId: string, { id, password }: Session): string {
+  const body = JSON.stringify({ user_id: id, password })
+  return `${requestHead('POST', '/token/id', { appId })}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+}

@@ -1,0 +1,193 @@
+/**
+ * The error catalogue. The numbers up to 40003 of families 1xxxx, 2xxxx and 4xxxx are those that clients of this API family know
+ * (decision A3); conditions without a known number got the next free one of their family. A code is never reused or renumbered.
+ */
+
+export interface ErrorEntry {
+  readonly code: number
+  /** The HTTP class of the failure. Sent only where `always` says so, or with HERMOD_HTTP_STATUS=mirror (decisions A1, A2). */
+  readonly http: number
+  /** The failure is never the answer of an operation, so its HTTP status is always real (decision A2). */
+  readonly always: boolean
+  /** The same call may succeed later without a change. */
+  readonly retryable: boolean
+  /** What the envelope's `message` says; details may follow it. */
+  readonly text: string
+  /** What the caller should make of it. */
+  readonly meaning: string
+}
+
+function entry(
+  code: number,
+  http: number,
+  text: string,
+  meaning: string,
+  options: { always?: boolean; retryable?: boolean } = {},
+): ErrorEntry {
+  return { code, http, always: options.always ?? false, retryable: options.retryable ?? false, text, meaning }
+}
+
+export const errorCatalogue = {
+  token_expired: entry(402, 401, 'access-token expired or revoked', 'The login is no longer valid; log in again.'),
+
+  user_not_found: entry(10000, 404, 'user does not exist', 'No user has this ID, name or address.'),
+  wrong_verification_code: entry(10001, 403, 'wrong verification code', 'The verification code does not match.'),
+  invalid_parameter: entry(10002, 400, 'invalid request parameter', 'The message names every faulty parameter and what it must be.'),
+  token_missing: entry(10003, 401, 'access-token is missing', 'The operation needs a token in the access-token header.'),
+  user_exists: entry(10004, 409, 'user already exists', 'The username is taken; logging in with it is possible.'),
+  already_contact: entry(10005, 409, 'already in the contact list', 'The user is a contact already.'),
+  in_block_list: entry(10006, 403, 'in the block list', 'One of the two users has blocked the other.'),
+  contact_application_not_found: entry(
+    10007,
+    404,
+    'contact application does not exist or has expired',
+    'There is no open application to answer.',
+  ),
+  token_invalid: entry(10008, 401, 'access-token is invalid', 'The token is malformed, unknown or belongs to another application.'),
+  object_storage_failed: entry(10009, 502, 'object storage failed', 'The store of files did not do its part.', { retryable: true }),
+  no_permission: entry(10010, 403, 'no permission', 'The token may not make this call, or not for this user or group.'),
+  user_already_bound: entry(10011, 409, 'user is already bound', 'The user is bound to something else already.'),
+  applications_refused: entry(10012, 403, 'user refuses contact applications', 'The user takes no contact applications.'),
+  password_incorrect: entry(10013, 403, 'password is incorrect', 'The password does not match.'),
+  user_disabled: entry(10014, 403, 'user is disabled', 'The user can neither log in nor send until enabled again.'),
+  mobile_taken: entry(10015, 409, 'mobile number is taken', 'Another user of the application has this mobile number.'),
+  email_taken: entry(10016, 409, 'e-mail address is taken', 'Another user of the application has this e-mail address.'),
+  device_not_found: entry(10017, 404, 'device does not exist', 'The user has no device with this serial number.'),
+  wrong_auth_answer: entry(10018, 403, 'wrong answer to the verification question', 'The answer does not match that of the user.'),
+  not_contact: entry(10019, 404, 'not in the contact list', 'The user is no contact of the caller.'),
+  registration_signature_invalid: entry(10020, 403, 'sign is invalid', 'The registration signature does not match (decision D8).'),
+  user_deleted: entry(10021, 410, 'user has been deregistered', 'The user existed and was deleted.'),
+  contact_limit_reached: entry(10022, 409, 'contact list is full', 'The contact list holds as many users as it may.'),
+  username_taken: entry(11011, 409, 'username is taken', 'Another user of the application has this username.'),
+
+  push_image_upload_failed: entry(12001, 502, 'push image could not be uploaded', 'A handset vendor refused the push image.'),
+  push_image_too_large: entry(12002, 400, 'push image must be smaller than 1 MB', 'The image behind attachment_url is too large.'),
+  push_image_upload_rejected: entry(12003, 502, 'push image was rejected', 'A handset vendor rejected the push image.'),
+  push_image_unreachable: entry(12004, 400, 'push image cannot be fetched', 'The image behind attachment_url cannot be read.'),
+  audience_too_long: entry(12005, 400, 'audience list holds more than 500 items', 'Split the audience into several tasks.'),
+  push_not_enabled: entry(12006, 403, 'push is not enabled for the application', 'The operator has to enable push first.'),
+  push_certificate_not_found: entry(
+    12007,
+    404,
+    'push certificate does not exist',
+    'No certificate is set for this provider and environment.',
+  ),
+  push_alias_taken: entry(12008, 409, 'push alias is bound to another user', 'An alias belongs to one user at a time.'),
+  push_token_mismatch: entry(12009, 403, 'push alias and push token do not match', 'The push token belongs to another user.'),
+  push_tag_limit_reached: entry(12010, 409, 'user has too many tags', 'A user has at most 100 tags.'),
+  push_task_not_found: entry(12011, 404, 'push task does not exist', 'No push task has this ID.'),
+
+  message_not_found: entry(13000, 404, 'message does not exist', 'The conversation holds no such message that the caller may see.'),
+  conversation_not_found: entry(13001, 404, 'conversation does not exist', 'The caller has no such conversation.'),
+  recall_too_late: entry(13002, 403, 'exceed recall time limit', 'The message is too old to be recalled.'),
+  recall_disabled: entry(13003, 403, 'recall is disabled', 'The application does not allow recalls.'),
+  blocked_by_recipient: entry(13004, 403, 'you have been blocked by the recipient', 'The recipient has blocked the sender.'),
+  stranger_refused: entry(13005, 403, 'your relation with target does not allow chat', 'The recipient takes no messages from strangers.'),
+  message_censored: entry(13006, 403, 'antispam: the content was refused', 'A before-send rule of the application refused the content.'),
+  message_too_large: entry(13007, 400, 'message is too large', 'content, attachment, ext and config together exceed the limit.'),
+  member_banned: entry(13008, 403, 'member is banned in the group', 'The sender may not send to the group until the ban ends.'),
+  message_type_refused: entry(13009, 400, 'operation not allowed for this message type', 'Messages of this type cannot be changed so.'),
+
+  file_signature_invalid: entry(14000, 403, 'file signature is invalid', 'The file link was changed, is incomplete or has expired.'),
+  file_not_found: entry(14001, 404, 'file does not exist', 'No file is behind this link or name.'),
+  file_type_invalid: entry(14002, 400, 'file type is invalid', 'The file type is unknown or not allowed.'),
+  file_too_large: entry(14003, 413, 'file is too large', 'The file exceeds the limit of its type.'),
+
+  storage_failed: entry(
+    20000,
+    503,
+    'server database failure',
+    'The database did not confirm the change. Repeat the call after Retry-After; a send with the same transaction_id is stored once.',
+    {
+      always: true,
+      retryable: true,
+    },
+  ),
+  group_not_found: entry(20001, 404, 'group does not exist', 'No group has this ID, or it was dissolved.'),
+  not_group_member: entry(20002, 403, 'user is not a member of the group', 'The call needs membership.'),
+  push_mode_out_of_range: entry(20003, 400, 'msg_push_mode is out of range', 'msg_push_mode is 0 to 4.'),
+  owner_cannot_leave: entry(20004, 403, 'the owner cannot leave the group', 'Transfer or dissolve the group first.'),
+  new_owner_not_member: entry(20005, 403, 'the new owner is not a member of the group', 'A group passes to a member only.'),
+  group_under_repair: entry(20006, 503, 'group is under repair', 'Try again later.', { retryable: true }),
+  application_group_limit_reached: entry(20007, 403, 'application has too many groups', 'The application holds as many groups as it may.'),
+  created_group_limit_reached: entry(20008, 403, 'user has created too many groups', 'The user owns as many groups as allowed.'),
+  joined_group_limit_reached: entry(20009, 403, 'user has joined too many groups', 'The user is in as many groups as allowed.'),
+  group_full: entry(20010, 403, 'group is full', 'The group has as many members as its capacity.'),
+  member_required: entry(20011, 403, 'member permission needed', 'Only members may do this.'),
+  group_admin_required: entry(20012, 403, 'admin permission needed', 'Only admins and the owner may do this.'),
+  group_owner_required: entry(20013, 403, 'owner permission needed', 'Only the owner may do this.'),
+  group_application_not_open: entry(
+    20014,
+    409,
+    'membership application has expired or was handled',
+    'There is no open application to answer.',
+  ),
+  group_invitation_not_open: entry(20015, 409, 'invitation has expired or was handled', 'There is no open invitation to answer.'),
+  kicked_too_often: entry(20016, 403, 'user was kicked too often and cannot join', 'An admin has to add the user.'),
+  already_group_member: entry(20017, 409, 'user is already a member of the group', 'Nothing to do.'),
+  in_group_block_list: entry(20018, 403, 'user is on the block list of the group', 'An admin has to unblock the user first.'),
+  applications_closed: entry(20019, 403, 'group takes no membership applications', 'apply_approval is 2.'),
+  announcement_not_found: entry(20020, 404, 'announcement does not exist', 'The group has no such announcement.'),
+  announcements_disabled: entry(20021, 403, 'announcements are disabled', 'An administrator disabled announcements.'),
+  shared_file_not_found: entry(20022, 404, 'shared file does not exist', 'The group has no such file.'),
+  shared_file_forbidden: entry(
+    20023,
+    403,
+    'no permission for the shared file',
+    'Only the uploader, admins and the owner may change a file.',
+  ),
+  qr_code_invalid: entry(20024, 400, 'group QR code is invalid', 'The text is no QR text of this service.'),
+  qr_code_expired: entry(20025, 403, 'group QR code has expired', 'Ask for a new one.'),
+  capacity_invalid: entry(20026, 400, 'capacity is below the member count or above the maximum', 'Choose a capacity within these bounds.'),
+
+  application_not_found: entry(40000, 404, 'app_id does not exist', 'The app_id header names no application of this service.'),
+  registration_closed: entry(40001, 403, 'application does not allow open registration', 'Register users with an Admin token.'),
+  user_limit_reached: entry(40002, 403, 'application reached its user limit', 'The application holds as many users as it may.'),
+  application_inactive: entry(40003, 403, 'application is not in a normal state', 'The operator has disabled the application.'),
+  application_exists: entry(40004, 409, 'app_id is taken', 'Another application has this app_id.'),
+  token_not_found: entry(40005, 404, 'token does not exist', 'No Admin token has this ID.'),
+
+  malformed_request: entry(40010, 400, 'malformed HTTP request', 'The request is no valid HTTP.', { always: true }),
+  path_not_found: entry(40400, 404, 'unknown path', 'No operation has this path.', { always: true }),
+  method_not_accepted: entry(40500, 405, 'method not accepted', 'The Allow header lists the accepted methods.', { always: true }),
+  body_too_large: entry(41300, 413, 'request body is too large', 'A body holds at most 1 MiB.', { always: true }),
+  too_many_requests: entry(42900, 429, 'too many requests', 'Wait for the seconds in Retry-After.', { retryable: true }),
+  address_limited: entry(42901, 429, 'too many requests from this address', 'Wait for the seconds in Retry-After.', {
+    always: true,
+    retryable: true,
+  }),
+
+  internal_error: entry(50000, 500, 'internal error', 'A fault of the service; the log holds more under the request id.', { always: true }),
+  not_built: entry(50100, 501, 'operation is not available yet', 'This version of the service does not offer the operation.'),
+  unavailable: entry(50300, 503, 'service is not available', 'The service is starting, shutting down or overloaded.', {
+    always: true,
+    retryable: true,
+  }),
+} as const satisfies Record<string, ErrorEntry>
+
+export type ErrorName = keyof typeof errorCatalogue
+
+/** A failure that the caller of the API will see. The wire shape of it is the envelope, on every transport. */
+export class AppError extends Error {
+  readonly entry: ErrorEntry
+
+  /**
+   * @param errorName entry of the catalogue
+   * @param detail follows the catalogue's text after a colon; shown to the caller, so never a secret or an internal fact
+   * @param options.retryAfterSeconds sent as Retry-After
+   */
+  constructor(
+    readonly errorName: ErrorName,
+    detail?: string,
+    readonly options: { readonly cause?: unknown; readonly retryAfterSeconds?: number } = {},
+  ) {
+    // A refusal is an answer and no fault: collecting its stack (V8) would cost more than the rest of the call. A cause keeps its own.
+    const limited = Error as object as { stackTraceLimit?: number | undefined }
+    const { stackTraceLimit } = limited
+    limited.stackTraceLimit = 0
+    super(detail === undefined ? errorCatalogue[errorName].text : `${errorCatalogue[errorName].text}: ${detail}`, { cause: options.cause })
+    limited.stackTraceLimit = stackTraceLimit
+    this.name = 'AppError'
+    this.entry = errorCatalogue[errorName]
+  }
+}

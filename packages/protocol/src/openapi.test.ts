@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest'
+import { errorCatalogue } from './errors.js'
+import { type OpenApiOperation, openApiDocument } from './openapi.js'
+import { operations, sendMessage } from './operations/index.js'
+import * as resources from './resources.js'
+
+const document = openApiDocument({ version: '1.2.3', builtOperationIds: new Set([sendMessage.id]), serverUrl: 'https://im.example' })
+/** What a client receives, free of anything that JSON cannot carry. */
+const served = JSON.parse(JSON.stringify(document)) as typeof document
+const methods = Object.entries(served.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
+)
+
+function operationAt(method: string, path: string): OpenApiOperation {
+  const found = served.paths[path]?.[method]
+  if (!found) throw new Error(`no ${method} ${path}`)
+  return found
+}
+
+function nodesOf(value: unknown): Record<string, unknown>[] {
+  if (typeof value !== 'object' || value === null) return []
+  const nested = Object.values(value).flatMap(nodesOf)
+  return Array.isArray(value) ? nested : [value as Record<string, unknown>, ...nested]
+}
+
+function lookUp(reference: string): unknown {
+  return reference
+    .slice('#/'.length)
+    .split('/')
+    .reduce<unknown>((node, key) => (node as Record<string, unknown> | undefined)?.[key], served)
+}
+
+describe('the OpenAPI document', () => {
+  it('holds every method and path pair of every operation, each with an operationId of its own', () => {
+    const expected = operations.flatMap((operation) => operation.methods.map((method) => `${method} ${operation.path}`))
+    expect(methods.map(({ name }) => name).sort()).toEqual(expected.sort())
+    expect(new Set(methods.map(({ operation }) => operation.operationId)).size).toBe(methods.length)
+  })
+
+  it('is plain JSON: nothing is lost or changed when it is served', () => {
+    expect(served).toEqual(document)
+  })
+
+  it('resolves every reference', () => {
+    const references = nodesOf(served).flatMap((node) => (typeof node.$ref === 'string' ? [node.$ref] : []))
+    expect(references.length).toBeGreaterThan(0)
+    expect(references.filter((reference) => lookUp(reference) === undefined)).toEqual([])
+  })
+
+  it('requires only properties that exist', () => {
+    for (const { properties, required, title } of nodesOf(served)) {
+      if (!Array.isArray(required)) continue
+      const known = Object.keys(properties as object)
+      expect(
+        required.filter((name) => !known.includes(name)),
+        String(title),
+      ).toEqual([])
+    }
+  })
+
+  it('gives every title to one schema only', () => {
+    const titles = Object.values(resources).flatMap((value) => ('title' in value ? [value.title as string] : []))
+    expect(titles.filter((title, index) => titles.indexOf(title) !== index)).toEqual([])
+    for (const title of titles) expect(served.components.schemas[title]?.title, title).toBe(title)
+  })
+
+  it('declares no parameter of an operation twice', () => {
+    for (const { name, operation } of methods) {
+      const keys = operation.parameters.map((parameter) =>
+        JSON.stringify('$ref' in parameter ? parameter.$ref : [parameter.in, parameter.name]),
+      )
+      expect(new Set(keys).size, name).toBe(keys.length)
+    }
+  })
+
+  it('marks what is planned and says what it answers', () => {
+    const send = operationAt('post', '/message/send')
+    const group = operationAt('post', '/group/create')
+    expect(send['x-hermod-status']).toBeUndefined()
+    expect(group['x-hermod-status']).toBe('planned')
+    expect(group.description).toContain(String(errorCatalogue.not_built.code))
+  })
+
+  it('wraps data in the envelope, null on failure, with the extras beside it', () => {
+    const schema = operationAt('put', '/message/send').responses[200]
+    expect(schema).toMatchObject({
+      content: {
+        'application/json': {
+          schema: { properties: { data: { anyOf: [{ type: 'boolean' }, { type: 'null' }] }, msg_ids: { type: 'array' } } },
+        },
+      },
+    })
+  })
+
+  it('takes a whole body as JSON or as plain text, and a DELETE body as it is', () => {
+    expect(Object.keys(operationAt('put', '/user/private').requestBody?.content ?? {})).toEqual(['application/json', 'text/plain'])
+    expect(operationAt('delete', '/user/push/tag').requestBody?.required).toBe(true)
+  })
+
+  it('offers the headers that the caller rule knows', () => {
+    const names = (method: string, path: string) =>
+      operationAt(method, path).parameters.flatMap((parameter) => ('$ref' in parameter ? [parameter.$ref.split('/').at(-1)] : []))
+    expect(names('post', '/token/id')).toEqual(['AccessToken', 'AppId'])
+    expect(names('get', '/user/profile')).toEqual(['AccessToken', 'AppId', 'UserId'])
+    expect(names('post', '/group/kick')).toEqual(['AccessToken', 'AppId', 'UserId', 'GroupId'])
+    expect(names('get', '/operator/v1/app/list')).toEqual(['AccessToken'])
+  })
+
+  it('describes the answers whose HTTP status is always real', () => {
+    expect(Object.keys(served.components.responses)).toEqual([400, 404, 405, 413, 429, 500, 503].map((status) => `Status${status}`))
+  })
+})

@@ -1,0 +1,332 @@
+/** The OpenAPI 3.1 document of the API, made from the operations and nothing else. */
+import { callerRules } from './callers.js'
+import { type ErrorEntry, type ErrorName, errorCatalogue } from './errors.js'
+import { isWholeBody, type Method, type Operation } from './operation.js'
+import { operations, tags } from './operations/index.js'
+import { object, type TProperties, type TSchema } from './schema.js'
+
+/** A JSON Schema as it stands in the document: references instead of titled schemas, no symbols. */
+export interface OpenApiSchema {
+  readonly $ref?: string
+  readonly type?: string | readonly string[]
+  readonly format?: string
+  readonly title?: string
+  readonly description?: string
+  readonly properties?: Readonly<Record<string, OpenApiSchema>>
+  readonly required?: readonly string[]
+  readonly items?: OpenApiSchema
+  readonly anyOf?: readonly OpenApiSchema[]
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  readonly [keyword: string]: unknown
+}
+
+export interface OpenApiParameter {
+  readonly name: string
+  readonly in: 'query' | 'header'
+  readonly required?: boolean
+  readonly description?: string
+  readonly schema: OpenApiSchema
+}
+
+export interface OpenApiReference {
+  readonly $ref: string
+}
+
+type Content = Readonly<Record<string, { readonly schema: OpenApiSchema }>>
+
+export interface OpenApiResponse {
+  readonly description: string
+  readonly headers?: Readonly<Record<string, unknown>>
+  readonly content?: Content
+}
+
+export interface OpenApiOperation {
+  readonly operationId: string
+  readonly tags: readonly string[]
+  readonly summary: string
+  readonly description: string
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[]
+  readonly parameters: readonly (OpenApiParameter | OpenApiReference)[]
+  readonly requestBody?: { readonly required: boolean; readonly content: Content }
+  readonly responses: Readonly<Record<string, OpenApiResponse | OpenApiReference>>
+  /** The id of the operation, the same for each of its methods. */
+  readonly 'x-hermod-operation': string
+  /** What there is to say beyond the summary, without the sentences that `description` gains from callers, errors and status. */
+  readonly 'x-hermod-notes'?: string
+  readonly 'x-hermod-callers': string
+  readonly 'x-hermod-errors': readonly { readonly name: string; readonly code: number; readonly text: string }[]
+  readonly 'x-hermod-origin': Operation['origin']
+  /** Present only on operations that answer code 50100 so far. */
+  readonly 'x-hermod-status'?: 'planned'
+}
+
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0'
+  readonly info: Readonly<Record<string, unknown>> & { readonly title: string; readonly version: string; readonly description: string }
+  readonly servers: readonly { readonly url: string }[]
+  readonly tags: readonly { readonly name: string; readonly description: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>
+  readonly components: {
+    readonly schemas: Readonly<Record<string, OpenApiSchema>>
+    readonly parameters: Readonly<Record<string, OpenApiParameter>>
+    readonly responses: Readonly<Record<string, OpenApiResponse>>
+    readonly securitySchemes: Readonly<Record<string, unknown>>
+  }
+}
+
+export interface OpenApiOptions {
+  /** Version of the service, not of the API. */
+  readonly version: string
+  /** Ids of the operations that work; all others answer code 50100. */
+  readonly builtOperationIds: ReadonlySet<string>
+  /** Where clients reach the service; absent means relative to the document. */
+  readonly serverUrl?: string
+}
+
+export function openApiDocument({ version, builtOperationIds, serverUrl = '/' }: OpenApiOptions): OpenApiDocument {
+  const schemas: Record<string, OpenApiSchema> = { Failure: failureSchema }
+  const paths: Record<string, Record<string, OpenApiOperation>> = {}
+  for (const operation of operations) {
+    const planned = !builtOperationIds.has(operation.id)
+    for (const method of operation.methods) {
+      paths[operation.path] = {
+        ...paths[operation.path],
+        [method.toLowerCase()]: describeMethod(operation, method, { schemas, planned }),
+      }
+    }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Hermod',
+      version,
+      summary: 'Self-hosted instant-messaging backend',
+      description: introduction,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: serverUrl }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    paths,
+    components: { schemas, parameters: headerParameters, responses: statusResponses, securitySchemes },
+  }
+}
+
+const introduction = [
+  'Every operation answers HTTP 200 with the envelope `code`, `data`, `message`: code 200 is success with message null; any other code is a failure with data null.',
+  'Only what is not the answer of an operation has another HTTP status: an unknown path or method, a body that is too large, an address that floods, a fault or overload of the service. With HERMOD_HTTP_STATUS=mirror failures carry their own HTTP status too.',
+  'Integers are exact over the whole int64 range and may be sent as numbers or digit strings; booleans as true and false, 0 and 1, or their strings. A scalar parameter of the query may come in the JSON body and the other way round. Unknown body fields are ignored.',
+  'Beside the errors that an operation lists, every call may answer those of parameters (10002), tokens (402, 10003, 10008, 10010), the user in the user_id header (10000, 10021), the application (40000, 40003) and limits (42900).',
+].join('\n\n')
+
+const plannedSentence = 'Not available yet in this version: answers code 50100.'
+
+interface Surroundings {
+  /** Component schemas seen so far; titled schemas are added as they are met. */
+  readonly schemas: Record<string, OpenApiSchema>
+  readonly planned: boolean
+}
+
+function describeMethod(operation: Operation, method: Method, { schemas, planned }: Surroundings): OpenApiOperation {
+  const callers = callerRules[operation.callers]
+  const requestBody = bodyOf(operation, schemas)
+  return {
+    operationId: operationIdOf(operation, method),
+    tags: [operation.tag],
+    summary: operation.summary,
+    description: [operation.description, `Callers: ${callers.description}`, errorSentence(operation.errors), planned && plannedSentence]
+      .filter(Boolean)
+      .join('\n\n'),
+    security: securityOf(operation),
+    parameters: [...headersOf(operation), ...queryOf(operation, schemas)],
+    ...(requestBody && { requestBody }),
+    responses: { 200: successOf(operation, schemas), ...statusReferences(requestBody !== undefined) },
+    'x-hermod-operation': operation.id,
+    ...(operation.description !== undefined && { 'x-hermod-notes': operation.description }),
+    'x-hermod-callers': operation.callers,
+    'x-hermod-errors': operation.errors.map((name) => ({ name, code: errorCatalogue[name].code, text: errorCatalogue[name].text })),
+    'x-hermod-origin': operation.origin,
+    ...(planned && { 'x-hermod-status': 'planned' as const }),
+  }
+}
+
+/** The id itself for POST, or for the only method; the other method of a pair gets a suffix, as operationIds are unique. */
+function operationIdOf(operation: Operation, method: Method): string {
+  return operation.methods.length === 1 || method === 'POST' ? operation.id : `${operation.id}.${method.toLowerCase()}`
+}
+
+function errorSentence(errors: readonly ErrorName[]): string {
+  if (errors.length === 0) return ''
+  return `Errors: ${errors.map((name) => `${errorCatalogue[name].code} ${errorCatalogue[name].text}`).join('; ')}.`
+}
+
+function securityOf(operation: Operation): OpenApiOperation['security'] {
+  const withToken = { accessToken: [] }
+  return callerRules[operation.callers].tokens.some((kind) => kind === 'none') ? [{}, withToken] : [withToken]
+}
+
+// Parameters
+
+const headerParameters: Record<string, OpenApiParameter> = {
+  AccessToken: {
+    name: 'access-token',
+    in: 'header',
+    description: 'The token of a token operation, an Admin token, or an operator token.',
+    schema: { type: 'string' },
+  },
+  AppId: {
+    name: 'app_id',
+    in: 'header',
+    required: true,
+    description: 'The application that the call is about.',
+    schema: { type: 'string' },
+  },
+  UserId: {
+    name: 'user_id',
+    in: 'header',
+    description: 'With an Admin token: the user that the call acts as. With a user token: absent, or the user of the token.',
+    schema: { type: 'integer', format: 'int64' },
+  },
+  GroupId: {
+    name: 'group_id',
+    in: 'header',
+    description: 'With an Admin token only: the call is made with the rights of an admin of this group.',
+    schema: { type: 'integer', format: 'int64' },
+  },
+}
+
+function headersOf(operation: Operation): OpenApiReference[] {
+  const { subject, groupHeader } = callerRules[operation.callers]
+  const names = [
+    'AccessToken',
+    operation.callers !== 'operator' && 'AppId',
+    subject !== 'unused' && 'UserId',
+    groupHeader && 'GroupId',
+  ].filter((name) => name !== false)
+  return names.map((name) => ({ $ref: `#/components/parameters/${name}` }))
+}
+
+function queryOf(operation: Operation, schemas: Record<string, OpenApiSchema>): OpenApiParameter[] {
+  const required = requiredOf(operation.query)
+  return Object.entries(operation.query).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    ...(schema.description !== undefined && { description: schema.description }),
+    schema: convert(schema, schemas),
+  }))
+}
+
+function requiredOf(properties: TProperties): readonly string[] {
+  return object(properties).required ?? []
+}
+
+function bodyOf(operation: Operation, schemas: Record<string, OpenApiSchema>): OpenApiOperation['requestBody'] {
+  if (isWholeBody(operation.body)) {
+    const schema = convert(operation.body.schema, schemas)
+    const content: Content = { 'application/json': { schema }, ...(schema.type === 'string' && { 'text/plain': { schema } }) }
+    return { required: true, content }
+  }
+  if (Object.keys(operation.body).length === 0) return undefined
+  const schema = convert(object(operation.body), schemas)
+  return { required: requiredOf(operation.body).length > 0, content: { 'application/json': { schema } } }
+}
+
+/** The schema as plain JSON, with a reference in place of every titled schema, which moves to the components. */
+function convert(schema: TSchema, schemas: Record<string, OpenApiSchema>): OpenApiSchema {
+  const title = schema.title as string | undefined
+  if (title === undefined) return convertMembers(schema, schemas)
+  schemas[title] ??= convertMembers(schema, schemas)
+  return { $ref: `#/components/schemas/${title}` }
+}
+
+function convertMembers(schema: TSchema, schemas: Record<string, OpenApiSchema>): OpenApiSchema {
+  // TypeBox keeps what only it needs under symbols, which entries do not list.
+  return Object.fromEntries(
+    Object.entries(schema).map(([keyword, value]) => {
+      if (keyword === 'items') return [keyword, convert(value as TSchema, schemas)]
+      if (keyword === 'anyOf') return [keyword, (value as TSchema[]).map((option) => convert(option, schemas))]
+      if (keyword === 'properties') return [keyword, mapValues(value as TProperties, (property) => convert(property, schemas))]
+      return [keyword, value]
+    }),
+  )
+}
+
+function mapValues<A, B>(record: Readonly<Record<string, A>>, change: (value: A) => B): Record<string, B> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))
+}
+
+// Answers
+
+function successOf(operation: Operation, schemas: Record<string, OpenApiSchema>): OpenApiResponse {
+  if (operation.answersFile) {
+    return {
+      description: 'The file itself, or the envelope of a failure.',
+      content: { 'application/octet-stream': { schema: {} }, 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
+    }
+  }
+  const extras = mapValues(operation.extras, (schema) => convert(schema, schemas))
+  return {
+    description: 'The envelope, of a success or of a failure.',
+    headers: requestIdHeader,
+    content: {
+      'application/json': {
+        schema: {
+          type: 'object',
+          properties: {
+            code: { type: 'integer', format: 'int32', description: '200 on success, else the code of the error' },
+            data: { anyOf: [convert(operation.data, schemas), { type: 'null', description: 'on failure' }] },
+            message: { type: ['string', 'null'], description: 'null on success, else a sentence' },
+            ...extras,
+          },
+          required: ['code', 'data', 'message'],
+        },
+      },
+    },
+  }
+}
+
+const requestIdHeader = { 'x-request-id': { description: 'Names the call in the log of the service.', schema: { type: 'string' } } }
+const retryAfterHeader = { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } }
+
+const failureSchema: OpenApiSchema = {
+  title: 'Failure',
+  description: 'The envelope of a failure.',
+  type: 'object',
+  properties: {
+    code: { type: 'integer', format: 'int32', description: 'the code of the error' },
+    data: { type: 'null' },
+    message: { type: 'string', description: 'what went wrong' },
+  },
+  required: ['code', 'data', 'message'],
+}
+
+/** The errors whose HTTP status is always real (decision A2). */
+const alwaysRealErrors = Object.values<ErrorEntry>(errorCatalogue).filter((entry) => entry.always)
+const realStatuses = [...new Set(alwaysRealErrors.map((entry) => entry.http))].sort((a, b) => a - b)
+
+const statusResponses = Object.fromEntries(realStatuses.map((status) => [`Status${status}`, describeStatus(status)]))
+
+function describeStatus(status: number): OpenApiResponse {
+  const entries = alwaysRealErrors.filter((entry) => entry.http === status)
+  return {
+    description: entries.map((entry) => `${entry.code} ${entry.text}. ${entry.meaning}`).join('\n\n'),
+    headers: { ...requestIdHeader, ...(entries.some((entry) => entry.retryable) && retryAfterHeader) },
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
+  }
+}
+
+/** References to the answers that the path of an operation may give beside its own; an unknown path or method has none. */
+function statusReferences(hasBody: boolean): Record<string, OpenApiReference> {
+  const possible = realStatuses.filter((status) => status !== 404 && status !== 405 && (hasBody || status !== 413))
+  return Object.fromEntries(possible.map((status) => [status, { $ref: `#/components/responses/Status${status}` }]))
+}
+
+const securitySchemes = {
+  accessToken: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'access-token',
+    description: 'User tokens start with hmu_, Admin tokens with hma_, operator tokens with hmo_.',
+  },
+}

@@ -1,0 +1,83 @@
+import type { CallerRule } from './callers.js'
+import type { ErrorName } from './errors.js'
+import type { Static, TProperties, TSchema, Type } from './schema.js'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
+/** The whole request body is one parameter: a bare string or a bare list, without a field name around it. */
+export interface WholeBody<Name extends string = string, Schema extends TSchema = TSchema> {
+  readonly whole: Name
+  readonly schema: Schema
+}
+
+export type Body = TProperties | WholeBody
+
+type FieldsOf<B> = B extends WholeBody<infer Name, infer Schema> ? { [K in Name]: Schema } : B extends TProperties ? B : never
+type ObjectOf<P extends TProperties> = Static<ReturnType<typeof Type.Object<P>>>
+
+/**
+ * One operation of the API, as data: what the route, the validation, the reference and the client types are made from.
+ *
+ * @typeParam Params the decoded parameters, from query and body together
+ * @typeParam Data the `data` member of a successful answer
+ * @typeParam Extras top-level members beside `data`, such as cursor or msg_ids
+ */
+export interface Operation<Params = unknown, Data = unknown, Extras = unknown> {
+  /** Stable dotted name, used on the socket, in metrics and as operationId. */
+  readonly id: string
+  readonly methods: readonly Method[]
+  readonly path: string
+  /** The section of the reference that the operation appears in. */
+  readonly tag: string
+  readonly summary: string
+  readonly description?: string
+  readonly callers: CallerRule
+  /** Parameters that the contract puts in the query. A scalar is accepted in a JSON body as well (decision B3). */
+  readonly query: TProperties
+  /** Parameters that the contract puts in the body. A scalar is accepted in the query as well (decision B3). */
+  readonly body: Body
+  readonly data: TSchema
+  readonly extras: TProperties
+  /** The errors that are particular to the operation; those of every call (parameters, tokens, limits) are not repeated. */
+  readonly errors: readonly ErrorName[]
+  /** `extension`: beyond the contract's own two documents. */
+  readonly origin: 'contract' | 'extension' | 'operator'
+  /** The success answer is a file and no envelope. */
+  readonly answersFile: boolean
+  /** Carries the types; never present at run time. */
+  readonly types?: { readonly params: Params; readonly data: Data; readonly extras: Extras }
+}
+
+interface Definition<Q extends TProperties, B extends Body, D extends TSchema, X extends TProperties> {
+  readonly id: string
+  readonly methods: readonly Method[]
+  readonly path: string
+  readonly tag: string
+  readonly summary: string
+  readonly description?: string
+  readonly callers: CallerRule
+  readonly query?: Q
+  readonly body?: B
+  readonly data: D
+  readonly extras?: X
+  readonly errors?: readonly ErrorName[]
+  readonly origin?: Operation['origin']
+  readonly answersFile?: boolean
+}
+
+// biome-ignore lint/complexity/noBannedTypes: the empty set of properties is what an omitted part means
+type None = {}
+
+export function operation<Q extends TProperties = None, B extends Body = None, D extends TSchema = TSchema, X extends TProperties = None>(
+  definition: Definition<Q, B, D, X>,
+): Operation<ObjectOf<Q & FieldsOf<B>>, Static<D>, ObjectOf<X>> {
+  return { query: {}, body: {}, extras: {}, errors: [], origin: 'contract', answersFile: false, ...definition }
+}
+
+export function isWholeBody(body: Body): body is WholeBody {
+  return typeof (body as WholeBody).whole === 'string'
+}
+
+export type ParamsOf<O> = O extends Operation<infer P, unknown, unknown> ? P : never
+export type DataOf<O> = O extends Operation<unknown, infer D, unknown> ? D : never
+export type ExtrasOf<O> = O extends Operation<unknown, unknown, infer X> ? X : never

@@ -1,0 +1,80 @@
+import { operation } from '../operation.js'
+import { DeviceEntry, Nothing, OnlineStatus } from '../resources.js'
+import { array, int32, optional, string } from '../schema.js'
+import { cursorAndVersion, deleteOrPost, done, get, putOrPost } from './fields.js'
+
+const tag = 'Devices'
+const deviceSn = int32({ description: 'device serial number' })
+
+export const listDevices = operation({
+  id: 'user.device.list',
+  methods: get,
+  path: '/user/device/list',
+  tag,
+  summary: 'Lists the devices of the user.',
+  callers: 'user',
+  data: array(DeviceEntry),
+  extras: cursorAndVersion,
+})
+
+export const removeDevice = operation({
+  id: 'user.device.remove',
+  methods: deleteOrPost,
+  path: '/user/device/remove',
+  tag,
+  summary: 'Removes a device; its tokens end.',
+  callers: 'user',
+  query: { device_sn: deviceSn },
+  data: done,
+  errors: ['device_not_found'],
+})
+
+export const kickDevices = operation({
+  id: 'user.kick',
+  methods: putOrPost,
+  path: '/user/kick',
+  tag,
+  summary: 'Logs a device out, or all devices.',
+  callers: 'user',
+  query: { device_sn: optional(int32({ description: 'device serial number; absent: all devices' })) },
+  data: done,
+  errors: ['device_not_found'],
+})
+
+export const bindPushToken = operation({
+  id: 'user.token.bind',
+  methods: putOrPost,
+  path: '/user/token/bind',
+  tag,
+  summary: 'Binds the push token of a vendor to a device.',
+  callers: 'user',
+  body: {
+    device_sn: deviceSn,
+    device_token: string({ description: 'token that the push gateway of the vendor gave', minLength: 1, maxLength: 1024 }),
+    notifier_name: string({ description: 'certificate name', minLength: 1, maxLength: 256 }),
+  },
+  data: done,
+  errors: ['device_not_found'],
+})
+
+export const unbindPushToken = operation({
+  id: 'user.token.unbind',
+  methods: deleteOrPost,
+  path: '/user/token/unbind',
+  tag,
+  summary: 'Unbinds the push token of a device.',
+  callers: 'user',
+  query: { deviceSn },
+  data: Nothing,
+  errors: ['device_not_found'],
+})
+
+export const getOnlineStatus = operation({
+  id: 'user.online_status',
+  methods: get,
+  path: '/user/online_status',
+  tag,
+  summary: 'Tells whether the user is online.',
+  callers: 'user',
+  data: OnlineStatus,
+})

@@ -1,0 +1,228 @@
+import { operation } from '../operation.js'
+import {
+  BroadcastResult,
+  broadcastContentTypes,
+  ConversationPage,
+  contentTypes,
+  MessagePage,
+  operationTypes,
+  PinnedConversations,
+  targetTypes,
+  UnreadEntry,
+} from '../resources.js'
+import { array, boolean, int32, int64, intEnum, list, optional, string } from '../schema.js'
+import { done, get, id, page, post, putOrPost } from './fields.js'
+
+const tag = 'Messages'
+const conversations = 'Conversations'
+const conversationId = id('conversation ID: the other user, or the group')
+
+/**
+ * The schema only stops what no request body can hold: the four texts of a message are judged together, against a configured limit and with
+ * an error of its own (decisions A4, E12).
+ */
+function messageText(description: string, examples: readonly string[] = []) {
+  return optional(string({ description, maxLength: 1_048_576, ...(examples.length > 0 && { examples }) }))
+}
+
+const messageTexts = {
+  attachment: messageText('for image, voice, video and file messages: a JSON object that holds the file URL'),
+  config: messageText('extension fields used by the SDK layer, JSON'),
+  ext: messageText('extension data'),
+}
+
+const sendBody = {
+  ...messageTexts,
+  content: messageText('message content; may be left out beside an attachment and from content_type 9 up', ['Hello']),
+  content_type: intEnum({ ...contentTypes, ...operationTypes }, { description: 'what the message holds' }),
+  from_user_id: optional(id("sender; with a user token absent or the caller's own")),
+  online_only: optional(boolean({ description: 'true delivers only to online users and stores nothing', default: false })),
+  related_mid: optional(id('ID of the message affected, from content_type 9 up')),
+  targets: list(int64(), { description: 'receiving user IDs or group IDs; duplicates count once', minItems: 1 }),
+  transaction_id: optional(id('deduplication ID: a repeat answers the first result and delivers nothing; 0 counts as absent')),
+  type: intEnum(targetTypes, { description: 'target type' }),
+}
+
+const sendExtras = { msg_ids: optional(array(int64(), { description: 'message ID; present when there is exactly one recipient' })) }
+
+export const sendMessage = operation({
+  id: 'message.send',
+  methods: putOrPost,
+  path: '/message/send',
+  tag,
+  summary: 'Sends a message to users or groups.',
+  description:
+    'Code 200 means that the message is on disk. Each target is judged alone: the call succeeds if at least one took the message, and fails with the first reason if none did. content_type 9 to 12 act on the message related_mid and never return msg_ids.',
+  callers: 'sender',
+  body: sendBody,
+  data: done,
+  extras: sendExtras,
+  errors: [
+    'user_not_found',
+    'user_deleted',
+    'user_disabled',
+    'blocked_by_recipient',
+    'stranger_refused',
+    'message_too_large',
+    'message_censored',
+    'group_not_found',
+    'not_group_member',
+    'member_banned',
+    'message_not_found',
+    'recall_too_late',
+    'recall_disabled',
+    'message_type_refused',
+  ],
+})
+
+export const sendNotification = operation({
+  id: 'message.notify',
+  methods: putOrPost,
+  path: '/message/notify',
+  tag,
+  summary: 'Sends a system notification to users or groups.',
+  description: 'A message with is_system true, from user 0 or the given sender.',
+  callers: 'admin',
+  body: sendBody,
+  data: done,
+  extras: sendExtras,
+  errors: [
+    'user_not_found',
+    'user_deleted',
+    'message_too_large',
+    'message_censored',
+    'group_not_found',
+    'not_group_member',
+    'message_not_found',
+    'message_type_refused',
+  ],
+})
+
+export const sendBroadcast = operation({
+  id: 'message.broadcast',
+  methods: post,
+  path: '/message/broadcast',
+  tag,
+  summary: 'Sends a message to every user of the application.',
+  callers: 'admin',
+  body: {
+    ...messageTexts,
+    content: messageText('message content', ['Hello']),
+    content_type: intEnum(broadcastContentTypes, { description: 'what the message holds' }),
+    type: intEnum({ 1: 'regular user' }, { description: 'target type' }),
+  },
+  data: BroadcastResult,
+  errors: ['message_too_large', 'message_censored'],
+})
+
+export const acknowledgeMessages = operation({
+  id: 'message.ack',
+  methods: get,
+  path: '/message/ack',
+  tag,
+  summary: 'Sends a read receipt.',
+  description: 'Reads up to msg_id, else everything of conversation_id; with neither, all conversations.',
+  callers: 'user',
+  query: {
+    conversation_id: optional(conversationId),
+    device_sn: optional(int32({ description: 'serial number of the reading device' })),
+    msg_id: optional(id('message up to which all is read')),
+  },
+  data: done,
+  errors: ['message_not_found', 'conversation_not_found'],
+})
+
+export const recallMessage = operation({
+  id: 'message.recall',
+  methods: putOrPost,
+  path: '/message/recall',
+  tag,
+  summary: 'Recalls a message.',
+  description: "The sender within 5 minutes; owner and admins of a group for ordinary members' messages; an Admin token always.",
+  callers: 'user',
+  body: { conversation_id: conversationId, msg_id: id('message ID') },
+  data: done,
+  errors: ['message_not_found', 'conversation_not_found', 'recall_too_late', 'recall_disabled'],
+})
+
+export const readHistory = operation({
+  id: 'message.conversation.get',
+  methods: get,
+  path: '/message/conversation',
+  tag: conversations,
+  summary: 'Reads the history of a conversation, newest first.',
+  callers: 'user',
+  query: {
+    limit: int32({ description: 'how many; cut to 100', minimum: 1 }),
+    msg_id_start: int64({ description: 'message to start from, itself included; 0: the newest', minimum: 0 }),
+    opposite_id: conversationId,
+  },
+  data: MessagePage,
+  errors: ['group_not_found', 'member_required'],
+})
+
+export const deleteConversation = operation({
+  id: 'message.conversation.delete',
+  methods: ['DELETE'],
+  path: '/message/conversation',
+  tag: conversations,
+  summary: 'Hides what a conversation holds from the caller, on all devices.',
+  callers: 'user',
+  body: { conversation_id: conversationId },
+  data: done,
+  errors: ['conversation_not_found'],
+})
+
+export const listConversations = operation({
+  id: 'message.conversation.list',
+  methods: get,
+  path: '/message/conversation_list',
+  tag: conversations,
+  summary: 'Lists the conversations of the user, most recent activity first.',
+  callers: 'user',
+  query: { ...page, limit: optional(int32({ description: 'how many; cut to 20', minimum: 1, default: 20 })) },
+  data: ConversationPage,
+})
+
+export const listUnread = operation({
+  id: 'message.unread',
+  methods: get,
+  path: '/message/unread',
+  tag: conversations,
+  summary: 'Lists the unread counts of the conversations that have any.',
+  callers: 'user',
+  data: array(UnreadEntry),
+})
+
+export const pinConversation = operation({
+  id: 'user.conversation.pin',
+  methods: putOrPost,
+  path: '/user/conversation/pin',
+  tag: conversations,
+  summary: 'Pins a conversation.',
+  callers: 'user',
+  body: { conversation_id: conversationId },
+  data: done,
+  errors: ['conversation_not_found'],
+})
+
+export const unpinConversation = operation({
+  id: 'user.conversation.unpin',
+  methods: putOrPost,
+  path: '/user/conversation/unpin',
+  tag: conversations,
+  summary: 'Unpins a conversation.',
+  callers: 'user',
+  body: { conversation_id: conversationId },
+  data: done,
+})
+
+export const listPinnedConversations = operation({
+  id: 'user.conversation.pin_list',
+  methods: get,
+  path: '/user/conversation/pin_list',
+  tag: conversations,
+  summary: 'Lists the pinned conversations.',
+  callers: 'user',
+  data: PinnedConversations,
+})

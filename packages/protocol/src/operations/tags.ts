@@ -1,0 +1,22 @@
+/** The sections of the reference, in order, and what each is about. */
+export const tags = {
+  Tokens: 'Logging in.',
+  Users: 'Registration, profiles and the state of users.',
+  'User settings': 'How a user wants to be found, reached and notified.',
+  Devices: 'Devices of a user and whether the user is online.',
+  Contacts: 'Contacts, contact applications and the block list of a user.',
+  Messages: 'Sending, receiving and acknowledging messages.',
+  Conversations: 'History, unread counts and the list of conversations.',
+  Push: 'Push notifications and what became of them.',
+  Groups: 'Groups and their information.',
+  'Group members': 'Members, admins, bans and the block list of a group.',
+  'Group admission': 'Membership applications, invitations and QR codes.',
+  'Group settings': 'Settings of a group, and those of the caller in it.',
+  'Group announcements': 'Announcements to a group.',
+  'Group files': 'Files shared in a group.',
+  Files: 'Upload tickets and downloads.',
+  Applications: 'What clients may ask about the application itself.',
+  Operator: 'Applications, Admin tokens and integrity checks, with an operator token.',
+} as const
+
+export type Tag = keyof typeof tags

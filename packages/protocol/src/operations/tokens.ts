@@ -1,0 +1,32 @@
+import { operation } from '../operation.js'
+import { TokenRecord } from '../resources.js'
+import { optional, string, type TProperties } from '../schema.js'
+import { deviceGuid, id, password, post, username } from './fields.js'
+
+function tokenOperation<B extends TProperties>(idOfOperation: string, path: string, summary: string, who: B) {
+  return operation({
+    id: idOfOperation,
+    methods: post,
+    path,
+    tag: 'Tokens',
+    summary,
+    description: 'push_token is answered when device_guid is sent.',
+    callers: 'anyone',
+    body: { ...who, password, device_guid: optional(deviceGuid) },
+    data: TokenRecord,
+    errors: ['user_not_found', 'user_deleted', 'password_incorrect', 'user_disabled'],
+  })
+}
+
+export const issueTokenById = tokenOperation('token.id', '/token/id', 'Logs in with a user ID.', { user_id: id('user ID') })
+
+export const issueTokenByLogin = tokenOperation(
+  'token.login',
+  '/token/login',
+  'Logs in with a mobile number, an e-mail address or a username.',
+  {
+    login_name: string({ description: 'a mobile number, e-mail or username', minLength: 1, maxLength: 254, examples: ['alice'] }),
+  },
+)
+
+export const issueTokenByUsername = tokenOperation('token.user', '/token/user', 'Logs in with a username.', { name: username })

@@ -1,0 +1,254 @@
+/** The operations of an OpenAPI document as a reader looks for them: by section, the methods of one operation together, nested fields flat. */
+import { callerRules } from './callers.js'
+import type { OpenApiDocument, OpenApiOperation, OpenApiParameter, OpenApiSchema } from './openapi.js'
+
+/** A parameter or a field of an answer. */
+export interface ReferenceField {
+  /** Dots lead into objects, `[]` into lists: `data[].from_xid.uid`. */
+  readonly path: string
+  readonly type: string
+  readonly required: boolean
+  readonly description: string
+  /** What the value is bound to, beyond its type; "" when to nothing. */
+  readonly bounds: string
+}
+
+export interface ReferenceOperation {
+  readonly id: string
+  readonly methods: readonly string[]
+  readonly path: string
+  readonly summary: string
+  /** "" when the summary says it all. */
+  readonly notes: string
+  readonly callers: string
+  readonly planned: boolean
+  readonly headers: readonly ReferenceField[]
+  readonly query: readonly ReferenceField[]
+  readonly body: readonly ReferenceField[]
+  readonly answer: readonly ReferenceField[]
+  readonly answersFile: boolean
+  readonly errors: OpenApiOperation['x-hermod-errors']
+  /** A call as a shell line. */
+  readonly example: string
+}
+
+export interface ReferenceSection {
+  readonly name: string
+  readonly description: string
+  readonly operations: readonly ReferenceOperation[]
+}
+
+export function referenceSections(document: OpenApiDocument): ReferenceSection[] {
+  const entries = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+  )
+  return document.tags.map(({ name, description }) => {
+    const tagged = entries.filter(({ operation }) => operation.tags.includes(name))
+    const ids = [...new Set(tagged.map(({ operation }) => operation['x-hermod-operation']))]
+    const operations = ids.map((id) =>
+      describe(
+        document,
+        tagged.filter(({ operation }) => operation['x-hermod-operation'] === id),
+      ),
+    )
+    return { name, description, operations }
+  })
+}
+
+interface Entry {
+  readonly path: string
+  readonly method: string
+  readonly operation: OpenApiOperation
+}
+
+/** One operation from the entries of all its methods, which differ in nothing else. */
+function describe(document: OpenApiDocument, entries: readonly Entry[]): ReferenceOperation {
+  const [first] = entries
+  if (first === undefined) throw new Error('an operation has at least one method')
+  const { path, operation } = first
+  const methods = entries.map(({ method }) => method)
+  const parameters = operation.parameters.map((parameter) => resolveParameter(document, parameter))
+  const body = bodyContent(operation)
+  const answer = answerContent(operation)
+  return {
+    id: operation['x-hermod-operation'],
+    methods,
+    path,
+    summary: operation.summary,
+    notes: operation['x-hermod-notes'] ?? '',
+    callers: callerRules[operation['x-hermod-callers'] as keyof typeof callerRules].description,
+    planned: operation['x-hermod-status'] === 'planned',
+    headers: parameters.filter((each) => each.in === 'header').map((each) => parameterField(document, each)),
+    query: parameters.filter((each) => each.in === 'query').flatMap((each) => [parameterField(document, each)]),
+    body: body ? bodyFields(document, body) : [],
+    answer: answer ? nestedFields(document, answer).filter(({ path: name }) => name !== 'code' && name !== 'message') : [],
+    answersFile: answer === undefined,
+    errors: operation['x-hermod-errors'],
+    example: exampleCall(document, { ...first, method: methods.includes('POST') ? 'POST' : first.method, parameters, body }),
+  }
+}
+
+function resolveParameter(document: OpenApiDocument, parameter: OpenApiOperation['parameters'][number]): OpenApiParameter {
+  if (!('$ref' in parameter)) return parameter
+  const found = document.components.parameters[lastSegment(parameter.$ref)]
+  if (found === undefined) throw new Error(`no parameter ${parameter.$ref}`)
+  return found
+}
+
+function lastSegment(reference: string): string {
+  return reference.slice(reference.lastIndexOf('/') + 1)
+}
+
+function resolve(document: OpenApiDocument, schema: OpenApiSchema): OpenApiSchema {
+  return schema.$ref === undefined ? schema : (document.components.schemas[lastSegment(schema.$ref)] ?? {})
+}
+
+function bodyContent(operation: OpenApiOperation): OpenApiSchema | undefined {
+  return operation.requestBody?.content['application/json']?.schema
+}
+
+/** The envelope of a success; undefined when the answer is a file. */
+function answerContent(operation: OpenApiOperation): OpenApiSchema | undefined {
+  const success = operation.responses[200]
+  if (success === undefined || '$ref' in success) return undefined
+  const [kind] = Object.entries(success.content ?? {})
+  return kind?.[0] === 'application/json' ? kind[1].schema : undefined
+}
+
+// Fields
+
+function parameterField(document: OpenApiDocument, parameter: OpenApiParameter): ReferenceField {
+  const description = parameter.description ?? ''
+  return { ...fieldOf(document, parameter.name, { ...parameter.schema, description }), required: parameter.required === true }
+}
+
+/** The whole body, when it is no object, is shown as a field of its own. */
+function bodyFields(document: OpenApiDocument, schema: OpenApiSchema): ReferenceField[] {
+  if (schema.properties) return nestedFields(document, schema)
+  return [{ ...fieldOf(document, '(the whole body)', schema), required: true }, ...innerFields(document, schema, '')]
+}
+
+function nestedFields(document: OpenApiDocument, schema: OpenApiSchema, prefix = ''): ReferenceField[] {
+  const required = schema.required ?? []
+  return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
+    const path = `${prefix}${name}`
+    return [{ ...fieldOf(document, path, property), required: required.includes(name) }, ...innerFields(document, property, path)]
+  })
+}
+
+/** What is inside an object, a list of objects, or either of several shapes. */
+function innerFields(document: OpenApiDocument, schema: OpenApiSchema, path: string): ReferenceField[] {
+  const resolved = resolve(document, schema)
+  if (resolved.anyOf) return resolved.anyOf.flatMap((option) => innerFields(document, option, path))
+  if (resolved.items) return innerFields(document, resolved.items, `${path}[]`)
+  return nestedFields(document, resolved, `${path}.`)
+}
+
+function fieldOf(document: OpenApiDocument, path: string, schema: OpenApiSchema): Omit<ReferenceField, 'required'> {
+  const options = schema.anyOf?.filter((option) => option.type !== 'null') ?? []
+  // A nullable schema is told by its one real option.
+  const told = options.length === 1 && options[0] !== undefined ? options[0] : schema
+  const description = told.description ?? resolve(document, told).description ?? ''
+  return { path, type: typeName(told), description, bounds: boundsOf(told) }
+}
+
+function typeName(schema: OpenApiSchema): string {
+  if (schema.$ref !== undefined) return lastSegment(schema.$ref)
+  if (schema.anyOf) return schema.anyOf.map(typeName).join(' or ')
+  if (schema.type === 'array') return `array of ${typeName(schema.items ?? {})}`
+  if (schema.type === 'integer' || schema.type === 'number') return schema.format ?? schema.type
+  return typeof schema.type === 'string' ? schema.type : 'any'
+}
+
+const int32Range = { minimum: -(2 ** 31), maximum: 2 ** 31 - 1 }
+
+function boundsOf(schema: OpenApiSchema): string {
+  const minimum = schema.minimum === int32Range.minimum ? undefined : schema.minimum
+  const maximum = schema.maximum === int32Range.maximum ? undefined : schema.maximum
+  const words = schema.type === 'string' && schema.enum ? [`one of ${schema.enum.join(', ')}`] : []
+  return [
+    ...words,
+    range(minimum, maximum, ''),
+    range(schema.minLength, schema.maxLength, ' characters'),
+    range(schema.minItems, schema.maxItems, ' items'),
+    schema.default === undefined ? '' : `default ${JSON.stringify(schema.default)}`,
+  ]
+    .filter((part) => part !== '')
+    .join('; ')
+}
+
+function range(least: unknown, most: unknown, unit: string): string {
+  if (least !== undefined && most !== undefined) return `${least} to ${most}${unit}`
+  if (least !== undefined) return `at least ${least}${unit}`
+  return most === undefined ? '' : `at most ${most}${unit}`
+}
+
+// Examples
+
+interface ExampleParts extends Entry {
+  readonly parameters: readonly OpenApiParameter[]
+  readonly body: OpenApiSchema | undefined
+}
+
+const tokenVariables: Readonly<Record<string, string>> = {
+  anyone: '',
+  admin: '$ADMIN_TOKEN',
+  adminForUser: '$ADMIN_TOKEN',
+  operator: '$OPERATOR_TOKEN',
+}
+
+function exampleCall(document: OpenApiDocument, { path, method, operation, parameters, body }: ExampleParts): string {
+  const callers = operation['x-hermod-callers']
+  const token = tokenVariables[callers] ?? '$TOKEN'
+  const query = parameters
+    .filter((each) => each.in === 'query' && each.required)
+    .map((each) => `${each.name}=${encodeURIComponent(String(exampleValue(document, each.schema)))}`)
+    .join('&')
+  const headers = [
+    callers === 'operator' ? '' : 'app_id: $APP_ID',
+    token === '' ? '' : `access-token: ${token}`,
+    callers === 'adminForUser' ? 'user_id: 1001' : '',
+    body ? 'content-type: application/json' : '',
+  ].filter((header) => header !== '')
+  return [
+    `curl -X ${method} "$HERMOD_URL${path}${query === '' ? '' : `?${query}`}"`,
+    ...headers.map((header) => `-H "${header}"`),
+    ...(body ? [`-d '${JSON.stringify(exampleValue(document, body)).replaceAll("'", "'\\''")}'`] : []),
+  ].join(' \\\n  ')
+}
+
+function exampleValue(document: OpenApiDocument, schema: OpenApiSchema): unknown {
+  const resolved = resolve(document, schema)
+  if (Array.isArray(resolved.examples)) return resolved.examples[0]
+  if (resolved.default !== undefined) return resolved.default
+  if (resolved.enum) return resolved.enum[0]
+  if (resolved.anyOf?.[0]) return exampleValue(document, resolved.anyOf[0])
+  switch (resolved.type) {
+    case 'integer':
+      return exampleInteger(resolved)
+    case 'boolean':
+      return true
+    case 'array':
+      return [exampleValue(document, resolved.items ?? {})]
+    case 'object':
+      return exampleObject(document, resolved)
+    default:
+      return 'text'
+  }
+}
+
+/** An ID for what looks like one, else the smallest number that makes sense. */
+function exampleInteger(schema: OpenApiSchema): number {
+  const { minimum } = schema
+  if (typeof minimum === 'number' && minimum >= 0) return minimum
+  return schema.format === 'int64' && minimum === undefined ? 1001 : 1
+}
+
+/** The required members and those with an example; the first one when there are none. */
+function exampleObject(document: OpenApiDocument, schema: OpenApiSchema): Record<string, unknown> {
+  const members = Object.entries(schema.properties ?? {})
+  const shown = members.filter(([name, member]) => schema.required?.includes(name) || member.examples !== undefined)
+  return Object.fromEntries(
+    (shown.length > 0 ? shown : members.slice(0, 1)).map(([name, member]) => [name, exampleValue(document, member)]),
+  )
+}

@@ -1,0 +1,116 @@
+/**
+ * The schema vocabulary of the contract: TypeBox (JSON Schema) with the few types that the contract needs and JSON Schema lacks.
+ * The server's parameter decoder understands exactly what is built here.
+ */
+import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+
+export { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+
+/**
+ * An exact 64-bit integer: a number when it is a safe integer, else a bigint, never both, so that `===` and Map keys work.
+ * Every ID that the service issues is a safe integer (decision B1); a bigint is therefore always an ID that nobody has.
+ */
+export type Int64 = number | bigint
+
+interface Described {
+  readonly description?: string
+}
+
+interface IntegerRange extends Described {
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly default?: number
+}
+
+/** An int64 field; input is exact over the whole range (decision B2). */
+export function int64(options: IntegerRange = {}) {
+  return Type.Unsafe<Int64>({ type: 'integer', format: 'int64', ...options })
+}
+
+/** An int32 field. */
+export function int32(options: IntegerRange = {}) {
+  return Type.Integer({ format: 'int32', minimum: -(2 ** 31), maximum: 2 ** 31 - 1, ...options })
+}
+
+interface StringOptions extends Described {
+  readonly minLength?: number
+  readonly maxLength?: number
+  /** A regular expression in the `u` flavour; the description says in words what it asks for. */
+  readonly pattern?: string
+  readonly default?: string
+  readonly examples?: readonly string[]
+}
+
+/** A string; lengths are in Unicode code points. */
+export function string(options: StringOptions = {}) {
+  return Type.String({ maxLength: 1024, ...options } as never)
+}
+
+/** A string of an answer: without bounds, since what was stored outlives the limits under which it was taken in. */
+export function text(description: string) {
+  return Type.String({ description })
+}
+
+/** A 64-bit floating point number. */
+export function double(options: IntegerRange = {}) {
+  return Type.Number({ format: 'double', ...options })
+}
+
+export function boolean(options: Described & { readonly default?: boolean } = {}) {
+  return Type.Boolean(options)
+}
+
+/** One of a few integers, each with its meaning, such as auth_mode. */
+export function intEnum(meanings: Readonly<Record<number, string>>, options: Described & { readonly default?: number } = {}) {
+  const values = Object.keys(meanings).map(Number)
+  const meaning = Object.entries(meanings)
+    .map(([value, text]) => `${value} ${text}`)
+    .join(', ')
+  return Type.Unsafe<number>({
+    type: 'integer',
+    format: 'int32',
+    ...options,
+    description: options.description ? `${options.description}: ${meaning}` : meaning,
+    enum: values,
+  })
+}
+
+/** One of a few strings. */
+export function stringEnum<const Values extends readonly string[]>(values: Values, options: Described = {}) {
+  return Type.Unsafe<Values[number]>({ type: 'string', ...options, enum: [...values] })
+}
+
+/** One entry of a list that is judged item by item: the decoded value, or what is wrong with the entry and the entry as it came. */
+export type Item<T> = { readonly value: T } | { readonly fault: string; readonly raw: unknown }
+
+/**
+ * A list whose bad entries fail one by one instead of failing the call (decision D9).
+ *
+ * @param options.maxItems more entries than this fail the call (10002)
+ */
+export function itemList<T extends TSchema>(item: T, options: Described & { readonly maxItems?: number; readonly minItems?: number } = {}) {
+  return Type.Unsafe<Item<Static<T>>[]>({ type: 'array', items: item, maxItems: 500, ...options, 'x-item-list': true })
+}
+
+/** A list that fails as a whole when an entry is bad; at most 500 entries unless said otherwise (decision D9). */
+export function list<T extends TSchema>(item: T, options: Described & { readonly maxItems?: number; readonly minItems?: number } = {}) {
+  return Type.Array(item, { maxItems: 500, ...options })
+}
+
+/** A list of an answer: as long as it happens to be. */
+export function array<T extends TSchema>(item: T, options: Described = {}) {
+  return Type.Array(item, options)
+}
+
+/** A JSON object whose members are the caller's own business; they pass unchanged. */
+export function freeObject(options: Described = {}) {
+  return Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, ...options })
+}
+
+/** The same properties, each of them optional. */
+export function allOptional<P extends TProperties>(properties: P) {
+  return Type.Partial(Type.Object(properties)).properties
+}
+
+export const optional = Type.Optional
+export const object = Type.Object

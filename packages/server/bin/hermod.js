@@ -1,0 +1,95 @@
+#!/usr/bin/env node
+// The hermod command. In a checkout it first builds what is missing or older than its sources; an installed package has no sources.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const packageFolder = dirname(dirname(fileURLToPath(import.meta.url)))
+const main = join(packageFolder, 'dist', 'main.js')
+
+if (!existsSync(join(packageFolder, 'src')) || buildWhenStale()) {
+  const { run } = await import('../dist/main.js')
+  await run(process.argv.slice(2))
+} else {
+  process.exitCode = 1
+}
+
+/** @returns {boolean} false: nothing that could be started */
+function buildWhenStale() {
+  const projects = [...projectsBelow(packageFolder)]
+  const complete = projects.every((project) => existsSync(join(project, 'dist'))) && existsSync(main)
+  if (complete && projects.every((project) => newestSource(project) <= builtAt(project))) return true
+  const compiler = findCompiler()
+  if (compiler === null) {
+    const state = complete ? 'older than its sources' : 'missing'
+    process.stderr.write(`hermod: the build is ${state} and TypeScript is not installed; run npm install in the checkout\n`)
+    return complete
+  }
+  return build(compiler, projects, complete)
+}
+
+/** The project and, through its references, all that it is built from. */
+function projectsBelow(project, found = new Set()) {
+  if (found.has(project)) return found
+  found.add(project)
+  const { references = [] } = JSON.parse(readFileSync(join(project, 'tsconfig.json'), 'utf8'))
+  for (const { path } of references) projectsBelow(resolve(project, path), found)
+  return found
+}
+
+/** Folders count as well, so that a deleted source is seen. */
+function newestSource(project) {
+  const folders = [join(project, 'src')]
+  let newest = statSync(join(project, 'tsconfig.json')).mtimeMs
+  for (const folder of folders) {
+    newest = Math.max(newest, statSync(folder).mtimeMs)
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name)
+      if (entry.isDirectory()) folders.push(path)
+      else if (!entry.name.endsWith('.test.ts')) newest = Math.max(newest, statSync(path).mtimeMs)
+    }
+  }
+  return newest
+}
+
+/** The compiler leaves its own record untouched when nothing changed in substance, hence the stamp beside it. */
+function recordsOf(project) {
+  return [join(project, 'dist', '.built'), join(project, 'tsconfig.tsbuildinfo')]
+}
+
+function builtAt(project) {
+  return Math.max(...recordsOf(project).map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0))
+}
+
+function findCompiler() {
+  try {
+    const manifest = createRequire(import.meta.url).resolve('typescript/package.json')
+    return join(dirname(manifest), JSON.parse(readFileSync(manifest, 'utf8')).bin.tsc)
+  } catch {
+    return null
+  }
+}
+
+function build(compiler, projects, complete) {
+  process.stderr.write('hermod: building …\n')
+  const startedAt = new Date()
+  // Without --force the compiler trusts its own records and does not notice that the output is gone.
+  const args = [compiler, '-b', ...(complete ? [] : ['--force']), packageFolder]
+  // The compiler's output goes to stderr: stdout belongs to the command.
+  const { status, error } = spawnSync(process.execPath, args, { stdio: ['ignore', 2, 2] })
+  if (status !== 0) {
+    // The compiler has left output of the faulty sources; without the records the next start builds again.
+    for (const record of projects.flatMap(recordsOf)) rmSync(record, { force: true })
+    process.stderr.write(`hermod: the build failed${error ? `: ${error.message}` : '; its faults are named above'}\n`)
+    return false
+  }
+  for (const project of projects) {
+    const [stamp] = recordsOf(project)
+    writeFileSync(stamp, '')
+    utimesSync(stamp, startedAt, startedAt)
+  }
+  process.stderr.write('hermod: built\n')
+  return true
+}

@@ -1,0 +1,20 @@
+import { type CheckReport, checkIntegrity } from '@hermod/protocol'
+import type { Command } from 'commander'
+import { CommandFailure } from './call.js'
+import { table } from './output.js'
+import { type CommandContext, type CommonOptions, operatingCommand } from './command.js'
+
+export function addCheckCommand(program: Command, context: CommandContext): void {
+  operatingCommand(program, 'check', 'Checks every derived fact against its log; exit code 1 when one is wrong.').action(
+    async (options: CommonOptions) => {
+      const report = await context.operate(checkIntegrity, {}, options)
+      context.printer(options).print(report, () => table(report.faults, `${report.checked} facts checked, all agree.`))
+      if (report.faults.length > 0) throw new CommandFailure(summary(report))
+    },
+  )
+}
+
+function summary({ checked, faults, truncated }: CheckReport): string {
+  const count = `${truncated ? 'more than ' : ''}${faults.length}`
+  return `${checked} facts checked, ${count} wrong; keep a copy of the data and restore a sound backup, or report the fault`
+}

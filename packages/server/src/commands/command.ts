@@ -1,0 +1,94 @@
+/** What the subcommands share: the dependencies handed in, the options of all, and one way to call an operator operation. */
+import type { Writable } from 'node:stream'
+import type { Operation } from '@hermod/protocol'
+import { type Command, Option } from 'commander'
+import { type LoadedConfig, loadConfig } from '../config/config.js'
+import type { ReadFile } from '../config/env.js'
+import { CommandFailure, type LocalCalls, openOperatorCalls, type Params } from './call.js'
+import { Printer } from './output.js'
+
+/** `pending`: not applied; `appliedNow`: applied by this run. */
+export type MigrationState = 'applied' | 'appliedNow' | 'pending'
+
+export interface Migration {
+  readonly name: string
+  readonly state: MigrationState
+}
+
+/** What the commands work with; they construct nothing of the service themselves. */
+export interface CommandDependencies {
+  readonly version: string
+  readonly env: NodeJS.ProcessEnv
+  readonly stdout: Writable
+  readonly stderr: Writable
+  readonly local: LocalCalls
+  /** Ends when the server has stopped. */
+  serve(loaded: LoadedConfig): Promise<void>
+  /** Brings the schema up to date, or only looks; every known migration in order. */
+  migrate(loaded: LoadedConfig, options: { readonly statusOnly: boolean }): Promise<readonly Migration[]>
+  /** Replaces the file system in tests. */
+  readonly readFile?: ReadFile
+  /** Milliseconds since 1970; replaces the clock in tests. */
+  readonly now?: () => number
+}
+
+/** Options that every subcommand has. */
+export interface CommonOptions {
+  readonly json?: boolean
+  readonly url?: string
+}
+
+/** What a subcommand sees of the dependencies. */
+export class CommandContext {
+  constructor(readonly dependencies: CommandDependencies) {}
+
+  /** @throws ConfigError */
+  load(): LoadedConfig {
+    return loadConfig(this.dependencies.env, this.dependencies.readFile)
+  }
+
+  now(): number {
+    return this.dependencies.now?.() ?? Date.now()
+  }
+
+  printer({ json = false }: CommonOptions): Printer {
+    return new Printer(this.dependencies.stdout, json)
+  }
+
+  /**
+   * Calls one operator operation.
+   * @returns the `data` of the answer
+   * @throws CommandFailure when the operation refuses
+   */
+  async operate<P, D>(operation: Operation<P, D>, params: NoInfer<P>, { url }: CommonOptions): Promise<D> {
+    const calls = await openOperatorCalls(this.load(), this.dependencies.local, url)
+    try {
+      const { code, data, message } = await calls.call(operation.id, params as Params)
+      if (code !== 200) throw new CommandFailure(message ?? `the operation failed with code ${code}`, code)
+      return data as D
+    } finally {
+      await calls.close()
+    }
+  }
+}
+
+/** A subcommand that prints, with --json. */
+export function printingCommand(parent: Command, usage: string, description: string): Command {
+  return parent.command(usage).description(description).option('--json', 'print one line of JSON')
+}
+
+/** A subcommand that calls operator operations, with --json and --url. */
+export function operatingCommand(parent: Command, usage: string, description: string): Command {
+  return printingCommand(parent, usage, description).addOption(
+    new Option('--url <url>', 'a server elsewhere; HERMOD_OPERATOR_TOKEN holds its operator token'),
+  )
+}
+
+/** The parameters that were given; undefined means left out. */
+export function given<T extends object>(params: T): Given<T> {
+  return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined)) as Given<T>
+}
+
+type Given<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
+}

@@ -1,0 +1,26 @@
+import { type Command, Option } from 'commander'
+import { configReference } from '../config/reference.js'
+import { table } from './output.js'
+import { type CommandContext, type CommonOptions, printingCommand } from './command.js'
+
+interface ConfigOptions extends CommonOptions {
+  readonly reference?: boolean
+}
+
+export function addConfigCommand(program: Command, context: CommandContext): void {
+  printingCommand(program, 'config', 'Checks the settings and prints each with its source; secrets are not printed.')
+    .addOption(new Option('--reference', 'print the reference of all settings as Markdown').conflicts('json'))
+    .action((options: ConfigOptions) => {
+      if (options.reference) {
+        context.dependencies.stdout.write(configReference())
+        return
+      }
+      const { settings } = context.load()
+      context.printer(options).print(settings, () =>
+        table(
+          settings.map(({ name, value, source }) => ({ setting: name, value, source })),
+          '',
+        ),
+      )
+    })
+}

@@ -1,0 +1,49 @@
+/** What the commands print: tables for people, one line of JSON for scripts. */
+import type { Writable } from 'node:stream'
+
+export type Row = Readonly<Record<string, unknown>>
+
+export class Printer {
+  constructor(
+    private readonly out: Writable,
+    private readonly json: boolean,
+  ) {}
+
+  /** Scripts get the value, people the text. */
+  print(value: unknown, text: () => string): void {
+    this.out.write(`${this.json ? JSON.stringify(value) : text()}\n`)
+  }
+}
+
+/** Rows under their column names, aligned; the columns are those of the first row. */
+export function table(rows: readonly Row[], nothing: string): string {
+  const [first] = rows
+  if (first === undefined) return nothing
+  const columns = Object.keys(first)
+  return align([columns, ...rows.map((row) => columns.map((column) => cell(column, row[column])))])
+}
+
+/** The members of one record, one a line. */
+export function record(row: Row): string {
+  return align(Object.entries(row).map(([name, value]) => [name, cell(name, value)]))
+}
+
+/** Times are milliseconds on the wire and ISO 8601 here; 0 is a time that never comes. */
+function cell(name: string, value: unknown): string {
+  if (name.endsWith('_at') && typeof value === 'number') return value === 0 ? '-' : new Date(value).toISOString()
+  if (value === null || value === undefined || value === '') return '-'
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+function align(lines: readonly (readonly string[])[]): string {
+  const widths = (lines[0] ?? []).map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
+  return lines
+    .map((line) =>
+      line
+        .map((text, column) => text.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}

@@ -1,0 +1,256 @@
+import { PassThrough } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import type { Envelope, Params } from './call.js'
+import { type CommandDependencies, type Migration, runProgram } from './program.js'
+
+const now = Date.parse('2026-01-01T00:00:00Z')
+const application = { app_id: 'demo', name: 'Demo', status: 0, open_registration: true, created_at: now }
+
+interface Setup extends Partial<Pick<CommandDependencies, 'env' | 'serve'>> {
+  readonly answer?: Partial<Envelope>
+  readonly migrations?: readonly Migration[]
+}
+
+/** Runs one command line on fakes, in a folder that no server uses. */
+async function run(line: string, { answer, migrations = [], env = {}, serve }: Setup = {}) {
+  const calls: [string, Params][] = []
+  const done: string[] = []
+  const stdout = new PassThrough()
+  const stderr = new PassThrough()
+  const code = await runProgram(
+    {
+      version: '1.2.3',
+      env: { HERMOD_DATA_DIR: '/nonexistent/hermod', ...env },
+      stdout,
+      stderr,
+      now: () => now,
+      serve: serve ?? (async ({ config }) => void done.push(`serve ${config.http.port}`)),
+      async migrate(_loaded, { statusOnly }) {
+        done.push(`migrate ${statusOnly}`)
+        return migrations
+      },
+      async local() {
+        return {
+          async call(id, params) {
+            calls.push([id, params])
+            return { code: 200, data: null, message: null, ...answer }
+          },
+          async close() {
+            done.push('close')
+          },
+        }
+      },
+    },
+    line.split(' ').filter((word) => word !== ''),
+  )
+  const text = (stream: PassThrough) => (stream.read() as Buffer | null)?.toString() ?? ''
+  return { code, calls, done, out: text(stdout), err: text(stderr) }
+}
+
+describe('hermod', () => {
+  it.each(['', 'app', 'token'])('%s alone shows its help and is wrong usage', async (line) => {
+    const { code, err } = await run(line)
+    expect(code).toBe(2)
+    expect(err).toContain('Usage: hermod')
+  })
+
+  it.each(['--help', 'help', 'help app', 'app create --help'])('%s succeeds', async (line) => {
+    const { code, out } = await run(line)
+    expect(code).toBe(0)
+    expect(out).toContain('Usage: hermod')
+  })
+
+  it('prints its version', async () => {
+    expect(await run('--version')).toMatchObject({ code: 0, out: '1.2.3\n' })
+  })
+
+  it('names the nearest command', async () => {
+    const { code, err } = await run('serv')
+    expect(code).toBe(2)
+    expect(err).toContain("unknown command 'serv'")
+    expect(err).toContain('Did you mean serve?')
+  })
+
+  it('refuses a bad configuration with code 2 and all faults', async () => {
+    const env = { HERMOD_PROT: '1', HERMOD_PORT: 'x' }
+    const { code, err, done } = await run('serve', { env })
+    expect(code).toBe(2)
+    expect(done).toEqual([])
+    expect(err).toMatch(/^hermod: the configuration is refused:\n {2}- HERMOD_PROT .*\n {2}- HERMOD_PORT /)
+    const scripted = await run('app list --json', { env })
+    expect(JSON.parse(scripted.err)).toMatchObject({ code: null, faults: [expect.stringContaining('HERMOD_PROT'), expect.any(String)] })
+  })
+})
+
+describe('hermod serve', () => {
+  it('serves with the loaded configuration', async () => {
+    expect(await run('serve', { env: { HERMOD_PORT: '9000' } })).toMatchObject({ code: 0, done: ['serve 9000'] })
+  })
+
+  it('explains a taken port', async () => {
+    const taken = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE', syscall: 'listen', address: '127.0.0.1', port: 8080 })
+    const { code, err } = await run('serve', { serve: () => Promise.reject(taken) })
+    expect(code).toBe(1)
+    expect(err).toBe('hermod: 127.0.0.1:8080 is in use; set HERMOD_HOST and HERMOD_PORT to another address and port\n')
+  })
+
+  it('tells other failures as they are, bugs with their stack', async () => {
+    expect((await run('serve', { serve: () => Promise.reject(new Error('disk full')) })).err).toBe('hermod: disk full\n')
+    expect((await run('serve', { serve: () => Promise.reject(new TypeError('oops')) })).err).toContain('TypeError: oops\n    at ')
+  })
+})
+
+describe('hermod app', () => {
+  it('creates an application and shows its token', async () => {
+    const data = { app_id: 'demo', name: 'Demo', admin_token: 'hma_x' }
+    const { code, calls, done, out } = await run('app create --id demo --name Demo', { answer: { data } })
+    expect(code).toBe(0)
+    expect(calls).toEqual([['operator.app.create', { app_id: 'demo', name: 'Demo' }]])
+    expect(done).toEqual(['close'])
+    expect(out).toBe('app_id       demo\nname         Demo\nadmin_token  hma_x\n\nKeep the Admin token now: it is not shown again.\n')
+  })
+
+  it('leaves out what was not given', async () => {
+    const { calls } = await run('app create --json', { answer: { data: {} } })
+    expect(calls).toEqual([['operator.app.create', {}]])
+  })
+
+  it('lists applications as a table, and as JSON for scripts', async () => {
+    const answer = { data: [application, { ...application, app_id: 'second-app', name: '', status: 1, open_registration: false }] }
+    expect((await run('app list', { answer })).out).toBe(
+      [
+        'app_id      name  status    open_registration  created_at',
+        'demo        Demo  normal    yes                2026-01-01T00:00:00.000Z',
+        'second-app  -     disabled  no                 2026-01-01T00:00:00.000Z\n',
+      ].join('\n'),
+    )
+    expect(JSON.parse((await run('app list --json', { answer })).out)).toEqual(answer.data)
+    expect((await run('app list', { answer: { data: [] } })).out).toBe('There is no application; make one with hermod app create.\n')
+  })
+
+  it('updates what was given', async () => {
+    const { calls, out } = await run('app update demo --status disabled --open-registration false', { answer: { data: application } })
+    expect(calls).toEqual([['operator.app.update', { app_id: 'demo', status: 1, open_registration: false }]])
+    expect(out).toContain('status             normal\n')
+  })
+
+  it.each([
+    ['app update demo', 'nothing to change'],
+    ['app update demo --status off', 'It must be normal or disabled.'],
+    ['app update demo --open-registration maybe', 'It must be true or false.'],
+    ['app update', "missing required argument 'app_id'"],
+    ['app list --no-such', "unknown option '--no-such'"],
+    ['app list extra', 'too many arguments'],
+  ])('%s is wrong usage', async (line, message) => {
+    const { code, err, calls } = await run(line)
+    expect(code).toBe(2)
+    expect(err).toContain(message)
+    expect(calls).toEqual([])
+  })
+
+  it('fails with the message of a refusal', async () => {
+    const answer = { code: 40004, message: 'app_id is taken' }
+    expect(await run('app create --id demo', { answer })).toMatchObject({
+      code: 1,
+      out: '',
+      err: 'hermod: app_id is taken\n',
+      done: ['close'],
+    })
+    expect(JSON.parse((await run('app create --json', { answer })).err)).toEqual(answer)
+  })
+})
+
+describe('hermod token', () => {
+  it.each([
+    ['90d', now + 90 * 86_400_000],
+    ['12h', now + 12 * 3_600_000],
+    ['2w', now + 14 * 86_400_000],
+    ['2026-06-01', Date.parse('2026-06-01T00:00:00Z')],
+    ['2026-06-01T12:00:00+02:00', Date.parse('2026-06-01T10:00:00Z')],
+  ])('creates a token that expires in or at %s', async (expires, expiresAt) => {
+    const data = { token_id: 7, app_id: 'demo', name: 'ci', expires_at: expiresAt, token: 'hma_secret' }
+    const { calls, out } = await run(`token create --app demo --name ci --expires ${expires}`, { answer: { data } })
+    expect(calls).toEqual([['operator.token.create', { app_id: 'demo', name: 'ci', expires_at: expiresAt }]])
+    expect(out).toMatch(/expires_at +2026-.*\ntoken +hma_secret\n\nKeep the token now: it is not shown again\.\n$/)
+  })
+
+  it.each([
+    ['token create --app demo', "required option '--name <name>' not specified"],
+    ['token create --name ci', "required option '--app <app_id>' not specified"],
+    ['token create --app demo --name ci --expires soon', 'It must be a span such as 90d'],
+    ['token create --app demo --name ci --expires 2025-01-01', 'It must lie in the future.'],
+    ['token revoke --app demo x', 'It must be a positive integer.'],
+  ])('%s is wrong usage', async (line, message) => {
+    const { code, err } = await run(line)
+    expect(code).toBe(2)
+    expect(err).toContain(message)
+  })
+
+  it('lists tokens with times that never come as a dash', async () => {
+    const data = [{ token_id: 7, app_id: 'demo', name: 'ci', expires_at: 0, created_at: now, revoked_at: 0 }]
+    const { calls, out } = await run('token list --app demo', { answer: { data } })
+    expect(calls).toEqual([['operator.token.list', { app_id: 'demo' }]])
+    expect(out).toContain('\n7         demo    ci    -           2026-01-01T00:00:00.000Z  -\n')
+    expect((await run('token list --app demo', { answer: { data: [] } })).out).toBe('demo has no Admin token.\n')
+  })
+
+  it('revokes a token', async () => {
+    const { calls, out } = await run('token revoke --app demo 7', { answer: { data: true } })
+    expect(calls).toEqual([['operator.token.revoke', { app_id: 'demo', token_id: 7 }]])
+    expect(out).toBe('Token 7 of demo is revoked.\n')
+  })
+})
+
+describe('hermod config', () => {
+  it('prints every setting with its source and no secret', async () => {
+    const env = { HERMOD_PORT: '9000', HERMOD_OPERATOR_TOKEN: `hmo_${'x'.repeat(32)}` }
+    const { out } = await run('config', { env })
+    expect(out).toMatch(/^setting +value +source\n/)
+    expect(out).toMatch(/\nHERMOD_PORT +9000 +environment\n/)
+    expect(out).toMatch(/\nHERMOD_HOST +127\.0\.0\.1 +default\n/)
+    expect(out).toMatch(/\nHERMOD_OPERATOR_TOKEN +set +environment\n/)
+    const settings = JSON.parse((await run('config --json', { env })).out)
+    expect(settings).toContainEqual({ name: 'HERMOD_PORT', value: '9000', source: 'environment' })
+  })
+
+  it('prints the reference even when the configuration is refused', async () => {
+    const { code, out } = await run('config --reference', { env: { HERMOD_PORT: 'x' } })
+    expect(code).toBe(0)
+    expect(out).toMatch(/^# Configuration\n/)
+  })
+})
+
+describe('hermod migrate', () => {
+  const migrations: Migration[] = [
+    { name: '001-start', state: 'applied' },
+    { name: '002-more', state: 'pending' },
+  ]
+
+  it('applies by default and only looks with --status', async () => {
+    expect((await run('migrate')).done).toEqual(['migrate false'])
+    const { done, out } = await run('migrate --status', { migrations })
+    expect(done).toEqual(['migrate true'])
+    expect(out).toBe('migration  state\n001-start  applied\n002-more   pending\n1 to be applied by hermod migrate.\n')
+    expect(JSON.parse((await run('migrate --status --json', { migrations })).out)).toEqual(migrations)
+  })
+})
+
+describe('hermod check', () => {
+  it('succeeds when all facts agree', async () => {
+    const { code, calls, out } = await run('check', { answer: { data: { checked: 12, faults: [], truncated: false } } })
+    expect(code).toBe(0)
+    expect(calls).toEqual([['operator.check', {}]])
+    expect(out).toBe('12 facts checked, all agree.\n')
+  })
+
+  it('fails and lists the facts that are wrong', async () => {
+    const data = { checked: 12, faults: [{ check: 'unread', app_id: 'demo', subject: 'user 1', detail: '2, not 3' }], truncated: false }
+    const { code, out, err } = await run('check', { answer: { data } })
+    expect(code).toBe(1)
+    expect(out).toBe('check   app_id  subject  detail\nunread  demo    user 1   2, not 3\n')
+    expect(err).toContain('hermod: 12 facts checked, 1 wrong;')
+    const scripted = await run('check --json', { answer: { data } })
+    expect(scripted.code).toBe(1)
+    expect(JSON.parse(scripted.out)).toEqual(data)
+  })
+})

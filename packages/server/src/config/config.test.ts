@@ -1,0 +1,187 @@
+import { resolve } from 'node:path'
+import { inspect } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { ConfigError, loadConfig } from './config.js'
+import { optionKeys, optionOf } from './options.js'
+
+const adminToken = `hma_${'a'.repeat(32)}`
+const operatorToken = `hmo_${'B'.repeat(40)}`
+
+function files(contents: Record<string, unknown>) {
+  return (path: string) => {
+    if (!(path in contents)) throw new Error(`ENOENT: no such file, open '${path}'`)
+    const content = contents[path]
+    return typeof content === 'string' ? content : JSON.stringify(content)
+  }
+}
+
+function faultsOf(env: NodeJS.ProcessEnv, contents: Record<string, unknown> = {}): readonly string[] {
+  try {
+    loadConfig(env, files(contents))
+    return []
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError)
+    return (error as ConfigError).faults
+  }
+}
+
+describe('loadConfig', () => {
+  it('runs on one machine without any setting', () => {
+    const { config, secrets, sources } = loadConfig({ PATH: '/bin' })
+    expect(config).toEqual({
+      dataDir: resolve('data'),
+      storage: { kind: 'sqlite', dataDir: resolve('data') },
+      http: {
+        host: '127.0.0.1',
+        port: 8080,
+        publicUrl: null,
+        trustProxy: false,
+        corsOrigins: '*',
+        statusMode: 'envelope',
+        shutdownTimeoutMs: 20_000,
+      },
+      log: { level: 'info' },
+      checkAnswers: false,
+      rateLimit: { enabled: true, addressPerSecond: 2000, addressBurst: 4000 },
+      accounts: { userTokenTtlMs: 30 * 86_400_000, passwordMinLength: 6, reservedUsernamePrefixes: [], devicesPerUser: 20 },
+      messages: { maxMessageBytes: 65_536, maxTargets: 500, transactionTtlMs: 86_400_000 },
+      writer: { batchMessages: 256, queueMessages: 20_000 },
+      bootstrap: { appId: null },
+    })
+    expect({ ...secrets }).toEqual({ databaseUrl: null, secretKey: null, bootstrapAdminToken: null, operatorToken: null })
+    expect(new Set(Object.values(sources))).toEqual(new Set(['default']))
+  })
+
+  it('puts the environment over the file and the file over the defaults', () => {
+    const file = { HERMOD_PORT: 9000, HERMOD_HOST: '0.0.0.0', HERMOD_RATE_LIMIT: false, HERMOD_CORS_ORIGINS: ['https://a.example'] }
+    const { config, sources } = loadConfig({ HERMOD_CONFIG: 'h.json', HERMOD_PORT: '0', HERMOD_HOST: '' }, files({ 'h.json': file }))
+    expect(config.http).toMatchObject({ port: 0, host: '0.0.0.0', corsOrigins: ['https://a.example'] })
+    expect(config.rateLimit.enabled).toBe(false)
+    expect(sources).toMatchObject({ port: 'environment', host: 'file', rateLimit: 'file', dataDir: 'default', config: 'environment' })
+  })
+
+  it('refuses all faults of all sources together, each with a name and an accepted example', () => {
+    const env = { HERMOD_CONFIG: 'h.json', HERMOD_PROT: '1', HERMOD_PORT: '70000', HERMOD_NATS_URL: 'nats://x', HERMOD_LOG_LEVEL: 'loud' }
+    const file = { HERMOD_HOSTS: 'x', HERMOD_CONFIG: 'other.json', HERMOD_TRUST_PROXY: [1] }
+    expect(faultsOf(env, { 'h.json': file })).toEqual([
+      'h.json: HERMOD_HOSTS is not a known setting; the nearest known one is HERMOD_HOST, for example "HERMOD_HOST": "0.0.0.0"',
+      'h.json: HERMOD_CONFIG belongs in the environment, not in the file that it names',
+      'h.json: HERMOD_TRUST_PROXY must be on, off, or IP addresses and CIDR ranges separated by commas, not [1]; for example "HERMOD_TRUST_PROXY": "10.0.0.0/8,192.0.2.7"',
+      'HERMOD_PROT is not a known setting; the nearest known one is HERMOD_PORT, for example HERMOD_PORT=8080',
+      'HERMOD_PORT must be an integer from 0 to 65535, not "70000"; for example HERMOD_PORT=8080',
+      expect.stringMatching(/^HERMOD_NATS_URL is not a known setting; the nearest known one is HERMOD_\w+, for example HERMOD_/),
+      'HERMOD_LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud"; for example HERMOD_LOG_LEVEL=info',
+    ])
+  })
+
+  it('names every fault in the message of the error', () => {
+    expect(() => loadConfig({ HERMOD_PORT: 'x', HERMOD_HTTP_STATUS: 'y' })).toThrow(
+      /refused:\n {2}- HERMOD_PORT must .*\n {2}- HERMOD_HTTP_STATUS must /,
+    )
+  })
+
+  it.each([
+    ['a missing file', {}, "h.json (HERMOD_CONFIG) cannot be read: ENOENT: no such file, open 'h.json'"],
+    ['broken JSON', { 'h.json': '{"HERMOD_SECRET_KEY": hush}' }, "h.json (HERMOD_CONFIG) is not valid JSON: Unexpected token 'h'"],
+    ['a list', { 'h.json': [] }, 'h.json (HERMOD_CONFIG) must hold one JSON object, for example {"HERMOD_PORT": 8080}'],
+  ])('says what is wrong with %s', (_case, contents, fault) => {
+    expect(faultsOf({ HERMOD_CONFIG: 'h.json' }, contents)).toEqual([fault])
+  })
+
+  it('refuses a queue that is shorter than a batch', () => {
+    expect(faultsOf({ HERMOD_QUEUE_MESSAGES: '100', HERMOD_BATCH_MESSAGES: '200' })).toEqual([
+      'HERMOD_QUEUE_MESSAGES (100) must not be below HERMOD_BATCH_MESSAGES (200); for example HERMOD_QUEUE_MESSAGES=200',
+    ])
+  })
+
+  it('freezes the configuration in depth', () => {
+    const { config } = loadConfig({ HERMOD_TRUST_PROXY: '::1' })
+    for (const part of [config, config.http, config.storage, config.http.trustProxy]) expect(Object.isFrozen(part)).toBe(true)
+  })
+})
+
+describe('secrets', () => {
+  const env = {
+    HERMOD_DATABASE_URL: 'postgres://hermod:hunter2@db/hermod',
+    HERMOD_SECRET_KEY: 'k'.repeat(32),
+    HERMOD_BOOTSTRAP_ADMIN_TOKEN: adminToken,
+    HERMOD_OPERATOR_TOKEN: operatorToken,
+  }
+
+  it('are handed out apart from the configuration', () => {
+    const { config, secrets } = loadConfig(env)
+    expect(secrets.databaseUrl).toBe(env.HERMOD_DATABASE_URL)
+    expect(secrets.operatorToken).toBe(operatorToken)
+    expect(config.storage).toEqual({ kind: 'postgres', redactedUrl: 'postgres://hermod:***@db/hermod', maxConnections: 10 })
+  })
+
+  it('never appear in logs, JSON or the effective settings', () => {
+    const loaded = loadConfig(env)
+    const printed = inspect(loaded, { depth: 9 }) + JSON.stringify(loaded)
+    for (const secret of ['hunter2', 'kkk', adminToken, operatorToken]) expect(printed).not.toContain(secret)
+    const shown = Object.fromEntries(loaded.settings.map(({ name, value }) => [name, value]))
+    expect(shown).toMatchObject({ HERMOD_SECRET_KEY: 'set', HERMOD_OPERATOR_TOKEN: 'set', HERMOD_PUBLIC_URL: 'not set' })
+  })
+
+  it('never appear in refusals', () => {
+    const faults = faultsOf({
+      HERMOD_DATABASE_URL: 'mysql://u:hunter2@db',
+      HERMOD_SECRET_KEY: 'short-key',
+      HERMOD_BOOTSTRAP_APP_ID: adminToken,
+      HERMOD_OPERATOR_TOKEN: `${adminToken}!`,
+    })
+    expect(faultsOf({ HERMOD_CONFIG: 'h.json' }, { 'h.json': { HERMOD_SECRET_KEY: 'hush' } })).toEqual([
+      'h.json: HERMOD_SECRET_KEY must be 32 to 256 printable characters without spaces; for example "HERMOD_SECRET_KEY": "<output of openssl rand -hex 32>"',
+    ])
+    expect(faults).toHaveLength(4)
+    for (const secret of ['hunter2', 'short-key', adminToken]) expect(faults.join()).not.toContain(secret)
+    expect(faults[3]).toBe(
+      'HERMOD_OPERATOR_TOKEN must be hmo_ and 32 or more letters and digits; for example HERMOD_OPERATOR_TOKEN=hmo_$(openssl rand -hex 32)',
+    )
+  })
+})
+
+describe('options', () => {
+  it.each<[string, string, unknown]>([
+    ['HERMOD_PORT', '65535', 65535],
+    ['HERMOD_PORT', '-1', undefined],
+    ['HERMOD_PORT', '80.5', undefined],
+    ['HERMOD_PORT', '1e3', undefined],
+    ['HERMOD_PORT', '99999999999999999999', undefined],
+    ['HERMOD_HOST', '::', '::'],
+    ['HERMOD_HOST', 'http://x', undefined],
+    ['HERMOD_RATE_LIMIT', 'off', false],
+    ['HERMOD_RATE_LIMIT', 'yes', undefined],
+    ['HERMOD_TRUST_PROXY', 'on', true],
+    ['HERMOD_TRUST_PROXY', '10.0.0.0/8, ::1', ['10.0.0.0/8', '::1']],
+    ['HERMOD_TRUST_PROXY', '10.0.0.0/33', undefined],
+    ['HERMOD_TRUST_PROXY', 'proxy.example', undefined],
+    ['HERMOD_CORS_ORIGINS', 'off', []],
+    ['HERMOD_CORS_ORIGINS', 'https://a.example,capacitor://localhost', ['https://a.example', 'capacitor://localhost']],
+    ['HERMOD_CORS_ORIGINS', 'https://a.example/path', undefined],
+    ['HERMOD_CORS_ORIGINS', '*.example', undefined],
+    ['HERMOD_PUBLIC_URL', 'https://a.example/im/', 'https://a.example/im'],
+    ['HERMOD_PUBLIC_URL', 'https://a.example/?x', undefined],
+    ['HERMOD_PUBLIC_URL', 'ftp://a.example', undefined],
+    ['HERMOD_RESERVED_USERNAME_PREFIXES', 'Admin, root_,admin', ['admin', 'root_']],
+    ['HERMOD_RESERVED_USERNAME_PREFIXES', 'a-b', undefined],
+    ['HERMOD_DATABASE_URL', 'postgresql://db/x', 'postgresql://db/x'],
+    ['HERMOD_DATABASE_URL', 'mysql://db/x', undefined],
+    ['HERMOD_BOOTSTRAP_APP_ID', 'my-app_1', 'my-app_1'],
+    ['HERMOD_BOOTSTRAP_APP_ID', 'My', undefined],
+    ['HERMOD_BOOTSTRAP_ADMIN_TOKEN', `hma_${'a'.repeat(31)}`, undefined],
+    ['HERMOD_BOOTSTRAP_ADMIN_TOKEN', adminToken, adminToken],
+  ])('%s=%s', (name, input, value) => {
+    const option = optionKeys.map(optionOf).find((candidate) => candidate.name === name)
+    expect(option?.decode(input)).toEqual(value)
+  })
+
+  it.each(optionKeys.map(optionOf))('$name accepts its own example and default', (option) => {
+    const example = option.example.replace('$(openssl rand -hex 32)', 'a1'.repeat(32))
+    expect(option.decode(example)).toBeDefined()
+    expect(option.name).toMatch(/^HERMOD_[A-Z_]+$/)
+    expect(option.text).toMatch(/^[A-Za-z].*\.$/)
+    const neverGiven = option.default === null || (Array.isArray(option.default) && option.default.length === 0)
+    if (!neverGiven) expect(option.decode(option.encode(option.default))).toEqual(option.default)
+  })
+})

@@ -1,0 +1,159 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { redactUrl } from '../lib/redact.js'
+import { type GivenSettings, type ReadFile, readSettings, type Source } from './env.js'
+import { type OptionKey, type OptionValues, optionKeys, optionOf, options } from './options.js'
+import { type ServerSecrets, serverSecrets } from './secrets.js'
+
+export type StorageConfig =
+  | { readonly kind: 'sqlite'; readonly dataDir: string }
+  | { readonly kind: 'postgres'; readonly redactedUrl: string; readonly maxConnections: number }
+
+/** Everything that may be known of the configuration; frozen. */
+export interface ServerConfig {
+  /** Absolute path. With PostgreSQL too it holds the process's own files. */
+  readonly dataDir: string
+  readonly storage: StorageConfig
+  readonly http: {
+    readonly host: string
+    /** 0: any free port. */
+    readonly port: number
+    /** Without a slash at its end; null: the address listened on. */
+    readonly publicUrl: string | null
+    /** True: every proxy; a list: those addresses and CIDR ranges. */
+    readonly trustProxy: boolean | readonly string[]
+    readonly corsOrigins: '*' | readonly string[]
+    /** `mirror`: failures carry their HTTP class (decision A1). */
+    readonly statusMode: OptionValues['httpStatus']
+    readonly shutdownTimeoutMs: number
+  }
+  /** Every answer is held against the contract; for development and tests. */
+  readonly checkAnswers: boolean
+  readonly log: { readonly level: OptionValues['logLevel'] }
+  readonly rateLimit: {
+    /** False ends every rate limit. */
+    readonly enabled: boolean
+    readonly addressPerSecond: number
+    readonly addressBurst: number
+  }
+  readonly accounts: {
+    readonly userTokenTtlMs: number
+    readonly passwordMinLength: number
+    /** In lower case. */
+    readonly reservedUsernamePrefixes: readonly string[]
+    readonly devicesPerUser: number
+  }
+  readonly messages: {
+    readonly maxMessageBytes: number
+    readonly maxTargets: number
+    readonly transactionTtlMs: number
+  }
+  readonly writer: { readonly batchMessages: number; readonly queueMessages: number }
+  /** Null: the service chooses the app_id on the first start. */
+  readonly bootstrap: { readonly appId: string | null }
+}
+
+export interface EffectiveSetting {
+  readonly name: string
+  /** As people read it; secrets are "set" or "not set". */
+  readonly value: string
+  readonly source: Source
+}
+
+export interface LoadedConfig {
+  readonly config: ServerConfig
+  readonly secrets: ServerSecrets
+  readonly sources: Readonly<Record<OptionKey, Source>>
+  /** Every option in the order of the reference, without secrets. */
+  readonly settings: readonly EffectiveSetting[]
+}
+
+/** The configuration was refused; all faults together. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+
+  constructor(readonly faults: readonly string[]) {
+    super(['the configuration is refused:', ...faults.map((fault) => `  - ${fault}`)].join('\n'))
+  }
+}
+
+/**
+ * Reads the settings: the environment over the file of HERMOD_CONFIG over the defaults. Relative paths start at the working folder.
+ *
+ * @throws ConfigError naming every unknown name, bad value and contradiction
+ */
+export function loadConfig(env: NodeJS.ProcessEnv, readFile: ReadFile = (path) => readFileSync(path, 'utf8')): LoadedConfig {
+  const given = readSettings(env, readFile)
+  const values = withDefaults(given)
+  const faults = [...given.faults, ...contradictions(values)]
+  if (faults.length > 0) throw new ConfigError(faults)
+  const source = (key: OptionKey) => given.values.get(key)?.source ?? 'default'
+  return {
+    config: deepFreeze(serverConfig(values)),
+    secrets: serverSecrets(values),
+    sources: Object.freeze(Object.fromEntries(optionKeys.map((key) => [key, source(key)])) as Record<OptionKey, Source>),
+    settings: optionKeys.map((key) => ({ name: options[key].name, value: optionOf(key).encode(values[key]), source: source(key) })),
+  }
+}
+
+function withDefaults({ values }: GivenSettings): OptionValues {
+  const entries = optionKeys.map((key) => [key, values.has(key) ? values.get(key)?.value : options[key].default])
+  return Object.fromEntries(entries) as OptionValues
+}
+
+function contradictions(values: OptionValues): string[] {
+  const faults: string[] = []
+  if (values.queueMessages < values.batchMessages) {
+    const { batchMessages: batch, queueMessages: queue } = options
+    faults.push(
+      `${queue.name} (${values.queueMessages}) must not be below ${batch.name} (${values.batchMessages}); for example ${queue.name}=${values.batchMessages}`,
+    )
+  }
+  return faults
+}
+
+function serverConfig(values: OptionValues): ServerConfig {
+  const dataDir = resolve(values.dataDir)
+  return {
+    dataDir,
+    storage: storageConfig(values, dataDir),
+    http: {
+      host: values.host,
+      port: values.port,
+      publicUrl: values.publicUrl,
+      trustProxy: values.trustProxy,
+      corsOrigins: values.corsOrigins,
+      statusMode: values.httpStatus,
+      shutdownTimeoutMs: values.shutdownSeconds * 1000,
+    },
+    checkAnswers: values.checkAnswers,
+    log: { level: values.logLevel },
+    rateLimit: { enabled: values.rateLimit, addressPerSecond: values.addressRate, addressBurst: values.addressBurst },
+    accounts: {
+      userTokenTtlMs: values.userTokenDays * 86_400_000,
+      passwordMinLength: values.passwordMinLength,
+      reservedUsernamePrefixes: values.reservedUsernamePrefixes,
+      devicesPerUser: values.devicesPerUser,
+    },
+    messages: {
+      maxMessageBytes: values.maxMessageBytes,
+      maxTargets: values.maxTargets,
+      transactionTtlMs: values.transactionHours * 3_600_000,
+    },
+    writer: { batchMessages: values.batchMessages, queueMessages: values.queueMessages },
+    bootstrap: { appId: values.bootstrapAppId },
+  }
+}
+
+function storageConfig({ databaseUrl, databasePool }: OptionValues, dataDir: string): StorageConfig {
+  if (databaseUrl === null) return { kind: 'sqlite', dataDir }
+  return { kind: 'postgres', redactedUrl: redactUrl(databaseUrl), maxConnections: databasePool }
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    for (const member of Object.values(value)) deepFreeze(member)
+    Object.freeze(value)
+  }
+  return value
+}

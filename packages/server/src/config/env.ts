@@ -1,0 +1,111 @@
+/** Raw settings from the environment and the file, checked name by name; every fault is collected, none is thrown. */
+import { nearest } from '../lib/nearest.js'
+import { redactText } from '../lib/redact.js'
+import { type OptionKey, optionKeys, optionOf, options } from './options.js'
+
+export type Source = 'default' | 'file' | 'environment'
+
+/** Reads a text file; throws when it cannot be read. */
+export type ReadFile = (path: string) => string
+
+/** What was given, decoded; absent keys have their default. */
+export interface GivenSettings {
+  readonly values: ReadonlyMap<OptionKey, { readonly value: unknown; readonly source: Source }>
+  /** Sentences, each naming the setting, what is wrong and an accepted example. */
+  readonly faults: readonly string[]
+}
+
+interface Origin {
+  readonly source: Source
+  /** Begins every fault; empty for the environment. */
+  readonly label: string
+  /** How a setting is written there. */
+  readonly example: (key: OptionKey) => string
+}
+
+const environment: Origin = { source: 'environment', label: '', example: (key) => `${options[key].name}=${options[key].example}` }
+
+const keysByName = new Map<string, OptionKey>(optionKeys.map((key) => [options[key].name, key]))
+const names = optionKeys.map((key) => options[key].name) as [string, ...string[]]
+
+/** Defaults are not applied here. An empty variable counts as unset. */
+export function readSettings(env: NodeJS.ProcessEnv, readFile: ReadFile): GivenSettings {
+  const values = new Map<OptionKey, { value: unknown; source: Source }>()
+  const faults: string[] = []
+  const take = (origin: Origin, entries: readonly (readonly [string, unknown])[]) => {
+    for (const [name, input] of entries) {
+      const setting = readSetting(origin, name, input)
+      if (typeof setting === 'string') faults.push(setting)
+      else values.set(setting.key, { value: setting.value, source: origin.source })
+    }
+  }
+  const given = Object.entries(env).filter(([name, value]) => name.startsWith('HERMOD_') && value !== '')
+  const path = env[options.config.name]
+  if (path) {
+    const file = readConfigFile(path, readFile)
+    if (typeof file === 'string') faults.push(file)
+    else take(fileOrigin(path), Object.entries(file))
+  }
+  take(environment, given)
+  return { values, faults }
+}
+
+/** Returns the decoded setting, or the fault. */
+function readSetting(origin: Origin, name: string, input: unknown): { key: OptionKey; value: unknown } | string {
+  const key = keysByName.get(name)
+  if (key === undefined) return unknownSetting(origin, name)
+  if (key === 'config' && origin.source === 'file')
+    return `${origin.label}${name} belongs in the environment, not in the file that it names`
+  const text = asText(input)
+  const value = text === undefined ? undefined : optionOf(key).decode(text)
+  return value === undefined ? badValue(origin, key, input) : { key, value }
+}
+
+function unknownSetting(origin: Origin, name: string): string {
+  const near = keysByName.get(nearest(name, names)) as OptionKey
+  return `${origin.label}${name} is not a known setting; the nearest known one is ${options[near].name}, for example ${origin.example(near)}`
+}
+
+function badValue(origin: Origin, key: OptionKey, input: unknown): string {
+  const { name, accepts, secret } = options[key]
+  const given = secret ? '' : `, not ${shorten(redactText(JSON.stringify(input)))}`
+  return `${origin.label}${name} must be ${accepts}${given}; for example ${origin.example(key)}`
+}
+
+/** JSON values are read like the same words in the environment: numbers, true for on, lists with commas. */
+function asText(input: unknown): string | undefined {
+  if (typeof input === 'string') return input.trim()
+  if (typeof input === 'number') return String(input)
+  if (typeof input === 'boolean') return input ? 'on' : 'off'
+  if (Array.isArray(input) && input.every((entry) => typeof entry === 'string')) return input.join(',')
+  return undefined
+}
+
+function fileOrigin(path: string): Origin {
+  return {
+    source: 'file',
+    label: `${path}: `,
+    // No shell reads the file, so the command of an example is only named.
+    example: (key) => `"${options[key].name}": "${options[key].example.replace(/\$\((.*)\)/, '<output of $1>')}"`,
+  }
+}
+
+/** Returns the members of the file, or the fault. */
+function readConfigFile(path: string, readFile: ReadFile): object | string {
+  const { name } = options.config
+  try {
+    const content: unknown = JSON.parse(readFile(path))
+    const isObject = typeof content === 'object' && content !== null && !Array.isArray(content)
+    return isObject ? content : `${path} (${name}) must hold one JSON object, for example {"HERMOD_PORT": 8080}`
+  } catch (error) {
+    const { message } = error as Error
+    // The parser quotes the text around the fault, which may hold a secret.
+    const problem =
+      error instanceof SyntaxError ? `is not valid JSON: ${message.replace(/, (\.{3})?".*$/s, '')}` : `cannot be read: ${message}`
+    return `${path} (${name}) ${problem}`
+  }
+}
+
+function shorten(text: string): string {
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text
+}

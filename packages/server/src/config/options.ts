@@ -1,0 +1,369 @@
+/** Every setting of the service, once: what the environment, the file, the refusals and the reference are made from. */
+import { isIP } from 'node:net'
+import { redactUrl } from '../lib/redact.js'
+
+/** One setting. */
+export interface Option<T = unknown> {
+  /** Its name in the environment and in the file alike. */
+  readonly name: `HERMOD_${string}`
+  readonly type: string
+  readonly unit?: string
+  /** Null: unset, which `text` explains. */
+  readonly default: T
+  /** One plain sentence. */
+  readonly text: string
+  /** What is accepted, to be read after "must be". */
+  readonly accepts: string
+  /** An accepted value as a shell takes it. */
+  readonly example: string
+  /** The value is never printed. */
+  readonly secret: boolean
+  /** Undefined: not accepted. */
+  decode(input: string): T | undefined
+  /** The value as people read it; for most options also as `decode` reads it. */
+  encode(value: T): string
+}
+
+type Described = Pick<Option, 'name' | 'text'> & { readonly unit?: string }
+
+type Custom<T> = Omit<Option<T>, 'secret' | 'encode'> & Partial<Pick<Option<T>, 'secret' | 'encode'>>
+
+export const notSet = 'not set'
+
+function option<T>(custom: Custom<T>): Option<T> {
+  return { secret: false, encode: (value) => (value === null ? notSet : String(value)), ...custom }
+}
+
+function integer(range: Described & { readonly min: number; readonly max: number; readonly default: number }): Option<number> {
+  const { min, max, ...described } = range
+  return option<number>({
+    ...described,
+    type: 'integer',
+    accepts: `an integer from ${min} to ${max}`,
+    example: String(range.default),
+    decode(input) {
+      const value = /^\d{1,15}$/.test(input) ? Number(input) : Number.NaN
+      return value >= min && value <= max ? value : undefined
+    },
+  })
+}
+
+function choice<const Value extends string>(
+  choices: Described & { readonly values: readonly Value[]; readonly default: NoInfer<Value> },
+): Option<Value> {
+  const { values, ...described } = choices
+  return option<Value>({
+    ...described,
+    type: 'choice',
+    accepts: `one of ${values.join(', ')}`,
+    example: choices.default,
+    decode: (input) => values.find((value) => value === input),
+  })
+}
+
+function toggle(described: Described & { readonly default: boolean }): Option<boolean> {
+  return option<boolean>({
+    ...described,
+    type: 'on or off',
+    accepts: 'on or off',
+    example: onOff(described.default),
+    decode: decodeSwitch,
+    encode: onOff,
+  })
+}
+
+type Pattern<T> = Described &
+  Pick<Option, 'accepts' | 'example'> & { readonly pattern: RegExp; readonly default: T; readonly type?: string }
+
+function text<T extends string | null>(pattern: Pattern<T>): Option<T | string> {
+  const { pattern: expression, type = 'text', ...described } = pattern
+  return option<T | string>({ ...described, type, decode: (input) => (expression.test(input) ? input : undefined) })
+}
+
+function secretText(pattern: Omit<Pattern<null>, 'default'>): Option<string | null> {
+  return { ...text<string | null>({ ...pattern, default: null, type: 'secret' }), secret: true, encode: setOrNot }
+}
+
+const hostname = /^[^\s/@]{1,255}$/
+const origin = /^[a-z][a-z0-9+.-]*:\/\/[^\s/,*@]+$/
+const usernamePrefix = /^[\p{L}\p{N}_]{1,64}$/u
+
+/** The key of an option is its name inside the service. */
+export const options = {
+  config: text({
+    name: 'HERMOD_CONFIG',
+    type: 'path',
+    default: null,
+    text: 'A JSON file with settings; the environment overrides it.',
+    accepts: 'the path of a JSON file',
+    example: '/etc/hermod/hermod.json',
+    pattern: /./,
+  }),
+  host: text({
+    name: 'HERMOD_HOST',
+    type: 'address',
+    default: '127.0.0.1',
+    text: 'The address to listen on; 0.0.0.0 or :: for all addresses of the machine.',
+    accepts: 'an IP address or a host name without scheme and port',
+    example: '0.0.0.0',
+    pattern: hostname,
+  }),
+  port: integer({ name: 'HERMOD_PORT', min: 0, max: 65535, default: 8080, text: 'The TCP port to listen on; 0 takes any free one.' }),
+  publicUrl: option<string | null>({
+    name: 'HERMOD_PUBLIC_URL',
+    type: 'URL',
+    default: null,
+    text: 'The URL under which clients reach the service, for absolute links; unset: the address that it listens on.',
+    accepts: 'an http or https URL without user, query and fragment',
+    example: 'https://chat.example.org',
+    decode: decodePublicUrl,
+  }),
+  trustProxy: option<boolean | readonly string[]>({
+    name: 'HERMOD_TRUST_PROXY',
+    type: 'on, off or list',
+    default: false,
+    text: 'Whose X-Forwarded headers tell the address of the client: nobody (off), everybody (on), or the listed proxies.',
+    accepts: 'on, off, or IP addresses and CIDR ranges separated by commas',
+    example: '10.0.0.0/8,192.0.2.7',
+    decode: (input) => decodeSwitch(input) ?? decodeList(input, isAddressRange),
+    encode: (value) => (typeof value === 'boolean' ? onOff(value) : value.join(',')),
+  }),
+  corsOrigins: option<'*' | readonly string[]>({
+    name: 'HERMOD_CORS_ORIGINS',
+    type: '*, off or list',
+    default: '*',
+    text: 'The web origins whose pages may call the service: all (*), none (off), or the listed ones.',
+    accepts: '*, off, or origins such as https://app.example.org separated by commas',
+    example: 'https://app.example.org,https://admin.example.org',
+    decode: decodeOrigins,
+    encode: (value) => (value === '*' ? value : value.join(',') || 'off'),
+  }),
+  httpStatus: choice({
+    name: 'HERMOD_HTTP_STATUS',
+    values: ['envelope', 'mirror'],
+    default: 'envelope',
+    text: 'envelope: every operation answers with HTTP 200 and the code tells; mirror: failures get their HTTP status as well.',
+  }),
+  shutdownSeconds: integer({
+    name: 'HERMOD_SHUTDOWN_SECONDS',
+    unit: 'seconds',
+    min: 1,
+    max: 3600,
+    default: 20,
+    text: 'How long accepted requests may take to finish after SIGTERM.',
+  }),
+  logLevel: choice({
+    name: 'HERMOD_LOG_LEVEL',
+    values: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
+    default: 'info',
+    text: 'The least severe log lines to write.',
+  }),
+  dataDir: text({
+    name: 'HERMOD_DATA_DIR',
+    type: 'path',
+    default: './data',
+    text: 'The data folder; one process uses it at a time.',
+    accepts: 'the path of a folder',
+    example: '/var/lib/hermod',
+    pattern: /./,
+  }),
+  databaseUrl: option<string | null>({
+    name: 'HERMOD_DATABASE_URL',
+    type: 'URL',
+    default: null,
+    text: 'The PostgreSQL database; unset: the embedded database in the data folder. Printed without its password.',
+    accepts: 'a postgres:// or postgresql:// URL',
+    example: 'postgres://hermod:password@127.0.0.1:5432/hermod',
+    secret: true,
+    decode: (input) => (/^postgres(ql)?:\/\/\S+$/.test(input) ? input : undefined),
+    encode: (value) => (value === null ? notSet : redactUrl(value)),
+  }),
+  databasePool: integer({
+    name: 'HERMOD_DATABASE_POOL',
+    unit: 'connections',
+    min: 1,
+    max: 1000,
+    default: 10,
+    text: 'The most connections to PostgreSQL that one process opens; the embedded database ignores it.',
+  }),
+  batchMessages: integer({
+    name: 'HERMOD_BATCH_MESSAGES',
+    unit: 'messages',
+    min: 1,
+    max: 4096,
+    default: 256,
+    text: 'The most messages that are stored in one commit.',
+  }),
+  queueMessages: integer({
+    name: 'HERMOD_QUEUE_MESSAGES',
+    unit: 'messages',
+    min: 1,
+    max: 1_000_000,
+    default: 20_000,
+    text: 'The most messages that wait for a commit; above it the service answers 503.',
+  }),
+  secretKey: secretText({
+    name: 'HERMOD_SECRET_KEY',
+    text: 'Encrypts secrets at rest; unset: made once and kept in the data folder. Processes that share a database need the same one.',
+    accepts: '32 to 256 printable characters without spaces',
+    example: '$(openssl rand -hex 32)',
+    pattern: /^[\x21-\x7e]{32,256}$/,
+  }),
+  bootstrapAppId: text({
+    name: 'HERMOD_BOOTSTRAP_APP_ID',
+    default: null,
+    text: 'The app_id of the first application, made when it does not exist; unset: chosen by the service on the first start.',
+    accepts: '2 to 32 of a-z, 0-9, _ and -',
+    example: 'my-app',
+    pattern: /^[a-z0-9_-]{2,32}$/,
+  }),
+  bootstrapAdminToken: secretText({
+    name: 'HERMOD_BOOTSTRAP_ADMIN_TOKEN',
+    text: 'An Admin token of the first application.',
+    accepts: 'hma_ and 32 or more letters and digits',
+    example: 'hma_$(openssl rand -hex 32)',
+    pattern: /^hma_[A-Za-z0-9]{32,}$/,
+  }),
+  operatorToken: secretText({
+    name: 'HERMOD_OPERATOR_TOKEN',
+    text: 'An operator token. The hermod command sends it with --url.',
+    accepts: 'hmo_ and 32 or more letters and digits',
+    example: 'hmo_$(openssl rand -hex 32)',
+    pattern: /^hmo_[A-Za-z0-9]{32,}$/,
+  }),
+  rateLimit: toggle({
+    name: 'HERMOD_RATE_LIMIT',
+    default: true,
+    text: 'off ends every rate limit.',
+  }),
+  checkAnswers: toggle({
+    name: 'HERMOD_CHECK_ANSWERS',
+    default: false,
+    text: 'on holds every answer against the contract and fails those that break it; for development and tests.',
+  }),
+  addressRate: integer({
+    name: 'HERMOD_ADDRESS_RATE',
+    unit: 'requests per second',
+    min: 1,
+    max: 1_000_000,
+    default: 2000,
+    text: 'The requests that one client address may send over time, counted before authentication.',
+  }),
+  addressBurst: integer({
+    name: 'HERMOD_ADDRESS_BURST',
+    unit: 'requests',
+    min: 1,
+    max: 1_000_000,
+    default: 4000,
+    text: 'The requests that one client address may send at once after a pause.',
+  }),
+  userTokenDays: integer({
+    name: 'HERMOD_USER_TOKEN_DAYS',
+    unit: 'days',
+    min: 1,
+    max: 3650,
+    default: 30,
+    text: 'How long a user token lives.',
+  }),
+  passwordMinLength: integer({
+    name: 'HERMOD_PASSWORD_MIN_LENGTH',
+    unit: 'characters',
+    min: 6,
+    max: 128,
+    default: 6,
+    text: 'The shortest password that users may choose.',
+  }),
+  reservedUsernamePrefixes: option<readonly string[]>({
+    name: 'HERMOD_RESERVED_USERNAME_PREFIXES',
+    type: 'list',
+    default: [],
+    text: 'Beginnings of usernames, in any case, that nobody can register.',
+    accepts: 'letters, digits and underscores, entries separated by commas',
+    example: 'admin,support_',
+    decode: (input) => decodeList(input.toLowerCase(), (prefix) => usernamePrefix.test(prefix)),
+    encode: (value) => value.join(','),
+  }),
+  devicesPerUser: integer({
+    name: 'HERMOD_DEVICES_PER_USER',
+    unit: 'devices',
+    min: 1,
+    max: 1000,
+    default: 20,
+    text: 'The most devices of one user; the longest-unused one gives way.',
+  }),
+  transactionHours: integer({
+    name: 'HERMOD_TRANSACTION_HOURS',
+    unit: 'hours',
+    min: 1,
+    max: 720,
+    default: 24,
+    text: 'How long a transaction_id is remembered, so that a repeated send makes no second message.',
+  }),
+  maxMessageBytes: integer({
+    name: 'HERMOD_MAX_MESSAGE_BYTES',
+    unit: 'bytes',
+    min: 1024,
+    max: 1_000_000,
+    default: 65_536,
+    text: 'The most that content, attachment, ext and config of one message may hold together.',
+  }),
+  maxTargets: integer({
+    name: 'HERMOD_MAX_TARGETS',
+    unit: 'targets',
+    min: 1,
+    max: 500,
+    default: 500,
+    text: 'The most targets of one send.',
+  }),
+} as const
+
+export type OptionKey = keyof typeof options
+export type OptionValues = { readonly [Key in OptionKey]: (typeof options)[Key] extends Option<infer T> ? T : never }
+
+/** All keys, in the order of the reference. */
+export const optionKeys = Object.keys(options) as [OptionKey, ...OptionKey[]]
+
+/** The option under a key, for code that treats all alike. */
+export function optionOf(key: OptionKey): Option {
+  return options[key] as Option
+}
+
+function onOff(value: boolean): string {
+  return value ? 'on' : 'off'
+}
+
+function setOrNot(value: unknown): string {
+  return value === null ? notSet : 'set'
+}
+
+function decodeSwitch(input: string): boolean | undefined {
+  if (input === 'on') return true
+  return input === 'off' ? false : undefined
+}
+
+/** Undefined when an entry is not accepted or the list is empty. */
+function decodeList(input: string, accepts: (entry: string) => boolean): string[] | undefined {
+  const entries = input
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')
+  return entries.length > 0 && entries.every(accepts) ? [...new Set(entries)] : undefined
+}
+
+function decodePublicUrl(input: string): string | undefined {
+  const url = URL.canParse(input) ? new URL(input) : null
+  const plain = url !== null && /^https?:$/.test(url.protocol) && !/[?#]/.test(input) && url.username === '' && url.password === ''
+  return plain ? url.href.replace(/\/+$/, '') : undefined
+}
+
+function decodeOrigins(input: string): '*' | string[] | undefined {
+  if (input === '*') return '*'
+  return input === 'off' ? [] : decodeList(input, (entry) => origin.test(entry))
+}
+
+function isAddressRange(entry: string): boolean {
+  const [address = '', prefix, ...rest] = entry.split('/')
+  const version = isIP(address)
+  if (version === 0 || rest.length > 0) return false
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128))
+}

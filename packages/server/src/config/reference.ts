@@ -1,0 +1,51 @@
+import { type Option, optionKeys, optionOf } from './options.js'
+
+/** The reference of every setting, as Markdown. */
+export function configReference(): string {
+  return `${introduction}\n${optionKeys.map(optionOf).map(section).join('\n')}`
+}
+
+const introduction = `# Configuration
+
+Hermod is configured by environment variables and, if wanted, by one JSON file. Everything has a default: without any setting the service
+runs on one machine with its embedded database and needs no other service.
+
+- The environment wins over the file, the file over the defaults. An empty variable counts as unset.
+- \`HERMOD_CONFIG\` names the file. It holds one JSON object whose members have the names below; lists may be JSON lists, integers JSON
+  numbers, \`on\` and \`off\` \`true\` and \`false\`:
+
+  \`\`\`json
+  { "HERMOD_PORT": 9000, "HERMOD_RATE_LIMIT": true, "HERMOD_CORS_ORIGINS": ["https://app.example.org"] }
+  \`\`\`
+
+- Relative paths start at the folder that the service is started in.
+- Unknown names, values that are not accepted and contradictions stop the start; all of them are named together.
+- \`hermod config\` checks the settings and prints each with its source, \`hermod config --reference\` prints this page. Secrets are never
+  printed.
+
+| Setting | Default | Unit |
+| --- | --- | --- |
+${optionKeys
+  .map(optionOf)
+  .map((option) => `| [\`${option.name}\`](#${option.name.toLowerCase()}) | ${defaultOf(option)} | ${option.unit ?? ''} |`)
+  .join('\n')}
+`
+
+function section(option: Option): string {
+  const unit = option.unit === undefined ? '' : ` (${option.unit})`
+  return `## ${option.name}
+
+${option.text}
+
+- Type: ${option.type}${unit}
+- Default: ${defaultOf(option)}
+- Must be: ${option.accepts}
+- Example: \`${option.name}=${option.example}\`
+`
+}
+
+function defaultOf(option: Option): string {
+  if (option.default === null) return 'unset'
+  const text = option.encode(option.default)
+  return text === '' ? 'empty' : `\`${text}\``
+}

@@ -1,0 +1,21 @@
+import { inspect } from 'node:util'
+import type { OptionValues } from './options.js'
+
+/** Values that are never logged or printed. */
+export interface ServerSecrets {
+  /** Holds the database password; null with the embedded database. */
+  readonly databaseUrl: string | null
+  /** Null: the one kept in the data folder. */
+  readonly secretKey: string | null
+  readonly bootstrapAdminToken: string | null
+  readonly operatorToken: string | null
+}
+
+/** The secrets, frozen; logs and JSON see a word instead of them. */
+export function serverSecrets(values: OptionValues): ServerSecrets {
+  const { databaseUrl, secretKey, bootstrapAdminToken, operatorToken } = values
+  const veil = { value: () => '[secrets]', enumerable: false }
+  return Object.freeze(
+    Object.defineProperties({ databaseUrl, secretKey, bootstrapAdminToken, operatorToken }, { toJSON: veil, [inspect.custom]: veil }),
+  )
+}

@@ -1,0 +1,136 @@
+/** The composition root: the only folder that constructs the parts of the service and knows all of them. */
+import { join } from 'node:path'
+import type { ServerConfig } from '../config/config.js'
+import type { ServerSecrets } from '../config/secrets.js'
+import { Database } from '../db/database.js'
+import { sqliteDialect } from '../db/dialect/sqlite.js'
+import { migrate } from '../db/migrations/migrate.js'
+import { Housekeeping } from '../jobs/housekeeping.js'
+import { AddressLimiter, noAddressLimit } from '../lib/address-limiter.js'
+import { type FolderLock, lockFolder } from '../lib/folder-lock.js'
+import type { Logger } from '../observability/log.js'
+import { Metrics } from '../observability/metrics.js'
+import { type CallObserver, Executor } from '../pipeline/executor.js'
+import { createHandlers } from './handlers.js'
+import { createServices, type Services } from './services.js'
+
+export interface Context extends AsyncDisposable {
+  readonly config: ServerConfig
+  readonly database: Database
+  readonly services: Services
+  readonly executor: Executor
+  readonly metrics: Metrics
+  readonly housekeeping: Housekeeping
+}
+
+export interface ContextOptions {
+  readonly config: ServerConfig
+  readonly secrets: ServerSecrets
+  readonly log: Logger
+}
+
+const databaseFile = 'hermod.db'
+const choreIntervalMs = 60_000
+
+/** Opens the database of a configuration. With the embedded one the caller holds the folder's lock. */
+export async function openDatabase({ config, secrets, log }: ContextOptions): Promise<Database> {
+  const { storage } = config
+  if (storage.kind === 'sqlite') return new Database(sqliteDialect(join(storage.dataDir, databaseFile)))
+  // Imported here so that the embedded engine does not pay for it.
+  const { postgresDialect } = await import('../db/dialect/postgres.js')
+  const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
+  return new Database(postgresDialect({ url: secrets.databaseUrl ?? '', poolSize: storage.maxConnections, onError }))
+}
+
+/**
+ * Locks the data folder, opens the database, brings its schema up to date and builds the service. Disposing undoes it in reverse.
+ * @throws FolderLockedError when another process uses the folder
+ */
+export async function openContext(options: ContextOptions): Promise<Context> {
+  const { config, log } = options
+  const lock = lockFolder(config.dataDir)
+  try {
+    const database = await openDatabase(options)
+    try {
+      await requireDurableCommits(database, log)
+      const applied = await migrate(database)
+      if (applied.length > 0) log.info({ migrations: applied }, 'schema brought up to date')
+      return buildContext(options, database, lock)
+    } catch (error) {
+      await database[Symbol.asyncDispose]()
+      throw error
+    }
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+/** An answer of code 200 means that the message is on disk (decision E2), so a database that says so too early is refused. */
+async function requireDurableCommits(database: Database, log: Logger): Promise<void> {
+  const settings = await database.durabilitySettings()
+  if (settings.synchronousCommit === 'off') {
+    throw new Error('PostgreSQL runs with synchronous_commit = off and would lose answered messages; set it to on for this database')
+  }
+  if (!settings.fsync) log.warn('PostgreSQL runs with fsync = off: answered messages are lost when its machine stops')
+}
+
+function buildContext({ config, secrets, log }: ContextOptions, database: Database, lock: FolderLock): Context {
+  const metrics: Metrics = new Metrics(() => services.writer.queuedMessages)
+  const batchObserver = { committed: metrics.batchCommitted.bind(metrics) }
+  const services = createServices({ config, secrets, database, batchObserver })
+  const { applications, tokens, sweeper, writer } = services
+  const executor = new Executor({
+    handlers: createHandlers(services),
+    authenticator: {
+      requireApplication: (appId) => applications.requireActive(appId),
+      findAdminToken: (appId, token) => applications.findAdminToken(appId, token),
+      findUserToken: (appId, token) => tokens.find(appId, token),
+      isOperatorToken: (token) => applications.isOperatorToken(token),
+    },
+    limiter: config.rateLimit.enabled
+      ? new AddressLimiter({ perSecond: config.rateLimit.addressPerSecond, burst: config.rateLimit.addressBurst })
+      : noAddressLimit,
+    observer: callObserver(log, metrics),
+    httpStatus: config.http.statusMode,
+    checkAnswers: config.checkAnswers,
+  })
+  const housekeeping = new Housekeeping({
+    intervalMs: choreIntervalMs,
+    chores: [
+      { name: 'expired tokens', run: () => tokens.purge() },
+      { name: 'old transaction IDs', run: () => sweeper.run() },
+    ],
+    onError: (chore, error) => log.warn({ chore, err: error }, 'housekeeping failed'),
+  })
+  return {
+    config,
+    database,
+    services,
+    executor,
+    metrics,
+    housekeeping,
+    async [Symbol.asyncDispose]() {
+      await housekeeping.stop()
+      await writer.idle()
+      await database[Symbol.asyncDispose]()
+      lock.release()
+    },
+  }
+}
+
+function callObserver(log: Logger, metrics: Metrics): CallObserver {
+  return {
+    finished(call, operation, code, startedAt) {
+      const milliseconds = performance.now() - startedAt
+      metrics.requestFinished(operation.id, code, milliseconds / 1000)
+      if (log.isLevelEnabled('debug')) {
+        const { requestId, address, credentials } = call
+        log.debug({ requestId, address, operation: operation.id, app: credentials.appId, code, milliseconds }, 'call')
+      }
+    },
+    failed({ requestId }, operation, error) {
+      log.error({ requestId, operation: operation.id, err: error }, 'call failed')
+    },
+  }
+}

@@ -1,0 +1,24 @@
+import { listMigrations, migrate } from '../db/migrations/migrate.js'
+import { lockFolder } from '../lib/folder-lock.js'
+import { type ContextOptions, openDatabase } from './context.js'
+
+export interface MigrationReport {
+  readonly name: string
+  readonly state: 'applied' | 'appliedNow' | 'pending'
+}
+
+/** Brings the schema up to date, or only looks; every known migration in order. */
+export async function migrateDatabase(
+  options: ContextOptions,
+  { statusOnly }: { readonly statusOnly: boolean },
+): Promise<MigrationReport[]> {
+  const lock = lockFolder(options.config.dataDir)
+  try {
+    await using database = await openDatabase(options)
+    const applied = new Set(statusOnly ? [] : await migrate(database))
+    const known = await listMigrations(database)
+    return known.map(({ name, executedAt }) => ({ name, state: applied.has(name) ? 'appliedNow' : executedAt ? 'applied' : 'pending' }))
+  } finally {
+    lock.release()
+  }
+}

@@ -1,0 +1,128 @@
+import { once } from 'node:events'
+import { chmodSync, rmSync } from 'node:fs'
+import type { Server } from 'node:http'
+import type { ListenOptions } from 'node:net'
+import { operations } from '@hermod/protocol'
+import { sql } from 'kysely'
+import { controlSocketPath } from '../commands/call.js'
+import type { LoadedConfig } from '../config/config.js'
+import type { FirstApplication } from '../domain/applications/application-service.js'
+import { addressReader } from '../http/address.js'
+import { Cors } from '../http/cors.js'
+import { servicePages } from '../http/pages.js'
+import { createHttpServer } from '../http/server.js'
+import type { Logger } from '../observability/log.js'
+import { type Context, openContext } from './context.js'
+
+export interface RunningServer {
+  /** Where the operations are served. */
+  readonly url: string
+  /** What was created because the store was empty; shown once. */
+  readonly first: FirstApplication | null
+  /** Refuses new work, finishes what was accepted, and leaves. */
+  stop(): Promise<void>
+}
+
+const readyCheckTimeoutMs = 2_000
+const lastWordsMs = 1_000
+
+/** Opens everything and listens. */
+export async function startServer({ config, secrets }: LoadedConfig, log: Logger): Promise<RunningServer> {
+  const context = await openContext({ config, secrets, log })
+  try {
+    const first = await prepareApplications(context, { config, secrets })
+    const { executor } = context
+    const { applications } = context.services
+    const addressOf = addressReader(config.http.trustProxy)
+    const pages = servicePages({
+      executor,
+      metrics: context.metrics,
+      publicUrl: config.http.publicUrl,
+      isBehindProxy: config.http.trustProxy !== false,
+      isReady: () => isReady(context),
+      isOperatorToken: (token) => applications.isOperatorToken(token),
+    })
+    const onFault = (error: unknown) => log.error({ err: error }, 'page failed')
+    const server = createHttpServer({
+      executor,
+      onFault,
+      operations,
+      pages,
+      cors: new Cors(config.http.corsOrigins),
+      addressOf,
+      isOperator: false,
+    })
+    // The operator's own door: whoever may open the socket in the data folder may operate the service.
+    const operatorOperations = operations.filter(({ callers }) => callers === 'operator')
+    const control = createHttpServer({
+      executor,
+      onFault,
+      operations: operatorOperations,
+      pages: {},
+      cors: new Cors([]),
+      addressOf,
+      isOperator: true,
+    })
+    const socketPath = controlSocketPath(config.dataDir)
+    rmSync(socketPath, { force: true })
+    await listen(control, { path: socketPath })
+    chmodSync(socketPath, 0o600)
+    const url = await listen(server, { host: config.http.host, port: config.http.port }).catch(async (error: unknown) => {
+      await close(control)
+      throw error
+    })
+    context.housekeeping.start()
+    return {
+      url,
+      first,
+      async stop() {
+        await executor.drain()
+        await Promise.all([close(server), close(control)])
+        rmSync(socketPath, { force: true })
+        await context[Symbol.asyncDispose]()
+      },
+    }
+  } catch (error) {
+    await context[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+/** @returns the URL of a TCP address, '' of a socket file */
+async function listen(server: Server, at: ListenOptions): Promise<string> {
+  server.listen(at)
+  await once(server, 'listening')
+  const address = server.address()
+  if (typeof address !== 'object' || address === null) return ''
+  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address
+  return `http://${host}:${address.port}`
+}
+
+/** Every call is answered by now; what is open is idle, is taking its last answer, or has sent half a request and stalled. */
+async function close(server: Server): Promise<void> {
+  const closed = once(server, 'close')
+  server.close()
+  server.closeIdleConnections()
+  const cut = setTimeout(() => server.closeAllConnections(), lastWordsMs)
+  await closed
+  clearTimeout(cut)
+}
+
+async function prepareApplications(
+  { services: { applications } }: Context,
+  { config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>,
+): Promise<FirstApplication | null> {
+  if (config.bootstrap.appId === null && secrets.bootstrapAdminToken === null) return applications.createFirst()
+  return applications.ensureConfigured(config.bootstrap.appId, secrets.bootstrapAdminToken)
+}
+
+async function isReady({ database }: Context): Promise<boolean> {
+  const check = database
+    .read((db) => sql`select 1`.execute(db))
+    .then(
+      () => true,
+      () => false,
+    )
+  const late = new Promise<false>((resolve) => setTimeout(resolve, readyCheckTimeoutMs, false).unref())
+  return Promise.race([check, late])
+}

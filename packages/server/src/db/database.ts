@@ -1,0 +1,181 @@
+import { AppError } from '@hermod/protocol'
+import { type Compilable, type CompiledQuery, Kysely, sql, type Transaction } from 'kysely'
+import type { BulkInsert, BulkSelect, SqlDialect } from './dialect/dialect.js'
+import { compileOnce, type Procedure, type ProcedureContext } from './procedure.js'
+import type { Schema } from './schema.js'
+
+/** An open transaction; it must not be used after the function that received it has returned. */
+export type Tx = Transaction<Schema>
+
+/** Where a statement may run: an open transaction, or the reader. */
+export type Executor = Kysely<Schema>
+
+const maxAttempts = 6
+const retryDelayMs = 5
+const retryAfterSeconds = 2
+
+/** One place for what every store needs: reads, transactions, prepared and bulk statements, and errors in the service's terms. */
+export class Database implements AsyncDisposable {
+  /** Reads of committed data. Writing is refused where the engine can refuse it; use {@link transaction}. */
+  readonly reader: Executor
+  readonly #writer: Executor
+  readonly #bulkOf: ReturnType<typeof compileOnce<ReturnType<SqlDialect['bulk']>>>
+
+  constructor(readonly dialect: SqlDialect) {
+    this.#bulkOf = compileOnce((statement) => dialect.bulk(statement))
+    this.#writer = new Kysely<Schema>({ dialect: dialect.writes })
+    this.reader = dialect.reads ? new Kysely<Schema>({ dialect: dialect.reads }) : this.#writer
+  }
+
+  /** For the migrator and for statements outside the stores. */
+  get writer(): Executor {
+    return this.#writer
+  }
+
+  /**
+   * Runs `work` in one transaction and resolves when it is durable. It may run more than once: a deadlock or a serialization failure
+   * starts it again, so it must have no effect beside its statements.
+   *
+   * @throws AppError storage_failed when the database could not do it; then nothing of it is stored, unless the connection was lost
+   *   during the commit, in which case nobody knows
+   */
+  async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#writer.transaction().execute(work)
+      } catch (error) {
+        const again = attempt < maxAttempts && this.dialect.isRetryable(error)
+        if (!again) throw this.#translate(error)
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * retryDelayMs * attempt))
+      }
+    }
+  }
+
+  /** Runs a read and turns failures of the engine into the service's terms. */
+  async read<T>(work: (reader: Executor) => Promise<T>): Promise<T> {
+    try {
+      return await work(this.reader)
+    } catch (error) {
+      throw this.#translate(error)
+    }
+  }
+
+  /** How much of a commit is promised by how the database is set up. */
+  async durabilitySettings(): Promise<{ readonly synchronousCommit: string; readonly fsync: boolean }> {
+    if (this.dialect.name === 'sqlite') return { synchronousCommit: 'on', fsync: true }
+    const { rows } = await sql<{ commit: string; fsync: string }>`
+      select current_setting('synchronous_commit') as commit, current_setting('fsync') as fsync`.execute(this.#writer)
+    return { synchronousCommit: rows[0]?.commit ?? '', fsync: rows[0]?.fsync === 'on' }
+  }
+
+  /** Runs long reads on one state of the data, without keeping other callers waiting. */
+  async snapshot<T>(work: (reader: Executor) => Promise<T>): Promise<T> {
+    const { longReads } = this.dialect
+    const own = longReads ? new Kysely<Schema>({ dialect: longReads }) : null
+    try {
+      return await (own ?? this.reader)
+        .transaction()
+        .setIsolationLevel('repeatable read')
+        .execute(async (tx) => {
+          // Long is what these reads may take; every other statement has a limit.
+          if (!own) await sql`set local statement_timeout = 0`.execute(tx)
+          return work(tx)
+        })
+    } catch (error) {
+      throw this.#translate(error)
+    } finally {
+      await own?.destroy()
+    }
+  }
+
+  /** A statement that is compiled once; see {@link Prepared}. */
+  prepared<P extends object, Row>(build: (db: Executor, param: Param<P>) => Compilable<Row>): Prepared<P, Row> {
+    return new Prepared(build(this.reader, placeholder as Param<P>).compile(), this)
+  }
+
+  /**
+   * Runs a procedure as one transaction; like {@link transaction} it may run more than once.
+   * @throws as {@link transaction}
+   */
+  async procedure<Input, Output, Host>(procedure: Procedure<Input, Output, Host>, input: Input, host: Host): Promise<Output> {
+    const { runProcedure } = this.dialect
+    if (!runProcedure) return this.transaction((tx) => procedure.run(this.#contextOf(tx), input, host))
+    const { module, name } = procedure
+    try {
+      return (await runProcedure({ module, name, input })) as Output
+    } catch (error) {
+      throw this.#translate(error)
+    }
+  }
+
+  #contextOf(tx: Tx): ProcedureContext {
+    return {
+      run: async <Row>(statement: BulkInsert | BulkSelect, rows: readonly (readonly unknown[])[]): Promise<Row[]> => {
+        if (rows.length === 0) return []
+        const { sql, parameters } = this.#bulkOf(statement)
+        const query = { ...emptyQuery, sql, parameters: parameters(rows) } as unknown as CompiledQuery<Row>
+        const result = await tx.executeQuery<Row>(query)
+        return result.rows
+      },
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.reader !== this.#writer) await this.reader.destroy()
+    await this.#writer.destroy()
+  }
+
+  #translate(error: unknown): unknown {
+    if (!this.dialect.isUnavailable(error)) return error
+    return new AppError('storage_failed', undefined, { cause: error, retryAfterSeconds })
+  }
+}
+
+class Placeholder {
+  constructor(readonly name: string) {}
+}
+
+/** Stands for a value that is given when the statement runs. */
+export type Param<P extends object> = <K extends keyof P & string>(name: K) => P[K]
+
+const placeholder = (name: string): unknown => new Placeholder(name)
+
+/**
+ * A statement built with Kysely and compiled once. Building and compiling costs more than running it, which matters where a call
+ * does little else.
+ */
+export class Prepared<P extends object, Row> {
+  readonly #compiled: CompiledQuery<Row>
+  /** For each parameter its name, or null for a constant. */
+  readonly #names: readonly (string | null)[]
+
+  constructor(
+    compiled: CompiledQuery<Row>,
+    private readonly database: Database,
+  ) {
+    this.#compiled = compiled
+    this.#names = compiled.parameters.map((parameter) => (parameter instanceof Placeholder ? parameter.name : null))
+  }
+
+  async all(executor: Executor, params: P): Promise<Row[]> {
+    const given = params as Record<string, unknown>
+    const parameters = this.#names.map((name, index) => (name === null ? this.#compiled.parameters[index] : given[name]))
+    const { reader, dialect } = this.database
+    if (executor === reader) return (await dialect.readNow(this.#compiled.sql, parameters)) as Row[]
+    const { rows } = await executor.executeQuery<Row>({ ...this.#compiled, parameters })
+    return rows
+  }
+
+  async first(executor: Executor, params: P): Promise<Row | null> {
+    const [row] = await this.all(executor, params)
+    return row ?? null
+  }
+}
+
+/** What Kysely asks of a compiled query beside its text, which ours do not come from. */
+const emptyQuery = {
+  sql: '',
+  parameters: [],
+  query: { kind: 'RawNode', sqlFragments: [], parameters: [] },
+  queryId: { queryId: 'hermod' },
+}

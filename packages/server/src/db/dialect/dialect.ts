@@ -1,0 +1,60 @@
+import type { Dialect as KyselyDialect } from 'kysely'
+import type { ProcedureCall } from '../procedure.js'
+
+/** SQL type of a bulk column, as PostgreSQL names it. */
+export type ColumnType = 'text' | 'bigint' | 'integer' | 'smallint'
+
+export interface BulkInsert {
+  readonly table: string
+  /** Columns in the order of each row's values. Inside `conflict` the table's alias is `t`. */
+  readonly columns: Readonly<Record<string, ColumnType>>
+  /** SQL after the values, for example `on conflict (…) do nothing`; the same text on every database. */
+  readonly conflict?: string
+  /** Columns to return, without the alias; a row that the conflict clause skipped returns nothing. */
+  readonly returning?: string
+}
+
+export interface BulkSelect {
+  readonly table: string
+  readonly keys: Readonly<Record<string, ColumnType>>
+  /** Columns or expressions to select, by names that the keys do not make ambiguous. */
+  readonly columns: string
+}
+
+/**
+ * A statement that is run for many rows at once: where the database is reached by a function call, once per row through one prepared
+ * statement; where it is reached over a socket, as one statement over arrays. The SQL text never depends on the number of rows.
+ */
+export interface BulkStatement {
+  readonly sql: string
+  /** Turns rows into what the driver binds. */
+  parameters(rows: readonly (readonly unknown[])[]): readonly unknown[]
+  /** True when `parameters` are rows, each to be run by itself. */
+  readonly perRow: boolean
+}
+
+/** What differs between the databases; everything else is written once. */
+export interface SqlDialect {
+  readonly name: 'sqlite' | 'postgres'
+  /** Where statements of transactions run, and reads too unless `reads` says otherwise. */
+  readonly writes: KyselyDialect
+  /** A way of reading beside the writer, seeing every committed transaction. */
+  readonly reads?: KyselyDialect
+  /** Runs a read without the layers between, at once where that is possible; sees what `reads` sees. */
+  readonly readNow: (sql: string, parameters: readonly unknown[]) => unknown[] | Promise<unknown[]>
+  /** Where long reads run so that they keep nobody waiting; opened for one of them and closed after it. */
+  readonly longReads?: KyselyDialect
+  /** True when `for update` locks exist and are needed because transactions run concurrently. */
+  readonly rowLocks: boolean
+  /** How many message batches may be under way at once. */
+  readonly concurrentBatches: number
+  /** Appended to CREATE TABLE for tables that are read and written by their primary key only. */
+  readonly clusteredTable: string
+  bulk(statement: BulkInsert | BulkSelect): BulkStatement
+  /** Runs a procedure where `writes` connects to; without it procedures run in the calling thread. Several may be under way. */
+  readonly runProcedure?: (call: ProcedureCall) => Promise<unknown>
+  /** The database said that the same transaction may succeed when repeated. */
+  isRetryable(error: unknown): boolean
+  /** The database could not do its work: disk full, input/output error, no connection. */
+  isUnavailable(error: unknown): boolean
+}

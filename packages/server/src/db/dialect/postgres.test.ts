@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest'
+import type { BulkInsert } from './dialect.js'
+import { postgresDialect } from './postgres.js'
+
+// Nothing is connected before the first statement.
+const dialect = postgresDialect({ url: 'postgres://127.0.0.1:1/none', poolSize: 1, onError: () => {} })
+
+const insert: BulkInsert = {
+  table: 'marks',
+  columns: { app_id: 'text', user_id: 'bigint', flag: 'smallint' },
+  conflict: 'on conflict (app_id, user_id) do nothing',
+  returning: 'user_id, flag',
+}
+
+/** Line breaks and repeated blanks mean nothing in SQL. */
+const words = (sql: string) => sql.trim().split(/\s+/).join(' ')
+
+function failure(properties: { code?: string; message?: string }): Error {
+  return Object.assign(new Error(properties.message ?? 'failed'), properties)
+}
+
+describe('bulk statements of PostgreSQL', () => {
+  it('insert any number of rows by one array a column', () => {
+    const { sql, perRow, parameters } = dialect.bulk(insert)
+    expect(words(sql)).toBe(
+      'insert into marks as t (app_id, user_id, flag) select * from unnest($1::text[], $2::bigint[], $3::smallint[]) on conflict (app_id, user_id) do nothing returning user_id, flag',
+    )
+    expect(perRow).toBe(false)
+    const rows = [
+      ['a', 1, 0],
+      ['b', 2, 1],
+    ]
+    expect(parameters(rows)).toEqual([
+      ['a', 'b'],
+      [1, 2],
+      [0, 1],
+    ])
+    expect(parameters([])).toEqual([[], [], []])
+  })
+
+  it('leave out what is not asked for', () => {
+    const { table, columns } = insert
+    expect(words(dialect.bulk({ table, columns }).sql)).toBe(
+      'insert into marks as t (app_id, user_id, flag) select * from unnest($1::text[], $2::bigint[], $3::smallint[])',
+    )
+  })
+
+  it('select by a list of keys', () => {
+    const { sql, perRow, parameters } = dialect.bulk({
+      table: 'marks',
+      keys: { app_id: 'text', user_id: 'bigint' },
+      columns: 'user_id, seq',
+    })
+    expect(words(sql)).toBe(
+      'select user_id, seq from unnest($1::text[], $2::bigint[]) as k (key_app_id, key_user_id) join marks as t on t.app_id = k.key_app_id and t.user_id = k.key_user_id',
+    )
+    expect(perRow).toBe(false)
+    expect(parameters([['a', 1]])).toEqual([['a'], [1]])
+  })
+})
+
+describe('errors of PostgreSQL', () => {
+  it.each(['40001', '40P01'])('%s asks for the transaction to be repeated', (code) => {
+    expect(dialect.isRetryable(failure({ code }))).toBe(true)
+    expect(dialect.isUnavailable(failure({ code }))).toBe(false)
+  })
+
+  it.each([
+    ['connection_failure', '08006'],
+    ['disk_full', '53100'],
+    ['too_many_connections', '53300'],
+    ['query_canceled', '57014'],
+    ['admin_shutdown', '57P01'],
+    ['crash_shutdown', '57P02'],
+    ['cannot_connect_now', '57P03'],
+    ['io_error', '58030'],
+    ['data_corrupted', 'XX001'],
+    ['read_only_sql_transaction', '25006'],
+  ])('%s means that the database is not available', (_, code) => {
+    expect(dialect.isUnavailable(failure({ code }))).toBe(true)
+    expect(dialect.isRetryable(failure({ code }))).toBe(false)
+  })
+
+  it.each(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN'])(
+    'a network that answers %s does so too',
+    (code) => {
+      expect(dialect.isUnavailable(failure({ code }))).toBe(true)
+    },
+  )
+
+  it.each([
+    'Connection terminated unexpectedly',
+    'Connection terminated due to connection timeout',
+    'Connection terminated',
+    'timeout exceeded when trying to connect',
+    'Client has encountered a connection error and is not queryable',
+  ])('and so does a driver that says "%s"', (message) => {
+    expect(dialect.isUnavailable(failure({ message }))).toBe(true)
+  })
+
+  it.each([
+    ['unique_violation', '23505'],
+    ['syntax_error', '42601'],
+    ['undefined_table', '42P01'],
+    ['numeric_value_out_of_range', '22003'],
+    ['in_failed_sql_transaction', '25P02'],
+  ])('%s is a fault of the statement', (_, code) => {
+    expect(dialect.isUnavailable(failure({ code }))).toBe(false)
+    expect(dialect.isRetryable(failure({ code }))).toBe(false)
+  })
+
+  it.each([new Error('something else'), 'text', null, undefined])('what is none of PostgreSQL says nothing about it: %s', (error) => {
+    expect(dialect.isUnavailable(error)).toBe(false)
+    expect(dialect.isRetryable(error)).toBe(false)
+  })
+})

@@ -1,0 +1,229 @@
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryResult,
+} from 'kysely'
+import type pg from 'pg'
+import type { BulkInsert, BulkSelect, BulkStatement, ColumnType, SqlDialect } from './dialect.js'
+
+const int8Oid = 20
+const connectTimeoutMs = 5_000
+const statementTimeoutMs = 30_000
+const maxNamedStatements = 500
+
+// https://www.postgresql.org/docs/15/errcodes-appendix.html
+const retryableCodes = new Set(['40001' /* serialization_failure */, '40P01' /* deadlock_detected */])
+/** Classes: connection exception, login refused, no such database, insufficient resources, operator intervention, system error; and a server that only reads. */
+const unavailableClasses = /^(08|28|3D|53|57|58|XX|25006)/
+const unavailableErrno = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOENT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+])
+/** node-postgres reports a lost or unobtainable connection by text only. */
+const unavailableText =
+  /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable/
+
+export function postgresDialect(options: PoolOptions): SqlDialect {
+  const pool = new LazyPool(options)
+  return {
+    name: 'postgres',
+    writes: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => new PoolDriver(pool),
+      createIntrospector: (db) => new PostgresIntrospector(db),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+    readNow: async (sql, parameters) => {
+      const connections = await pool.open()
+      const { rows } = await connections.query(pool.prepared(sql, parameters))
+      return rows
+    },
+    rowLocks: true,
+    concurrentBatches: 2,
+    clusteredTable: '',
+    bulk: (statement) => ('keys' in statement ? bulkSelect(statement) : bulkInsert(statement)),
+    isRetryable: (error) => retryableCodes.has(codeOf(error)),
+    isUnavailable: (error) => {
+      const code = codeOf(error)
+      return unavailableClasses.test(code) || unavailableErrno.has(code) || (error instanceof Error && unavailableText.test(error.message))
+    },
+  }
+}
+
+function codeOf(error: unknown): string {
+  return String((error as { code?: unknown } | null)?.code ?? '')
+}
+
+function arrays(columns: Readonly<Record<string, ColumnType>>): string {
+  return Object.values(columns)
+    .map((type, index) => `$${index + 1}::${type}[]`)
+    .join(', ')
+}
+
+/** Rows to one array per column, which `unnest` turns back into rows in the same order. */
+function transpose(width: number): BulkStatement['parameters'] {
+  return (rows) => Array.from({ length: width }, (_, column) => rows.map((row) => row[column]))
+}
+
+function bulkInsert({ table, columns, conflict = '', returning }: BulkInsert): BulkStatement {
+  const names = Object.keys(columns)
+  const tail = `${conflict}${returning ? ` returning ${returning}` : ''}`
+  return {
+    sql: `insert into ${table} as t (${names.join(', ')}) select * from unnest(${arrays(columns)}) ${tail}`,
+    parameters: transpose(names.length),
+    perRow: false,
+  }
+}
+
+function bulkSelect({ table, keys, columns }: BulkSelect): BulkStatement {
+  const names = Object.keys(keys)
+  const on = names.map((name) => `t.${name} = k.key_${name}`).join(' and ')
+  return {
+    sql: `select ${columns} from unnest(${arrays(keys)}) as k (${names.map((name) => `key_${name}`).join(', ')}) join ${table} as t on ${on}`,
+    parameters: transpose(names.length),
+    perRow: false,
+  }
+}
+
+/**
+ * Statements that recur are prepared once per connection under a name, which spares PostgreSQL parsing and planning them again.
+ * Names are per text and process; connections that do not know one yet prepare it on first use.
+ */
+class StatementNames {
+  readonly #names = new Map<string, string>()
+
+  nameOf(sql: string): string | undefined {
+    const known = this.#names.get(sql)
+    if (known !== undefined || this.#names.size >= maxNamedStatements) return known
+    const name = `h${this.#names.size}`
+    this.#names.set(sql, name)
+    return name
+  }
+}
+
+interface PoolOptions {
+  readonly url: string
+  readonly poolSize: number
+  /** An idle connection was lost; the next caller gets a new one. */
+  onError(error: Error): void
+}
+
+/** The pool of connections, made when it is first needed. */
+class LazyPool {
+  readonly #names = new StatementNames()
+  #pool: Promise<pg.Pool> | undefined
+
+  constructor(private readonly options: PoolOptions) {}
+
+  open(): Promise<pg.Pool> {
+    this.#pool ??= this.#create()
+    return this.#pool
+  }
+
+  async close(): Promise<void> {
+    const pool = await this.#pool
+    this.#pool = undefined
+    await pool?.end()
+  }
+
+  prepared(sql: string, parameters: readonly unknown[]): pg.QueryConfig {
+    const name = parameters.length > 0 ? this.#names.nameOf(sql) : undefined
+    return { text: sql, values: parameters as unknown[], ...(name === undefined ? {} : { name }) }
+  }
+
+  async #create(): Promise<pg.Pool> {
+    // Imported here so that the embedded engine does not pay for it.
+    const { default: postgres } = await import('pg')
+    const types = {
+      getTypeParser: ((oid: number, format?: 'text') =>
+        oid === int8Oid ? toInt64 : postgres.types.getTypeParser(oid, format)) as typeof postgres.types.getTypeParser,
+    }
+    const pool = new postgres.Pool({
+      connectionString: this.options.url,
+      max: this.options.poolSize,
+      connectionTimeoutMillis: connectTimeoutMs,
+      statement_timeout: statementTimeoutMs,
+      application_name: 'hermod',
+      keepAlive: true,
+      types,
+    })
+    // A connection that is lost in a caller's hands: its next statement fails, and an event that nobody hears would end the process.
+    pool.on('connect', (client) => client.on('error', () => {}))
+    return pool.on('error', this.options.onError)
+  }
+}
+
+class PoolConnection implements DatabaseConnection {
+  broken: Error | undefined
+
+  constructor(
+    readonly client: pg.PoolClient,
+    private readonly pool: LazyPool,
+  ) {}
+
+  async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+    try {
+      const { rows, rowCount } = await this.client.query(this.pool.prepared(sql, parameters))
+      return { rows, numAffectedRows: BigInt(rowCount ?? 0) }
+    } catch (error) {
+      // Errors without a SQLSTATE come from the connection, which is then of no more use.
+      if (!/^[0-9A-Z]{5}$/.test(codeOf(error))) this.broken = error as Error
+      throw error
+    }
+  }
+
+  // biome-ignore lint/correctness/useYield: streaming is part of Kysely's interface
+  async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
+    throw new Error('read in pages instead: a stream would hold a connection of the pool')
+  }
+}
+
+class PoolDriver implements Driver {
+  constructor(private readonly pool: LazyPool) {}
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    const pool = await this.pool.open()
+    return new PoolConnection(await pool.connect(), this.pool)
+  }
+
+  async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('begin'))
+  }
+
+  async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('commit'))
+  }
+
+  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    if ((connection as PoolConnection).broken) return
+    await connection.executeQuery(CompiledQuery.raw('rollback'))
+  }
+
+  async releaseConnection(connection: DatabaseConnection): Promise<void> {
+    const { client, broken } = connection as PoolConnection
+    client.release(broken)
+  }
+
+  async destroy(): Promise<void> {
+    await this.pool.close()
+  }
+}
+
+/** A number when it is exact, else a bigint: the one form of an int64 in the service. */
+function toInt64(text: string): number | bigint {
+  const value = Number(text)
+  return Number.isSafeInteger(value) ? value : BigInt(text)
+}

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import type { BulkInsert } from './dialect.js'
+import { sqliteBulk } from './sqlite-bulk.js'
+
+const insert: BulkInsert = {
+  table: 'marks',
+  columns: { app_id: 'text', user_id: 'bigint' },
+  conflict: 'on conflict (app_id, user_id) do update set user_id = t.user_id',
+  returning: 'user_id',
+}
+
+/** Line breaks and repeated blanks mean nothing in SQL. */
+const words = (sql: string) => sql.trim().split(/\s+/).join(' ')
+
+describe('sqliteBulk', () => {
+  it('inserts one row a run, with its conflict clause and what it returns', () => {
+    const { sql, perRow } = sqliteBulk(insert)
+    expect(words(sql)).toBe(
+      'insert into marks as t (app_id, user_id) values (?, ?) on conflict (app_id, user_id) do update set user_id = t.user_id returning user_id',
+    )
+    expect(perRow).toBe(true)
+  })
+
+  it('leaves out what is not asked for', () => {
+    const { table, columns } = insert
+    expect(words(sqliteBulk({ table, columns }).sql)).toBe('insert into marks as t (app_id, user_id) values (?, ?)')
+  })
+
+  it('selects by all keys at once', () => {
+    const { sql, perRow } = sqliteBulk({ table: 'marks', keys: { app_id: 'text', user_id: 'bigint' }, columns: 'user_id, seq' })
+    expect(words(sql)).toBe('select user_id, seq from marks as t where t.app_id = ? and t.user_id = ?')
+    expect(perRow).toBe(true)
+  })
+
+  it('binds the rows as they are', () => {
+    const rows = [
+      ['a', 1],
+      ['b', 2],
+    ]
+    expect(sqliteBulk(insert).parameters(rows)).toEqual(rows)
+  })
+})

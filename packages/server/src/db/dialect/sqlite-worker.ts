@@ -1,0 +1,112 @@
+/**
+ * A connection to the embedded database on a thread of its own: a commit, or a long read, waits for the disk there and not in the event
+ * loop that answers calls. A request is a statement, a statement over many rows, or a procedure; answers go back in order.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { compileOnce, type Procedure, type ProcedureCall, type ProcedureContext, ProcedureRestart } from '../procedure.js'
+import { toObject } from '../row.js'
+import { sqliteBulk } from './sqlite-bulk.js'
+import { type CachedStatement, prepareForArrays, type Statement } from './sqlite-statement.js'
+
+export interface StatementRequest {
+  readonly sql: string
+  /** The statement is run once for each row of parameters. */
+  readonly rows: readonly (readonly unknown[])[]
+}
+
+export type WorkerRequest = StatementRequest | { readonly procedure: ProcedureCall } | { readonly close: true }
+
+/** Columns and rows apart: the names cross the threads once. */
+interface Rows {
+  readonly columns: readonly string[]
+  readonly rows: readonly (readonly unknown[])[]
+  readonly changes: number
+}
+
+export type WorkerResponse =
+  | Rows
+  | { readonly output: unknown }
+  | { readonly error: { readonly message: string; readonly code: number | undefined } }
+  | { readonly restart: number }
+
+type Bound = Parameters<Statement['run']>
+
+const maxCachedStatements = 500
+const { path, pragmas } = workerData as { path: string; pragmas: readonly string[] }
+const database = new DatabaseSync(path)
+for (const pragma of pragmas) database.exec(pragma)
+const statements = new Map<string, CachedStatement>()
+const procedures = new Map<string, Procedure<unknown, unknown>>()
+const bulkOf = compileOnce(sqliteBulk)
+let turn = Promise.resolve()
+
+const context: ProcedureContext = {
+  async run<Row>(statement: Parameters<ProcedureContext['run']>[0], rows: readonly (readonly unknown[])[]): Promise<Row[]> {
+    const { columns, rows: values } = run({ sql: bulkOf(statement).sql, rows })
+    return values.map((each) => toObject(columns, each) as Row)
+  },
+}
+
+function prepared(sql: string): CachedStatement {
+  const known = statements.get(sql)
+  if (known) return known
+  if (statements.size >= maxCachedStatements) statements.clear()
+  const made = prepareForArrays(database, sql)
+  statements.set(sql, made)
+  return made
+}
+
+function run({ sql, rows: sets }: StatementRequest): Rows {
+  const { statement, columns } = prepared(sql)
+  const rows: unknown[][] = []
+  let changes = 0
+  for (const set of sets as readonly Bound[]) {
+    if (columns.length > 0) for (const row of statement.all(...set) as unknown as unknown[][]) rows.push(row)
+    else changes += Number(statement.run(...set).changes)
+  }
+  return { columns, rows, changes }
+}
+
+async function runProcedure({ module, name, input }: ProcedureCall): Promise<unknown> {
+  const key = `${module}#${name}`
+  const known = procedures.get(key) ?? ((await import(module)) as Record<string, Procedure<unknown, unknown>>)[name]
+  if (!known) throw new Error(`${module} exports no procedure ${name}`)
+  procedures.set(key, known)
+  database.exec('begin immediate')
+  try {
+    const output = await known.run(context, input, null)
+    database.exec('commit')
+    return output
+  } catch (error) {
+    // SQLite has rolled back by itself after some failures (disk full, input/output error).
+    if (database.isTransaction) database.exec('rollback')
+    throw error
+  }
+}
+
+parentPort?.on('message', (request: WorkerRequest) => {
+  if ('close' in request) {
+    database.close()
+    parentPort?.close()
+  } else if ('procedure' in request) {
+    // Only loading a procedure's module waits for anything, so that the next request could get between; it waits for its turn.
+    turn = turn.then(() => runProcedure(request.procedure).then((output) => answer({ output }), fail))
+  } else {
+    try {
+      answer(run(request))
+    } catch (error) {
+      // A failed COMMIT can leave the transaction open; the driver's ROLLBACK then closes it.
+      fail(error)
+    }
+  }
+})
+
+function answer(response: WorkerResponse): void {
+  parentPort?.postMessage(response)
+}
+
+function fail(error: unknown): void {
+  const { message, errcode } = error as { message: string; errcode?: number }
+  answer(error instanceof ProcedureRestart ? { restart: error.detail } : { error: { message, code: errcode } })
+}

@@ -1,0 +1,298 @@
+import { Worker } from 'node:worker_threads'
+import { DatabaseSync } from '@photostructure/sqlite'
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  type Dialect as KyselyDialect,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
+import { Mutex } from '../../lib/mutex.js'
+import { type ProcedureCall, ProcedureRestart } from '../procedure.js'
+import { toObject } from '../row.js'
+import type { SqlDialect } from './dialect.js'
+import { sqliteBulk } from './sqlite-bulk.js'
+import { type CachedStatement, prepareForArrays, type Connection as Reader, type Statement } from './sqlite-statement.js'
+import type { WorkerRequest, WorkerResponse } from './sqlite-worker.js'
+
+/** A checkpoint copies pages back into the database file; fewer, larger ones write a page that changes often only once (up to 80 MiB of log). */
+const walPagesPerCheckpoint = 20_000
+const cacheKiB = 32 * 1024
+const maxCachedStatements = 500
+
+const openPragmas = ['busy_timeout = 10000', `cache_size = -${cacheKiB}`, 'foreign_keys = on', 'trusted_schema = off']
+const readerPragmas = [...openPragmas, 'query_only = on']
+const writerPragmas = ['journal_mode = wal', 'synchronous = full', `wal_autocheckpoint = ${walPagesPerCheckpoint}`, ...openPragmas]
+
+// Primary result codes (the low byte of the extended ones), https://www.sqlite.org/rescode.html
+const unavailableCodes = new Set([
+  5 /* BUSY */, 8 /* READONLY */, 10 /* IOERR */, 11 /* CORRUPT */, 13 /* FULL */, 14 /* CANTOPEN */, 26 /* NOTADB */,
+])
+
+type Bound = Parameters<Statement['all']>
+
+class SqliteError extends Error {
+  constructor(
+    message: string,
+    readonly errcode: number | undefined,
+  ) {
+    super(message)
+    this.name = 'SqliteError'
+  }
+}
+
+/**
+ * The embedded database: one writer on its own thread, and reads on the calling thread, where a read from the page cache is cheaper
+ * than a hop between threads. WAL lets both go on at once; a read sees every transaction that was committed before it began.
+ */
+export function sqliteDialect(path: string): SqlDialect {
+  const reader = new ReaderConnection(path)
+  const writer = new ThreadConnection(path, writerPragmas)
+  const turns = new Mutex()
+  return {
+    name: 'sqlite',
+    // Immediate: a transaction that reads first and writes later must not find that somebody wrote in between.
+    writes: kyselyDialect(() => new ThreadDriver(writer, turns, 'begin immediate')),
+    reads: kyselyDialect(() => new ReaderDriver(reader)),
+    readNow: (sql, parameters) => reader.all(sql, parameters),
+    longReads: kyselyDialect(() => new ThreadDriver(new ThreadConnection(path, readerPragmas), new Mutex(), 'begin')),
+    rowLocks: false,
+    // One is written while the next one waits in the thread, so that it goes from one straight to the other.
+    concurrentBatches: 2,
+    clusteredTable: 'without rowid',
+    bulk: sqliteBulk,
+    // A procedure is one request to the thread, so several can wait there for each other; only a transaction of many requests must have
+    // the thread to itself.
+    runProcedure: async (call) => {
+      await turns.lockShared()
+      try {
+        return await writer.run(call)
+      } finally {
+        turns.unlockShared()
+      }
+    },
+    isRetryable: () => false,
+    isUnavailable: (error) => unavailableCodes.has(((error as { errcode?: number } | null)?.errcode ?? 0) & 0xff),
+  }
+}
+
+function kyselyDialect(createDriver: () => Driver): KyselyDialect {
+  return {
+    createAdapter: () => new TransactionalDdlAdapter(),
+    createDriver,
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  }
+}
+
+/** A migration that fails or is killed half-way leaves nothing behind. */
+class TransactionalDdlAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true
+  }
+}
+
+abstract class TransactionDriver implements Driver {
+  abstract init(): Promise<void>
+  abstract acquireConnection(): Promise<DatabaseConnection>
+  abstract releaseConnection(): Promise<void>
+  abstract destroy(): Promise<void>
+
+  constructor(private readonly begin: string) {}
+
+  async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw(this.begin))
+  }
+
+  async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('commit'))
+  }
+
+  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    try {
+      await connection.executeQuery(CompiledQuery.raw('rollback'))
+    } catch (error) {
+      // SQLite has rolled back by itself after some failures (disk full, input/output error), and then no transaction is open.
+      if (!/no transaction is active/.test((error as Error).message)) throw error
+    }
+  }
+}
+
+/** A connection on a thread of its own, for one transaction at a time. */
+class ThreadDriver extends TransactionDriver {
+  readonly #connection: ThreadConnection
+  readonly #turns: Mutex
+
+  constructor(connection: ThreadConnection, turns: Mutex, begin: string) {
+    super(begin)
+    this.#connection = connection
+    this.#turns = turns
+  }
+
+  async init(): Promise<void> {
+    await this.#connection.open()
+  }
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    await this.#turns.lock()
+    return this.#connection
+  }
+
+  async releaseConnection(): Promise<void> {
+    this.#turns.unlock()
+  }
+
+  async destroy(): Promise<void> {
+    await this.#connection.close()
+  }
+}
+
+type Settle = { resolve(response: WorkerResponse): void; reject(error: Error): void }
+
+/** Requests to a thread; its answers come back in the order of the requests. */
+class ThreadConnection implements DatabaseConnection {
+  readonly #path: string
+  readonly #pragmas: readonly string[]
+  readonly #waiting: Settle[] = []
+  #worker: Worker | undefined
+
+  constructor(path: string, pragmas: readonly string[]) {
+    this.#path = path
+    this.#pragmas = pragmas
+  }
+
+  async open(): Promise<void> {
+    const worker = new Worker(new URL('./sqlite-worker.js', import.meta.url), {
+      workerData: { path: this.#path, pragmas: this.#pragmas.map((pragma) => `pragma ${pragma}`) },
+      // The thread holds statements and one batch of rows, so small heaps are enough and keep the process small.
+      resourceLimits: { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 256 },
+    })
+    worker.on('message', (response: WorkerResponse) => this.#waiting.shift()?.resolve(response))
+    worker.on('error', (error) => this.#fail(error))
+    worker.on('exit', () => this.#fail(new SqliteError('the database thread has stopped', 10)))
+    this.#worker = worker
+    await this.executeQuery(CompiledQuery.raw('select 1'))
+  }
+
+  async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+    const response = await this.#request({ sql, rows: [parameters] })
+    if (!('rows' in response)) throw new Error('the database thread answered something else')
+    const rows = response.rows.map((values) => toObject(response.columns, values)) as Row[]
+    return { rows, numAffectedRows: BigInt(response.changes) }
+  }
+
+  /** Runs a procedure in a transaction of its own. */
+  async run(procedure: ProcedureCall): Promise<unknown> {
+    const response = await this.#request({ procedure })
+    if (!('output' in response)) throw new Error('the database thread answered something else')
+    return response.output
+  }
+
+  // biome-ignore lint/correctness/useYield: streaming is part of Kysely's interface and of no use across threads
+  async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
+    throw new Error('the database thread does not stream')
+  }
+
+  async close(): Promise<void> {
+    const worker = this.#worker
+    if (!worker) return
+    this.#worker = undefined
+    const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
+    worker.postMessage({ close: true })
+    await exited
+  }
+
+  async #request(request: WorkerRequest): Promise<WorkerResponse> {
+    const response = await this.#exchange(request)
+    if ('error' in response) throw new SqliteError(response.error.message, response.error.code)
+    if ('restart' in response) throw new ProcedureRestart(response.restart)
+    return response
+  }
+
+  #exchange(request: WorkerRequest): Promise<WorkerResponse> {
+    return new Promise((resolve, reject) => {
+      if (!this.#worker) {
+        reject(new SqliteError('the database is closed', 10))
+        return
+      }
+      this.#waiting.push({ resolve, reject })
+      this.#worker.postMessage(request)
+    })
+  }
+
+  #fail(error: Error): void {
+    this.#worker = undefined
+    for (const { reject } of this.#waiting.splice(0)) reject(error)
+  }
+}
+
+class ReaderDriver extends TransactionDriver {
+  constructor(private readonly connection: ReaderConnection) {
+    super('begin')
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    return this.connection
+  }
+
+  // Reads run to their end within one turn of the event loop, so callers can share the connection.
+  async releaseConnection(): Promise<void> {}
+
+  async destroy(): Promise<void> {
+    this.connection.close()
+  }
+}
+
+class ReaderConnection implements DatabaseConnection {
+  readonly #statements = new Map<string, CachedStatement>()
+
+  #database: Reader | undefined
+
+  /** Opened at the first read, when the writer has made the file. */
+  constructor(private readonly path: string) {}
+
+  all(sql: string, parameters: readonly unknown[]): unknown[] {
+    const { statement, columns } = this.#prepared(sql)
+    // Rows as arrays cross into JavaScript in two thirds of the time that objects take.
+    const rows = statement.all(...(parameters as Bound)) as unknown as unknown[][]
+    return rows.map((values) => toObject(columns, values))
+  }
+
+  async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+    return { rows: this.all(sql, parameters) as Row[] }
+  }
+
+  async *streamQuery<Row>({ sql, parameters }: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
+    // A statement of its own: the cached one may be asked again while this one is still being read.
+    const statement = this.#open().prepare(sql)
+    for (const row of statement.iterate(...(parameters as Bound))) yield { rows: [row as Row] }
+  }
+
+  close(): void {
+    this.#statements.clear()
+    this.#database?.close()
+    this.#database = undefined
+  }
+
+  #open(): Reader {
+    if (this.#database) return this.#database
+    const database = new DatabaseSync(this.path)
+    for (const pragma of readerPragmas) database.exec(`pragma ${pragma}`)
+    this.#database = database
+    return database
+  }
+
+  #prepared(sql: string): CachedStatement {
+    const known = this.#statements.get(sql)
+    if (known) return known
+    if (this.#statements.size >= maxCachedStatements) this.#statements.clear()
+    const made = prepareForArrays(this.#open(), sql)
+    this.#statements.set(sql, made)
+    return made
+  }
+}

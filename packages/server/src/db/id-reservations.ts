@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto'
+import type { IdReservation, Reserve } from '../lib/ids.js'
+import type { Database, Tx } from './database.js'
+import type { IdSlotsTable } from './schema.js'
+
+/** Ticks reserved ahead (60 s). A node that dies loses them; with one slot per node nobody waits for them. */
+const ticksPerReservation = 60_000
+
+/** Reservations of one node. A slot that another node has taken over meanwhile is left to it. */
+export function idReservations(database: Database): Reserve {
+  const owner = randomUUID()
+  return async (current, wantedTick) => {
+    const until = wantedTick + ticksPerReservation
+    return database.transaction(async (tx) => {
+      if (current) {
+        const kept = await tx
+          .updateTable('id_slots')
+          .set({ reserved_until: until })
+          .where('slot', '=', current.slot)
+          .where('owner', '=', owner)
+          .executeTakeFirst()
+        if (kept.numUpdatedRows > 0n) return { slot: current.slot, from: current.from, until }
+      }
+      const free = (await findSlot(tx, database, wantedTick)) ?? (await findSlot(tx, database, null))
+      if (!free) throw new Error('no ID slot is free')
+      const from = Math.max(wantedTick, Number(free.reserved_until))
+      const reservation: IdReservation = { slot: free.slot, from, until: from + ticksPerReservation }
+      await tx.updateTable('id_slots').set({ owner, reserved_until: reservation.until }).where('slot', '=', free.slot).execute()
+      return reservation
+    })
+  }
+}
+
+/**
+ * The slot that has been free for the longest time: after a crash the next start need not wait for the crashed one's ticks.
+ *
+ * @param freeAt leaves out slots with a reservation beyond this tick, which another node may be using; null takes one from it
+ */
+async function findSlot(tx: Tx, database: Database, freeAt: number | null): Promise<Pick<IdSlotsTable, 'slot' | 'reserved_until'> | null> {
+  const slots = tx
+    .selectFrom('id_slots')
+    .select(['slot', 'reserved_until'])
+    .$if(freeAt !== null, (query) => query.where('reserved_until', '<=', freeAt as number))
+    .orderBy('reserved_until')
+    .orderBy('slot')
+    .limit(1)
+  // A slot that another node has just taken is skipped while it is being taken, and judged again once it is.
+  return (await (database.dialect.rowLocks ? slots.forUpdate().skipLocked() : slots).executeTakeFirst()) ?? null
+}

@@ -1,0 +1,52 @@
+import type { BulkInsert, BulkSelect } from './dialect/dialect.js'
+
+/** What a procedure can do to the database: bulk statements of its own transaction. */
+export interface ProcedureContext {
+  /** @returns what the statement returns, in no particular order; nothing for no rows */
+  run<Row = never>(statement: BulkInsert | BulkSelect, rows: readonly (readonly unknown[])[]): Promise<Row[]>
+}
+
+/**
+ * Code that runs where the writing connection is, as one transaction: with the embedded database inside the writer's thread, so that
+ * many statements cost one hop between threads; with PostgreSQL in the calling thread. Input and output are plain data.
+ *
+ * The module of a procedure is loaded by the writer's thread too, so it should import little.
+ *
+ * @typeParam Host what the caller lends to the procedure; null where the procedure runs in another thread
+ */
+export interface Procedure<Input, Output, Host = never> {
+  /** `import.meta.url` of the module that exports the procedure under `name`. */
+  readonly module: string
+  readonly name: string
+  run(context: ProcedureContext, input: Input, host: Host | null): Promise<Output>
+}
+
+/** Undoes a procedure for a reason that the caller can do something about, and call again. Crosses between threads. */
+export class ProcedureRestart extends Error {
+  override readonly name = 'ProcedureRestart'
+
+  constructor(readonly detail: number) {
+    super(`to be run again, see detail ${detail}`)
+  }
+}
+
+/** How the writer's thread is told which procedure to run. */
+export interface ProcedureCall {
+  readonly module: string
+  readonly name: string
+  readonly input: unknown
+}
+
+/** Compiles each statement of a dialect once. */
+export function compileOnce<Compiled>(
+  compile: (statement: BulkInsert | BulkSelect) => Compiled,
+): (statement: BulkInsert | BulkSelect) => Compiled {
+  const compiled = new WeakMap<object, Compiled>()
+  return (statement) => {
+    const known = compiled.get(statement)
+    if (known) return known
+    const made = compile(statement)
+    compiled.set(statement, made)
+    return made
+  }
+}

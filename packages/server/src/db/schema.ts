@@ -1,0 +1,190 @@
+/**
+ * The tables, as the code sees them. Flags are 0 or 1, instants are milliseconds, IDs are 64-bit integers.
+ * The key of every table that grows with an application starts with the application, and of messages with the conversation, so that
+ * PostgreSQL can partition them.
+ */
+import type { Int64 } from '@hermod/protocol'
+
+export interface Schema {
+  apps: AppsTable
+  admin_tokens: AdminTokensTable
+  operator_tokens: OperatorTokensTable
+  users: UsersTable
+  user_settings: UserSettingsTable
+  user_tokens: UserTokensTable
+  push_aliases: PushAliasesTable
+  devices: DevicesTable
+  conversations: ConversationsTable
+  participants: ParticipantsTable
+  messages: MessagesTable
+  sent_transactions: SentTransactionsTable
+  id_slots: IdSlotsTable
+}
+
+export interface AppsTable {
+  app_id: string
+  name: string
+  /** 0 normal, 1 disabled */
+  status: number
+  /** 1: anyone who knows the app_id may register users (decision C2). */
+  open_registration: number
+  /** Lower-case hex HMAC key of `sign` in /user/register/push; '' = not asked for (decision D8). */
+  registration_secret: string
+  created_at: number
+}
+
+export interface AdminTokensTable {
+  token_id: number
+  app_id: string
+  name: string
+  token_hash: string
+  created_at: number
+  /** null = never */
+  expires_at: number | null
+  revoked_at: number | null
+}
+
+export interface OperatorTokensTable {
+  token_hash: string
+  created_at: number
+}
+
+export interface UsersTable {
+  app_id: string
+  user_id: Int64
+  username: string
+  /** The username without regard to case; null once the user is deleted, so that the name is free again. */
+  username_key: string | null
+  /** PHC string; '' = no login by password. */
+  password_hash: string
+  /** 0 normal, 1 disabled */
+  status: number
+  nick_name: string
+  avatar: string
+  description: string
+  public_info: string
+  private_info: string
+  mobile: string | null
+  email: string | null
+  last_device_sn: number
+  /** Part of what the file credentials are derived from: raising it revokes them. */
+  credential_epoch: number
+  created_at: number
+  deleted_at: number | null
+}
+
+/** One row per user who ever changed a setting; without it everything is false, 0 or '' (decision D7). */
+export interface UserSettingsTable {
+  app_id: string
+  user_id: Int64
+  auth_answer: string
+  auth_mode: number
+  auth_question: string
+  auto_download: number
+  group_confirm: number
+  no_push: number
+  no_push_detail: number
+  no_push_end_hour: number
+  no_push_start_hour: number
+  no_sounds: number
+  push_nick_name: string
+  push_token: string
+  silence_end_time: number
+  silence_start_time: number
+  stranger_chat: number
+  vibratory: number
+}
+
+export interface UserTokensTable {
+  app_id: string
+  token_hash: string
+  user_id: Int64
+  /** null = the token is tied to no device. */
+  device_sn: number | null
+  created_at: number
+  expires_at: number
+  revoked_at: number | null
+}
+
+export interface PushAliasesTable {
+  app_id: string
+  alias: string
+  user_id: Int64
+}
+
+export interface DevicesTable {
+  app_id: string
+  user_id: Int64
+  /** Counts up per user from 1; never used again. */
+  device_sn: number
+  device_guid: string
+  /** 0 unknown, else as in the Device entry of the contract. */
+  platform: number
+  user_agent: string
+  push_token: string
+  created_at: number
+  last_used_at: number
+}
+
+/**
+ * A conversation is the pair of its parties, the smaller ID first: two users, a user and the system (0), or a user with themselves.
+ * A group is its own pair.
+ */
+export interface ConversationsTable {
+  app_id: string
+  low_id: Int64
+  high_id: Int64
+  /** Position of the newest message; dense from 1. */
+  seq: number
+  /** ID of the newest message; it strictly grows. */
+  last_msg_id: number
+  created_at: number
+}
+
+/** What one party has done in a conversation. */
+export interface ParticipantsTable {
+  app_id: string
+  user_id: Int64
+  low_id: Int64
+  high_id: Int64
+  /** Read up to and including this position. Sending moves it (decision E5). */
+  read_seq: number
+  /** Everything up to and including this message, and its position, is hidden from the party (decision E13). */
+  hidden_msg_id: number
+  hidden_seq: number
+}
+
+export interface MessagesTable {
+  app_id: string
+  low_id: Int64
+  high_id: Int64
+  msg_id: number
+  seq: number
+  sender_id: Int64
+  sender_device_sn: number
+  content_type: number
+  content: string
+  attachment: string
+  config: string
+  ext: string
+  is_system: number
+}
+
+/** The idempotency log of sends (decision E4). */
+export interface SentTransactionsTable {
+  app_id: string
+  sender_id: Int64
+  transaction_id: Int64
+  /** JSON array of the message IDs of the first send. */
+  msg_ids: string
+  created_at: number
+  /** From then on the same transaction ID makes a new message. */
+  expires_at: number
+}
+
+/** See lib/ids.ts: which node may issue which IDs, and up to when. */
+export interface IdSlotsTable {
+  slot: number
+  owner: string
+  reserved_until: number
+}

@@ -1,0 +1,42 @@
+import { errorCatalogue, openApiDocument, operations, sendMessage } from '@hermod/protocol'
+import { describe, expect, it } from 'vitest'
+import { renderAvailability, renderErrors, renderOperations } from './render.js'
+
+const builtOperationIds = new Set([sendMessage.id])
+const document = openApiDocument({ version: '1.2.3', builtOperationIds })
+
+/** Cells of every table row, split where Markdown splits. */
+function rows(markdown: string): string[][] {
+  return markdown
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .map((line) => line.split(/(?<!\\)\|/).slice(1, -1))
+}
+
+describe('the generated reference', () => {
+  it('has a heading for every operation', () => {
+    const text = renderOperations(document)
+    for (const { methods, path } of operations) expect(text).toContain(`\n### ${methods.join(' | ')} ${path}\n`)
+  })
+
+  it('lists every error of the catalogue with its number', () => {
+    const text = renderErrors(errorCatalogue)
+    for (const [name, { code }] of Object.entries(errorCatalogue)) expect(text).toContain(`| ${code} | \`${name}\` |`)
+  })
+
+  it('tells for every operation whether it is available', () => {
+    const text = renderAvailability(operations, builtOperationIds)
+    expect(text).toContain(`1 of ${operations.length} operations`)
+    expect(text.match(/\| yes \|/g)).toHaveLength(1)
+    expect(text.match(/\| answers 50100 \|/g)).toHaveLength(operations.length - 1)
+  })
+
+  it('keeps every table rectangular', () => {
+    const tables = [renderOperations(document), renderErrors(errorCatalogue), renderAvailability(operations, builtOperationIds)]
+    for (const row of tables.flatMap(rows)) expect([4, 6]).toContain(row.length)
+  })
+
+  it('gives the same text for the same contract', () => {
+    expect(renderOperations(document)).toBe(renderOperations(openApiDocument({ version: '1.2.3', builtOperationIds })))
+  })
+})

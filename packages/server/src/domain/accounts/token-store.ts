@@ -1,0 +1,75 @@
+import type { Int64 } from '@hermod/protocol'
+import type { Insertable } from 'kysely'
+import type { Database, Executor, Tx } from '../../db/database.js'
+import type { UserTokensTable } from '../../db/schema.js'
+
+export interface UserToken {
+  readonly userId: Int64
+  readonly deviceSn: number | null
+  readonly tokenHash: string
+  readonly expiresAt: number
+  readonly isRevoked: boolean
+}
+
+type TokenRow = Pick<UserTokensTable, 'user_id' | 'device_sn' | 'expires_at' | 'revoked_at'>
+
+/** Tokens of users, as hashes. Revoked ones stay until they would have expired, so that their holders hear why they stopped working. */
+export class TokenStore {
+  readonly #find
+
+  constructor(database: Database) {
+    this.#find = database.prepared<{ appId: string; tokenHash: string }, TokenRow>((db, param) =>
+      db
+        .selectFrom('user_tokens')
+        .select(['user_id', 'device_sn', 'expires_at', 'revoked_at'])
+        .where('app_id', '=', param('appId'))
+        .where('token_hash', '=', param('tokenHash')),
+    )
+  }
+
+  async find(db: Executor, appId: string, tokenHash: string): Promise<UserToken | null> {
+    const row = await this.#find.first(db, { appId, tokenHash })
+    if (!row) return null
+    return { userId: row.user_id, deviceSn: row.device_sn, tokenHash, expiresAt: row.expires_at, isRevoked: row.revoked_at !== null }
+  }
+
+  async insert(tx: Tx, row: Insertable<UserTokensTable>): Promise<void> {
+    await tx.insertInto('user_tokens').values(row).execute()
+  }
+
+  /** @returns the hashes of the tokens that this call revoked */
+  async revokeOfUsers(tx: Tx, appId: string, userIds: readonly Int64[], revokedAt: number): Promise<string[]> {
+    const rows = await tx
+      .updateTable('user_tokens')
+      .set({ revoked_at: revokedAt })
+      .where('app_id', '=', appId)
+      .where('user_id', 'in', userIds)
+      .where('revoked_at', 'is', null)
+      .returning('token_hash')
+      .execute()
+    return rows.map((row) => row.token_hash)
+  }
+
+  /** @returns the hashes of the tokens that this call revoked */
+  async revokeOfDevice(tx: Tx, appId: string, userId: Int64, deviceSn: number, revokedAt: number): Promise<string[]> {
+    const rows = await tx
+      .updateTable('user_tokens')
+      .set({ revoked_at: revokedAt })
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('device_sn', '=', deviceSn)
+      .where('revoked_at', 'is', null)
+      .returning('token_hash')
+      .execute()
+    return rows.map((row) => row.token_hash)
+  }
+
+  /** Deletes at most `limit` tokens that expired before the instant; @returns how many. */
+  async deleteExpired(tx: Tx, before: number, limit: number): Promise<number> {
+    const expired = tx.selectFrom('user_tokens').select(['app_id', 'token_hash']).where('expires_at', '<', before).limit(limit)
+    const rows = await expired.execute()
+    for (const { app_id, token_hash } of rows)
+      await tx.deleteFrom('user_tokens').where('app_id', '=', app_id).where('token_hash', '=', token_hash).execute()
+    return rows.length
+  }
+}

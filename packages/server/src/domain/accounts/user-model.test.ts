@@ -1,0 +1,125 @@
+import { createHmac } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { fileCredentials, loginNameKind, passwordFault, registrationSign, usernameFault, usernameKey } from './user-model.js'
+
+const noRules = { reservedPrefixes: [] }
+const ideographBeyond16Bits = '\u{20BB7}'
+
+describe('usernameFault', () => {
+  it.each(['a', '_', '用', '1a', 'Alice_2', '张三', '用户1', 'x'.repeat(64), ideographBeyond16Bits.repeat(64)])(
+    'accepts %j',
+    (username) => {
+      expect(usernameFault(username, noRules)).toBeNull()
+    },
+  )
+
+  it.each([
+    ['', 'username must have 1 to 64 characters'],
+    ['x'.repeat(65), 'username must have 1 to 64 characters'],
+    [ideographBeyond16Bits.repeat(65), 'username must have 1 to 64 characters'],
+    ['7', 'username must contain a character that is not a digit'],
+    ['13812345678', 'username must contain a character that is not a digit'],
+    ['a b', 'username must consist of letters, digits, underscores and CJK ideographs'],
+    [' a', 'username must consist of letters, digits, underscores and CJK ideographs'],
+    ['a\n', 'username must consist of letters, digits, underscores and CJK ideographs'],
+    ['a@b', 'username must consist of letters, digits, underscores and CJK ideographs'],
+    ['+1a', 'username must consist of letters, digits, underscores and CJK ideographs'],
+    ['a-b', 'username must consist of letters, digits, underscores and CJK ideographs'],
+    ['a%', 'username must consist of letters, digits, underscores and CJK ideographs'],
+    ['naïve', 'username must consist of letters, digits, underscores and CJK ideographs'],
+    ['😀', 'username must consist of letters, digits, underscores and CJK ideographs'],
+    ['１２', 'username must consist of letters, digits, underscores and CJK ideographs'],
+  ])('refuses %j', (username, fault) => {
+    expect(usernameFault(username, noRules)).toBe(fault)
+  })
+
+  it('refuses reserved prefixes without regard to case, at the beginning only', () => {
+    const rules = { reservedPrefixes: ['admin', '系统'] }
+    expect(usernameFault('admin', rules)).toBe('username must not start with admin')
+    expect(usernameFault('AdMinistrator', rules)).toBe('username must not start with admin')
+    expect(usernameFault('系统消息', rules)).toBe('username must not start with 系统')
+    expect(usernameFault('my_admin', rules)).toBeNull()
+    expect(usernameFault('adm', rules)).toBeNull()
+  })
+
+  it('lets nobody take a name that a login would read as a mobile number or an e-mail address', () => {
+    const names = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 70 }),
+      fc.string({ unit: fc.constantFrom(...'0123456789+@_aZ用'), minLength: 1, maxLength: 12 }),
+    )
+    fc.assert(
+      fc.property(names, (name) => {
+        if (usernameFault(name, noRules) === null) expect(loginNameKind(name)).toBe('username')
+      }),
+    )
+  })
+})
+
+describe('usernameKey', () => {
+  it('is the same for names that differ in case only', () => {
+    expect(usernameKey('ALICE_用')).toBe(usernameKey('alice_用'))
+    expect(usernameKey('alice')).not.toBe(usernameKey('alice_'))
+  })
+})
+
+describe('passwordFault', () => {
+  it.each([
+    ['x'.repeat(5), 6, 'password must have 6 to 128 characters'],
+    ['x'.repeat(6), 6, null],
+    ['x'.repeat(11), 12, 'password must have 12 to 128 characters'],
+    ['x'.repeat(128), 6, null],
+    ['x'.repeat(129), 6, 'password must have 6 to 128 characters'],
+    ['😀'.repeat(5), 6, 'password must have 6 to 128 characters'],
+    ['😀'.repeat(128), 6, null],
+  ])('judges %j with a minimum of %d', (password, minLength, fault) => {
+    expect(passwordFault(password, minLength)).toBe(fault)
+  })
+
+  it('names the parameter that holds the password', () => {
+    expect(passwordFault('x', 6, 'new_password')).toBe('new_password must have 6 to 128 characters')
+  })
+})
+
+describe('loginNameKind', () => {
+  it.each([
+    ['alice', 'username'],
+    ['1a', 'username'],
+    ['用户', 'username'],
+    ['13812345678', 'mobile'],
+    ['+15551234567', 'mobile'],
+    ['7', 'mobile'],
+    ['alice@example.org', 'email'],
+    ['1@2', 'email'],
+  ])('takes %j for a %s', (name, kind) => {
+    expect(loginNameKind(name)).toBe(kind)
+  })
+})
+
+describe('fileCredentials', () => {
+  const secretKey = Buffer.alloc(32, 7)
+  const user = { appId: 'demo', userId: 1001, credentialEpoch: 0 }
+
+  it('is the same for every login of a user', () => {
+    expect(fileCredentials(secretKey, user)).toEqual(fileCredentials(secretKey, { ...user }))
+  })
+
+  it('differs between purposes, users, applications, epochs and keys', () => {
+    const all = [
+      fileCredentials(secretKey, user),
+      fileCredentials(secretKey, { ...user, userId: 1002 }),
+      fileCredentials(secretKey, { ...user, appId: 'demo2' }),
+      fileCredentials(secretKey, { ...user, credentialEpoch: 1 }),
+      fileCredentials(Buffer.alloc(32, 8), user),
+    ].flatMap(({ storeToken, accessKeySecret }) => [storeToken, accessKeySecret])
+    expect(new Set(all).size).toBe(10)
+  })
+})
+
+describe('registrationSign', () => {
+  it('is the lower-case hex HMAC-SHA256 of app_id, a line feed and the username (decision D8)', () => {
+    const expected = createHmac('sha256', 'secret').update('demo\nalice_用').digest('hex')
+    expect(registrationSign('secret', 'demo', 'alice_用')).toBe(expected)
+    expect(expected).toMatch(/^[0-9a-f]{64}$/)
+  })
+})

@@ -1,0 +1,106 @@
+import { createHmac } from 'node:crypto'
+import type { Int64 } from '@hermod/protocol'
+import type { UserSettingsTable } from '../../db/schema.js'
+
+export interface User {
+  readonly appId: string
+  readonly userId: Int64
+  readonly username: string
+  readonly passwordHash: string
+  /** 0 normal, 1 disabled */
+  readonly status: number
+  readonly nickName: string
+  readonly avatar: string
+  readonly description: string
+  readonly publicInfo: string
+  readonly privateInfo: string
+  readonly mobile: string
+  readonly email: string
+  readonly credentialEpoch: number
+  readonly isDeleted: boolean
+}
+
+/** The state of a user that every send asks for. */
+export interface UserState {
+  readonly appId: string
+  readonly userId: Int64
+  readonly status: number
+  readonly isDeleted: boolean
+}
+
+/** How a user wants to be found, reached and notified; flags are 0 or 1. */
+export type UserSettings = Omit<UserSettingsTable, 'app_id' | 'user_id'>
+
+/** Settings of a fresh user (decision D7). */
+export const defaultSettings: UserSettings = {
+  auth_answer: '',
+  auth_mode: 0,
+  auth_question: '',
+  auto_download: 0,
+  group_confirm: 0,
+  no_push: 0,
+  no_push_detail: 0,
+  no_push_end_hour: 0,
+  no_push_start_hour: 0,
+  no_sounds: 0,
+  push_nick_name: '',
+  push_token: '',
+  silence_end_time: 0,
+  silence_start_time: 0,
+  stranger_chat: 0,
+  vibratory: 0,
+}
+
+/** The user ID of the service itself: sender of notices, never a row (decision B1). */
+export const systemUserId = 0
+
+const maxUsernameLength = 64
+const usernameLetters = /^[\p{Script=Han}A-Za-z0-9_]+$/u
+const maxPasswordLength = 128
+
+export interface NameRules {
+  readonly reservedPrefixes: readonly string[]
+}
+
+/** The form in which usernames are unique: without regard to case. */
+export function usernameKey(username: string): string {
+  return username.toLowerCase()
+}
+
+/** @returns what is wrong with a username (decision D1), or null */
+export function usernameFault(username: string, rules: NameRules): string | null {
+  if (username === '' || [...username].length > maxUsernameLength) return `username must have 1 to ${maxUsernameLength} characters`
+  if (!usernameLetters.test(username)) return 'username must consist of letters, digits, underscores and CJK ideographs'
+  if (/^\d+$/.test(username)) return 'username must contain a character that is not a digit'
+  const reserved = rules.reservedPrefixes.find((prefix) => usernameKey(username).startsWith(usernameKey(prefix)))
+  return reserved === undefined ? null : `username must not start with ${reserved}`
+}
+
+/** @returns what is wrong with a new password (decision D1), or null */
+export function passwordFault(password: string, minLength: number, name = 'password'): string | null {
+  const length = [...password].length
+  return length >= minLength && length <= maxPasswordLength ? null : `${name} must have ${minLength} to ${maxPasswordLength} characters`
+}
+
+/** What a login name is looked up as. A username holds neither sign, and a mobile number is no username for want of a letter. */
+export function loginNameKind(name: string): 'email' | 'mobile' | 'username' {
+  if (name.includes('@')) return 'email'
+  return /^\+?\d+$/.test(name) ? 'mobile' : 'username'
+}
+
+export interface FileCredentials {
+  readonly storeToken: string
+  readonly accessKeySecret: string
+}
+
+/** Derived, not stored: the same for every login of a user until the user's credential epoch is raised. */
+export function fileCredentials(secretKey: Buffer, user: Pick<User, 'appId' | 'userId' | 'credentialEpoch'>): FileCredentials {
+  const derive = (purpose: string) =>
+    createHmac('sha256', secretKey).update(`${purpose}\n${user.appId}\n${user.userId}\n${user.credentialEpoch}`).digest('base64url')
+  return { storeToken: derive('store_token'), accessKeySecret: derive('access_key_secret') }
+}
+
+/** The `sign` of /user/register/push when the application sets a registration secret (decision D8). */
+export function registrationSign(registrationSecret: string, appId: string, username: string): string {
+  return createHmac('sha256', registrationSecret).update(`${appId}\n${username}`).digest('hex')
+}

@@ -1,0 +1,127 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { Database } from '../../db/database.js'
+import type { AccountService } from '../accounts/account-service.js'
+import { systemUserId } from '../accounts/user-model.js'
+import { type ConversationView, directConversation } from './conversation-model.js'
+import type { ConversationStore } from './conversation-store.js'
+import type { HistoryRow, HistoryStore } from './history-store.js'
+
+export interface ConversationServiceOptions {
+  readonly database: Database
+  readonly store: ConversationStore
+  readonly messageLog: HistoryStore
+  readonly accounts: AccountService
+}
+
+interface Reader {
+  readonly appId: string
+  readonly userId: Int64
+}
+
+export type MessageStatus = 'UNREAD' | 'DELIVERED' | 'READ'
+
+export interface HistoryPage {
+  /** Newest first. */
+  readonly messages: readonly HistoryRow[]
+  /** How far a message of the page got, as the reader sees it (decision E6). */
+  readonly statusOf: (message: HistoryRow) => MessageStatus
+  /** First message of the next page; null on the last one. */
+  readonly nextMessageId: number | null
+}
+
+const maxHistoryPage = 100
+const maxConversationPage = 20
+
+/** Reading: history, the list of conversations, unread counts and the marks behind them (decisions E5, E6, E8b, E13). */
+export class ConversationService {
+  readonly #options: ConversationServiceOptions
+
+  constructor(options: ConversationServiceOptions) {
+    this.#options = options
+  }
+
+  /**
+   * @param page.startId the first message of the page, itself included; 0 for the newest
+   * @param page.limit clamped to 100
+   * @throws AppError user_not_found when there is neither a conversation nor such a user
+   */
+  async history(reader: Reader, peerId: Int64, page: { startId: Int64; limit: number }): Promise<HistoryPage> {
+    const { database, messageLog } = this.#options
+    const conversation = directConversation(reader.appId, reader.userId, peerId)
+    const limit = Math.min(page.limit, maxHistoryPage)
+    const upToId = page.startId === 0 ? Number.MAX_SAFE_INTEGER : page.startId
+    const { userId } = reader
+    const rows = await database.read((db) => messageLog.page(db, conversation, { userId, peerId, upToId, limit: limit + 1 }))
+    if (rows.length === 0) await this.#requirePeer(reader.appId, peerId)
+    const next = rows.length > limit ? rows.pop() : undefined
+    return {
+      messages: rows,
+      statusOf: (row) => (row.seq <= (row.senderId === userId ? (row.peerReadSeq ?? 0) : row.ownReadSeq) ? 'READ' : 'UNREAD'),
+      nextMessageId: next?.messageId ?? null,
+    }
+  }
+
+  /**
+   * Most recent activity first.
+   * @param page.cursor of the page before; undefined or '' for the first
+   * @param page.limit clamped to 20
+   * @returns the cursor of the next page, null on the last one
+   * @throws AppError invalid_parameter for a cursor that is none of ours
+   */
+  async list(
+    reader: Reader,
+    page: { cursor?: string | undefined; limit?: number | undefined },
+  ): Promise<{ conversations: readonly ConversationView[]; nextCursor: string | null }> {
+    const { database, store } = this.#options
+    const limit = Math.min(page.limit ?? maxConversationPage, maxConversationPage)
+    const rows = await database.read((db) => store.list(db, reader, { beforeId: readCursor(page.cursor), limit: limit + 1 }))
+    const conversations = rows.slice(0, limit)
+    const last = conversations.at(-1)
+    return { conversations, nextCursor: rows.length > limit && last ? String(last.lastMessageId) : null }
+  }
+
+  async listUnread(reader: Reader): Promise<{ peerId: Int64; unreadCount: number }[]> {
+    const { database, store } = this.#options
+    return database.read((db) => store.listUnread(db, reader))
+  }
+
+  /**
+   * Reads up to a message, or everything, of one conversation or of all (decision E5).
+   * @throws AppError conversation_not_found, message_not_found
+   */
+  async acknowledge(reader: Reader, what: { peerId?: Int64 | undefined; messageId?: Int64 | undefined }): Promise<void> {
+    const { database, store, messageLog } = this.#options
+    const { peerId, messageId } = what
+    await database.transaction(async (tx) => {
+      const conversation = peerId === undefined ? null : directConversation(reader.appId, reader.userId, peerId)
+      if (conversation && !(await store.findMarks(tx, conversation, reader.userId))) throw new AppError('conversation_not_found')
+      if (messageId === undefined) return store.markRead(tx, reader, conversation, null)
+      const holder = conversation ?? (await store.findByMessage(tx, reader, messageId))
+      const seq = holder && (await messageLog.findSeq(tx, holder, messageId))
+      if (!holder || seq === null) throw new AppError('message_not_found')
+      return store.markRead(tx, reader, holder, seq)
+    })
+  }
+
+  /**
+   * Hides what the conversation holds; the next message brings it back with that message only (decision E13).
+   * @throws AppError conversation_not_found
+   */
+  async delete(reader: Reader, peerId: Int64): Promise<void> {
+    const { database, store } = this.#options
+    const conversation = directConversation(reader.appId, reader.userId, peerId)
+    if (!(await database.transaction((tx) => store.hide(tx, conversation, reader.userId)))) throw new AppError('conversation_not_found')
+  }
+
+  /** A conversation that has not begun is empty, but only with somebody who exists. */
+  async #requirePeer(appId: string, peerId: Int64): Promise<void> {
+    if (peerId === systemUserId) return
+    if (!(await this.#options.accounts.findState(appId, peerId))) throw new AppError('user_not_found')
+  }
+}
+
+function readCursor(cursor: string | undefined): number {
+  if (cursor === undefined || cursor === '') return Number.MAX_SAFE_INTEGER
+  if (!/^[1-9]\d{0,15}$/.test(cursor)) throw new AppError('invalid_parameter', 'cursor must be one that a page before has returned')
+  return Number(cursor)
+}

@@ -1,0 +1,41 @@
+import type { Database } from '../../db/database.js'
+import { integrityChecks, type IntegrityStore } from './integrity-store.js'
+
+export interface IntegrityFault {
+  readonly check: string
+  readonly appId: string
+  readonly subject: string
+  readonly detail: string
+}
+
+export interface IntegrityReport {
+  /** How many facts were looked at. */
+  readonly checked: number
+  readonly faults: readonly IntegrityFault[]
+  /** A check found more faults than are listed. */
+  readonly isTruncated: boolean
+}
+
+const maxFaultsPerCheck = 100
+
+/** Holds every derived fact against its log, in one view of the data, while the service goes on. */
+export class IntegrityService {
+  constructor(private readonly options: { readonly database: Database; readonly store: IntegrityStore }) {}
+
+  async check(): Promise<IntegrityReport> {
+    const { database, store } = this.options
+    let checked = 0
+    let isTruncated = false
+    const faults: IntegrityFault[] = []
+    await database.snapshot(async (db) => {
+      for (const check of integrityChecks) {
+        checked += await store.count(db, check)
+        const rows = await store.faults(db, check, maxFaultsPerCheck + 1)
+        if (rows.length > maxFaultsPerCheck) isTruncated = true
+        for (const row of rows.slice(0, maxFaultsPerCheck))
+          faults.push({ check: check.name, appId: row.app_id, subject: row.subject, detail: row.detail })
+      }
+    })
+    return { checked, faults, isTruncated }
+  }
+}

@@ -1,0 +1,122 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Executor } from '../../db/database.js'
+
+export interface FaultRow {
+  readonly app_id: string
+  readonly subject: string
+  readonly detail: string
+}
+
+export interface IntegrityCheck {
+  /** Stable name, shown to the operator. */
+  readonly name: string
+  /** Counts the facts that the check looks at. */
+  readonly count: RawBuilder<{ count: number | bigint }>
+  /** Selects what does not agree as app_id, subject and detail. */
+  readonly faults: RawBuilder<FaultRow>
+}
+
+const conversation = (alias: string) => sql.raw(`${alias}.low_id || '/' || ${alias}.high_id`)
+const sameConversation = (a: string, b: string) =>
+  sql.raw(`${a}.app_id = ${b}.app_id and ${a}.low_id = ${b}.low_id and ${a}.high_id = ${b}.high_id`)
+
+/**
+ * Every derived fact against the log it is derived from. A new derived column or table gets a line here.
+ */
+export const integrityChecks: readonly IntegrityCheck[] = [
+  {
+    name: 'conversation_end',
+    count: sql`select count(*) as count from conversations`,
+    faults: sql`select c.app_id, ${conversation('c')} as subject,
+        'ends at ' || c.seq || ' (message ' || c.last_msg_id || '), its log at ' || coalesce(m.seq, 0) || ' (message ' || coalesce(m.msg_id, 0) || ')' as detail
+      from conversations c
+      left join (select app_id, low_id, high_id, max(seq) as seq, max(msg_id) as msg_id from messages group by app_id, low_id, high_id) m
+        on ${sameConversation('m', 'c')}
+      where m.seq is null or m.seq <> c.seq or m.msg_id <> c.last_msg_id`,
+  },
+  {
+    name: 'message_order',
+    count: sql`select count(*) as count from messages`,
+    faults: sql`select app_id, low_id || '/' || high_id as subject,
+        'message ' || msg_id || ' has position ' || seq || ' where ' || place || ' is due' as detail
+      from (select app_id, low_id, high_id, msg_id, seq, row_number() over (partition by app_id, low_id, high_id order by msg_id) as place
+        from messages) numbered
+      where seq <> place`,
+  },
+  {
+    name: 'message_conversation',
+    count: sql`select count(*) as count from messages`,
+    faults: sql`select distinct m.app_id, ${conversation('m')} as subject, 'messages without a conversation' as detail
+      from messages m left join conversations c on ${sameConversation('c', 'm')} where c.seq is null`,
+  },
+  {
+    name: 'participant_marks',
+    count: sql`select count(*) as count from participants`,
+    faults: sql`select p.app_id, p.user_id || ' in ' || ${conversation('p')} as subject,
+        'has read to ' || p.read_seq || ' and hidden to message ' || p.hidden_msg_id || ' of a conversation that ends at ' || coalesce(c.seq, 0) as detail
+      from participants p left join conversations c on ${sameConversation('c', 'p')}
+      where c.seq is null or p.read_seq > c.seq or p.hidden_msg_id > c.last_msg_id or p.hidden_seq > c.seq or p.read_seq < 0`,
+  },
+  {
+    name: 'participant_party',
+    count: sql`select count(*) as count from participants`,
+    faults: sql`select app_id, '' || user_id as subject, 'marks in a conversation of others: ' || low_id || '/' || high_id as detail
+      from participants where user_id <> low_id and user_id <> high_id`,
+  },
+  {
+    name: 'participant_rows',
+    count: sql`select count(*) as count from conversations`,
+    faults: sql`select c.app_id, ${conversation('c')} as subject, 'a party has no row of its own' as detail
+      from conversations c
+      where (c.low_id <> 0 and not exists (select 1 from participants p where ${sameConversation('p', 'c')} and p.user_id = c.low_id))
+        or not exists (select 1 from participants p where ${sameConversation('p', 'c')} and p.user_id = c.high_id)`,
+  },
+  {
+    name: 'sender_mark',
+    count: sql`select count(*) as count from participants`,
+    faults: sql`select p.app_id, p.user_id || ' in ' || ${conversation('p')} as subject,
+        'has read to ' || p.read_seq || ' but sent at ' || m.seq as detail
+      from participants p
+      join (select app_id, low_id, high_id, sender_id, max(seq) as seq from messages group by app_id, low_id, high_id, sender_id) m
+        on ${sameConversation('m', 'p')} and m.sender_id = p.user_id
+      where m.seq > p.read_seq`,
+  },
+  {
+    name: 'settings_owner',
+    count: sql`select count(*) as count from user_settings`,
+    faults: sql`select s.app_id, '' || s.user_id as subject, 'settings without a user' as detail
+      from user_settings s left join users u on u.app_id = s.app_id and u.user_id = s.user_id where u.user_id is null`,
+  },
+  {
+    name: 'token_owner',
+    count: sql`select count(*) as count from user_tokens`,
+    faults: sql`select t.app_id, '' || t.user_id as subject, 'a token without a user' as detail
+      from user_tokens t left join users u on u.app_id = t.app_id and u.user_id = t.user_id where u.user_id is null`,
+  },
+  {
+    name: 'alias_owner',
+    count: sql`select count(*) as count from push_aliases`,
+    faults: sql`select a.app_id, '' || a.user_id as subject, 'a push alias without a user' as detail
+      from push_aliases a left join users u on u.app_id = a.app_id and u.user_id = a.user_id where u.user_id is null`,
+  },
+  {
+    name: 'device_owner',
+    count: sql`select count(*) as count from devices`,
+    faults: sql`select d.app_id, d.user_id || ' device ' || d.device_sn as subject, 'device without a user, or above the user''s counter' as detail
+      from devices d left join users u on u.app_id = d.app_id and u.user_id = d.user_id
+      where u.user_id is null or d.device_sn > u.last_device_sn`,
+  },
+]
+
+export class IntegrityStore {
+  async count(db: Executor, check: IntegrityCheck): Promise<number> {
+    const { rows } = await check.count.execute(db)
+    return Number(rows[0]?.count ?? 0)
+  }
+
+  /** @returns at most `limit` faults, by application and subject */
+  async faults(db: Executor, check: IntegrityCheck, limit: number): Promise<FaultRow[]> {
+    const { rows } = await sql<FaultRow>`select * from (${check.faults}) f order by app_id, subject limit ${limit}`.execute(db)
+    return rows
+  }
+}

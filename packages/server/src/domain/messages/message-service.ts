@@ -1,0 +1,136 @@
+import { type AppCaller, AppError, type ErrorName, type Int64 } from '@hermod/protocol'
+import type { Database } from '../../db/database.js'
+import type { Clock } from '../../lib/clock.js'
+import type { IdGenerator } from '../../lib/ids.js'
+import type { AccountService } from '../accounts/account-service.js'
+import { systemUserId } from '../accounts/user-model.js'
+import { directConversation } from '../conversations/conversation-model.js'
+import { type Draft, firstOperationType, isTypingSignal, type MessageContent, sizeOf } from './message-model.js'
+import type { MessageWriter } from './message-writer.js'
+import type { TransactionStore } from './transaction-store.js'
+
+export interface MessageServiceOptions {
+  readonly database: Database
+  readonly transactions: TransactionStore
+  readonly clock: Clock
+  readonly accounts: AccountService
+  readonly writer: MessageWriter
+  readonly ids: IdGenerator
+  readonly maxMessageBytes: number
+  readonly maxTargets: number
+}
+
+export interface SendRequest extends Omit<MessageContent, 'content'> {
+  /** undefined = not given, which only some messages may do (decision E8a) */
+  readonly content: string | undefined
+  readonly fromUserId: Int64 | undefined
+  readonly targets: readonly Int64[]
+  readonly targetType: 'user' | 'group'
+  readonly onlineOnly: boolean
+  /** null = never recognised again */
+  readonly transactionId: Int64 | null
+  readonly isSystem: boolean
+}
+
+/** Who may send what to whom (decisions C5, E8a, E10 to E12); storing it is the writer's. */
+export class MessageService {
+  readonly #options: MessageServiceOptions
+
+  constructor(options: MessageServiceOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Judges each target alone and stores the message for those that take it.
+   *
+   * @returns the message ID when there is exactly one recipient
+   * @throws AppError the first refusal when no target takes the message, invalid_parameter, message_too_large, storage_failed
+   */
+  async send(caller: AppCaller, request: SendRequest): Promise<{ messageIds?: readonly number[] }> {
+    const { appId } = caller
+    const targets = request.targets.length === 1 ? request.targets : [...new Set(request.targets)]
+    const content = this.#content(request, targets)
+    const senderId = await this.#sender(caller, request.fromUserId)
+    const accepted: Int64[] = []
+    let firstRefusal: ErrorName | null = null
+    for (const target of targets) {
+      const refusal = await this.#refusal(appId, target, request.targetType)
+      if (refusal === null) accepted.push(target)
+      else firstRefusal ??= refusal
+    }
+    // A repeat succeeds even when nobody would take the message any more (decision E4).
+    const messageIds =
+      firstRefusal === null || accepted.length > 0
+        ? await this.#deliver(caller, senderId, accepted, request, content)
+        : await this.#findSent(appId, senderId, request)
+    if (messageIds === null) throw new AppError(firstRefusal ?? 'user_not_found')
+    return targets.length === 1 && messageIds.length === 1 ? { messageIds } : {}
+  }
+
+  async #findSent(appId: string, senderId: Int64, { transactionId, onlineOnly }: SendRequest): Promise<readonly number[] | null> {
+    const { database, transactions, clock } = this.#options
+    if (transactionId === null || onlineOnly) return null
+    return database.read((db) => transactions.findMessageIds(db, { appId, transactionId, senderId }, clock.now()))
+  }
+
+  async #deliver(
+    caller: AppCaller,
+    senderId: Int64,
+    recipients: readonly Int64[],
+    { onlineOnly, transactionId, isSystem }: SendRequest,
+    message: MessageContent,
+  ): Promise<readonly number[]> {
+    const { writer, ids } = this.#options
+    // Nothing is stored of these, so there is nothing to recognise again either.
+    if (onlineOnly || isTypingSignal(message)) return Promise.all(recipients.map(() => ids.next()))
+    const { contentType, content, attachment, config, ext } = message
+    const senderDeviceSn = caller.kind === 'user' ? (caller.deviceSn ?? 0) : 0
+    const drafts = recipients.map(
+      (recipient): Draft => ({
+        conversation: directConversation(caller.appId, senderId, recipient),
+        senderId,
+        senderDeviceSn,
+        contentType,
+        content,
+        attachment,
+        config,
+        ext,
+        isSystem,
+      }),
+    )
+    return writer.write({ transactionId, drafts })
+  }
+
+  /** @throws AppError invalid_parameter, message_too_large */
+  #content(request: SendRequest, targets: readonly Int64[]): MessageContent {
+    const { maxMessageBytes, maxTargets } = this.#options
+    const { contentType, attachment, config, ext } = request
+    if (targets.length > maxTargets) throw new AppError('invalid_parameter', `targets must have at most ${maxTargets} items`)
+    if (contentType >= firstOperationType) throw new AppError('not_built', `content_type ${contentType}`)
+    if (request.content === undefined && attachment === '') throw new AppError('invalid_parameter', 'content is required')
+    const message = { contentType, content: request.content ?? '', attachment, config, ext }
+    const size = sizeOf(message)
+    if (size > maxMessageBytes) throw new AppError('message_too_large', `${size} bytes of at most ${maxMessageBytes}`)
+    return message
+  }
+
+  async #sender(caller: AppCaller, fromUserId: Int64 | undefined): Promise<Int64> {
+    if (caller.kind === 'user') {
+      if (fromUserId !== undefined && fromUserId !== caller.userId) throw new AppError('no_permission', 'from_user_id names another user')
+      return caller.userId
+    }
+    const senderId = fromUserId ?? (caller.kind === 'admin' ? caller.userId : null) ?? systemUserId
+    if (senderId === systemUserId) return senderId
+    const refusal = await this.#refusal(caller.appId, senderId, 'user')
+    if (refusal) throw new AppError(refusal, `sender ${senderId}`)
+    return senderId
+  }
+
+  /** Why a target takes no message, or null. */
+  async #refusal(appId: string, target: Int64, type: SendRequest['targetType']): Promise<ErrorName | null> {
+    if (type === 'group') return 'group_not_found'
+    const state = await this.#options.accounts.findState(appId, target)
+    if (!state) return 'user_not_found'
+    return state.isDeleted ? 'user_deleted' : null
+  }
+}

@@ -1,0 +1,68 @@
+/** The bulk statements behind a send. Rows of a bulk must be in one order for all callers, or concurrent batches deadlock. */
+import type { BulkInsert, BulkSelect, ColumnType } from '../../db/dialect/dialect.js'
+import { messageColumns } from './message-model.js'
+
+const conversationKey = { app_id: 'text', low_id: 'bigint', high_id: 'bigint' } as const satisfies Record<string, ColumnType>
+const transactionKey = { app_id: 'text', transaction_id: 'bigint', sender_id: 'bigint' } as const satisfies Record<string, ColumnType>
+const transaction = { ...transactionKey, msg_ids: 'text', created_at: 'bigint', expires_at: 'bigint' } as const
+const position = { ...conversationKey, seq: 'bigint', last_msg_id: 'bigint', created_at: 'bigint' } as const
+/** As text, because not every driver reads an int64 exactly. */
+const transactionKeyAsText = 'app_id, cast(transaction_id as text) as transaction_id, sender_id'
+const onTransaction = 'on conflict (app_id, transaction_id, sender_id) do update set msg_ids = excluded.msg_ids'
+const onConversation = 'on conflict (app_id, low_id, high_id) do update set'
+
+/**
+ * Claims transaction IDs together with their message IDs. One that another transaction is claiming is waited for. Returns those that
+ * are claimed; the others were claimed before and are still remembered.
+ */
+export const claimTransactions: BulkInsert = {
+  table: 'sent_transactions',
+  columns: transaction,
+  conflict: `${onTransaction}, created_at = excluded.created_at, expires_at = excluded.expires_at where t.expires_at <= excluded.created_at`,
+  returning: transactionKeyAsText,
+}
+
+/** Replaces the message IDs of transactions that the same database transaction has claimed. */
+export const rewriteTransactions: BulkInsert = { table: 'sent_transactions', columns: transaction, conflict: onTransaction }
+
+export const findTransactions: BulkSelect = {
+  table: 'sent_transactions',
+  keys: transactionKey,
+  columns: `${transactionKeyAsText}, msg_ids`,
+}
+
+/**
+ * Takes the next `seq` positions of conversations, creating those that are new, and offers the first new message ID. Returns the last
+ * of the new positions; a `last_msg_id` other than the one offered is that of a message which is there already and has a greater ID.
+ */
+export const advanceConversations: BulkInsert = {
+  table: 'conversations',
+  columns: position,
+  conflict: `${onConversation} seq = t.seq + excluded.seq, last_msg_id = case when t.last_msg_id > excluded.last_msg_id then t.last_msg_id else excluded.last_msg_id end`,
+  returning: 'app_id, low_id, high_id, seq, last_msg_id',
+}
+
+/** For conversations that got more than one message, or other IDs than offered. */
+export const setLastMessageIds: BulkInsert = {
+  table: 'conversations',
+  columns: position,
+  conflict: `${onConversation} last_msg_id = excluded.last_msg_id`,
+}
+
+export const insertMessages: BulkInsert = { table: 'messages', columns: messageColumns }
+
+/** Moves read marks forward, never back; a party without a row gets one. */
+export const markRead: BulkInsert = {
+  table: 'participants',
+  columns: {
+    app_id: 'text',
+    user_id: 'bigint',
+    low_id: 'bigint',
+    high_id: 'bigint',
+    read_seq: 'bigint',
+    hidden_msg_id: 'bigint',
+    hidden_seq: 'bigint',
+  },
+  conflict:
+    'on conflict (app_id, user_id, low_id, high_id) do update set read_seq = excluded.read_seq where t.read_seq < excluded.read_seq',
+}

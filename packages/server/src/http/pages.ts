@@ -1,0 +1,65 @@
+import type { IncomingMessage } from 'node:http'
+import { createRequire } from 'node:module'
+import { openApiDocument } from '@hermod/protocol'
+import type { Metrics } from '../observability/metrics.js'
+import type { Executor } from '../pipeline/executor.js'
+import { referencePage } from './reference-page.js'
+import type { Page, PageAnswer } from './server.js'
+
+export interface PagesOptions {
+  readonly executor: Executor
+  readonly metrics: Metrics
+  readonly publicUrl: string | null
+  /** The server is behind a proxy, so that a connection from this machine says nothing about the caller. */
+  readonly isBehindProxy: boolean
+  /** False when the service cannot do its work, for example without its database. */
+  isReady(): Promise<boolean>
+  isOperatorToken(token: string): Promise<boolean>
+}
+
+const { version } = createRequire(import.meta.url)('../../package.json') as { version: string }
+
+/** Addresses that are no operations: health, metrics and the reference. */
+export function servicePages(options: PagesOptions): Readonly<Record<string, Page>> {
+  const { executor, metrics, publicUrl } = options
+  const document = () =>
+    openApiDocument({ version, builtOperationIds: executor.builtOperationIds, ...(publicUrl === null ? {} : { serverUrl: publicUrl }) })
+  // Made when first asked for: most servers are never asked.
+  const openApi = lazy(() => JSON.stringify(document()))
+  const reference = lazy(() => referencePage(document()))
+  return {
+    '/healthz': async () => json(200, '{"status":"ok"}'),
+    '/readyz': async () => {
+      const isReady = !executor.isDraining && (await options.isReady())
+      return isReady ? json(200, '{"status":"ready"}') : json(503, '{"status":"not ready"}')
+    },
+    '/metrics': async (request) => {
+      if (!(await mayReadMetrics(request, options))) return json(403, '{"status":"operator token needed"}')
+      const { contentType, text } = await metrics.render()
+      return { status: 200, contentType, body: text }
+    },
+    '/openapi.json': async () => json(200, openApi()),
+    '/docs': async () => ({ status: 200, contentType: 'text/html; charset=utf-8', body: reference() }),
+  }
+}
+
+function json(status: number, body: string): PageAnswer {
+  return { status, contentType: 'application/json; charset=utf-8', body }
+}
+
+/** Loopback, but not what a proxy on this machine passes on; else the operator. */
+async function mayReadMetrics({ headers, socket }: IncomingMessage, { isBehindProxy, isOperatorToken }: PagesOptions): Promise<boolean> {
+  const isForwarded = isBehindProxy || headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined
+  if (!isForwarded && /^(?:127\.|::1$|::ffff:127\.)/.test(socket.remoteAddress ?? '')) return true
+  const bearer = /^Bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1]
+  const token = headers['access-token'] ?? bearer
+  return typeof token === 'string' && isOperatorToken(token)
+}
+
+function lazy<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}

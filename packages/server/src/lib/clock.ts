@@ -1,0 +1,7 @@
+/** Where rules get the time from, so that tests can set it. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number
+}
+
+export const systemClock: Clock = { now: () => Date.now() }

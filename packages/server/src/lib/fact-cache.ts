@@ -1,0 +1,43 @@
+import { LRUCache } from 'lru-cache'
+
+/**
+ * Facts that are asked for on every call. An entry is good for a short while and then read again, so a change on another node shows
+ * after that time at the latest; a change on this node forgets the entry at once. Absence is never remembered: what is missing may
+ * be created the next moment.
+ */
+export class FactCache<T extends object> {
+  readonly #entries: LRUCache<string, T>
+  readonly #loading = new Map<string, Promise<T | null>>()
+
+  constructor(options: { readonly maxEntries: number; readonly maxAgeMs: number }) {
+    this.#entries = new LRUCache({ max: options.maxEntries, ttl: options.maxAgeMs })
+  }
+
+  get(key: string): T | undefined {
+    return this.#entries.get(key)
+  }
+
+  /** The cached fact, else the loaded one; callers that ask at once share one load. */
+  async load(key: string, read: () => Promise<T | null>): Promise<T | null> {
+    const known = this.#entries.get(key)
+    if (known) return known
+    const underWay = this.#loading.get(key)
+    if (underWay) return underWay
+    const loading: Promise<T | null> = read()
+      .then((fact) => {
+        // Not kept when somebody forgot the key meanwhile: the read may have been before the change.
+        if (fact && this.#loading.get(key) === loading) this.#entries.set(key, fact)
+        return fact
+      })
+      .finally(() => {
+        if (this.#loading.get(key) === loading) this.#loading.delete(key)
+      })
+    this.#loading.set(key, loading)
+    return loading
+  }
+
+  forget(key: string): void {
+    this.#entries.delete(key)
+    this.#loading.delete(key)
+  }
+}

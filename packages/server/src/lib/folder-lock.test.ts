@@ -1,0 +1,97 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { FolderLockedError, lockFolder } from './folder-lock.js'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'hermod-lock-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+/** A process of its own that holds the lock in the way lockFolder does, until it is killed. */
+async function holdInChild(): Promise<ChildProcess> {
+  const sqlite = fileURLToPath(import.meta.resolve('@photostructure/sqlite'))
+  const script = `
+    import { writeFileSync } from 'node:fs'
+    import { DatabaseSync } from ${JSON.stringify(sqlite)}
+    globalThis.held = new DatabaseSync(process.argv[1] + '/hermod.lock', { timeout: 0 })
+    globalThis.held.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
+    writeFileSync(process.argv[1] + '/hermod.pid', process.pid + '\\n')
+    process.stdout.write('held')
+    setInterval(() => {}, 60_000)
+  `
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script, folder], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(child.stdout, 'data')
+  return child
+}
+
+function refusal(): unknown {
+  try {
+    lockFolder(folder).release()
+    return null
+  } catch (error) {
+    return error
+  }
+}
+
+describe('lockFolder', () => {
+  it('refuses a folder that another process holds, and gets it at once when that process is killed', async () => {
+    const holder = await holdInChild()
+    try {
+      const error = refusal()
+      expect(error).toBeInstanceOf(FolderLockedError)
+      expect(error).toMatchObject({ folder, pid: holder.pid })
+      expect((error as Error).message).toBe(
+        `the data folder ${folder} is in use by process ${holder.pid}; stop that process or set HERMOD_DATA_DIR to another folder`,
+      )
+    } finally {
+      holder.kill('SIGKILL')
+      await once(holder, 'exit')
+    }
+    const lock = lockFolder(folder)
+    expect(readFileSync(join(folder, 'hermod.pid'), 'utf8')).toBe(`${process.pid}\n`)
+    lock.release()
+  })
+
+  it('refuses a second lock of the same process until the first is released', () => {
+    const lock = lockFolder(folder)
+    expect(refusal()).toMatchObject({ name: 'FolderLockedError', pid: process.pid })
+    lock.release()
+    lock.release()
+    expect(refusal()).toBeNull()
+  })
+
+  it('names no process when the pid file is stale', () => {
+    const lock = lockFolder(folder)
+    writeFileSync(join(folder, 'hermod.pid'), '999999999')
+    expect(refusal()).toMatchObject({ pid: null, message: expect.stringContaining('in use by another process') })
+    lock.release()
+  })
+
+  it('creates the folder and leaves only the empty lock file behind', () => {
+    const inner = join(folder, 'a', 'b')
+    lockFolder(inner).release()
+    expect(existsSync(inner)).toBe(true)
+    expect(readdirSync(inner)).toEqual(['hermod.lock'])
+  })
+
+  it('says which folder cannot be used and why', () => {
+    const file = join(folder, 'file')
+    writeFileSync(file, '')
+    expect(() => lockFolder(file)).toThrow(`the data folder ${file} cannot be used: EEXIST`)
+  })
+
+  it('takes a few milliseconds', () => {
+    lockFolder(folder).release()
+    const started = performance.now()
+    const lock = lockFolder(folder)
+    const elapsedMs = performance.now() - started
+    lock.release()
+    expect(elapsedMs).toBeLessThan(50)
+  })
+})

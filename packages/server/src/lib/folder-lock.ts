@@ -1,0 +1,85 @@
+/**
+ * The lock of a data folder: one process at a time.
+ *
+ * Node has no file locks of its own, but SQLite takes the operating system's, and those end with the process however it ends. So the lock
+ * is an open exclusive transaction on an empty database in the folder.
+ *
+ * NOTE: POSIX drops a process's locks on a file as soon as that process closes any descriptor of it. The holder must never open
+ * hermod.lock in another way, not even to copy the folder.
+ */
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
+
+const sqliteBusy = 5
+
+export interface FolderLock {
+  /** Frees the folder; a second call does nothing. */
+  release(): void
+}
+
+/** Another process uses the folder. */
+export class FolderLockedError extends Error {
+  override readonly name = 'FolderLockedError'
+
+  /** @param pid the holder's process id; null when it cannot be told */
+  constructor(
+    readonly folder: string,
+    readonly pid: number | null,
+  ) {
+    const holder = pid === null ? 'another process' : `process ${pid}`
+    super(`the data folder ${folder} is in use by ${holder}; stop that process or set HERMOD_DATA_DIR to another folder`)
+  }
+}
+
+/**
+ * Takes the folder for this process, creating it (mode 700) when it does not exist.
+ *
+ * @throws FolderLockedError when another process, or another lock of this one, holds it
+ */
+export function lockFolder(dir: string): FolderLock {
+  const folder = resolve(dir)
+  const pidFile = join(folder, 'hermod.pid')
+  const database = openExclusively(folder, pidFile)
+  writeFileSync(pidFile, `${process.pid}\n`)
+  return {
+    release() {
+      if (!database.isOpen) return
+      rmSync(pidFile, { force: true })
+      database.close()
+    },
+  }
+}
+
+function openExclusively(folder: string, pidFile: string): DatabaseSyncInstance {
+  let database: DatabaseSyncInstance | undefined
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    database = new DatabaseSync(join(folder, 'hermod.lock'), { timeout: 0 })
+    // Nothing is ever written, so the journal may live in memory and a killed holder leaves no file to clean up.
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
+    return database
+  } catch (error) {
+    database?.close()
+    if ((error as { errcode?: number }).errcode === sqliteBusy) throw new FolderLockedError(folder, livingHolder(pidFile))
+    throw new Error(`the data folder ${folder} cannot be used: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function livingHolder(pidFile: string): number | null {
+  try {
+    const pid = Number(readFileSync(pidFile, 'utf8'))
+    return Number.isSafeInteger(pid) && pid > 0 && isAlive(pid) ? pid : null
+  } catch {
+    return null
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

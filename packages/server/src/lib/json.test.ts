@@ -1,0 +1,123 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { parseJson, stringifyJson } from './json.js'
+
+const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
+const int64Boundaries = [
+  0n,
+  -1n,
+  2n ** 53n - 1n,
+  2n ** 53n,
+  2n ** 53n + 1n,
+  -(2n ** 53n),
+  -(2n ** 53n) - 1n,
+  2n ** 63n - 1n,
+  -(2n ** 63n),
+  2n ** 63n,
+  10n ** 30n,
+]
+
+/** The one form of an integer in the service. */
+function oneForm(integer: bigint): number | bigint {
+  const number = Number(integer)
+  return Number.isSafeInteger(number) ? number : integer
+}
+
+/** JSON.parse would round it. */
+function hasLongInteger(json: string): boolean {
+  return /(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/.test(json)
+}
+
+describe('parseJson', () => {
+  it.each(int64Boundaries)('reads %s exactly, as a number only when it is safe', (integer) => {
+    expect(parseJson(`${integer}`)).toBe(oneForm(integer))
+    expect(parseJson(`{"list":[${integer}]}`)).toEqual({ list: [oneForm(integer)] })
+  })
+
+  it('reads every 64-bit integer exactly', () => {
+    fc.assert(
+      fc.property(int64, (integer) => {
+        expect(parseJson(`{"id": ${integer} }`)).toEqual({ id: oneForm(integer) })
+      }),
+    )
+  })
+
+  it('tells neighbours beyond 2^53 apart', () => {
+    expect(parseJson('9007199254740993')).not.toBe(parseJson('9007199254740992'))
+  })
+
+  it('reads everything else as JSON.parse does, also next to a long number', () => {
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        fc.pre(!hasLongInteger(text))
+        expect(parseJson(text)).toEqual(JSON.parse(text))
+        expect(parseJson(`{"value":${text},"id":9007199254740993}`)).toEqual({ value: JSON.parse(text), id: 9007199254740993n })
+      }),
+    )
+  })
+
+  it('leaves digits inside strings alone', () => {
+    expect(parseJson('"9007199254740993"')).toBe('9007199254740993')
+    expect(parseJson('{"9007199254740993":"a"}')).toEqual({ '9007199254740993': 'a' })
+  })
+
+  it('never makes an integer of a number with a fraction or beyond a double', () => {
+    expect(parseJson('1234567890123456.5')).toBe(1234567890123456.5)
+    expect(parseJson('9223372036854775807.0')).toBe(2 ** 63)
+    expect(parseJson('1234567890123456e200')).toBe(1.234567890123456e215)
+    expect(parseJson('1234567890123456e3000')).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  it('lets the last of several members of one name win, whatever the numbers beside them', () => {
+    expect(parseJson('{"a":1,"a":2}')).toEqual({ a: 2 })
+    expect(parseJson('{"a":1,"a":2,"id":9007199254740993}')).toEqual({ a: 2, id: 9007199254740993n })
+  })
+
+  it('keeps __proto__ an ordinary member', () => {
+    for (const text of ['{"__proto__":{"a":1}}', '{"__proto__":{"a":9007199254740993}}']) {
+      const value = parseJson(text) as object
+      expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
+      expect(Object.keys(value)).toEqual(['__proto__'])
+    }
+  })
+
+  it.each(['', '{', '[1,]', '{"a":1,}', 'NaN', '01', '+1', "'a'", '{"a":9007199254740993,}', '[9007199254740993', '09007199254740993'])(
+    'refuses %j',
+    (text) => {
+      expect(() => parseJson(text)).toThrow(SyntaxError)
+    },
+  )
+})
+
+describe('stringifyJson', () => {
+  it('writes what parseJson reads back', () => {
+    const integers = int64.map(oneForm)
+    const values = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 3 },
+        integers,
+        fc.string({ unit: 'binary' }),
+        fc.boolean(),
+        fc.constant(null),
+        fc.array(tie('value'), { maxLength: 4 }),
+        fc.dictionary(fc.string(), tie('value'), { maxKeys: 4, noNullPrototype: true }),
+      ),
+    })).value
+    fc.assert(
+      fc.property(values, (value) => {
+        expect(parseJson(stringifyJson(value))).toEqual(value)
+      }),
+    )
+  })
+
+  it('leaves undefined members out, with and without a bigint beside them', () => {
+    expect(stringifyJson({ a: undefined, b: 1 })).toBe('{"b":1}')
+    expect(stringifyJson({ a: undefined, b: 2n ** 63n - 1n })).toBe('{"b":9223372036854775807}')
+  })
+
+  it('does not hide a fault that has nothing to do with bigints', () => {
+    const loop: Record<string, unknown> = {}
+    loop.self = loop
+    expect(() => stringifyJson(loop)).toThrow()
+  })
+})

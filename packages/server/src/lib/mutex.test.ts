@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { Mutex } from './mutex.js'
+
+/** Lets everything run that can. */
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+describe('Mutex', () => {
+  it('lets one in and the others wait until it is unlocked', async () => {
+    const mutex = new Mutex()
+    await mutex.lock()
+    let isIn = false
+    const second = mutex.lock().then(() => {
+      isIn = true
+    })
+    await settled()
+    expect(isIn).toBe(false)
+    mutex.unlock()
+    await second
+    expect(isIn).toBe(true)
+  })
+
+  it('lets them in in the order of their coming', async () => {
+    const mutex = new Mutex()
+    const order: number[] = []
+    const work = async (number: number) => {
+      await mutex.lock()
+      order.push(number)
+      await settled()
+      mutex.unlock()
+    }
+    await Promise.all([1, 2, 3, 4].map(work))
+    expect(order).toEqual([1, 2, 3, 4])
+  })
+
+  it('passes from the one that unlocks to the one that waits, past those that come in between', async () => {
+    const mutex = new Mutex()
+    const order: string[] = []
+    await mutex.lock()
+    const waiting = mutex.lock().then(() => order.push('waiting'))
+    mutex.unlock()
+    const late = mutex.lock().then(() => order.push('late'))
+    await waiting
+    await settled()
+    expect(order).toEqual(['waiting'])
+    mutex.unlock()
+    await late
+    expect(order).toEqual(['waiting', 'late'])
+  })
+
+  it('is free again when nobody waits', async () => {
+    const mutex = new Mutex()
+    for (let round = 0; round < 3; round++) {
+      await mutex.lock()
+      mutex.unlock()
+    }
+  })
+})

@@ -1,0 +1,8 @@
+import { randomBytes } from 'node:crypto'
+
+/** IDs that are unique over restarts and cheap: a random part per process and a counter. */
+export function createRequestIds(): () => string {
+  const process = randomBytes(6).toString('hex')
+  let count = 0
+  return () => `${process}-${(++count).toString(36)}`
+}

@@ -1,0 +1,103 @@
+/** The entry of the `hermod` command. */
+import { createRequire } from 'node:module'
+import type { LocalCalls } from './commands/call.js'
+import type { CommandDependencies, Migration } from './commands/program.js'
+import { runProgram } from './commands/program.js'
+import type { LoadedConfig } from './config/config.js'
+import type { RunningServer } from './context/server.js'
+import type { Logger } from './observability/log.js'
+
+const { version } = createRequire(import.meta.url)('../package.json') as { version: string }
+
+/** @param args without the interpreter and the script */
+export async function run(args: readonly string[]): Promise<void> {
+  // What the command writes (database, keys, sockets) is its user's own.
+  process.umask(0o077)
+  const dependencies: CommandDependencies = {
+    version,
+    env: process.env,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    local,
+    serve,
+    migrate,
+  }
+  process.exitCode = await runProgram(dependencies, args)
+}
+
+// Each is imported by the command that needs it, so that the others start at once.
+
+async function serve(loaded: LoadedConfig): Promise<void> {
+  const [{ startServer }, { createLog }] = await Promise.all([import('./context/server.js'), import('./observability/log.js')])
+  const log = createLog(loaded.config.log.level)
+  const server = await startServer(loaded, log)
+  if (server.first) process.stdout.write(firstStartText(server.url, server.first))
+  log.info({ url: server.url, version, storage: loaded.config.storage.kind }, 'listening')
+  await stopSignal(log)
+  const timeout = setTimeout(() => {
+    log.error('calls are still under way after the shutdown time; leaving them')
+    // An orderly exit would wait for the database's thread. The delay lets the line above be written.
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), 100)
+  }, loaded.config.http.shutdownTimeoutMs)
+  await server.stop()
+  clearTimeout(timeout)
+  log.info('stopped')
+}
+
+/** Resolves at the first SIGTERM or SIGINT; a second one, of either kind, ends the process at once. */
+function stopSignal(log: Logger): Promise<void> {
+  const signals = ['SIGTERM', 'SIGINT'] as const
+  return new Promise((resolve) => {
+    const stop = (signal: NodeJS.Signals) => {
+      for (const each of signals) process.off(each, stop)
+      log.info({ signal }, 'stopping')
+      resolve()
+    }
+    for (const signal of signals) process.on(signal, stop)
+  })
+}
+
+function firstStartText(url: string, first: NonNullable<RunningServer['first']>): string {
+  return `
+This is the first start on this data folder. Keep these; they are not shown again:
+
+  app_id          ${first.appId}
+  Admin token     ${first.adminToken}
+${first.operatorToken === null ? '' : `  operator token  ${first.operatorToken}\n`}
+Register a first user:
+
+  curl -X POST ${url}/user/register/v2 -H 'app_id: ${first.appId}' -H 'content-type: application/json' -d '{"username":"alice","password":"change-me-soon"}'
+
+`
+}
+
+const local: LocalCalls = async ({ config, secrets }) => {
+  const [{ openContext }, { createLog }, { operationsById }] = await Promise.all([
+    import('./context/context.js'),
+    import('./observability/log.js'),
+    import('@hermod/protocol'),
+  ])
+  const context = await openContext({ config, secrets, log: createLog('silent') })
+  return {
+    async call(operationId, params) {
+      const operation = operationsById.get(operationId)
+      if (!operation) throw new Error(`there is no operation ${operationId}`)
+      const answer = await context.executor.execute(operation, {
+        requestId: 'command',
+        address: 'local',
+        userAgent: 'hermod command',
+        credentials: { appId: undefined, accessToken: undefined, userId: undefined, groupId: undefined },
+        isOperator: true,
+        query: {},
+        body: { bytes: Buffer.from(JSON.stringify(params)), contentType: 'application/json' },
+      })
+      return JSON.parse(answer.body)
+    },
+    close: async () => context[Symbol.asyncDispose](),
+  }
+}
+
+async function migrate(loaded: LoadedConfig, options: { readonly statusOnly: boolean }): Promise<readonly Migration[]> {
+  const [{ migrateDatabase }, { createLog }] = await Promise.all([import('./context/migration.js'), import('./observability/log.js')])
+  return migrateDatabase({ ...loaded, log: createLog('silent') }, options)
+}

@@ -1,0 +1,202 @@
+import { AppError, boolean, type Caller, type CallerRule, callerRules, type Operation, operation, type TokenKind } from '@hermod/protocol'
+import { describe, expect, it } from 'vitest'
+import { type Authenticator, authenticate, checkCaller } from './authenticate.js'
+import type { Call, Credentials } from './call.js'
+
+const rules = Object.keys(callerRules) as CallerRule[]
+const appRules = rules.filter((rule) => rule !== 'operator')
+
+/** Two applications, `home` and `closed`, with a few tokens at home. */
+const authenticator: Authenticator = {
+  async requireApplication(appId) {
+    if (appId === 'closed') throw new AppError('application_inactive')
+    if (appId !== 'home' && appId !== 'other') throw new AppError('application_not_found')
+  },
+  async findAdminToken(appId, token) {
+    if (appId !== 'home') return null
+    if (token === 'hma_expired') return 'expired'
+    return token === 'hma_valid' ? 'valid' : null
+  },
+  async findUserToken(appId, token) {
+    if (appId !== 'home') return null
+    if (token === 'hmu_expired') return 'expired'
+    return token === 'hmu_valid' ? { userId: 1001, deviceSn: 2, tokenHash: 'hash' } : null
+  },
+  isOperatorToken: async (token) => token === 'hmo_valid',
+}
+
+function operationFor(callers: CallerRule): Operation {
+  return operation({
+    id: 'test.it',
+    methods: ['POST'],
+    path: '/test',
+    tag: 'Tests',
+    summary: 'Tests.',
+    callers,
+    data: boolean(),
+  }) as Operation
+}
+
+interface Sent extends Partial<Credentials> {
+  readonly isOperator?: boolean
+}
+
+function callOf({ isOperator = false, ...credentials }: Sent): Call {
+  return {
+    requestId: 'r',
+    address: '127.0.0.1',
+    userAgent: '',
+    isOperator,
+    query: {},
+    body: null,
+    credentials: { appId: 'home', accessToken: undefined, userId: undefined, groupId: undefined, ...credentials },
+  }
+}
+
+/** The caller as the pipeline finds it, or the refusal. */
+async function judge(callers: CallerRule, sent: Sent): Promise<Caller | string> {
+  try {
+    const caller = await authenticate(authenticator, operationFor(callers), callOf(sent))
+    checkCaller(operationFor(callers), caller)
+    return caller
+  } catch (error) {
+    if (error instanceof AppError) return `${error.entry.code} ${error.message}`
+    throw error
+  }
+}
+
+const user = { kind: 'user', appId: 'home', userId: 1001, deviceSn: 2, tokenHash: 'hash' }
+const anonymous = { kind: 'anonymous', appId: 'home' }
+const admin = { kind: 'admin', appId: 'home', userId: null, groupId: null }
+
+function isOpenTo(rule: CallerRule, kind: TokenKind): boolean {
+  return callerRules[rule].tokens.some((token) => token === kind)
+}
+
+describe('the application', () => {
+  it.each(appRules)('must be named for %s', async (rule) => {
+    for (const appId of [undefined, '']) {
+      const refusal = await judge(rule, { appId, accessToken: 'hma_valid', userId: '1' })
+      expect(refusal).toBe('10002 invalid request parameter: header app_id is required')
+    }
+  })
+
+  it.each(appRules)('must exist and be active for %s', async (rule) => {
+    expect(await judge(rule, { appId: 'nowhere', accessToken: 'hma_valid' })).toMatch(/^40000 /)
+    expect(await judge(rule, { appId: 'closed', accessToken: 'hma_valid' })).toMatch(/^40003 /)
+  })
+})
+
+describe('the token (decision C1)', () => {
+  const guarded = appRules.filter((rule) => !isOpenTo(rule, 'none'))
+
+  it.each(guarded)('is asked for by %s', async (rule) => {
+    for (const accessToken of [undefined, '']) expect(await judge(rule, { accessToken })).toBe('10003 access-token is missing')
+  })
+
+  it.each(guarded)('is invalid for %s when it is malformed, unknown or of another application', async (rule) => {
+    for (const accessToken of [
+      'x',
+      'hmu_',
+      'hma_',
+      'hmu_unknown',
+      'hma_unknown',
+      'HMA_valid',
+      'hma_valid, hma_valid',
+      'hmo_valid',
+      ' hmu_valid',
+    ]) {
+      expect(await judge(rule, { accessToken, userId: '1001' }), accessToken).toBe('10008 access-token is invalid')
+    }
+    for (const accessToken of ['hmu_valid', 'hma_valid', 'hmu_expired', 'hma_expired']) {
+      expect(await judge(rule, { appId: 'other', accessToken, userId: '1001' }), accessToken).toBe('10008 access-token is invalid')
+    }
+  })
+
+  it.each(guarded)('that ended is told apart for %s', async (rule) => {
+    for (const accessToken of ['hmu_expired', 'hma_expired']) {
+      expect(await judge(rule, { accessToken, userId: '1001' })).toBe('402 access-token expired or revoked')
+    }
+  })
+
+  it.each(appRules)('of a user or an Admin opens %s as declared', async (rule) => {
+    const asUser = await judge(rule, { accessToken: 'hmu_valid' })
+    const asAdmin = await judge(rule, { accessToken: 'hma_valid', userId: '5' })
+    if (isOpenTo(rule, 'none')) expect(asUser).toEqual(anonymous)
+    else if (isOpenTo(rule, 'user')) expect(asUser).toEqual(user)
+    else expect(asUser).toBe('10010 no permission')
+    expect(asAdmin).toEqual({ ...admin, userId: 5 })
+  })
+
+  it('is not judged where none is needed, so that nobody is kept from logging in', async () => {
+    for (const accessToken of [undefined, 'x', 'hmu_unknown', 'hmu_expired', 'hmu_valid', 'hma_unknown', 'hma_expired', 'hmo_valid']) {
+      expect(await judge('anyone', { accessToken })).toEqual(anonymous)
+    }
+    expect(await judge('anyone', { accessToken: 'hma_valid' })).toEqual(admin)
+  })
+})
+
+describe('the user_id header (decisions C3, C5)', () => {
+  it('may repeat the own user of a user token and name nobody else', async () => {
+    expect(await judge('user', { accessToken: 'hmu_valid', userId: '1001' })).toEqual(user)
+    expect(await judge('user', { accessToken: 'hmu_valid', userId: '' })).toEqual(user)
+    for (const userId of ['1002', '0', '-1001', '9223372036854775807']) {
+      expect(await judge('user', { accessToken: 'hmu_valid', userId })).toBe('10010 no permission: header user_id names another user')
+    }
+  })
+
+  it('says for whom an Admin token acts, exactly', async () => {
+    expect(await judge('user', { accessToken: 'hma_valid', userId: '9007199254740993' })).toEqual({ ...admin, userId: 9007199254740993n })
+    expect(await judge('sender', { accessToken: 'hma_valid' })).toEqual(admin)
+  })
+
+  it.each(appRules)('is needed with an Admin token where %s is about one user', async (rule) => {
+    const judged = await judge(rule, { accessToken: 'hma_valid' })
+    if (callerRules[rule].subject !== 'required') expect(judged).toEqual(admin)
+    else expect(judged).toBe('10002 invalid request parameter: header user_id is required with an Admin token')
+  })
+
+  it('must be a 64-bit integer, as must group_id, and both faults are named', async () => {
+    for (const bad of ['x', '1.5', '1, 1', '9223372036854775808', '-9223372036854775809', '0x1']) {
+      expect(await judge('user', { accessToken: 'hma_valid', userId: bad, groupId: bad })).toBe(
+        '10002 invalid request parameter: header user_id must be a 64-bit integer; header group_id must be a 64-bit integer',
+      )
+    }
+  })
+})
+
+describe('the group_id header (decision C4)', () => {
+  it('needs an Admin token', async () => {
+    expect(await judge('groupMember', { accessToken: 'hma_valid', groupId: '7' })).toEqual({ ...admin, groupId: 7 })
+    expect(await judge('groupMember', { accessToken: 'hmu_valid', groupId: '7' })).toBe(
+      '10010 no permission: header group_id needs an Admin token',
+    )
+    expect(await judge('user', { accessToken: 'hmu_valid', groupId: '7' })).toBe(
+      '10010 no permission: header group_id needs an Admin token',
+    )
+  })
+})
+
+describe('an operator operation', () => {
+  it('asks for an operator token and for no application', async () => {
+    expect(await judge('operator', { appId: undefined, accessToken: 'hmo_valid' })).toEqual({ kind: 'operator' })
+    expect(await judge('operator', { appId: 'nowhere', accessToken: 'hmo_valid' })).toEqual({ kind: 'operator' })
+  })
+
+  it.each([
+    [undefined, '10003 access-token is missing'],
+    ['', '10003 access-token is missing'],
+    ['x', '10008 access-token is invalid'],
+    ['hmo_', '10008 access-token is invalid'],
+    ['hmo_unknown', '10008 access-token is invalid'],
+    ['hma_valid', '10010 no permission'],
+    ['hmu_valid', '10010 no permission'],
+  ])('refuses the token %j', async (accessToken, refusal) => {
+    expect(await judge('operator', { accessToken })).toBe(refusal)
+  })
+
+  it('takes the word of a transport that only the operator can reach, which opens nothing else', async () => {
+    expect(await judge('operator', { appId: undefined, isOperator: true })).toEqual({ kind: 'operator' })
+    expect(await judge('user', { isOperator: true })).toBe('10003 access-token is missing')
+  })
+})

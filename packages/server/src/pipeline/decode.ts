@@ -1,0 +1,235 @@
+/**
+ * From what arrived to what the contract declares: a schema becomes a function that coerces (decision B3), checks, and names every
+ * fault (A4). Generic validators neither coerce exactly over the int64 range nor judge lists item by item, which is why this is ours.
+ */
+import type { Int64, Item, TSchema } from '@hermod/protocol'
+
+/** @returns the decoded value, or undefined when it pushed what is wrong to `faults` */
+type Decode = (value: unknown, path: string, faults: string[]) => unknown
+
+interface Schema {
+  readonly type?: string
+  readonly format?: string
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly pattern?: string
+  readonly items?: Schema
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly 'x-item-list'?: boolean
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly anyOf?: readonly Schema[]
+}
+
+/** `coerce` for what callers send; `exact` for what the service answers, where "5" is no integer. */
+type Mode = 'coerce' | 'exact'
+
+const int64Min = -(2n ** 63n)
+const int64Max = 2n ** 63n - 1n
+const digits = /^-?\d{1,19}$/
+const decimal = /^-?\d{1,19}(?:\.\d{1,19})?(?:e[+-]?\d{1,3})?$/i
+const trueForms = new Set<unknown>([true, 1, '1', 'true'])
+const falseForms = new Set<unknown>([false, 0, '0', 'false'])
+
+export function compileDecoder(schema: TSchema, mode: Mode = 'coerce'): Decode {
+  return compile(schema as Schema, mode)
+}
+
+function compile(schema: Schema, mode: Mode): Decode {
+  if (schema.anyOf) return compileUnion(schema.anyOf, mode)
+  switch (schema.type) {
+    case 'integer':
+      return compileInteger(schema, mode)
+    case 'number':
+      return compileNumber(mode)
+    case 'boolean':
+      return compileBoolean(mode)
+    case 'string':
+      return compileString(schema)
+    case 'array':
+      return schema['x-item-list'] && mode === 'coerce' ? compileItemList(schema) : compileArray(schema, mode)
+    case 'object':
+      return compileObject(schema, mode)
+    case 'null':
+      return (value, path, faults) => (value === null ? null : fault(faults, path, 'must be null'))
+    case undefined:
+      return (value) => value
+    default:
+      throw new Error(`the decoder knows no type ${schema.type}`)
+  }
+}
+
+function fault(faults: string[], path: string, text: string): undefined {
+  faults.push(`${path} ${text}`)
+}
+
+function compileInteger(schema: Schema, mode: Mode): Decode {
+  const is64 = schema.format === 'int64'
+  const min = schema.minimum
+  const max = schema.maximum
+  const allowed = schema.enum && new Set(schema.enum)
+  const expectation = integerExpectation(schema)
+  return (value, path, faults) => {
+    const integer = toInteger(value, mode)
+    if (integer === null) return fault(faults, path, expectation)
+    const inRange = is64 ? integer >= int64Min && integer <= int64Max : typeof integer === 'number'
+    if (!inRange || (min !== undefined && integer < min) || (max !== undefined && integer > max)) return fault(faults, path, expectation)
+    if (allowed && !allowed.has(integer)) return fault(faults, path, expectation)
+    return integer
+  }
+}
+
+/** The one form of an integer: a number when safe, else a bigint; null when the value is none. */
+function toInteger(value: unknown, mode: Mode): Int64 | null {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? value + 0 : null
+  if (typeof value === 'bigint') return value
+  if (mode === 'exact' || typeof value !== 'string' || !digits.test(value)) return null
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number + 0 : BigInt(value)
+}
+
+function integerExpectation(schema: Schema): string {
+  if (schema.enum) return `must be one of ${schema.enum.join(', ')}`
+  const isWide = schema.format === 'int64'
+  const min = schema.minimum ?? (isWide ? undefined : -(2 ** 31))
+  const max = schema.maximum ?? (isWide ? undefined : 2 ** 31 - 1)
+  if (min === undefined && max === undefined) return 'must be a 64-bit integer'
+  if (max === undefined) return `must be a 64-bit integer of at least ${min}`
+  return `must be an integer from ${min} to ${max}`
+}
+
+function compileNumber(mode: Mode): Decode {
+  return (value, path, faults) => {
+    const number = mode === 'coerce' && typeof value === 'string' && decimal.test(value) ? Number(value) : value
+    return typeof number === 'number' && Number.isFinite(number) ? number : fault(faults, path, 'must be a number')
+  }
+}
+
+function compileBoolean(mode: Mode): Decode {
+  return (value, path, faults) => {
+    if (typeof value === 'boolean') return value
+    if (mode === 'coerce') {
+      if (trueForms.has(value)) return true
+      if (falseForms.has(value)) return false
+    }
+    return fault(faults, path, 'must be true or false')
+  }
+}
+
+function compileString(schema: Schema): Decode {
+  const min = schema.minLength ?? 0
+  const max = schema.maxLength ?? Number.POSITIVE_INFINITY
+  const pattern = schema.pattern === undefined ? null : new RegExp(schema.pattern, 'u')
+  const allowed = schema.enum && new Set(schema.enum)
+  return (value, path, faults) => {
+    if (typeof value !== 'string') return fault(faults, path, 'must be a string')
+    if (allowed) return allowed.has(value) ? value : fault(faults, path, `must be one of ${[...allowed].join(', ')}`)
+    // A string has at most as many code points as UTF-16 units, so counting is needed only near a limit.
+    if (value.length > max && codePoints(value) > max) return fault(faults, path, `must have at most ${max} characters`)
+    if (min > 0 && (value.length < min || codePoints(value) < min))
+      return fault(faults, path, min === 1 ? 'must not be empty' : `must have at least ${min} characters`)
+    // PostgreSQL stores neither, and no text has a use for them.
+    if (!value.isWellFormed()) return fault(faults, path, 'must be well-formed Unicode')
+    if (value.includes('\0')) return fault(faults, path, 'must not contain U+0000')
+    if (pattern && !pattern.test(value)) return fault(faults, path, `must match ${schema.pattern}`)
+    return value
+  }
+}
+
+function codePoints(value: string): number {
+  let count = 0
+  for (const _ of value) count++
+  return count
+}
+
+function isList(schema: Schema, value: unknown, path: string, faults: string[]): value is unknown[] {
+  const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema
+  if (!Array.isArray(value)) fault(faults, path, 'must be a list')
+  else if (value.length > maxItems) fault(faults, path, `must have at most ${maxItems} items`)
+  else if (value.length < minItems) fault(faults, path, minItems === 1 ? 'must not be empty' : `must have at least ${minItems} items`)
+  else return true
+  return false
+}
+
+function compileArray(schema: Schema, mode: Mode): Decode {
+  const item = compile(schema.items ?? {}, mode)
+  return (value, path, faults) => {
+    if (!isList(schema, value, path, faults)) return undefined
+    return value.map((entry, index) =>
+      entry === null ? fault(faults, `${path}[${index}]`, 'must not be null') : item(entry, `${path}[${index}]`, faults),
+    )
+  }
+}
+
+function compileItemList(schema: Schema): Decode {
+  const item = compile(schema.items ?? {}, 'coerce')
+  return (value, path, faults) => {
+    if (!isList(schema, value, path, faults)) return undefined
+    return value.map((entry): Item<unknown> => {
+      const own: string[] = []
+      const decoded = item(entry, '', own)
+      return own.length === 0 ? { value: decoded } : { fault: own.map((text) => text.trim()).join('; '), raw: entry }
+    })
+  }
+}
+
+function compileObject(schema: Schema, mode: Mode): Decode {
+  if (!schema.properties) return (value, path, faults) => (isObject(value) ? value : fault(faults, path, 'must be an object'))
+  const fields = Object.entries(schema.properties).map(([name, property]) => ({
+    name,
+    decode: compile(property, mode),
+    isText: isText(property),
+  }))
+  const required = new Set(schema.required ?? [])
+  return (value, path, faults) => {
+    if (!isObject(value)) return fault(faults, path, 'must be an object')
+    const decoded: Record<string, unknown> = {}
+    for (const { name, decode, isText: text } of fields) {
+      const given = Object.hasOwn(value, name) ? value[name] : undefined
+      const at = path === '' ? name : `${path}.${name}`
+      if (isAbsent(given, text, mode)) {
+        if (required.has(name)) fault(faults, at, 'is required')
+      } else decoded[name] = decode(given, at, faults)
+    }
+    return decoded
+  }
+}
+
+function isText(schema: Schema): boolean {
+  return schema.type === 'string' || schema.type === undefined || schema.anyOf !== undefined
+}
+
+/** null counts as left out, and so does "" where a number or a flag belongs: that is how empty form fields arrive. */
+export function isAbsent(value: unknown, isTextField: boolean, mode: Mode = 'coerce'): boolean {
+  return value === undefined || (mode === 'coerce' && (value === null || (value === '' && !isTextField)))
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function compileUnion(branches: readonly Schema[], mode: Mode): Decode {
+  const decoders = branches.map((branch) => ({ branch, decode: compile(branch, mode) }))
+  return (value, path, faults) => {
+    let best: string[] | null = null
+    for (const { branch, decode } of decoders) {
+      const own: string[] = []
+      const decoded = decode(value, path, own)
+      if (own.length === 0) return decoded
+      // The branch of the value's own type says most about what is wrong with it.
+      if (best === null || branch.type === jsonType(value)) best = own
+    }
+    faults.push(...(best ?? [`${path} is invalid`]))
+    return undefined
+  }
+}
+
+function jsonType(value: unknown): string {
+  if (Array.isArray(value)) return 'array'
+  return value === null ? 'null' : typeof value
+}

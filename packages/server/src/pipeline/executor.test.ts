@@ -1,0 +1,224 @@
+import { AppError, boolean, int64, type Operation, operation, optional, string } from '@hermod/protocol'
+import { describe, expect, it } from 'vitest'
+import type { Authenticator } from './authenticate.js'
+import { type Call, data, type Handler, handle } from './call.js'
+import { Executor, type ExecutorOptions } from './executor.js'
+
+const echo = operation({
+  id: 'test.echo',
+  methods: ['POST'],
+  path: '/test/echo',
+  tag: 'Tests',
+  summary: 'Answers what it is sent.',
+  callers: 'anyone',
+  body: { id: int64() },
+  data: int64(),
+  extras: { note: optional(string()) },
+})
+const secret = operation({ ...echo, id: 'test.secret', callers: 'admin', body: {}, data: boolean() } as never) as Operation
+
+const everybody: Authenticator = {
+  requireApplication: async () => {},
+  findAdminToken: async () => null,
+  findUserToken: async () => null,
+  isOperatorToken: async () => false,
+}
+
+type EchoHandler = Parameters<typeof handle<{ id: number | bigint }, number | bigint, { note?: string }>>[1]
+
+/** An executor of one handler that writes down what it reports. */
+function setUp(run: EchoHandler, options: Partial<ExecutorOptions> = {}) {
+  const reports: unknown[] = []
+  const handler = handle(echo, run as never) as Handler
+  const executor = new Executor({
+    handlers: [handler],
+    authenticator: everybody,
+    limiter: { take: () => 0 },
+    observer: {
+      finished: (call, { id }, code) => reports.push(['finished', call.requestId, id, code]),
+      failed: (call, { id }, error) => reports.push(['failed', call.requestId, id, error]),
+    },
+    httpStatus: 'envelope',
+    checkAnswers: true,
+    ...options,
+  })
+  return { executor, reports }
+}
+
+const failing = (error: unknown) => async () => Promise.reject(error)
+
+function callOf(body: unknown = { id: 1 }, accessToken?: string): Call {
+  return {
+    requestId: 'request-1',
+    address: '192.0.2.1',
+    userAgent: 'tests',
+    isOperator: false,
+    query: {},
+    body: { bytes: Buffer.from(JSON.stringify(body)), contentType: 'application/json' },
+    credentials: { appId: 'home', accessToken, userId: undefined, groupId: undefined },
+  }
+}
+
+const operationOf = echo as Operation
+
+describe('a success', () => {
+  it('is code 200, the data, message null and the extras', async () => {
+    const { executor, reports } = setUp(async ({ id }) => ({ data: id, extras: { note: 'n' } }))
+    const answer = await executor.execute(operationOf, callOf())
+    expect(answer).toEqual({
+      status: 200,
+      code: 200,
+      retryAfterSeconds: undefined,
+      body: '{"code":200,"data":1,"message":null,"note":"n"}',
+    })
+    expect(reports).toEqual([['finished', 'request-1', 'test.echo', 200]])
+  })
+
+  it('carries integers beyond 2^53 exactly', async () => {
+    const { executor } = setUp(async ({ id }) => data(id))
+    const { body } = await executor.execute(operationOf, callOf({ id: '9223372036854775807' }))
+    expect(body).toBe('{"code":200,"data":9223372036854775807,"message":null}')
+  })
+
+  it('tells the handler who calls, from where and under which request ID', async () => {
+    const seen: unknown[] = []
+    const { executor } = setUp(async ({ id }, context) => {
+      seen.push(context)
+      return data(id)
+    })
+    await executor.execute(operationOf, callOf())
+    expect(seen).toEqual([
+      { caller: { kind: 'anonymous', appId: 'home' }, requestId: 'request-1', address: '192.0.2.1', userAgent: 'tests' },
+    ])
+  })
+})
+
+describe('a failure', () => {
+  const refused = failing(new AppError('user_not_found', '7'))
+
+  it('is HTTP 200 with the code, data null and the text (decision A1)', async () => {
+    const { executor, reports } = setUp(refused)
+    const answer = await executor.execute(operationOf, callOf())
+    expect(answer).toMatchObject({ status: 200, code: 10000, body: '{"code":10000,"data":null,"message":"user does not exist: 7"}' })
+    expect(reports).toEqual([['finished', 'request-1', 'test.echo', 10000]])
+  })
+
+  it('has its HTTP class when asked to mirror, with the same envelope', async () => {
+    const { executor } = setUp(refused, { httpStatus: 'mirror' })
+    expect(await executor.execute(operationOf, callOf())).toMatchObject({
+      status: 404,
+      body: '{"code":10000,"data":null,"message":"user does not exist: 7"}',
+    })
+    expect(await executor.execute(operationOf, callOf({}))).toMatchObject({ status: 400, code: 10002 })
+    expect(await executor.execute(secret, callOf())).toMatchObject({ status: 401, code: 10003 })
+  })
+
+  it('of ours tells the request ID, hides the rest and is reported (decision A7)', async () => {
+    const fault = new TypeError('column password_hash does not exist')
+    const { executor, reports } = setUp(failing(fault))
+    const answer = await executor.execute(operationOf, callOf())
+    expect(answer).toMatchObject({ status: 500, code: 50000 })
+    expect(JSON.parse(answer.body)).toEqual({ code: 50000, data: null, message: 'internal error: request request-1' })
+    expect(reports).toEqual([
+      ['failed', 'request-1', 'test.echo', fault],
+      ['finished', 'request-1', 'test.echo', 50000],
+    ])
+  })
+
+  it('of the storage is a real 503 that says when to come back, and is reported with its cause', async () => {
+    const error = new AppError('storage_failed', undefined, { cause: new Error('disk full') })
+    const { executor, reports } = setUp(failing(error))
+    expect(await executor.execute(operationOf, callOf())).toMatchObject({ status: 503, code: 20000, retryAfterSeconds: 1 })
+    expect(reports).toContainEqual(['failed', 'request-1', 'test.echo', error])
+  })
+
+  it('is an answer that breaks its definition, when answers are checked', async () => {
+    const { executor, reports } = setUp(async () => data('5' as never))
+    const answer = await executor.execute(operationOf, callOf())
+    expect(answer).toMatchObject({ status: 500, code: 50000 })
+    expect(reports[0]).toMatchObject([
+      'failed',
+      'request-1',
+      'test.echo',
+      { message: expect.stringContaining('test.echo breaks its definition: data ') },
+    ])
+    const unchecked = setUp(async () => data('5' as never), { checkAnswers: false })
+    expect(await unchecked.executor.execute(operationOf, callOf())).toMatchObject({ code: 200 })
+  })
+
+  it('keeps what a handler says about waiting', async () => {
+    const { executor } = setUp(failing(new AppError('too_many_requests', undefined, { retryAfterSeconds: 7 })))
+    expect(await executor.execute(operationOf, callOf())).toMatchObject({ status: 200, code: 42900, retryAfterSeconds: 7 })
+  })
+})
+
+describe('the way of a call', () => {
+  it('is limit, application and token, caller, parameters, handler', async () => {
+    const steps: string[] = []
+    const take = (address: string) => {
+      steps.push(`limit ${address}`)
+      return 0
+    }
+    const requireApplication = async (appId: string) => void steps.push(`application ${appId}`)
+    const run: EchoHandler = async ({ id }) => {
+      steps.push('handler')
+      return data(id)
+    }
+    const { executor } = setUp(run, { limiter: { take }, authenticator: { ...everybody, requireApplication } })
+    await executor.execute(operationOf, callOf())
+    expect(steps).toEqual(['limit 192.0.2.1', 'application home', 'handler'])
+  })
+
+  it('ends at the limit, before anything is judged', async () => {
+    const judged: string[] = []
+    const { executor } = setUp(failing(new Error('must not run')), {
+      limiter: { take: () => 3 },
+      authenticator: { ...everybody, requireApplication: async (appId) => void judged.push(appId) },
+    })
+    expect(await executor.execute(operationOf, callOf())).toMatchObject({ status: 429, code: 42901, retryAfterSeconds: 3 })
+    expect(judged).toEqual([])
+  })
+
+  it('does not look at the parameters of somebody who may not call', async () => {
+    const { executor } = setUp(failing(new Error('must not run')))
+    const guarded = operation({ ...echo, id: 'test.guarded', callers: 'user' } as never) as Operation
+    expect(await executor.execute(guarded, callOf({}))).toMatchObject({ code: 10003 })
+  })
+
+  it('ends with code 50100 where nothing is built, but names bad parameters all the same', async () => {
+    const { executor } = setUp(async ({ id }) => data(id), { handlers: [] })
+    expect(await executor.execute(operationOf, callOf())).toMatchObject({ status: 200, code: 50100 })
+    expect(await executor.execute(operationOf, callOf({}))).toMatchObject({ status: 200, code: 10002 })
+    expect([...executor.builtOperationIds]).toEqual([])
+  })
+})
+
+describe('draining', () => {
+  it('finishes what runs, refuses what comes, and ends when all is answered', async () => {
+    let release = () => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const { executor } = setUp(async ({ id }) => {
+      await held
+      return data(id)
+    })
+    const running = executor.execute(operationOf, callOf())
+    let isDrained = false
+    const drained = executor.drain().then(() => {
+      isDrained = true
+    })
+    expect(await executor.execute(operationOf, callOf())).toMatchObject({ status: 503, code: 50300, retryAfterSeconds: 1 })
+    expect([executor.isDraining, isDrained]).toEqual([true, false])
+    release()
+    expect(await running).toMatchObject({ code: 200 })
+    await drained
+  })
+
+  it('is over at once when nothing runs', async () => {
+    const { executor } = setUp(async ({ id }) => data(id))
+    await executor.execute(operationOf, callOf())
+    await executor.drain()
+    expect(executor.isDraining).toBe(true)
+  })
+})

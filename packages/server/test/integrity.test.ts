@@ -1,0 +1,221 @@
+import type { CheckReport } from '@hermod/protocol'
+import { type ServerProcess, startServer, testBackends } from '@hermod/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type CommandResult, runHermod } from './support/hermod-command.js'
+import { acknowledge, deleteConversation, integrityFaults, notify, sendText } from './support/messaging.js'
+import { openSql } from './support/sql.js'
+
+/** One thing that is wrong, and the way back. */
+interface Fault {
+  readonly name: string
+  readonly plant: readonly string[]
+  readonly repair: readonly string[]
+  /** The check that must find it. */
+  readonly check: string
+  /** What its finding must name. */
+  readonly subject: string
+}
+
+function finding({ check, subject }: Fault) {
+  return { check, app_id: 'test', subject, detail: expect.any(String) }
+}
+
+for (const backend of testBackends()) {
+  describe(`hermod check on ${backend.name}`, () => {
+    let database: Awaited<ReturnType<typeof backend.createDatabase>>
+    let server: ServerProcess
+    /** Alice wrote 1, 2 and 3 to Bob, who read 1 and then wrote 4; Carol has a device and settings. */
+    let alice: number
+    let bob: number
+    let carol: number
+    let ids: number[]
+
+    beforeAll(async () => {
+      database = await backend.createDatabase()
+      server = await startServer(database.url === undefined ? {} : { databaseUrl: database.url })
+      const admin = server.api.admin()
+      alice = (await server.api.register()).id
+      bob = (await server.api.register()).id
+      const body = { username: 'carol', password: 'correct horse', device_guid: 'phone', push_token: 'push' }
+      carol = (await server.api.succeed('POST', '/user/register/push', { body })).data.user_id
+      const from = (userId: number) => server.api.admin({ userId })
+      ids = [await sendText(from(alice), bob, '1'), await sendText(from(alice), bob, '2'), await sendText(from(alice), bob, '3')]
+      await acknowledge(from(bob), { peer: alice, message: ids[0] as number })
+      ids.push(await sendText(from(bob), alice, '4'))
+      await sendText(from(carol), carol, 'note to self')
+      await notify(admin, carol, 'welcome')
+      await sendText(from(alice), carol, 'hidden')
+      await deleteConversation(from(carol), alice)
+    })
+
+    afterAll(async () => {
+      await server?.[Symbol.asyncDispose]()
+      await database?.[Symbol.asyncDispose]()
+    })
+
+    function check(): Promise<CommandResult> {
+      return runHermod(['check', '--json'], { HERMOD_DATA_DIR: server.dataDir, HERMOD_DATABASE_URL: database.url })
+    }
+
+    async function sql(statements: readonly string[]): Promise<void> {
+      await using connection = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
+      for (const statement of statements) await connection.run(statement)
+    }
+
+    function faults(): Fault[] {
+      const conversation = `low_id = ${Math.min(alice, bob)} and high_id = ${Math.max(alice, bob)}`
+      const pair = `${Math.min(alice, bob)}/${Math.max(alice, bob)}`
+      const moved = (table: string, where: string) => ({
+        plant: [`create table moved as select * from ${table} where ${where}`, `delete from ${table} where ${where}`],
+        repair: [`insert into ${table} select * from moved`, 'drop table moved'],
+      })
+      return [
+        {
+          name: 'a conversation that ends later than its log',
+          plant: [`update conversations set seq = seq + 1 where ${conversation}`],
+          repair: [`update conversations set seq = seq - 1 where ${conversation}`],
+          check: 'conversation_end',
+          subject: pair,
+        },
+        {
+          name: 'a conversation that names another last message',
+          plant: [`update conversations set last_msg_id = last_msg_id - 1 where ${conversation}`],
+          repair: [`update conversations set last_msg_id = last_msg_id + 1 where ${conversation}`],
+          check: 'conversation_end',
+          subject: pair,
+        },
+        { name: 'a missing message in the middle', ...moved('messages', `msg_id = ${ids[1]}`), check: 'message_order', subject: pair },
+        { name: 'a missing last message', ...moved('messages', `msg_id = ${ids[3]}`), check: 'conversation_end', subject: pair },
+        {
+          name: 'a message at the position of another',
+          plant: [`update messages set seq = 1 where msg_id = ${ids[2]}`],
+          repair: [`update messages set seq = 3 where msg_id = ${ids[2]}`],
+          check: 'message_order',
+          subject: pair,
+        },
+        {
+          name: 'messages without their conversation',
+          ...moved('conversations', conversation),
+          check: 'message_conversation',
+          subject: pair,
+        },
+        {
+          name: 'a read mark beyond the end',
+          plant: [`update participants set read_seq = read_seq + 100 where user_id = ${bob} and ${conversation}`],
+          repair: [`update participants set read_seq = read_seq - 100 where user_id = ${bob} and ${conversation}`],
+          check: 'participant_marks',
+          subject: `${bob} in ${pair}`,
+        },
+        {
+          name: 'a read mark before the message that its owner sent',
+          plant: [`update participants set read_seq = 2 where user_id = ${alice} and ${conversation}`],
+          repair: [`update participants set read_seq = 3 where user_id = ${alice} and ${conversation}`],
+          check: 'sender_mark',
+          subject: `${alice} in ${pair}`,
+        },
+        {
+          name: 'messages hidden that are not there yet',
+          plant: [`update participants set hidden_msg_id = ${(ids[3] as number) + 1} where user_id = ${alice} and ${conversation}`],
+          repair: [`update participants set hidden_msg_id = 0 where user_id = ${alice} and ${conversation}`],
+          check: 'participant_marks',
+          subject: `${alice} in ${pair}`,
+        },
+        {
+          name: 'a party whose row is gone',
+          ...moved('participants', `user_id = ${bob} and ${conversation}`),
+          check: 'participant_rows',
+          subject: pair,
+        },
+        {
+          name: 'settings of nobody',
+          plant: [`update user_settings set user_id = 5 where user_id = ${carol}`],
+          repair: [`update user_settings set user_id = ${carol} where user_id = 5`],
+          check: 'settings_owner',
+          subject: '5',
+        },
+        {
+          name: 'a device of nobody',
+          plant: [`update devices set user_id = 5 where user_id = ${carol}`],
+          repair: [`update devices set user_id = ${carol} where user_id = 5`],
+          check: 'device_owner',
+          subject: '5 device 1',
+        },
+        {
+          name: 'a device above the counter of its user',
+          plant: [`update devices set device_sn = 2 where user_id = ${carol}`],
+          repair: [`update devices set device_sn = 1 where user_id = ${carol}`],
+          check: 'device_owner',
+          subject: `${carol} device 2`,
+        },
+      ]
+    }
+
+    it('finds nothing wrong with what the server stored, while it runs and after', async () => {
+      for (const stop of [async () => {}, () => server.stop()]) {
+        await stop()
+        const { code, out, err } = await check()
+        expect({ code, err }).toEqual({ code: 0, err: '' })
+        const report: CheckReport = JSON.parse(out)
+        expect(report).toEqual({ checked: expect.any(Number), faults: [], truncated: false })
+        expect(report.checked).toBeGreaterThan(20)
+      }
+    })
+
+    it('names the fault and its subject, and fails', async () => {
+      // One of each kind of table; the running server is asked for all of them below.
+      const kinds = [
+        'a conversation that ends later than its log',
+        'a missing message in the middle',
+        'a read mark beyond the end',
+        'settings of nobody',
+      ]
+      const planted = faults().filter(({ name }) => kinds.includes(name))
+      expect(planted).toHaveLength(kinds.length)
+      for (const fault of planted) {
+        await sql(fault.plant)
+        const { code, out, err } = await check()
+        expect(code, fault.name).toBe(1)
+        expect(err, fault.name).toContain('wrong')
+        expect((JSON.parse(out) as CheckReport).faults, fault.name).toContainEqual(finding(fault))
+        await sql(fault.repair)
+      }
+      expect(await check()).toMatchObject({ code: 0 })
+    })
+
+    it('tells people as well as programs', async () => {
+      const [fault] = faults() as [Fault]
+      const settings = { HERMOD_DATA_DIR: server.dataDir, HERMOD_DATABASE_URL: database.url }
+      expect((await runHermod(['check'], settings)).out).toMatch(/^\d+ facts checked, all agree\.\n$/)
+      await sql(fault.plant)
+      const { code, out, err } = await runHermod(['check'], settings)
+      expect(code).toBe(1)
+      for (const word of [fault.check, fault.subject]) expect(out).toContain(word)
+      expect(err).toContain('1 wrong')
+      await sql(fault.repair)
+    })
+
+    it('is asked of a running server too, which finds every kind of fault', async () => {
+      server = await server.startAgain()
+      for (const fault of faults()) {
+        await sql(fault.plant)
+        expect(await integrityFaults(server), fault.name).toContainEqual(finding(fault))
+        await sql(fault.repair)
+        expect(await integrityFaults(server), fault.name).toEqual([])
+      }
+    })
+
+    it('lists as many faults as can be read and says that there are more', async () => {
+      const many = 150
+      const values = Array.from({ length: many }, (_, index) => `('test', ${index + 1})`).join(', ')
+      await sql([`insert into user_settings (app_id, user_id) values ${values}`])
+      const { data } = await server.api.as(server.operatorToken).succeed<CheckReport>('POST', '/operator/v1/check')
+      expect(data.truncated).toBe(true)
+      expect(data.faults).toHaveLength(100)
+      const { code, err } = await check()
+      expect(code).toBe(1)
+      expect(err).toContain('more than 100 wrong')
+      await sql([`delete from user_settings where user_id <= ${many}`])
+      expect(await check()).toMatchObject({ code: 0 })
+    })
+  })
+}

@@ -1,0 +1,386 @@
+/** Who may call what, on both databases (decisions C1 to C7), and which operations work. */
+import { type CallerRule, callerRules, type Operation, operations } from '@hermod/protocol'
+import { type Answer, type Api, type Json, type ServerProcess, type Session, testBackends } from '@hermod/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sampleRequest } from './support/parameter-values.js'
+
+const otherAppId = 'other'
+const tokenMissing = 10003
+const tokenInvalid = 10008
+const tokenEnded = 402
+const noPermission = 10010
+const credentialFaults = [tokenEnded, tokenMissing, tokenInvalid, noPermission]
+const subjectMissing = 'invalid request parameter: header user_id is required with an Admin token'
+
+/** Every way of calling without a right to everything. */
+const callerKinds = ['nobody', 'garbage', 'user', 'admin', 'foreignUser', 'foreignAdmin', 'operator'] as const
+type CallerKind = (typeof callerKinds)[number]
+
+/** What the declared callers of an operation make of a caller: a code of the pipeline, or let through. */
+function expectedJudgement(rule: CallerRule, kind: CallerKind): number | 'subject missing' | 'let through' {
+  const { tokens, subject } = callerRules[rule]
+  const opens = (token: string) => tokens.some((each) => each === token)
+  if (rule === 'operator') {
+    if (kind === 'operator') return 'let through'
+    if (kind === 'nobody') return tokenMissing
+    return kind === 'garbage' ? tokenInvalid : noPermission
+  }
+  if (opens('none')) return 'let through'
+  if (kind === 'nobody') return tokenMissing
+  if (kind === 'user') return opens('user') ? 'let through' : noPermission
+  if (kind === 'admin') return subject === 'required' ? 'subject missing' : 'let through'
+  return tokenInvalid
+}
+
+function judgementOf({ code, envelope }: Answer): ReturnType<typeof expectedJudgement> {
+  if (envelope.message === subjectMissing) return 'subject missing'
+  return credentialFaults.includes(code) ? code : 'let through'
+}
+
+for (const backend of testBackends()) {
+  describe(`callers on ${backend.name}`, () => {
+    let server: ServerProcess
+    let operator: Api
+    let user: Session
+    let foreignAdminToken: string
+    let foreignUserToken: string
+    let callers: Readonly<Record<CallerKind, Api>>
+    let planned: ReadonlySet<string>
+
+    beforeAll(async () => {
+      server = await backend.startServer({ env: { HERMOD_CHECK_ANSWERS: 'on' } })
+      operator = server.api.as(server.operatorToken)
+      user = await server.api.newSession()
+      foreignAdminToken = await newApplication(otherAppId)
+      foreignUserToken = (await newSessionIn(otherAppId)).token
+      callers = {
+        nobody: server.api,
+        garbage: server.api.as('garbage'),
+        user: user.api,
+        admin: server.api.admin(),
+        foreignUser: server.api.as(foreignUserToken),
+        foreignAdmin: server.api.as(foreignAdminToken),
+        operator,
+      }
+      const contract = JSON.parse((await server.api.call('GET', '/openapi.json')).text) as Json
+      const methods = Object.values<Json>(contract.paths).flatMap((path) => Object.values<Json>(path))
+      planned = new Set(methods.filter((each) => each['x-hermod-status'] === 'planned').map((each) => each['x-hermod-operation']))
+    })
+
+    afterAll(async () => {
+      await server?.[Symbol.asyncDispose]()
+    })
+
+    /** @returns its Admin token */
+    async function newApplication(appId: string): Promise<string> {
+      const { data } = await operator.succeed('POST', '/operator/v1/app/create', { body: { app_id: appId } })
+      return data.admin_token
+    }
+
+    async function newAdminToken(expiresAt?: number): Promise<{ token: string; tokenId: number }> {
+      const body = { app_id: server.appId, name: 'test', ...(expiresAt === undefined ? {} : { expires_at: expiresAt }) }
+      const { data } = await operator.succeed('POST', '/operator/v1/token/create', { body })
+      return { token: data.token, tokenId: data.token_id }
+    }
+
+    function revoke(tokenId: number): Promise<Answer> {
+      return operator.call('POST', '/operator/v1/token/revoke', { body: { app_id: server.appId, token_id: tokenId } })
+    }
+
+    async function newSessionIn(appId: string): Promise<{ id: number; token: string; credentials: object }> {
+      const credentials = { username: `user_of_${appId.replaceAll('-', '_')}`, password: 'correct horse' }
+      const { data } = await server.api.succeed('POST', '/user/register/v2', { appId, body: credentials })
+      const login = await server.api.succeed('POST', '/token/id', {
+        appId,
+        body: { user_id: data.user_id, password: credentials.password },
+      })
+      return { id: data.user_id, token: login.data.token, credentials }
+    }
+
+    let applications = 0
+    async function anApplication(): Promise<{ appId: string; adminToken: string }> {
+      const appId = `app-${++applications}`
+      return { appId, adminToken: await newApplication(appId) }
+    }
+
+    function change(appId: string, changes: object): Promise<Answer> {
+      return operator.call('POST', '/operator/v1/app/update', { body: { app_id: appId, ...changes } })
+    }
+
+    function profileWith(token: string | null, options: object = {}): Promise<Answer> {
+      return server.api.call('GET', '/user/profile', { token, ...options })
+    }
+
+    const everyMethod = operations.flatMap((operation) => operation.methods.map((method) => ({ operation, method })))
+
+    it.each(callerKinds)('are let through or refused as every operation declares: %s', async (kind) => {
+      const wrong: string[] = []
+      for (const { operation, method } of everyMethod) {
+        const answer = await callers[kind].call(method, operation.path)
+        const expected = expectedJudgement(operation.callers, kind)
+        const isRight = judgementOf(answer) === expected && answer.status === 200
+        if (!isRight) wrong.push(`${method} ${operation.path} (${operation.callers}): expected ${expected}, got ${answer.text}`)
+      }
+      expect(wrong).toEqual([])
+    })
+
+    it('find every operation either working or answering code 50100, as the contract document says', async () => {
+      const admin = server.api.admin({ userId: user.id })
+      const call = async (operation: Operation, method: string) => {
+        const api = operation.callers === 'operator' ? operator : admin
+        const { body, ...request } = sampleRequest(operation)
+        return api.call(method, operation.path, method === 'GET' ? request : { ...request, body })
+      }
+      const wrong: string[] = []
+      for (const { operation, method } of everyMethod) {
+        const answer = await call(operation, method)
+        const isRight = planned.has(operation.id) ? answer.code === 50100 : answer.code !== 50100 && answer.code < 50000
+        if (!isRight || answer.status !== 200) wrong.push(`${method} ${operation.path}: ${answer.text}`)
+      }
+      expect(wrong).toEqual([])
+      expect(operations.length - planned.size).toBeGreaterThanOrEqual(20)
+    })
+
+    describe('the access token (decision C1)', () => {
+      it('is asked for', async () => {
+        for (const token of [null, '']) expect(await profileWith(token)).toMatchObject({ status: 200, code: tokenMissing })
+      })
+
+      it('is invalid when it is malformed or unknown', async () => {
+        const own = user.token
+        const changed = own.slice(0, -1) + (own.endsWith('a') ? 'b' : 'a')
+        const strange = [
+          'x',
+          'Bearer x',
+          own.slice(4),
+          `x${own}`,
+          `${own}x`,
+          changed,
+          own.toLowerCase(),
+          'hmu_',
+          'hma_',
+          'null',
+          '\u00ff',
+          '*',
+          "' or ''='",
+        ]
+        for (const token of [...strange, server.operatorToken]) {
+          const answer = await profileWith(token, { userId: user.id })
+          expect(answer, token).toMatchObject({ status: 200, code: tokenInvalid, data: null })
+          expect(answer.text).not.toContain(token.slice(4) || 'x'.repeat(9))
+        }
+      })
+
+      it('is invalid in every application but its own', async () => {
+        for (const token of [foreignUserToken, foreignAdminToken]) {
+          expect(await profileWith(token, { userId: user.id })).toMatchObject({ status: 200, code: tokenInvalid })
+        }
+        expect(await profileWith(user.token, { appId: otherAppId })).toMatchObject({ status: 200, code: tokenInvalid })
+        expect(await profileWith(server.adminToken, { appId: otherAppId, userId: user.id })).toMatchObject({ code: tokenInvalid })
+        expect(await profileWith(foreignUserToken, { appId: otherAppId })).toMatchObject({ status: 200, code: 200 })
+      })
+
+      it('that was made to expire says so once it has', async () => {
+        const { token } = await newAdminToken(1)
+        expect(await profileWith(token, { userId: user.id })).toMatchObject({ status: 200, code: tokenEnded })
+        const lasting = await newAdminToken(4_000_000_000_000)
+        expect(await profileWith(lasting.token, { userId: user.id })).toMatchObject({ status: 200, code: 200 })
+      })
+
+      it('that is revoked ends at once and for good', async () => {
+        const { token, tokenId } = await newAdminToken()
+        expect(await profileWith(token, { userId: user.id })).toMatchObject({ code: 200 })
+        expect(await revoke(tokenId)).toMatchObject({ code: 200 })
+        for (let round = 0; round < 3; round++) expect(await profileWith(token, { userId: user.id })).toMatchObject({ code: tokenEnded })
+        expect((await newAdminToken()).token).not.toBe(token)
+      })
+
+      it('is revoked by nobody who does not know its application', async () => {
+        const { token, tokenId } = await newAdminToken()
+        const elsewhere = await operator.call('POST', '/operator/v1/token/revoke', { body: { app_id: otherAppId, token_id: tokenId } })
+        expect(elsewhere).toMatchObject({ status: 200, code: 40005 })
+        for (const unknown of [1, -1, 0, 9007199254740993n, 9223372036854775807n])
+          expect(await revoke(unknown as number)).toMatchObject({ code: 40005 })
+        expect(await profileWith(token, { userId: user.id })).toMatchObject({ code: 200 })
+      })
+
+      it('expires at an instant that is one, else it is not made', async () => {
+        for (const expiresAt of [9223372036854775807n, 9007199254740993n, -1, 'tomorrow']) {
+          const body = { app_id: server.appId, name: 'distant', expires_at: expiresAt }
+          const answer = await operator.call('POST', '/operator/v1/token/create', { body })
+          expect(answer, String(expiresAt)).toMatchObject({ status: 200, code: 10002 })
+        }
+        const { data } = await operator.succeed('GET', '/operator/v1/token/list', { query: { app_id: server.appId } })
+        expect(data.filter((each: Json) => each.name === 'distant')).toEqual([])
+      })
+
+      it('is stored and listed without its secret', async () => {
+        const { token, tokenId } = await newAdminToken()
+        const list = await operator.call('GET', '/operator/v1/token/list', { query: { app_id: server.appId } })
+        expect(list.data.map((each: Json) => each.token_id)).toContain(tokenId)
+        expect(list.text).not.toContain(token.slice(4))
+      })
+    })
+
+    describe('a user token', () => {
+      it('may repeat its own user in the user_id header and name nobody else (decision C3)', async () => {
+        const other = await server.api.register()
+        expect(await user.api.call('GET', '/user/profile', { userId: user.id })).toMatchObject({ code: 200, data: { user_id: user.id } })
+        for (const userId of [other.id, 0, -1, user.id + 1, 9223372036854775807n]) {
+          expect(await user.api.call('GET', '/user/profile', { userId }), String(userId)).toMatchObject({
+            status: 200,
+            code: noPermission,
+            data: null,
+          })
+        }
+        const change = await user.api.call('PUT', '/user/profile', { userId: other.id, body: { nick_name: 'mine' } })
+        expect(change.code).toBe(noPermission)
+        const { data } = await server.api.admin({ userId: other.id }).succeed('GET', '/user/profile')
+        expect(data.nick_name).toBe('')
+      })
+
+      it('may name no group in the group_id header (decision C4)', async () => {
+        for (const groupId of [1, user.id]) {
+          expect(await user.api.call('GET', '/user/profile', { groupId })).toMatchObject({ status: 200, code: noPermission })
+        }
+        expect(await server.api.admin({ userId: user.id, groupId: 1 }).call('GET', '/user/profile')).toMatchObject({ code: 200 })
+      })
+
+      it('sends for its own user only (decision C5)', async () => {
+        const [sender, other, target] = [user, await server.api.register(), await server.api.newSession()]
+        const body = { content: 'hi', content_type: 0, targets: [target.id], type: 1 }
+        expect(await sender.api.call('POST', '/message/send', { body: { ...body, from_user_id: other.id } })).toMatchObject({
+          code: noPermission,
+        })
+        expect(await sender.api.call('POST', '/message/send', { body: { ...body, from_user_id: 0 } })).toMatchObject({ code: noPermission })
+        expect(await target.api.call('GET', '/message/unread')).toMatchObject({ code: 200, data: [] })
+        expect(await sender.api.call('POST', '/message/send', { body: { ...body, from_user_id: sender.id } })).toMatchObject({ code: 200 })
+        const { data } = await target.api.succeed('GET', '/message/unread')
+        expect(data).toEqual([{ conversation_id: { uid: sender.id }, num: 1 }])
+      })
+    })
+
+    describe('an Admin token', () => {
+      it('acts as the user in the user_id header, who must exist', async () => {
+        expect(await server.api.admin({ userId: user.id }).call('GET', '/user/profile')).toMatchObject({
+          code: 200,
+          data: { user_id: user.id },
+        })
+        const stranger = await newSessionIn((await anApplication()).appId)
+        for (const userId of [1, stranger.id]) {
+          expect(await server.api.admin({ userId }).call('GET', '/user/profile')).toMatchObject({ status: 200, code: 10000 })
+        }
+      })
+
+      it('sends for from_user_id, else for the header, else for the system (decision C5)', async () => {
+        const [first, second, target] = [await server.api.register(), await server.api.register(), await server.api.newSession()]
+        const send = async (userId: number | undefined, fromUserId: number | undefined) => {
+          const api = userId === undefined ? server.api.admin() : server.api.admin({ userId })
+          const body = {
+            content: 'hi',
+            content_type: 0,
+            targets: [target.id],
+            type: 1,
+            ...(fromUserId === undefined ? {} : { from_user_id: fromUserId }),
+          }
+          await api.succeed('POST', '/message/send', { body })
+          const { data } = await target.api.succeed('GET', '/message/conversation_list', { query: { limit: 1 } })
+          return data.conversations[0].conversation_id.uid
+        }
+        expect(await send(undefined, undefined)).toBe(0)
+        expect(await send(first.id, undefined)).toBe(first.id)
+        expect(await send(first.id, second.id)).toBe(second.id)
+        expect(await send(first.id, 0)).toBe(0)
+      })
+    })
+
+    describe('an application', () => {
+      it('that is disabled refuses everybody, and works again when it is enabled', async () => {
+        const { appId } = await anApplication()
+        const { id, token, credentials } = await newSessionIn(appId)
+        const asBefore = () => [
+          profileWith(token, { appId }),
+          server.api.call('POST', '/token/id', { appId, body: { user_id: id, ...credentials } }),
+          server.api.call('POST', '/user/register/v2', { appId, body: { ...credentials, username: 'another' } }),
+          profileWith(null, { appId }),
+        ]
+        expect(await change(appId, { status: 1 })).toMatchObject({ code: 200, data: { status: 1 } })
+        for (const answer of await Promise.all(asBefore())) {
+          expect(answer).toMatchObject({ status: 200, code: 40003, data: null })
+        }
+        expect(await profileWith(user.token)).toMatchObject({ code: 200 })
+        await change(appId, { status: 0 })
+        expect((await Promise.all(asBefore())).map(({ code }) => code)).toEqual([200, 200, 200, tokenMissing])
+      })
+
+      it('that closes its registration takes new users from its Admin only', async () => {
+        const { appId: closed, adminToken } = await anApplication()
+        expect(await change(closed, { open_registration: false })).toMatchObject({ code: 200, data: { open_registration: false } })
+        const member = { username: 'member', password: 'correct horse' }
+        const register = (path: string, token: string | null) => server.api.call('POST', path, { appId: closed, token, body: member })
+        for (const path of ['/user/register/v2', '/user/register/push']) {
+          for (const token of [null, user.token, foreignAdminToken, server.adminToken, 'hma_unknown', server.operatorToken]) {
+            expect(await register(path, token), `${path} ${token}`).toMatchObject({ status: 200, code: 40001, data: null })
+          }
+        }
+        const list = () => server.api.succeed('GET', '/user/list', { appId: closed, token: adminToken })
+        expect((await list()).data).toEqual([])
+        expect(await register('/user/register/v2', adminToken)).toMatchObject({ code: 200 })
+        expect((await list()).data).toMatchObject([{ username: 'member', status: 0 }])
+        expect(
+          await server.api.call('POST', '/token/user', { appId: closed, body: { name: 'member', password: member.password } }),
+        ).toMatchObject({ code: 200 })
+        await change(closed, { open_registration: true })
+        const newcomer = await server.api.call('POST', '/user/register/v2', { appId: closed, body: { ...member, username: 'newcomer' } })
+        expect(newcomer).toMatchObject({ code: 200 })
+      })
+
+      it('shares no user with another', async () => {
+        const [here, there] = [await anApplication(), await anApplication()]
+        const namesake = { username: 'namesake', password: 'correct horse' }
+        const ids: number[] = []
+        for (const { appId } of [here, there]) {
+          const { data } = await server.api.succeed('POST', '/user/register/v2', { appId, body: namesake })
+          ids.push(data.user_id)
+        }
+        expect(ids[0]).not.toBe(ids[1])
+        const login = await server.api.call('POST', '/token/id', {
+          appId: there.appId,
+          body: { user_id: ids[0] as number, password: namesake.password },
+        })
+        expect(login).toMatchObject({ code: 10000 })
+      })
+
+      it('is changed and looked up by the operator only when it is there', async () => {
+        expect(await change('nowhere', { name: 'x' })).toMatchObject({ status: 200, code: 40000 })
+        expect(await change('nowhere', {})).toMatchObject({ status: 200, code: 40000 })
+        expect(await operator.call('GET', '/operator/v1/token/list', { query: { app_id: 'nowhere' } })).toMatchObject({ code: 40000 })
+        const again = await operator.call('POST', '/operator/v1/app/create', { body: { app_id: otherAppId } })
+        expect(again).toMatchObject({ status: 200, code: 40004 })
+      })
+    })
+
+    describe('the operator', () => {
+      it('needs no application', async () => {
+        for (const appId of [null, 'nowhere']) {
+          expect(await operator.call('GET', '/operator/v1/app/list', { appId })).toMatchObject({ status: 200, code: 200 })
+        }
+      })
+
+      it('is nobody in an application', async () => {
+        for (const path of ['/user/list', '/user/profile', '/message/unread']) {
+          expect(await operator.call('GET', path, { userId: user.id })).toMatchObject({ status: 200, code: tokenInvalid })
+        }
+      })
+
+      it('is nobody else', async () => {
+        for (const token of [user.token, server.adminToken, foreignAdminToken]) {
+          expect(await server.api.call('GET', '/operator/v1/app/list', { token })).toMatchObject({ status: 200, code: noPermission })
+        }
+        for (const token of ['x', 'hmo_', `${server.operatorToken}x`, server.operatorToken.slice(0, -1)]) {
+          expect(await server.api.call('GET', '/operator/v1/app/list', { token })).toMatchObject({ status: 200, code: tokenInvalid })
+        }
+      })
+    })
+  })
+}

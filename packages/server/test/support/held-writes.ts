@@ -1,0 +1,36 @@
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import pg from 'pg'
+
+export interface HeldWrites extends AsyncDisposable {
+  /** Lets the writes go on; a second call does nothing. */
+  release(): Promise<void>
+}
+
+/** Keeps every message from being stored, as a slow disk would: what the server has accepted stays under way. */
+export async function holdWrites({ dataDir, databaseUrl }: { dataDir: string; databaseUrl: string | undefined }): Promise<HeldWrites> {
+  const release = once(databaseUrl === undefined ? holdEmbedded(join(dataDir, 'hermod.db')) : await holdPostgres(databaseUrl))
+  return { release, [Symbol.asyncDispose]: release }
+}
+
+function holdEmbedded(path: string): () => Promise<void> {
+  const database = new DatabaseSync(path, { timeout: 10_000 })
+  database.exec('begin immediate')
+  return async () => database.close()
+}
+
+async function holdPostgres(url: string): Promise<() => Promise<void>> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query('begin')
+  await client.query('lock table messages in exclusive mode')
+  return () => client.end()
+}
+
+function once(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | null = null
+  return () => {
+    done ??= work()
+    return done
+  }
+}

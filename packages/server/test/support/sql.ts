@@ -1,0 +1,44 @@
+/** Another hand in the database: for faults that no call can make, and for a look at what is stored. */
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import pg from 'pg'
+
+export type SqlRow = Readonly<Record<string, unknown>>
+
+export interface Sql extends AsyncDisposable {
+  /** Runs one statement without parameters; @returns its rows, with 64-bit integers as numbers */
+  run(statement: string): Promise<SqlRow[]>
+}
+
+/** Where a server keeps its data. */
+export interface DataPlace {
+  readonly dataDir: string
+  /** undefined: the embedded database of the folder */
+  readonly databaseUrl: string | undefined
+}
+
+/** The embedded database may be in use by a server meanwhile. */
+export async function openSql({ dataDir, databaseUrl }: DataPlace): Promise<Sql> {
+  return databaseUrl === undefined ? openSqlite(join(dataDir, 'hermod.db')) : openPostgres(databaseUrl)
+}
+
+function openSqlite(path: string): Sql {
+  const database = new DatabaseSync(path)
+  database.exec('pragma busy_timeout = 10000')
+  return {
+    run: async (statement) => database.prepare(statement).all() as SqlRow[],
+    [Symbol.asyncDispose]: async () => database.close(),
+  }
+}
+
+async function openPostgres(url: string): Promise<Sql> {
+  const client = new pg.Client({ connectionString: url, types: { getTypeParser } })
+  await client.connect()
+  return {
+    run: async (statement) => (await client.query(statement)).rows,
+    [Symbol.asyncDispose]: () => client.end(),
+  }
+}
+
+const getTypeParser: pg.CustomTypesConfig['getTypeParser'] = (oid, format) =>
+  oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)

@@ -1,0 +1,213 @@
+import { randomBytes } from 'node:crypto'
+import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
+import { text as readText } from 'node:stream/consumers'
+import { parseExactJson, stringifyExactJson } from './exact-json.js'
+
+/** Data of an answer that the caller knows the shape of. */
+// biome-ignore lint/suspicious/noExplicitAny: tests read what they expect; a wrong expectation fails them
+export type Json = any
+
+export interface Envelope<Data = Json> {
+  readonly code: number
+  readonly data: Data
+  readonly message: string | null
+  readonly [extra: string]: Json
+}
+
+/** One answer, whatever it says; only a cut connection or a time-out is an exception. */
+export class Answer<Data = Json> {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** The body as it came. */
+  readonly text: string
+  #envelope: Envelope<Data> | null = null
+
+  constructor(status: number, headers: IncomingHttpHeaders, text: string) {
+    this.status = status
+    this.headers = headers
+    this.text = text
+  }
+
+  /**
+   * The body; integers beyond 2^53 are bigints, all other numbers are numbers.
+   * @throws Error when the body is no JSON
+   */
+  get envelope(): Envelope<Data> {
+    this.#envelope ??= this.#parse()
+    return this.#envelope
+  }
+
+  get code(): number {
+    return this.envelope.code
+  }
+
+  get data(): Data {
+    return this.envelope.data
+  }
+
+  #parse(): Envelope<Data> {
+    try {
+      return parseExactJson(this.text) as Envelope<Data>
+    } catch (cause) {
+      throw new Error(`HTTP ${this.status} with a body that is no JSON: ${this.text.slice(0, 200)}`, { cause })
+    }
+  }
+}
+
+type Scalar = string | number | bigint | boolean
+
+export interface CallOptions {
+  /** Undefined members are left out; a list is sent as a repeated parameter. */
+  readonly query?: Readonly<Record<string, Scalar | readonly Scalar[] | undefined>>
+  /** Sent as JSON, bigints as integers. */
+  readonly body?: unknown
+  /** Sent as it is, with the content-type application/json unless the headers name another. */
+  readonly rawBody?: string | Uint8Array
+  /** Undefined takes a header away. */
+  readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>
+  /** Null sends no access-token. */
+  readonly token?: string | null
+  readonly userId?: Scalar
+  readonly groupId?: Scalar
+  /** Null sends no app_id. */
+  readonly appId?: string | null
+}
+
+export interface ApiOptions {
+  /** Such as http://127.0.0.1:8080. */
+  readonly url: string
+  readonly appId: string
+  readonly adminToken: string
+  /** How long an answer may take; default 30 000. */
+  readonly timeoutMs?: number
+}
+
+export interface User {
+  readonly id: number
+  readonly username: string
+  readonly password: string
+}
+
+export interface TokenRecord {
+  readonly access_key_secret: string
+  readonly encrypt_type: number
+  readonly expire: number
+  readonly public_key: string
+  readonly push_token?: string
+  readonly store_token: string
+  readonly token: string
+  readonly user_id: number
+}
+
+/** A user who is logged in; `api` calls with the user's token. */
+export interface Session extends User {
+  readonly token: string
+  readonly record: TokenRecord
+  readonly api: Api
+}
+
+type Identity = Pick<CallOptions, 'token' | 'userId' | 'groupId' | 'appId'>
+
+/** A caller of the HTTP API over kept-alive connections, as nobody until `as` or `admin` give it a token. */
+export class Api {
+  readonly options: ApiOptions
+  readonly #identity: Identity
+  readonly #agent: Agent
+
+  constructor(options: ApiOptions, identity: Identity = {}, agent = new Agent({ keepAlive: true })) {
+    this.options = options
+    this.#identity = identity
+    this.#agent = agent
+  }
+
+  async call<Data = Json>(method: string, path: string, options: CallOptions = {}): Promise<Answer<Data>> {
+    const call = { ...this.#identity, ...options }
+    const body = bodyOf(call)
+    const response = await this.#send(method, pathWithQuery(path, call.query), this.#headers(call, body), body)
+    return new Answer<Data>(response.statusCode ?? 0, response.headers, await readText(response))
+  }
+
+  /**
+   * The envelope of a call that must succeed.
+   * @throws Error naming the call and what it answered instead of code 200
+   */
+  async succeed<Data = Json>(method: string, path: string, options: CallOptions = {}): Promise<Envelope<Data>> {
+    const answer = await this.call<Data>(method, path, options)
+    if (answer.status === 200 && answer.code === 200) return answer.envelope
+    throw new Error(`${method} ${path} answered HTTP ${answer.status}: ${answer.text.slice(0, 500)}`)
+  }
+
+  /** The same caller with another token. */
+  as(token: string): Api {
+    return this.#with({ token })
+  }
+
+  /** With the application's Admin token, on behalf of a user or as an admin of a group when they are named. */
+  admin(onBehalf: { readonly userId?: Scalar; readonly groupId?: Scalar } = {}): Api {
+    return this.#with({ token: this.options.adminToken, ...onBehalf })
+  }
+
+  /** Registers a user; the name, if none is given, is one that nobody has. */
+  async register(username = `user_${randomBytes(6).toString('hex')}`, password = 'correct horse'): Promise<User> {
+    const { data } = await this.succeed('POST', '/user/register/v2', { body: { username, password } })
+    return { id: data.user_id, username, password }
+  }
+
+  /** @param deviceGuid ties the token to a device */
+  async login(user: User, deviceGuid?: string): Promise<Session> {
+    const body = { user_id: user.id, password: user.password, ...(deviceGuid === undefined ? {} : { device_guid: deviceGuid }) }
+    const { data: record } = await this.succeed<TokenRecord>('POST', '/token/id', { body })
+    return { ...user, token: record.token, record, api: this.as(record.token) }
+  }
+
+  /** A new user, logged in. */
+  async newSession(username?: string): Promise<Session> {
+    return this.login(await this.register(username))
+  }
+
+  /** Closes the connections of this caller and of those made from it. */
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  #with(identity: Identity): Api {
+    return new Api(this.options, identity, this.#agent)
+  }
+
+  #headers(call: CallOptions, body: string | Uint8Array | undefined): Record<string, string | string[]> {
+    const headers = {
+      app_id: call.appId === undefined ? this.options.appId : call.appId,
+      'access-token': call.token,
+      user_id: call.userId,
+      group_id: call.groupId,
+      'content-type': body === undefined ? undefined : 'application/json',
+      'content-length': body === undefined ? undefined : Buffer.byteLength(body),
+      ...call.headers,
+    }
+    const present = Object.entries(headers).filter(([, value]) => value !== undefined && value !== null)
+    return Object.fromEntries(present.map(([name, value]) => [name, Array.isArray(value) ? value.map(String) : String(value)]))
+  }
+
+  #send(method: string, path: string, headers: Record<string, string | string[]>, body?: string | Uint8Array): Promise<IncomingMessage> {
+    const { hostname, port } = new URL(this.options.url)
+    const timeoutMs = this.options.timeoutMs ?? 30_000
+    return new Promise((resolve, reject) => {
+      const outgoing = request({ agent: this.#agent, hostname, port, method, path, headers, timeout: timeoutMs }, resolve)
+      outgoing.on('timeout', () => outgoing.destroy(new Error(`${method} ${path}: no answer within ${timeoutMs} ms`)))
+      outgoing.on('error', reject)
+      outgoing.end(body)
+    })
+  }
+}
+
+function bodyOf({ body, rawBody }: CallOptions): string | Uint8Array | undefined {
+  return rawBody ?? (body === undefined ? undefined : stringifyExactJson(body))
+}
+
+function pathWithQuery(path: string, query: CallOptions['query'] = {}): string {
+  const parameters = Object.entries(query).flatMap(([name, value]) => {
+    const values = Array.isArray(value) ? value : value === undefined ? [] : [value]
+    return values.map((one): [string, string] => [name, String(one)])
+  })
+  return parameters.length === 0 ? path : `${path}?${new URLSearchParams(parameters)}`
+}

@@ -1,0 +1,247 @@
+import { randomBytes } from 'node:crypto'
+import { execFileSync } from 'node:child_process'
+import { accessSync, chownSync, constants, existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import pg from 'pg'
+import { Child, send } from './child.js'
+import { freePort } from './free-port.js'
+import { cpuMsWithEndedChildren, descendants, isRunning, rssBytes } from './proc.js'
+import { TempFolder } from './temp-folder.js'
+import { waitFor } from './wait.js'
+
+export interface PostgresPrograms {
+  readonly binDir: string
+  /** Such as 15.18. */
+  readonly version: string
+}
+
+const oldestVersion = 15
+const superuser = 'hermod'
+const distributionFolder = '/usr/lib/postgresql'
+
+/** The newest PostgreSQL of at least version 15 on this machine, from PATH and from where Debian and its kin install it; null: none. */
+export function findPostgres(): PostgresPrograms | null {
+  const found = [...candidateFolders()].flatMap((folder) => inspect(folder))
+  return found.sort((a, b) => Number.parseFloat(b.version) - Number.parseFloat(a.version))[0] ?? null
+}
+
+function candidateFolders(): Set<string> {
+  const onPath = (process.env.PATH ?? '').split(delimiter).filter((folder) => existsSync(join(folder, 'postgres')))
+  const versions = existsSync(distributionFolder) ? readdirSync(distributionFolder) : []
+  return new Set([
+    // What PATH holds may be a link to one program out of the folder that holds them all.
+    ...onPath.map((folder) => dirname(realpathSync(join(folder, 'postgres')))),
+    ...versions.map((version) => join(distributionFolder, version, 'bin')),
+  ])
+}
+
+function inspect(binDir: string): PostgresPrograms[] {
+  try {
+    accessSync(join(binDir, 'initdb'), constants.X_OK)
+    const version = /\(PostgreSQL\) (\d+(\.\d+)?)/.exec(execFileSync(join(binDir, 'postgres'), ['--version'], { encoding: 'utf8' }))?.[1]
+    return version !== undefined && Number.parseFloat(version) >= oldestVersion ? [{ binDir, version }] : []
+  } catch {
+    return []
+  }
+}
+
+export interface ClusterOptions {
+  /** Settings of postgresql.conf, such as `{ fsync: 'off' }`; by default commits are as durable as PostgreSQL makes them. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** Default: the newest found. */
+  readonly programs?: PostgresPrograms
+}
+
+export interface TestDatabase extends AsyncDisposable {
+  readonly url: string
+  /** Ends its connections and removes it. */
+  drop(): Promise<void>
+}
+
+/** A PostgreSQL of its own in a temporary folder, on a free loopback port, without passwords. */
+export class PostgresCluster implements AsyncDisposable {
+  readonly programs: PostgresPrograms
+  readonly #folder: TempFolder
+  readonly #settings: Readonly<Record<string, string>>
+  readonly #user: { readonly uid: number; readonly gid: number } | undefined
+  #port = 0
+  #postmaster: Child | null = null
+
+  private constructor(programs: PostgresPrograms, settings: Readonly<Record<string, string>>) {
+    this.programs = programs
+    this.#settings = settings
+    this.#folder = new TempFolder('postgres')
+    this.#user = unprivilegedUser()
+    if (this.#user) chownSync(this.#folder.path, this.#user.uid, this.#user.gid)
+  }
+
+  static async start({ settings = {}, programs }: ClusterOptions = {}): Promise<PostgresCluster> {
+    const found = programs ?? findPostgres()
+    if (!found) throw new Error(`PostgreSQL ${oldestVersion} or newer was not found`)
+    const cluster = new PostgresCluster(found, settings)
+    try {
+      await cluster.#initialise()
+      await cluster.restart()
+      return cluster
+    } catch (error) {
+      await cluster[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  get dataDir(): string {
+    return join(this.#folder.path, 'data')
+  }
+
+  /** Changes with every restart; -1 while it is down. */
+  get postmasterPid(): number {
+    return this.#running()?.pid ?? -1
+  }
+
+  /** What PostgreSQL logged since its last start. */
+  output(): string {
+    return this.#postmaster?.output() ?? ''
+  }
+
+  /** User and system time of all server processes since the last start. */
+  cpuMs(): number {
+    return this.#total(cpuMsWithEndedChildren)
+  }
+
+  /** Resident memory of all server processes; shared buffers count in each of them. */
+  rssBytes(): number {
+    return this.#total(rssBytes)
+  }
+
+  /** A new, empty database under a name that was not used before. */
+  async createDatabase(): Promise<TestDatabase> {
+    const name = `test_${randomBytes(8).toString('hex')}`
+    await this.#administer(`CREATE DATABASE ${name}`)
+    const drop = async () => {
+      if (this.#running()) await this.#administer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+    }
+    return { url: this.#url(name), drop, [Symbol.asyncDispose]: drop }
+  }
+
+  /** Ends it in order, disconnecting its clients; databases stay. */
+  async stop(): Promise<void> {
+    this.#postmaster?.signal('SIGINT')
+    await this.#postmaster?.exited
+  }
+
+  /** Ends all of its processes at once, as a power failure would. */
+  async kill9(): Promise<void> {
+    const pids = this.#pids()
+    for (const pid of pids) send(pid, 'SIGKILL')
+    await this.#postmaster?.exited
+    await waitFor(() => pids.every((pid) => !isRunning(pid)), { what: 'the end of PostgreSQL', timeoutMs: 10_000 })
+  }
+
+  /** Starts it again on the same folder and, once it had one, the same port; a running one is stopped first. */
+  async restart(): Promise<void> {
+    await this.stop()
+    const triesMax = 5
+    for (let tries = 1; ; tries++) {
+      const port = this.#port || (await freePort())
+      const postmaster = this.#launch(port)
+      if (await this.#accepts(postmaster, port)) {
+        this.#port = port
+        return
+      }
+      // Somebody took the port, or the processes of a killed postmaster are still on their way out.
+      if (tries === triesMax) throw new Error(`PostgreSQL did not start:\n${postmaster.output()}`)
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // Nobody needs the data any more.
+    await this.kill9()
+    this.#folder[Symbol.dispose]()
+  }
+
+  #running(): Child | null {
+    return this.#postmaster?.exit === null ? this.#postmaster : null
+  }
+
+  #pids(): number[] {
+    const postmaster = this.#running()
+    return postmaster ? [postmaster.pid, ...descendants(postmaster.pid)] : []
+  }
+
+  #total(figure: (pid: number) => number): number {
+    const [postmaster, ...others] = this.#pids()
+    // A process that has just ended has no figures any more.
+    return postmaster === undefined ? 0 : others.reduce((sum, pid) => sum + (figure(pid) || 0), figure(postmaster))
+  }
+
+  async #initialise(): Promise<void> {
+    const args = ['-D', this.dataDir, '-U', superuser, '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions']
+    const initdb = new Child([join(this.programs.binDir, 'initdb'), ...args], this.#spawnOptions())
+    const { code } = await initdb.exited
+    if (code !== 0) throw new Error(`initdb failed:\n${initdb.output()}`)
+  }
+
+  #launch(port: number): Child {
+    const settings = { listen_addresses: '127.0.0.1', port: String(port), unix_socket_directories: this.#folder.path, ...this.#settings }
+    const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    this.#postmaster = new Child([join(this.programs.binDir, 'postgres'), '-D', this.dataDir, ...args], this.#spawnOptions())
+    return this.#postmaster
+  }
+
+  #spawnOptions() {
+    return { cwd: this.#folder.path, ...(this.#user && { user: this.#user }) }
+  }
+
+  /** @returns false: it ended instead */
+  async #accepts(postmaster: Child, port: number): Promise<boolean> {
+    const answer = await waitFor(
+      async () => {
+        if (postmaster.exit) return 'ended'
+        return (await canConnect(this.#url('postgres', port))) && 'accepts'
+      },
+      { what: 'a connection to PostgreSQL', timeoutMs: 60_000, everyMs: 20 },
+    )
+    return answer === 'accepts'
+  }
+
+  async #administer(statement: string): Promise<void> {
+    const client = new pg.Client({ connectionString: this.#url('postgres') })
+    await client.connect()
+    try {
+      await client.query(statement)
+    } finally {
+      await client.end()
+    }
+  }
+
+  #url(database: string, port = this.#port): string {
+    return `postgres://${superuser}@127.0.0.1:${port}/${database}`
+  }
+}
+
+async function canConnect(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 })
+  // A connection that is cut after it stood is no failure of this process.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return true
+  } catch {
+    return false
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+/** PostgreSQL refuses to run as root. @returns undefined: this process is not root */
+function unprivilegedUser(): { readonly uid: number; readonly gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const accounts = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'))
+  for (const name of ['postgres', 'nobody']) {
+    const account = accounts.find((fields) => fields[0] === name)
+    if (account) return { uid: Number(account[2]), gid: Number(account[3]) }
+  }
+  throw new Error('PostgreSQL does not run as root and there is neither a user postgres nor a user nobody')
+}

@@ -1,0 +1,23 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface Patience {
+  /** What is waited for, for the error. */
+  readonly what: string
+  readonly timeoutMs: number
+  /** Default 10. */
+  readonly everyMs?: number
+}
+
+/**
+ * Asks again and again until the answer is neither undefined nor false.
+ * @throws Error when the time is over
+ */
+export async function waitFor<T>(ask: () => Promise<T | undefined | false> | T | undefined | false, patience: Patience): Promise<T> {
+  const deadline = performance.now() + patience.timeoutMs
+  for (;;) {
+    const answer = await ask()
+    if (answer !== undefined && answer !== false) return answer
+    if (performance.now() > deadline) throw new Error(`${patience.what}: not within ${patience.timeoutMs} ms`)
+    await sleep(patience.everyMs ?? 10)
+  }
+}

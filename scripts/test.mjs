@@ -1,0 +1,45 @@
+#!/usr/bin/env node
+/**
+ * Runs every test: unit, and the built server on SQLite and on every other database that is found. Says in a line what is left out.
+ * With HERMOD_TEST_BACKENDS=all a database that is missing is a failure instead. The last line counts the tests.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+const { findPostgres } = await import('../packages/testkit/dist/index.js')
+const postgres = findPostgres()
+if (!postgres && process.env.HERMOD_TEST_BACKENDS !== 'all') {
+  console.log('left out: everything on PostgreSQL, because no PostgreSQL 15 or newer is installed (its server programs are enough)')
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'hermod-test-'))
+const report = join(folder, 'report.json')
+const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs')
+const args = [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...process.argv.slice(2)]
+const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' })
+const counts = readReport()
+rmSync(folder, { recursive: true, force: true })
+if (counts) {
+  const skipped = counts.skipped === 0 ? '' : `, ${counts.skipped} skipped`
+  console.log(`${counts.passed} passed, ${counts.failed} failed${skipped}`)
+}
+process.exitCode = status === 0 && counts?.failed === 0 ? 0 : 1
+
+function readReport() {
+  try {
+    const {
+      numPassedTests: passed,
+      numFailedTests: failed,
+      numPendingTests: pending,
+      numTodoTests: todo,
+    } = JSON.parse(readFileSync(report, 'utf8'))
+    return { passed, failed, skipped: pending + todo }
+  } catch {
+    return null
+  }
+}
