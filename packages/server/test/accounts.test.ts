@@ -7,8 +7,8 @@ import {
   type ServerProcess,
   type Session,
   type TokenRecord,
-  type User,
   testBackends,
+  type User,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 

@@ -65,6 +65,7 @@ for (const backend of testBackends()) {
     function faults(): Fault[] {
       const conversation = `low_id = ${Math.min(alice, bob)} and high_id = ${Math.max(alice, bob)}`
       const pair = `${Math.min(alice, bob)}/${Math.max(alice, bob)}`
+      const sideOf = (userId: number) => (userId === Math.min(alice, bob) ? 'low' : 'high')
       const moved = (table: string, where: string) => ({
         plant: [`create table moved as select * from ${table} where ${where}`, `delete from ${table} where ${where}`],
         repair: [`insert into ${table} select * from moved`, 'drop table moved'],
@@ -101,30 +102,30 @@ for (const backend of testBackends()) {
         },
         {
           name: 'a read mark beyond the end',
-          plant: [`update participants set read_seq = read_seq + 100 where user_id = ${bob} and ${conversation}`],
-          repair: [`update participants set read_seq = read_seq - 100 where user_id = ${bob} and ${conversation}`],
-          check: 'participant_marks',
+          plant: [`update conversations set ${sideOf(bob)}_read_seq = ${sideOf(bob)}_read_seq + 100 where ${conversation}`],
+          repair: [`update conversations set ${sideOf(bob)}_read_seq = ${sideOf(bob)}_read_seq - 100 where ${conversation}`],
+          check: 'conversation_marks',
           subject: `${bob} in ${pair}`,
         },
         {
           name: 'a read mark before the message that its owner sent',
-          plant: [`update participants set read_seq = 2 where user_id = ${alice} and ${conversation}`],
-          repair: [`update participants set read_seq = 3 where user_id = ${alice} and ${conversation}`],
+          plant: [`update conversations set ${sideOf(alice)}_read_seq = 2 where ${conversation}`],
+          repair: [`update conversations set ${sideOf(alice)}_read_seq = 3 where ${conversation}`],
           check: 'sender_mark',
           subject: `${alice} in ${pair}`,
         },
         {
           name: 'messages hidden that are not there yet',
-          plant: [`update participants set hidden_msg_id = ${(ids[3] as number) + 1} where user_id = ${alice} and ${conversation}`],
-          repair: [`update participants set hidden_msg_id = 0 where user_id = ${alice} and ${conversation}`],
-          check: 'participant_marks',
+          plant: [`update conversations set ${sideOf(alice)}_hidden_msg_id = ${(ids[3] as number) + 1} where ${conversation}`],
+          repair: [`update conversations set ${sideOf(alice)}_hidden_msg_id = 0 where ${conversation}`],
+          check: 'conversation_marks',
           subject: `${alice} in ${pair}`,
         },
         {
           name: 'a party whose row is gone',
-          ...moved('participants', `user_id = ${bob} and ${conversation}`),
-          check: 'participant_rows',
-          subject: pair,
+          ...moved('user_conversations', `user_id = ${bob} and ${conversation}`),
+          check: 'conversation_lists',
+          subject: `${bob} in ${pair}`,
         },
         {
           name: 'settings of nobody',

@@ -1,5 +1,5 @@
 import type { Message } from '@hermod/protocol'
-import { type Api, type Session, type ServerProcess, startServer, testBackends } from '@hermod/testkit'
+import { type Api, type ServerProcess, type Session, startServer, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   acknowledge,

@@ -151,7 +151,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       const waiting = (count: number) => async () => Number((await sql.run(countOfWaiting))[0]?.count) >= count
       // Holds both up where they meet: the send has taken its place in the conversation, the deletion has seen the one before.
       await sql.run('begin')
-      await sql.run(`select 1 from participants where user_id = ${alice.id} for update`)
+      await sql.run(`select 1 from conversations where ${alice.id} in (low_id, high_id) for update`)
       const sending = sendText(alice.api, bob.id, 'new')
       await waitFor(waiting(1), { what: 'the send to wait', timeoutMs: 10_000 })
       const deleting = deleteConversation(onSecond, bob.id)

@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { accessSync, chownSync, constants, existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import pg from 'pg'

@@ -1,7 +1,7 @@
 import { type Application, applicationStatuses, createApplication, listApplications, updateApplication } from '@hermod/protocol'
 import { type Command, InvalidArgumentError } from 'commander'
-import { record, type Row, table } from './output.js'
 import { type CommandContext, type CommonOptions, given, operatingCommand } from './command.js'
+import { type Row, record, table } from './output.js'
 
 type Status = Application['status']
 

@@ -1,8 +1,8 @@
 import { type CheckReport, checkIntegrity } from '@hermod/protocol'
 import type { Command } from 'commander'
 import { CommandFailure } from './call.js'
-import { table } from './output.js'
 import { type CommandContext, type CommonOptions, operatingCommand } from './command.js'
+import { table } from './output.js'
 
 export function addCheckCommand(program: Command, context: CommandContext): void {
   operatingCommand(program, 'check', 'Checks every derived fact against its log; exit code 1 when one is wrong.').action(

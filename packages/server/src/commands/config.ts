@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { configReference } from '../config/reference.js'
-import { table } from './output.js'
 import { type CommandContext, type CommonOptions, printingCommand } from './command.js'
+import { table } from './output.js'
 
 interface ConfigOptions extends CommonOptions {
   readonly reference?: boolean

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { table } from './output.js'
 import { type CommandContext, type CommonOptions, type Migration, printingCommand } from './command.js'
+import { table } from './output.js'
 
 interface MigrateOptions extends CommonOptions {
   readonly status?: boolean

@@ -1,7 +1,7 @@
 import { createAdminToken, listAdminTokens, revokeAdminToken } from '@hermod/protocol'
 import { type Command, InvalidArgumentError } from 'commander'
-import { record, table } from './output.js'
 import { type CommandContext, type CommonOptions, given, operatingCommand } from './command.js'
+import { record, table } from './output.js'
 
 interface AppOptions extends CommonOptions {
   readonly app: string

@@ -15,7 +15,7 @@ export interface Schema {
   push_aliases: PushAliasesTable
   devices: DevicesTable
   conversations: ConversationsTable
-  participants: ParticipantsTable
+  user_conversations: UserConversationsTable
   messages: MessagesTable
   sent_transactions: SentTransactionsTable
   id_slots: IdSlotsTable
@@ -139,19 +139,26 @@ export interface ConversationsTable {
   /** ID of the newest message; it strictly grows. */
   last_msg_id: number
   created_at: number
+  /** The marks of the party with the smaller ID. Read up to and including this position; sending moves it (decision E5). */
+  low_read_seq: number
+  /** A device of the party got everything up to and including this position. */
+  low_delivered_seq: number
+  /** Everything up to and including this message, and its position, is hidden from the party (decision E13). */
+  low_hidden_seq: number
+  low_hidden_msg_id: number
+  /** The same of the other party; in a conversation with oneself both are the same. */
+  high_read_seq: number
+  high_delivered_seq: number
+  high_hidden_seq: number
+  high_hidden_msg_id: number
 }
 
-/** What one party has done in a conversation. */
-export interface ParticipantsTable {
+/** The conversations of a user: a row for each party of a conversation but the system. */
+export interface UserConversationsTable {
   app_id: string
   user_id: Int64
   low_id: Int64
   high_id: Int64
-  /** Read up to and including this position. Sending moves it (decision E5). */
-  read_seq: number
-  /** Everything up to and including this message, and its position, is hidden from the party (decision E13). */
-  hidden_msg_id: number
-  hidden_seq: number
 }
 
 export interface MessagesTable {

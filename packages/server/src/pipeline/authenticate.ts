@@ -1,4 +1,4 @@
-import { AppError, type Caller, callerRules, int64, type Int64, type Operation } from '@hermod/protocol'
+import { AppError, type Caller, callerRules, type Int64, int64, type Operation } from '@hermod/protocol'
 import type { Call } from './call.js'
 import { compileDecoder } from './decode.js'
 import { invalid } from './parameters.js'

@@ -1,4 +1,4 @@
-import { AppError, type Caller, errorCatalogue, type ErrorName, object, type Operation } from '@hermod/protocol'
+import { AppError, type Caller, type ErrorName, errorCatalogue, type Operation, object } from '@hermod/protocol'
 import { stringifyJson } from '../lib/json.js'
 import { type Authenticator, authenticate, checkCaller } from './authenticate.js'
 import type { Answer, Call, CallContext, Handler, Result } from './call.js'

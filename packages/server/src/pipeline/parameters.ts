@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { AppError, isWholeBody, object, type Operation, type TSchema } from '@hermod/protocol'
+import { AppError, isWholeBody, type Operation, object, type TSchema } from '@hermod/protocol'
 import { parseJson } from '../lib/json.js'
 import { compileDecoder, isAbsent } from './decode.js'
 

@@ -1,5 +1,5 @@
 /** Good and bad values for the parameters of any operation, made from the definitions, so that no parameter is forgotten. */
-import { isWholeBody, object, type Operation, type TSchema } from '@hermod/protocol'
+import { isWholeBody, type Operation, object, type TSchema } from '@hermod/protocol'
 
 export interface Parameter {
   readonly name: string

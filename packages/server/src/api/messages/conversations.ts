@@ -9,8 +9,8 @@ import {
   readHistory,
 } from '@hermod/protocol'
 import type { AccountService } from '../../domain/accounts/account-service.js'
+import type { HistoryMessage } from '../../domain/conversations/conversation-model.js'
 import type { ConversationService } from '../../domain/conversations/conversation-service.js'
-import type { StoredMessage } from '../../domain/messages/message-model.js'
 import { timestampOf } from '../../lib/ids.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { actingUser } from '../acting-user.js'
@@ -27,9 +27,7 @@ export function conversationHandlers({ accounts, conversations }: Services): Han
       const page = await conversations.history(reader, peerId, { startId, limit })
       return data({
         is_last: page.nextMessageId === null,
-        messages: page.messages.map((message) =>
-          toMessage(message, page.statusOf(message), message.senderId === reader.userId ? peerId : reader.userId),
-        ),
+        messages: page.messages.map((message) => toMessage(message, message.senderId === reader.userId ? peerId : reader.userId)),
         next_msg_id: page.nextMessageId ?? 0,
       })
     }),
@@ -63,7 +61,10 @@ export function conversationHandlers({ accounts, conversations }: Services): Han
 
 const ctypes: Readonly<Record<number, Message['ctype']>> = contentTypes
 
-function toMessage(message: StoredMessage, status: Message['status'], receiverId: Int64): Message {
+/** By progress. */
+const statuses: readonly Message['status'][] = ['UNREAD', 'DELIVERED', 'READ']
+
+function toMessage(message: HistoryMessage, receiverId: Int64): Message {
   return {
     attachment: message.attachment,
     config: message.config,
@@ -74,7 +75,7 @@ function toMessage(message: StoredMessage, status: Message['status'], receiverId
     from_xid: { device_sn: message.senderDeviceSn, uid: message.senderId },
     is_system: message.isSystem === 1,
     msg_id: message.messageId,
-    status,
+    status: statuses[message.progress] ?? 'UNREAD',
     timestamp: timestampOf(message.messageId),
     to_xid: { device_sn: 0, uid: receiverId },
   }

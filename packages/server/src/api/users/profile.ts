@@ -1,4 +1,4 @@
-import { getProfile, updateProfile, type UserProfile } from '@hermod/protocol'
+import { getProfile, type UserProfile, updateProfile } from '@hermod/protocol'
 import type { AccountService } from '../../domain/accounts/account-service.js'
 import type { User } from '../../domain/accounts/user-model.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'

@@ -18,6 +18,7 @@ export function initialMigration(dialect: SqlDialect): Migration {
 
 // The column types are read alike by both engines: SQLite takes `bigint` and `smallint` as integers.
 //
+// A conversation's row holds the marks of both parties, so that a send, which moves the sender's mark, writes one row and page for both.
 // Messages are kept in the order of their key, so that a page of history is a page or two of the database and not one for every
 // message. Transaction IDs come first in the key of their table because clients make them from clocks and counters, so that new ones of
 // all senders end up on few pages; an index for their expiry would cost every send.
@@ -114,15 +115,20 @@ const clusteredTables = {
     seq bigint not null,
     last_msg_id bigint not null,
     created_at bigint not null,
+    low_read_seq bigint not null default 0,
+    low_delivered_seq bigint not null default 0,
+    low_hidden_seq bigint not null default 0,
+    low_hidden_msg_id bigint not null default 0,
+    high_read_seq bigint not null default 0,
+    high_delivered_seq bigint not null default 0,
+    high_hidden_seq bigint not null default 0,
+    high_hidden_msg_id bigint not null default 0,
     primary key (app_id, low_id, high_id)`,
-  participants: `
+  user_conversations: `
     app_id text not null,
     user_id bigint not null,
     low_id bigint not null,
     high_id bigint not null,
-    read_seq bigint not null,
-    hidden_msg_id bigint not null,
-    hidden_seq bigint not null,
     primary key (app_id, user_id, low_id, high_id)`,
   messages: `
     app_id text not null,

@@ -1,4 +1,4 @@
-import { AppError, type AppCaller, type Int64 } from '@hermod/protocol'
+import { type AppCaller, AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import { definedOnly } from '../../lib/defined-only.js'

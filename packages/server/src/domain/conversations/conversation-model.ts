@@ -1,4 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
+import type { StoredMessage } from '../messages/message-model.js'
 
 /**
  * A conversation is the pair of its parties, the smaller ID first. A conversation with oneself, and a group, is the same ID twice:
@@ -19,6 +20,15 @@ export function peerOf(conversation: Pick<ConversationKey, 'lowId' | 'highId'>, 
   return conversation.lowId === userId ? conversation.highId : conversation.lowId
 }
 
+/** The order in which rows of several conversations are locked, by everybody. */
+export function compareConversations(a: ConversationKey, b: ConversationKey): number {
+  return compare(a.appId, b.appId) || compare(a.lowId, b.lowId) || compare(a.highId, b.highId)
+}
+
+function compare<T extends string | Int64>(a: T, b: T): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
 /** For maps. */
 export function conversationText({ appId, lowId, highId }: ConversationKey): string {
   return `${appId}/${lowId}/${highId}`
@@ -31,10 +41,21 @@ export interface ConversationView {
   readonly lastMessageId: number
 }
 
-/** How far a party got; 0 before the first message. */
-export interface Marks {
-  /** Position up to and including which everything is read. */
-  readonly readSeq: number
-  /** ID of the message up to and including which everything is hidden from the party. */
-  readonly hiddenUpToId: number
+/** Which columns of a conversation's row are a party's. */
+export type Side = 'low' | 'high'
+
+/** A conversation with oneself has both sides. */
+export function sidesOf({ lowId, highId }: Pick<ConversationKey, 'lowId' | 'highId'>, userId: Int64): readonly Side[] {
+  const sides: Side[] = []
+  if (lowId === userId) sides.push('low')
+  if (highId === userId) sides.push('high')
+  return sides
+}
+
+/** How far a message got: 0 stored, 1 a device of the receiver has it, 2 the receiver has read it (decision E6). */
+export type Progress = 0 | 1 | 2
+
+/** A message as a page of history shows it. */
+export interface HistoryMessage extends StoredMessage {
+  readonly progress: Progress
 }

@@ -2,9 +2,9 @@ import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database } from '../../db/database.js'
 import type { AccountService } from '../accounts/account-service.js'
 import { systemUserId } from '../accounts/user-model.js'
-import { type ConversationView, directConversation } from './conversation-model.js'
+import { type ConversationView, directConversation, type HistoryMessage } from './conversation-model.js'
 import type { ConversationStore } from './conversation-store.js'
-import type { HistoryRow, HistoryStore } from './history-store.js'
+import type { HistoryStore } from './history-store.js'
 
 export interface ConversationServiceOptions {
   readonly database: Database
@@ -18,13 +18,9 @@ interface Reader {
   readonly userId: Int64
 }
 
-export type MessageStatus = 'UNREAD' | 'DELIVERED' | 'READ'
-
 export interface HistoryPage {
   /** Newest first. */
-  readonly messages: readonly HistoryRow[]
-  /** How far a message of the page got, as the reader sees it (decision E6). */
-  readonly statusOf: (message: HistoryRow) => MessageStatus
+  readonly messages: readonly HistoryMessage[]
   /** First message of the next page; null on the last one. */
   readonly nextMessageId: number | null
 }
@@ -51,12 +47,11 @@ export class ConversationService {
     const limit = Math.min(page.limit, maxHistoryPage)
     const upToId = page.startId === 0 ? Number.MAX_SAFE_INTEGER : page.startId
     const { userId } = reader
-    const rows = await database.read((db) => messageLog.page(db, conversation, { userId, peerId, upToId, limit: limit + 1 }))
+    const rows = await database.read((db) => messageLog.page(db, conversation, { userId, upToId, limit: limit + 1 }))
     if (rows.length === 0) await this.#requirePeer(reader.appId, peerId)
     const next = rows.length > limit ? rows.pop() : undefined
     return {
       messages: rows,
-      statusOf: (row) => (row.seq <= (row.senderId === userId ? (row.peerReadSeq ?? 0) : row.ownReadSeq) ? 'READ' : 'UNREAD'),
       nextMessageId: next?.messageId ?? null,
     }
   }
@@ -94,12 +89,13 @@ export class ConversationService {
     const { peerId, messageId } = what
     await database.transaction(async (tx) => {
       const conversation = peerId === undefined ? null : directConversation(reader.appId, reader.userId, peerId)
-      if (conversation && !(await store.findMarks(tx, conversation, reader.userId))) throw new AppError('conversation_not_found')
-      if (messageId === undefined) return store.markRead(tx, reader, conversation, null)
-      const holder = conversation ?? (await store.findByMessage(tx, reader, messageId))
-      const seq = holder && (await messageLog.findSeq(tx, holder, messageId))
-      if (!holder || seq === null) throw new AppError('message_not_found')
-      return store.markRead(tx, reader, holder, seq)
+      if (messageId === undefined && !conversation) return store.markAllRead(tx, reader)
+      const holder = conversation ?? (await store.findByMessage(tx, reader, messageId as Int64))
+      if (!holder) throw new AppError('message_not_found')
+      const seq = messageId === undefined ? null : await messageLog.findSeq(tx, holder, messageId)
+      if (messageId !== undefined && seq === null)
+        throw new AppError((await store.exists(tx, holder)) ? 'message_not_found' : 'conversation_not_found')
+      if (!(await store.markRead(tx, holder, reader.userId, seq))) throw new AppError('conversation_not_found')
     })
   }
 

@@ -1,7 +1,8 @@
 import type { Int64 } from '@hermod/protocol'
-import { type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, sql, type UpdateObject } from 'kysely'
 import type { Database, Executor, Tx } from '../../db/database.js'
-import type { ConversationKey, ConversationView, Marks } from './conversation-model.js'
+import type { Schema } from '../../db/schema.js'
+import { type ConversationKey, type ConversationView, type Side, sidesOf } from './conversation-model.js'
 
 interface UserKey {
   readonly appId: string
@@ -10,23 +11,34 @@ interface UserKey {
 
 type ViewRow = { low_id: Int64; high_id: Int64; created_at: number; last_msg_id: number }
 type UnreadRow = { low_id: Int64; high_id: Int64; unread: number }
-type MarksRow = { read_seq: number; hidden_msg_id: number }
 
-function ofConversation(column: 'seq' | 'last_msg_id') {
-  return sql<number>`(select c.${sql.ref(column)} from conversations as c where c.app_id = participants.app_id and c.low_id = participants.low_id and c.high_id = participants.high_id)`
-}
-const lastSeq = ofConversation('seq')
-const lastMessageId = ofConversation('last_msg_id')
-
+const sides = ['low', 'high'] as const
+/** A value of the conversation `c` that belongs to the user of `p`. */
+const own = (value: (side: Side) => ReturnType<typeof sql<number>>) =>
+  sql<number>`case when c.low_id = p.user_id then ${value('low')} else ${value('high')} end`
+const hiddenMessageId = own((side) => sql<number>`${sql.ref(`c.${side}_hidden_msg_id`)}`)
 /** Neither read nor hidden are messages above this position. */
-const seenSeq = sql<number>`case when p.hidden_seq > p.read_seq then p.hidden_seq else p.read_seq end`
+const seenSeq = own((side) => {
+  const [hidden, read] = [sql.ref(`c.${side}_hidden_seq`), sql.ref(`c.${side}_read_seq`)]
+  return sql<number>`case when ${hidden} > ${read} then ${hidden} else ${read} end`
+})
 
 /**
  * A mark moved forward. Compared in the statement, because a row that was waited for is judged again with its new values while what
- * was looked up beside it stays as it was.
+ * was looked up before stays as it was.
  */
-function raised(mark: 'hidden_seq' | 'hidden_msg_id', value: RawBuilder<number>): RawBuilder<number> {
+function greater(mark: string, value: number): RawBuilder<number> {
   return sql<number>`case when ${sql.ref(mark)} < ${value} then ${value} else ${sql.ref(mark)} end`
+}
+
+const readSeq = own((side) => sql<number>`${sql.ref(`c.${side}_read_seq`)}`)
+
+function joined(db: Executor) {
+  return db
+    .selectFrom('user_conversations as p')
+    .innerJoin('conversations as c', (join) =>
+      join.onRef('c.app_id', '=', 'p.app_id').onRef('c.low_id', '=', 'p.low_id').onRef('c.high_id', '=', 'p.high_id'),
+    )
 }
 
 /**
@@ -34,23 +46,18 @@ function raised(mark: 'hidden_seq' | 'hidden_msg_id', value: RawBuilder<number>)
  * (decision E13).
  */
 export class ConversationStore {
+  readonly #database: Database
   readonly #list
   readonly #unread
-  readonly #marks
 
   constructor(database: Database) {
-    const joined = (db: Executor) =>
-      db
-        .selectFrom('participants as p')
-        .innerJoin('conversations as c', (join) =>
-          join.onRef('c.app_id', '=', 'p.app_id').onRef('c.low_id', '=', 'p.low_id').onRef('c.high_id', '=', 'p.high_id'),
-        )
+    this.#database = database
     this.#list = database.prepared<UserKey & { beforeId: number; limit: number }, ViewRow>((db, param) =>
       joined(db)
         .select(['c.low_id', 'c.high_id', 'c.created_at', 'c.last_msg_id'])
         .where('p.app_id', '=', param('appId'))
         .where('p.user_id', '=', param('userId'))
-        .whereRef('c.last_msg_id', '>', 'p.hidden_msg_id')
+        .where(sql<boolean>`c.last_msg_id > ${hiddenMessageId}`)
         .where('c.last_msg_id', '<', param('beforeId'))
         .orderBy('c.last_msg_id', 'desc')
         .limit(param('limit')),
@@ -63,15 +70,6 @@ export class ConversationStore {
         .where('p.user_id', '=', param('userId'))
         .where(sql<boolean>`c.seq > ${seenSeq}`)
         .orderBy('c.last_msg_id', 'desc'),
-    )
-    this.#marks = database.prepared<ConversationKey & { userId: Int64 }, MarksRow>((db, param) =>
-      db
-        .selectFrom('participants')
-        .select(['read_seq', 'hidden_msg_id'])
-        .where('app_id', '=', param('appId'))
-        .where('user_id', '=', param('userId'))
-        .where('low_id', '=', param('lowId'))
-        .where('high_id', '=', param('highId')),
     )
   }
 
@@ -97,43 +95,47 @@ export class ConversationStore {
     return rows.map((row) => ({ peerId: row.low_id === user.userId ? row.high_id : row.low_id, unreadCount: Number(row.unread) }))
   }
 
-  /** null when the user is no party of the conversation, or it does not exist. */
-  async findMarks(db: Executor, conversation: ConversationKey, userId: Int64): Promise<Marks | null> {
-    const row = await this.#marks.first(db, { ...conversation, userId })
-    return row && { readSeq: row.read_seq, hiddenUpToId: row.hidden_msg_id }
-  }
-
   /**
    * Moves the user's read mark forward to a position, or to the end of the conversation; never back.
-   * @param conversation null = all conversations of the user
+   * @returns false when there is no such conversation
    */
-  async markRead(tx: Tx, user: UserKey, conversation: ConversationKey | null, seq: number | null): Promise<void> {
-    let update = tx
-      .updateTable('participants')
-      .set({ read_seq: seq ?? lastSeq })
-      .where('app_id', '=', user.appId)
-      .where('user_id', '=', user.userId)
-    if (conversation) update = update.where('low_id', '=', conversation.lowId).where('high_id', '=', conversation.highId)
-    await (seq === null ? update.where(sql<boolean>`read_seq < ${lastSeq}`) : update.where('read_seq', '<', seq)).execute()
+  async markRead(tx: Tx, conversation: ConversationKey, userId: Int64, seq: number | null): Promise<boolean> {
+    return this.#move(tx, conversation, userId, (side) => ({
+      [`${side}_read_seq`]: seq === null ? sql.ref('seq') : greater(`${side}_read_seq`, seq),
+    }))
   }
 
-  /** Hides everything that the conversation holds now; what was unread of it stays so for its sender. @returns false when the user is no party of it */
+  /** Moves the read marks of all conversations of the user to their ends. */
+  async markAllRead(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    const unread = joined(tx)
+      .select(['c.low_id', 'c.high_id'])
+      .where('p.app_id', '=', appId)
+      .where('p.user_id', '=', userId)
+      .where(sql<boolean>`c.seq > ${readSeq}`)
+    // In the order in which batches of sends lock them.
+    if (this.#database.dialect.rowLocks) await unread.orderBy('c.low_id').orderBy('c.high_id').forUpdate('c').execute()
+    for (const side of sides)
+      await tx
+        .updateTable('conversations')
+        .set({ [`${side}_read_seq`]: sql.ref('seq') })
+        .where('app_id', '=', appId)
+        .where(`${side}_id`, '=', userId)
+        .where((where) => where(where.refTuple('low_id', 'high_id'), 'in', unread.$asTuple('low_id', 'high_id')))
+        .execute()
+  }
+
+  /** Hides everything that the conversation holds now; what was unread of it stays so for its sender. @returns false when there is no such conversation */
   async hide(tx: Tx, conversation: ConversationKey, userId: Int64): Promise<boolean> {
-    const { numUpdatedRows } = await tx
-      .updateTable('participants')
-      .set({ hidden_seq: raised('hidden_seq', lastSeq), hidden_msg_id: raised('hidden_msg_id', lastMessageId) })
-      .where('app_id', '=', conversation.appId)
-      .where('user_id', '=', userId)
-      .where('low_id', '=', conversation.lowId)
-      .where('high_id', '=', conversation.highId)
-      .executeTakeFirst()
-    return numUpdatedRows > 0n
+    return this.#move(tx, conversation, userId, (side) => ({
+      [`${side}_hidden_seq`]: sql.ref('seq'),
+      [`${side}_hidden_msg_id`]: sql.ref('last_msg_id'),
+    }))
   }
 
   /** The user's conversation that holds the message; null when there is none. */
   async findByMessage(db: Executor, user: UserKey, messageId: Int64): Promise<ConversationKey | null> {
     const row = await db
-      .selectFrom('participants as p')
+      .selectFrom('user_conversations as p')
       .innerJoin('messages as m', (join) =>
         join
           .onRef('m.app_id', '=', 'p.app_id')
@@ -146,5 +148,33 @@ export class ConversationStore {
       .where('p.user_id', '=', user.userId)
       .executeTakeFirst()
     return row ? { appId: user.appId, lowId: row.low_id, highId: row.high_id } : null
+  }
+
+  async exists(db: Executor, { appId, lowId, highId }: ConversationKey): Promise<boolean> {
+    const row = await db
+      .selectFrom('conversations')
+      .select('seq')
+      .where('app_id', '=', appId)
+      .where('low_id', '=', lowId)
+      .where('high_id', '=', highId)
+      .executeTakeFirst()
+    return row !== undefined
+  }
+
+  /** @param marks the new values of the marks of one side */
+  async #move(
+    tx: Tx,
+    { appId, lowId, highId }: ConversationKey,
+    userId: Int64,
+    marks: (side: Side) => UpdateObject<Schema, 'conversations'>,
+  ): Promise<boolean> {
+    const { numUpdatedRows } = await tx
+      .updateTable('conversations')
+      .set(Object.assign({}, ...sidesOf({ lowId, highId }, userId).map(marks)))
+      .where('app_id', '=', appId)
+      .where('low_id', '=', lowId)
+      .where('high_id', '=', highId)
+      .executeTakeFirst()
+    return numUpdatedRows > 0n
   }
 }

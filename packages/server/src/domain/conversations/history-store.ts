@@ -2,22 +2,17 @@ import type { Int64 } from '@hermod/protocol'
 import { sql } from 'kysely'
 import type { Database, Executor } from '../../db/database.js'
 import type { MessagesTable } from '../../db/schema.js'
-import type { StoredMessage } from '../messages/message-model.js'
-import type { ConversationKey } from './conversation-model.js'
-
-/** A message with how far both parties have read, so that a page takes one statement. */
-export interface HistoryRow extends StoredMessage {
-  readonly ownReadSeq: number
-  /** null when the other party has no marks, as the system has none. */
-  readonly peerReadSeq: number | null
-}
+import type { ConversationKey, HistoryMessage, Progress } from './conversation-model.js'
 
 interface PageParams extends ConversationKey {
   readonly userId: Int64
-  readonly peerId: Int64
   readonly upToId: Int64
   readonly limit: number
 }
+
+/** Whoever did not send the message is its receiver. */
+const receiverMark = (mark: 'read_seq' | 'delivered_seq') =>
+  sql<number>`case when m.sender_id = c.low_id then ${sql.ref(`c.high_${mark}`)} else ${sql.ref(`c.low_${mark}`)} end`
 
 /** Reads of the message log. How messages get into it: messages/store-batch.ts. */
 export class HistoryStore {
@@ -25,35 +20,34 @@ export class HistoryStore {
   readonly #seqOf
 
   constructor(database: Database) {
-    this.#page = database.prepared<PageParams, HistoryRow>((db, param) => {
-      // Neither depends on the message, so each is looked up once for the page.
-      const mark = (column: 'read_seq' | 'hidden_msg_id', user: 'userId' | 'peerId') =>
-        sql<number>`(select p.${sql.ref(column)} from participants as p where p.app_id = ${param('appId')} and p.user_id = ${param(user)}
-          and p.low_id = ${param('lowId')} and p.high_id = ${param('highId')})`
-      return db
-        .selectFrom('messages')
+    this.#page = database.prepared<PageParams, HistoryMessage>((db, param) =>
+      db
+        .selectFrom('conversations as c')
+        .innerJoin('messages as m', (join) =>
+          join.onRef('m.app_id', '=', 'c.app_id').onRef('m.low_id', '=', 'c.low_id').onRef('m.high_id', '=', 'c.high_id'),
+        )
         .select([
-          'msg_id as messageId',
-          'seq',
-          'sender_id as senderId',
-          'sender_device_sn as senderDeviceSn',
-          'content_type as contentType',
-          'content',
-          'attachment',
-          'config',
-          'ext',
-          'is_system as isSystem',
-          mark('read_seq', 'userId').as('ownReadSeq'),
-          mark('read_seq', 'peerId').as('peerReadSeq'),
+          'm.msg_id as messageId',
+          'm.sender_id as senderId',
+          'm.sender_device_sn as senderDeviceSn',
+          'm.content_type as contentType',
+          'm.content',
+          'm.attachment',
+          'm.config',
+          'm.ext',
+          'm.is_system as isSystem',
+          sql<Progress>`case when m.seq <= ${receiverMark('read_seq')} then 2 when m.seq <= ${receiverMark('delivered_seq')} then 1 else 0 end`.as(
+            'progress',
+          ),
         ])
-        .where('app_id', '=', param('appId'))
-        .where('low_id', '=', param('lowId'))
-        .where('high_id', '=', param('highId'))
-        .where('msg_id', '<=', param('upToId') as number)
-        .where('msg_id', '>', mark('hidden_msg_id', 'userId'))
-        .orderBy('msg_id', 'desc')
-        .limit(param('limit'))
-    })
+        .where('c.app_id', '=', param('appId'))
+        .where('c.low_id', '=', param('lowId'))
+        .where('c.high_id', '=', param('highId'))
+        .where('m.msg_id', '<=', param('upToId') as number)
+        .where(sql<boolean>`m.msg_id > case when c.low_id = ${param('userId')} then c.low_hidden_msg_id else c.high_hidden_msg_id end`)
+        .orderBy('m.msg_id', 'desc')
+        .limit(param('limit')),
+    )
     this.#seqOf = database.prepared<ConversationKey & { messageId: Int64 }, Pick<MessagesTable, 'seq'>>((db, param) =>
       db
         .selectFrom('messages')
@@ -65,15 +59,12 @@ export class HistoryStore {
     )
   }
 
-  /**
-   * What the user sees of a conversation, newest first, from `upToId` downwards, itself included.
-   * @returns nothing for somebody who is no party of the conversation
-   */
+  /** What a party sees of a conversation, newest first, from `upToId` downwards, itself included. */
   async page(
     db: Executor,
     conversation: ConversationKey,
-    page: { readonly userId: Int64; readonly peerId: Int64; readonly upToId: Int64; readonly limit: number },
-  ): Promise<HistoryRow[]> {
+    page: { readonly userId: Int64; readonly upToId: Int64; readonly limit: number },
+  ): Promise<HistoryMessage[]> {
     return this.#page.all(db, { ...conversation, ...page })
   }
 

@@ -1,5 +1,5 @@
 import type { Database } from '../../db/database.js'
-import { integrityChecks, type IntegrityStore } from './integrity-store.js'
+import { type IntegrityStore, integrityChecks } from './integrity-store.js'
 
 export interface IntegrityFault {
   readonly check: string

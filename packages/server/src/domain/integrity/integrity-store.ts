@@ -20,6 +20,11 @@ const conversation = (alias: string) => sql.raw(`${alias}.low_id || '/' || ${ali
 const sameConversation = (a: string, b: string) =>
   sql.raw(`${a}.app_id = ${b}.app_id and ${a}.low_id = ${b}.low_id and ${a}.high_id = ${b}.high_id`)
 
+/** The same look at the columns of both parties; a conversation with oneself is looked at once. */
+function eachSide(faults: (side: RawBuilder<unknown>) => RawBuilder<FaultRow>): RawBuilder<FaultRow> {
+  return sql`${faults(sql.raw('low'))} union ${faults(sql.raw('high'))}`
+}
+
 /**
  * Every derived fact against the log it is derived from. A new derived column or table gets a line here.
  */
@@ -50,36 +55,46 @@ export const integrityChecks: readonly IntegrityCheck[] = [
       from messages m left join conversations c on ${sameConversation('c', 'm')} where c.seq is null`,
   },
   {
-    name: 'participant_marks',
-    count: sql`select count(*) as count from participants`,
-    faults: sql`select p.app_id, p.user_id || ' in ' || ${conversation('p')} as subject,
-        'has read to ' || p.read_seq || ' and hidden to message ' || p.hidden_msg_id || ' of a conversation that ends at ' || coalesce(c.seq, 0) as detail
-      from participants p left join conversations c on ${sameConversation('c', 'p')}
-      where c.seq is null or p.read_seq > c.seq or p.hidden_msg_id > c.last_msg_id or p.hidden_seq > c.seq or p.read_seq < 0`,
-  },
-  {
-    name: 'participant_party',
-    count: sql`select count(*) as count from participants`,
-    faults: sql`select app_id, '' || user_id as subject, 'marks in a conversation of others: ' || low_id || '/' || high_id as detail
-      from participants where user_id <> low_id and user_id <> high_id`,
-  },
-  {
-    name: 'participant_rows',
+    name: 'conversation_marks',
     count: sql`select count(*) as count from conversations`,
-    faults: sql`select c.app_id, ${conversation('c')} as subject, 'a party has no row of its own' as detail
+    faults: eachSide(
+      (side) => sql`select c.app_id, c.${side}_id || ' in ' || ${conversation('c')} as subject,
+        'has read to ' || c.${side}_read_seq || ', got to ' || c.${side}_delivered_seq || ' and hidden to ' || c.${side}_hidden_seq || ' (message ' || c.${side}_hidden_msg_id || ') of a conversation that ends at ' || c.seq as detail
       from conversations c
-      where (c.low_id <> 0 and not exists (select 1 from participants p where ${sameConversation('p', 'c')} and p.user_id = c.low_id))
-        or not exists (select 1 from participants p where ${sameConversation('p', 'c')} and p.user_id = c.high_id)`,
+      where c.${side}_read_seq not between 0 and c.seq or c.${side}_delivered_seq not between 0 and c.seq
+        or c.${side}_hidden_seq not between 0 and c.seq or c.${side}_hidden_msg_id not between 0 and c.last_msg_id`,
+    ),
+  },
+  {
+    name: 'list_conversation',
+    count: sql`select count(*) as count from user_conversations`,
+    faults: sql`select l.app_id, '' || l.user_id as subject, 'lists a conversation of others or of nobody: ' || ${conversation('l')} as detail
+      from user_conversations l left join conversations c on ${sameConversation('c', 'l')}
+      where c.seq is null or (l.user_id <> l.low_id and l.user_id <> l.high_id)`,
+  },
+  {
+    name: 'conversation_lists',
+    count: sql`select count(*) as count from conversations`,
+    faults: eachSide(
+      (
+        side,
+      ) => sql`select c.app_id, c.${side}_id || ' in ' || ${conversation('c')} as subject, 'a party does not list the conversation' as detail
+      from conversations c
+      where c.${side}_id <> 0
+        and not exists (select 1 from user_conversations l where ${sameConversation('l', 'c')} and l.user_id = c.${side}_id)`,
+    ),
   },
   {
     name: 'sender_mark',
-    count: sql`select count(*) as count from participants`,
-    faults: sql`select p.app_id, p.user_id || ' in ' || ${conversation('p')} as subject,
-        'has read to ' || p.read_seq || ' but sent at ' || m.seq as detail
-      from participants p
+    count: sql`select count(*) as count from conversations`,
+    faults: eachSide(
+      (side) => sql`select c.app_id, c.${side}_id || ' in ' || ${conversation('c')} as subject,
+        'has read to ' || c.${side}_read_seq || ' but sent at ' || m.seq as detail
+      from conversations c
       join (select app_id, low_id, high_id, sender_id, max(seq) as seq from messages group by app_id, low_id, high_id, sender_id) m
-        on ${sameConversation('m', 'p')} and m.sender_id = p.user_id
-      where m.seq > p.read_seq`,
+        on ${sameConversation('m', 'c')} and m.sender_id = c.${side}_id
+      where m.seq > c.${side}_read_seq`,
+    ),
   },
   {
     name: 'settings_owner',

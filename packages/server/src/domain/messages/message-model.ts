@@ -72,7 +72,6 @@ export const rowValue = {
 
 export interface StoredMessage extends MessageContent {
   readonly messageId: number
-  readonly seq: number
   readonly senderId: Int64
   readonly senderDeviceSn: number
   /** 0 or 1 */

@@ -5,11 +5,20 @@ import { messageColumns } from './message-model.js'
 const conversationKey = { app_id: 'text', low_id: 'bigint', high_id: 'bigint' } as const satisfies Record<string, ColumnType>
 const transactionKey = { app_id: 'text', transaction_id: 'bigint', sender_id: 'bigint' } as const satisfies Record<string, ColumnType>
 const transaction = { ...transactionKey, msg_ids: 'text', created_at: 'bigint', expires_at: 'bigint' } as const
-const position = { ...conversationKey, seq: 'bigint', last_msg_id: 'bigint', created_at: 'bigint' } as const
+const position = {
+  ...conversationKey,
+  seq: 'bigint',
+  last_msg_id: 'bigint',
+  created_at: 'bigint',
+  low_read_seq: 'bigint',
+  high_read_seq: 'bigint',
+} as const
 /** As text, because not every driver reads an int64 exactly. */
 const transactionKeyAsText = 'app_id, cast(transaction_id as text) as transaction_id, sender_id'
 const onTransaction = 'on conflict (app_id, transaction_id, sender_id) do update set msg_ids = excluded.msg_ids'
 const onConversation = 'on conflict (app_id, low_id, high_id) do update set'
+const movedMark = (mark: 'low_read_seq' | 'high_read_seq') =>
+  `${mark} = case when excluded.${mark} = 0 then t.${mark} else t.seq + excluded.${mark} end`
 
 /**
  * Claims transaction IDs together with their message IDs. One that another transaction is claiming is waited for. Returns those that
@@ -32,13 +41,14 @@ export const findTransactions: BulkSelect = {
 }
 
 /**
- * Takes the next `seq` positions of conversations, creating those that are new, and offers the first new message ID. Returns the last
- * of the new positions; a `last_msg_id` other than the one offered is that of a message which is there already and has a greater ID.
+ * Takes the next `seq` positions of conversations, creating those that are new, and offers the first new message ID. A read mark says
+ * which of the new messages is the last one of that party, counted from 1, and moves to it; 0 leaves the mark alone. Returns the last of
+ * the new positions; a `last_msg_id` other than the one offered is that of a message which is there already and has a greater ID.
  */
 export const advanceConversations: BulkInsert = {
   table: 'conversations',
   columns: position,
-  conflict: `${onConversation} seq = t.seq + excluded.seq, last_msg_id = case when t.last_msg_id > excluded.last_msg_id then t.last_msg_id else excluded.last_msg_id end`,
+  conflict: `${onConversation} seq = t.seq + excluded.seq, last_msg_id = case when t.last_msg_id > excluded.last_msg_id then t.last_msg_id else excluded.last_msg_id end, ${movedMark('low_read_seq')}, ${movedMark('high_read_seq')}`,
   returning: 'app_id, low_id, high_id, seq, last_msg_id',
 }
 
@@ -51,18 +61,9 @@ export const setLastMessageIds: BulkInsert = {
 
 export const insertMessages: BulkInsert = { table: 'messages', columns: messageColumns }
 
-/** Moves read marks forward, never back; a party without a row gets one. */
-export const markRead: BulkInsert = {
-  table: 'participants',
-  columns: {
-    app_id: 'text',
-    user_id: 'bigint',
-    low_id: 'bigint',
-    high_id: 'bigint',
-    read_seq: 'bigint',
-    hidden_msg_id: 'bigint',
-    hidden_seq: 'bigint',
-  },
-  conflict:
-    'on conflict (app_id, user_id, low_id, high_id) do update set read_seq = excluded.read_seq where t.read_seq < excluded.read_seq',
+/** Shows new conversations to their parties. */
+export const addToLists: BulkInsert = {
+  table: 'user_conversations',
+  columns: { app_id: 'text', user_id: 'bigint', low_id: 'bigint', high_id: 'bigint' },
+  conflict: 'on conflict (app_id, user_id, low_id, high_id) do nothing',
 }

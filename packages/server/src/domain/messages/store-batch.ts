@@ -1,14 +1,15 @@
 import type { Int64 } from '@hermod/protocol'
-import type { ConversationsTable, SentTransactionsTable } from '../../db/schema.js'
 import { type Procedure, type ProcedureContext, ProcedureRestart } from '../../db/procedure.js'
-import { type ConversationKey, conversationText, peerOf } from '../conversations/conversation-model.js'
+import type { ConversationsTable, SentTransactionsTable } from '../../db/schema.js'
+import { timestampOf } from '../../lib/ids.js'
+import { type ConversationKey, compareConversations, conversationText } from '../conversations/conversation-model.js'
 import { type MessageRow, rowValue } from './message-model.js'
 import {
+  addToLists,
   advanceConversations,
   claimTransactions,
   findTransactions,
   insertMessages,
-  markRead,
   rewriteTransactions,
   setLastMessageIds,
 } from './message-statements.js'
@@ -129,12 +130,11 @@ async function place(
   const conversations = groupByConversation(fresh)
   const positions = await context.run<Position>(
     advanceConversations,
-    conversations.map(({ conversation, rows }) =>
-      positionRow(conversation, rows.length, rowValue.messageId(firstOf(rows)), times[0] as number),
-    ),
+    conversations.map((group) => advanceRow(group)),
   )
   const positionByText = new Map(positions.map((position) => [positionText(position), position]))
   const moved: ConversationRows[] = []
+  const begun: ConversationKey[] = []
   let isRenumbered = false
   for (const group of conversations) {
     const { rows } = group
@@ -143,19 +143,20 @@ async function place(
     const isBehind = position.last_msg_id !== rowValue.messageId(firstOf(rows))
     if (isBehind) await renumber(rows, position.last_msg_id, lender)
     if (isBehind || rows.length > 1) moved.push(group)
+    if (position.seq === rows.length) begun.push(group.conversation)
     isRenumbered ||= isBehind
     for (const [index, row] of rows.entries()) rowValue.setSeq(row, position.seq - rows.length + 1 + index)
   }
   await context.run(
     setLastMessageIds,
-    moved.map(({ conversation, rows }) => positionRow(conversation, 0, rowValue.messageId(rows.at(-1) as MessageRow), 0)),
+    moved.map(({ conversation, rows }) => positionRow(conversation, [0, rowValue.messageId(rows.at(-1) as MessageRow), 0, 0, 0])),
   )
   if (isRenumbered) await context.run(rewriteTransactions, transactionRows(fresh, times))
   await context.run(
     insertMessages,
     conversations.flatMap(({ rows }) => rows),
   )
-  await context.run(markRead, marksOf(conversations))
+  await context.run(addToLists, begun.flatMap(listRows))
 }
 
 /** Another clock is ahead, or was: the new messages take IDs above what the conversation holds (decision E3). */
@@ -176,7 +177,7 @@ function groupByConversation(planned: readonly Planned[]): ConversationRows[] {
       else groups.set(text, { conversation, text, rows: [row] })
     }
   }
-  return [...groups.values()].sort((a, b) => compareTexts(a.text, b.text))
+  return [...groups.values()].sort((a, b) => compareConversations(a.conversation, b.conversation))
 }
 
 function transactionRows(planned: readonly Planned[], times: readonly number[]): (readonly unknown[])[] {
@@ -191,25 +192,22 @@ function transactionRows(planned: readonly Planned[], times: readonly number[]):
     .map(({ row }) => row)
 }
 
-function positionRow({ appId, lowId, highId }: ConversationKey, count: number, messageId: number, createdAt: number): readonly unknown[] {
-  return [appId, lowId, highId, count, messageId, createdAt]
+type PositionValues = readonly [seq: number, lastMessageId: number, createdAt: number, lowReadSeq: number, highReadSeq: number]
+
+function positionRow({ appId, lowId, highId }: ConversationKey, values: PositionValues): readonly unknown[] {
+  return [appId, lowId, highId, ...values]
 }
 
-/** Senders have read up to their own message; the other party of a new conversation gets a row that shows it to them. */
-function marksOf(conversations: readonly ConversationRows[]): (readonly unknown[])[] {
-  const marks: { text: string; row: readonly unknown[] }[] = []
-  for (const { conversation, text, rows } of conversations) {
-    const seqs = new Map<Int64, number>()
-    const first = firstOf(rows)
-    if (rowValue.seq(first) === 1) seqs.set(peerOf(conversation, rowValue.senderId(first)), 0)
-    for (const row of rows) seqs.set(rowValue.senderId(row), rowValue.seq(row))
-    for (const [userId, seq] of seqs) {
-      // Nobody reads for the system, user 0.
-      if (userId === 0) continue
-      marks.push({ text: `${text}/${userId}`, row: [conversation.appId, userId, conversation.lowId, conversation.highId, seq, 0, 0] })
-    }
-  }
-  return marks.sort((a, b) => compareTexts(a.text, b.text)).map(({ row }) => row)
+function advanceRow({ conversation, rows }: ConversationRows): readonly unknown[] {
+  const firstId = rowValue.messageId(firstOf(rows))
+  const lastOf = (partyId: Int64) => rows.findLastIndex((row) => rowValue.senderId(row) === partyId) + 1
+  return positionRow(conversation, [rows.length, firstId, timestampOf(firstId), lastOf(conversation.lowId), lastOf(conversation.highId)])
+}
+
+function listRows({ appId, lowId, highId }: ConversationKey): (readonly unknown[])[] {
+  // Nobody reads for the system, user 0.
+  const parties = lowId === highId || lowId === 0 ? [highId] : [lowId, highId]
+  return parties.map((partyId) => [appId, partyId, lowId, highId])
 }
 
 function firstOf(rows: readonly MessageRow[]): MessageRow {
