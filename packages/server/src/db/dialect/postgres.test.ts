@@ -30,12 +30,9 @@ describe('bulk statements of PostgreSQL', () => {
       ['a', 1, 0],
       ['b', 2, 1],
     ]
-    expect(parameters(rows)).toEqual([
-      ['a', 'b'],
-      [1, 2],
-      [0, 1],
-    ])
-    expect(parameters([])).toEqual([[], [], []])
+    expect(parameters(rows)).toEqual([['a', 'b'], '{1,2}', '{0,1}'])
+    expect(parameters([['a', null, 2n ** 63n - 1n]])).toEqual([['a'], '{null}', '{9223372036854775807}'])
+    expect(parameters([])).toEqual([[], '{}', '{}'])
   })
 
   it('leave out what is not asked for', () => {
@@ -55,7 +52,7 @@ describe('bulk statements of PostgreSQL', () => {
       'select user_id, seq from unnest($1::text[], $2::bigint[]) as k (key_app_id, key_user_id) join marks as t on t.app_id = k.key_app_id and t.user_id = k.key_user_id',
     )
     expect(perRow).toBe(false)
-    expect(parameters([['a', 1]])).toEqual([['a'], [1]])
+    expect(parameters([['a', 1]])).toEqual([['a'], '{1}'])
   })
 })
 

@@ -9,6 +9,8 @@ import {
 } from 'kysely'
 import type pg from 'pg'
 import type { BulkInsert, BulkSelect, BulkStatement, ColumnType, SqlDialect } from './dialect.js'
+import { encodeArray } from './postgres-arrays.js'
+import { CombinedReads, type Query, type Rows } from './postgres-reads.js'
 
 const int8Oid = 20
 const connectTimeoutMs = 5_000
@@ -36,6 +38,7 @@ const unavailableText =
 
 export function postgresDialect(options: PoolOptions): SqlDialect {
   const pool = new LazyPool(options)
+  const reads = new CombinedReads((query) => pool.rows(query))
   return {
     name: 'postgres',
     writes: {
@@ -44,11 +47,7 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
       createIntrospector: (db) => new PostgresIntrospector(db),
       createQueryCompiler: () => new PostgresQueryCompiler(),
     },
-    readNow: async (sql, parameters) => {
-      const connections = await pool.open()
-      const { rows } = await connections.query(pool.prepared(sql, parameters))
-      return rows
-    },
+    readNow: (sql, parameters) => reads.all(sql, parameters),
     rowLocks: true,
     concurrentBatches: 2,
     clusteredTable: '',
@@ -72,8 +71,15 @@ function arrays(columns: Readonly<Record<string, ColumnType>>): string {
 }
 
 /** Rows to one array per column, which `unnest` turns back into rows in the same order. */
-function transpose(width: number): BulkStatement['parameters'] {
-  return (rows) => Array.from({ length: width }, (_, column) => rows.map((row) => row[column]))
+function transpose(columns: Readonly<Record<string, ColumnType>>): BulkStatement['parameters'] {
+  const types = Object.values(columns)
+  return (rows) =>
+    types.map((type, column) =>
+      encodeArray(
+        type,
+        rows.map((row) => row[column]),
+      ),
+    )
 }
 
 function bulkInsert({ table, columns, conflict = '', returning }: BulkInsert): BulkStatement {
@@ -81,7 +87,7 @@ function bulkInsert({ table, columns, conflict = '', returning }: BulkInsert): B
   const tail = `${conflict}${returning ? ` returning ${returning}` : ''}`
   return {
     sql: `insert into ${table} as t (${names.join(', ')}) select * from unnest(${arrays(columns)}) ${tail}`,
-    parameters: transpose(names.length),
+    parameters: transpose(columns),
     perRow: false,
   }
 }
@@ -91,7 +97,7 @@ function bulkSelect({ table, keys, columns }: BulkSelect): BulkStatement {
   const on = names.map((name) => `t.${name} = k.key_${name}`).join(' and ')
   return {
     sql: `select ${columns} from unnest(${arrays(keys)}) as k (${names.map((name) => `key_${name}`).join(', ')}) join ${table} as t on ${on}`,
-    parameters: transpose(names.length),
+    parameters: transpose(keys),
     perRow: false,
   }
 }
@@ -140,6 +146,13 @@ class LazyPool {
   prepared(sql: string, parameters: readonly unknown[]): pg.QueryConfig {
     const name = parameters.length > 0 ? this.#names.nameOf(sql) : undefined
     return { text: sql, values: parameters as unknown[], ...(name === undefined ? {} : { name }) }
+  }
+
+  /** On any connection, outside of transactions. */
+  async rows({ sql, parameters }: Query): Promise<Rows> {
+    const pool = await this.open()
+    const { fields, rows } = await pool.query<unknown[]>({ ...this.prepared(sql, parameters), rowMode: 'array' })
+    return { columns: fields.map(({ name }) => name), rows }
   }
 
   async #create(): Promise<pg.Pool> {

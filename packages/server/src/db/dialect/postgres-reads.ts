@@ -1,0 +1,137 @@
+/**
+ * Reads that arrive together, asked together. A statement over a socket costs both sides many times what the database does for it, so
+ * calls of one statement from the same turn of the event loop, and those that arrive while it is busy with earlier ones, become a
+ * single statement that runs the original once for each row of arrays of parameters.
+ */
+import { toObject } from '../row.js'
+import { encodeArray } from './postgres-arrays.js'
+
+export interface Query {
+  readonly sql: string
+  readonly parameters: readonly unknown[]
+}
+
+/** Rows as values in the order of the columns. */
+export interface Rows {
+  readonly columns: readonly string[]
+  readonly rows: readonly (readonly unknown[])[]
+}
+
+type Row = Record<string, unknown>
+type ParameterType = 'text' | 'bigint'
+
+interface Waiting {
+  readonly parameters: readonly unknown[]
+  resolve(rows: Row[]): void
+  reject(error: unknown): void
+}
+
+interface Statement {
+  readonly sql: string
+  readonly types: readonly ParameterType[]
+  /** The statement over arrays; its first column tells which call a row is for. */
+  readonly combined: string
+  readonly waiting: Waiting[]
+  running: number
+}
+
+/** So many calls share a statement at most, for nobody shall wait long for the others' work. */
+const maxCombined = 32
+/** How often one statement may be under way; more calls wait and are combined. */
+const maxRunning = 4
+const maxStatements = 200
+
+export class CombinedReads {
+  readonly #statements = new Map<string, Statement>()
+  #scheduled: Statement[] = []
+
+  constructor(private readonly run: (query: Query) => Promise<Rows>) {}
+
+  /** The rows of a statement whose parameters are written $1, $2 and so on. */
+  async all(sql: string, parameters: readonly unknown[]): Promise<Row[]> {
+    const statement = this.#statementFor(sql, parameters)
+    if (!statement) return this.#alone(sql, parameters)
+    return new Promise((resolve, reject) => {
+      statement.waiting.push({ parameters, resolve, reject })
+      this.#schedule(statement)
+    })
+  }
+
+  /** null when the call cannot be combined with others. */
+  #statementFor(sql: string, parameters: readonly unknown[]): Statement | null {
+    const known = this.#statements.get(sql)
+    if (known) return parameters.every((value, index) => typeOf(value) === known.types[index]) ? known : null
+    const types = parameters.map(typeOf).filter((type) => type !== null)
+    if (types.length === 0 || types.length < parameters.length || this.#statements.size >= maxStatements) return null
+    const made: Statement = { sql, types, combined: combine(sql, types), waiting: [], running: 0 }
+    this.#statements.set(sql, made)
+    return made
+  }
+
+  #schedule(statement: Statement): void {
+    if (statement.running >= maxRunning || this.#scheduled.includes(statement)) return
+    // After the input of this turn, so that calls which arrived together are asked together.
+    if (this.#scheduled.push(statement) === 1) setImmediate(() => this.#start())
+  }
+
+  #start(): void {
+    const ready = this.#scheduled
+    this.#scheduled = []
+    for (const statement of ready) {
+      while (statement.waiting.length > 0 && statement.running < maxRunning) {
+        statement.running++
+        void this.#answer(statement, statement.waiting.splice(0, maxCombined)).then(() => {
+          statement.running--
+          if (statement.waiting.length > 0) this.#schedule(statement)
+        })
+      }
+    }
+  }
+
+  async #answer(statement: Statement, calls: readonly Waiting[]): Promise<void> {
+    const [only] = calls
+    if (calls.length > 1) {
+      try {
+        const parameters = statement.types.map((type, index) =>
+          encodeArray(
+            type,
+            calls.map((call) => call.parameters[index]),
+          ),
+        )
+        const answers = split(await this.run({ sql: statement.combined, parameters }), calls.length)
+        for (const [index, call] of calls.entries()) call.resolve(answers[index] as Row[])
+      } catch {
+        // Whose fault it was shows when each is asked alone.
+        await Promise.all(calls.map((call) => this.#answer(statement, [call])))
+      }
+    } else if (only) {
+      await this.#alone(statement.sql, only.parameters).then(only.resolve, only.reject)
+    }
+  }
+
+  async #alone(sql: string, parameters: readonly unknown[]): Promise<Row[]> {
+    const { columns, rows } = await this.run({ sql, parameters })
+    return rows.map((values) => toObject(columns, values))
+  }
+}
+
+function typeOf(value: unknown): ParameterType | null {
+  if (typeof value === 'string') return 'text'
+  return typeof value === 'bigint' || Number.isSafeInteger(value) ? 'bigint' : null
+}
+
+function combine(sql: string, types: readonly ParameterType[]): string {
+  const arrays = types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')
+  const names = types.map((_, index) => `p${index + 1}`).join(', ')
+  const each = sql.replace(/\$(\d+)/g, 'call.p$1')
+  // `offset 0` keeps the planner from taking the statement apart, which could make one large join of many small look-ups.
+  return `select call.n, answer.* from unnest(${arrays}) with ordinality as call (${names}, n) cross join lateral (${each} offset 0) as answer`
+}
+
+/** The rows of each call, without the number of the call. */
+function split({ columns, rows }: Rows, calls: number): Row[][] {
+  const names = columns.slice(1)
+  const answers: Row[][] = Array.from({ length: calls }, () => [])
+  for (const [n, ...values] of rows) answers[(n as number) - 1]?.push(toObject(names, values))
+  return answers
+}
