@@ -4,6 +4,8 @@ import type { BulkInsert, BulkSelect } from './dialect/dialect.js'
 export interface ProcedureContext {
   /** @returns what the statement returns, in no particular order; nothing for no rows */
   run<Row = never>(statement: BulkInsert | BulkSelect, rows: readonly (readonly unknown[])[]): Promise<Row[]>
+  /** @returns how many rows were inserted or updated, for a statement that returns nothing */
+  change(statement: BulkInsert, rows: readonly (readonly unknown[])[]): Promise<number>
 }
 
 /**

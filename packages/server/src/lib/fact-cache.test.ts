@@ -74,9 +74,9 @@ describe('FactCache', () => {
 
   it('reads again once a fact is too old', async () => {
     await loadNow('a', { version: 1 })
-    passTime(999)
+    passTime(900)
     expect(cache.get('a')).toEqual({ version: 1 })
-    passTime(2)
+    passTime(101)
     expect(cache.get('a')).toBeUndefined()
     expect(await loadNow('a', { version: 2 })).toEqual({ version: 2 })
   })

@@ -46,6 +46,9 @@ const context: ProcedureContext = {
     const { columns, rows: values } = run({ sql: bulkOf(statement).sql, rows })
     return values.map((each) => toObject(columns, each) as Row)
   },
+  async change(statement, rows) {
+    return run({ sql: bulkOf(statement).sql, rows }).changes
+  },
 }
 
 function prepared(sql: string): CachedStatement {

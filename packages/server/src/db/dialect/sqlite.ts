@@ -18,8 +18,8 @@ import { sqliteBulk } from './sqlite-bulk.js'
 import { type CachedStatement, prepareForArrays, type Connection as Reader, type Statement } from './sqlite-statement.js'
 import type { WorkerRequest, WorkerResponse } from './sqlite-worker.js'
 
-/** A checkpoint copies pages back into the database file; fewer, larger ones write a page that changes often only once (up to 80 MiB of log). */
-const walPagesPerCheckpoint = 20_000
+/** A checkpoint copies pages back into the database file; fewer, larger ones write a page that changes often only once (up to 160 MiB of log). */
+const walPagesPerCheckpoint = 40_000
 const cacheKiB = 32 * 1024
 const maxCachedStatements = 500
 

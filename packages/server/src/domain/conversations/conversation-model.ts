@@ -1,4 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
+import { compare } from '../../lib/compare.js'
 import type { StoredMessage } from '../messages/message-model.js'
 
 /**
@@ -23,15 +24,6 @@ export function peerOf(conversation: Pick<ConversationKey, 'lowId' | 'highId'>, 
 /** The order in which rows of several conversations are locked, by everybody. */
 export function compareConversations(a: ConversationKey, b: ConversationKey): number {
   return compare(a.appId, b.appId) || compare(a.lowId, b.lowId) || compare(a.highId, b.highId)
-}
-
-function compare<T extends string | Int64>(a: T, b: T): number {
-  return a < b ? -1 : a > b ? 1 : 0
-}
-
-/** For maps. */
-export function conversationText({ appId, lowId, highId }: ConversationKey): string {
-  return `${appId}/${lowId}/${highId}`
 }
 
 /** What a party sees of a conversation as a whole. */

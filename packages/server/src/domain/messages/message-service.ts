@@ -73,7 +73,7 @@ export class MessageService {
     return database.read((db) => transactions.findMessageIds(db, { appId, transactionId, senderId }, clock.now()))
   }
 
-  async #deliver(
+  #deliver(
     caller: AppCaller,
     senderId: Int64,
     recipients: readonly Int64[],

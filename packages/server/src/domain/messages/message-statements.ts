@@ -28,7 +28,6 @@ export const claimTransactions: BulkInsert = {
   table: 'sent_transactions',
   columns: transaction,
   conflict: `${onTransaction}, created_at = excluded.created_at, expires_at = excluded.expires_at where t.expires_at <= excluded.created_at`,
-  returning: transactionKeyAsText,
 }
 
 /** Replaces the message IDs of transactions that the same database transaction has claimed. */

@@ -29,7 +29,8 @@ export interface Delivery {
   readonly drafts: readonly Draft[]
 }
 
-interface Pending extends Delivery {
+interface Pending {
+  readonly delivery: Delivery
   resolve(messageIds: readonly number[]): void
   reject(error: unknown): void
 }
@@ -39,7 +40,7 @@ const retryAfterSeconds = 1
  * From so many waiting messages on a batch starts at once, and takes no more unless very many wait: the rest of this turn's calls is
  * read while it is being written, and then written while its answers are.
  */
-const fullBatchMessages = 32
+const fullBatchMessages = 24
 
 /**
  * Group commit: drafts of all callers that arrive while a commit is under way make the next batch, so that one wait for the disk
@@ -62,11 +63,11 @@ export class MessageWriter {
    * @returns the message IDs in the order of the drafts, or those of the first send with the same transaction ID
    * @throws AppError unavailable when too many messages wait, storage_failed
    */
-  async write(delivery: Delivery): Promise<readonly number[]> {
-    if (this.#queuedMessages + delivery.drafts.length > this.#options.maxQueuedMessages)
-      throw new AppError('unavailable', 'too many messages are waiting', { retryAfterSeconds })
+  write(delivery: Delivery): Promise<readonly number[]> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ ...delivery, resolve, reject })
+      if (this.#queuedMessages + delivery.drafts.length > this.#options.maxQueuedMessages)
+        throw new AppError('unavailable', 'too many messages are waiting', { retryAfterSeconds })
+      this.#queue.push({ delivery, resolve, reject })
       this.#queuedMessages += delivery.drafts.length
       if (this.#queuedMessages >= fullBatchMessages && this.#mayStart()) this.#start()
       else this.#schedule()
@@ -114,8 +115,8 @@ export class MessageWriter {
     let messages = 0
     let count = 0
     for (const pending of this.#queue) {
-      if (count > 0 && messages + pending.drafts.length > limit) break
-      messages += pending.drafts.length
+      if (count > 0 && messages + pending.delivery.drafts.length > limit) break
+      messages += pending.delivery.drafts.length
       count++
     }
     this.#queuedMessages -= messages
@@ -145,7 +146,7 @@ export class MessageWriter {
   async #store(batch: readonly Pending[], after = 0): Promise<readonly (readonly number[])[]> {
     const { database, ids, clock, transactionLifeMs } = this.#options
     const messageIds = (await ids.take(messagesOf(batch), after)).values()
-    const submissions = batch.map(({ transactionId, drafts }) => ({
+    const submissions = batch.map(({ delivery: { transactionId, drafts } }) => ({
       transactionId,
       rows: drafts.map((draft) => messageRow(draft, messageIds.next().value as number)),
     }))
@@ -159,5 +160,5 @@ export class MessageWriter {
 }
 
 function messagesOf(batch: readonly Pending[]): number {
-  return batch.reduce((sum, pending) => sum + pending.drafts.length, 0)
+  return batch.reduce((sum, pending) => sum + pending.delivery.drafts.length, 0)
 }

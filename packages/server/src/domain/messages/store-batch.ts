@@ -1,8 +1,9 @@
 import type { Int64 } from '@hermod/protocol'
 import { type Procedure, type ProcedureContext, ProcedureRestart } from '../../db/procedure.js'
 import type { ConversationsTable, SentTransactionsTable } from '../../db/schema.js'
+import { compare } from '../../lib/compare.js'
 import { timestampOf } from '../../lib/ids.js'
-import { type ConversationKey, compareConversations, conversationText } from '../conversations/conversation-model.js'
+import { type ConversationKey, compareConversations } from '../conversations/conversation-model.js'
 import { type MessageRow, rowValue } from './message-model.js'
 import {
   addToLists,
@@ -39,18 +40,23 @@ export interface IdLender {
 }
 
 type Position = Pick<ConversationsTable, 'app_id' | 'low_id' | 'high_id' | 'seq' | 'last_msg_id'>
+type TransactionKey = Pick<SentTransactionsTable, 'app_id' | 'sender_id' | 'transaction_id'>
 /** The transaction ID is text in what the database returns. */
-type TransactionKey = Pick<SentTransactionsTable, 'app_id' | 'sender_id'> & { readonly transaction_id: Int64 | string }
-type KnownTransaction = TransactionKey & Pick<SentTransactionsTable, 'msg_ids'>
+type KnownTransaction = Omit<TransactionKey, 'transaction_id'> &
+  Pick<SentTransactionsTable, 'msg_ids'> & { readonly transaction_id: string }
 
 interface Planned {
   readonly transaction: TransactionKey | null
   readonly rows: readonly MessageRow[]
 }
 
+/** A send that is to be recognised again. */
+interface Claim extends Planned {
+  readonly transaction: TransactionKey
+}
+
 interface ConversationRows {
   readonly conversation: ConversationKey
-  readonly text: string
   readonly rows: MessageRow[]
 }
 
@@ -63,11 +69,13 @@ export const storeBatch: Procedure<Batch, readonly (readonly number[])[], IdLend
   name: 'storeBatch',
   async run(context, { submissions, now, transactionLifeMs }, lender) {
     const planned = submissions.map(plan)
-    const { originals, repeats } = splitRepeats(planned)
+    const claims = planned.filter(isClaim).sort(compareClaims)
+    const repeats = repeatsAmong(claims)
+    const originals = repeats.size === 0 ? claims : claims.filter((claim) => !repeats.has(claim))
     const times = [now, now + transactionLifeMs]
     const known = await claim(context, originals, times)
-    const fresh = known.size === 0 ? originals : originals.filter((each) => !known.has(each))
-    await place(context, fresh, times, lender)
+    const isFresh = (each: Planned) => !known.has(each) && !repeats.has(each)
+    await place(context, { fresh: known.size + repeats.size === 0 ? planned : planned.filter(isFresh), claims: originals, times }, lender)
     const idsOf = (each: Planned): readonly number[] => known.get(each) ?? each.rows.map(rowValue.messageId)
     return planned.map((each) => idsOf(repeats.get(each) ?? each))
   },
@@ -80,78 +88,85 @@ function plan({ transactionId, rows }: Submission): Planned {
   return { transaction: { app_id: appId, sender_id: rowValue.senderId(first), transaction_id: transactionId }, rows }
 }
 
-/** Sends of one batch with the same transaction ID: the first one counts. */
-function splitRepeats(planned: readonly Planned[]): { originals: readonly Planned[]; repeats: ReadonlyMap<Planned, Planned> } {
-  const byText = new Map<string, Planned>()
+function isClaim(each: Planned): each is Claim {
+  return each.transaction !== null
+}
+
+function compareClaims({ transaction: a }: Claim, { transaction: b }: Claim): number {
+  return compare(a.app_id, b.app_id) || compare(a.sender_id, b.sender_id) || compare(a.transaction_id, b.transaction_id)
+}
+
+/** Sends of one batch with the same transaction ID: the first one counts. @returns the others, with that one */
+function repeatsAmong(sorted: readonly Claim[]): ReadonlyMap<Planned, Planned> {
   const repeats = new Map<Planned, Planned>()
-  for (const each of planned) {
-    if (!each.transaction) continue
-    const text = transactionText(each.transaction)
-    const original = byText.get(text)
-    if (original) repeats.set(each, original)
-    else byText.set(text, each)
+  let original: Claim | undefined
+  for (const each of sorted) {
+    if (original && compareClaims(original, each) === 0) repeats.set(each, original)
+    else original = each
   }
-  return { originals: repeats.size === 0 ? planned : planned.filter((each) => !repeats.has(each)), repeats }
+  return repeats
 }
 
 /** @returns the message IDs of the sends that were stored before; all others are claimed now */
 async function claim(
   context: ProcedureContext,
-  planned: readonly Planned[],
+  claims: readonly Claim[],
   times: readonly number[],
 ): Promise<ReadonlyMap<Planned, readonly number[]>> {
-  const rows = transactionRows(planned, times)
-  const claimed = await context.run<TransactionKey>(claimTransactions, rows)
-  if (claimed.length === rows.length) return new Map()
-  const claimedTexts = new Set(claimed.map(transactionText))
-  const repeated = planned.filter(({ transaction }) => transaction && !claimedTexts.has(transactionText(transaction)))
-  const keys = repeated.map(({ transaction }) => transaction as TransactionKey)
+  if ((await context.change(claimTransactions, transactionRows(claims, times))) === claims.length) return new Map()
   const found = await context.run<KnownTransaction>(
     findTransactions,
-    keys.map((key) => [key.app_id, key.transaction_id, key.sender_id]),
+    claims.map(({ transaction }) => [transaction.app_id, transaction.transaction_id, transaction.sender_id]),
   )
-  const idsByText = new Map(found.map((row) => [transactionText(row), JSON.parse(row.msg_ids) as number[]]))
-  return new Map(
-    repeated.map((each, index) => {
-      const ids = idsByText.get(transactionText(keys[index] as TransactionKey))
-      if (!ids) throw new Error('a claimed transaction ID has vanished')
-      return [each, ids]
-    }),
-  )
+  const idsByText = new Map(found.map((row) => [transactionText(row), row.msg_ids]))
+  const known = new Map<Planned, readonly number[]>()
+  for (const each of claims) {
+    const ids = idsByText.get(transactionText(each.transaction))
+    if (ids === undefined) throw new Error('a claimed transaction ID has vanished')
+    if (ids !== messageIdsText(each)) known.set(each, JSON.parse(ids) as number[])
+  }
+  return known
+}
+
+interface Placement {
+  readonly fresh: readonly Planned[]
+  readonly claims: readonly Claim[]
+  readonly times: readonly number[]
 }
 
 /** Gives the messages their positions and stores them with the marks that a send moves. */
-async function place(
-  context: ProcedureContext,
-  fresh: readonly Planned[],
-  times: readonly number[],
-  lender: IdLender | null,
-): Promise<void> {
+async function place(context: ProcedureContext, { fresh, claims, times }: Placement, lender: IdLender | null): Promise<void> {
   const conversations = groupByConversation(fresh)
-  const positions = await context.run<Position>(
-    advanceConversations,
-    conversations.map((group) => advanceRow(group)),
-  )
-  const positionByText = new Map(positions.map((position) => [positionText(position), position]))
+  const positions = await context.run<Position>(advanceConversations, conversations.map(advanceRow))
+  positions.sort((a, b) => compareConversations(keyOf(a), keyOf(b)))
   const moved: ConversationRows[] = []
   const begun: ConversationKey[] = []
   let isRenumbered = false
-  for (const group of conversations) {
+  for (const [index, group] of conversations.entries()) {
     const { rows } = group
-    const position = positionByText.get(group.text)
-    if (!position) throw new Error('a conversation has vanished')
+    const position = positions[index]
+    if (!position || compareConversations(keyOf(position), group.conversation) !== 0) throw new Error('a conversation has vanished')
     const isBehind = position.last_msg_id !== rowValue.messageId(firstOf(rows))
     if (isBehind) await renumber(rows, position.last_msg_id, lender)
     if (isBehind || rows.length > 1) moved.push(group)
     if (position.seq === rows.length) begun.push(group.conversation)
     isRenumbered ||= isBehind
-    for (const [index, row] of rows.entries()) rowValue.setSeq(row, position.seq - rows.length + 1 + index)
+    for (const [place, row] of rows.entries()) rowValue.setSeq(row, position.seq - rows.length + 1 + place)
   }
   await context.run(
     setLastMessageIds,
     moved.map(({ conversation, rows }) => positionRow(conversation, [0, rowValue.messageId(rows.at(-1) as MessageRow), 0, 0, 0])),
   )
-  if (isRenumbered) await context.run(rewriteTransactions, transactionRows(fresh, times))
+  if (isRenumbered) {
+    const isFresh = new Set<Planned>(fresh)
+    await context.run(
+      rewriteTransactions,
+      transactionRows(
+        claims.filter((each) => isFresh.has(each)),
+        times,
+      ),
+    )
+  }
   await context.run(
     insertMessages,
     conversations.flatMap(({ rows }) => rows),
@@ -166,30 +181,28 @@ async function renumber(rows: readonly MessageRow[], after: number, lender: IdLe
   for (const [index, row] of rows.entries()) rowValue.setMessageId(row, ids[index] as number)
 }
 
+/** In the order in which everybody locks conversations; the messages of each in the order of the batch. */
 function groupByConversation(planned: readonly Planned[]): ConversationRows[] {
-  const groups = new Map<string, ConversationRows>()
-  for (const { rows } of planned) {
-    for (const row of rows) {
-      const conversation = rowValue.conversation(row)
-      const text = conversationText(conversation)
-      const group = groups.get(text)
-      if (group) group.rows.push(row)
-      else groups.set(text, { conversation, text, rows: [row] })
-    }
+  const messages = planned.flatMap(({ rows }) => rows.map((row) => ({ row, conversation: rowValue.conversation(row) })))
+  messages.sort((a, b) => compareConversations(a.conversation, b.conversation))
+  const groups: ConversationRows[] = []
+  for (const { row, conversation } of messages) {
+    const last = groups.at(-1)
+    if (last && compareConversations(last.conversation, conversation) === 0) last.rows.push(row)
+    else groups.push({ conversation, rows: [row] })
   }
-  return [...groups.values()].sort((a, b) => compareConversations(a.conversation, b.conversation))
+  return groups
 }
 
-function transactionRows(planned: readonly Planned[], times: readonly number[]): (readonly unknown[])[] {
-  return planned
-    .flatMap(({ transaction, rows }) => {
-      if (!transaction) return []
-      const messageIds = JSON.stringify(rows.map(rowValue.messageId))
-      const row = [transaction.app_id, transaction.transaction_id, transaction.sender_id, messageIds, ...times]
-      return [{ text: transactionText(transaction), row }]
-    })
-    .sort((a, b) => compareTexts(a.text, b.text))
-    .map(({ row }) => row)
+function transactionRows(claims: readonly Claim[], times: readonly number[]): (readonly unknown[])[] {
+  return claims.map((each) => {
+    const { app_id, transaction_id, sender_id } = each.transaction
+    return [app_id, transaction_id, sender_id, messageIdsText(each), ...times]
+  })
+}
+
+function messageIdsText({ rows }: Planned): string {
+  return JSON.stringify(rows.map(rowValue.messageId))
 }
 
 type PositionValues = readonly [seq: number, lastMessageId: number, createdAt: number, lowReadSeq: number, highReadSeq: number]
@@ -214,14 +227,11 @@ function firstOf(rows: readonly MessageRow[]): MessageRow {
   return rows[0] as MessageRow
 }
 
-function transactionText({ app_id, sender_id, transaction_id }: TransactionKey): string {
+function keyOf({ app_id: appId, low_id: lowId, high_id: highId }: Position): ConversationKey {
+  return { appId, lowId, highId }
+}
+
+/** For maps. */
+function transactionText({ app_id, sender_id, transaction_id }: TransactionKey | KnownTransaction): string {
   return `${app_id}/${sender_id}/${transaction_id}`
-}
-
-function positionText({ app_id, low_id, high_id }: Position): string {
-  return conversationText({ appId: app_id, lowId: low_id, highId: high_id })
-}
-
-function compareTexts(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }
