@@ -77,8 +77,7 @@ export class Database implements AsyncDisposable {
         .transaction()
         .setIsolationLevel('repeatable read')
         .execute(async (tx) => {
-          // Long is what these reads may take; every other statement has a limit.
-          if (!own) await sql`set local statement_timeout = 0`.execute(tx)
+          for (const statement of this.dialect.longReadSettings ?? []) await sql.raw(statement).execute(tx)
           return work(tx)
         })
     } catch (error) {

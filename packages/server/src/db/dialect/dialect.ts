@@ -44,6 +44,8 @@ export interface SqlDialect {
   readonly readNow: (sql: string, parameters: readonly unknown[]) => unknown[] | Promise<unknown[]>
   /** Where long reads run so that they keep nobody waiting; opened for one of them and closed after it. */
   readonly longReads?: KyselyDialect
+  /** Statements that prepare a transaction for long reads. */
+  readonly longReadSettings?: readonly string[]
   /** True when `for update` locks exist and are needed because transactions run concurrently. */
   readonly rowLocks: boolean
   /** How many message batches may be under way at once. */

@@ -130,8 +130,7 @@ function combine(sql: string, types: readonly ParameterType[]): string {
 
 /** The rows of each call, without the number of the call. */
 function split({ columns, rows }: Rows, calls: number): Row[][] {
-  const names = columns.slice(1)
   const answers: Row[][] = Array.from({ length: calls }, () => [])
-  for (const [n, ...values] of rows) answers[(n as number) - 1]?.push(toObject(names, values))
+  for (const values of rows) answers[(values[0] as number) - 1]?.push(toObject(columns, values, 1))
   return answers
 }

@@ -16,6 +16,11 @@ const int8Oid = 20
 const connectTimeoutMs = 5_000
 const statementTimeoutMs = 30_000
 const maxNamedStatements = 500
+/**
+ * The statements of the service look rows up by their keys. Plans that read and hash whole tables look cheap to a planner whose
+ * statistics are young, and a prepared statement keeps its plan.
+ */
+const plannerOptions = '-c enable_hashjoin=off -c enable_mergejoin=off -c random_page_cost=1.1'
 
 // https://www.postgresql.org/docs/15/errcodes-appendix.html
 const retryableCodes = new Set(['40001' /* serialization_failure */, '40P01' /* deadlock_detected */])
@@ -49,6 +54,8 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
     },
     readNow: (sql, parameters) => reads.all(sql, parameters),
     rowLocks: true,
+    // Long is what these reads may take, and whole tables is what they read.
+    longReadSettings: ['set local statement_timeout = 0', 'set local enable_hashjoin = on', 'set local enable_mergejoin = on'],
     concurrentBatches: 2,
     clusteredTable: '',
     bulk: (statement) => ('keys' in statement ? bulkSelect(statement) : bulkInsert(statement)),
@@ -167,6 +174,7 @@ class LazyPool {
       max: this.options.poolSize,
       connectionTimeoutMillis: connectTimeoutMs,
       statement_timeout: statementTimeoutMs,
+      options: plannerOptions,
       application_name: 'hermod',
       keepAlive: true,
       types,
