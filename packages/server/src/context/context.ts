@@ -79,7 +79,7 @@ function buildContext({ config, secrets, log }: ContextOptions, database: Databa
   const metrics: Metrics = new Metrics(() => services.writer.queuedMessages)
   const batchObserver = { committed: metrics.batchCommitted.bind(metrics) }
   const services = createServices({ config, secrets, database, batchObserver })
-  const { applications, tokens, sweeper, writer } = services
+  const { applications, events, tokens, sweeper, writer } = services
   const executor = new Executor({
     handlers: createHandlers(services),
     authenticator: {
@@ -100,6 +100,7 @@ function buildContext({ config, secrets, log }: ContextOptions, database: Databa
     chores: [
       { name: 'expired tokens', run: () => tokens.purge() },
       { name: 'old transaction IDs', run: () => sweeper.run() },
+      { name: 'old events', run: () => events.purge() },
     ],
     onError: (chore, error) => log.warn({ chore, err: error }, 'housekeeping failed'),
   })

@@ -1,3 +1,4 @@
+import { MemoryBus } from '../bus/memory-bus.js'
 import type { ServerConfig } from '../config/config.js'
 import type { ServerSecrets } from '../config/secrets.js'
 import type { Database } from '../db/database.js'
@@ -14,6 +15,8 @@ import { ConversationStore } from '../domain/conversations/conversation-store.js
 import { HistoryStore } from '../domain/conversations/history-store.js'
 import { DeviceService } from '../domain/devices/device-service.js'
 import { DeviceStore } from '../domain/devices/device-store.js'
+import { EventService } from '../domain/events/event-service.js'
+import { EventStore } from '../domain/events/event-store.js'
 import { IntegrityService } from '../domain/integrity/integrity-service.js'
 import { IntegrityStore } from '../domain/integrity/integrity-store.js'
 import { MessageService } from '../domain/messages/message-service.js'
@@ -28,6 +31,7 @@ export interface Services {
   readonly accounts: AccountService
   readonly applications: ApplicationService
   readonly conversations: ConversationService
+  readonly events: EventService
   readonly integrity: IntegrityService
   readonly messages: MessageService
   readonly sweeper: TransactionSweeper
@@ -46,6 +50,8 @@ export interface ServicesOptions {
 export function createServices({ config, secrets, database, batchObserver }: ServicesOptions): Services {
   const clock = systemClock
   const ids = new IdGenerator(idReservations(database), clock.now)
+  const bus = new MemoryBus()
+  const events = new EventService({ database, store: new EventStore(), ids, clock })
   const hasher = new PasswordHasher()
   const users = new UserStore(database)
   const applications = new ApplicationService({
@@ -97,6 +103,7 @@ export function createServices({ config, secrets, database, batchObserver }: Ser
       messageLog: new HistoryStore(database),
       accounts,
     }),
+    events,
     integrity: new IntegrityService({ database, store: new IntegrityStore() }),
     messages: new MessageService({ database, transactions, accounts, writer, ids, clock, ...config.messages }),
     sweeper: new TransactionSweeper({ database, store: transactions, clock }),

@@ -14,9 +14,16 @@ export interface Schema {
   user_tokens: UserTokensTable
   push_aliases: PushAliasesTable
   devices: DevicesTable
+  push_tags: PushTagsTable
+  push_bindings: PushBindingsTable
+  contacts: ContactsTable
+  contact_applications: ContactApplicationsTable
+  pinned_conversations: PinnedConversationsTable
   conversations: ConversationsTable
   user_conversations: UserConversationsTable
   messages: MessagesTable
+  recalled_messages: RecalledMessagesTable
+  events: EventsTable
   sent_transactions: SentTransactionsTable
   id_slots: IdSlotsTable
 }
@@ -30,6 +37,8 @@ export interface AppsTable {
   open_registration: number
   /** Lower-case hex HMAC key of `sign` in /user/register/push; '' = not asked for (decision D8). */
   registration_secret: string
+  /** JSON of what differs from the defaults in application-model.ts. */
+  settings: string
   created_at: number
 }
 
@@ -69,6 +78,8 @@ export interface UsersTable {
   last_device_sn: number
   /** Part of what the file credentials are derived from: raising it revokes them. */
   credential_epoch: number
+  /** What the icon of the application shows on the user's devices. */
+  badge: number
   created_at: number
   deleted_at: number | null
 }
@@ -112,6 +123,60 @@ export interface PushAliasesTable {
   user_id: Int64
 }
 
+export interface PushTagsTable {
+  app_id: string
+  user_id: Int64
+  tag: string
+}
+
+/** The token that a push gateway gave to a device; a token belongs to the device that bound it last. */
+export interface PushBindingsTable {
+  app_id: string
+  user_id: Int64
+  device_sn: number
+  /** Name of the certificate. */
+  notifier_name: string
+  device_token: string
+  bound_at: number
+}
+
+/** What one user holds about another; each side of a contact has its own row. */
+export interface ContactsTable {
+  app_id: string
+  user_id: Int64
+  peer_id: Int64
+  /** 0 contact, 1 former contact, 2 stranger */
+  state: number
+  is_blocked: number
+  alias: string
+  ext: string
+  mute_notification: number
+  updated_at: number
+}
+
+/** The last application of `applicant_id` to `user_id`. */
+export interface ContactApplicationsTable {
+  app_id: string
+  user_id: Int64
+  applicant_id: Int64
+  /** What the applicant will call the user. */
+  alias: string
+  reason: string
+  /** 0 waiting, 1 accepted, 2 rejected */
+  status: number
+  created_at: number
+  expires_at: number
+  updated_at: number
+}
+
+export interface PinnedConversationsTable {
+  app_id: string
+  user_id: Int64
+  /** The other party, or the group. */
+  conversation_id: Int64
+  pinned_at: number
+}
+
 export interface DevicesTable {
   app_id: string
   user_id: Int64
@@ -139,6 +204,8 @@ export interface ConversationsTable {
   /** ID of the newest message; it strictly grows. */
   last_msg_id: number
   created_at: number
+  /** Position of the newest message that was recalled; 0 = none. Above a mark it says that the unread count needs a closer look. */
+  last_recalled_seq: number
   /** The marks of the party with the smaller ID. Read up to and including this position; sending moves it (decision E5). */
   low_read_seq: number
   /** A device of the party got everything up to and including this position. */
@@ -175,6 +242,30 @@ export interface MessagesTable {
   config: string
   ext: string
   is_system: number
+  /** 0 = never edited */
+  edited_at: number
+}
+
+/** What is left of a message that was recalled (decision E7). */
+export interface RecalledMessagesTable {
+  app_id: string
+  low_id: Int64
+  high_id: Int64
+  msg_id: number
+  seq: number
+  sender_id: Int64
+  recalled_by: Int64
+  recalled_at: number
+}
+
+/** Committed facts that others are told of; see domain/events. */
+export interface EventsTable {
+  event_id: number
+  app_id: string
+  kind: string
+  /** JSON */
+  payload: string
+  created_at: number
 }
 
 /** The idempotency log of sends (decision E4). */

@@ -147,6 +147,7 @@ const emptyUser = {
   email: null,
   last_device_sn: 0,
   credential_epoch: 0,
+  badge: 0,
   deleted_at: null,
 }
 

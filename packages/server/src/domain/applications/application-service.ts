@@ -176,7 +176,7 @@ export class ApplicationService {
     const createdAt = clock.now()
     const token = { tokenId: await ids.next(), appId, name: 'first', createdAt, expiresAt: null, revokedAt: null }
     await database.transaction(async (tx) => {
-      const row = { app_id: appId, name, status: 0, open_registration: 1, registration_secret: '', created_at: createdAt }
+      const row = { app_id: appId, name, status: 0, open_registration: 1, registration_secret: '', settings: '{}', created_at: createdAt }
       if (!(await store.insert(tx, row))) throw new AppError('application_exists')
       await store.insertAdminToken(tx, adminTokenRow(token, secret))
       if (operatorToken !== null) await store.insertOperatorToken(tx, hashToken(operatorToken), createdAt)

@@ -1,0 +1,17 @@
+/** What is said between the nodes of a service and between the parts of one; the key is the subject. */
+export interface BusMessages {
+  /** A cached fact changed and must be read again. */
+  'facts.changed': { readonly cache: string; readonly key: string }
+}
+
+export type Subject = keyof BusMessages
+
+/**
+ * Tells every node, this one included. A message may be lost when a node or the network fails, so whoever depends on one bounds for how
+ * long its absence matters. A listener on the publishing node has heard a message when `publish` returns.
+ */
+export interface Bus {
+  publish<S extends Subject>(subject: S, message: BusMessages[S]): void
+  /** @returns ends the subscription */
+  subscribe<S extends Subject>(subject: S, listener: (message: BusMessages[S]) => void): () => void
+}
