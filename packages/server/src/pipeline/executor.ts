@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import { AppError, type Caller, type ErrorName, errorCatalogue, type Operation, object } from '@hermod/protocol'
-import { stringifyJson } from '../lib/json.js'
+import { parseJson, stringifyJson } from '../lib/json.js'
 import { type Authenticator, authenticate, checkCaller } from './authenticate.js'
 import type { Answer, Call, CallContext, Handler, Result } from './call.js'
 import { compileDecoder } from './decode.js'
+import { compileEncoder, type EncodeSuccess } from './encode.js'
 import { compileParameters, type ReadParameters } from './parameters.js'
 
 export interface AddressLimiter {
@@ -31,7 +33,8 @@ export interface ExecutorOptions {
 interface Compiled {
   readonly read: ReadParameters
   readonly handler: Handler | undefined
-  readonly check: ((result: Result<unknown, unknown>) => void) | null
+  readonly encode: EncodeSuccess
+  readonly check: AnswerCheck | null
 }
 
 /**
@@ -103,20 +106,22 @@ export class Executor {
     })
   }
 
-  async #run(operation: Operation, call: Call): Promise<Result<unknown, unknown>> {
+  /** @returns the envelope of the success */
+  async #run(operation: Operation, call: Call): Promise<string> {
     const { authenticator, limiter } = this.#options
     if (this.#isDraining) throw new AppError('unavailable', 'shutting down')
     const waitSeconds = limiter.take(call.address)
     if (waitSeconds > 0) throw new AppError('address_limited', undefined, { retryAfterSeconds: waitSeconds })
     const caller = await authenticate(authenticator, operation, call)
     checkCaller(operation, caller)
-    const { read, handler, check } = this.#compile(operation)
+    const { read, handler, encode, check } = this.#compile(operation)
     const params = read(call)
     if (!handler) throw new AppError('not_built')
     const context: CallContext<Caller> = { caller, requestId: call.requestId, address: call.address, userAgent: call.userAgent }
     const result = await handler.run(params as never, context as never)
-    check?.(result)
-    return result
+    const body = encode(result)
+    check?.(result, body)
+    return body
   }
 
   // Compiled on first use: a server is up before it has looked at every operation.
@@ -126,6 +131,7 @@ export class Executor {
     const compiled = {
       read: compileParameters(operation),
       handler: this.#handlers.get(operation.id),
+      encode: compileEncoder(operation),
       check: this.#options.checkAnswers ? answerCheck(operation) : null,
     }
     this.#compiled.set(operation, compiled)
@@ -133,18 +139,23 @@ export class Executor {
   }
 }
 
-function success({ data, extras }: Result<unknown, unknown>): Answer {
-  const envelope = { code: 200, data, message: null, ...(extras as object | undefined) }
-  return { status: 200, code: 200, retryAfterSeconds: undefined, body: stringifyJson(envelope) }
+function success(body: string): Answer {
+  return { status: 200, code: 200, retryAfterSeconds: undefined, body }
 }
 
-function answerCheck(operation: Operation): (result: Result<unknown, unknown>) => void {
+type AnswerCheck = (result: Result<unknown, unknown>, body: string) => void
+
+function answerCheck(operation: Operation): AnswerCheck {
   const decodeData = compileDecoder(operation.data, 'exact')
   const decodeExtras = compileDecoder(object(operation.extras), 'exact')
-  return ({ data, extras }) => {
+  return ({ data, extras }, body) => {
     const faults: string[] = []
     decodeData(data, 'data', faults)
     decodeExtras(extras ?? {}, 'extras', faults)
+    if (
+      !isDeepStrictEqual(parseJson(body), parseJson(stringifyJson({ code: 200, data, message: null, ...(extras as object | undefined) })))
+    )
+      faults.push('it is written differently than it is')
     if (faults.length > 0) throw new Error(`the answer of ${operation.id} breaks its definition: ${faults.join('; ')}`)
   }
 }
