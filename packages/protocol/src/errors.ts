@@ -87,6 +87,7 @@ export const errorCatalogue = {
   message_too_large: entry(13007, 400, 'message is too large', 'content, attachment, ext and config together exceed the limit.'),
   member_banned: entry(13008, 403, 'member is banned in the group', 'The sender may not send to the group until the ban ends.'),
   message_type_refused: entry(13009, 400, 'operation not allowed for this message type', 'Messages of this type cannot be changed so.'),
+  pin_limit_reached: entry(13010, 409, 'too many pinned conversations', 'A user pins at most 1000 conversations.'),
 
   file_signature_invalid: entry(14000, 403, 'file signature is invalid', 'The file link was changed, is incomplete or has expired.'),
   file_not_found: entry(14001, 404, 'file does not exist', 'No file is behind this link or name.'),

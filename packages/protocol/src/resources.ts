@@ -500,11 +500,35 @@ export type ApplicationFlags = Static<typeof ApplicationFlags>
 
 // Operator side
 
+/** The settings of an application; on the wire, in the store and in the code they have these names. */
+export const applicationSettingFields = {
+  contact_application_days: int32({ minimum: 1, maximum: 365, description: 'days that a contact application stays open' }),
+  contact_limit: int32({ minimum: 1, maximum: 100_000, description: 'most contacts of a user' }),
+  hide_member_info: boolean({ description: 'true: groups may hide member details' }),
+  message_forward_max_message_num: int32({ minimum: 1, maximum: 500, description: 'how many messages clients forward at once' }),
+  message_forward_max_user_num: int32({ minimum: 1, maximum: 500, description: 'to how many users clients forward a message at once' }),
+  recall_enabled: boolean({ description: 'true: senders may recall their messages' }),
+  recall_seconds: int32({ minimum: 1, description: 'how long a sender may recall a message' }),
+  stranger_chat_default: intEnum({ 1: 'allow', 2: 'reject' }, { description: 'chats from unknown users where a user has set nothing' }),
+  time_zone: string({
+    description: 'IANA name of the time zone of quiet hours',
+    maxLength: 64,
+    pattern: '^[A-Za-z][A-Za-z0-9_+/-]*$',
+    examples: ['Europe/Berlin'],
+  }),
+  user_limit: int32({ minimum: 0, description: 'most users of the application; 0: no limit' }),
+}
+
+export const ApplicationSettings = resource('ApplicationSettings', 'Settings of an application.', applicationSettingFields)
+export type ApplicationSettings = Static<typeof ApplicationSettings>
+
 export const Application = resource('Application', 'An application of this service.', {
   app_id: text('application ID, the value of the app_id header'),
   name: text('display name'),
   status: intEnum(applicationStatuses),
   open_registration: boolean({ description: 'true: users may register without a token' }),
+  has_registration_secret: boolean({ description: 'true: /user/register/push asks for `sign`' }),
+  settings: ApplicationSettings,
   created_at: instant('creation time'),
 })
 export type Application = Static<typeof Application>
@@ -535,6 +559,54 @@ export const CreatedAdminToken = resource('CreatedAdminToken', 'A new Admin toke
   token: text('the token; shown this once'),
 })
 export type CreatedAdminToken = Static<typeof CreatedAdminToken>
+
+const ownedBy = { user_id: int64({ description: 'user ID' }), username: text('username') }
+
+export const OperatorUser = resource('OperatorUser', 'A user and whether it may log in.', { ...ownedBy, status: intEnum(userStatuses) })
+export type OperatorUser = Static<typeof OperatorUser>
+
+export const UserWithPassword = resource('UserWithPassword', 'A user whose password was set.', {
+  ...ownedBy,
+  password: text('the password that the service made, shown this once; "" when the caller chose it'),
+})
+export type UserWithPassword = Static<typeof UserWithPassword>
+
+export const DeletedUser = resource('DeletedUser', 'A user that is deleted.', {
+  user_id: ownedBy.user_id,
+  deleted: boolean({ description: 'true: by this call; false: before it' }),
+})
+export type DeletedUser = Static<typeof DeletedUser>
+
+export const userImportResults = ['created', 'exists', 'updated', 'failed'] as const
+
+export const ImportedUser = resource('ImportedUser', 'What became of one entry of an import.', {
+  username: text('the username as it was sent'),
+  result: stringEnum(userImportResults, { description: 'exists: a user with this username is there already and stays as it is' }),
+  user_id: optional(int64({ description: 'user ID; absent when the entry failed' })),
+  reason: optional(text('why the entry failed; absent otherwise')),
+})
+export type ImportedUser = Static<typeof ImportedUser>
+
+export const ExportedUser = resource('ExportedUser', 'A user as an import takes it.', {
+  ...ownedBy,
+  nick_name: text('nickname'),
+  avatar: text('avatar URL'),
+  description: text('description'),
+  mobile: text('mobile number'),
+  email: text('e-mail'),
+  public_info: text('public information, visible to contacts and strangers'),
+  private_info: text('private information, visible only to the user'),
+  status: intEnum(userStatuses),
+  created_at: instant('creation time'),
+  password_hash: optional(text('PHC string or bcrypt; "" for a user without a password; absent unless asked for')),
+})
+export type ExportedUser = Static<typeof ExportedUser>
+
+export const UserExport = resource('UserExport', 'A page of users by user ID.', {
+  users: array(ExportedUser, { description: 'by user ID; deleted users are left out' }),
+  next_cursor: text('cursor of the next page; "" on the last one'),
+})
+export type UserExport = Static<typeof UserExport>
 
 export const CheckFault = resource('CheckFault', 'A derived fact that does not agree with its log.', {
   check: text('which check found it'),

@@ -112,5 +112,10 @@ export function allOptional<P extends TProperties>(properties: P) {
   return Type.Partial(Type.Object(properties)).properties
 }
 
+/** An object of which other members than the declared ones are refused by name (decision B5). */
+export function strictObject<P extends TProperties>(properties: P, options: Described = {}) {
+  return Type.Object(properties, { ...options, additionalProperties: false })
+}
+
 export const optional = Type.Optional
 export const object = Type.Object

@@ -16,6 +16,10 @@ export async function run(args: readonly string[]): Promise<void> {
   const dependencies: CommandDependencies = {
     version,
     env: process.env,
+    // Opened by the command that reads it.
+    get stdin() {
+      return process.stdin
+    },
     stdout: process.stdout,
     stderr: process.stderr,
     local,

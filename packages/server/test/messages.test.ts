@@ -395,14 +395,6 @@ for (const backend of testBackends()) {
         }
       })
 
-      it('of types 9 to 12 is not available yet', async () => {
-        const [alice, bob] = await couple()
-        const related_mid = await sendText(alice.api, bob.id, 'original')
-        for (const content_type of [9, 10, 11, 12])
-          expect((await send(alice.api, textTo([bob.id], '', { content_type, related_mid }))).code).toBe(50100)
-        expect(await contents(bob.api, alice.id)).toEqual(['original'])
-      })
-
       it('comes back byte for byte, however hostile', async () => {
         const [alice, bob] = await couple()
         const texts = [

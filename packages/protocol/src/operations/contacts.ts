@@ -52,7 +52,7 @@ export const applyToContacts = operation({
   summary: 'Asks several users to become contacts; the body is the bare list.',
   callers: 'user',
   body: {
-    whole: 'list',
+    whole: 'list' as const,
     schema: itemList(object({ ...otherUser, alias: optional(contactAlias), reason }), { description: 'at most 500 applications' }),
   },
   data: RosterBatchResult,
@@ -81,7 +81,7 @@ export const acceptContact = operation({
   callers: 'user',
   query: { user_id: id('applicant') },
   data: done,
-  errors: ['contact_application_not_found', 'contact_limit_reached'],
+  errors: ['contact_application_not_found', 'in_block_list', 'contact_limit_reached'],
   origin,
 })
 

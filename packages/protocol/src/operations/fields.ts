@@ -44,7 +44,13 @@ export const email = string({
   pattern: '^[^\\s@]+@[^\\s@]+$',
   examples: ['alice@example.org'],
 })
-export const avatar = string({ description: 'avatar URL', maxLength: 2048 })
+/** Anything else, such as a script in a link, must not reach those who show it. */
+export const avatar = string({
+  description: 'http or https URL, path from /, or name of an uploaded object; "": none',
+  maxLength: 2048,
+  pattern: '^(https?://[^\\s\\p{Cc}]+|/[^\\s\\p{Cc}]*|[A-Za-z0-9._/-]*)$',
+  examples: ['https://example.org/alice.png'],
+})
 export const description = string({ description: 'description', maxLength: 1024 })
 export const nickName = string({ description: 'nickname', maxLength: 256 })
 export const privateInfo = string({ description: 'private information, visible only to the user', maxLength: 8192 })

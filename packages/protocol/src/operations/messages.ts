@@ -68,6 +68,7 @@ export const sendMessage = operation({
     'group_not_found',
     'not_group_member',
     'member_banned',
+    'conversation_not_found',
     'message_not_found',
     'recall_too_late',
     'recall_disabled',
@@ -93,6 +94,7 @@ export const sendNotification = operation({
     'message_censored',
     'group_not_found',
     'not_group_member',
+    'conversation_not_found',
     'message_not_found',
     'message_type_refused',
   ],
@@ -203,7 +205,7 @@ export const pinConversation = operation({
   callers: 'user',
   body: { conversation_id: conversationId },
   data: done,
-  errors: ['conversation_not_found'],
+  errors: ['user_not_found', 'user_deleted', 'pin_limit_reached'],
 })
 
 export const unpinConversation = operation({

@@ -1,7 +1,21 @@
 import { operation } from '../operation.js'
-import { AdminToken, Application, applicationStatuses, CheckReport, CreatedAdminToken, CreatedApplication } from '../resources.js'
-import { array, boolean, int64, intEnum, optional, string } from '../schema.js'
-import { done, get, id, post } from './fields.js'
+import {
+  AdminToken,
+  Application,
+  applicationSettingFields,
+  applicationStatuses,
+  CheckReport,
+  CreatedAdminToken,
+  CreatedApplication,
+  DeletedUser,
+  ImportedUser,
+  OperatorUser,
+  UserExport,
+  UserWithPassword,
+  userStatuses,
+} from '../resources.js'
+import { allOptional, array, boolean, int32, int64, intEnum, itemList, optional, strictObject, string } from '../schema.js'
+import { avatar, description, done, email, get, id, mobile, nickName, password, post, privateInfo, publicInfo, username } from './fields.js'
 
 const shared = { tag: 'Operator', callers: 'operator', origin: 'operator' } as const
 const appId = string({ description: '2 to 32 of a-z, 0-9, _ and -', maxLength: 32, pattern: '^[a-z0-9_-]{2,32}$', examples: ['demo'] })
@@ -39,6 +53,10 @@ export const updateApplication = operation({
     name: optional(applicationName),
     status: optional(intEnum(applicationStatuses)),
     open_registration: optional(boolean({ description: 'true: users may register without a token' })),
+    registration_secret: optional(
+      string({ description: 'key of `sign` in /user/register/push, never shown again; "": `sign` is not asked for', maxLength: 256 }),
+    ),
+    settings: optional(strictObject(allOptional(applicationSettingFields), { description: 'settings to change' })),
   },
   data: Application,
   errors: ['application_not_found'],
@@ -88,4 +106,127 @@ export const checkIntegrity = operation({
   path: '/operator/v1/check',
   summary: 'Checks every derived fact against its log.',
   data: CheckReport,
+})
+
+/** The same text, or none. */
+function orEmpty<S extends { readonly pattern?: string }>(schema: S): S {
+  return { ...schema, pattern: `^$|${schema.pattern}` }
+}
+
+const userProfile = {
+  nick_name: optional(nickName),
+  avatar: optional(avatar),
+  description: optional(description),
+  mobile: optional(orEmpty(mobile)),
+  email: optional(orEmpty(email)),
+  public_info: optional(publicInfo),
+  private_info: optional(privateInfo),
+}
+const whichUser = { app_id: appId, user_id: optional(id('the user; or username')), username: optional(username) }
+const userErrors = ['application_not_found', 'user_not_found', 'user_deleted'] as const
+
+export const createUser = operation({
+  ...shared,
+  id: 'operator.user.create',
+  methods: post,
+  path: '/operator/v1/user/create',
+  summary: 'Creates a user.',
+  description: 'A password is made when none is sent; it is shown this once. Reserved username prefixes are for the operator to use.',
+  body: { app_id: appId, username, password: optional(password), ...userProfile },
+  data: UserWithPassword,
+  errors: ['application_not_found', 'user_exists', 'mobile_taken', 'email_taken', 'user_limit_reached'],
+})
+
+export const importUsers = operation({
+  ...shared,
+  id: 'operator.user.import',
+  methods: post,
+  path: '/operator/v1/user/import',
+  summary: 'Creates up to 500 users; each entry succeeds or fails by itself.',
+  description:
+    'Safe to repeat: a user that is there already counts as a success. A password hash is bcrypt ($2a$, $2b$, $2y$), or scrypt or argon2 ' +
+    'as a PHC string; the first login replaces it by one of the service. A user with neither password nor hash cannot log in until a ' +
+    'password is set.',
+  body: {
+    app_id: appId,
+    users: itemList(
+      strictObject({
+        username,
+        password: optional(password),
+        password_hash: optional(string({ description: 'hash made by another system, instead of a password', maxLength: 512 })),
+        ...userProfile,
+        status: optional(intEnum(userStatuses)),
+        created_at: optional(int64({ description: 'creation time, ms; absent or 0: now', minimum: 0 })),
+        user_id: optional(int64({ description: 'ignored, so that an export can be imported; users get new IDs' })),
+      }),
+      { description: 'users to create', minItems: 1 },
+    ),
+    update: optional(
+      boolean({ description: 'true: the profile fields of an entry change the user that is there already; never its password or status' }),
+    ),
+  },
+  data: array(ImportedUser, { description: 'in the order of the entries' }),
+  errors: ['application_not_found'],
+})
+
+export const exportUsers = operation({
+  ...shared,
+  id: 'operator.user.export',
+  methods: get,
+  path: '/operator/v1/user/export',
+  summary: 'Lists the users of an application with their profiles.',
+  query: {
+    app_id: appId,
+    cursor: optional(string({ description: 'next_cursor of the page before; absent or "": from the start', maxLength: 64 })),
+    limit: optional(int32({ description: 'how many users, default and at most 500', minimum: 1 })),
+    include_hashes: optional(boolean({ description: 'true: with the hashes of the passwords' })),
+  },
+  data: UserExport,
+  errors: ['application_not_found'],
+})
+
+export const disableUser = operation({
+  ...shared,
+  id: 'operator.user.disable',
+  methods: post,
+  path: '/operator/v1/user/disable',
+  summary: 'Disables a user, which ends its tokens at once.',
+  body: whichUser,
+  data: OperatorUser,
+  errors: userErrors,
+})
+
+export const enableUser = operation({
+  ...shared,
+  id: 'operator.user.enable',
+  methods: post,
+  path: '/operator/v1/user/enable',
+  summary: 'Enables a user again.',
+  body: whichUser,
+  data: OperatorUser,
+  errors: userErrors,
+})
+
+export const deleteUserByOperator = operation({
+  ...shared,
+  id: 'operator.user.delete',
+  methods: post,
+  path: '/operator/v1/user/delete',
+  summary: 'Deletes a user; its messages stay for the others.',
+  description: 'Safe to repeat by user_id: a user that was deleted before is told, not refused.',
+  body: whichUser,
+  data: DeletedUser,
+  errors: ['application_not_found', 'user_not_found'],
+})
+
+export const resetUserPassword = operation({
+  ...shared,
+  id: 'operator.user.reset_password',
+  methods: post,
+  path: '/operator/v1/user/reset_password',
+  summary: 'Sets the password of a user, which ends its tokens at once.',
+  description: 'A password is made when none is sent; it is shown this once.',
+  body: { ...whichUser, password: optional(password) },
+  data: UserWithPassword,
+  errors: userErrors,
 })

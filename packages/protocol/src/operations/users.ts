@@ -95,7 +95,7 @@ export const registerAnonymousUser = operation({
     cid: optional(id('a user to be connected with')),
   },
   data: AnonymousUser,
-  errors: ['registration_closed', 'user_limit_reached', 'user_not_found', 'user_deleted'],
+  errors: ['registration_closed', 'user_limit_reached', 'user_not_found', 'user_deleted', 'contact_limit_reached'],
   origin: 'extension',
 })
 

@@ -1,5 +1,6 @@
 import { type AppCaller, AppError, type Int64 } from '@hermod/protocol'
 import type { AccountService } from '../domain/accounts/account-service.js'
+import { systemUserId } from '../domain/accounts/user-model.js'
 
 /**
  * The user that a user-centric call is about: the token's own, or the one that an Admin token names.
@@ -12,4 +13,9 @@ export async function actingUser(accounts: AccountService, caller: AppCaller): P
   if (userId === null) throw new AppError('no_permission')
   await accounts.requireUser(appId, userId)
   return { appId, userId }
+}
+
+/** Who presses the button: the user, or the system where an Admin token is used. */
+export function actorOf(caller: AppCaller): Int64 {
+  return caller.kind === 'user' ? caller.userId : systemUserId
 }

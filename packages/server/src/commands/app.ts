@@ -1,9 +1,17 @@
-import { type Application, applicationStatuses, createApplication, listApplications, updateApplication } from '@hermod/protocol'
+import {
+  type Application,
+  applicationStatuses,
+  createApplication,
+  listApplications,
+  type ParamsOf,
+  updateApplication,
+} from '@hermod/protocol'
 import { type Command, InvalidArgumentError } from 'commander'
 import { type CommandContext, type CommonOptions, given, operatingCommand } from './command.js'
 import { type Row, record, table } from './output.js'
 
 type Status = Application['status']
+type Changes = ParamsOf<typeof updateApplication>
 
 interface CreateOptions extends CommonOptions {
   readonly id?: string
@@ -14,7 +22,12 @@ interface UpdateOptions extends CommonOptions {
   readonly name?: string
   readonly status?: Status
   readonly openRegistration?: boolean
+  readonly registrationSecret?: string
+  readonly set?: Settings
 }
+
+/** Values as they were typed; the operation reads them (decision B3). */
+type Settings = Readonly<Record<string, string>>
 
 export function addAppCommands(program: Command, context: CommandContext): void {
   const app = program.command('app').description('Makes, lists and changes applications.')
@@ -29,27 +42,40 @@ export function addAppCommands(program: Command, context: CommandContext): void 
 
   operatingCommand(app, 'list', 'Lists the applications.').action(async (options: CommonOptions) => {
     const apps = await context.operate(listApplications, {}, options)
-    context.printer(options).print(apps, () => table(apps.map(readable), 'There is no application; make one with hermod app create.'))
+    context.printer(options).print(apps, () => table(apps.map(brief), 'There is no application; make one with hermod app create.'))
   })
 
   const update = operatingCommand(app, 'update <app_id>', 'Changes an application.')
     .option('--name <name>', 'what people call it')
     .option('--status <normal|disabled>', 'disabled refuses every call to it', parseStatus)
     .option('--open-registration <true|false>', 'whether users may register without a token', parseBoolean)
+    .option('--registration-secret <secret>', "key of `sign` in /user/register/push; '' asks for none")
+    .option('--set <name=value>', 'a setting, such as recall_seconds=600; may be given several times', parseSetting)
   update.action(async (appId: string, options: UpdateOptions) => {
-    const { name, status, openRegistration } = options
-    if (name === undefined && status === undefined && openRegistration === undefined) {
-      update.error('error: nothing to change; give --name, --status or --open-registration')
-    }
-    const params = given({ app_id: appId, name, status, open_registration: openRegistration })
-    const updated = await context.operate(updateApplication, params, options)
+    const { name, status, openRegistration: open_registration, registrationSecret: registration_secret, set: settings } = options
+    const changes = given({ name, status, open_registration, registration_secret, settings: settings as Changes['settings'] })
+    if (Object.keys(changes).length === 0) update.error('error: nothing to change; hermod app update --help lists what can be')
+    const updated = await context.operate(updateApplication, { app_id: appId, ...changes }, options)
     context.printer(options).print(updated, () => record(readable(updated)))
   })
 }
 
-/** With the status as a word. */
-function readable(app: Application): Row {
-  return { ...app, status: applicationStatuses[app.status as keyof typeof applicationStatuses] ?? app.status }
+/** With the status as a word, and the settings beside the rest. */
+function readable({ settings, ...app }: Application): Row {
+  return { ...app, status: applicationStatuses[app.status as keyof typeof applicationStatuses] ?? app.status, ...settings }
+}
+
+/** One line of a table. */
+function brief(app: Application): Row {
+  const { app_id, name, status, open_registration, created_at } = readable(app)
+  return { app_id, name, status, open_registration, created_at }
+}
+
+function parseSetting(input: string, before: Settings = {}): Settings {
+  const [, name, value] = /^([a-z_]+)=(.*)$/s.exec(input) ?? []
+  if (name === undefined || value === undefined)
+    throw new InvalidArgumentError('It must be a name and a value, such as recall_seconds=600.')
+  return { ...before, [name]: value }
 }
 
 function parseStatus(input: string): Status {

@@ -1,5 +1,5 @@
 /** What the subcommands share: the dependencies handed in, the options of all, and one way to call an operator operation. */
-import type { Writable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 import type { Operation } from '@hermod/protocol'
 import { type Command, Option } from 'commander'
 import { type LoadedConfig, loadConfig } from '../config/config.js'
@@ -19,6 +19,8 @@ export interface Migration {
 export interface CommandDependencies {
   readonly version: string
   readonly env: NodeJS.ProcessEnv
+  /** Where secrets and files come from that no file name or option holds. */
+  readonly stdin: Readable
   readonly stdout: Writable
   readonly stderr: Writable
   readonly local: LocalCalls
@@ -60,17 +62,27 @@ export class CommandContext {
    * @returns the `data` of the answer
    * @throws CommandFailure when the operation refuses
    */
-  async operate<P, D>(operation: Operation<P, D>, params: NoInfer<P>, { url }: CommonOptions): Promise<D> {
+  async operate<P, D>(operation: Operation<P, D>, params: NoInfer<P>, options: CommonOptions): Promise<D> {
+    return this.session(options, (operate) => operate(operation, params))
+  }
+
+  /** Calls operator operations one after the other on one opening of the service. */
+  async session<T>({ url }: CommonOptions, work: (operate: Operate) => Promise<T>): Promise<T> {
     const calls = await openOperatorCalls(this.load(), this.dependencies.local, url)
     try {
-      const { code, data, message } = await calls.call(operation.id, params as Params)
-      if (code !== 200) throw new CommandFailure(message ?? `the operation failed with code ${code}`, code)
-      return data as D
+      return await work(async <P, D>(operation: Operation<P, D>, params: NoInfer<P>) => {
+        const { code, data, message } = await calls.call(operation.id, params as Params)
+        if (code !== 200) throw new CommandFailure(message ?? `the operation failed with code ${code}`, code)
+        return data as D
+      })
     } finally {
       await calls.close()
     }
   }
 }
+
+/** As {@link CommandContext.operate}. */
+export type Operate = <P, D>(operation: Operation<P, D>, params: NoInfer<P>) => Promise<D>
 
 /** A subcommand that prints, with --json. */
 export function printingCommand(parent: Command, usage: string, description: string): Command {
@@ -79,9 +91,11 @@ export function printingCommand(parent: Command, usage: string, description: str
 
 /** A subcommand that calls operator operations, with --json and --url. */
 export function operatingCommand(parent: Command, usage: string, description: string): Command {
-  return printingCommand(parent, usage, description).addOption(
-    new Option('--url <url>', 'a server elsewhere; HERMOD_OPERATOR_TOKEN holds its operator token'),
-  )
+  return printingCommand(parent, usage, description).addOption(urlOption())
+}
+
+export function urlOption(): Option {
+  return new Option('--url <url>', 'a server elsewhere; HERMOD_OPERATOR_TOKEN holds its operator token')
 }
 
 /** The parameters that were given; undefined means left out. */

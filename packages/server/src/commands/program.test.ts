@@ -21,6 +21,7 @@ async function run(line: string, { answer, migrations = [], env = {}, serve }: S
     {
       version: '1.2.3',
       env: { HERMOD_DATA_DIR: '/nonexistent/hermod', ...env },
+      stdin: new PassThrough(),
       stdout,
       stderr,
       now: () => now,

@@ -9,6 +9,7 @@ import { addConfigCommand } from './config.js'
 import { addMigrateCommand } from './migrate.js'
 import { addServeCommand } from './serve.js'
 import { addTokenCommands } from './token.js'
+import { addUserCommands } from './user.js'
 
 export type { CommandDependencies, Migration, MigrationState } from './command.js'
 
@@ -32,6 +33,7 @@ export function createProgram(dependencies: CommandDependencies): Command {
   addServeCommand(program, context)
   addAppCommands(program, context)
   addTokenCommands(program, context)
+  addUserCommands(program, context)
   addConfigCommand(program, context)
   addMigrateCommand(program, context)
   addCheckCommand(program, context)

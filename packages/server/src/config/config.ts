@@ -9,6 +9,12 @@ export type StorageConfig =
   | { readonly kind: 'sqlite'; readonly dataDir: string }
   | { readonly kind: 'postgres'; readonly redactedUrl: string; readonly maxConnections: number }
 
+/** What one may send over time, and at once after a pause. */
+export interface Rate {
+  readonly perSecond: number
+  readonly burst: number
+}
+
 /** Everything that may be known of the configuration; frozen. */
 export interface ServerConfig {
   /** Absolute path. With PostgreSQL too it holds the process's own files. */
@@ -31,10 +37,17 @@ export interface ServerConfig {
   readonly checkAnswers: boolean
   readonly log: { readonly level: OptionValues['logLevel'] }
   readonly rateLimit: {
-    /** False ends every rate limit. */
+    /** False ends every rate limit; failed logins are slowed down all the same. */
     readonly enabled: boolean
-    readonly addressPerSecond: number
-    readonly addressBurst: number
+    readonly address: Rate
+    readonly user: Rate
+    readonly application: Rate
+  }
+  readonly logins: {
+    readonly userFailures: number
+    readonly addressFailures: number
+    readonly maxWaitMs: number
+    readonly forgetMs: number
   }
   readonly accounts: {
     readonly userTokenTtlMs: number
@@ -128,7 +141,18 @@ function serverConfig(values: OptionValues): ServerConfig {
     },
     checkAnswers: values.checkAnswers,
     log: { level: values.logLevel },
-    rateLimit: { enabled: values.rateLimit, addressPerSecond: values.addressRate, addressBurst: values.addressBurst },
+    rateLimit: {
+      enabled: values.rateLimit,
+      address: { perSecond: values.addressRate, burst: values.addressBurst },
+      user: { perSecond: values.userRate, burst: values.userBurst },
+      application: { perSecond: values.appRate, burst: values.appBurst },
+    },
+    logins: {
+      userFailures: values.loginUserFailures,
+      addressFailures: values.loginAddressFailures,
+      maxWaitMs: values.loginMaxWaitSeconds * 1000,
+      forgetMs: values.loginForgetMinutes * 60_000,
+    },
     accounts: {
       userTokenTtlMs: values.userTokenDays * 86_400_000,
       passwordMinLength: values.passwordMinLength,

@@ -6,10 +6,11 @@ import { Database } from '../db/database.js'
 import { sqliteDialect } from '../db/dialect/sqlite.js'
 import { migrate } from '../db/migrations/migrate.js'
 import { Housekeeping } from '../jobs/housekeeping.js'
-import { AddressLimiter, noAddressLimit } from '../lib/address-limiter.js'
 import { type FolderLock, lockFolder } from '../lib/folder-lock.js'
+import { RateLimiter } from '../lib/rate-limiter.js'
 import type { Logger } from '../observability/log.js'
 import { Metrics } from '../observability/metrics.js'
+import { CallLimits, noCallLimits } from '../pipeline/call-limits.js'
 import { type CallObserver, Executor } from '../pipeline/executor.js'
 import { createHandlers } from './handlers.js'
 import { createServices, type Services } from './services.js'
@@ -88,9 +89,7 @@ function buildContext({ config, secrets, log }: ContextOptions, database: Databa
       findUserToken: (appId, token) => tokens.find(appId, token),
       isOperatorToken: (token) => applications.isOperatorToken(token),
     },
-    limiter: config.rateLimit.enabled
-      ? new AddressLimiter({ perSecond: config.rateLimit.addressPerSecond, burst: config.rateLimit.addressBurst })
-      : noAddressLimit,
+    limits: config.rateLimit.enabled ? callLimits(config.rateLimit) : noCallLimits,
     observer: callObserver(log, metrics),
     httpStatus: config.http.statusMode,
     checkAnswers: config.checkAnswers,
@@ -118,6 +117,15 @@ function buildContext({ config, secrets, log }: ContextOptions, database: Databa
       lock.release()
     },
   }
+}
+
+function callLimits({ address, user, application }: ServerConfig['rateLimit']): CallLimits {
+  return new CallLimits({
+    addresses: new RateLimiter(address),
+    newAdminTokens: new RateLimiter(address),
+    users: new RateLimiter(user),
+    applications: new RateLimiter(application),
+  })
 }
 
 function callObserver(log: Logger, metrics: Metrics): CallObserver {

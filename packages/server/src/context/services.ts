@@ -1,9 +1,11 @@
+import { factChannel } from '../bus/fact-channel.js'
 import { MemoryBus } from '../bus/memory-bus.js'
 import type { ServerConfig } from '../config/config.js'
 import type { ServerSecrets } from '../config/secrets.js'
 import type { Database } from '../db/database.js'
 import { idReservations } from '../db/id-reservations.js'
-import { AccountService } from '../domain/accounts/account-service.js'
+import { FileCredentialService } from '../domain/accounts/file-credential-service.js'
+import { LoginGuard } from '../domain/accounts/login-guard.js'
 import { PasswordHasher } from '../domain/accounts/password-hasher.js'
 import { TokenService } from '../domain/accounts/token-service.js'
 import { TokenStore } from '../domain/accounts/token-store.js'
@@ -13,27 +15,44 @@ import { ApplicationStore } from '../domain/applications/application-store.js'
 import { ConversationService } from '../domain/conversations/conversation-service.js'
 import { ConversationStore } from '../domain/conversations/conversation-store.js'
 import { HistoryStore } from '../domain/conversations/history-store.js'
+import { PinService } from '../domain/conversations/pin-service.js'
+import { PinStore } from '../domain/conversations/pin-store.js'
+import { DeviceAccessService } from '../domain/devices/device-access-service.js'
 import { DeviceService } from '../domain/devices/device-service.js'
 import { DeviceStore } from '../domain/devices/device-store.js'
+import { PushBindingStore } from '../domain/devices/push-binding-store.js'
 import { EventService } from '../domain/events/event-service.js'
 import { EventStore } from '../domain/events/event-store.js'
 import { IntegrityService } from '../domain/integrity/integrity-service.js'
 import { IntegrityStore } from '../domain/integrity/integrity-store.js'
+import { MessageOperations } from '../domain/messages/message-operations.js'
 import { MessageService } from '../domain/messages/message-service.js'
+import { MessageStore } from '../domain/messages/message-store.js'
 import { type BatchObserver, MessageWriter } from '../domain/messages/message-writer.js'
 import { TransactionStore } from '../domain/messages/transaction-store.js'
 import { TransactionSweeper } from '../domain/messages/transaction-sweeper.js'
+import { PresenceService } from '../domain/presence/presence-service.js'
+import { PushPreferenceService } from '../domain/push-preferences/push-preference-service.js'
+import { PushPreferenceStore } from '../domain/push-preferences/push-preference-store.js'
 import { systemClock } from '../lib/clock.js'
 import { IdGenerator } from '../lib/ids.js'
+import { type AccountServices, createAccountServices } from './accounts.js'
+import { type ContactServices, createContactBook, createContactServices } from './contacts.js'
 import { loadSecretKey } from './secret-key.js'
 
-export interface Services {
-  readonly accounts: AccountService
+export interface Services extends AccountServices, ContactServices {
   readonly applications: ApplicationService
   readonly conversations: ConversationService
+  readonly deviceAccess: DeviceAccessService
+  readonly devices: DeviceService
   readonly events: EventService
+  readonly fileCredentials: FileCredentialService
   readonly integrity: IntegrityService
+  readonly messageOperations: MessageOperations
   readonly messages: MessageService
+  readonly pins: PinService
+  readonly presence: PresenceService
+  readonly pushPreferences: PushPreferenceService
   readonly sweeper: TransactionSweeper
   readonly tokens: TokenService
   readonly writer: MessageWriter
@@ -56,34 +75,52 @@ export function createServices({ config, secrets, database, batchObserver }: Ser
   const users = new UserStore(database)
   const applications = new ApplicationService({
     database,
-    store: new ApplicationStore(),
+    store: new ApplicationStore(database),
     ids,
     clock,
     operatorToken: secrets.operatorToken,
+    channels: { applications: factChannel(bus, 'applications'), adminTokens: factChannel(bus, 'admin-tokens') },
   })
-  const devices = new DeviceService({ store: new DeviceStore(), clock, devicesPerUser: config.accounts.devicesPerUser })
+  const devices = new DeviceService({
+    database,
+    store: new DeviceStore(database),
+    bindings: new PushBindingStore(),
+    events,
+    clock,
+    devicesPerUser: config.accounts.devicesPerUser,
+  })
+  const guard = new LoginGuard({ clock, ...config.logins })
+  const fileCredentials = new FileCredentialService({ database, users, clock, secretKey: loadSecretKey(config.dataDir, secrets.secretKey) })
   const tokens = new TokenService({
     database,
     store: new TokenStore(database),
     users,
     devices,
     hasher,
+    guard,
+    fileCredentials,
     clock,
     tokenLifeMs: config.accounts.userTokenTtlMs,
-    secretKey: loadSecretKey(config.dataDir, secrets.secretKey),
+    channel: factChannel(bus, 'user-tokens'),
   })
-  const accounts = new AccountService({
+  const contactBook = createContactBook({ database, events, clock })
+  const accountServices = createAccountServices({
+    config: config.accounts,
+    bus,
     database,
-    store: users,
+    users,
     applications,
+    contacts: contactBook,
     devices,
     tokens,
+    events,
+    guard,
     hasher,
     ids,
     clock,
-    names: { reservedPrefixes: config.accounts.reservedUsernamePrefixes },
-    passwordMinLength: config.accounts.passwordMinLength,
   })
+  const { accounts } = accountServices
+  const contacts = createContactServices({ database, book: contactBook, bus, accounts, applications, events, clock })
   const transactions = new TransactionStore()
   const writer = new MessageWriter({
     database,
@@ -94,18 +131,48 @@ export function createServices({ config, secrets, database, batchObserver }: Ser
     maxQueuedMessages: config.writer.queueMessages,
     observer: batchObserver,
   })
-  return {
+  const conversations = new ConversationService({
+    database,
+    store: new ConversationStore(database),
+    messageLog: new HistoryStore(database),
     accounts,
-    applications,
-    conversations: new ConversationService({
-      database,
-      store: new ConversationStore(database),
-      messageLog: new HistoryStore(database),
-      accounts,
-    }),
     events,
+  })
+  const messageOperations = new MessageOperations({
+    database,
+    store: new MessageStore(database),
+    conversations,
+    applications,
+    transactions,
+    events,
+    clock,
+    ...config.messages,
+  })
+  return {
+    ...accountServices,
+    ...contacts,
+    applications,
+    conversations,
+    deviceAccess: new DeviceAccessService({ database, devices, tokens, events, clock }),
+    devices,
+    events,
+    fileCredentials,
     integrity: new IntegrityService({ database, store: new IntegrityStore() }),
-    messages: new MessageService({ database, transactions, accounts, writer, ids, clock, ...config.messages }),
+    messageOperations,
+    messages: new MessageService({
+      database,
+      transactions,
+      accounts,
+      rules: contacts.messageRules,
+      writer,
+      operations: messageOperations,
+      ids,
+      clock,
+      ...config.messages,
+    }),
+    pins: new PinService({ database, store: new PinStore(), accounts, clock }),
+    presence: new PresenceService(),
+    pushPreferences: new PushPreferenceService({ database, store: new PushPreferenceStore(), accounts }),
     sweeper: new TransactionSweeper({ database, store: transactions, clock }),
     tokens,
     writer,

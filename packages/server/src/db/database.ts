@@ -1,5 +1,6 @@
 import { AppError } from '@hermod/protocol'
 import { type Compilable, type CompiledQuery, Kysely, type QueryResult, sql, type Transaction } from 'kysely'
+import { IdsRunOut } from '../lib/ids.js'
 import type { BulkInsert, BulkSelect, SqlDialect } from './dialect/dialect.js'
 import { compileOnce, type Procedure, type ProcedureContext } from './procedure.js'
 import type { Schema } from './schema.js'
@@ -44,10 +45,27 @@ export class Database implements AsyncDisposable {
       try {
         return await this.#writer.transaction().execute(work)
       } catch (error) {
-        const again = attempt < maxAttempts && this.dialect.isRetryable(error)
+        const isOutOfIds = error instanceof IdsRunOut
+        const again = attempt < maxAttempts && (isOutOfIds || this.dialect.isRetryable(error))
         if (!again) throw this.#translate(error)
+        if (isOutOfIds) await error.renewal
         await new Promise((resolve) => setTimeout(resolve, Math.random() * retryDelayMs * attempt))
       }
+    }
+  }
+
+  /**
+   * A transaction that may run into a unique key that is taken.
+   * @returns false when it did; then nothing of it is stored
+   * @throws as {@link transaction}
+   */
+  async transactionUnlessTaken(work: (tx: Tx) => Promise<void>): Promise<boolean> {
+    try {
+      await this.transaction(work)
+      return true
+    } catch (error) {
+      if (this.dialect.isTaken(error)) return false
+      throw error
     }
   }
 

@@ -4,6 +4,7 @@
  * PostgreSQL can partition them.
  */
 import type { Int64 } from '@hermod/protocol'
+import type { Generated } from 'kysely'
 
 export interface Schema {
   apps: AppsTable
@@ -76,6 +77,8 @@ export interface UsersTable {
   mobile: string | null
   email: string | null
   last_device_sn: number
+  /** When the list of devices changed last; it strictly grows. 0 = never */
+  devices_changed_at: Generated<number>
   /** Part of what the file credentials are derived from: raising it revokes them. */
   credential_epoch: number
   /** What the icon of the application shows on the user's devices. */

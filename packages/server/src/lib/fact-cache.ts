@@ -3,17 +3,29 @@ import { LRUCache } from 'lru-cache'
 /** How exactly ages are told; reading the clock for every look-up costs more than the look-up. */
 const clockStepMs = 50
 
+/** What caches of the same facts, on this node and others, tell one another. */
+export interface FactChannel {
+  /** A fact changed. A message may be lost. */
+  publish(key: string): void
+  /** Hears of the changes that others published, and maybe of its own. */
+  subscribe(listener: (key: string) => void): void
+}
+
 /**
  * Facts that are asked for on every call. An entry is good for a short while and then read again, so a change on another node shows
- * after that time at the latest; a change on this node forgets the entry at once. Absence is never remembered: what is missing may
+ * after that time at the latest, and sooner by the channel; a change on this node forgets the entry at once. Absence is never remembered: what is missing may
  * be created the next moment.
  */
 export class FactCache<T extends object> {
   readonly #entries: LRUCache<string, T>
   readonly #loading = new Map<string, Promise<T | null>>()
 
-  constructor(options: { readonly maxEntries: number; readonly maxAgeMs: number }) {
+  readonly #channel: FactChannel | undefined
+
+  constructor(options: { readonly maxEntries: number; readonly maxAgeMs: number; readonly channel?: FactChannel | undefined }) {
     this.#entries = new LRUCache({ max: options.maxEntries, ttl: options.maxAgeMs - clockStepMs, ttlResolution: clockStepMs })
+    this.#channel = options.channel
+    this.#channel?.subscribe((key) => this.#drop(key))
   }
 
   get(key: string): T | undefined {
@@ -39,7 +51,13 @@ export class FactCache<T extends object> {
     return loading
   }
 
+  /** Here at once, elsewhere as soon as the channel brings it; to be called when the change is committed. */
   forget(key: string): void {
+    this.#drop(key)
+    this.#channel?.publish(key)
+  }
+
+  #drop(key: string): void {
     this.#entries.delete(key)
     this.#loading.delete(key)
   }

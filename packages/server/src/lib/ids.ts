@@ -39,6 +39,15 @@ export interface IdReservation {
 /** Reserves ticks in the database: durable before it resolves. */
 export type Reserve = (current: IdReservation | null, wantedTick: number) => Promise<IdReservation>
 
+/** A database transaction must not wait for IDs, because reserving some takes a transaction too: it is to be repeated after the renewal. */
+export class IdsRunOut extends Error {
+  constructor(readonly renewal: Promise<void>) {
+    super('the reserved IDs have run out')
+    this.name = 'IdsRunOut'
+    renewal.catch(() => {})
+  }
+}
+
 export class IdGenerator {
   #reservation: IdReservation | null = null
   /** From this tick on the next reservation is fetched in the background, so that callers rarely wait. */
@@ -62,15 +71,26 @@ export class IdGenerator {
   /** The next IDs, ascending, greater than any before and than `after`; waits for the database only when the reserved ticks run out. */
   async take(count: number, after = 0): Promise<number[]> {
     for (;;) {
-      const first = this.#startAfter(after)
-      const last = first + Math.ceil(count / idsPerTick)
-      const reservation = this.#reservation
-      if (reservation && last < reservation.until) {
-        if (last >= this.#renewFrom) this.#renew(last).catch(() => {})
-        return this.#takeFrom(first, count, reservation.slot)
+      try {
+        return this.takeReserved(count, after)
+      } catch (error) {
+        if (!(error instanceof IdsRunOut)) throw error
+        await error.renewal
       }
-      await this.#renew(last)
     }
+  }
+
+  /**
+   * As {@link take}, without waiting: for use inside a transaction.
+   * @throws IdsRunOut
+   */
+  takeReserved(count: number, after = 0): number[] {
+    const first = this.#startAfter(after)
+    const last = first + Math.ceil(count / idsPerTick)
+    const reservation = this.#reservation
+    if (!reservation || last >= reservation.until) throw new IdsRunOut(this.#renew(last))
+    if (last >= this.#renewFrom) this.#renew(last).catch(() => {})
+    return this.#takeFrom(first, count, reservation.slot)
   }
 
   /** In one go and without a look at the clock, so that it ends where it was checked to. */

@@ -23,6 +23,7 @@ interface Schema {
   readonly 'x-item-list'?: boolean
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
+  readonly additionalProperties?: boolean
   readonly anyOf?: readonly Schema[]
 }
 
@@ -186,8 +187,11 @@ function compileObject(schema: Schema, mode: Mode): Decode {
     isText: isText(property),
   }))
   const required = new Set(schema.required ?? [])
+  const known = schema.additionalProperties === false ? schema.properties : null
   return (value, path, faults) => {
     if (!isObject(value)) return fault(faults, path, 'must be an object')
+    for (const name of known ? Object.keys(value) : [])
+      if (!Object.hasOwn(known ?? {}, name)) fault(faults, path === '' ? name : `${path}.${name}`, 'must be left out: it is unknown')
     const decoded: Record<string, unknown> = {}
     for (const { name, decode, isText: text } of fields) {
       const given = Object.hasOwn(value, name) ? value[name] : undefined

@@ -1,7 +1,8 @@
-import { AppError, boolean, int64, type Operation, operation, optional, string } from '@hermod/protocol'
+import { AppError, boolean, type Caller, int64, type Operation, operation, optional, string } from '@hermod/protocol'
 import { describe, expect, it } from 'vitest'
 import type { Authenticator } from './authenticate.js'
 import { type Call, data, type Handler, handle } from './call.js'
+import { noCallLimits } from './call-limits.js'
 import { Executor, type ExecutorOptions } from './executor.js'
 
 const echo = operation({
@@ -33,7 +34,7 @@ function setUp(run: EchoHandler, options: Partial<ExecutorOptions> = {}) {
   const executor = new Executor({
     handlers: [handler],
     authenticator: everybody,
-    limiter: { take: () => 0 },
+    limits: noCallLimits,
     observer: {
       finished: (call, { id }, code) => reports.push(['finished', call.requestId, id, code]),
       failed: (call, { id }, error) => reports.push(['failed', call.requestId, id, error]),
@@ -153,30 +154,51 @@ describe('a failure', () => {
 })
 
 describe('the way of a call', () => {
-  it('is limit, application and token, caller, parameters, handler', async () => {
+  it('is limit by address, application and token, limit by caller, parameters, handler', async () => {
     const steps: string[] = []
-    const take = (address: string) => {
-      steps.push(`limit ${address}`)
-      return 0
+    const limits = {
+      ...noCallLimits,
+      arrived: ({ address }: Call) => void steps.push(`limit ${address}`),
+      authenticated: (_: Call, { kind }: Caller) => void steps.push(`limit ${kind}`),
     }
     const requireApplication = async (appId: string) => void steps.push(`application ${appId}`)
     const run: EchoHandler = async ({ id }) => {
       steps.push('handler')
       return data(id)
     }
-    const { executor } = setUp(run, { limiter: { take }, authenticator: { ...everybody, requireApplication } })
+    const { executor } = setUp(run, { limits, authenticator: { ...everybody, requireApplication } })
     await executor.execute(operationOf, callOf())
-    expect(steps).toEqual(['limit 192.0.2.1', 'application home', 'handler'])
+    expect(steps).toEqual(['limit 192.0.2.1', 'application home', 'limit anonymous', 'handler'])
   })
 
-  it('ends at the limit, before anything is judged', async () => {
+  it('ends at the limit by address with a real 429, before anything is judged', async () => {
     const judged: string[] = []
+    const arrived = () => {
+      throw new AppError('address_limited', undefined, { retryAfterSeconds: 3 })
+    }
     const { executor } = setUp(failing(new Error('must not run')), {
-      limiter: { take: () => 3 },
+      limits: { ...noCallLimits, arrived },
       authenticator: { ...everybody, requireApplication: async (appId) => void judged.push(appId) },
     })
     expect(await executor.execute(operationOf, callOf())).toMatchObject({ status: 429, code: 42901, retryAfterSeconds: 3 })
     expect(judged).toEqual([])
+  })
+
+  it('ends at the limit by caller with HTTP 200, before parameters are looked at', async () => {
+    const authenticated = () => {
+      throw new AppError('too_many_requests', undefined, { retryAfterSeconds: 2 })
+    }
+    const { executor } = setUp(failing(new Error('must not run')), { limits: { ...noCallLimits, authenticated } })
+    expect(await executor.execute(operationOf, callOf({}))).toMatchObject({ status: 200, code: 42900, retryAfterSeconds: 2 })
+  })
+
+  it('tells the limits what authentication refused', async () => {
+    const refused: unknown[] = []
+    const limits = { ...noCallLimits, refused: (_: Call, error: unknown) => void refused.push((error as AppError).errorName) }
+    const { executor } = setUp(failing(new AppError('user_not_found')), { limits })
+    await executor.execute(secret, callOf({}, 'hma_unknown'))
+    await executor.execute(operationOf, callOf())
+    expect(refused).toEqual(['token_invalid'])
   })
 
   it('does not look at the parameters of somebody who may not call', async () => {

@@ -3,14 +3,10 @@ import { AppError, type Caller, type ErrorName, errorCatalogue, type Operation, 
 import { parseJson, stringifyJson } from '../lib/json.js'
 import { type Authenticator, authenticate, checkCaller } from './authenticate.js'
 import type { Answer, Call, CallContext, Handler, Result } from './call.js'
+import type { CallLimits } from './call-limits.js'
 import { compileDecoder } from './decode.js'
 import { compileEncoder, type EncodeSuccess } from './encode.js'
 import { compileParameters, type ReadParameters } from './parameters.js'
-
-export interface AddressLimiter {
-  /** @returns 0 when the address may go on, else the seconds after which it may */
-  take(address: string): number
-}
 
 /** What the pipeline reports about every call. */
 export interface CallObserver {
@@ -22,7 +18,7 @@ export interface CallObserver {
 export interface ExecutorOptions {
   readonly handlers: readonly Handler[]
   readonly authenticator: Authenticator
-  readonly limiter: AddressLimiter
+  readonly limits: Pick<CallLimits, 'arrived' | 'refused' | 'authenticated'>
   readonly observer: CallObserver
   /** `mirror` gives failures their HTTP class (decision A1). */
   readonly httpStatus: 'envelope' | 'mirror'
@@ -38,7 +34,8 @@ interface Compiled {
 }
 
 /**
- * The way of every call on every transport: limit by address, authenticate, check the caller, read and check parameters, run, encode.
+ * The way of every call on every transport: limit by address, authenticate, limit by user and application, check the caller, read and
+ * check parameters, run, encode.
  * It knows nothing of sockets; see decision A1 and A2 for what becomes of failures.
  */
 export class Executor {
@@ -108,11 +105,11 @@ export class Executor {
 
   /** @returns the envelope of the success */
   async #run(operation: Operation, call: Call): Promise<string> {
-    const { authenticator, limiter } = this.#options
+    const { limits } = this.#options
     if (this.#isDraining) throw new AppError('unavailable', 'shutting down')
-    const waitSeconds = limiter.take(call.address)
-    if (waitSeconds > 0) throw new AppError('address_limited', undefined, { retryAfterSeconds: waitSeconds })
-    const caller = await authenticate(authenticator, operation, call)
+    limits.arrived(call)
+    const caller = await this.#authenticate(operation, call)
+    limits.authenticated(call, caller)
     checkCaller(operation, caller)
     const { read, handler, encode, check } = this.#compile(operation)
     const params = read(call)
@@ -122,6 +119,16 @@ export class Executor {
     const body = encode(result)
     check?.(result, body)
     return body
+  }
+
+  async #authenticate(operation: Operation, call: Call): Promise<Caller> {
+    const { authenticator, limits } = this.#options
+    try {
+      return await authenticate(authenticator, operation, call)
+    } catch (error) {
+      limits.refused(call, error)
+      throw error
+    }
   }
 
   // Compiled on first use: a server is up before it has looked at every operation.

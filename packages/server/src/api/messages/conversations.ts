@@ -24,7 +24,11 @@ export function conversationHandlers({ accounts, conversations }: Services): Han
   return [
     handle(readHistory, async ({ opposite_id: peerId, msg_id_start: startId, limit }, { caller }) => {
       const reader = await actingUser(accounts, caller)
-      const page = await conversations.history(reader, peerId, { startId, limit })
+      const page = await conversations.history(reader, peerId, {
+        startId,
+        limit,
+        isOnDevice: caller.kind === 'user' && caller.deviceSn !== null,
+      })
       return data({
         is_last: page.nextMessageId === null,
         messages: page.messages.map((message) => toMessage(message, message.senderId === reader.userId ? peerId : reader.userId)),
@@ -70,7 +74,7 @@ function toMessage(message: HistoryMessage, receiverId: Int64): Message {
     config: message.config,
     content: message.content,
     ctype: ctypes[message.contentType] ?? 'TEXT',
-    edit_timestamp: 0,
+    edit_timestamp: message.editedAt,
     ext: message.ext,
     from_xid: { device_sn: message.senderDeviceSn, uid: message.senderId },
     is_system: message.isSystem === 1,

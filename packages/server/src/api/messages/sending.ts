@@ -30,5 +30,6 @@ function toRequest(params: SendParams, isSystem: boolean): SendRequest {
     // 0 counts as absent (decision E4).
     transactionId: transactionId === undefined || transactionId === 0 ? null : transactionId,
     isSystem,
+    relatedMessageId: params.related_mid,
   }
 }

@@ -17,8 +17,9 @@ export function applicationHandlers({ applications }: { readonly applications: A
       return data({ app_id: application.appId, name: application.name, admin_token: adminToken })
     }),
     handle(listApplications, async () => data((await applications.list()).map(toApplication))),
-    handle(updateApplication, async ({ app_id, name, status, open_registration: openRegistration }) => {
-      await applications.update(app_id, { name, status, openRegistration })
+    handle(updateApplication, async ({ app_id, ...changes }) => {
+      const { open_registration: openRegistration, registration_secret: registrationSecret, ...others } = changes
+      await applications.update(app_id, { ...others, openRegistration, registrationSecret })
       return data(toApplication(await applications.get(app_id)))
     }),
     handle(createAdminToken, async ({ app_id, name, expires_at: expiresAt = 0 }) => {
@@ -51,6 +52,8 @@ function toApplication(application: Application) {
     name: application.name,
     status: application.status,
     open_registration: application.openRegistration,
+    has_registration_secret: application.registrationSecret !== '',
+    settings: application.settings,
     created_at: application.createdAt,
   }
 }

@@ -1,21 +1,83 @@
-import { getProfile, type UserProfile, updateProfile } from '@hermod/protocol'
+import {
+  type AppCaller,
+  AppError,
+  getProfile,
+  type Int64,
+  type Item,
+  setAvatar,
+  setNickname,
+  setPrivateInfo,
+  setPublicInfo,
+  type UserProfile,
+  updateAvatars,
+  updateProfile,
+  updateProfiles,
+} from '@hermod/protocol'
 import type { AccountService } from '../../domain/accounts/account-service.js'
+import type { ProfileChanges, ProfileService } from '../../domain/accounts/profile-service.js'
 import type { User } from '../../domain/accounts/user-model.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
-import { actingUser } from '../acting-user.js'
+import { actingUser, actorOf } from '../acting-user.js'
+import { inOrder, validOnly } from '../item-list.js'
 
-export function profileHandlers({ accounts }: { readonly accounts: AccountService }): Handler[] {
+interface ProfileServices {
+  readonly accounts: AccountService
+  readonly profiles: ProfileService
+}
+
+/** A changed profile as it comes in a list; without user_id it is the caller's own. */
+interface Entry extends ProfileChanges {
+  readonly user_id?: Int64
+}
+
+export function profileHandlers({ accounts, profiles }: ProfileServices): Handler[] {
+  const change = async (caller: AppCaller, changes: ProfileChanges) => {
+    const { appId, userId } = await actingUser(accounts, caller)
+    await profiles.update(appId, actorOf(caller), { userId, changes })
+    return data(true)
+  }
+  const changeMany = async (caller: AppCaller, list: readonly Item<Entry>[]) => {
+    const entries = validOnly(list).map(({ user_id: userId = callerId(caller), ...changes }) => ({ userId, changes }))
+    const refused = entries.map(({ userId }) => refusal(caller, userId))
+    const allowed = entries.filter((_, index) => refused[index] === null)
+    const outcomes = (await profiles.updateMany(caller.appId, actorOf(caller), allowed)).values()
+    const results = refused.map((error) => error ?? (outcomes.next().value as AppError | null))
+    return data(inOrder(list, results, (error, item) => toResult(error, userOf(item, caller))))
+  }
   return [
     handle(getProfile, async (_, { caller }) => {
       const { appId, userId } = await actingUser(accounts, caller)
       return data(toProfile(await accounts.get(appId, userId)))
     }),
-    handle(updateProfile, async ({ description, nick_name: nickName, private_info: privateInfo, public_info: publicInfo }, { caller }) => {
-      const { appId, userId } = await actingUser(accounts, caller)
-      await accounts.updateProfile(appId, userId, { description, nickName, privateInfo, publicInfo })
-      return data(true)
-    }),
+    handle(updateProfile, (changes, { caller }) => change(caller, changes)),
+    handle(setAvatar, (changes, { caller }) => change(caller, changes)),
+    handle(setNickname, (changes, { caller }) => change(caller, changes)),
+    handle(setPrivateInfo, ({ value: private_info }, { caller }) => change(caller, { private_info })),
+    handle(setPublicInfo, ({ value: public_info }, { caller }) => change(caller, { public_info })),
+    handle(updateProfiles, ({ list = [] }, { caller }) => changeMany(caller, list)),
+    handle(updateAvatars, ({ list = [] }, { caller }) => changeMany(caller, list)),
   ]
+}
+
+/** 0, whom nobody is, where an Admin token acts for no user. */
+function callerId(caller: AppCaller): Int64 {
+  return (caller.kind === 'anonymous' ? null : caller.userId) ?? 0
+}
+
+/** A user token may name only its own user (decision C6a). */
+function refusal(caller: AppCaller, userId: Int64): AppError | null {
+  if (caller.kind === 'user' && userId !== caller.userId) return new AppError('no_permission')
+  return userId === 0 ? new AppError('invalid_parameter', 'user_id is required') : null
+}
+
+function userOf(item: Item<Entry>, caller: AppCaller): Int64 {
+  if ('value' in item) return item.value.user_id ?? callerId(caller)
+  const { user_id: userId } = (typeof item.raw === 'object' && item.raw !== null ? item.raw : {}) as { user_id?: unknown }
+  return typeof userId === 'number' && Number.isSafeInteger(userId) ? userId : 0
+}
+
+function toResult(error: AppError | null, userId: Int64) {
+  return error ? { user_id: userId, success: false, reason: error.message } : { user_id: userId, success: true }
 }
 
 function toProfile(user: User): UserProfile {

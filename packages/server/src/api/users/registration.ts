@@ -1,59 +1,48 @@
-import { AppError, type Item, registerUser, registerUserForPush, registerUsers, type UserSettings } from '@hermod/protocol'
-import type { AccountService, Registration, RegistrationResult } from '../../domain/accounts/account-service.js'
-import type { UserSettings as StoredSettings } from '../../domain/accounts/user-model.js'
+import {
+  AppError,
+  checkUsername,
+  type Item,
+  registerAnonymousUser,
+  registerUser,
+  registerUserForPush,
+  registerUsers,
+} from '@hermod/protocol'
+import type { Outcome, Registration, RegistrationService } from '../../domain/accounts/registration-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
+import { inOrder, validOnly } from '../item-list.js'
+import { toSettings } from './settings.js'
 
-export function registrationHandlers({ accounts }: { readonly accounts: AccountService }): Handler[] {
+export function registrationHandlers({ registrations }: { readonly registrations: RegistrationService }): Handler[] {
   return [
     handle(registerUser, async (params, { caller }) => {
-      const { userId, settings } = await accounts.register(caller, params)
+      const { userId, settings } = await registrations.register(caller, params)
       return data(toSettings(userId, settings))
     }),
-    handle(registerUserForPush, async ({ device_guid, push_token, ...params }, { caller, userAgent }) => {
-      const { userId, settings } = await accounts.registerForPush(caller, {
-        ...params,
-        userAgent,
-        ...(device_guid === undefined ? {} : { deviceGuid: device_guid }),
-        ...(push_token === undefined ? {} : { pushToken: push_token }),
-      })
+    handle(registerUserForPush, async ({ device_guid: deviceGuid, push_token: pushToken, ...params }, { caller, userAgent }) => {
+      const { userId, settings } = await registrations.registerForPush(caller, { ...params, userAgent, deviceGuid, pushToken })
       return data(toSettings(userId, settings))
     }),
     handle(registerUsers, async ({ list = [] }, { caller }) => {
-      const results = (await accounts.registerMany(caller.appId, list.flatMap(validOnly))).values()
-      return data(list.map((item) => ('fault' in item ? malformed(item) : toResult(results.next().value as RegistrationResult))))
+      const outcomes = await registrations.registerMany(caller.appId, validOnly(list))
+      return data(inOrder(list, outcomes, toResult))
     }),
+    handle(registerAnonymousUser, async ({ username: prefix, password, cid: contactId }, { caller }) => {
+      const { userId, username } = await registrations.registerAnonymous(caller, { prefix, password, contactId })
+      return data({ user_id: userId, username })
+    }),
+    handle(checkUsername, async ({ username }, { caller }) => data(await registrations.isFree(caller.appId, username))),
   ]
 }
 
-function validOnly<T>(item: Item<T>): T[] {
-  return 'value' in item ? [item.value] : []
+function toResult(outcome: Outcome, item: Item<Registration>) {
+  const username = usernameOf(item)
+  return outcome instanceof AppError
+    ? { user_id: 0, success: false, reason: outcome.message, username }
+    : { user_id: outcome, success: true, username }
 }
 
-function malformed({ fault, raw }: { readonly fault: string; readonly raw: unknown }) {
-  const { username } = (typeof raw === 'object' && raw !== null ? raw : {}) as Partial<Registration>
-  const reason = new AppError('invalid_parameter', fault).message
-  return { user_id: 0, success: false, reason, username: typeof username === 'string' ? username : '' }
-}
-
-function toResult(result: RegistrationResult) {
-  const { username } = result
-  return 'reason' in result
-    ? { user_id: 0, success: false, reason: result.reason, username }
-    : { user_id: result.userId, success: true, username }
-}
-
-/** The User settings resource; flags are 0 or 1 in the store. */
-export function toSettings(userId: UserSettings['user_id'], stored: StoredSettings): UserSettings {
-  const { auto_download, group_confirm, no_push, no_push_detail, no_sounds, vibratory, ...rest } = stored
-  return {
-    ...rest,
-    auto_download: auto_download === 1,
-    group_confirm: group_confirm === 1,
-    no_push: no_push === 1,
-    no_push_detail: no_push_detail === 1,
-    no_sounds: no_sounds === 1,
-    vibratory: vibratory === 1,
-    id: userId,
-    user_id: userId,
-  }
+function usernameOf(item: Item<Registration>): string {
+  if ('value' in item) return item.value.username
+  const { username } = (typeof item.raw === 'object' && item.raw !== null ? item.raw : {}) as Partial<Registration>
+  return typeof username === 'string' ? username : ''
 }

@@ -55,6 +55,8 @@ export interface SqlDialect {
   bulk(statement: BulkInsert | BulkSelect): BulkStatement
   /** Runs a procedure where `writes` connects to; without it procedures run in the calling thread. Several may be under way. */
   readonly runProcedure?: (call: ProcedureCall) => Promise<unknown>
+  /** A unique key of the table is taken. */
+  isTaken(error: unknown): boolean
   /** The database said that the same transaction may succeed when repeated. */
   isRetryable(error: unknown): boolean
   /** The database could not do its work: disk full, input/output error, no connection. */

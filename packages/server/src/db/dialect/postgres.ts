@@ -24,6 +24,7 @@ const plannerOptions = '-c enable_hashjoin=off -c enable_mergejoin=off -c random
 
 // https://www.postgresql.org/docs/15/errcodes-appendix.html
 const retryableCodes = new Set(['40001' /* serialization_failure */, '40P01' /* deadlock_detected */])
+const uniqueViolation = '23505'
 /** Classes: connection exception, login refused, no such database, insufficient resources, operator intervention, system error; and a server that only reads. */
 const unavailableClasses = /^(08|28|3D|53|57|58|XX|25006)/
 const unavailableErrno = new Set([
@@ -59,6 +60,7 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
     concurrentBatches: 2,
     clusteredTable: '',
     bulk: (statement) => ('keys' in statement ? bulkSelect(statement) : bulkInsert(statement)),
+    isTaken: (error) => codeOf(error) === uniqueViolation,
     isRetryable: (error) => retryableCodes.has(codeOf(error)),
     isUnavailable: (error) => {
       const code = codeOf(error)

@@ -32,6 +32,9 @@ const unavailableCodes = new Set([
   5 /* BUSY */, 8 /* READONLY */, 10 /* IOERR */, 11 /* CORRUPT */, 13 /* FULL */, 14 /* CANTOPEN */, 26 /* NOTADB */,
 ])
 
+// SQLITE_CONSTRAINT_UNIQUE
+const uniqueViolation = 2067
+
 type Bound = Parameters<Statement['all']>
 
 class SqliteError extends Error {
@@ -74,6 +77,7 @@ export function sqliteDialect(path: string): SqlDialect {
         turns.unlockShared()
       }
     },
+    isTaken: (error) => (error as { errcode?: number } | null)?.errcode === uniqueViolation,
     isRetryable: () => false,
     isUnavailable: (error) => unavailableCodes.has(((error as { errcode?: number } | null)?.errcode ?? 0) & 0xff),
   }

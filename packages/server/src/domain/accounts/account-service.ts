@@ -1,84 +1,39 @@
-import { type AppCaller, AppError, type Int64 } from '@hermod/protocol'
+import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
-import { definedOnly } from '../../lib/defined-only.js'
-import { FactCache } from '../../lib/fact-cache.js'
-import type { IdGenerator } from '../../lib/ids.js'
-import { equalSecrets } from '../../lib/tokens.js'
-import type { ApplicationService } from '../applications/application-service.js'
-import type { DeviceService } from '../devices/device-service.js'
-import type { PasswordHasher } from './password-hasher.js'
+import { FactCache, type FactChannel } from '../../lib/fact-cache.js'
+import type { EventService } from '../events/event-service.js'
 import type { TokenService } from './token-service.js'
-import {
-  defaultSettings,
-  type NameRules,
-  passwordFault,
-  registrationSign,
-  type User,
-  type UserSettings,
-  type UserState,
-  usernameFault,
-  usernameKey,
-} from './user-model.js'
+import { systemUserId, type User, type UserState } from './user-model.js'
 import type { UserStore } from './user-store.js'
 
 export interface AccountServiceOptions {
   readonly database: Database
   readonly store: UserStore
-  readonly applications: ApplicationService
-  readonly devices: DeviceService
   readonly tokens: TokenService
-  readonly hasher: PasswordHasher
-  readonly ids: IdGenerator
+  readonly events: EventService
   readonly clock: Clock
-  readonly names: NameRules
-  readonly passwordMinLength: number
+  readonly channel: FactChannel
 }
-
-export interface Registration {
-  readonly username: string
-  readonly password: string
-}
-
-export interface PushRegistration extends Registration {
-  readonly alias?: string | undefined
-  readonly deviceGuid?: string | undefined
-  readonly pushToken?: string | undefined
-  readonly sign?: string | undefined
-  readonly userAgent: string
-}
-
-export interface ProfileChanges {
-  readonly description?: string | undefined
-  readonly nickName?: string | undefined
-  readonly privateInfo?: string | undefined
-  readonly publicInfo?: string | undefined
-}
-
-export type RegistrationResult =
-  | { readonly username: string; readonly userId: Int64 }
-  | { readonly username: string; readonly reason: string }
 
 const stateAgeMs = 1_000
 const maxPageSize = 200
 const defaultPageSize = 50
 
-/** Registration, profiles and the state of users (decisions D1, D4, D7). */
+/** Who there is, and in what state (decisions D4, D5). */
 export class AccountService {
   readonly #options: AccountServiceOptions
-  readonly #states = new FactCache<UserState>({ maxEntries: 100_000, maxAgeMs: stateAgeMs })
+  readonly #states: FactCache<UserState>
 
   constructor(options: AccountServiceOptions) {
     this.#options = options
+    this.#states = new FactCache({ maxEntries: 100_000, maxAgeMs: stateAgeMs, channel: options.channel })
   }
 
   /** @throws AppError user_not_found, user_deleted */
   async get(appId: string, userId: Int64): Promise<User> {
     const { database, store } = this.#options
-    const user = await database.read((db) => store.find(db, appId, userId))
-    if (!user) throw new AppError('user_not_found')
-    if (user.isDeleted) throw new AppError('user_deleted')
-    return user
+    return present(await database.read((db) => store.find(db, appId, userId)))
   }
 
   /** The state of a user, at most a second old; null when no such user ever existed. */
@@ -90,90 +45,29 @@ export class AccountService {
 
   /** @throws AppError user_not_found, user_deleted */
   async requireUser(appId: string, userId: Int64): Promise<void> {
-    const state = await this.findState(appId, userId)
-    if (!state) throw new AppError('user_not_found')
-    if (state.isDeleted) throw new AppError('user_deleted')
-  }
-
-  async getSettings(appId: string, userId: Int64): Promise<UserSettings> {
-    const { database, store } = this.#options
-    return (await database.read((db) => store.findSettings(db, appId, userId))) ?? defaultSettings
+    present(await this.findState(appId, userId))
   }
 
   /**
-   * @returns the new user's ID and settings
-   * @throws AppError registration_closed, invalid_parameter, user_exists
+   * For a transaction that stores something about the user: until it ends the user is not deleted, so that nothing is left behind.
+   * @throws AppError user_not_found, user_deleted
    */
-  async register(caller: AppCaller, registration: Registration): Promise<{ userId: Int64; settings: UserSettings }> {
-    return this.#register(caller, registration, async () => defaultSettings)
+  async hold(tx: Tx, appId: string, userId: Int64): Promise<User> {
+    return present(await this.#options.store.hold(tx, appId, userId))
   }
 
   /**
-   * Registers together with what push needs: an alias, a device and its push token.
-   * @throws AppError as {@link register}, registration_signature_invalid, push_alias_taken; then nothing is left of it
+   * For a transaction that ends something of the user; it waits for those that {@link hold} the user.
+   * @throws AppError user_not_found, user_deleted
    */
-  async registerForPush(caller: AppCaller, registration: PushRegistration): Promise<{ userId: Int64; settings: UserSettings }> {
-    const { store, applications, devices } = this.#options
-    const { appId } = caller
-    const { registrationSecret } = await applications.get(appId)
-    const isSigned = () => equalSecrets(registration.sign ?? '', registrationSign(registrationSecret, appId, registration.username))
-    if (registrationSecret !== '' && caller.kind !== 'admin' && !isSigned()) throw new AppError('registration_signature_invalid')
-    return this.#register(caller, registration, async (tx, userId) => {
-      const { alias, deviceGuid, pushToken, userAgent } = registration
-      if (alias !== undefined && alias !== '' && !(await store.bindAlias(tx, appId, alias, userId))) throw new AppError('push_alias_taken')
-      const device = deviceGuid
-        ? await devices.open(tx, { appId, userId, deviceGuid, userAgent, ...(pushToken ? { pushToken } : {}) })
-        : null
-      const token = device?.pushToken ?? pushToken ?? ''
-      if (token === '') return defaultSettings
-      await store.saveSettings(tx, appId, userId, { push_token: token })
-      return { ...defaultSettings, push_token: token }
-    })
+  async lock(tx: Tx, appId: string, userId: Int64): Promise<User> {
+    const [user = null] = await this.#options.store.lock(tx, appId, [userId])
+    return present(user)
   }
 
-  /** Registers one by one; the order of the results is that of the registrations (decision D9). */
-  async registerMany(appId: string, registrations: readonly Registration[]): Promise<RegistrationResult[]> {
-    const { database, store, hasher, ids, clock } = this.#options
-    const taken = await database.read((db) =>
-      store.findTaken(
-        db,
-        appId,
-        registrations.map((registration) => registration.username),
-      ),
-    )
-    const prepared = await Promise.all(
-      registrations.map(async (registration) => {
-        const fault = this.#fault(registration)
-        if (fault !== null) return { registration, reason: new AppError('invalid_parameter', fault).message }
-        // Registering a name twice in one batch, or one that is taken, must not cost a hash.
-        if (taken.has(usernameKey(registration.username))) return { registration, reason: new AppError('user_exists').message }
-        taken.add(usernameKey(registration.username))
-        return { registration, passwordHash: await hasher.hash(registration.password) }
-      }),
-    )
-    // Taken when all hashes are ready, so that IDs grow in the order of the entries.
-    const userIds = await ids.take(prepared.length)
-    return database.transaction(async (tx) => {
-      const results: RegistrationResult[] = []
-      for (const [index, { registration, reason, passwordHash = '' }] of prepared.entries()) {
-        const { username } = registration
-        const userId = userIds[index] as number
-        const row = { app_id: appId, user_id: userId, username, password_hash: passwordHash, created_at: clock.now() }
-        if (reason !== undefined) results.push({ username, reason })
-        else if (await store.insert(tx, row)) results.push({ username, userId })
-        else results.push({ username, reason: new AppError('user_exists').message })
-      }
-      return results
-    })
-  }
-
-  async updateProfile(appId: string, userId: Int64, changes: ProfileChanges): Promise<void> {
-    const { database, store } = this.#options
-    const { description, nickName: nick_name, privateInfo: private_info, publicInfo: public_info } = changes
-    const row = definedOnly({ description, nick_name, private_info, public_info })
-    const isKnown = Object.keys(row).length > 0 && (await database.transaction((tx) => store.updateProfile(tx, appId, userId, row)))
-    // Says which of unknown and deleted it is, and accepts a change of nothing.
-    if (!isKnown) await this.get(appId, userId)
+  /** Once a change of what {@link findState} tells is committed. */
+  forget(appId: string, userId: Int64): void {
+    this.#states.forget(stateKey(appId, userId))
   }
 
   /** @param page.number from 1; @param page.size clamped to 200 */
@@ -191,49 +85,39 @@ export class AccountService {
    * @throws AppError user_not_found, user_deleted naming the users; then nothing is changed
    */
   async setEnabled(appId: string, userIds: readonly Int64[], isEnabled: boolean): Promise<void> {
-    const { database, store, tokens, clock } = this.#options
+    const { database, store, tokens, events, clock } = this.#options
     const distinct = [...new Set(userIds)]
     const revoked = await database.transaction(async (tx) => {
-      const states = await Promise.all(distinct.map(async (userId) => ({ userId, state: await store.findState(tx, appId, userId) })))
-      const unknown = states.filter(({ state }) => state === null)
-      if (unknown.length > 0) throw new AppError('user_not_found', unknown.map(({ userId }) => userId).join(', '))
-      const deleted = states.filter(({ state }) => state?.isDeleted)
-      if (deleted.length > 0) throw new AppError('user_deleted', deleted.map(({ userId }) => userId).join(', '))
+      const users = await store.lock(tx, appId, distinct)
+      const found = new Set(users.map(({ userId }) => userId))
+      refuse(
+        'user_not_found',
+        distinct.filter((userId) => !found.has(userId)),
+      )
+      refuse(
+        'user_deleted',
+        users.filter(({ isDeleted }) => isDeleted).map(({ userId }) => userId),
+      )
       await store.setStatus(tx, appId, distinct, isEnabled ? 0 : 1)
-      return isEnabled ? [] : tokens.revokeOfUsers(tx, { appId, userIds: distinct, at: clock.now() })
+      if (isEnabled) return []
+      const frozen = users.filter(({ status }) => status === 0).map(({ userId }) => userId)
+      if (frozen.length > 0) await events.append(tx, { appId, kind: 'user.frozen', actorId: systemUserId, userIds: frozen, content: '' })
+      return tokens.revokeOfUsers(tx, { appId, userIds: distinct, at: clock.now() })
     })
     tokens.forget(appId, revoked)
-    for (const userId of distinct) this.#states.forget(stateKey(appId, userId))
+    for (const userId of distinct) this.forget(appId, userId)
   }
+}
 
-  #fault({ username, password }: Registration): string | null {
-    const faults = [usernameFault(username, this.#options.names), passwordFault(password, this.#options.passwordMinLength)]
-    return faults.filter((fault) => fault !== null).join('; ') || null
-  }
+/** @throws AppError user_not_found, user_deleted */
+function present<T extends { readonly isDeleted: boolean }>(user: T | null): T {
+  if (!user) throw new AppError('user_not_found')
+  if (user.isDeleted) throw new AppError('user_deleted')
+  return user
+}
 
-  async #register(
-    caller: AppCaller,
-    registration: Registration,
-    complete: (tx: Tx, userId: Int64) => Promise<UserSettings>,
-  ): Promise<{ userId: Int64; settings: UserSettings }> {
-    const { database, store, applications, hasher, ids, clock } = this.#options
-    const { appId } = caller
-    const { openRegistration } = await applications.get(appId)
-    if (!openRegistration && caller.kind !== 'admin') throw new AppError('registration_closed')
-    const fault = this.#fault(registration)
-    if (fault !== null) throw new AppError('invalid_parameter', fault)
-    // Before the hash, which costs more than all the rest; the insert below decides.
-    const taken = await database.read((db) => store.findTaken(db, appId, [registration.username]))
-    if (taken.size > 0) throw new AppError('user_exists')
-    const passwordHash = await hasher.hash(registration.password)
-    const userId = await ids.next()
-    const settings = await database.transaction(async (tx) => {
-      const row = { app_id: appId, user_id: userId, username: registration.username, password_hash: passwordHash, created_at: clock.now() }
-      if (!(await store.insert(tx, row))) throw new AppError('user_exists')
-      return complete(tx, userId)
-    })
-    return { userId, settings }
-  }
+function refuse(errorName: 'user_not_found' | 'user_deleted', userIds: readonly Int64[]): void {
+  if (userIds.length > 0) throw new AppError(errorName, userIds.join(', '))
 }
 
 function stateKey(appId: string, userId: Int64): string {

@@ -1,27 +1,62 @@
-// OWASP Password Storage Cheat Sheet, argon2id: 19 MiB, 2 iterations, 1 lane.
-const memoryCostKiB = 19_456
-const timeCost = 2
-const parallelism = 1
+import { type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
+import { promisify } from 'node:util'
+import { type PasswordHash, parsePasswordHash, scryptBytes } from './password-hasher-formats.js'
 
-/** argon2id on the thread pool; the module is loaded with the first password. */
+// OWASP Password Storage Cheat Sheet, argon2id: 19 MiB, 2 iterations, 1 lane.
+const own = { kind: 'argon2id', version: 19, memoryKiB: 19_456, passes: 2, lanes: 1 } as const
+/** What scrypt takes beside the memory of its parameters. */
+const scryptSlackBytes = 1024 * 1024
+
+const scryptAsync = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)
+
+/**
+ * argon2id on the thread pool, and what other systems made: argon2 of all kinds, bcrypt and scrypt (see password-hasher-formats.ts).
+ * The modules are loaded with the first password that needs them.
+ */
 export class PasswordHasher {
   #argon2: Promise<typeof import('@node-rs/argon2')> | undefined
+  #bcrypt: Promise<typeof import('@node-rs/bcrypt')> | undefined
 
   /** @returns a PHC string */
   async hash(password: string): Promise<string> {
-    const { hash } = await this.#load()
-    return hash(password, { memoryCost: memoryCostKiB, timeCost, parallelism })
+    const { hash } = await this.#loadArgon2()
+    return hash(password, { memoryCost: own.memoryKiB, timeCost: own.passes, parallelism: own.lanes })
   }
 
   /** False also for a user without a password. */
   async verify(passwordHash: string, password: string): Promise<boolean> {
-    if (passwordHash === '') return false
-    const { verify } = await this.#load()
-    return verify(passwordHash, password)
+    const parsed = parsePasswordHash(passwordHash)
+    if (!parsed) return false
+    switch (parsed.kind) {
+      case 'bcrypt':
+        return (await this.#loadBcrypt()).verify(password, passwordHash)
+      case 'scrypt':
+        return verifyScrypt(parsed, password)
+      default:
+        return (await this.#loadArgon2()).verify(passwordHash, password)
+    }
   }
 
-  #load(): Promise<typeof import('@node-rs/argon2')> {
+  /** True for a hash that {@link hash} would make with another function or other parameters. */
+  needsRehash(passwordHash: string): boolean {
+    const parsed = parsePasswordHash(passwordHash)
+    if (parsed?.kind !== own.kind) return true
+    const { version, memoryKiB, passes, lanes } = parsed
+    return version !== own.version || memoryKiB !== own.memoryKiB || passes !== own.passes || lanes !== own.lanes
+  }
+
+  #loadArgon2(): Promise<typeof import('@node-rs/argon2')> {
     this.#argon2 ??= import('@node-rs/argon2')
     return this.#argon2
   }
+
+  #loadBcrypt(): Promise<typeof import('@node-rs/bcrypt')> {
+    this.#bcrypt ??= import('@node-rs/bcrypt')
+    return this.#bcrypt
+  }
+}
+
+async function verifyScrypt({ n, r, p, salt, hash }: Extract<PasswordHash, { kind: 'scrypt' }>, password: string): Promise<boolean> {
+  const maxmem = scryptBytes({ n, r }) + 128 * r * p + scryptSlackBytes
+  return timingSafeEqual(await scryptAsync(password, salt, hash.length, { N: n, r, p, maxmem }), hash)
 }

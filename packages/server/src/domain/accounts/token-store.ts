@@ -13,7 +13,7 @@ export interface UserToken {
 
 type TokenRow = Pick<UserTokensTable, 'user_id' | 'device_sn' | 'expires_at' | 'revoked_at'>
 
-/** Tokens of users, as hashes. Revoked ones stay until they would have expired, so that their holders hear why they stopped working. */
+/** Tokens of users, as hashes. Those that ended stay for a while, so that their holders hear why they stopped working. */
 export class TokenStore {
   readonly #find
 
@@ -38,13 +38,19 @@ export class TokenStore {
   }
 
   /** @returns the hashes of the tokens that this call revoked */
-  async revokeOfUsers(tx: Tx, appId: string, userIds: readonly Int64[], revokedAt: number): Promise<string[]> {
+  async revokeOfUsers(
+    tx: Tx,
+    appId: string,
+    userIds: readonly Int64[],
+    { revokedAt, keep }: { readonly revokedAt: number; readonly keep: string | null },
+  ): Promise<string[]> {
     const rows = await tx
       .updateTable('user_tokens')
       .set({ revoked_at: revokedAt })
       .where('app_id', '=', appId)
       .where('user_id', 'in', userIds)
       .where('revoked_at', 'is', null)
+      .$if(keep !== null, (query) => query.where('token_hash', '<>', keep ?? ''))
       .returning('token_hash')
       .execute()
     return rows.map((row) => row.token_hash)

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fileCredentials, loginNameKind, passwordFault, registrationSign, usernameFault, usernameKey } from './user-model.js'
+import { loginNameKind, passwordFault, registrationSign, usernameFault, usernameKey } from './user-model.js'
 
 const noRules = { reservedPrefixes: [] }
 const ideographBeyond16Bits = '\u{20BB7}'
@@ -93,26 +93,6 @@ describe('loginNameKind', () => {
     ['1@2', 'email'],
   ])('takes %j for a %s', (name, kind) => {
     expect(loginNameKind(name)).toBe(kind)
-  })
-})
-
-describe('fileCredentials', () => {
-  const secretKey = Buffer.alloc(32, 7)
-  const user = { appId: 'demo', userId: 1001, credentialEpoch: 0 }
-
-  it('is the same for every login of a user', () => {
-    expect(fileCredentials(secretKey, user)).toEqual(fileCredentials(secretKey, { ...user }))
-  })
-
-  it('differs between purposes, users, applications, epochs and keys', () => {
-    const all = [
-      fileCredentials(secretKey, user),
-      fileCredentials(secretKey, { ...user, userId: 1002 }),
-      fileCredentials(secretKey, { ...user, appId: 'demo2' }),
-      fileCredentials(secretKey, { ...user, credentialEpoch: 1 }),
-      fileCredentials(Buffer.alloc(32, 8), user),
-    ].flatMap(({ storeToken, accessKeySecret }) => [storeToken, accessKeySecret])
-    expect(new Set(all).size).toBe(10)
   })
 })
 

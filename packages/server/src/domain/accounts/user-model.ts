@@ -1,6 +1,12 @@
 import { createHmac } from 'node:crypto'
-import type { Int64 } from '@hermod/protocol'
+import { AppError, type Int64 } from '@hermod/protocol'
 import type { UserSettingsTable } from '../../db/schema.js'
+
+/** Who, of which application. */
+export interface UserKey {
+  readonly appId: string
+  readonly userId: Int64
+}
 
 export interface User {
   readonly appId: string
@@ -26,6 +32,10 @@ export interface UserState {
   readonly userId: Int64
   readonly status: number
   readonly isDeleted: boolean
+  /** 0 not set, 1 allow, 2 reject */
+  readonly strangerChat: number
+  /** The user has blocked somebody. */
+  readonly hasBlocks: boolean
 }
 
 /** How a user wants to be found, reached and notified; flags are 0 or 1. */
@@ -76,6 +86,14 @@ export function usernameFault(username: string, rules: NameRules): string | null
   return reserved === undefined ? null : `username must not start with ${reserved}`
 }
 
+// Also the two separators of lines and paragraphs: a name is one line wherever it is shown.
+const breaksLine = /[\p{Cc}\p{Zl}\p{Zp}]/u
+
+/** @throws AppError invalid_parameter when a name that others see holds control characters */
+export function requireName(name: string, field: string): void {
+  if (breaksLine.test(name)) throw new AppError('invalid_parameter', `${field} must not contain control characters`)
+}
+
 /** @returns what is wrong with a new password (decision D1), or null */
 export function passwordFault(password: string, minLength: number, name = 'password'): string | null {
   const length = [...password].length
@@ -86,18 +104,6 @@ export function passwordFault(password: string, minLength: number, name = 'passw
 export function loginNameKind(name: string): 'email' | 'mobile' | 'username' {
   if (name.includes('@')) return 'email'
   return /^\+?\d+$/.test(name) ? 'mobile' : 'username'
-}
-
-export interface FileCredentials {
-  readonly storeToken: string
-  readonly accessKeySecret: string
-}
-
-/** Derived, not stored: the same for every login of a user until the user's credential epoch is raised. */
-export function fileCredentials(secretKey: Buffer, user: Pick<User, 'appId' | 'userId' | 'credentialEpoch'>): FileCredentials {
-  const derive = (purpose: string) =>
-    createHmac('sha256', secretKey).update(`${purpose}\n${user.appId}\n${user.userId}\n${user.credentialEpoch}`).digest('base64url')
-  return { storeToken: derive('store_token'), accessKeySecret: derive('access_key_secret') }
 }
 
 /** The `sign` of /user/register/push when the application sets a registration secret (decision D8). */

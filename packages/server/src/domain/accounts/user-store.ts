@@ -1,24 +1,39 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Insertable, Selectable, Updateable } from 'kysely'
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Executor, Tx } from '../../db/database.js'
 import type { UsersTable } from '../../db/schema.js'
-import { defaultSettings, type User, type UserSettings, type UserState, usernameKey } from './user-model.js'
+import { type User, type UserState, usernameKey } from './user-model.js'
 
 type NewUser = Pick<Insertable<UsersTable>, 'app_id' | 'user_id' | 'username' | 'password_hash' | 'created_at'>
-type ProfileChanges = Pick<Updateable<UsersTable>, 'nick_name' | 'description' | 'public_info' | 'private_info'>
+type UserChanges = Omit<Updateable<UsersTable>, 'app_id' | 'user_id'>
 
-/** Users, their settings and their push aliases. Deleted users keep their row and ID and nothing else. */
+type StateRow = Pick<Selectable<UsersTable>, 'status' | 'deleted_at'> & {
+  readonly stranger_chat: number | null
+  readonly has_blocks: number
+}
+
+// Of the row `u`; answered by an index that holds nothing but blocks.
+const hasBlocks = sql<number>`case when exists (
+  select 1 from contacts c where c.app_id = u.app_id and c.user_id = u.user_id and c.is_blocked = 1) then 1 else 0 end`
+
+/** Users and their push aliases. Deleted users keep their row and ID and nothing else. */
 export class UserStore {
+  readonly #database
   readonly #findById
   readonly #findState
 
   constructor(database: Database) {
+    this.#database = database
     this.#findById = database.prepared<{ appId: string; userId: Int64 }, Selectable<UsersTable>>((db, param) =>
       db.selectFrom('users').selectAll().where('app_id', '=', param('appId')).where('user_id', '=', param('userId')),
     )
-    this.#findState = database.prepared<{ appId: string; userId: Int64 }, Pick<Selectable<UsersTable>, 'status' | 'deleted_at'>>(
-      (db, param) =>
-        db.selectFrom('users').select(['status', 'deleted_at']).where('app_id', '=', param('appId')).where('user_id', '=', param('userId')),
+    this.#findState = database.prepared<{ appId: string; userId: Int64 }, StateRow>((db, param) =>
+      db
+        .selectFrom('users as u')
+        .leftJoin('user_settings as s', (join) => join.onRef('s.app_id', '=', 'u.app_id').onRef('s.user_id', '=', 'u.user_id'))
+        .select(['u.status', 'u.deleted_at', 's.stranger_chat', hasBlocks.as('has_blocks')])
+        .where('u.app_id', '=', param('appId'))
+        .where('u.user_id', '=', param('userId')),
     )
   }
 
@@ -31,7 +46,9 @@ export class UserStore {
   /** Also finds deleted users. */
   async findState(db: Executor, appId: string, userId: Int64): Promise<UserState | null> {
     const row = await this.#findState.first(db, { appId, userId })
-    return row ? { appId, userId, status: row.status, isDeleted: row.deleted_at !== null } : null
+    if (!row) return null
+    const { status, deleted_at, stranger_chat, has_blocks } = row
+    return { appId, userId, status, isDeleted: deleted_at !== null, strangerChat: stranger_chat ?? 0, hasBlocks: has_blocks === 1 }
   }
 
   async findBy(db: Executor, appId: string, kind: 'username' | 'mobile' | 'email', value: string): Promise<User | null> {
@@ -64,8 +81,41 @@ export class UserStore {
     return inserted !== undefined
   }
 
+  /**
+   * For changes that give the user something: until the transaction ends nobody {@link lock}s the user, so it is not deleted, disabled
+   * or given another password. Also finds deleted users.
+   */
+  async hold(tx: Tx, appId: string, userId: Int64): Promise<User | null> {
+    const found = tx.selectFrom('users').selectAll().where('app_id', '=', appId).where('user_id', '=', userId)
+    const row = await (this.#database.dialect.rowLocks ? found.forKeyShare() : found).executeTakeFirst()
+    return row ? toUser(row) : null
+  }
+
+  /** For changes that end something of the users; waits for those who {@link hold} them. By user ID; also finds deleted users. */
+  async lock(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<User[]> {
+    const found = tx.selectFrom('users').selectAll().where('app_id', '=', appId).where('user_id', 'in', userIds).orderBy('user_id')
+    const rows = await (this.#database.dialect.rowLocks ? found.forUpdate() : found).execute()
+    return rows.map(toUser)
+  }
+
+  /** Ends the file credentials of the users. */
+  async raiseCredentialEpoch(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<void> {
+    await tx
+      .updateTable('users')
+      .set((eb) => ({ credential_epoch: eb('credential_epoch', '+', 1) }))
+      .where('app_id', '=', appId)
+      .where('user_id', 'in', userIds)
+      .execute()
+  }
+
+  /** How many users the application has; deleted ones are left out. */
+  async count(tx: Tx, appId: string): Promise<number> {
+    const found = tx.selectFrom('users').select(tx.fn.countAll().as('count')).where('app_id', '=', appId).where('deleted_at', 'is', null)
+    return Number((await found.executeTakeFirstOrThrow()).count)
+  }
+
   /** @returns false when there is no such user, or it was deleted */
-  async updateProfile(tx: Tx, appId: string, userId: Int64, changes: ProfileChanges): Promise<boolean> {
+  async update(tx: Tx, appId: string, userId: Int64, changes: UserChanges): Promise<boolean> {
     const { numUpdatedRows } = await tx
       .updateTable('users')
       .set(changes)
@@ -74,6 +124,12 @@ export class UserStore {
       .where('deleted_at', 'is', null)
       .executeTakeFirst()
     return numUpdatedRows > 0n
+  }
+
+  /** Does nothing when the hash is not `from` any more. */
+  async replacePasswordHash(tx: Tx, appId: string, userId: Int64, { from, to }: { from: string; to: string }): Promise<void> {
+    const found = tx.updateTable('users').set({ password_hash: to }).where('app_id', '=', appId).where('user_id', '=', userId)
+    await found.where('password_hash', '=', from).execute()
   }
 
   async setStatus(tx: Tx, appId: string, userIds: readonly Int64[], status: number): Promise<void> {
@@ -98,27 +154,6 @@ export class UserStore {
     return rows.map((row) => ({ userId: row.user_id, username: row.username, status: row.status }))
   }
 
-  /** @returns null when the user never changed a setting */
-  async findSettings(db: Executor, appId: string, userId: Int64): Promise<UserSettings | null> {
-    const row = await db
-      .selectFrom('user_settings')
-      .selectAll()
-      .where('app_id', '=', appId)
-      .where('user_id', '=', userId)
-      .executeTakeFirst()
-    if (!row) return null
-    const { app_id: _, user_id: __, ...settings } = row
-    return settings
-  }
-
-  async saveSettings(tx: Tx, appId: string, userId: Int64, changes: Partial<UserSettings>): Promise<void> {
-    await tx
-      .insertInto('user_settings')
-      .values({ ...defaultSettings, ...changes, app_id: appId, user_id: userId })
-      .onConflict((conflict) => conflict.columns(['app_id', 'user_id']).doUpdateSet(changes))
-      .execute()
-  }
-
   /** @returns false when the alias belongs to another user */
   async bindAlias(tx: Tx, appId: string, alias: string, userId: Int64): Promise<boolean> {
     await tx
@@ -136,7 +171,8 @@ export class UserStore {
   }
 }
 
-const emptyUser = {
+/** What a user is before anything is set, and again once everything is erased. */
+export const emptyUser = {
   status: 0,
   nick_name: '',
   avatar: '',
@@ -146,6 +182,7 @@ const emptyUser = {
   mobile: null,
   email: null,
   last_device_sn: 0,
+  devices_changed_at: 0,
   credential_epoch: 0,
   badge: 0,
   deleted_at: null,

@@ -1,3 +1,5 @@
+import type { ApplicationSettings } from '@hermod/protocol'
+
 export interface Application {
   readonly appId: string
   readonly name: string
@@ -6,7 +8,44 @@ export interface Application {
   readonly openRegistration: boolean
   /** '' = no `sign` is asked for at /user/register/push */
   readonly registrationSecret: string
+  readonly settings: ApplicationSettings
   readonly createdAt: number
+}
+
+/** Settings of an application whose operator never changed one. */
+export const defaultApplicationSettings: ApplicationSettings = {
+  contact_application_days: 7,
+  contact_limit: 5_000,
+  hide_member_info: true,
+  message_forward_max_message_num: 100,
+  message_forward_max_user_num: 20,
+  recall_enabled: true,
+  recall_seconds: 300,
+  stranger_chat_default: 1,
+  time_zone: 'UTC',
+  user_limit: 0,
+}
+
+/** From what is stored: JSON of what differs from the defaults. */
+export function parseSettings(stored: string): ApplicationSettings {
+  return { ...defaultApplicationSettings, ...(JSON.parse(stored) as Partial<ApplicationSettings>) }
+}
+
+/** The opposite of {@link parseSettings}. */
+export function storedSettings(settings: ApplicationSettings): string {
+  const standard = new Map<string, unknown>(Object.entries(defaultApplicationSettings))
+  return JSON.stringify(Object.fromEntries(Object.entries(settings).filter(([name, value]) => value !== standard.get(name))))
+}
+
+/** @returns what is wrong with the settings beyond their types, or null */
+export function settingsFault({ time_zone: timeZone }: Partial<ApplicationSettings>): string | null {
+  if (timeZone === undefined) return null
+  try {
+    Intl.DateTimeFormat('en', { timeZone })
+    return null
+  } catch {
+    return 'settings.time_zone must be the IANA name of a time zone'
+  }
 }
 
 export interface AdminToken {

@@ -1,11 +1,11 @@
-import { AppError, type Int64 } from '@hermod/protocol'
-import type { Database } from '../../db/database.js'
+import { AppError, type ApplicationSettings, type Int64 } from '@hermod/protocol'
+import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import { definedOnly } from '../../lib/defined-only.js'
-import { FactCache } from '../../lib/fact-cache.js'
+import { FactCache, type FactChannel } from '../../lib/fact-cache.js'
 import type { IdGenerator } from '../../lib/ids.js'
 import { createToken, equalSecrets, hashToken } from '../../lib/tokens.js'
-import { type AdminToken, type Application, appIdPattern } from './application-model.js'
+import { type AdminToken, type Application, appIdPattern, settingsFault, storedSettings } from './application-model.js'
 import type { ApplicationStore } from './application-store.js'
 
 export interface ApplicationServiceOptions {
@@ -15,6 +15,7 @@ export interface ApplicationServiceOptions {
   readonly clock: Clock
   /** Given through the configuration; null = only tokens of the database count. */
   readonly operatorToken: string | null
+  readonly channels: { readonly applications: FactChannel; readonly adminTokens: FactChannel }
 }
 
 /** What the first start prints, once. */
@@ -29,6 +30,9 @@ export interface ApplicationChanges {
   readonly name?: string | undefined
   readonly status?: number | undefined
   readonly openRegistration?: boolean | undefined
+  readonly registrationSecret?: string | undefined
+  /** What is absent stays as it is. */
+  readonly settings?: Partial<ApplicationSettings> | undefined
 }
 
 const factAgeMs = 1_000
@@ -37,11 +41,14 @@ const defaultAppId = 'hermod'
 /** Applications and the tokens of those who run them (decision C6). */
 export class ApplicationService {
   readonly #options: ApplicationServiceOptions
-  readonly #applications = new FactCache<Application>({ maxEntries: 10_000, maxAgeMs: factAgeMs })
-  readonly #adminTokens = new FactCache<AdminToken>({ maxEntries: 10_000, maxAgeMs: factAgeMs })
+  readonly #applications: FactCache<Application>
+  readonly #adminTokens: FactCache<AdminToken>
 
   constructor(options: ApplicationServiceOptions) {
     this.#options = options
+    const bounds = { maxEntries: 10_000, maxAgeMs: factAgeMs }
+    this.#applications = new FactCache({ ...bounds, channel: options.channels.applications })
+    this.#adminTokens = new FactCache({ ...bounds, channel: options.channels.adminTokens })
   }
 
   /** @throws AppError application_not_found */
@@ -58,6 +65,16 @@ export class ApplicationService {
   requireActive(appId: string): Application | Promise<Application> {
     const known = this.#applications.get(appId)
     return known ? active(known) : this.get(appId).then(active)
+  }
+
+  /**
+   * Makes transactions that keep to a limit of the application follow each other.
+   * @throws AppError application_not_found
+   */
+  async lock(tx: Tx, appId: string): Promise<Application> {
+    const application = await this.#options.store.lock(tx, appId)
+    if (!application) throw new AppError('application_not_found')
+    return application
   }
 
   async list(): Promise<Application[]> {
@@ -77,12 +94,18 @@ export class ApplicationService {
     return { application: await this.get(chosen), adminToken }
   }
 
-  async update(appId: string, changes: ApplicationChanges): Promise<void> {
+  /** @throws AppError application_not_found, invalid_parameter */
+  async update(appId: string, { settings = {}, ...changes }: ApplicationChanges): Promise<void> {
     const { database, store } = this.#options
-    const { name, status, openRegistration } = changes
-    const row = definedOnly({ name, status, open_registration: openRegistration === undefined ? undefined : Number(openRegistration) })
-    if (Object.keys(row).length === 0) await this.get(appId)
-    else if (!(await database.transaction((tx) => store.update(tx, appId, row)))) throw new AppError('application_not_found')
+    const fault = settingsFault(settings)
+    if (fault !== null) throw new AppError('invalid_parameter', fault)
+    const { name, status, openRegistration, registrationSecret: registration_secret } = changes
+    const open_registration = openRegistration === undefined ? undefined : Number(openRegistration)
+    await database.transaction(async (tx) => {
+      const application = await this.lock(tx, appId)
+      const merged = storedSettings({ ...application.settings, ...settings })
+      await store.update(tx, appId, definedOnly({ name, status, open_registration, registration_secret, settings: merged }))
+    })
     this.#applications.forget(appId)
   }
 

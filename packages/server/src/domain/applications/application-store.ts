@@ -1,12 +1,21 @@
 import type { Insertable, Selectable, Updateable } from 'kysely'
-import type { Executor, Tx } from '../../db/database.js'
+import type { Database, Executor, Tx } from '../../db/database.js'
 import type { AdminTokensTable, AppsTable } from '../../db/schema.js'
-import type { AdminToken, Application } from './application-model.js'
+import { type AdminToken, type Application, parseSettings } from './application-model.js'
 
 /** Applications, their Admin tokens, and the operator's tokens. Tokens are stored as hashes only. */
 export class ApplicationStore {
+  constructor(private readonly database: Database) {}
+
   async find(db: Executor, appId: string): Promise<Application | null> {
     const row = await db.selectFrom('apps').selectAll().where('app_id', '=', appId).executeTakeFirst()
+    return row ? toApplication(row) : null
+  }
+
+  /** Keeps other changes of the application, and what else locks it, waiting until the transaction ends. */
+  async lock(tx: Tx, appId: string): Promise<Application | null> {
+    const found = tx.selectFrom('apps').selectAll().where('app_id', '=', appId)
+    const row = await (this.database.dialect.rowLocks ? found.forUpdate() : found).executeTakeFirst()
     return row ? toApplication(row) : null
   }
 
@@ -32,10 +41,8 @@ export class ApplicationStore {
     return inserted !== undefined
   }
 
-  /** @returns false when there is no such application */
-  async update(tx: Tx, appId: string, changes: Updateable<AppsTable>): Promise<boolean> {
-    const { numUpdatedRows } = await tx.updateTable('apps').set(changes).where('app_id', '=', appId).executeTakeFirst()
-    return numUpdatedRows > 0n
+  async update(tx: Tx, appId: string, changes: Updateable<AppsTable>): Promise<void> {
+    await tx.updateTable('apps').set(changes).where('app_id', '=', appId).execute()
   }
 
   async findAdminToken(db: Executor, tokenHash: string): Promise<AdminToken | null> {
@@ -87,6 +94,7 @@ function toApplication(row: Selectable<AppsTable>): Application {
     status: row.status,
     openRegistration: row.open_registration === 1,
     registrationSecret: row.registration_secret,
+    settings: parseSettings(row.settings),
     createdAt: row.created_at,
   }
 }

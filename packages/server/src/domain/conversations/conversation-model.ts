@@ -21,6 +21,11 @@ export function peerOf(conversation: Pick<ConversationKey, 'lowId' | 'highId'>, 
   return conversation.lowId === userId ? conversation.highId : conversation.lowId
 }
 
+/** The parties that read: nobody reads for the system, user 0. */
+export function readersOf({ lowId, highId }: Pick<ConversationKey, 'lowId' | 'highId'>): readonly Int64[] {
+  return lowId === highId || lowId === 0 ? [highId] : [lowId, highId]
+}
+
 /** The order in which rows of several conversations are locked, by everybody. */
 export function compareConversations(a: ConversationKey, b: ConversationKey): number {
   return compare(a.appId, b.appId) || compare(a.lowId, b.lowId) || compare(a.highId, b.highId)
@@ -50,4 +55,6 @@ export type Progress = 0 | 1 | 2
 /** A message as a page of history shows it. */
 export interface HistoryMessage extends StoredMessage {
   readonly progress: Progress
+  /** 0 = never edited */
+  readonly editedAt: number
 }

@@ -1,9 +1,11 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import type { Database } from '../../db/database.js'
+import type { Database, Tx } from '../../db/database.js'
 import type { AccountService } from '../accounts/account-service.js'
 import { systemUserId } from '../accounts/user-model.js'
-import { type ConversationView, directConversation, type HistoryMessage } from './conversation-model.js'
-import type { ConversationStore } from './conversation-store.js'
+import type { EventKind } from '../events/event-model.js'
+import type { EventService } from '../events/event-service.js'
+import { type ConversationKey, type ConversationView, directConversation, type HistoryMessage, readersOf } from './conversation-model.js'
+import type { ConversationStore, Moved } from './conversation-store.js'
 import type { HistoryStore } from './history-store.js'
 
 export interface ConversationServiceOptions {
@@ -11,7 +13,11 @@ export interface ConversationServiceOptions {
   readonly store: ConversationStore
   readonly messageLog: HistoryStore
   readonly accounts: AccountService
+  readonly events: EventService
 }
+
+/** A conversation in which a mark has moved to a message. */
+type Receipt = readonly [conversation: Moved, kind: EventKind, messageId: Int64]
 
 interface Reader {
   readonly appId: string
@@ -27,6 +33,7 @@ export interface HistoryPage {
 
 const maxHistoryPage = 100
 const maxConversationPage = 20
+const eventsPerStatement = 1_000
 
 /** Reading: history, the list of conversations, unread counts and the marks behind them (decisions E5, E6, E8b, E13). */
 export class ConversationService {
@@ -39,9 +46,10 @@ export class ConversationService {
   /**
    * @param page.startId the first message of the page, itself included; 0 for the newest
    * @param page.limit clamped to 100
+   * @param page.isOnDevice what the page holds reaches a device of the reader (decision E6)
    * @throws AppError user_not_found when there is neither a conversation nor such a user
    */
-  async history(reader: Reader, peerId: Int64, page: { startId: Int64; limit: number }): Promise<HistoryPage> {
+  async history(reader: Reader, peerId: Int64, page: { startId: Int64; limit: number; isOnDevice: boolean }): Promise<HistoryPage> {
     const { database, messageLog } = this.#options
     const conversation = directConversation(reader.appId, reader.userId, peerId)
     const limit = Math.min(page.limit, maxHistoryPage)
@@ -50,6 +58,8 @@ export class ConversationService {
     const rows = await database.read((db) => messageLog.page(db, conversation, { userId, upToId, limit: limit + 1 }))
     if (rows.length === 0) await this.#requirePeer(reader.appId, peerId)
     const next = rows.length > limit ? rows.pop() : undefined
+    const undelivered = page.isOnDevice ? rows.find(({ senderId, progress }) => senderId !== userId && progress === 0) : undefined
+    if (undelivered) await this.#markDelivered(conversation, userId, undelivered.messageId)
     return {
       messages: rows,
       nextMessageId: next?.messageId ?? null,
@@ -85,18 +95,58 @@ export class ConversationService {
    * @throws AppError conversation_not_found, message_not_found
    */
   async acknowledge(reader: Reader, what: { peerId?: Int64 | undefined; messageId?: Int64 | undefined }): Promise<void> {
-    const { database, store, messageLog } = this.#options
+    await this.#options.database.transaction((tx) => this.acknowledgeIn(tx, reader, what))
+  }
+
+  /** As {@link acknowledge}, as a part of a transaction. */
+  async acknowledgeIn(tx: Tx, reader: Reader, what: { peerId?: Int64 | undefined; messageId?: Int64 | undefined }): Promise<void> {
+    const { store, messageLog } = this.#options
+    const { appId, userId } = reader
     const { peerId, messageId } = what
-    await database.transaction(async (tx) => {
-      const conversation = peerId === undefined ? null : directConversation(reader.appId, reader.userId, peerId)
-      if (messageId === undefined && !conversation) return store.markAllRead(tx, reader)
-      const holder = conversation ?? (await store.findByMessage(tx, reader, messageId as Int64))
-      if (!holder) throw new AppError('message_not_found')
-      const seq = messageId === undefined ? null : await messageLog.findSeq(tx, holder, messageId)
-      if (messageId !== undefined && seq === null)
-        throw new AppError((await store.exists(tx, holder)) ? 'message_not_found' : 'conversation_not_found')
-      if (!(await store.markRead(tx, holder, reader.userId, seq))) throw new AppError('conversation_not_found')
+    const named = peerId === undefined ? null : directConversation(appId, userId, peerId)
+    if (messageId === undefined && !named) return this.#acknowledgeAll(tx, reader)
+    const conversation = named ?? (await store.findByMessage(tx, reader, messageId as Int64))
+    if (!conversation) throw new AppError('message_not_found')
+    const seq = messageId === undefined ? null : await messageLog.findSeq(tx, conversation, messageId)
+    const isUnknown = messageId !== undefined && seq === null
+    const moved = isUnknown ? null : await store.moveMark(tx, conversation, userId, 'read_seq', seq)
+    if (moved) await this.#tell(tx, userId, [[moved, 'message.read', messageId ?? moved.lastMessageId]])
+    else if (!(await store.exists(tx, conversation))) throw new AppError('conversation_not_found')
+    else if (isUnknown) throw new AppError('message_not_found')
+  }
+
+  async #acknowledgeAll(tx: Tx, reader: Reader): Promise<void> {
+    const { store, events } = this.#options
+    const { appId, userId } = reader
+    const moved = await store.markAllRead(tx, reader)
+    if (moved.length === 0) return
+    await events.append(tx, { appId, kind: 'message.read_all', actorId: userId, userIds: [userId], content: '' })
+    const receipts = moved.map((each): Receipt => [each, 'message.read', each.lastMessageId])
+    for (let start = 0; start < receipts.length; start += eventsPerStatement)
+      await this.#tell(tx, userId, receipts.slice(start, start + eventsPerStatement))
+  }
+
+  /** The page has been read: it is shown also when this cannot be stored, and the next page that is read makes up for it. */
+  async #markDelivered(conversation: ConversationKey, userId: Int64, messageId: number): Promise<void> {
+    const { database, store, messageLog } = this.#options
+    try {
+      await database.transaction(async (tx) => {
+        const seq = await messageLog.findSeqUpTo(tx, conversation, messageId)
+        const moved = await store.moveMark(tx, conversation, userId, 'delivered_seq', seq)
+        if (moved) await this.#tell(tx, userId, [[moved, 'message.delivered', messageId]])
+      })
+    } catch (error) {
+      if (!(error instanceof AppError && error.errorName === 'storage_failed')) throw error
+    }
+  }
+
+  async #tell(tx: Tx, userId: Int64, receipts: readonly Receipt[]): Promise<void> {
+    const events = receipts.map(([conversation, kind, messageId]) => {
+      const parties = [conversation.lowId, conversation.highId].map(Number)
+      const content = JSON.stringify({ msg_id: messageId, parties })
+      return { appId: conversation.appId, kind, actorId: userId, userIds: readersOf(conversation), content }
     })
+    await this.#options.events.append(tx, ...events)
   }
 
   /**

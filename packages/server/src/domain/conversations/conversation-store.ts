@@ -1,7 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
-import { type RawBuilder, sql, type UpdateObject } from 'kysely'
+import { sql } from 'kysely'
 import type { Database, Executor, Tx } from '../../db/database.js'
-import type { Schema } from '../../db/schema.js'
 import { type ConversationKey, type ConversationView, type Side, sidesOf } from './conversation-model.js'
 
 interface UserKey {
@@ -9,8 +8,16 @@ interface UserKey {
   readonly userId: Int64
 }
 
-type ViewRow = { low_id: Int64; high_id: Int64; created_at: number; last_msg_id: number }
+type ViewRow = { low_id: Int64; high_id: Int64; created_at: number; latest_msg_id: number }
 type UnreadRow = { low_id: Int64; high_id: Int64; unread: number }
+
+/** A conversation whose mark has moved. */
+export interface Moved extends ConversationKey {
+  /** The last message that the conversation ever held. */
+  readonly lastMessageId: number
+}
+
+type Mark = 'read_seq' | 'delivered_seq'
 
 const sides = ['low', 'high'] as const
 /** A value of the conversation `c` that belongs to the user of `p`. */
@@ -23,13 +30,14 @@ const seenSeq = own((side) => {
   return sql<number>`case when ${hidden} > ${read} then ${hidden} else ${read} end`
 })
 
-/**
- * A mark moved forward. Compared in the statement, because a row that was waited for is judged again with its new values while what
- * was looked up before stays as it was.
- */
-function greater(mark: string, value: number): RawBuilder<number> {
-  return sql<number>`case when ${sql.ref(mark)} < ${value} then ${value} else ${sql.ref(mark)} end`
-}
+const sameConversation = (table: string) =>
+  sql.raw(`${table}.app_id = c.app_id and ${table}.low_id = c.low_id and ${table}.high_id = c.high_id`)
+/** The newest message that is left to the user of `p`, null when there is none; the log is asked only when the last one was recalled. */
+const latestMessageId = sql<number>`case when c.last_recalled_seq < c.seq then c.last_msg_id
+  else (select max(m.msg_id) from messages m where ${sameConversation('m')}) end`
+/** Sending moves the sender's own mark, so everything above a mark is of others: the difference of two positions less what was recalled. */
+const unreadCount = sql<number>`c.seq - ${seenSeq} - case when c.last_recalled_seq > ${seenSeq}
+  then (select count(*) from recalled_messages r where ${sameConversation('r')} and r.seq > ${seenSeq}) else 0 end`
 
 const readSeq = own((side) => sql<number>`${sql.ref(`c.${side}_read_seq`)}`)
 
@@ -54,26 +62,26 @@ export class ConversationStore {
     this.#database = database
     this.#list = database.prepared<UserKey & { beforeId: number; limit: number }, ViewRow>((db, param) =>
       joined(db)
-        .select(['c.low_id', 'c.high_id', 'c.created_at', 'c.last_msg_id'])
+        .select(['c.low_id', 'c.high_id', 'c.created_at', latestMessageId.as('latest_msg_id')])
         .where('p.app_id', '=', param('appId'))
         .where('p.user_id', '=', param('userId'))
-        .where(sql<boolean>`c.last_msg_id > ${hiddenMessageId}`)
-        .where('c.last_msg_id', '<', param('beforeId'))
-        .orderBy('c.last_msg_id', 'desc')
+        .where(sql<boolean>`${latestMessageId} > ${hiddenMessageId}`)
+        .where(latestMessageId, '<', param('beforeId'))
+        .orderBy('latest_msg_id', 'desc')
         .limit(param('limit')),
     )
-    // Sending moves the sender's own mark, so everything above a mark is of others and the difference of two positions is the count.
     this.#unread = database.prepared<UserKey, UnreadRow>((db, param) =>
       joined(db)
-        .select(['c.low_id', 'c.high_id', sql<number>`c.seq - ${seenSeq}`.as('unread')])
+        .select(['c.low_id', 'c.high_id', unreadCount.as('unread')])
         .where('p.app_id', '=', param('appId'))
         .where('p.user_id', '=', param('userId'))
         .where(sql<boolean>`c.seq > ${seenSeq}`)
+        .where(unreadCount, '>', 0)
         .orderBy('c.last_msg_id', 'desc'),
     )
   }
 
-  /** Most recent activity first; only conversations whose last message is older than `beforeId`. */
+  /** Most recent activity first; only conversations whose newest message is older than `beforeId`. */
   async list(
     db: Executor,
     user: UserKey,
@@ -85,7 +93,7 @@ export class ConversationStore {
       highId: row.high_id,
       peerId: row.low_id === user.userId ? row.high_id : row.low_id,
       createdAt: row.created_at,
-      lastMessageId: row.last_msg_id,
+      lastMessageId: row.latest_msg_id,
     }))
   }
 
@@ -96,17 +104,27 @@ export class ConversationStore {
   }
 
   /**
-   * Moves the user's read mark forward to a position, or to the end of the conversation; never back.
-   * @returns false when there is no such conversation
+   * Moves a mark of the user forward to a position, or to the end of the conversation; never back. Compared in the statement, because a
+   * row that was waited for is judged again with its new values while what was looked up before stays as it was.
+   * @returns null when the mark did not move, or there is no such conversation
    */
-  async markRead(tx: Tx, conversation: ConversationKey, userId: Int64, seq: number | null): Promise<boolean> {
-    return this.#move(tx, conversation, userId, (side) => ({
-      [`${side}_read_seq`]: seq === null ? sql.ref('seq') : greater(`${side}_read_seq`, seq),
-    }))
+  async moveMark(tx: Tx, conversation: ConversationKey, userId: Int64, mark: Mark, seq: number | null): Promise<Moved | null> {
+    const [side] = sidesOf(conversation, userId)
+    if (side === undefined) return null
+    const end = seq === null ? sql.ref<number>('seq') : sql<number>`${seq}`
+    // In a conversation with oneself sending has moved the read marks of both sides.
+    const [row] = await tx
+      .updateTable('conversations')
+      .set({ [`${side}_${mark}`]: end })
+      .where(isConversation(conversation))
+      .where(`${side}_${mark}`, '<', end)
+      .returning(['low_id', 'high_id', 'last_msg_id'])
+      .execute()
+    return row ? toMoved(conversation.appId, row) : null
   }
 
-  /** Moves the read marks of all conversations of the user to their ends. */
-  async markAllRead(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+  /** Moves the read marks of all conversations of the user to their ends. @returns those that were not there yet */
+  async markAllRead(tx: Tx, { appId, userId }: UserKey): Promise<Moved[]> {
     const unread = joined(tx)
       .select(['c.low_id', 'c.high_id'])
       .where('p.app_id', '=', appId)
@@ -114,22 +132,33 @@ export class ConversationStore {
       .where(sql<boolean>`c.seq > ${readSeq}`)
     // In the order in which batches of sends lock them.
     if (this.#database.dialect.rowLocks) await unread.orderBy('c.low_id').orderBy('c.high_id').forUpdate('c').execute()
-    for (const side of sides)
-      await tx
+    const moved: Moved[] = []
+    for (const side of sides) {
+      const rows = await tx
         .updateTable('conversations')
         .set({ [`${side}_read_seq`]: sql.ref('seq') })
         .where('app_id', '=', appId)
         .where(`${side}_id`, '=', userId)
         .where((where) => where(where.refTuple('low_id', 'high_id'), 'in', unread.$asTuple('low_id', 'high_id')))
+        .returning(['low_id', 'high_id', 'last_msg_id'])
         .execute()
+      moved.push(...rows.map((row) => toMoved(appId, row)))
+    }
+    return moved
   }
 
   /** Hides everything that the conversation holds now; what was unread of it stays so for its sender. @returns false when there is no such conversation */
   async hide(tx: Tx, conversation: ConversationKey, userId: Int64): Promise<boolean> {
-    return this.#move(tx, conversation, userId, (side) => ({
+    const marks = sidesOf(conversation, userId).map((side) => ({
       [`${side}_hidden_seq`]: sql.ref('seq'),
       [`${side}_hidden_msg_id`]: sql.ref('last_msg_id'),
     }))
+    const { numUpdatedRows } = await tx
+      .updateTable('conversations')
+      .set(Object.assign({}, ...marks))
+      .where(isConversation(conversation))
+      .executeTakeFirst()
+    return numUpdatedRows > 0n
   }
 
   /** The user's conversation that holds the message; null when there is none. */
@@ -150,31 +179,15 @@ export class ConversationStore {
     return row ? { appId: user.appId, lowId: row.low_id, highId: row.high_id } : null
   }
 
-  async exists(db: Executor, { appId, lowId, highId }: ConversationKey): Promise<boolean> {
-    const row = await db
-      .selectFrom('conversations')
-      .select('seq')
-      .where('app_id', '=', appId)
-      .where('low_id', '=', lowId)
-      .where('high_id', '=', highId)
-      .executeTakeFirst()
-    return row !== undefined
+  async exists(db: Executor, conversation: ConversationKey): Promise<boolean> {
+    return (await db.selectFrom('conversations').select('seq').where(isConversation(conversation)).executeTakeFirst()) !== undefined
   }
+}
 
-  /** @param marks the new values of the marks of one side */
-  async #move(
-    tx: Tx,
-    { appId, lowId, highId }: ConversationKey,
-    userId: Int64,
-    marks: (side: Side) => UpdateObject<Schema, 'conversations'>,
-  ): Promise<boolean> {
-    const { numUpdatedRows } = await tx
-      .updateTable('conversations')
-      .set(Object.assign({}, ...sidesOf({ lowId, highId }, userId).map(marks)))
-      .where('app_id', '=', appId)
-      .where('low_id', '=', lowId)
-      .where('high_id', '=', highId)
-      .executeTakeFirst()
-    return numUpdatedRows > 0n
-  }
+function isConversation({ appId, lowId, highId }: ConversationKey) {
+  return sql<boolean>`app_id = ${appId} and low_id = ${lowId} and high_id = ${highId}`
+}
+
+function toMoved(appId: string, row: { low_id: Int64; high_id: Int64; last_msg_id: number }): Moved {
+  return { appId, lowId: row.low_id, highId: row.high_id, lastMessageId: row.last_msg_id }
 }

@@ -36,6 +36,7 @@ export class HistoryStore {
           'm.config',
           'm.ext',
           'm.is_system as isSystem',
+          'm.edited_at as editedAt',
           sql<Progress>`case when m.seq <= ${receiverMark('read_seq')} then 2 when m.seq <= ${receiverMark('delivered_seq')} then 1 else 0 end`.as(
             'progress',
           ),
@@ -72,5 +73,20 @@ export class HistoryStore {
   async findSeq(db: Executor, conversation: ConversationKey, messageId: Int64): Promise<number | null> {
     const row = await this.#seqOf.first(db, { ...conversation, messageId })
     return row?.seq ?? null
+  }
+
+  /** The position of the newest message up to and including `messageId`; 0 when there is none. */
+  async findSeqUpTo(db: Executor, { appId, lowId, highId }: ConversationKey, messageId: number): Promise<number> {
+    const row = await db
+      .selectFrom('messages')
+      .select('seq')
+      .where('app_id', '=', appId)
+      .where('low_id', '=', lowId)
+      .where('high_id', '=', highId)
+      .where('msg_id', '<=', messageId)
+      .orderBy('msg_id', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+    return row?.seq ?? 0
   }
 }

@@ -1,13 +1,28 @@
-import type { Int64 } from '@hermod/protocol'
-import type { Tx } from '../../db/database.js'
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { Selectable } from 'kysely'
+import type { Database, Tx } from '../../db/database.js'
+import type { DevicesTable } from '../../db/schema.js'
 import type { Clock } from '../../lib/clock.js'
 import { createToken } from '../../lib/tokens.js'
+import type { UserKey } from '../accounts/user-model.js'
+import type { EventService } from '../events/event-service.js'
+import { type Device, type DeviceKey, deviceEvent, type PushBinding } from './device-model.js'
 import type { DeviceStore } from './device-store.js'
+import type { PushBindingStore } from './push-binding-store.js'
+
+export interface DeviceServiceOptions {
+  readonly database: Database
+  readonly store: DeviceStore
+  readonly bindings: PushBindingStore
+  readonly events: EventService
+  readonly clock: Clock
+  readonly devicesPerUser: number
+}
 
 export interface OpenedDevice {
   readonly deviceSn: number
   readonly pushToken: string
-  /** Serial numbers of devices that gave way to this one. */
+  /** Serial numbers of devices that gave way to this one; their tokens are for the caller to end. */
   readonly displaced: readonly number[]
 }
 
@@ -22,29 +37,94 @@ interface DeviceUse {
 
 const maxUserAgentLength = 512
 
-/** Installations of an application (decision D6). */
+/** Installations of an application, and the tokens of push gateways that are bound to them (decision D6). */
 export class DeviceService {
-  constructor(private readonly options: { readonly store: DeviceStore; readonly clock: Clock; readonly devicesPerUser: number }) {}
+  constructor(private readonly options: DeviceServiceOptions) {}
 
   /** The device with this GUID, created when it is new; the longest unused one gives way when there are too many. */
   async open(tx: Tx, use: DeviceUse): Promise<OpenedDevice> {
-    const { store, clock, devicesPerUser } = this.options
+    const { store, events, clock } = this.options
     const { appId, userId, deviceGuid } = use
     const now = clock.now()
-    const userAgent = use.userAgent.slice(0, maxUserAgentLength)
+    const known = await store.findByGuid(tx, use, deviceGuid)
+    const reopened = known && (await this.#reopen(tx, known, use, now))
+    if (reopened) return reopened
     // The serial is taken first because taking it is what makes concurrent logins of one user follow each other; an unused one is
     // only a gap.
-    const known = await store.findByGuid(tx, appId, userId, deviceGuid)
-    const deviceSn = known?.device_sn ?? (await store.nextSerial(tx, appId, userId))
-    const device = known ?? (await store.findByGuid(tx, appId, userId, deviceGuid))
-    if (device) {
-      const pushToken = use.pushToken ?? device.push_token
-      await store.update(tx, { ...device, user_agent: userAgent, push_token: pushToken, last_used_at: now })
-      return { deviceSn: device.device_sn, pushToken, displaced: [] }
-    }
+    const deviceSn = await store.nextSerial(tx, use, now)
+    const made = await store.findByGuid(tx, use, deviceGuid)
+    const joined = made && (await this.#reopen(tx, made, use, now))
+    if (joined) return joined
     const pushToken = use.pushToken ?? createToken('hmp_')
     const row = { app_id: appId, user_id: userId, device_guid: deviceGuid, created_at: now, last_used_at: now, platform: 0 }
-    await store.insert(tx, { ...row, device_sn: deviceSn, user_agent: userAgent, push_token: pushToken })
-    return { deviceSn, pushToken, displaced: await store.deleteLeastUsed(tx, appId, userId, devicesPerUser) }
+    await store.insert(tx, { ...row, device_sn: deviceSn, user_agent: shortUserAgent(use), push_token: pushToken })
+    await events.append(tx, deviceEvent('user.device_added', use, deviceSn))
+    return { deviceSn, pushToken, displaced: await this.#displace(tx, { appId, userId, deviceSn }) }
   }
+
+  /** @returns the devices by serial number, and when the list changed last */
+  async list(user: UserKey): Promise<{ devices: Device[]; changedAt: number }> {
+    const { database, store } = this.options
+    return database.read(async (db) => {
+      // Read first, so that it never promises a change that the list does not show.
+      const changedAt = await store.listChangedAt(db, user)
+      const rows = await store.list(db, user)
+      return { devices: rows.map((row) => ({ deviceSn: row.device_sn, platform: row.platform, userAgent: row.user_agent })), changedAt }
+    })
+  }
+
+  /** Within a transaction; the tokens of the device are for the caller to end. @throws AppError device_not_found */
+  async remove(tx: Tx, device: DeviceKey): Promise<void> {
+    const { store, bindings, events, clock } = this.options
+    await store.touchList(tx, device, clock.now())
+    if (!(await store.delete(tx, device))) throw new AppError('device_not_found')
+    await bindings.unbind(tx, device)
+    await events.append(tx, deviceEvent('user.device_removed', device, device.deviceSn))
+  }
+
+  /** Keeps the device from being removed until the transaction ends. @throws AppError device_not_found */
+  async require(tx: Tx, device: DeviceKey): Promise<void> {
+    if (!(await this.options.store.lock(tx, device))) throw new AppError('device_not_found')
+  }
+
+  /** A token belongs to the device that bound it last. @throws AppError device_not_found */
+  async bindPushToken(device: DeviceKey, binding: PushBinding): Promise<void> {
+    const { database, bindings, clock } = this.options
+    await database.transaction(async (tx) => {
+      await this.require(tx, device)
+      await bindings.bind(tx, device, binding, clock.now())
+    })
+  }
+
+  /** @throws AppError device_not_found */
+  async unbindPushTokens(device: DeviceKey): Promise<void> {
+    const { database, bindings } = this.options
+    await database.transaction(async (tx) => {
+      await this.require(tx, device)
+      await bindings.unbind(tx, device)
+    })
+  }
+
+  /** @returns null when the device was removed meanwhile */
+  async #reopen(tx: Tx, device: Selectable<DevicesTable>, use: DeviceUse, now: number): Promise<OpenedDevice | null> {
+    const { store } = this.options
+    const userAgent = shortUserAgent(use)
+    const pushToken = use.pushToken ?? device.push_token
+    // Before the device, because whoever locks both locks the user first.
+    if (userAgent !== device.user_agent) await store.touchList(tx, use, now)
+    const isThere = await store.update(tx, { ...device, user_agent: userAgent, push_token: pushToken, last_used_at: now })
+    return isThere ? { deviceSn: device.device_sn, pushToken, displaced: [] } : null
+  }
+
+  /** @returns the serial numbers of the devices that gave way to the new one */
+  async #displace(tx: Tx, device: DeviceKey): Promise<number[]> {
+    const { store, devicesPerUser } = this.options
+    const surplus = await store.listLeastUsed(tx, device, devicesPerUser - 1)
+    for (const deviceSn of surplus) await this.remove(tx, { ...device, deviceSn })
+    return surplus
+  }
+}
+
+function shortUserAgent({ userAgent }: DeviceUse): string {
+  return userAgent.slice(0, maxUserAgentLength)
 }

@@ -1,18 +1,21 @@
-import type { Int64 } from '@hermod/protocol'
-import type { Insertable, Selectable } from 'kysely'
-import type { Tx } from '../../db/database.js'
+import { type Insertable, type Selectable, sql } from 'kysely'
+import type { Database, Executor, Tx } from '../../db/database.js'
 import type { DevicesTable } from '../../db/schema.js'
+import type { UserKey } from '../accounts/user-model.js'
+import type { DeviceKey } from './device-model.js'
 
 /** Devices of users. */
 export class DeviceStore {
+  constructor(private readonly database: Database) {}
+
   /**
    * The next serial number of the user. In PostgreSQL this also locks the user's row, so that two logins with the same new device
    * follow each other.
    */
-  async nextSerial(tx: Tx, appId: string, userId: Int64): Promise<number> {
+  async nextSerial(tx: Tx, { appId, userId }: UserKey, at: number): Promise<number> {
     const row = await tx
       .updateTable('users')
-      .set((eb) => ({ last_device_sn: eb('last_device_sn', '+', 1) }))
+      .set((eb) => ({ last_device_sn: eb('last_device_sn', '+', 1), devices_changed_at: laterThanBefore(at) }))
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
       .returning('last_device_sn')
@@ -20,7 +23,33 @@ export class DeviceStore {
     return row.last_device_sn
   }
 
-  async findByGuid(tx: Tx, appId: string, userId: Int64, deviceGuid: string): Promise<Selectable<DevicesTable> | null> {
+  /** Notes that the list of devices changed. In PostgreSQL this also locks the user's row. */
+  async touchList(tx: Tx, { appId, userId }: UserKey, at: number): Promise<void> {
+    await tx
+      .updateTable('users')
+      .set({ devices_changed_at: laterThanBefore(at) })
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .execute()
+  }
+
+  /** By serial number. */
+  async list(db: Executor, { appId, userId }: UserKey): Promise<Selectable<DevicesTable>[]> {
+    return db.selectFrom('devices').selectAll().where('app_id', '=', appId).where('user_id', '=', userId).orderBy('device_sn').execute()
+  }
+
+  /** When the list of devices changed last; 0 = never */
+  async listChangedAt(db: Executor, { appId, userId }: UserKey): Promise<number> {
+    const row = await db
+      .selectFrom('users')
+      .select('devices_changed_at')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .executeTakeFirst()
+    return row?.devices_changed_at ?? 0
+  }
+
+  async findByGuid(tx: Tx, { appId, userId }: UserKey, deviceGuid: string): Promise<Selectable<DevicesTable> | null> {
     const row = await tx
       .selectFrom('devices')
       .selectAll()
@@ -31,33 +60,61 @@ export class DeviceStore {
     return row ?? null
   }
 
+  /** Keeps the device from being removed until the transaction ends; @returns false when there is no such device */
+  async lock(tx: Tx, { appId, userId, deviceSn }: DeviceKey): Promise<boolean> {
+    const found = tx
+      .selectFrom('devices')
+      .select('device_sn')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('device_sn', '=', deviceSn)
+    const row = await (this.database.dialect.rowLocks ? found.forUpdate() : found).executeTakeFirst()
+    return row !== undefined
+  }
+
   async insert(tx: Tx, row: Insertable<DevicesTable>): Promise<void> {
     await tx.insertInto('devices').values(row).execute()
   }
 
-  async update(tx: Tx, device: Selectable<DevicesTable>): Promise<void> {
-    await tx
+  /** @returns false when the device was removed meanwhile */
+  async update(tx: Tx, device: Selectable<DevicesTable>): Promise<boolean> {
+    const { numUpdatedRows } = await tx
       .updateTable('devices')
       .set({ user_agent: device.user_agent, push_token: device.push_token, last_used_at: device.last_used_at })
       .where('app_id', '=', device.app_id)
       .where('user_id', '=', device.user_id)
       .where('device_sn', '=', device.device_sn)
-      .execute()
+      .executeTakeFirst()
+    return numUpdatedRows > 0n
   }
 
-  /** Deletes all but the `keep` devices that were used last; @returns the serial numbers of the deleted ones. */
-  async deleteLeastUsed(tx: Tx, appId: string, userId: Int64, keep: number): Promise<number[]> {
+  /** @returns the serial numbers of all devices but `deviceSn` and the `others` that were used last besides */
+  async listLeastUsed(tx: Tx, { appId, userId, deviceSn }: DeviceKey, others: number): Promise<number[]> {
     const rows = await tx
       .selectFrom('devices')
       .select('device_sn')
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
+      .where('device_sn', '<>', deviceSn)
       .orderBy('last_used_at', 'desc')
       .orderBy('device_sn', 'desc')
       .execute()
-    const surplus = rows.slice(keep).map((row) => row.device_sn)
-    if (surplus.length > 0)
-      await tx.deleteFrom('devices').where('app_id', '=', appId).where('user_id', '=', userId).where('device_sn', 'in', surplus).execute()
-    return surplus
+    return rows.slice(others).map((row) => row.device_sn)
   }
+
+  /** @returns false when there is no such device */
+  async delete(tx: Tx, { appId, userId, deviceSn }: DeviceKey): Promise<boolean> {
+    const { numDeletedRows } = await tx
+      .deleteFrom('devices')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('device_sn', '=', deviceSn)
+      .executeTakeFirst()
+    return numDeletedRows > 0n
+  }
+}
+
+/** Grows with every change, also with several of one millisecond. */
+function laterThanBefore(at: number) {
+  return sql<number>`case when devices_changed_at < ${at} then ${at} else devices_changed_at + 1 end`
 }

@@ -1,5 +1,14 @@
-import type { Tx } from '../../db/database.js'
+import type { Selectable } from 'kysely'
+import type { Executor, Tx } from '../../db/database.js'
+import type { EventsTable } from '../../db/schema.js'
 import type { Event } from './event-model.js'
+
+/** What the column `payload` holds as JSON. */
+export interface EventPayload {
+  readonly actor: number
+  readonly users: readonly number[]
+  readonly content: string
+}
 
 /** The log of committed facts; whoever tells others of them reads it in the order of the event IDs. */
 export class EventStore {
@@ -10,10 +19,19 @@ export class EventStore {
       event_id: eventIds[index] as number,
       app_id: appId,
       kind,
-      payload: JSON.stringify({ actor: Number(actorId), users: userIds.map(Number), content }),
+      payload: JSON.stringify({ actor: Number(actorId), users: userIds.map(Number), content } satisfies EventPayload),
       created_at: createdAt,
     }))
     await tx.insertInto('events').values(rows).execute()
+  }
+
+  /** Events of all applications after this one, by ID. */
+  async list(db: Executor, afterId: number, limit: number): Promise<Selectable<EventsTable>[]> {
+    return db.selectFrom('events').selectAll().where('event_id', '>', afterId).orderBy('event_id').limit(limit).execute()
+  }
+
+  async setPayload(tx: Tx, eventId: number, payload: string): Promise<void> {
+    await tx.updateTable('events').set({ payload }).where('event_id', '=', eventId).execute()
   }
 
   /** @returns how many were deleted, at most `limit` */

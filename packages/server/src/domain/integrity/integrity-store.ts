@@ -25,6 +25,21 @@ function eachSide(faults: (side: RawBuilder<unknown>) => RawBuilder<FaultRow>): 
   return sql`${faults(sql.raw('low'))} union ${faults(sql.raw('high'))}`
 }
 
+/** Every message that was ever stored. */
+const log = sql.raw(
+  `(select app_id, low_id, high_id, msg_id, seq, sender_id from messages union all select app_id, low_id, high_id, msg_id, seq, sender_id from recalled_messages)`,
+)
+
+/** Rows of a table about two users, neither of whom may be unknown or deleted. */
+function pairOwners(table: string, first: string, second: string): RawBuilder<FaultRow> {
+  const names = sql.raw(`r.${first} || ' and ' || r.${second}`)
+  return sql`select r.app_id, ${names} as subject, 'a row of a user who does not exist' as detail
+    from ${sql.table(table)} r
+    left join users a on a.app_id = r.app_id and a.user_id = ${sql.ref(`r.${first}`)} and a.deleted_at is null
+    left join users b on b.app_id = r.app_id and b.user_id = ${sql.ref(`r.${second}`)} and b.deleted_at is null
+    where a.user_id is null or b.user_id is null`
+}
+
 /**
  * Every derived fact against the log it is derived from. A new derived column or table gets a line here.
  */
@@ -35,24 +50,34 @@ export const integrityChecks: readonly IntegrityCheck[] = [
     faults: sql`select c.app_id, ${conversation('c')} as subject,
         'ends at ' || c.seq || ' (message ' || c.last_msg_id || '), its log at ' || coalesce(m.seq, 0) || ' (message ' || coalesce(m.msg_id, 0) || ')' as detail
       from conversations c
-      left join (select app_id, low_id, high_id, max(seq) as seq, max(msg_id) as msg_id from messages group by app_id, low_id, high_id) m
+      left join (select app_id, low_id, high_id, max(seq) as seq, max(msg_id) as msg_id from ${log} l group by app_id, low_id, high_id) m
         on ${sameConversation('m', 'c')}
       where m.seq is null or m.seq <> c.seq or m.msg_id <> c.last_msg_id`,
   },
   {
     name: 'message_order',
-    count: sql`select count(*) as count from messages`,
+    count: sql`select count(*) as count from ${log} l`,
     faults: sql`select app_id, low_id || '/' || high_id as subject,
         'message ' || msg_id || ' has position ' || seq || ' where ' || place || ' is due' as detail
       from (select app_id, low_id, high_id, msg_id, seq, row_number() over (partition by app_id, low_id, high_id order by msg_id) as place
-        from messages) numbered
+        from ${log} l) numbered
       where seq <> place`,
   },
   {
     name: 'message_conversation',
-    count: sql`select count(*) as count from messages`,
+    count: sql`select count(*) as count from ${log} l`,
     faults: sql`select distinct m.app_id, ${conversation('m')} as subject, 'messages without a conversation' as detail
-      from messages m left join conversations c on ${sameConversation('c', 'm')} where c.seq is null`,
+      from ${log} m left join conversations c on ${sameConversation('c', 'm')} where c.seq is null`,
+  },
+  {
+    name: 'last_recall',
+    count: sql`select count(*) as count from conversations`,
+    faults: sql`select c.app_id, ${conversation('c')} as subject,
+        'has its last recall at ' || c.last_recalled_seq || ' where ' || coalesce(r.seq, 0) || ' is due' as detail
+      from conversations c
+      left join (select app_id, low_id, high_id, max(seq) as seq from recalled_messages group by app_id, low_id, high_id) r
+        on ${sameConversation('r', 'c')}
+      where c.last_recalled_seq <> coalesce(r.seq, 0)`,
   },
   {
     name: 'conversation_marks',
@@ -81,7 +106,8 @@ export const integrityChecks: readonly IntegrityCheck[] = [
       ) => sql`select c.app_id, c.${side}_id || ' in ' || ${conversation('c')} as subject, 'a party does not list the conversation' as detail
       from conversations c
       where c.${side}_id <> 0
-        and not exists (select 1 from user_conversations l where ${sameConversation('l', 'c')} and l.user_id = c.${side}_id)`,
+        and not exists (select 1 from user_conversations l where ${sameConversation('l', 'c')} and l.user_id = c.${side}_id)
+        and not exists (select 1 from users u where u.app_id = c.app_id and u.user_id = c.${side}_id and u.deleted_at is not null)`,
     ),
   },
   {
@@ -91,7 +117,7 @@ export const integrityChecks: readonly IntegrityCheck[] = [
       (side) => sql`select c.app_id, c.${side}_id || ' in ' || ${conversation('c')} as subject,
         'has read to ' || c.${side}_read_seq || ' but sent at ' || m.seq as detail
       from conversations c
-      join (select app_id, low_id, high_id, sender_id, max(seq) as seq from messages group by app_id, low_id, high_id, sender_id) m
+      join (select app_id, low_id, high_id, sender_id, max(seq) as seq from ${log} l group by app_id, low_id, high_id, sender_id) m
         on ${sameConversation('m', 'c')} and m.sender_id = c.${side}_id
       where m.seq > c.${side}_read_seq`,
     ),
@@ -101,6 +127,23 @@ export const integrityChecks: readonly IntegrityCheck[] = [
     count: sql`select count(*) as count from user_settings`,
     faults: sql`select s.app_id, '' || s.user_id as subject, 'settings without a user' as detail
       from user_settings s left join users u on u.app_id = s.app_id and u.user_id = s.user_id where u.user_id is null`,
+  },
+  {
+    name: 'contact_sides',
+    count: sql`select count(*) as count from contacts`,
+    faults: sql`select c.app_id, c.user_id || ' and ' || c.peer_id as subject, 'the one is a contact of the other on one side only' as detail
+      from contacts c left join contacts o on o.app_id = c.app_id and o.user_id = c.peer_id and o.peer_id = c.user_id and o.state = 0
+      where c.state = 0 and o.user_id is null`,
+  },
+  {
+    name: 'contact_owner',
+    count: sql`select count(*) as count from contacts`,
+    faults: pairOwners('contacts', 'user_id', 'peer_id'),
+  },
+  {
+    name: 'contact_application_owner',
+    count: sql`select count(*) as count from contact_applications`,
+    faults: pairOwners('contact_applications', 'user_id', 'applicant_id'),
   },
   {
     name: 'token_owner',

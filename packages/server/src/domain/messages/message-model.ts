@@ -1,4 +1,4 @@
-import type { Int64 } from '@hermod/protocol'
+import { AppError, type Int64 } from '@hermod/protocol'
 import type { ColumnType } from '../../db/dialect/dialect.js'
 import type { ConversationKey } from '../conversations/conversation-model.js'
 
@@ -78,13 +78,17 @@ export interface StoredMessage extends MessageContent {
   readonly isSystem: number
 }
 
-/** Bytes that count towards the limit of a message (decision E12). */
-export function sizeOf({ content, attachment, config, ext }: MessageContent): number {
-  return Buffer.byteLength(content) + Buffer.byteLength(attachment) + Buffer.byteLength(config) + Buffer.byteLength(ext)
+/**
+ * Holds the texts of a message against the limit (decision E12).
+ * @throws AppError message_too_large
+ */
+export function requireSize({ content, attachment, config, ext }: MessageContent, maxBytes: number): void {
+  const size = Buffer.byteLength(content) + Buffer.byteLength(attachment) + Buffer.byteLength(config) + Buffer.byteLength(ext)
+  if (size > maxBytes) throw new AppError('message_too_large', `${size} bytes of at most ${maxBytes}`)
 }
 
-/** content_type from which on a message acts on another one (decision E8). */
-export const firstOperationType = 9
+/** content_type of what acts on another message (decision E8). */
+export const operationTypes = { readAck: 9, recall: 10, append: 11, replace: 12 } as const
 
 /**
  * A typing indicator is an empty text whose ext is a JSON object with input_status; like online_only it reaches connected devices and

@@ -4,8 +4,10 @@ import type { Clock } from '../../lib/clock.js'
 import type { IdGenerator } from '../../lib/ids.js'
 import type { AccountService } from '../accounts/account-service.js'
 import { systemUserId } from '../accounts/user-model.js'
+import type { MessageRules } from '../contacts/message-rules.js'
 import { directConversation } from '../conversations/conversation-model.js'
-import { type Draft, firstOperationType, isTypingSignal, type MessageContent, sizeOf } from './message-model.js'
+import { type Draft, isTypingSignal, type MessageContent, operationTypes, requireSize } from './message-model.js'
+import { type Actor, MessageOperations, type OperationRequest } from './message-operations.js'
 import type { MessageWriter } from './message-writer.js'
 import type { TransactionStore } from './transaction-store.js'
 
@@ -14,7 +16,9 @@ export interface MessageServiceOptions {
   readonly transactions: TransactionStore
   readonly clock: Clock
   readonly accounts: AccountService
+  readonly rules: MessageRules
   readonly writer: MessageWriter
+  readonly operations: MessageOperations
   readonly ids: IdGenerator
   readonly maxMessageBytes: number
   readonly maxTargets: number
@@ -30,6 +34,8 @@ export interface SendRequest extends Omit<MessageContent, 'content'> {
   /** null = never recognised again */
   readonly transactionId: Int64 | null
   readonly isSystem: boolean
+  /** The message that one of content_type 9 to 12 acts on. */
+  readonly relatedMessageId: Int64 | undefined
 }
 
 /** Who may send what to whom (decisions C5, E8a, E10 to E12); storing it is the writer's. */
@@ -41,7 +47,8 @@ export class MessageService {
   }
 
   /**
-   * Judges each target alone and stores the message for those that take it.
+   * Judges each target alone and stores the message for those that take it. From content_type 9 up nothing is stored: the message does
+   * something to another one; see MessageOperations.perform.
    *
    * @returns the message ID when there is exactly one recipient
    * @throws AppError the first refusal when no target takes the message, invalid_parameter, message_too_large, storage_failed
@@ -51,10 +58,16 @@ export class MessageService {
     const targets = request.targets.length === 1 ? request.targets : [...new Set(request.targets)]
     const content = this.#content(request, targets)
     const senderId = await this.#sender(caller, request.fromUserId)
+    if (content.contentType >= operationTypes.readAck) {
+      await this.#operate(MessageOperations.actorOf(caller, senderId), { ...request, ...content, targets })
+      return {}
+    }
+    // An Admin token passes over blocks and strangers.
+    const judgedSenderId = caller.kind === 'user' ? senderId : null
     const accepted: Int64[] = []
     let firstRefusal: ErrorName | null = null
     for (const target of targets) {
-      const refusal = await this.#refusal(appId, target, request.targetType)
+      const refusal = await this.#refusal(appId, target, request.targetType, judgedSenderId)
       if (refusal === null) accepted.push(target)
       else firstRefusal ??= refusal
     }
@@ -65,6 +78,11 @@ export class MessageService {
         : await this.#findSent(appId, senderId, request)
     if (messageIds === null) throw new AppError(firstRefusal ?? 'user_not_found')
     return targets.length === 1 && messageIds.length === 1 ? { messageIds } : {}
+  }
+
+  async #operate(actor: Actor, request: OperationRequest & Pick<SendRequest, 'targetType'>): Promise<void> {
+    if (request.targetType === 'group') throw new AppError('group_not_found')
+    await this.#options.operations.perform(actor, request)
   }
 
   async #findSent(appId: string, senderId: Int64, { transactionId, onlineOnly }: SendRequest): Promise<readonly number[] | null> {
@@ -106,11 +124,10 @@ export class MessageService {
     const { maxMessageBytes, maxTargets } = this.#options
     const { contentType, attachment, config, ext } = request
     if (targets.length > maxTargets) throw new AppError('invalid_parameter', `targets must have at most ${maxTargets} items`)
-    if (contentType >= firstOperationType) throw new AppError('not_built', `content_type ${contentType}`)
-    if (request.content === undefined && attachment === '') throw new AppError('invalid_parameter', 'content is required')
+    const mayBeWithoutContent = attachment !== '' || contentType >= operationTypes.readAck
+    if (request.content === undefined && !mayBeWithoutContent) throw new AppError('invalid_parameter', 'content is required')
     const message = { contentType, content: request.content ?? '', attachment, config, ext }
-    const size = sizeOf(message)
-    if (size > maxMessageBytes) throw new AppError('message_too_large', `${size} bytes of at most ${maxMessageBytes}`)
+    requireSize(message, maxMessageBytes)
     return message
   }
 
@@ -126,11 +143,17 @@ export class MessageService {
     return senderId
   }
 
-  /** Why a target takes no message, or null. */
-  async #refusal(appId: string, target: Int64, type: SendRequest['targetType']): Promise<ErrorName | null> {
+  /** Why a target takes no message of the sender, or null; without a sender whether it could take one at all. */
+  async #refusal(
+    appId: string,
+    target: Int64,
+    type: SendRequest['targetType'],
+    judgedSenderId: Int64 | null = null,
+  ): Promise<ErrorName | null> {
     if (type === 'group') return 'group_not_found'
     const state = await this.#options.accounts.findState(appId, target)
     if (!state) return 'user_not_found'
-    return state.isDeleted ? 'user_deleted' : null
+    if (state.isDeleted) return 'user_deleted'
+    return judgedSenderId === null ? null : this.#options.rules.refusal(state, judgedSenderId)
   }
 }

@@ -3,7 +3,7 @@ import { type Procedure, type ProcedureContext, ProcedureRestart } from '../../d
 import type { ConversationsTable, SentTransactionsTable } from '../../db/schema.js'
 import { compare } from '../../lib/compare.js'
 import { timestampOf } from '../../lib/ids.js'
-import { type ConversationKey, compareConversations } from '../conversations/conversation-model.js'
+import { type ConversationKey, compareConversations, readersOf } from '../conversations/conversation-model.js'
 import { type MessageRow, rowValue } from './message-model.js'
 import {
   addToLists,
@@ -217,10 +217,9 @@ function advanceRow({ conversation, rows }: ConversationRows): readonly unknown[
   return positionRow(conversation, [rows.length, firstId, timestampOf(firstId), lastOf(conversation.lowId), lastOf(conversation.highId)])
 }
 
-function listRows({ appId, lowId, highId }: ConversationKey): (readonly unknown[])[] {
-  // Nobody reads for the system, user 0.
-  const parties = lowId === highId || lowId === 0 ? [highId] : [lowId, highId]
-  return parties.map((partyId) => [appId, partyId, lowId, highId])
+function listRows(conversation: ConversationKey): (readonly unknown[])[] {
+  const { appId, lowId, highId } = conversation
+  return readersOf(conversation).map((partyId) => [appId, partyId, lowId, highId])
 }
 
 function firstOf(rows: readonly MessageRow[]): MessageRow {

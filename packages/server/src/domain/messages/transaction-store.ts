@@ -9,7 +9,7 @@ export interface TransactionPlace {
   readonly senderId: Int64
 }
 
-/** The memory of transaction IDs (decision E4); how they get into it: store-batch.ts. */
+/** The memory of transaction IDs (decision E4); how those of sends get into it: store-batch.ts. */
 export class TransactionStore {
   /** The message IDs of the first send with this transaction ID; null when it is not remembered. */
   async findMessageIds(db: Executor, place: TransactionPlace, now: number): Promise<readonly number[] | null> {
@@ -22,6 +22,25 @@ export class TransactionStore {
       .where('expires_at', '>', now)
       .executeTakeFirst()
     return row ? (JSON.parse(row.msg_ids) as number[]) : null
+  }
+
+  /**
+   * Remembers a transaction without messages; one that another transaction is claiming is waited for.
+   * @returns false when it is remembered already
+   */
+  async claim(tx: Tx, { appId, transactionId, senderId }: TransactionPlace, now: number, lifeMs: number): Promise<boolean> {
+    const times = { created_at: now, expires_at: now + lifeMs }
+    const { numInsertedOrUpdatedRows } = await tx
+      .insertInto('sent_transactions')
+      .values({ app_id: appId, transaction_id: transactionId, sender_id: senderId, msg_ids: '[]', ...times })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['app_id', 'transaction_id', 'sender_id'])
+          .doUpdateSet({ msg_ids: '[]', ...times })
+          .where('sent_transactions.expires_at', '<=', now),
+      )
+      .executeTakeFirst()
+    return (numInsertedOrUpdatedRows ?? 0n) > 0n
   }
 
   /** The place `count` rows after another one; null when there are fewer. */

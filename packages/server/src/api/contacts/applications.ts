@@ -1,0 +1,73 @@
+import {
+  AppError,
+  acceptContact,
+  applyToContact,
+  applyToContacts,
+  declineContact,
+  type Int64,
+  type Item,
+  listContactApplications,
+  type ParamsOf,
+} from '@hermod/protocol'
+import type { AccountService } from '../../domain/accounts/account-service.js'
+import type { ContactApplicationService, ContactRequest } from '../../domain/contacts/contact-application-service.js'
+import { data, type Handler, handle } from '../../pipeline/call.js'
+import { actingUser } from '../acting-user.js'
+
+interface Services {
+  readonly accounts: AccountService
+  readonly contactApplications: ContactApplicationService
+}
+
+export function contactApplicationHandlers({ accounts, contactApplications }: Services): Handler[] {
+  return [
+    handle(applyToContact, async (params, { caller }) => {
+      await contactApplications.apply(await actingUser(accounts, caller), toRequest(params))
+      return data(true)
+    }),
+    handle(applyToContacts, async ({ list }, { caller }) => {
+      const requests = list.flatMap((item) => ('value' in item ? [toRequest(item.value)] : []))
+      const reasons = (await contactApplications.applyMany(await actingUser(accounts, caller), requests)).values()
+      const outcomes = list.map((item) => {
+        if ('fault' in item) return { user_id: userIdOf(item), reason: new AppError('invalid_parameter', item.fault).message }
+        return { user_id: item.value.user_id, reason: reasons.next().value ?? null }
+      })
+      return data({
+        success: outcomes.flatMap(({ user_id, reason }) => (reason === null ? [user_id] : [])),
+        fails: outcomes.flatMap(({ user_id, reason }) => (reason === null ? [] : [{ user_id, reason }])),
+      })
+    }),
+    handle(listContactApplications, async (page, { caller }) => {
+      const { received, nextCursor, version } = await contactApplications.list(await actingUser(accounts, caller), page)
+      return {
+        data: received.map(({ applicantId, expiresAt, reason, status }) => ({
+          expired_time: expiresAt,
+          reason,
+          status,
+          user_id: applicantId,
+        })),
+        extras: { version, ...(nextCursor === null ? {} : { cursor: nextCursor }) },
+      }
+    }),
+    handle(acceptContact, async ({ user_id: applicantId }, { caller }) => {
+      await contactApplications.accept(await actingUser(accounts, caller), applicantId)
+      return data(true)
+    }),
+    handle(declineContact, async ({ user_id: applicantId, reason = '' }, { caller }) => {
+      await contactApplications.decline(await actingUser(accounts, caller), applicantId, reason)
+      return data(true)
+    }),
+  ]
+}
+
+type Params = Partial<ParamsOf<typeof applyToContact>> & { readonly user_id: Int64 }
+
+function toRequest({ user_id: userId, alias, reason, auth_answer: authAnswer }: Params): ContactRequest {
+  return { userId, alias, reason, authAnswer }
+}
+
+/** The ID that a malformed item names, 0 when it names none. */
+function userIdOf({ raw }: Extract<Item<unknown>, { readonly raw: unknown }>): number {
+  const { user_id: userId } = (typeof raw === 'object' && raw !== null ? raw : {}) as { readonly user_id?: unknown }
+  return Number.isSafeInteger(userId) ? (userId as number) : 0
+}

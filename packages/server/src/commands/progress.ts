@@ -1,0 +1,26 @@
+import type { Writable } from 'node:stream'
+
+/** How far a long command is: a bar for people at a terminal, nothing for files and pipes. */
+export interface Progress {
+  show(done: number, text: string): void
+  /** Writes a line that stays. */
+  tell(line: string): void
+  close(): void
+}
+
+/** @param total 0 when it is not known */
+export async function openProgress(out: Writable, total: number): Promise<Progress> {
+  const tell = (line: string) => void out.write(`${line}\n`)
+  if ((out as { isTTY?: boolean }).isTTY !== true || total === 0) return { show: () => {}, tell, close: () => {} }
+  const { MultiBar, Presets } = await import('cli-progress')
+  const bars = new MultiBar(
+    { stream: out as NodeJS.WriteStream, format: '{bar} {percentage}% {text}', clearOnComplete: true },
+    Presets.legacy,
+  )
+  const bar = bars.create(total, 0, { text: '' })
+  return {
+    show: (done, text) => bar.update(done, { text }),
+    tell: (line) => bars.log(`${line}\n`),
+    close: () => bars.stop(),
+  }
+}

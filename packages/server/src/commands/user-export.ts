@@ -1,0 +1,46 @@
+import { once } from 'node:events'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { type ExportedUser, exportUsers } from '@hermod/protocol'
+import type { Command } from 'commander'
+import { type CommandContext, given, type Operate, urlOption } from './command.js'
+import { formatOption, type UserFormat, writers } from './user-file.js'
+
+interface ExportOptions {
+  readonly format?: UserFormat
+  readonly hashes?: boolean
+  readonly url?: string
+}
+
+export function addUserExportCommand(user: Command, context: CommandContext): void {
+  user
+    .command('export')
+    .description('Writes all users of an application to standard output, as hermod user import reads them.')
+    .argument('<app_id>', 'the application')
+    .addOption(formatOption())
+    .option('--hashes', 'with the hashes of the passwords, so that the passwords go on working; keep such a file secret')
+    .addOption(urlOption())
+    .action(async (appId: string, { format = 'ndjson', hashes = false, ...options }: ExportOptions) => {
+      await context.session(options, async (operate) => {
+        const text = exportedText(pagesOf(operate, appId, hashes), format, hashes)
+        const { stdout } = context.dependencies
+        await pipeline(Readable.from(text), stdout, { end: false })
+        if (stdout.writableNeedDrain) await once(stdout, 'drain')
+      })
+    })
+}
+
+async function* pagesOf(operate: Operate, appId: string, hashes: boolean): AsyncGenerator<readonly ExportedUser[]> {
+  let cursor: string | undefined
+  do {
+    const page = await operate(exportUsers, given({ app_id: appId, cursor, include_hashes: hashes }))
+    yield page.users
+    cursor = page.next_cursor
+  } while (cursor !== '')
+}
+
+async function* exportedText(pages: AsyncIterable<readonly ExportedUser[]>, format: UserFormat, hashes: boolean): AsyncGenerator<string> {
+  const { header, line } = writers[format]
+  yield header(hashes)
+  for await (const users of pages) yield users.map((user) => line(user, hashes)).join('')
+}

@@ -1,0 +1,180 @@
+/** Files of users: one JSON object a line, or CSV with a header row. */
+import { isUtf8 } from 'node:buffer'
+import type { Readable } from 'node:stream'
+import type { ExportedUser } from '@hermod/protocol'
+import { Option } from 'commander'
+import { CommandFailure } from './call.js'
+
+export const userFormats = ['ndjson', 'csv'] as const
+export type UserFormat = (typeof userFormats)[number]
+
+export function formatOption(): Option {
+  return new Option('--format <format>', 'one JSON object a line, or CSV with a header row').choices(userFormats)
+}
+
+/** Fields as operator.user.import takes them, values as they were read. */
+export type UserRecord = Readonly<Record<string, unknown>>
+
+/** One user of a file, or why a line holds none. Lines are counted from 1. */
+export type FileEntry = { readonly line: number; readonly user: UserRecord } | { readonly line: number; readonly reason: string }
+
+const maxLineBytes = 256 * 1024
+const lineTooLong = `is longer than ${maxLineBytes / 1024} KiB`
+const notUtf8 = 'is not valid UTF-8'
+const newline = 0x0a
+
+/** Fields of a file; `user_id` is in exports and is ignored. */
+const exportColumns = [
+  'user_id',
+  'username',
+  'nick_name',
+  'avatar',
+  'description',
+  'mobile',
+  'email',
+  'public_info',
+  'private_info',
+  'status',
+  'created_at',
+] as const
+const columns = new Set<string>([...exportColumns, 'password', 'password_hash'])
+
+/** Reasons never quote what was read: it may be a password. */
+export const readers: Readonly<Record<UserFormat, (input: Readable) => AsyncGenerator<FileEntry>>> = { ndjson: readNdjson, csv: readCsv }
+
+async function* readNdjson(input: Readable): AsyncGenerator<FileEntry> {
+  let line = 0
+  for await (const bytes of linesOf(input)) {
+    line++
+    if (bytes === null) yield { line, reason: lineTooLong }
+    else if (!isUtf8(bytes)) yield { line, reason: notUtf8 }
+    else {
+      const text = bytes.toString('utf8').replace(/^\ufeff/, '')
+      if (text.trim() !== '') yield { line, ...parseObject(text) }
+    }
+  }
+}
+
+function parseObject(text: string): { readonly user: UserRecord } | { readonly reason: string } {
+  try {
+    const user: unknown = JSON.parse(text)
+    return typeof user === 'object' && user !== null && !Array.isArray(user)
+      ? { user: withoutEmpty(user as UserRecord) }
+      : { reason: 'is no JSON object' }
+  } catch {
+    return { reason: 'is not valid JSON' }
+  }
+}
+
+/** Lines without their ends; null for one that is too long to keep. */
+async function* linesOf(input: Readable): AsyncGenerator<Buffer | null> {
+  let parts: Buffer[] = []
+  let length = 0
+  const take = (part: Buffer) => {
+    length += part.length
+    if (length <= maxLineBytes) parts.push(part)
+    else parts = []
+  }
+  const end = () => {
+    const line = length > maxLineBytes ? null : Buffer.concat(parts)
+    parts = []
+    length = 0
+    return line
+  }
+  for await (const chunk of input as AsyncIterable<Buffer>) {
+    let start = 0
+    for (let at = chunk.indexOf(newline); at !== -1; at = chunk.indexOf(newline, start)) {
+      take(chunk.subarray(start, at))
+      start = at + 1
+      yield end()
+    }
+    take(chunk.subarray(start))
+  }
+  if (length > 0) yield end()
+}
+
+interface CsvRow {
+  readonly record: Readonly<Record<string, string>>
+  /** `lines` is the line on which the row ends. */
+  readonly info: { readonly lines: number; readonly empty_lines: number; readonly error?: Error | undefined }
+}
+
+async function* readCsv(input: Readable): AsyncGenerator<FileEntry> {
+  const { CsvError, parse } = await import('csv-parse')
+  const parser = parse({
+    bom: true,
+    columns: requireColumns,
+    info: true,
+    max_record_size: maxLineBytes,
+    record_delimiter: ['\r\n', '\n'],
+    relax_column_count: true,
+    relax_quotes: true,
+    skip_empty_lines: true,
+  })
+  input.once('error', (error) => parser.destroy(error))
+  let [line, emptyLines] = [1, 0]
+  try {
+    for await (const { record, info } of input.pipe(parser) as AsyncIterable<CsvRow>) {
+      const first = line + 1 + info.empty_lines - emptyLines
+      ;[line, emptyLines] = [info.lines, info.empty_lines]
+      yield { line: first, ...csvUser(record, info.error ? { first, last: line } : null) }
+    }
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error
+    const reason = error.code === 'CSV_MAX_RECORD_SIZE' ? lineTooLong : 'begins a quoted field that does not end'
+    yield { line: line + 1, reason: `${reason}; nothing after it was read` }
+  }
+}
+
+function csvUser(
+  row: Readonly<Record<string, string>>,
+  uneven: { readonly first: number; readonly last: number } | null,
+): { readonly user: UserRecord } | { readonly reason: string } {
+  if (uneven) {
+    const reason = 'has another number of columns than the header'
+    return { reason: uneven.first === uneven.last ? reason : `${reason}; a quoted field goes on until line ${uneven.last}` }
+  }
+  if (Object.values(row).some((value) => value.includes('\ufffd'))) return { reason: notUtf8 }
+  return { user: withoutEmpty(row) }
+}
+
+/** @throws CommandFailure when the header does not say what the columns hold */
+function requireColumns(header: readonly string[]): string[] {
+  const names = header.map((name) => name.trim().toLowerCase())
+  const unknown = names.filter((name) => !columns.has(name))
+  const twice = names.filter((name, index) => names.indexOf(name) !== index)
+  if (unknown.length > 0)
+    throw new CommandFailure(`the header names unknown columns: ${unknown.join(', ')}; known: ${[...columns].join(', ')}`)
+  if (twice.length > 0) throw new CommandFailure(`the header names columns twice: ${twice.join(', ')}`)
+  if (!names.includes('username')) throw new CommandFailure('the header names no column username')
+  return names
+}
+
+/** An empty value says nothing, as in a CSV cell. */
+function withoutEmpty(user: UserRecord): UserRecord {
+  return Object.fromEntries(Object.entries(user).filter(([, value]) => value !== '' && value !== null))
+}
+
+interface Writer {
+  header(hashes: boolean): string
+  line(user: ExportedUser, hashes: boolean): string
+}
+
+export const writers: Readonly<Record<UserFormat, Writer>> = {
+  ndjson: {
+    header: () => '',
+    line: (user) => `${JSON.stringify(withoutEmpty(user))}\n`,
+  },
+  csv: {
+    header: (hashes) => csvLine(exported(hashes)),
+    line: (user, hashes) => csvLine(exported(hashes).map((name) => String(user[name] ?? ''))),
+  },
+}
+
+function exported(hashes: boolean): readonly (keyof ExportedUser)[] {
+  return hashes ? [...exportColumns, 'password_hash'] : exportColumns
+}
+
+function csvLine(cells: readonly string[]): string {
+  return `${cells.map((cell) => (/^$|^[^",\r\n\s]+$/.test(cell) ? cell : `"${cell.replaceAll('"', '""')}"`)).join(',')}\n`
+}

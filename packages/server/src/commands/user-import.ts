@@ -1,0 +1,190 @@
+import { createReadStream, statSync } from 'node:fs'
+import { extname } from 'node:path'
+import type { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import { errorCatalogue, importUsers, type ParamsOf } from '@hermod/protocol'
+import type { Command } from 'commander'
+import { CommandFailure } from './call.js'
+import { type CommandContext, type CommonOptions, operatingCommand } from './command.js'
+import { openProgress, type Progress } from './progress.js'
+import { type FileEntry, formatOption, readers, type UserFormat, type UserRecord } from './user-file.js'
+
+interface ImportOptions extends CommonOptions {
+  readonly format?: UserFormat
+  readonly update?: boolean
+}
+
+interface Failure {
+  readonly line: number
+  readonly username: string
+  readonly reason: string
+}
+
+type Users = ParamsOf<typeof importUsers>['users']
+
+// A body holds 1 MiB, and with passwords to hash a call should still be answered within seconds.
+const maxBatchUsers = 500
+const maxBatchBytes = 512 * 1024
+const maxBatchPasswords = 50
+/** How many failures a script is told one by one. */
+const maxToldFailures = 1000
+
+const limitedCodes: ReadonlySet<number> = new Set([errorCatalogue.too_many_requests.code, errorCatalogue.address_limited.code])
+const maxWaits = 60
+const waitMs = 1000
+
+export function addUserImportCommand(user: Command, context: CommandContext): void {
+  operatingCommand(user, 'import', 'Makes users from a file; safe to repeat. Exit code 1 when a line failed.')
+    .argument('<app_id>', 'the application')
+    .argument('<file>', '- reads standard input')
+    .addOption(formatOption())
+    .option('--update', 'change the profiles of users who are there already; never their passwords or status')
+    .addHelpText('after', help)
+    .action(async (appId: string, file: string, { format = formatOf(file), update = false, ...options }: ImportOptions) => {
+      const { input, bytes } = openInput(context, file)
+      const progress = await openProgress(context.dependencies.stderr, bytes)
+      const run = new ImportRun({ context, progress, isJson: options.json ?? false })
+      try {
+        await context.session(options, async (operate) => {
+          for await (const batch of batchesOf(readers[format](input))) {
+            await run.take(batch, (users) => patiently(() => operate(importUsers, { app_id: appId, users, update })))
+            progress.show(Math.min(bytesRead(input), bytes), run.text())
+          }
+        })
+      } finally {
+        input.destroy()
+        progress.close()
+      }
+      context.printer(options).print(run.report(), () => run.text())
+      run.requireSuccess()
+    })
+}
+
+const help = `
+Fields: username; password or password_hash (bcrypt, or scrypt or argon2 as a PHC string); nick_name, avatar, description,
+mobile, email, public_info, private_info, status (0 normal, 1 disabled), created_at (ms).`
+
+function formatOf(file: string): UserFormat {
+  return extname(file).toLowerCase() === '.csv' ? 'csv' : 'ndjson'
+}
+
+function openInput({ dependencies }: CommandContext, file: string): { readonly input: Readable; readonly bytes: number } {
+  if (file === '-') return { input: dependencies.stdin, bytes: 0 }
+  try {
+    const { size: bytes } = statSync(file)
+    return { input: createReadStream(file), bytes }
+  } catch (error) {
+    throw new CommandFailure(`${file} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+function bytesRead(input: Readable): number {
+  return (input as { bytesRead?: number }).bytesRead ?? 0
+}
+
+/** Entries of a file in calls that the server takes. */
+async function* batchesOf(entries: AsyncIterable<FileEntry>): AsyncGenerator<readonly FileEntry[]> {
+  let batch: FileEntry[] = []
+  let [bytes, passwords] = [0, 0]
+  for await (const entry of entries) {
+    const entryBytes = 'user' in entry ? Buffer.byteLength(JSON.stringify(entry.user)) : 0
+    const entryPasswords = 'user' in entry && 'password' in entry.user ? 1 : 0
+    const isFull = batch.length === maxBatchUsers || bytes + entryBytes > maxBatchBytes || passwords + entryPasswords > maxBatchPasswords
+    if (isFull && batch.length > 0) {
+      yield batch
+      batch = []
+      ;[bytes, passwords] = [0, 0]
+    }
+    batch.push(entry)
+    bytes += entryBytes
+    passwords += entryPasswords
+  }
+  if (batch.length > 0) yield batch
+}
+
+/** Waits when the server asks for it. */
+async function patiently<T>(call: () => Promise<T>): Promise<T> {
+  for (let waits = 0; ; waits++) {
+    try {
+      return await call()
+    } catch (error) {
+      const isLimited = error instanceof CommandFailure && error.code !== undefined && limitedCodes.has(error.code)
+      if (!isLimited || waits === maxWaits) throw error
+      await delay(waitMs)
+    }
+  }
+}
+
+interface RunOptions {
+  readonly context: CommandContext
+  readonly progress: Progress
+  readonly isJson: boolean
+}
+
+type Send = (users: Users) => Promise<readonly { readonly username: string; readonly result: Result; readonly reason?: string }[]>
+type Result = 'created' | 'exists' | 'updated' | 'failed'
+
+/** Counts what becomes of the lines and tells those that failed: people at once, scripts in the report. */
+class ImportRun {
+  readonly #counts: Record<Result, number> = { created: 0, exists: 0, updated: 0, failed: 0 }
+  readonly #failures: Failure[] = []
+  #withoutPassword = 0
+  #lastLine = 0
+
+  constructor(private readonly options: RunOptions) {}
+
+  /** @throws CommandFailure when the call as a whole failed */
+  async take(entries: readonly FileEntry[], send: Send): Promise<void> {
+    const users = entries.filter((entry) => 'user' in entry)
+    const results = users.length === 0 ? [] : await this.#send(send, users as readonly { user: UserRecord }[])
+    let next = 0
+    for (const entry of entries) {
+      if ('reason' in entry) this.#fail({ line: entry.line, username: '', reason: entry.reason })
+      else this.#count(entry, results[next++])
+      this.#lastLine = entry.line
+    }
+  }
+
+  report() {
+    const { created, exists, updated, failed } = this.#counts
+    const failures = this.#failures
+    return { created, exists, updated, failed, without_password: this.#withoutPassword, failures, truncated: failed > failures.length }
+  }
+
+  text(): string {
+    const { created, exists, updated, failed } = this.#counts
+    const summary = `${created} created, ${exists} there already, ${updated} updated, ${failed} failed`
+    return this.#withoutPassword === 0 ? summary : `${summary}; ${this.#withoutPassword} of the created have no password and cannot log in`
+  }
+
+  /** @throws CommandFailure when a line failed */
+  requireSuccess(): void {
+    const { failed } = this.#counts
+    if (failed > 0) throw new CommandFailure(`${failed} ${failed === 1 ? 'line' : 'lines'} failed; correct and import them again`)
+  }
+
+  async #send(send: Send, entries: readonly { user: UserRecord }[]) {
+    try {
+      return await send(entries.map(({ user }) => user) as unknown as Users)
+    } catch (error) {
+      if (!(error instanceof CommandFailure) || this.#lastLine === 0) throw error
+      const rest = `everything up to line ${this.#lastLine} is done; repeat the command to go on`
+      throw new CommandFailure(`${error.message}; ${rest}`, error.code)
+    }
+  }
+
+  #count({ line, user }: Extract<FileEntry, { user: UserRecord }>, answer: Awaited<ReturnType<Send>>[number] | undefined): void {
+    if (answer === undefined) throw new CommandFailure('the server answered less than it was asked; is it another version?')
+    if (answer.result === 'failed') this.#fail({ line, username: answer.username, reason: answer.reason ?? '' })
+    else this.#counts[answer.result]++
+    if (answer.result === 'created' && !('password' in user) && !('password_hash' in user)) this.#withoutPassword++
+  }
+
+  #fail(failure: Failure): void {
+    this.#counts.failed++
+    if (!this.options.isJson) {
+      const name = failure.username === '' ? '' : ` (${failure.username})`
+      this.options.progress.tell(`line ${failure.line}${name}: ${failure.reason}`)
+    } else if (this.#failures.length < maxToldFailures) this.#failures.push(failure)
+  }
+}

@@ -1,0 +1,47 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { Database } from '../../db/database.js'
+import type { Clock } from '../../lib/clock.js'
+import type { EventService } from '../events/event-service.js'
+import type { AccountService } from './account-service.js'
+import type { PasswordProof, PasswordService } from './password-service.js'
+import type { TokenService } from './token-service.js'
+import { eraseUser } from './user-erasure.js'
+
+export interface DeletionServiceOptions {
+  readonly database: Database
+  readonly accounts: AccountService
+  readonly passwords: PasswordService
+  readonly tokens: TokenService
+  readonly events: EventService
+  readonly clock: Clock
+}
+
+export interface Deletion {
+  readonly appId: string
+  readonly userId: Int64
+  /** The user, or the system for an administrator. */
+  readonly actorId: Int64
+  /** null: the caller need not prove it. */
+  readonly proof: PasswordProof | null
+}
+
+/** Deletes users (decision D5). */
+export class DeletionService {
+  constructor(private readonly options: DeletionServiceOptions) {}
+
+  /** @throws AppError password_incorrect, too_many_requests, user_not_found, user_deleted */
+  async delete({ appId, userId, actorId, proof }: Deletion): Promise<void> {
+    const { database, accounts, passwords, tokens, events, clock } = this.options
+    const verified = proof === null ? null : await passwords.verify(appId, userId, proof)
+    const revoked = await database.transaction(async (tx) => {
+      const user = await accounts.lock(tx, appId, userId)
+      if (verified && verified.credentialEpoch !== user.credentialEpoch) throw new AppError('password_incorrect')
+      await eraseUser(tx, appId, userId, clock.now())
+      await events.append(tx, { appId, kind: 'user.removed', actorId, userIds: [userId], content: '' })
+      return tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now() })
+    })
+    tokens.forget(appId, revoked)
+    accounts.forget(appId, userId)
+    await events.eraseTexts(appId, userId)
+  }
+}

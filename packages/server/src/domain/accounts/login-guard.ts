@@ -1,0 +1,176 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '../../lib/clock.js'
+import { networkOf } from '../../lib/network.js'
+
+export interface LoginGuardOptions {
+  readonly clock: Clock
+  /** Failures in a row for one user after which attempts have to wait. */
+  readonly userFailures: number
+  /** Failures from one address, over all users, after which attempts have to wait. */
+  readonly addressFailures: number
+  /** The waits double from one second up to this. */
+  readonly maxWaitMs: number
+  /** Failures are forgotten after this time without another. */
+  readonly forgetMs: number
+}
+
+/** Somebody gives a password. */
+export interface LoginAttempt {
+  readonly appId: string
+  /** null: the name that was given belongs to nobody. */
+  readonly userId: Int64 | null
+  /** null: an application server gives it on behalf of its users, so the address says nothing about who tries. */
+  readonly address: string | null
+}
+
+interface Failures {
+  readonly count: number
+  readonly at: number
+}
+
+/** Attempts of one user, or of unknown names from one address, that are being checked. */
+interface Gate {
+  /** Running and waiting together. */
+  present: number
+  running: number
+  readonly waiting: (() => void)[]
+}
+
+const maxEntries = 50_000
+const firstWaitMs = 1000
+
+/**
+ * Slows down whoever guesses passwords (decision D2), per user and per address, and locks nobody out: a user who logged in from an address
+ * before is counted there apart, so neither guesses from elsewhere nor those of others behind the same address keep the user waiting.
+ * What is known is bounded and lives in this process; each node counts for itself.
+ *
+ * {@link verify} does all that a check of a password needs. Whoever calls `check`, `failed` and `succeeded` on their own must see to it
+ * that attempts made at once do not all pass the check.
+ */
+export class LoginGuard {
+  readonly #options: LoginGuardOptions
+  readonly #failures = new LRUCache<string, Failures>({ max: maxEntries })
+  /** Pairs of user and address with a login that succeeded. */
+  readonly #familiar = new LRUCache<string, true>({ max: maxEntries })
+  readonly #gates = new Map<string, Gate>()
+
+  constructor(options: LoginGuardOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Checks a password and notes how it went. Those under way for a user count as failures until they turn out, so guesses made at once
+   * are no more than guesses one by one; the others follow.
+   *
+   * @param isRight does the check; not called when the attempt has to wait
+   * @throws AppError too_many_requests with the time to wait
+   */
+  async verify(attempt: LoginAttempt, isRight: () => Promise<boolean>): Promise<boolean> {
+    const [key] = this.#keysOf(attempt)
+    if (key === undefined) return isRight()
+    const gate = await this.#enter(key, attempt)
+    try {
+      const right = await isRight()
+      if (right) this.succeeded(attempt)
+      else this.failed(attempt)
+      return right
+    } finally {
+      gate.running--
+      this.#depart(key, gate)
+    }
+  }
+
+  /** @throws AppError too_many_requests while the user or the address has to wait; the attempt then counts for nothing */
+  check(attempt: LoginAttempt): void {
+    const waitMs = Math.max(0, ...this.#keysOf(attempt).map((key) => this.#waitMs(key)))
+    if (waitMs > 0) throw new AppError('too_many_requests', 'failed logins', { retryAfterSeconds: Math.ceil(waitMs / 1000) })
+  }
+
+  /** The password was wrong, or the name belongs to nobody. */
+  failed(attempt: LoginAttempt): void {
+    const at = this.#options.clock.now()
+    for (const key of this.#keysOf(attempt)) this.#failures.set(key, { count: this.#count(key, at) + 1, at })
+  }
+
+  /** The password was right: the failures of the user are forgotten, those of the address are not. */
+  succeeded(attempt: LoginAttempt): void {
+    const user = userKey(attempt)
+    if (user === null) return
+    this.#failures.delete(user)
+    if (attempt.address === null) return
+    const familiar = `${user} ${addressKey(attempt.address)}`
+    this.#failures.delete(familiar)
+    this.#familiar.set(familiar, true)
+  }
+
+  /** What the attempt is counted under, the most particular first. */
+  #keysOf(attempt: LoginAttempt): string[] {
+    const user = userKey(attempt)
+    if (attempt.address === null) return user === null ? [] : [user]
+    const address = addressKey(attempt.address)
+    if (user === null) return [address]
+    const both = `${user} ${address}`
+    return this.#familiar.get(both) ? [both] : [user, address]
+  }
+
+  /** An address forgets one after another as well: one that many share is never without a failure for long. */
+  #count(key: string, now: number): number {
+    const { forgetMs } = this.#options
+    const { count, at } = this.#failures.get(key) ?? { count: 0, at: now }
+    const quietMs = Math.max(0, now - at)
+    if (quietMs >= forgetMs) return 0
+    return isAddress(key) ? Math.max(0, count - (quietMs / forgetMs) * this.#limit(key)) : count
+  }
+
+  #waitMs(key: string): number {
+    const { clock, maxWaitMs } = this.#options
+    const failures = this.#failures.get(key)
+    if (!failures) return 0
+    const excess = Math.round(failures.count) - this.#limit(key)
+    if (excess < 0) return 0
+    const waitMs = Math.min(maxWaitMs, firstWaitMs * 2 ** excess)
+    // Not longer than that when the clock was set back.
+    return Math.min(waitMs, failures.at + waitMs - clock.now())
+  }
+
+  #limit(key: string): number {
+    return isAddress(key) ? this.#options.addressFailures : this.#options.userFailures
+  }
+
+  async #enter(key: string, attempt: LoginAttempt): Promise<Gate> {
+    const gate = this.#gates.get(key) ?? { present: 0, running: 0, waiting: [] }
+    this.#gates.set(key, gate)
+    gate.present++
+    try {
+      for (;;) {
+        this.check(attempt)
+        const free = this.#limit(key) - this.#count(key, this.#options.clock.now())
+        if (gate.running < Math.max(1, free)) break
+        await new Promise<void>((resolve) => gate.waiting.push(resolve))
+      }
+    } catch (error) {
+      this.#depart(key, gate)
+      throw error
+    }
+    gate.running++
+    return gate
+  }
+
+  #depart(key: string, gate: Gate): void {
+    if (--gate.present === 0) this.#gates.delete(key)
+    else gate.waiting.shift()?.()
+  }
+}
+
+function userKey({ appId, userId }: LoginAttempt): string | null {
+  return userId === null ? null : `${appId}/${userId}`
+}
+
+function addressKey(address: string): string {
+  return `@${networkOf(address)}`
+}
+
+function isAddress(key: string): boolean {
+  return key.startsWith('@')
+}

@@ -1,0 +1,208 @@
+import { randomInt } from 'node:crypto'
+import { type AppCaller, AppError, type Int64 } from '@hermod/protocol'
+import type { Database, Tx } from '../../db/database.js'
+import type { Clock } from '../../lib/clock.js'
+import type { IdGenerator } from '../../lib/ids.js'
+import { equalSecrets } from '../../lib/tokens.js'
+import type { Application } from '../applications/application-model.js'
+import type { ApplicationService } from '../applications/application-service.js'
+import type { DeviceService } from '../devices/device-service.js'
+import type { PasswordHasher } from './password-hasher.js'
+import type { SettingsStore } from './settings-store.js'
+import {
+  defaultSettings,
+  type NameRules,
+  passwordFault,
+  registrationSign,
+  type UserSettings,
+  usernameFault,
+  usernameKey,
+} from './user-model.js'
+import type { UserStore } from './user-store.js'
+
+export interface RegistrationServiceOptions {
+  readonly database: Database
+  readonly store: UserStore
+  readonly settings: SettingsStore
+  readonly applications: ApplicationService
+  readonly contacts: ContactConnector
+  readonly devices: DeviceService
+  readonly hasher: PasswordHasher
+  readonly ids: IdGenerator
+  readonly clock: Clock
+  readonly names: NameRules
+  readonly passwordMinLength: number
+}
+
+/** Makes two users contacts of each other. */
+export interface ContactConnector {
+  /** @throws AppError user_not_found, user_deleted */
+  connect(tx: Tx, appId: string, userId: Int64, peerId: Int64): Promise<void>
+}
+
+export interface Registration {
+  readonly username: string
+  readonly password: string
+}
+
+export interface PushRegistration extends Registration {
+  readonly alias?: string | undefined
+  readonly deviceGuid?: string | undefined
+  readonly pushToken?: string | undefined
+  readonly sign?: string | undefined
+  readonly userAgent: string
+}
+
+export interface AnonymousRegistration {
+  /** What the username begins with. */
+  readonly prefix: string
+  readonly password: string
+  /** A user to become a contact of. */
+  readonly contactId?: Int64 | undefined
+}
+
+/** What became of one registration: the new user's ID, or why there is none. */
+export type Outcome = Int64 | AppError
+type Prepared = { readonly registration: Registration; readonly passwordHash: string } | AppError
+
+const suffixLetters = 'abcdefghijkmnpqrstuvwxyz23456789'
+const suffixLength = 10
+
+/** Registers users (decisions C2, D1, D8, D9). */
+export class RegistrationService {
+  readonly #options: RegistrationServiceOptions
+
+  constructor(options: RegistrationServiceOptions) {
+    this.#options = options
+  }
+
+  /**
+   * @returns the new user's ID and settings
+   * @throws AppError registration_closed, invalid_parameter, user_exists, user_limit_reached
+   */
+  async register(caller: AppCaller, registration: Registration): Promise<{ userId: Int64; settings: UserSettings }> {
+    return this.#registerOne(caller, registration, async (_, userId) => ({ userId, settings: defaultSettings }))
+  }
+
+  /**
+   * Registers together with what push needs: an alias, a device and its push token.
+   * @throws AppError as {@link register}, registration_signature_invalid, push_alias_taken; then nothing is left of it
+   */
+  async registerForPush(caller: AppCaller, registration: PushRegistration): Promise<{ userId: Int64; settings: UserSettings }> {
+    const { store, settings, applications, devices } = this.#options
+    const { appId } = caller
+    const { registrationSecret } = await applications.get(appId)
+    const isSigned = () => equalSecrets(registration.sign ?? '', registrationSign(registrationSecret, appId, registration.username))
+    if (registrationSecret !== '' && caller.kind !== 'admin' && !isSigned()) throw new AppError('registration_signature_invalid')
+    return this.#registerOne(caller, registration, async (tx, userId) => {
+      const { alias, deviceGuid, pushToken, userAgent } = registration
+      if (alias !== undefined && alias !== '' && !(await store.bindAlias(tx, appId, alias, userId))) throw new AppError('push_alias_taken')
+      const device = deviceGuid
+        ? await devices.open(tx, { appId, userId, deviceGuid, userAgent, ...(pushToken ? { pushToken } : {}) })
+        : null
+      const push_token = device?.pushToken ?? pushToken ?? ''
+      if (push_token !== '') await settings.save(tx, appId, userId, { push_token })
+      return { userId, settings: { ...defaultSettings, push_token } }
+    })
+  }
+
+  /**
+   * Registers under a name that begins as asked for and that nobody has.
+   * @throws AppError as {@link register}; user_not_found, user_deleted when there is no such contact; then nothing is left of it
+   */
+  async registerAnonymous(caller: AppCaller, { prefix, password, contactId }: AnonymousRegistration): Promise<Registered> {
+    const suffix = Array.from({ length: suffixLength }, () => suffixLetters[randomInt(suffixLetters.length)]).join('')
+    const username = `${prefix}_${suffix}`
+    return this.#registerOne(caller, { username, password }, async (tx, userId) => {
+      if (contactId !== undefined) await this.#options.contacts.connect(tx, caller.appId, userId, contactId)
+      return { userId, username }
+    })
+  }
+
+  /** Registers one by one; the order of the results is that of the registrations (decision D9). */
+  async registerMany(appId: string, registrations: readonly Registration[]): Promise<Outcome[]> {
+    const prepared = await this.#prepare(appId, registrations)
+    const application = await this.#options.applications.get(appId)
+    // Taken when all hashes are ready, so that IDs grow in the order of the entries.
+    const userIds = await this.#options.ids.take(prepared.length)
+    return this.#options.database.transaction((tx) => this.#insert(tx, application, prepared, userIds))
+  }
+
+  /** @throws AppError invalid_parameter when nobody may have such a name */
+  async isFree(appId: string, username: string): Promise<boolean> {
+    const { database, store, names } = this.#options
+    const fault = usernameFault(username, names)
+    if (fault !== null) throw new AppError('invalid_parameter', fault)
+    return (await database.read((db) => store.findTaken(db, appId, [username]))).size === 0
+  }
+
+  async #registerOne<T>(caller: AppCaller, registration: Registration, complete: (tx: Tx, userId: Int64) => Promise<T>): Promise<T> {
+    const { database, applications, ids } = this.#options
+    const { appId } = caller
+    const application = await applications.get(appId)
+    if (!application.openRegistration && caller.kind !== 'admin') throw new AppError('registration_closed')
+    const [prepared] = await this.#prepare(appId, [registration])
+    if (prepared === undefined || prepared instanceof AppError) throw prepared
+    const userIds = [await ids.next()]
+    return database.transaction(async (tx) => {
+      const [outcome] = await this.#insert(tx, application, [prepared], userIds)
+      if (outcome === undefined || outcome instanceof AppError) throw outcome
+      return complete(tx, outcome)
+    })
+  }
+
+  /** Judges what can be judged before the hashes, which cost more than all the rest; the insert decides. */
+  async #prepare(appId: string, registrations: readonly Registration[]): Promise<Prepared[]> {
+    const { database, store, hasher } = this.#options
+    const usernames = registrations.map(({ username }) => username)
+    const taken = await database.read((db) => store.findTaken(db, appId, usernames))
+    return Promise.all(
+      registrations.map(async (registration) => {
+        const fault = this.#fault(registration)
+        if (fault !== null) return new AppError('invalid_parameter', fault)
+        if (taken.has(usernameKey(registration.username))) return new AppError('user_exists')
+        taken.add(usernameKey(registration.username))
+        return { registration, passwordHash: await hasher.hash(registration.password) }
+      }),
+    )
+  }
+
+  /** @param userIds one for each */
+  async #insert(tx: Tx, application: Application, prepared: readonly Prepared[], userIds: readonly number[]): Promise<Outcome[]> {
+    const { store, clock } = this.#options
+    const { appId } = application
+    let room = await this.#room(tx, application)
+    const outcomes: Outcome[] = []
+    for (const [index, each] of prepared.entries()) {
+      const userId = userIds[index] as number
+      if (each instanceof AppError) outcomes.push(each)
+      else if (room <= 0) outcomes.push(new AppError('user_limit_reached'))
+      else {
+        const { registration, passwordHash: password_hash } = each
+        const row = { app_id: appId, user_id: userId, username: registration.username, password_hash, created_at: clock.now() }
+        const isInserted = await store.insert(tx, row)
+        if (isInserted) room--
+        outcomes.push(isInserted ? userId : new AppError('user_exists'))
+      }
+    }
+    return outcomes
+  }
+
+  /** How many more users the application may have; a limit is kept by counting under a lock. */
+  async #room(tx: Tx, { appId, settings }: Application): Promise<number> {
+    const { store, applications } = this.#options
+    if (settings.user_limit === 0) return Number.POSITIVE_INFINITY
+    await applications.lock(tx, appId)
+    return settings.user_limit - (await store.count(tx, appId))
+  }
+
+  #fault({ username, password }: Registration): string | null {
+    const faults = [usernameFault(username, this.#options.names), passwordFault(password, this.#options.passwordMinLength)]
+    return faults.filter((fault) => fault !== null).join('; ') || null
+  }
+}
+
+export interface Registered {
+  readonly userId: Int64
+  readonly username: string
+}

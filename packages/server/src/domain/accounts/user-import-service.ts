@@ -1,0 +1,223 @@
+import { availableParallelism } from 'node:os'
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { Database, Tx } from '../../db/database.js'
+import type { Clock } from '../../lib/clock.js'
+import type { IdGenerator } from '../../lib/ids.js'
+import type { ApplicationService } from '../applications/application-service.js'
+import type { EventService } from '../events/event-service.js'
+import type { PasswordHasher } from './password-hasher.js'
+import { createPassword, type ImportResult, type NewUser, requireGoodEntry, TakenNames } from './user-import-model.js'
+import type { ExportedRow, UserImportStore } from './user-import-store.js'
+import { systemUserId, usernameKey } from './user-model.js'
+import type { UserStore } from './user-store.js'
+
+export interface UserImportServiceOptions {
+  readonly database: Database
+  readonly store: UserImportStore
+  readonly users: UserStore
+  readonly applications: ApplicationService
+  readonly events: EventService
+  readonly hasher: PasswordHasher
+  readonly ids: IdGenerator
+  readonly clock: Clock
+  readonly passwordMinLength: number
+}
+
+/** An entry on its way; `error` ends it. */
+interface Entry {
+  readonly user: NewUser
+  readonly error: AppError | null
+}
+
+const maxPageSize = 500
+const maxAttempts = 5
+// The thread pool has four threads: logins, files and look-ups keep one of them whatever is imported.
+const parallelHashes = Math.min(availableParallelism(), 3)
+
+/** Users as the operator makes them and moves them between systems. */
+export class UserImportService {
+  readonly #options: UserImportServiceOptions
+
+  constructor(options: UserImportServiceOptions) {
+    this.#options = options
+  }
+
+  /**
+   * @returns the password that was made; '' when one was given
+   * @throws AppError application_not_found, invalid_parameter, user_exists, mobile_taken, email_taken, user_limit_reached
+   */
+  async create(appId: string, user: Omit<NewUser, 'passwordHash'>): Promise<{ userId: Int64; password: string }> {
+    const password = user.password === undefined ? createPassword() : ''
+    const [result] = await this.import(appId, [{ ...user, password: user.password ?? password }], false)
+    if (result?.result === 'failed') throw result.error
+    if (result?.result !== 'created') throw new AppError('user_exists')
+    return { userId: result.userId, password }
+  }
+
+  /**
+   * Stores those who are not there yet, all in one transaction; the order of the results is that of the users.
+   * @param update changes the profiles of those who are there
+   * @throws AppError application_not_found
+   */
+  async import(appId: string, users: readonly NewUser[], update: boolean): Promise<ImportResult[]> {
+    const { database, ids } = this.#options
+    await this.#options.applications.get(appId)
+    const entries = await this.#hashed(appId, users.map(this.#judged))
+    const userIds = await ids.take(entries.length)
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      let results: ImportResult[] = []
+      const isStored = await database.transactionUnlessTaken(async (tx) => {
+        results = await this.#store(tx, appId, { entries, userIds, update })
+      })
+      // Else somebody took an address between the look and the update; the next look sees it.
+      if (isStored) return results
+    }
+    throw new AppError('unavailable', 'other users are changed at the same time; repeat the import')
+  }
+
+  /**
+   * @param page.cursor `nextCursor` of the page before; '' = the first page
+   * @param page.limit clamped to 500
+   * @returns users by ID; `nextCursor` is '' on the last page
+   * @throws AppError application_not_found, invalid_parameter
+   */
+  async export(
+    appId: string,
+    page: { cursor: string; limit?: number | undefined },
+  ): Promise<{ users: readonly ExportedRow[]; nextCursor: string }> {
+    const { database, store, applications } = this.#options
+    await applications.get(appId)
+    if (!/^\d{0,16}$/.test(page.cursor)) throw new AppError('invalid_parameter', 'cursor must be one that was answered')
+    const limit = Math.min(page.limit ?? maxPageSize, maxPageSize)
+    const users = await database.read((db) => store.list(db, appId, { after: Number(page.cursor), limit }))
+    return { users, nextCursor: users.length < limit ? '' : String(users.at(-1)?.user_id ?? '') }
+  }
+
+  readonly #judged = (user: NewUser): Entry => {
+    const { passwordMinLength, clock } = this.#options
+    try {
+      requireGoodEntry(user, { passwordMinLength, now: clock.now() })
+      return { user, error: null }
+    } catch (error) {
+      if (error instanceof AppError) return { user, error }
+      throw error
+    }
+  }
+
+  /** With hashes for the passwords of those who are new: a user who is there must not cost one. */
+  async #hashed(appId: string, entries: readonly Entry[]): Promise<Entry[]> {
+    const { database, store, hasher } = this.#options
+    const withPassword = entries.filter(({ user, error }) => error === null && user.password !== undefined).map(({ user }) => user)
+    const known = new TakenNames(await database.read((db) => store.findKnown(db, appId, withPassword)))
+    return mapParallel(entries, parallelHashes, async (entry) => {
+      const { password, ...user } = entry.user
+      if (entry.error !== null || password === undefined || known.ownerOf(user.username) !== undefined) return entry
+      return { ...entry, user: { ...user, passwordHash: await hasher.hash(password) } }
+    })
+  }
+
+  async #store(tx: Tx, appId: string, { entries, userIds, update }: Batch): Promise<ImportResult[]> {
+    const { store, clock } = this.#options
+    let room = await this.#room(tx, appId)
+    const good = entries.filter(({ error }) => error === null).map(({ user }) => user)
+    const names = new TakenNames(await store.findKnown(tx, appId, good, { lock: update }))
+    const plans = entries.map((entry, index) => {
+      const plan = planned(entry, { names, newId: userIds[index] as number, update, hasRoom: room > 0 })
+      if (plan.result === 'created') room--
+      return plan
+    })
+    const at = clock.now()
+    const fresh = plans.filter((plan) => plan.result === 'created').map(({ user, userId }) => ({ ...user, userId, at }))
+    const stored = await store.insert(tx, appId, fresh)
+    await this.#updateProfiles(
+      tx,
+      appId,
+      plans.filter((plan) => plan.result === 'updated'),
+    )
+    // Those who lost a race against somebody who took a name meanwhile, and what they lost it to.
+    const isOvertaken = (plan: Plan) => plan.result === 'created' && !stored.has(plan.userId)
+    const overtaken = plans.filter(isOvertaken).map(({ user }) => user)
+    const winners = new TakenNames(await store.findKnown(tx, appId, overtaken))
+    return plans.map((plan) => {
+      if (!isOvertaken(plan)) return toResult(plan)
+      return toResult(planned({ user: plan.user, error: null }, { names: winners, newId: 0, update: false, hasRoom: false }))
+    })
+  }
+
+  async #updateProfiles(tx: Tx, appId: string, updates: readonly { userId: Int64; user: NewUser }[]): Promise<void> {
+    const { store, events } = this.#options
+    for (const { userId, user } of updates) {
+      const properties = Object.keys(user.profile)
+      if (properties.length === 0) continue
+      await store.updateProfile(tx, appId, userId, user.profile)
+      const content = JSON.stringify({ properties })
+      await events.append(tx, { appId, kind: 'user.info_updated', actorId: systemUserId, userIds: [userId], content })
+    }
+  }
+
+  /** How many more users the application may have; a limit is kept by counting under a lock. */
+  async #room(tx: Tx, appId: string): Promise<number> {
+    const { users, applications } = this.#options
+    const { settings } = await applications.get(appId)
+    if (settings.user_limit === 0) return Number.POSITIVE_INFINITY
+    await applications.lock(tx, appId)
+    return settings.user_limit - (await users.count(tx, appId))
+  }
+}
+
+interface Batch {
+  readonly entries: readonly Entry[]
+  /** One for each entry. */
+  readonly userIds: readonly Int64[]
+  readonly update: boolean
+}
+
+type Plan =
+  | { readonly result: 'created'; readonly user: NewUser; readonly userId: Int64 }
+  | { readonly result: 'updated'; readonly user: NewUser; readonly userId: Int64 }
+  | { readonly result: 'exists'; readonly user: NewUser; readonly userId: Int64 }
+  | { readonly result: 'failed'; readonly user: NewUser; readonly error: AppError }
+
+interface Circumstances {
+  readonly names: TakenNames
+  readonly newId: Int64
+  readonly update: boolean
+  readonly hasRoom: boolean
+}
+
+/** What becomes of an entry; a user who is to be created has its names from then on. */
+function planned({ user, error }: Entry, { names, newId, update, hasRoom }: Circumstances): Plan {
+  if (error !== null) return { result: 'failed', user, error }
+  const existing = names.ownerOf(user.username)
+  if (existing !== undefined && !update) return { result: 'exists', user, userId: existing }
+  const refusal = names.conflict(user.profile, existing) ?? (existing === undefined ? refusalToCreate(user, hasRoom) : null)
+  if (refusal) return { result: 'failed', user, error: refusal }
+  const userId = existing ?? newId
+  const { mobile = '', email = '' } = user.profile
+  names.add({ userId, usernameKey: usernameKey(user.username), mobile, email })
+  return { result: existing === undefined ? 'created' : 'updated', user, userId }
+}
+
+function refusalToCreate({ password }: NewUser, hasRoom: boolean): AppError | null {
+  // There when the passwords were hashed and gone now: without a hash it could not log in.
+  if (password !== undefined) return new AppError('user_exists', 'it was deleted meanwhile; repeat the import')
+  return hasRoom ? null : new AppError('user_limit_reached')
+}
+
+function toResult(plan: Plan): ImportResult {
+  const { username } = plan.user
+  return plan.result === 'failed'
+    ? { username, result: 'failed', error: plan.error }
+    : { username, result: plan.result, userId: plan.userId }
+}
+
+/** Keeps the order; at most `width` are under way at once. */
+async function mapParallel<T, R>(items: readonly T[], width: number, work: (item: T) => Promise<R>): Promise<R[]> {
+  const results = new Array<R>(items.length)
+  const queue = items.entries()
+  const run = async () => {
+    for (const [index, item] of queue) results[index] = await work(item)
+  }
+  await Promise.all(Array.from({ length: width }, run))
+  return results
+}

@@ -1,0 +1,102 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { Tx } from '../../db/database.js'
+import type { Clock } from '../../lib/clock.js'
+import type { EventService } from '../events/event-service.js'
+import type { ContactApplicationStore } from './contact-application-store.js'
+import type { ContactStore } from './contact-store.js'
+
+export interface ContactBookOptions {
+  readonly store: ContactStore
+  readonly contactApplications: ContactApplicationStore
+  readonly events: EventService
+  readonly clock: Clock
+}
+
+/** Users in a transaction that keeps other changes between them waiting. */
+export class LockedUsers {
+  constructor(private readonly users: ReadonlyMap<Int64, { readonly isDeleted: boolean }>) {}
+
+  /** @throws AppError user_not_found, user_deleted naming them */
+  require(...userIds: readonly Int64[]): void {
+    const named = (ids: readonly Int64[]) => (userIds.length === 1 ? undefined : ids.join(', '))
+    const unknown = userIds.filter((userId) => !this.users.has(userId))
+    if (unknown.length > 0) throw new AppError('user_not_found', named(unknown))
+    const deleted = userIds.filter((userId) => this.users.get(userId)?.isDeleted)
+    if (deleted.length > 0) throw new AppError('user_deleted', named(deleted))
+  }
+}
+
+/** How two users become contacts, whoever decides on it. */
+export class ContactBook {
+  readonly #options: ContactBookOptions
+
+  constructor(options: ContactBookOptions) {
+    this.#options = options
+  }
+
+  async lock(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<LockedUsers> {
+    return new LockedUsers(await this.#options.store.lockUsers(tx, appId, userIds))
+  }
+
+  /**
+   * Makes contacts of users that are locked; what was open between them is settled by it.
+   *
+   * @param peers distinct; `alias` is the user's own name for the peer and `aliasOfUser` the peer's for the user, '' keeps what is there
+   * @throws AppError contact_limit_reached; then nothing was written
+   */
+  async makeContacts(
+    tx: Tx,
+    { appId, userId }: { appId: string; userId: Int64 },
+    peers: readonly { readonly userId: Int64; readonly alias?: string; readonly aliasOfUser?: string }[],
+  ): Promise<void> {
+    const { store, contactApplications, clock } = this.#options
+    const peerIds = peers.map((peer) => peer.userId)
+    const { contact_limit: limit } = await store.findSettings(tx, appId)
+    const counts = await store.countContacts(tx, appId, [userId, ...peerIds])
+    const isFull = (id: Int64, added: number) => (counts.get(id) ?? 0) + added > limit
+    if (isFull(userId, peers.length) || peerIds.some((peerId) => isFull(peerId, 1))) throw new AppError('contact_limit_reached')
+    const now = clock.now()
+    const sides = peers.flatMap((peer) => [
+      { userId, peerId: peer.userId, alias: peer.alias ?? '' },
+      { userId: peer.userId, peerId: userId, alias: peer.aliasOfUser ?? '' },
+    ])
+    await store.makeContacts(tx, appId, sides, now)
+    await contactApplications.acceptOpen(tx, appId, userId, peerIds, now)
+  }
+
+  /**
+   * Makes two users contacts without asking, in the transaction of the caller.
+   * @throws AppError user_not_found, user_deleted, contact_limit_reached
+   */
+  async connect(tx: Tx, appId: string, userId: Int64, peerId: Int64): Promise<void> {
+    await this.add(tx, { appId, userId }, [peerId])
+  }
+
+  /**
+   * Makes the user and these others contacts without asking; those who are contacts already stay so.
+   *
+   * @param peerIds distinct, without the user
+   * @returns those who are new
+   * @throws AppError user_not_found, user_deleted, contact_limit_reached; then nothing is changed
+   */
+  async add(tx: Tx, who: { readonly appId: string; readonly userId: Int64 }, peerIds: readonly Int64[]): Promise<readonly Int64[]> {
+    const { store, events } = this.#options
+    const { appId, userId } = who
+    const users = await this.lock(tx, appId, [userId, ...peerIds])
+    users.require(userId)
+    users.require(...peerIds)
+    const known = await store.findContacts(tx, appId, userId, peerIds)
+    const added = peerIds.filter((peerId) => !known.has(peerId))
+    if (added.length === 0) return added
+    await this.makeContacts(
+      tx,
+      who,
+      added.map((peerId) => ({ userId: peerId })),
+    )
+    await events.append(
+      tx,
+      ...added.map((peerId) => ({ appId, kind: 'contact.added' as const, actorId: userId, userIds: [peerId], content: '' })),
+    )
+    return added
+  }
+}

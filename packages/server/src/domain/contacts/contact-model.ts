@@ -1,0 +1,109 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+
+/** What a row of `contacts` says about the other user. */
+export const contactState = { contact: 0, former: 1, stranger: 2 } as const
+
+export const applicationStatus = { waiting: 0, accepted: 1, rejected: 2 } as const
+
+/** The `relation` of somebody who is blocked; else it is the state. */
+const blockedRelation = 3
+
+/** auth_mode: how a user wants to be asked. */
+export const authMode = { open: 0, consent: 1, question: 2, closed: 3 } as const
+
+/** One of the two sides of a pair, or one user as another sees him. */
+export interface Side {
+  readonly appId: string
+  readonly userId: Int64
+  readonly peerId: Int64
+}
+
+/** What one user holds about another. */
+export interface Contact {
+  readonly state: number
+  readonly isBlocked: boolean
+  readonly alias: string
+  readonly ext: string
+  readonly isMuted: boolean
+}
+
+/** Nothing is held about most users. */
+export const noContact: Contact = { state: contactState.stranger, isBlocked: false, alias: '', ext: '', isMuted: false }
+
+/** A user as another one sees him. */
+export interface ContactEntry extends Contact {
+  readonly userId: Int64
+  readonly username: string
+  readonly nickName: string
+  readonly avatar: string
+  readonly description: string
+  readonly publicInfo: string
+  readonly authMode: number
+  readonly authQuestion: string
+}
+
+/** How a user takes applications. */
+export interface AuthRule {
+  readonly authMode: number
+  readonly authAnswer: string
+}
+
+export interface ContactApplication {
+  readonly applicantId: Int64
+  /** What the applicant will call the user; '' leaves it as it is. */
+  readonly alias: string
+  readonly reason: string
+  readonly status: number
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+export interface ContactChanges {
+  readonly alias?: string | undefined
+  readonly ext?: string | undefined
+  readonly isMuted?: boolean | undefined
+}
+
+export function relationOf({ state, isBlocked }: Pick<Contact, 'state' | 'isBlocked'>): number {
+  return isBlocked ? blockedRelation : state
+}
+
+/** @returns what becomes of an application: contacts at once, or a question to the user */
+export function judgeApplication(rule: AuthRule, answer: string | undefined): 'contacts' | 'ask' {
+  if (rule.authMode === authMode.closed) throw new AppError('applications_refused')
+  // Without an answer that could be right, none is.
+  const isRight = rule.authAnswer !== '' && answer === rule.authAnswer
+  if (rule.authMode === authMode.question && !isRight) throw new AppError('wrong_auth_answer')
+  return rule.authMode === authMode.consent ? 'ask' : 'contacts'
+}
+
+export function isOpen({ status, expiresAt }: ContactApplication, now: number): boolean {
+  return status === applicationStatus.waiting && expiresAt > now
+}
+
+/** Where a page of applications ends. */
+export interface ApplicationPosition {
+  readonly createdAt: number
+  readonly applicantId: Int64
+}
+
+export function applicationCursor({ createdAt, applicantId }: ApplicationPosition): string {
+  return `${createdAt}-${applicantId}`
+}
+
+/** @throws AppError invalid_parameter for a cursor that is none of ours */
+export function readApplicationCursor(cursor: string | undefined): ApplicationPosition | null {
+  if (cursor === undefined || cursor === '') return null
+  const [, createdAt, applicantId] = /^(\d{1,15})-(\d{1,15}|[1-8]\d{15})$/.exec(cursor) ?? foreignCursor()
+  return { createdAt: Number(createdAt), applicantId: Number(applicantId) }
+}
+
+/** @throws AppError invalid_parameter for a cursor that is none of ours */
+export function readContactCursor(cursor: string | undefined): number {
+  if (cursor === undefined || cursor === '') return 0
+  return /^(\d{1,15}|[1-8]\d{15})$/.test(cursor) ? Number(cursor) : foreignCursor()
+}
+
+function foreignCursor(): never {
+  throw new AppError('invalid_parameter', 'cursor must be one that a page before has returned')
+}

@@ -1,0 +1,185 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { Database, Tx } from '../../db/database.js'
+import type { Clock } from '../../lib/clock.js'
+import { definedOnly } from '../../lib/defined-only.js'
+import type { AccountService } from '../accounts/account-service.js'
+import type { Event, EventKind } from '../events/event-model.js'
+import type { EventService } from '../events/event-service.js'
+import type { ContactBook, LockedUsers } from './contact-book.js'
+import { type ContactChanges, type ContactEntry, contactState, readContactCursor, type Side } from './contact-model.js'
+import type { ContactStore } from './contact-store.js'
+import type { MessageRules } from './message-rules.js'
+
+export interface ContactServiceOptions {
+  readonly database: Database
+  readonly store: ContactStore
+  readonly book: ContactBook
+  readonly rules: MessageRules
+  readonly accounts: AccountService
+  readonly events: EventService
+  readonly clock: Clock
+}
+
+export interface Actor {
+  readonly appId: string
+  readonly userId: Int64
+}
+
+/** As many as clients that ask for one page only can be expected to have. */
+const maxPage = 10_000
+/** So many users are looked up by one statement, between which other calls have their turn. */
+const lookUpChunk = 1_000
+
+/** Contact lists and block lists, each side with what it holds about the other. */
+export class ContactService {
+  readonly #options: ContactServiceOptions
+
+  constructor(options: ContactServiceOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Runs a change between the acting user and others with all of them locked, and lets it be felt at once.
+   * `work` may run more than once.
+   */
+  async change<T>({ appId, userId }: Actor, peerIds: readonly Int64[], work: (tx: Tx, users: LockedUsers) => Promise<T>): Promise<T> {
+    const { database, book, rules, accounts } = this.#options
+    try {
+      return await database.transaction(async (tx) => work(tx, await book.lock(tx, appId, [userId, ...peerIds])))
+    } finally {
+      // Also after a failure, which may leave open whether it was committed.
+      accounts.forget(appId, userId)
+      for (const peerId of peerIds) rules.forget(appId, userId, peerId)
+    }
+  }
+
+  /** @throws AppError not_contact */
+  async delete(actor: Actor, peerId: Int64): Promise<void> {
+    const { store, clock } = this.#options
+    await this.change(actor, [peerId], async (tx) => {
+      const side = { ...actor, peerId }
+      await this.#requireContact(tx, side)
+      const cleared = { state: contactState.former, alias: '', ext: '', isMuted: false }
+      await store.update(tx, side, cleared, clock.now())
+      await store.update(tx, otherSide(side), { state: contactState.former }, clock.now())
+      await this.#append(tx, side, 'contact.removed')
+    })
+  }
+
+  /**
+   * Changes what is given and nothing else.
+   * @throws AppError not_contact
+   */
+  async update(actor: Actor, peerId: Int64, { isMuted, ...texts }: ContactChanges): Promise<void> {
+    const { store, clock } = this.#options
+    await this.change(actor, [peerId], async (tx) => {
+      const side = { ...actor, peerId }
+      const before = await this.#requireContact(tx, side)
+      const isMuting = isMuted !== undefined && isMuted !== before.isMuted
+      const changed = definedOnly(texts)
+      const hasTexts = Object.keys(changed).length > 0
+      if (!hasTexts && !isMuting) return
+      await store.update(tx, side, { ...changed, isMuted }, clock.now())
+      if (hasTexts) await this.#append(tx, side, 'contact.info_updated', JSON.stringify(changed))
+      if (isMuting) await this.#append(tx, side, isMuted ? 'contact.muted' : 'contact.unmuted')
+    })
+  }
+
+  /** @throws AppError user_not_found, user_deleted, invalid_parameter for oneself */
+  async block(actor: Actor, peerId: Int64): Promise<void> {
+    if (peerId === actor.userId) throw new AppError('invalid_parameter', 'user_id must not be the user itself')
+    await this.change(actor, [peerId], async (tx, users) => {
+      users.require(actor.userId)
+      users.require(peerId)
+      await this.#setBlocked(tx, { ...actor, peerId }, true)
+    })
+  }
+
+  async unblock(actor: Actor, peerId: Int64): Promise<void> {
+    await this.change(actor, [peerId], (tx) => this.#setBlocked(tx, { ...actor, peerId }, false))
+  }
+
+  /**
+   * Makes contacts without asking; all of them or none.
+   * @throws AppError user_not_found, user_deleted, contact_limit_reached, invalid_parameter for oneself
+   */
+  async add(actor: Actor, userIds: readonly Int64[]): Promise<void> {
+    if (userIds.includes(actor.userId)) throw new AppError('invalid_parameter', 'list must not hold the user itself')
+    const peerIds = [...new Set(userIds)]
+    await this.change(actor, peerIds, (tx) => this.#options.book.add(tx, actor, peerIds))
+  }
+
+  /** By user ID; @param page.limit default and maximum 10,000 */
+  async list(
+    { appId, userId }: Actor,
+    page: { cursor?: string | undefined; limit?: number | undefined },
+  ): Promise<{ userIds: readonly Int64[]; nextCursor: string | null; version: number }> {
+    const { database, store } = this.#options
+    const limit = Math.min(page.limit ?? maxPage, maxPage)
+    const afterId = readContactCursor(page.cursor)
+    const [found, version] = await database.read((db) =>
+      Promise.all([store.list(db, appId, userId, { afterId, limit: limit + 1 }), store.lastChange(db, appId, userId)]),
+    )
+    const userIds = found.slice(0, limit)
+    return { userIds, nextCursor: found.length > limit ? String(userIds.at(-1)) : null, version }
+  }
+
+  /** By user ID. */
+  async listBlocked({ appId, userId }: Actor): Promise<Int64[]> {
+    return this.#options.database.read((db) => this.#options.store.listBlocked(db, appId, userId))
+  }
+
+  /** By user ID. */
+  async listNames({ appId, userId }: Actor): Promise<{ userId: Int64; name: string }[]> {
+    return this.#options.database.read((db) => this.#options.store.listNames(db, appId, userId))
+  }
+
+  /** Any users as the actor sees them, in the order asked for and each once; unknown and deleted ones are left out. */
+  async findMany({ appId, userId }: Actor, userIds: readonly Int64[]): Promise<ContactEntry[]> {
+    const { database, store } = this.#options
+    const distinct = [...new Set(userIds)]
+    const entries = new Map<Int64, ContactEntry>()
+    for (let start = 0; start < distinct.length; start += lookUpChunk) {
+      const chunk = distinct.slice(start, start + lookUpChunk)
+      const found = await database.read((db) => store.findEntries(db, appId, userId, { userIds: chunk }))
+      for (const entry of found) entries.set(entry.userId, entry)
+    }
+    return distinct.flatMap((id) => entries.get(id) ?? [])
+  }
+
+  /** @throws AppError user_not_found, user_deleted */
+  async get({ appId, userId }: Actor, by: { userId: Int64 } | { username: string } | { mobile: string }): Promise<ContactEntry> {
+    const { database, store, accounts } = this.#options
+    const [entry] = await database.read((db) => store.findEntries(db, appId, userId, 'userId' in by ? { userIds: [by.userId] } : by))
+    // Says which of unknown and deleted it is.
+    if (!entry && 'userId' in by) await accounts.get(appId, by.userId)
+    if (!entry) throw new AppError('user_not_found')
+    return entry
+  }
+
+  async #setBlocked(tx: Tx, side: Side, isBlocked: boolean): Promise<void> {
+    const { store, clock } = this.#options
+    if ((await store.find(tx, side)).isBlocked === isBlocked) return
+    await store.setBlocked(tx, side, isBlocked, clock.now())
+    await this.#append(tx, side, isBlocked ? 'contact.blocked' : 'contact.unblocked')
+  }
+
+  async #requireContact(tx: Tx, side: Side) {
+    const contact = await this.#options.store.find(tx, side)
+    if (contact.state !== contactState.contact) throw new AppError('not_contact')
+    return contact
+  }
+
+  #append(tx: Tx, side: Side, kind: EventKind, content = ''): Promise<void> {
+    return this.#options.events.append(tx, contactEvent(side, kind, content))
+  }
+}
+
+export function otherSide({ appId, userId, peerId }: Side): Side {
+  return { appId, userId: peerId, peerId: userId }
+}
+
+/** The acting user did something that concerns the peer. */
+export function contactEvent({ appId, userId, peerId }: Side, kind: EventKind, content = ''): Event {
+  return { appId, kind, actorId: userId, userIds: [peerId], content }
+}

@@ -1,0 +1,260 @@
+import type { ApplicationSettings, Int64 } from '@hermod/protocol'
+import { type Selectable, sql } from 'kysely'
+import type { Database, Executor, Tx } from '../../db/database.js'
+import type { ContactsTable } from '../../db/schema.js'
+import { usernameKey } from '../accounts/user-model.js'
+import { parseSettings } from '../applications/application-model.js'
+import {
+  type AuthRule,
+  authMode,
+  type Contact,
+  type ContactChanges,
+  type ContactEntry,
+  contactState,
+  noContact,
+  type Side,
+} from './contact-model.js'
+
+/** A side of a new contact; alias '' keeps the one there is. */
+export interface NewSide {
+  readonly userId: Int64
+  readonly peerId: Int64
+  readonly alias: string
+}
+
+type Relation = Pick<Selectable<ContactsTable>, 'state' | 'is_blocked'>
+
+/** What users hold about each other. */
+export class ContactStore {
+  readonly #database: Database
+  readonly #findRelation
+
+  constructor(database: Database) {
+    this.#database = database
+    this.#findRelation = database.prepared<{ appId: string; userId: Int64; peerId: Int64 }, Relation>((db, param) =>
+      db
+        .selectFrom('contacts')
+        .select(['state', 'is_blocked'])
+        .where('app_id', '=', param('appId'))
+        .where('user_id', '=', param('userId'))
+        .where('peer_id', '=', param('peerId')),
+    )
+  }
+
+  /**
+   * Keeps other changes between any of these users, and their deletion, waiting until the transaction ends; in one order, so that no
+   * two transactions wait for each other.
+   * @returns by user ID whether the user was deleted; without those who never existed
+   */
+  async lockUsers(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<Map<Int64, { readonly isDeleted: boolean }>> {
+    const found = tx
+      .selectFrom('users')
+      .select(['user_id', 'deleted_at'])
+      .where('app_id', '=', appId)
+      .where('user_id', 'in', userIds)
+      .orderBy('user_id')
+    const rows = await (this.#database.dialect.rowLocks ? found.forUpdate() : found).execute()
+    return new Map(rows.map((row) => [row.user_id, { isDeleted: row.deleted_at !== null }]))
+  }
+
+  /** The settings of an application, read in the transaction, which must not wait for another connection. */
+  async findSettings(tx: Tx, appId: string): Promise<ApplicationSettings> {
+    const row = await tx.selectFrom('apps').select('settings').where('app_id', '=', appId).executeTakeFirst()
+    return parseSettings(row?.settings ?? '{}')
+  }
+
+  async findAuthRule(db: Executor, appId: string, userId: Int64): Promise<AuthRule> {
+    const row = await db
+      .selectFrom('user_settings')
+      .select(['auth_mode', 'auth_answer'])
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .executeTakeFirst()
+    return { authMode: row?.auth_mode ?? authMode.open, authAnswer: row?.auth_answer ?? '' }
+  }
+
+  async find(db: Executor, side: Side): Promise<Contact> {
+    const row = await db
+      .selectFrom('contacts')
+      .selectAll()
+      .where('app_id', '=', side.appId)
+      .where('user_id', '=', side.userId)
+      .where('peer_id', '=', side.peerId)
+      .executeTakeFirst()
+    return row ? toContact(row) : noContact
+  }
+
+  /** As {@link find}, and only what decides on messages. */
+  async findRelation(db: Executor, side: Side): Promise<Pick<Contact, 'state' | 'isBlocked'>> {
+    const row = await this.#findRelation.first(db, side)
+    return row ? { state: row.state, isBlocked: row.is_blocked === 1 } : noContact
+  }
+
+  /** @returns those of `peerIds` who are contacts of the user */
+  async findContacts(db: Executor, appId: string, userId: Int64, peerIds: readonly Int64[]): Promise<Set<Int64>> {
+    const rows = await contactsOf(db, appId, userId).select('peer_id').where('peer_id', 'in', peerIds).execute()
+    return new Set(rows.map((row) => row.peer_id))
+  }
+
+  /** @returns how many contacts each of the users has; without those who have none */
+  async countContacts(db: Executor, appId: string, userIds: readonly Int64[]): Promise<Map<Int64, number>> {
+    const rows = await db
+      .selectFrom('contacts')
+      .select(({ fn }) => ['user_id', fn.countAll<number | bigint>().as('count')])
+      .where('app_id', '=', appId)
+      .where('user_id', 'in', userIds)
+      .where('state', '=', contactState.contact)
+      .groupBy('user_id')
+      .execute()
+    return new Map(rows.map((row) => [row.user_id, Number(row.count)]))
+  }
+
+  async makeContacts(tx: Tx, appId: string, sides: readonly NewSide[], at: number): Promise<void> {
+    const rows = sides.map(({ userId, peerId, alias }) => ({
+      ...emptyRow,
+      app_id: appId,
+      user_id: userId,
+      peer_id: peerId,
+      state: contactState.contact,
+      alias,
+      updated_at: at,
+    }))
+    await tx
+      .insertInto('contacts')
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.columns(['app_id', 'user_id', 'peer_id']).doUpdateSet({
+          state: contactState.contact,
+          alias: sql`case when excluded.alias = '' then contacts.alias else excluded.alias end`,
+          updated_at: at,
+        }),
+      )
+      .execute()
+  }
+
+  async setBlocked(tx: Tx, { appId, userId, peerId }: Side, isBlocked: boolean, at: number): Promise<void> {
+    const change = { is_blocked: Number(isBlocked), updated_at: at }
+    await tx
+      .insertInto('contacts')
+      .values({ ...emptyRow, ...change, app_id: appId, user_id: userId, peer_id: peerId, state: contactState.stranger })
+      .onConflict((conflict) => conflict.columns(['app_id', 'user_id', 'peer_id']).doUpdateSet(change))
+      .execute()
+  }
+
+  async update(tx: Tx, { appId, userId, peerId }: Side, changes: ContactChanges & { state?: number }, at: number): Promise<void> {
+    const { state, alias, ext, isMuted } = changes
+    await tx
+      .updateTable('contacts')
+      .set({ state, alias, ext, mute_notification: isMuted === undefined ? undefined : Number(isMuted), updated_at: at })
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('peer_id', '=', peerId)
+      .execute()
+  }
+
+  /** By user ID. */
+  async list(db: Executor, appId: string, userId: Int64, page: { afterId: number; limit: number }): Promise<Int64[]> {
+    const rows = await contactsOf(db, appId, userId)
+      .select('peer_id')
+      .where('peer_id', '>', page.afterId)
+      .orderBy('peer_id')
+      .limit(page.limit)
+      .execute()
+    return rows.map((row) => row.peer_id)
+  }
+
+  /** By user ID, with the nickname or else the username. */
+  async listNames(db: Executor, appId: string, userId: Int64): Promise<{ userId: Int64; name: string }[]> {
+    const rows = await db
+      .selectFrom('contacts as c')
+      .innerJoin('users as u', (join) => join.onRef('u.app_id', '=', 'c.app_id').onRef('u.user_id', '=', 'c.peer_id'))
+      .select(['u.user_id', 'u.nick_name', 'u.username'])
+      .where('c.app_id', '=', appId)
+      .where('c.user_id', '=', userId)
+      .where('c.state', '=', contactState.contact)
+      .orderBy('u.user_id')
+      .execute()
+    return rows.map((row) => ({ userId: row.user_id, name: row.nick_name || row.username }))
+  }
+
+  /** When the newest change happened in what the user holds about others, removals included; 0 without any. */
+  async lastChange(db: Executor, appId: string, userId: Int64): Promise<number> {
+    const row = await db
+      .selectFrom('contacts')
+      .select(({ fn }) => fn.max('updated_at').as('at'))
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .executeTakeFirst()
+    return Number(row?.at ?? 0)
+  }
+
+  /** By user ID. */
+  async listBlocked(db: Executor, appId: string, userId: Int64): Promise<Int64[]> {
+    const rows = await db
+      .selectFrom('contacts')
+      .select('peer_id')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('is_blocked', '=', sql.lit(1))
+      .orderBy('peer_id')
+      .execute()
+    return rows.map((row) => row.peer_id)
+  }
+
+  /** Users as one of them sees them, in no particular order; without unknown and deleted ones. */
+  async findEntries(
+    db: Executor,
+    appId: string,
+    viewerId: Int64,
+    by: { userIds: readonly Int64[] } | { username: string } | { mobile: string },
+  ): Promise<ContactEntry[]> {
+    const users = db
+      .selectFrom('users as u')
+      .leftJoin('user_settings as s', (join) => join.onRef('s.app_id', '=', 'u.app_id').onRef('s.user_id', '=', 'u.user_id'))
+      .leftJoin('contacts as c', (join) =>
+        join.onRef('c.app_id', '=', 'u.app_id').on('c.user_id', '=', viewerId).onRef('c.peer_id', '=', 'u.user_id'),
+      )
+      .select(['u.user_id', 'u.username', 'u.nick_name', 'u.avatar', 'u.description', 'u.public_info'])
+      .select(['s.auth_mode', 's.auth_question'])
+      .select(['c.state', 'c.is_blocked', 'c.alias', 'c.ext', 'c.mute_notification'])
+      .where('u.app_id', '=', appId)
+      .where('u.deleted_at', 'is', null)
+    const found =
+      'userIds' in by
+        ? users.where('u.user_id', 'in', by.userIds)
+        : 'username' in by
+          ? users.where('u.username_key', '=', usernameKey(by.username))
+          : users.where('u.mobile', '=', by.mobile)
+    return (await found.execute()).map((row) => ({
+      userId: row.user_id,
+      username: row.username,
+      nickName: row.nick_name,
+      avatar: row.avatar,
+      description: row.description,
+      publicInfo: row.public_info,
+      authMode: row.auth_mode ?? authMode.open,
+      authQuestion: row.auth_question ?? '',
+      state: row.state ?? contactState.stranger,
+      isBlocked: row.is_blocked === 1,
+      alias: row.alias ?? '',
+      ext: row.ext ?? '',
+      isMuted: row.mute_notification === 1,
+    }))
+  }
+}
+
+const emptyRow = { is_blocked: 0, alias: '', ext: '', mute_notification: 0 }
+
+function contactsOf(db: Executor, appId: string, userId: Int64) {
+  return db.selectFrom('contacts').where('app_id', '=', appId).where('user_id', '=', userId).where('state', '=', contactState.contact)
+}
+
+function toContact(row: Selectable<ContactsTable>): Contact {
+  return {
+    state: row.state,
+    isBlocked: row.is_blocked === 1,
+    alias: row.alias,
+    ext: row.ext,
+    isMuted: row.mute_notification === 1,
+  }
+}

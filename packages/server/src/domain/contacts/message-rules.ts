@@ -1,0 +1,85 @@
+import { AppError, type ErrorName, type Int64 } from '@hermod/protocol'
+import type { Database } from '../../db/database.js'
+import { FactCache, type FactChannel } from '../../lib/fact-cache.js'
+import type { AccountService } from '../accounts/account-service.js'
+import type { UserState } from '../accounts/user-model.js'
+import type { ApplicationService } from '../applications/application-service.js'
+import { type Contact, contactState } from './contact-model.js'
+import type { ContactStore } from './contact-store.js'
+
+export interface MessageRulesOptions {
+  readonly database: Database
+  readonly store: ContactStore
+  readonly accounts: AccountService
+  readonly applications: ApplicationService
+  readonly channel: FactChannel
+}
+
+type Relation = Pick<Contact, 'state' | 'isBlocked'>
+
+const relationAgeMs = 1_000
+/** stranger_chat: 0 follows the application. */
+const strangerChat = { unset: 0, reject: 2 } as const
+
+/** Which users take messages from whom (decision E11). What one recipient holds about one sender is asked for only where it matters. */
+export class MessageRules {
+  readonly #options: MessageRulesOptions
+  readonly #relations: FactCache<Relation>
+
+  constructor(options: MessageRulesOptions) {
+    this.#options = options
+    this.#relations = new FactCache({ maxEntries: 100_000, maxAgeMs: relationAgeMs, channel: options.channel })
+  }
+
+  /** Why the recipient takes no message of the sender, or null. */
+  async refusal(recipient: UserState, senderId: Int64): Promise<ErrorName | null> {
+    const { appId, userId } = recipient
+    if (userId === senderId) return null
+    const refusesStrangers = await this.#refusesStrangers(recipient)
+    if (!recipient.hasBlocks && !refusesStrangers) return null
+    const { state, isBlocked } = await this.#relation(appId, userId, senderId)
+    if (isBlocked) return 'blocked_by_recipient'
+    return refusesStrangers && state !== contactState.contact ? 'stranger_refused' : null
+  }
+
+  /**
+   * Whether a user may send to another one, were it by the user's own token.
+   * @throws AppError user_not_found, user_deleted for either of them
+   */
+  async mayMessage(appId: string, senderId: Int64, recipientId: Int64): Promise<boolean> {
+    const [sender, recipient] = await Promise.all([this.#user(appId, senderId), this.#user(appId, recipientId)])
+    return sender.status === 0 && (await this.refusal(recipient, senderId)) === null
+  }
+
+  /** To be called when something between the users has changed, once it is committed. */
+  forget(appId: string, userId: Int64, peerId: Int64): void {
+    this.#relations.forget(relationKey(appId, userId, peerId))
+    this.#relations.forget(relationKey(appId, peerId, userId))
+  }
+
+  async #refusesStrangers({ appId, strangerChat: setting }: UserState): Promise<boolean> {
+    if (setting !== strangerChat.unset) return setting === strangerChat.reject
+    const known = this.#options.applications.requireActive(appId)
+    const { settings } = known instanceof Promise ? await known : known
+    return settings.stranger_chat_default === strangerChat.reject
+  }
+
+  async #relation(appId: string, userId: Int64, peerId: Int64): Promise<Relation> {
+    const { database, store } = this.#options
+    const key = relationKey(appId, userId, peerId)
+    const read = () => database.read((db) => store.findRelation(db, { appId, userId, peerId }))
+    return this.#relations.get(key) ?? ((await this.#relations.load(key, read)) as Relation)
+  }
+
+  async #user(appId: string, userId: Int64): Promise<UserState> {
+    const { accounts } = this.#options
+    await accounts.requireUser(appId, userId)
+    const state = await accounts.findState(appId, userId)
+    if (!state) throw new AppError('user_not_found')
+    return state
+  }
+}
+
+function relationKey(appId: string, userId: Int64, peerId: Int64): string {
+  return `${appId}/${userId}/${peerId}`
+}

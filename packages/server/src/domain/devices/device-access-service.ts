@@ -1,0 +1,54 @@
+import type { Database } from '../../db/database.js'
+import type { Clock } from '../../lib/clock.js'
+import type { TokenService } from '../accounts/token-service.js'
+import type { UserKey } from '../accounts/user-model.js'
+import type { EventService } from '../events/event-service.js'
+import { type DeviceKey, deviceEvent } from './device-model.js'
+import type { DeviceService } from './device-service.js'
+
+export interface DeviceAccessServiceOptions {
+  readonly database: Database
+  readonly devices: DeviceService
+  readonly tokens: TokenService
+  readonly events: EventService
+  readonly clock: Clock
+}
+
+/** Ends what devices may do; their tokens stop working at once (decision C6). */
+export class DeviceAccessService {
+  constructor(private readonly options: DeviceAccessServiceOptions) {}
+
+  /** @throws AppError device_not_found */
+  async remove(device: DeviceKey): Promise<void> {
+    const { database, devices, tokens, clock } = this.options
+    const { appId, userId, deviceSn } = device
+    const revoked = await database.transaction(async (tx) => {
+      await devices.remove(tx, device)
+      return tokens.revokeOfDevices(tx, { appId, userId, deviceSns: [deviceSn], at: clock.now() })
+    })
+    tokens.forget(appId, revoked)
+  }
+
+  /** Logs a device out. @throws AppError device_not_found */
+  async kick(device: DeviceKey): Promise<void> {
+    const { database, devices, tokens, events, clock } = this.options
+    const { appId, userId, deviceSn } = device
+    const revoked = await database.transaction(async (tx) => {
+      await devices.require(tx, device)
+      await events.append(tx, deviceEvent('user.kicked', device, deviceSn))
+      return tokens.revokeOfDevices(tx, { appId, userId, deviceSns: [deviceSn], at: clock.now() })
+    })
+    tokens.forget(appId, revoked)
+  }
+
+  /** Ends all tokens of the user, also those tied to no device. */
+  async kickAll(user: UserKey): Promise<void> {
+    const { database, tokens, events, clock } = this.options
+    const { appId, userId } = user
+    const revoked = await database.transaction(async (tx) => {
+      await events.append(tx, deviceEvent('user.kicked', user))
+      return tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now() })
+    })
+    tokens.forget(appId, revoked)
+  }
+}

@@ -1,0 +1,39 @@
+import type { Tx } from '../../db/database.js'
+import type { DeviceKey, PushBinding } from './device-model.js'
+
+/** Tokens of push gateways, by device and certificate. */
+export class PushBindingStore {
+  /** Takes the token away from whatever device it was bound to. The caller holds the lock of the device. */
+  async bind(tx: Tx, { appId, userId, deviceSn }: DeviceKey, { deviceToken, notifierName }: PushBinding, at: number): Promise<void> {
+    await tx
+      .deleteFrom('push_bindings')
+      .where('app_id', '=', appId)
+      .where('device_token', '=', deviceToken)
+      .where((eb) => eb.or([eb('user_id', '<>', userId), eb('device_sn', '<>', deviceSn)]))
+      .execute()
+    await tx
+      .deleteFrom('push_bindings')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('device_sn', '=', deviceSn)
+      .where('notifier_name', '=', notifierName)
+      .where('device_token', '<>', deviceToken)
+      .execute()
+    const owner = { user_id: userId, device_sn: deviceSn, bound_at: at }
+    await tx
+      .insertInto('push_bindings')
+      .values({ app_id: appId, notifier_name: notifierName, device_token: deviceToken, ...owner })
+      // Another device may have bound the token since it was taken away from all others.
+      .onConflict((conflict) => conflict.columns(['app_id', 'device_token', 'notifier_name']).doUpdateSet(owner))
+      .execute()
+  }
+
+  async unbind(tx: Tx, { appId, userId, deviceSn }: DeviceKey): Promise<void> {
+    await tx
+      .deleteFrom('push_bindings')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('device_sn', '=', deviceSn)
+      .execute()
+  }
+}

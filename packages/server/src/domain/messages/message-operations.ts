@@ -1,0 +1,151 @@
+import { type AppCaller, AppError, type Int64 } from '@hermod/protocol'
+import type { Database, Tx } from '../../db/database.js'
+import type { Clock } from '../../lib/clock.js'
+import { timestampOf } from '../../lib/ids.js'
+import { systemUserId } from '../accounts/user-model.js'
+import type { ApplicationService } from '../applications/application-service.js'
+import { type ConversationKey, directConversation, readersOf } from '../conversations/conversation-model.js'
+import type { ConversationService } from '../conversations/conversation-service.js'
+import type { EventKind } from '../events/event-model.js'
+import type { EventService } from '../events/event-service.js'
+import { type EditKind, editedTexts } from './message-edit.js'
+import { operationTypes, requireSize } from './message-model.js'
+import type { EditedTexts, LoggedMessage, MessageStore } from './message-store.js'
+import type { TransactionStore } from './transaction-store.js'
+
+export interface MessageOperationsOptions {
+  readonly database: Database
+  readonly store: MessageStore
+  readonly conversations: ConversationService
+  readonly applications: ApplicationService
+  readonly transactions: TransactionStore
+  readonly events: EventService
+  readonly clock: Clock
+  readonly maxMessageBytes: number
+  readonly transactionTtlMs: number
+}
+
+/** Who acts, as a party of the conversation. */
+export interface Actor {
+  readonly appId: string
+  readonly userId: Int64
+  /** With an Admin token, for that user. */
+  readonly isAdmin: boolean
+}
+
+export interface OperationRequest extends EditedTexts {
+  readonly contentType: number
+  readonly relatedMessageId: Int64 | undefined
+  readonly targets: readonly Int64[]
+  /** null = never recognised again */
+  readonly transactionId: Int64 | null
+}
+
+/** A message in the hands of the actor. */
+interface Held {
+  readonly actor: Actor
+  readonly conversation: ConversationKey
+  readonly message: LoggedMessage
+}
+
+/** An edit must be newer than the message and every edit before it (document 3, part 2.6), whatever the clocks of the nodes say. */
+const editInstant = ({ messageId, editedAt }: LoggedMessage, now: number) => Math.max(now, timestampOf(messageId) + 1, editedAt + 1)
+/** A command was acted on when it arrived. */
+const commandType = 6
+const editKinds: ReadonlyMap<number, EditKind> = new Map([
+  [operationTypes.append, 'append'],
+  [operationTypes.replace, 'replace'],
+])
+const editEvents: Readonly<Record<EditKind, EventKind>> = { append: 'message.appended', replace: 'message.replaced' }
+
+/** What is done to messages that are there: reading, recalling and editing them (decisions E7, E8). */
+export class MessageOperations {
+  constructor(private readonly options: MessageOperationsOptions) {}
+
+  static actorOf({ appId, kind }: AppCaller, userId: Int64): Actor {
+    return { appId, userId, isAdmin: kind === 'admin' }
+  }
+
+  /**
+   * What a message of content_type 9 to 12 asks for; a repeat of its transaction ID does nothing.
+   * @throws AppError invalid_parameter, conversation_not_found, message_not_found, no_permission, message_type_refused,
+   *   message_too_large, recall_too_late, recall_disabled
+   */
+  async perform(actor: Actor, request: OperationRequest): Promise<void> {
+    const { database, conversations, transactions, clock, transactionTtlMs } = this.options
+    const { contentType, relatedMessageId: messageId, transactionId } = request
+    const [peerId, ...others] = request.targets
+    if (messageId === undefined) throw new AppError('invalid_parameter', `related_mid is required with content_type ${contentType}`)
+    if (peerId === undefined || others.length > 0)
+      throw new AppError('invalid_parameter', `targets must have exactly 1 item with content_type ${contentType}`)
+    const recallSeconds = contentType === operationTypes.recall ? await this.#recallSeconds(actor) : null
+    const { appId, userId: senderId } = actor
+    await database.transaction(async (tx) => {
+      const place = transactionId === null ? null : { appId, transactionId, senderId }
+      if (place && !(await transactions.claim(tx, place, clock.now(), transactionTtlMs))) return
+      if (contentType === operationTypes.readAck) return conversations.acknowledgeIn(tx, actor, { peerId, messageId })
+      const held = await this.#hold(tx, actor, peerId, messageId)
+      const editKind = editKinds.get(contentType)
+      await (editKind ? this.#edit(tx, held, editKind, request) : this.#recall(tx, held, recallSeconds))
+    })
+  }
+
+  /**
+   * Withdraws a message for everybody; the sender within the application's window, an Admin token always.
+   * @throws AppError conversation_not_found, message_not_found, no_permission, recall_too_late, recall_disabled
+   */
+  async recall(actor: Actor, peerId: Int64, messageId: Int64): Promise<void> {
+    const recallSeconds = await this.#recallSeconds(actor)
+    await this.options.database.transaction(async (tx) => this.#recall(tx, await this.#hold(tx, actor, peerId, messageId), recallSeconds))
+  }
+
+  /** How old a message may be that the actor recalls; null = no message may be recalled. */
+  async #recallSeconds({ appId, isAdmin }: Actor): Promise<number | null> {
+    if (isAdmin) return Number.POSITIVE_INFINITY
+    const { settings } = await this.options.applications.get(appId)
+    return settings.recall_enabled ? settings.recall_seconds : null
+  }
+
+  /** Locks the conversation first, as a send does, and then finds the message. */
+  async #hold(tx: Tx, actor: Actor, peerId: Int64, messageId: Int64): Promise<Held> {
+    const { store } = this.options
+    const conversation = directConversation(actor.appId, actor.userId, peerId)
+    if (!(await store.lockConversation(tx, conversation))) throw new AppError('conversation_not_found')
+    const message = await store.find(tx, conversation, messageId)
+    if (!message) throw new AppError('message_not_found')
+    if (!actor.isAdmin && message.senderId !== actor.userId) throw new AppError('no_permission', 'only the sender may do this')
+    return { actor, conversation, message }
+  }
+
+  async #recall(tx: Tx, held: Held, recallSeconds: number | null): Promise<void> {
+    const { store, clock } = this.options
+    const { conversation, message } = held
+    const now = clock.now()
+    if (recallSeconds === null) throw new AppError('recall_disabled')
+    if (now - timestampOf(message.messageId) > recallSeconds * 1_000) throw new AppError('recall_too_late')
+    await store.recall(tx, conversation, message, { by: responsibleFor(held), at: now })
+    await this.#tell(tx, held, 'message.recalled')
+  }
+
+  async #edit(tx: Tx, held: Held, kind: EditKind, edit: EditedTexts): Promise<void> {
+    const { store, clock, maxMessageBytes } = this.options
+    const { conversation, message } = held
+    if (message.contentType === commandType) throw new AppError('message_type_refused', 'a command cannot be edited')
+    const texts = editedTexts(kind, message, edit)
+    requireSize({ ...message, ...texts }, maxMessageBytes)
+    await store.edit(tx, conversation, message.messageId, { ...texts, editedAt: editInstant(message, clock.now()) })
+    await this.#tell(tx, held, editEvents[kind])
+  }
+
+  async #tell(tx: Tx, held: Held, kind: EventKind): Promise<void> {
+    const { conversation, message } = held
+    const { appId, lowId, highId } = conversation
+    const content = JSON.stringify({ msg_id: message.messageId, parties: [lowId, highId].map(Number) })
+    await this.options.events.append(tx, { appId, kind, actorId: responsibleFor(held), userIds: readersOf(conversation), content })
+  }
+}
+
+/** Whoever changes the message of another does it as the administrator. */
+function responsibleFor({ actor, message }: Held): Int64 {
+  return actor.userId === message.senderId ? actor.userId : systemUserId
+}

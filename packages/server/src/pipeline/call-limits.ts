@@ -1,0 +1,90 @@
+import { AppError, type Caller, type Int64 } from '@hermod/protocol'
+import { LRUCache } from 'lru-cache'
+import { networkOf } from '../lib/network.js'
+import type { Call } from './call.js'
+
+export interface Limiter<Key> {
+  /** @returns 0 when the key may go on, else the whole seconds after which it may */
+  take(key: Key): number
+  /** Undoes one take that was let through. */
+  giveBack(key: Key): void
+}
+
+export interface Limiters {
+  readonly addresses: Limiter<string>
+  /** By address: Admin tokens that were not valid lately, until they turn out to be. */
+  readonly newAdminTokens: Limiter<string>
+  /** The service gives every ID once, whatever the application. */
+  readonly users: Limiter<Int64>
+  readonly applications: Limiter<string>
+}
+
+const maxAdminTokens = 10_000
+
+/**
+ * The limits of calls (decisions A2, A2a): by address before authentication, by user and application after it. A valid Admin token passes
+ * all of them, since an application server is one address with much traffic; whoever is the operator by the way in, too.
+ *
+ * An Admin token that was valid when it was last judged goes straight to authentication, however much its address sends. Any other one
+ * draws on a bucket of its own and gets that back when it is valid, so that an application server is heard behind an address that is
+ * used up, and made-up tokens ask the database no oftener than calls of another kind. Those that fail count for the address as well.
+ */
+export class CallLimits {
+  readonly #validAdminTokens = new LRUCache<string, true>({ max: maxAdminTokens })
+
+  constructor(private readonly limiters: Limiters) {}
+
+  /** @throws AppError address_limited, before anything is looked up */
+  arrived(call: Call): void {
+    if (call.isOperator) return
+    const { addresses, newAdminTokens } = this.limiters
+    const adminToken = adminTokenOf(call)
+    if (adminToken !== null && this.#validAdminTokens.get(adminToken)) return
+    const waitSeconds = (adminToken === null ? addresses : newAdminTokens).take(networkOf(call.address))
+    if (waitSeconds > 0) throw new AppError('address_limited', undefined, { retryAfterSeconds: waitSeconds })
+  }
+
+  /** The call ended in authentication. */
+  refused(call: Call, error: unknown): void {
+    const adminToken = adminTokenOf(call)
+    if (adminToken === null || call.isOperator) return
+    // A failure of ours says nothing about the token.
+    const isOurs = !(error instanceof AppError) || error.entry.retryable
+    if (!isOurs) this.#failed(call, adminToken)
+    else if (!this.#validAdminTokens.has(adminToken)) this.limiters.newAdminTokens.giveBack(networkOf(call.address))
+  }
+
+  /** @throws AppError too_many_requests */
+  authenticated(call: Call, caller: Caller): void {
+    const adminToken = adminTokenOf(call)
+    if (caller.kind === 'admin') this.#passed(call, adminToken ?? '')
+    if (caller.kind === 'admin' || caller.kind === 'operator') return
+    // Where no token is needed, one that is not valid is no reason to refuse the call.
+    if (adminToken !== null) this.#failed(call, adminToken)
+    const { users, applications } = this.limiters
+    const waitSeconds = (caller.kind === 'user' && users.take(caller.userId)) || applications.take(caller.appId)
+    if (waitSeconds > 0) throw new AppError('too_many_requests', undefined, { retryAfterSeconds: waitSeconds })
+  }
+
+  #passed(call: Call, adminToken: string): void {
+    if (this.#validAdminTokens.has(adminToken)) return
+    this.#validAdminTokens.set(adminToken, true)
+    this.limiters.newAdminTokens.giveBack(networkOf(call.address))
+  }
+
+  #failed(call: Call, adminToken: string): void {
+    this.#validAdminTokens.delete(adminToken)
+    this.limiters.addresses.take(networkOf(call.address))
+  }
+}
+
+/** For HERMOD_RATE_LIMIT=off. */
+export const noCallLimits: Pick<CallLimits, 'arrived' | 'refused' | 'authenticated'> = {
+  arrived() {},
+  refused() {},
+  authenticated() {},
+}
+
+function adminTokenOf({ credentials: { accessToken } }: Call): string | null {
+  return accessToken?.startsWith('hma_') ? accessToken : null
+}

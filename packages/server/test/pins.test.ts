@@ -1,0 +1,129 @@
+/** Pinned conversations, on both databases. */
+import { type Answer, type Api, type Session, testBackends, type User } from '@hermod/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Sql } from './support/sql.js'
+import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+
+const userNotFound = 10000
+const invalid = 10002
+const userDeleted = 10021
+const pinLimitReached = 13010
+const pinsPerUser = 1_000
+const system = 0
+
+for (const backend of testBackends()) {
+  describe(`pinned conversations on ${backend.name}`, () => {
+    let watched: WatchedServer
+    let api: Api
+    let sql: Sql
+    let others: User[]
+
+    beforeAll(async () => {
+      watched = await startWatchedServer(backend)
+      api = watched.server.api
+      sql = watched.sql
+      others = await Promise.all(Array.from({ length: 8 }, () => api.register()))
+    })
+
+    afterAll(async () => {
+      await watched?.[Symbol.asyncDispose]()
+    })
+
+    function pin({ api: caller }: Session, conversation_id: unknown, method = 'POST'): Promise<Answer> {
+      return caller.call(method, '/user/conversation/pin', { body: { conversation_id } })
+    }
+
+    function unpin({ api: caller }: Session, conversation_id: unknown, method = 'POST'): Promise<Answer> {
+      return caller.call(method, '/user/conversation/unpin', { body: { conversation_id } })
+    }
+
+    async function pinned({ api: caller }: Session): Promise<number[]> {
+      const { data } = await caller.succeed('GET', '/user/conversation/pin_list')
+      expect(Object.keys(data)).toEqual(['conversation_ids'])
+      return data.conversation_ids
+    }
+
+    it.each(['PUT', 'POST'])('are added and taken away by %s, newest first, for one user', async (method) => {
+      const [alice, bob] = [await api.newSession(), await api.newSession()]
+      expect(await pinned(alice)).toEqual([])
+      const wanted = [...others.map(({ id }) => id), system, alice.id, bob.id]
+      for (const id of wanted) expect((await pin(alice, id, method)).envelope).toEqual({ code: 200, data: true, message: null })
+      expect(await pinned(alice)).toEqual(wanted.toReversed())
+      for (const id of [system, bob.id]) {
+        expect((await unpin(alice, id, method)).envelope).toEqual({ code: 200, data: true, message: null })
+      }
+      expect(await pinned(alice)).toEqual([alice.id, ...others.map(({ id }) => id).toReversed()])
+      expect(await pinned(bob)).toEqual([])
+    })
+
+    it('keep their place when they are pinned again, and get a new one after being unpinned', async () => {
+      const alice = await api.newSession()
+      const [first, second] = others.map(({ id }) => id)
+      for (const id of [first, second, first]) expect((await pin(alice, id)).code).toBe(200)
+      expect(await pinned(alice)).toEqual([second, first])
+      await unpin(alice, first)
+      await pin(alice, first)
+      expect(await pinned(alice)).toEqual([first, second])
+    })
+
+    it('need not be pinned, nor exist, to be unpinned', async () => {
+      const alice = await api.newSession()
+      for (const id of [others[0]?.id, system, 1, -1, 2n ** 63n - 1n]) expect((await unpin(alice, id)).code).toBe(200)
+    })
+
+    it('are with somebody who exists', async () => {
+      const alice = await api.newSession()
+      const gone = await api.register()
+      await sql.run(`update users set deleted_at = 1, username_key = null where user_id = ${gone.id}`)
+      for (const id of [1, -1, 2n ** 63n - 1n]) {
+        expect((await pin(alice, id)).envelope).toEqual({ code: userNotFound, data: null, message: 'user does not exist' })
+      }
+      expect((await pin(alice, gone.id)).envelope).toMatchObject({ code: userDeleted, data: null })
+      expect(await pinned(alice)).toEqual([])
+    })
+
+    it('are each in the list once after being pinned several times at once', async () => {
+      const alice = await api.newSession()
+      const ids = others.map(({ id }) => id)
+      const answers = await Promise.all([...ids, ...ids].map((id) => pin(alice, id)))
+      expect(answers.map(({ code }) => code)).toEqual(Array(2 * ids.length).fill(200))
+      expect((await pinned(alice)).toSorted((a, b) => a - b)).toEqual(ids.toSorted((a, b) => a - b))
+    })
+
+    it('are at most 1000, also when they are pinned at once', async () => {
+      const alice = await api.newSession()
+      const rows = Array.from(
+        { length: pinsPerUser - 2 },
+        (_, index) => `('${watched.server.appId}', ${alice.id}, ${index + 1}, ${index + 1})`,
+      )
+      await sql.run(`insert into pinned_conversations (app_id, user_id, conversation_id, pinned_at) values ${rows.join(', ')}`)
+      const codes = await Promise.all(others.map(async ({ id }) => (await pin(alice, id)).code))
+      expect(codes.toSorted((a, b) => a - b)).toEqual([200, 200, ...Array(others.length - 2).fill(pinLimitReached)])
+      const full = await pinned(alice)
+      expect(full).toHaveLength(pinsPerUser)
+      expect((await pin(alice, system)).envelope).toEqual({ code: pinLimitReached, data: null, message: 'too many pinned conversations' })
+      expect((await pin(alice, full[0])).code).toBe(200)
+      await unpin(alice, full[1])
+      expect((await pin(alice, system)).code).toBe(200)
+      expect((await pinned(alice)).slice(0, 2)).toEqual([system, full[0]])
+    })
+
+    it.each([
+      ['missing', undefined],
+      ['null', null],
+      ['a word', 'group'],
+      ['a fraction', 1.5],
+      ['a list', [1]],
+      ['beyond int64', 2n ** 63n],
+    ])('are refused when conversation_id is %s', async (_, id) => {
+      const alice = await api.newSession()
+      for (const change of [pin, unpin]) {
+        const { envelope } = await change(alice, id)
+        expect(envelope).toMatchObject({
+          code: invalid,
+          message: expect.stringMatching(/^invalid request parameter: conversation_id (must|is) /),
+        })
+      }
+    })
+  })
+}

@@ -1,0 +1,138 @@
+/** The ways of calling that the walk tries, and what the declared callers and decisions C1 to C7 make of each. */
+import { callerRules, type ErrorName, isWholeBody, type Operation } from '@hermod/protocol'
+import type { Identity, Params, Person, Tenant } from './walk-world.js'
+
+type TokenState = 'valid' | 'expired' | 'revoked' | 'unknown' | 'foreign'
+type Whose = 'nobody' | 'own' | 'other' | 'foreign' | 'malformed'
+
+/** What a call says about itself, from the point of view of the application that it names. */
+export interface Credentials {
+  readonly token: 'none' | 'malformed' | `${'user' | 'admin'} ${TokenState}` | `operator ${'valid' | 'unknown'}`
+  /** Default: the first application. */
+  readonly app?: 'here' | 'missing' | 'unknown' | 'disabled'
+  /** The user_id header; `own`: the user whom the call is about. */
+  readonly user?: Whose
+  /** The group_id header; `own`: the group whom the call is about. */
+  readonly group?: Exclude<Whose, 'malformed'>
+}
+
+/** Refused by the rules of callers, or handed to the operation, which may have a reason of its own to answer with an error. */
+export type Verdict =
+  | { readonly refused: ErrorName; readonly header?: 'app_id' | 'user_id' }
+  | { readonly reaches: true; readonly error?: ErrorName }
+
+const reaches: Verdict = { reaches: true }
+
+/** @returns null where neither the rules nor the decisions say what becomes of such a call */
+export function verdictOn(operation: Operation, credentials: Credentials): Verdict | null {
+  const rule = callerRules[operation.callers]
+  const opens = (kind: string) => rule.tokens.some((each) => each === kind)
+  const { token, app = 'here', user = 'nobody', group = 'nobody' } = credentials
+  const [kind, state] = token.split(' ')
+  if (opens('operator')) return verdictOfOperator(token)
+  if (app === 'missing') return { refused: 'invalid_parameter', header: 'app_id' }
+  if (app === 'unknown') return { refused: 'application_not_found' }
+  if (app === 'disabled') return { refused: 'application_inactive' }
+  if (user === 'malformed') return { refused: 'invalid_parameter', header: 'user_id' }
+  if (opens('none')) return reaches
+  if (token === 'none') return { refused: 'token_missing' }
+  if (state === 'expired' || state === 'revoked') return { refused: 'token_expired' }
+  if (state !== 'valid' || kind === 'operator') return { refused: 'token_invalid' }
+  if (kind === 'user') {
+    const namesOthers = group !== 'nobody' || !['nobody', 'own'].includes(user)
+    return namesOthers || !opens('user') ? { refused: 'no_permission' } : reaches
+  }
+  if (rule.subject === 'required' && user === 'nobody') return { refused: 'invalid_parameter', header: 'user_id' }
+  if (user === 'foreign') return rule.subject === 'required' ? { reaches: true, error: 'user_not_found' } : null
+  if (group === 'nobody' || group === 'own' || !rule.groupHeader) return reaches
+  return namesGroup(operation) ? { reaches: true, error: 'no_permission' } : null
+}
+
+/** An operator operation is about no application, so tokens of applications are judged by their kind alone. */
+function verdictOfOperator(token: Credentials['token']): Verdict {
+  if (token === 'operator valid') return reaches
+  if (token === 'none') return { refused: 'token_missing' }
+  return { refused: token === 'malformed' || token === 'operator unknown' ? 'token_invalid' : 'no_permission' }
+}
+
+function namesGroup({ query, body }: Operation): boolean {
+  return 'group_id' in query || (!isWholeBody(body) && 'group_id' in body)
+}
+
+const admin = { token: 'admin valid' } as const
+const user = { token: 'user valid' } as const
+
+export const callers: Readonly<Record<string, Credentials>> = {
+  nobody: { token: 'none' },
+  'nobody, naming the user': { token: 'none', user: 'own' },
+  'a malformed token': { token: 'malformed' },
+  'an unknown user token': { token: 'user unknown' },
+  'an unknown Admin token': { token: 'admin unknown', user: 'own' },
+  'an expired user token': { token: 'user expired' },
+  'a revoked user token': { token: 'user revoked' },
+  'an expired Admin token': { token: 'admin expired', user: 'own' },
+  'a revoked Admin token': { token: 'admin revoked', user: 'own' },
+  'the user': user,
+  'the user, naming itself': { ...user, user: 'own' },
+  'another user, naming the user': { ...user, user: 'other' },
+  'a user, naming one of another application': { ...user, user: 'foreign' },
+  'a user, naming no number': { ...user, user: 'malformed' },
+  'a user, naming the group': { ...user, group: 'own' },
+  'a user, naming another group': { ...user, group: 'other' },
+  'a user, naming no application': { ...user, app: 'missing' },
+  'a user, naming an unknown application': { ...user, app: 'unknown' },
+  'a user of a disabled application': { ...user, app: 'disabled' },
+  'a user of another application': { token: 'user foreign' },
+  'a user of another application, naming the user': { token: 'user foreign', user: 'own' },
+  'the Admin': admin,
+  'the Admin for the user': { ...admin, user: 'own' },
+  'the Admin for a user of another application': { ...admin, user: 'foreign' },
+  'the Admin, naming no number': { ...admin, user: 'malformed' },
+  'the Admin as an admin of the group': { ...admin, group: 'own' },
+  'the Admin for the user as an admin of the group': { ...admin, user: 'own', group: 'own' },
+  'the Admin for the user as an admin of another group': { ...admin, user: 'own', group: 'other' },
+  'the Admin for the user as an admin of a group of another application': { ...admin, user: 'own', group: 'foreign' },
+  'the Admin, naming no application': { ...admin, user: 'own', app: 'missing' },
+  'the Admin, naming an unknown application': { ...admin, user: 'own', app: 'unknown' },
+  'the Admin of a disabled application': { ...admin, user: 'own', app: 'disabled' },
+  'the Admin of another application': { token: 'admin foreign' },
+  'the Admin of another application, naming the user': { token: 'admin foreign', user: 'own' },
+  'the Admin of another application, naming user and group': { token: 'admin foreign', user: 'own', group: 'own' },
+  'the operator': { token: 'operator valid' },
+  'the operator, naming the user': { token: 'operator valid', user: 'own' },
+  'an unknown operator token': { token: 'operator unknown' },
+}
+
+/** What stands for the words of {@link Credentials}. */
+export interface Cast {
+  readonly here: Tenant
+  readonly disabled: Tenant
+  readonly foreigner: Person
+  readonly other: Person
+  readonly inDisabled: Person
+  readonly tokens: Readonly<Record<Exclude<Credentials['token'], 'none' | 'user valid'>, string>>
+  readonly groups: Readonly<Record<'own' | 'other' | 'foreign', number>>
+}
+
+/** The headers that say what the credentials say, about a subject and parameters. */
+export function identityOf(credentials: Credentials, cast: Cast, { subject, params }: { subject: Person; params: Params }): Identity {
+  const { app = 'here', user = 'nobody', group = 'nobody' } = credentials
+  const users = { nobody: undefined, own: subject.id, other: subject.id, foreign: cast.foreigner.id, malformed: 'somebody' }
+  const ownGroup = typeof params.group_id === 'number' ? params.group_id : cast.groups.own
+  const groups = { nobody: undefined, ...cast.groups, own: ownGroup }
+  const apps = { here: cast.here.appId, missing: null, unknown: 'nowhere', disabled: cast.disabled.appId }
+  const userId = users[user]
+  const groupId = groups[group]
+  return {
+    token: tokenFor(credentials, cast, user === 'other' ? cast.other : subject),
+    appId: apps[app],
+    ...(userId === undefined ? {} : { userId }),
+    ...(groupId === undefined ? {} : { groupId }),
+  }
+}
+
+function tokenFor({ token, app }: Credentials, cast: Cast, holder: Person): string | null {
+  if (token === 'none') return null
+  if (app === 'disabled') return token.startsWith('admin') ? cast.disabled.adminToken : cast.inDisabled.token
+  return token === 'user valid' ? holder.token : cast.tokens[token]
+}

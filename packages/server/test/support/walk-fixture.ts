@@ -1,0 +1,32 @@
+import type { ErrorName, Operation } from '@hermod/protocol'
+import type { Identity, Params, Person, World } from './walk-world.js'
+
+/** Whom a call is about, and the world around. */
+export interface Scene {
+  readonly world: World
+  readonly subject: Person
+  /** Another user of the application, who knows the subject. */
+  readonly friend: Person
+}
+
+/** How an operation is called so that it can do its work. */
+export interface Fixture {
+  readonly operation: Operation
+  /** Valid parameters for a call about the subject; prepares what they name. Each call gets its own. */
+  readonly params: (scene: Scene) => Params | Promise<Params>
+  /** The operation ends the subject or its tokens, or renames it: every call gets a subject of its own. */
+  readonly needsVictim?: boolean
+  /** What the operation answers when nothing better can be asked of it; default: success. */
+  readonly error?: ErrorName
+}
+
+type Options = Omit<Fixture, 'operation' | 'params'>
+
+export function fixture(operation: unknown, params: Fixture['params'] | Params = {}, options: Options = {}): Fixture {
+  return { operation: operation as Operation, params: typeof params === 'function' ? params : () => params, ...options }
+}
+
+/** The Admin token of the subject's application, for the subject. */
+export function asSubject({ world, subject }: Scene): Identity {
+  return world.adminFor(subject)
+}

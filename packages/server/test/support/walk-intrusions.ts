@@ -1,0 +1,71 @@
+/** Calls of any operation with everything that looks like an ID set to what belongs to somebody else. */
+import { isWholeBody, type Operation, object, type TProperties, type TSchema } from '@hermod/protocol'
+import { sample } from './parameter-values.js'
+import { type Params, sharedPassword } from './walk-world.js'
+
+/** What an intruder is after. */
+export interface Aim {
+  /** For every ID that is not of a message or of a group. */
+  readonly user: number
+  readonly message: number
+  readonly group: number
+  readonly contentType: number
+  /** Names of users, for look-ups. */
+  readonly names: Readonly<Record<'username' | 'mobile' | 'email', string>>
+}
+
+interface Intent {
+  readonly aim: Aim
+  readonly newName: () => string
+  readonly isFull: boolean
+  /** Names that somebody has are taken; only look-ups and logins have a use for them. */
+  readonly isLookUp: boolean
+}
+
+const lookedUp: Readonly<Record<string, keyof Aim['names']>> = {
+  username: 'username',
+  name: 'username',
+  login_name: 'username',
+  mobile: 'mobile',
+  email: 'email',
+}
+
+/** Required parameters only, all, and of a send all but what keeps it from being stored: another sender, nobody online, a repeat. */
+export function intrusionsInto(operation: Operation, aim: Aim, newName: () => string): Params[] {
+  const isLookUp = operation.methods[0] === 'GET' || operation.tag === 'Tokens'
+  const variants = [true, false].map((isFull) => parameters(operation, { aim, newName, isFull, isLookUp }))
+  const hasSender = !isWholeBody(operation.body) && 'from_user_id' in operation.body
+  return hasSender
+    ? [...variants, { ...variants[0], from_user_id: undefined, online_only: undefined, transaction_id: undefined }]
+    : variants
+}
+
+function parameters({ query, body }: Operation, intent: Intent): Params {
+  if (isWholeBody(body)) return { [body.whole]: value(body.whole, body.schema, intent) }
+  return { ...properties(query, intent), ...properties(body, intent) }
+}
+
+function properties(schemas: TProperties, intent: Intent): Params {
+  const required: readonly string[] = object(schemas).required ?? []
+  const chosen = Object.entries(schemas).filter(([name]) => name !== 'cursor' && (intent.isFull || required.includes(name)))
+  return Object.fromEntries(chosen.map(([name, schema]) => [name, value(name, schema, intent)]))
+}
+
+function value(name: string, schema: TSchema, intent: Intent): unknown {
+  const { aim } = intent
+  if (schema.enum) return name === 'content_type' && schema.enum.includes(aim.contentType) ? aim.contentType : sample(schema)
+  if (schema.type === 'array') return [value(name, schema.items, intent)]
+  if (schema.type === 'object' && schema.properties) return properties(schema.properties, intent)
+  if (schema.type === 'string') return textValue(name, schema, intent)
+  if (schema.format !== 'int64' || schema.maximum !== undefined) return sample(schema)
+  if (/msg|mid$/.test(name)) return aim.message
+  return name.startsWith('group') ? aim.group : aim.user
+}
+
+function textValue(name: string, schema: TSchema, { aim, newName, isLookUp }: Intent): unknown {
+  if (/password/.test(name)) return sharedPassword
+  const wanted = lookedUp[name]
+  if (wanted && isLookUp) return aim.names[wanted]
+  if (name === 'email') return `${newName()}@example.org`
+  return schema.pattern ? sample(schema) : newName()
+}

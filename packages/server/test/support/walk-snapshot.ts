@@ -1,0 +1,37 @@
+import {
+  acknowledgeMessages,
+  callerRules,
+  findContacts,
+  isWholeBody,
+  type Operation,
+  object,
+  operations,
+  readHistory,
+} from '@hermod/protocol'
+import type { Person, World } from './walk-world.js'
+
+const systemId = 0
+
+/** What a user may read about itself without saying more. A read receipt is no reading; a file ticket is another one every time. */
+const ownReads = operations.filter((operation) => {
+  const { methods, callers, query, tag } = operation
+  const needsNothing = (object(query).required ?? []).length === 0 && !isWholeBody(operation.body)
+  const isRead = methods[0] === 'GET' && (operation as unknown) !== acknowledgeMessages && tag !== 'Files'
+  return isRead && needsNothing && callerRules[callers].subject === 'required'
+})
+
+/** All that the API shows a user of what is the user's own, by operation. */
+export async function snapshot(world: World, { token, appId }: Person, peers: readonly Person[]): Promise<Record<string, unknown>> {
+  const read = async (operation: Operation, params = {}) => (await world.call(operation, { token, appId }, params)).envelope
+  const peerIds = peers.map(({ id }) => id)
+  const reads = [
+    ...ownReads
+      .filter((operation) => world.isBuilt(operation))
+      .map(async (each): Promise<[string, unknown]> => [each.id, await read(each)]),
+    ...[systemId, ...peerIds].map(async (id): Promise<[string, unknown]> => {
+      return [`history with ${id}`, await read(readHistory as Operation, { opposite_id: id, msg_id_start: 0, limit: 100 })]
+    }),
+    read(findContacts as Operation, { list: peerIds }).then((envelope): [string, unknown] => ['peers', envelope]),
+  ]
+  return Object.fromEntries(await Promise.all(reads))
+}

@@ -1,0 +1,234 @@
+/** Every operation, with each of its methods, by every kind of caller (decisions C1 to C7, C6a). */
+import {
+  createAdminToken,
+  createGroup,
+  deleteUser,
+  errorCatalogue,
+  isWholeBody,
+  type Operation,
+  operations,
+  revokeAdminToken,
+  updateAvatars,
+  updateProfiles,
+  updateSettings,
+} from '@hermod/protocol'
+import { type Answer, type BackendDatabase, type Json, type ServerProcess, startServer, testBackends } from '@hermod/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openSql } from './support/sql.js'
+import { type Cast, type Credentials, callers, identityOf, type Verdict, verdictOn } from './support/walk-callers.js'
+import type { Fixture, Scene } from './support/walk-fixture.js'
+import { fixtures } from './support/walk-fixtures.js'
+import { snapshot } from './support/walk-snapshot.js'
+import { type Params, type Person, placeholderId, World } from './support/walk-world.js'
+
+const fixtureOf = new Map(fixtures.map((fixture) => [fixture.operation.id, fixture]))
+const walked = operations.filter(({ id }) => fixtureOf.has(id)).map((operation) => ({ id: operation.id, operation }))
+const codeOf = (name: keyof typeof errorCatalogue) => errorCatalogue[name].code
+
+it('has one fixture for every operation, and none for others', () => {
+  expect(operations.map(({ id }) => id).filter((id) => !fixtureOf.has(id))).toEqual([])
+  expect(fixtures.map(({ operation }) => operation.id).toSorted()).toEqual(operations.map(({ id }) => id).toSorted())
+})
+
+/** As well-formed as the token, but nobody's. */
+function another(token: string): string {
+  return token.slice(0, -1) + (token.endsWith('a') ? 'b' : 'a')
+}
+
+for (const backend of testBackends()) {
+  describe(`callers of every operation on ${backend.name}`, () => {
+    let database: BackendDatabase
+    let server: ServerProcess
+    let world: World
+    let cast: Cast
+    let scene: Scene
+    let cases = 0
+
+    beforeAll(async () => {
+      database = await backend.createDatabase()
+      const url = database.url === undefined ? {} : { databaseUrl: database.url }
+      server = await startServer({ ...url, env: { HERMOD_CHECK_ANSWERS: 'on' } })
+      world = await World.create(server)
+      const [subject, friend, other] = [await world.newPerson(), await world.newPerson(), await world.newPerson()]
+      const [foreigner, inDisabled] = [await world.newPerson(world.there), await world.newPerson(world.closed)]
+      await world.close()
+      scene = { world, subject, friend }
+      const groups = { own: await newGroup(subject), other: await newGroup(other), foreign: await newGroup(foreigner) }
+      cast = { here: world.here, disabled: world.closed, foreigner, other, inDisabled, groups, tokens: await tokens(foreigner) }
+    })
+
+    afterAll(async () => {
+      await server?.[Symbol.asyncDispose]()
+      await database?.[Symbol.asyncDispose]()
+    })
+
+    async function newGroup(owner: Person): Promise<number> {
+      const created = await world.prepare(createGroup as Operation, world.adminFor(owner), { name: 'Group', type: 0 })
+      return created?.data.group_id ?? placeholderId
+    }
+
+    async function tokens(foreigner: Person): Promise<Cast['tokens']> {
+      const [expired, revoked] = [await world.newPerson(), await world.newPerson()]
+      await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
+      const change = (set: string, { id }: Person) => sql.run(`update user_tokens set ${set} where user_id = ${id}`)
+      await change(`expires_at = ${Date.now() - 1}`, expired)
+      await change('revoked_at = 1', revoked)
+      return {
+        malformed: 'x',
+        'user expired': expired.token,
+        'user revoked': revoked.token,
+        'user unknown': another(expired.token),
+        'user foreign': foreigner.token,
+        'admin valid': server.adminToken,
+        'admin expired': (await newAdminToken({ expires_at: 1 })).token,
+        'admin revoked': await revokedAdminToken(),
+        'admin unknown': another(world.there.adminToken),
+        'admin foreign': world.there.adminToken,
+        'operator valid': server.operatorToken,
+        'operator unknown': another(server.operatorToken),
+      }
+    }
+
+    async function newAdminToken(more: Params = {}): Promise<{ token: string; token_id: number }> {
+      const params = { app_id: server.appId, name: 'walk', ...more }
+      return (await world.prepare(createAdminToken as Operation, world.operator, params))?.data
+    }
+
+    async function revokedAdminToken(): Promise<string> {
+      const { token, token_id } = await newAdminToken()
+      await world.prepare(revokeAdminToken as Operation, world.operator, { app_id: server.appId, token_id })
+      return token
+    }
+
+    /** A scene for one call that is to do its work. */
+    async function newScene(fixture: Fixture): Promise<Scene> {
+      return fixture.needsVictim && world.isBuilt(fixture.operation) ? { ...scene, subject: await world.newPerson() } : scene
+    }
+
+    function expectedCode({ operation, error }: Fixture, verdict: Verdict): number {
+      if ('refused' in verdict) return codeOf(verdict.refused)
+      if (!world.isBuilt(operation)) return codeOf('not_built')
+      const name = verdict.error ?? error
+      return name === undefined ? 200 : codeOf(name)
+    }
+
+    function isAsExpected(answer: Answer, code: number, verdict: Verdict): boolean {
+      if (answer.status !== 200) return false
+      const isFile = !`${answer.headers['content-type']}`.startsWith('application/json')
+      if (isFile) return code === 200
+      const { code: found, data, message } = answer.envelope
+      if (found !== code) return false
+      if (code === 200) return message === null
+      return data === null && ('refused' in verdict && verdict.header ? `${message}`.includes(`header ${verdict.header}`) : true)
+    }
+
+    /** @returns what was wrong, as a sentence */
+    async function judge(fixture: Fixture, { method, name, verdict, at, params }: Attempt): Promise<string[]> {
+      cases++
+      const { operation } = fixture
+      const identity = identityOf(callers[name] as Credentials, cast, { subject: at.subject, params })
+      const answer = await world.call(operation, identity, params, method)
+      const code = expectedCode(fixture, verdict)
+      return isAsExpected(answer, code, verdict) ? [] : [`${method} ${operation.path} by ${name}: expected ${code}, got ${answer.text}`]
+    }
+
+    interface Attempt {
+      readonly method: string
+      readonly name: string
+      readonly verdict: Verdict
+      readonly at: Scene
+      readonly params: Params
+    }
+
+    function attempts(operation: Operation, isRefusal: boolean): Pick<Attempt, 'method' | 'name' | 'verdict'>[] {
+      return operation.methods.flatMap((method) =>
+        Object.entries(callers).flatMap(([name, credentials]) => {
+          const verdict = verdictOn(operation, credentials)
+          return verdict !== null && 'refused' in verdict === isRefusal ? [{ method, name, verdict }] : []
+        }),
+      )
+    }
+
+    const everything = () =>
+      Promise.all([scene.subject, scene.friend].map((person) => snapshot(world, person, [scene.subject, scene.friend])))
+
+    it.each(walked)('are refused as $id declares, which changes nothing', async ({ operation }) => {
+      const fixture = fixtureOf.get(operation.id) as Fixture
+      const params = await fixture.params(scene)
+      const before = await everything()
+      const wrong = attempts(operation, true).map((attempt) => judge(fixture, { ...attempt, at: scene, params }))
+      expect((await Promise.all(wrong)).flat()).toEqual([])
+      expect(await everything()).toEqual(before)
+    })
+
+    it.each(walked)('are let through as $id declares, which does its work', async ({ operation }) => {
+      const fixture = fixtureOf.get(operation.id) as Fixture
+      const wrong: string[] = []
+      for (const attempt of attempts(operation, false)) {
+        const at = await newScene(fixture)
+        wrong.push(...(await judge(fixture, { ...attempt, at, params: await fixture.params(at) })))
+      }
+      expect(wrong).toEqual([])
+    })
+
+    /** Operations whose parameters say who is calling, by the name of the parameter. */
+    const claims = walked.flatMap(({ operation }) => {
+      const isSettings = operation.id === updateSettings.id
+      const name = isSettings ? 'user_id' : 'from_user_id'
+      return isSettings || (!isWholeBody(operation.body) && name in operation.body) ? [{ id: operation.id, operation, name }] : []
+    })
+
+    it.each(claims)('claim in $id to be nobody else (decision C5)', async ({ operation, name }) => {
+      const fixture = fixtureOf.get(operation.id) as Fixture
+      const { appId } = scene.subject
+      const before = await everything()
+      for (const method of operation.methods) {
+        for (const id of [scene.subject.id, cast.foreigner.id, 0]) {
+          cases++
+          const params = { ...(await fixture.params(scene)), [name]: id }
+          const answer = await world.call(operation, { token: cast.other.token, appId }, params, method)
+          const code = codeOf(world.isBuilt(operation) ? 'no_permission' : 'not_built')
+          expect(answer, `${method} ${name} ${id}`).toMatchObject({ status: 200, code, data: null })
+        }
+      }
+      expect(await everything()).toEqual(before)
+    })
+
+    const batches = [updateProfiles, updateAvatars].map((operation) => ({ id: operation.id, operation: operation as Operation }))
+
+    it.each(batches)('change in $id their own user only, entry by entry (decision C6a)', async ({ operation }) => {
+      if (!world.isBuilt(operation)) return
+      const { other, foreigner } = cast
+      const change = { nick_name: 'changed', avatar: 'https://example.org/changed.png' }
+      const list = [scene.subject, other, foreigner].map(({ id }) => ({ user_id: id, ...change }))
+      const before = await everything()
+      for (const method of operation.methods) {
+        cases++
+        const { data } = (await world.call(operation, { token: other.token, appId: other.appId }, { list }, method)).envelope
+        expect(data.map(({ user_id, success }: Json) => [user_id, success])).toEqual([
+          [scene.subject.id, false],
+          [other.id, true],
+          [foreigner.id, false],
+        ])
+      }
+      expect(await everything()).toEqual(before)
+    })
+
+    it('need their password to delete themselves, unless an Admin does it', async () => {
+      if (!world.isBuilt(deleteUser as Operation)) return
+      const victim = await world.newPerson()
+      const own = { token: victim.token, appId: victim.appId }
+      for (const params of [{}, { password: 'not mine at all' }]) {
+        const { code } = await world.call(deleteUser as Operation, own, params)
+        expect([codeOf('invalid_parameter'), codeOf('password_incorrect')]).toContain(code)
+      }
+      expect(await world.call(deleteUser as Operation, world.adminFor(victim), {})).toMatchObject({ code: 200 })
+    })
+
+    it('leave the store sound', async () => {
+      const { data } = await server.api.as(server.operatorToken).succeed('POST', '/operator/v1/check')
+      expect(data.faults).toEqual([])
+      console.info(`walk: ${cases} cases over ${walked.length} operations on ${backend.name}`)
+    })
+  })
+}
