@@ -126,11 +126,16 @@ function appCommands(place: Place): void {
     const created = await place.json('app', 'create', '--id', 'shop', '--name', 'Shop')
     expect(created).toEqual({ app_id: 'shop', name: 'Shop', admin_token: expect.stringMatching(/^hma_[A-Za-z0-9]{32,}$/) })
     const listed = (await place.json('app', 'list')).find((app: { app_id: string }) => app.app_id === 'shop')
-    expect(listed).toEqual({ app_id: 'shop', name: 'Shop', status: 0, open_registration: true, created_at: expect.any(Number) })
+    expect(listed).toMatchObject({ app_id: 'shop', name: 'Shop', status: 0, open_registration: true, created_at: expect.any(Number) })
     const changes = ['--name', 'Corner Shop', '--status', 'disabled', '--open-registration', 'false']
-    const changed = { ...listed, name: 'Corner Shop', status: 1, open_registration: false }
-    expect(await place.json('app', 'update', 'shop', ...changes)).toEqual(changed)
+    const more = ['--registration-secret', 'between us', '--set', 'recall_seconds=600', '--set', 'recall_enabled=false']
+    const settings = { ...listed.settings, recall_seconds: 600, recall_enabled: false }
+    const changed = { ...listed, name: 'Corner Shop', status: 1, open_registration: false, has_registration_secret: true, settings }
+    expect(await place.json('app', 'update', 'shop', ...changes, ...more)).toEqual(changed)
     expect(await place.json('app', 'list')).toContainEqual(changed)
+    const refused = await place.run('app', 'update', 'shop', '--set', 'no_such=1')
+    expect(refused).toMatchObject({ code: 1, out: '' })
+    expect(refused.err).toContain('settings.no_such')
     expect((await place.run('app', 'list')).out).toMatch(/^shop +Corner Shop +disabled +no +\d{4}-\d\d-\d\dT/m)
   })
 }

@@ -1,11 +1,12 @@
 /**
- * What the service does to conversations against a model of what the decisions say (E4, E5, E6, E8b, E10, E13), and what must hold whatever
+ * What the service does to conversations against a model of what the decisions say (E4 to E8b, E10, E13), and what must hold whatever
  * many clients do at once. A failure prints the shortest history that shows it.
  */
 import type { Message, MessagePage } from '@hermod/protocol'
-import { type Api, type ServerProcess, testBackends } from '@hermod/testkit'
+import { type Answer, type Api, type Json, type ServerProcess, testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { operate, recall } from './support/message-operations.js'
 import {
   acknowledge,
   conversationList,
@@ -23,15 +24,24 @@ const userCount = 4
 const system = userCount
 const users = Array.from({ length: userCount }, (_, user) => user)
 const parties = [...users, system]
+const messageNotFound = 13000
 const conversationNotFound = 13001
+const password = 'correct horse'
 const batchSize = 100
+
+interface Registered {
+  readonly user_id: number
+  readonly username: string
+}
 
 /** The server under test and the users of one history, who are new to it. */
 class World {
   ids: readonly number[] = []
   /** Which history it is; the system is the same in all of them. */
   number = 0
-  #pool: number[] = []
+  #pool: Registered[] = []
+  #names: readonly string[] = []
+  readonly #devices = new Map<number, string>()
   #batches = 0
 
   constructor(public server: ServerProcess) {}
@@ -39,12 +49,24 @@ class World {
   async newUsers(): Promise<void> {
     if (this.#pool.length < userCount) await this.#register()
     this.number++
-    this.ids = [...this.#pool.splice(0, userCount), 0]
+    const chosen = this.#pool.splice(0, userCount)
+    this.ids = [...chosen.map(({ user_id }) => user_id), 0]
+    this.#names = chosen.map(({ username }) => username)
+    this.#devices.clear()
   }
 
   /** Calls as a user, or as the system. */
   api(party: number): Api {
     return party === system ? this.server.api.admin() : this.server.api.admin({ userId: this.id(party) })
+  }
+
+  /** Calls from a device of a user. */
+  async device(user: number): Promise<Api> {
+    const known = this.#devices.get(user)
+    if (known !== undefined) return this.server.api.as(known)
+    const { token, api } = await this.server.api.login({ id: this.id(user), username: this.#names[user] as string, password }, 'phone')
+    this.#devices.set(user, token)
+    return api
   }
 
   id(party: number): number {
@@ -62,25 +84,30 @@ class World {
 
   async #register(): Promise<void> {
     const batch = ++this.#batches
-    const list = Array.from({ length: batchSize }, (_, index) => ({ username: `u${batch}_${index}`, password: 'correct horse' }))
+    const list = Array.from({ length: batchSize }, (_, index) => ({ username: `u${batch}_${index}`, password }))
     const { data } = await this.server.api.admin().succeed('POST', '/user/register/batch', { body: { list } })
-    this.#pool = data.map(({ user_id }: { user_id: number }) => user_id)
+    this.#pool = data
   }
 }
 
 interface Written {
-  readonly content: string
+  content: string
   readonly sender: number
   readonly isSystem: boolean
   /** Which send wrote it; messages of one send have no order among conversations. */
   readonly send: number
   /** null until an answer has told it. */
   id: number | null
+  isRecalled: boolean
+  isEdited: boolean
+  /** As the history showed it last. */
+  editedAt: number
 }
 
 /** Counts of messages from the oldest on. */
 interface Marks {
   read: number
+  delivered: number
   hidden: number
 }
 
@@ -89,7 +116,7 @@ class Conversation {
   readonly #marks = new Map<number, Marks>()
 
   marks(party: number): Marks {
-    const marks = this.#marks.get(party) ?? { read: 0, hidden: 0 }
+    const marks = this.#marks.get(party) ?? { read: 0, delivered: 0, hidden: 0 }
     this.#marks.set(party, marks)
     return marks
   }
@@ -99,23 +126,38 @@ class Conversation {
     marks.read = Math.max(marks.read, count)
   }
 
+  deliver(party: number, count: number): void {
+    const marks = this.marks(party)
+    marks.delivered = Math.max(marks.delivered, count)
+  }
+
   visible(party: number): Written[] {
-    return this.messages.slice(this.marks(party).hidden)
+    return this.messages.slice(this.marks(party).hidden).filter(({ isRecalled }) => !isRecalled)
   }
 
   unread(party: number): number {
     const { read, hidden } = this.marks(party)
-    return this.messages.filter(({ sender }, index) => index >= Math.max(read, hidden) && sender !== party).length
+    const isUnread = ({ sender, isRecalled }: Written, index: number) => index >= Math.max(read, hidden) && sender !== party && !isRecalled
+    return this.messages.filter(isUnread).length
   }
 
-  /** What the reader may be shown as the status of a message; over plain HTTP nothing is ever DELIVERED. */
+  /** What the reader may be shown as the status of a message. */
   statuses(reader: number, peer: number, message: Written): Message['status'][] {
     const index = this.messages.indexOf(message)
     const judge = message.sender === reader ? peer : reader
-    const { read, hidden } = this.marks(judge)
+    const { read, delivered, hidden } = this.marks(judge)
     if (index < read) return ['READ']
+    const status = index < delivered ? 'DELIVERED' : 'UNREAD'
     // Whether deleting reads is settled by a test of its own.
-    return index < hidden ? ['READ', 'UNREAD'] : ['UNREAD']
+    return index < hidden ? ['READ', status] : [status]
+  }
+
+  /** A device of the reader has got a page. */
+  pageOnDevice(reader: number, page: readonly Written[]): void {
+    for (const message of page) {
+      const count = this.messages.indexOf(message) + 1
+      if (message.sender !== reader && count > this.marks(reader).read) this.deliver(reader, count)
+    }
   }
 }
 
@@ -148,6 +190,8 @@ class Model {
 function keyOf(a: number, b: number): string {
   return a < b ? `${a}/${b}` : `${b}/${a}`
 }
+
+const newlyWritten = { isRecalled: false, isEdited: false, editedAt: 0 }
 
 type Command = fc.AsyncCommand<Model, World>
 
@@ -183,7 +227,7 @@ class Send implements Command {
       return
     }
     const written = targets.map((target) => {
-      const message: Written = { content, sender, isSystem, send, id: msg_ids?.[0] ?? null }
+      const message: Written = { ...newlyWritten, content, sender, isSystem, send, id: msg_ids?.[0] ?? null }
       model.write(sender, target, message)
       return message
     })
@@ -208,33 +252,50 @@ class Send implements Command {
   }
 }
 
-async function compareHistory(model: Model, world: World, reader: number, peer: number, limit: number): Promise<void> {
+interface Reading {
+  readonly limit: number
+  readonly onDevice?: boolean
+}
+
+async function compareHistory(model: Model, world: World, reader: number, peer: number, { limit, onDevice = false }: Reading) {
   const expected = model.visible(reader, peer).toReversed()
-  const shown: Message[] = []
+  const api = onDevice ? await world.device(reader) : world.api(reader)
+  const conversation = model.find(reader, peer)
+  let count = 0
   let page: MessagePage | null = null
   do {
     const start: number | bigint = page?.next_msg_id ?? 0
-    page = await historyPage(world.api(reader), world.id(peer), { limit, start })
+    page = await historyPage(api, world.id(peer), { limit, start })
     if (start !== 0) expect(page.messages[0]?.msg_id).toBe(start)
-    expect(page.messages).toHaveLength(Math.min(limit, expected.length - shown.length))
-    shown.push(...page.messages)
-    expect(page.is_last).toBe(shown.length === expected.length)
+    const due = expected.slice(count, count + limit)
+    expect(page.messages).toHaveLength(due.length)
+    for (const [index, message] of page.messages.entries()) {
+      const written = due[index] as Written
+      compareMessage(world, written, message, written.sender === reader ? peer : reader)
+      expect(conversation?.statuses(reader, peer, written)).toContain(message.status)
+      const before = expected[count + index - 1]
+      if (before) expect(message.msg_id).toBeLessThan(Number(before.id))
+    }
+    if (onDevice) conversation?.pageOnDevice(reader, due)
+    count += due.length
+    expect(page.is_last).toBe(count === expected.length)
   } while (!page.is_last)
   expect(page.next_msg_id).toBe(0)
-  const conversation = model.find(reader, peer)
-  for (const [index, message] of shown.entries()) {
-    const written = expected[index] as Written
-    written.id ??= Number(message.msg_id)
-    expect(message).toMatchObject({
-      content: written.content,
-      msg_id: written.id,
-      is_system: written.isSystem,
-      from_xid: { uid: world.id(written.sender) },
-      to_xid: { uid: world.id(written.sender === reader ? peer : reader) },
-    })
-    expect(conversation?.statuses(reader, peer, written)).toContain(message.status)
-    if (index > 0) expect(message.msg_id).toBeLessThan(Number(shown[index - 1]?.msg_id))
-  }
+}
+
+function compareMessage(world: World, written: Written, message: Message, receiver: number): void {
+  written.id ??= Number(message.msg_id)
+  expect(message).toMatchObject({
+    content: written.content,
+    msg_id: written.id,
+    is_system: written.isSystem,
+    from_xid: { uid: world.id(written.sender) },
+    to_xid: { uid: world.id(receiver) },
+  })
+  if (written.isEdited) expect(message.edit_timestamp).toBeGreaterThan(written.editedAt)
+  else expect(message.edit_timestamp).toBe(written.editedAt)
+  written.isEdited = false
+  written.editedAt = Number(message.edit_timestamp)
 }
 
 async function compareUnread(model: Model, world: World, user: number): Promise<void> {
@@ -259,11 +320,12 @@ class ReadHistory implements Command {
   constructor(
     private readonly user: number,
     private readonly peer: number,
-    private readonly limit: number,
+    readonly limit: number,
+    readonly onDevice: boolean,
   ) {}
   check = () => true
-  run = (model: Model, world: World) => compareHistory(model, world, this.user, this.peer, this.limit)
-  toString = () => `${this.user} reads the history with ${this.peer} by ${this.limit}`
+  run = (model: Model, world: World) => compareHistory(model, world, this.user, this.peer, this)
+  toString = () => `${this.user} reads the history with ${this.peer} by ${this.limit}${this.onDevice ? ' on a device' : ''}`
 }
 
 class ListUnread implements Command {
@@ -314,22 +376,101 @@ class AcknowledgeMessage implements Command {
     private readonly peer: number,
     /** How far back from the newest message, beginning again at the oldest one that is visible. */
     private readonly age: number,
-    private readonly namesConversation: boolean,
+    private readonly way: 'message' | 'named' | 'operation',
   ) {}
 
   check = (model: Readonly<Model>) => model.visible(this.user, this.peer).length > 0
 
   async run(model: Model, world: World): Promise<void> {
-    const { user, peer, age, namesConversation } = this
+    const { user, peer, age, way } = this
     const visible = model.visible(user, peer).toReversed()
     const written = visible[age % visible.length] as Written
-    if (written.id === null) await compareHistory(model, world, user, peer, 100)
-    await acknowledge(world.api(user), { message: Number(written.id), ...(namesConversation ? { peer: world.id(peer) } : {}) })
+    if (written.id === null) await compareHistory(model, world, user, peer, { limit: 100 })
+    const named = { peer: world.id(peer), message: Number(written.id) }
+    if (way === 'operation') expect((await operate(world.api(user), 'readAck', named)).code).toBe(200)
+    else await acknowledge(world.api(user), way === 'named' ? named : { message: named.message })
     const conversation = model.find(user, peer)
     conversation?.read(user, conversation.messages.indexOf(written) + 1)
   }
 
-  toString = () => `${this.user} acknowledges message -${this.age} of ${this.peer}${this.namesConversation ? ' by name' : ''}`
+  toString = () => `${this.user} acknowledges message -${this.age} of ${this.peer}(${this.way})`
+}
+
+/** Something is done to a message of which a recall and an edit may know: all calls are those of an Admin token. */
+abstract class ChangeMessage implements Command {
+  constructor(
+    protected readonly user: number,
+    protected readonly peer: number,
+    /** How far back from the newest message, beginning again at the oldest one. */
+    protected readonly age: number,
+  ) {}
+
+  check = (model: Readonly<Model>) => this.#known(model).length > 0
+
+  async run(model: Model, world: World): Promise<void> {
+    const known = this.#known(model).toReversed()
+    const written = known[this.age % known.length] as Written
+    await this.change(model, world, written, { peer: world.id(this.peer), message: written.id as number })
+  }
+
+  protected abstract change(
+    model: Model,
+    world: World,
+    written: Written,
+    place: { readonly peer: number; readonly message: number },
+  ): Promise<void>
+
+  abstract toString(): string
+
+  #known(model: Readonly<Model>): Written[] {
+    return model.find(this.user, this.peer)?.messages.filter(({ id }) => id !== null) ?? []
+  }
+}
+
+class Recall extends ChangeMessage {
+  constructor(
+    user: number,
+    peer: number,
+    age: number,
+    private readonly asMessage: boolean,
+  ) {
+    super(user, peer, age)
+  }
+
+  protected async change(_: Model, world: World, written: Written, place: { peer: number; message: number }): Promise<void> {
+    const api = world.api(this.user)
+    const answer = await (this.asMessage ? operate(api, 'recall', place) : recall(api, place.peer, place.message))
+    expect(answer.code).toBe(written.isRecalled ? messageNotFound : 200)
+    written.isRecalled = true
+  }
+
+  toString = () => `${this.user} recalls message -${this.age} of ${this.peer}`
+}
+
+class Edit extends ChangeMessage {
+  constructor(
+    user: number,
+    peer: number,
+    age: number,
+    private readonly what: { readonly kind: 'append' | 'replace'; readonly content: string; readonly transaction: number },
+  ) {
+    super(user, peer, age)
+  }
+
+  protected async change(model: Model, world: World, written: Written, place: { peer: number; message: number }): Promise<void> {
+    const { kind, content, transaction } = this.what
+    const transaction_id = transaction === 0 ? 0 : (world.number * 2 ** 8 + 2 ** 7 + transaction) * 2 ** userCount
+    const key = `${this.user}/edit/${transaction}`
+    const { code } = await operate(world.api(this.user), kind, { ...place, content, transaction_id })
+    const isRepeat = transaction > 0 && model.transactions.has(key)
+    expect(code).toBe(written.isRecalled && !isRepeat ? messageNotFound : 200)
+    if (code !== 200 || isRepeat) return
+    if (transaction > 0) model.transactions.set(key, [written])
+    written.content = kind === 'append' ? written.content + content : content || written.content
+    written.isEdited = true
+  }
+
+  toString = () => `${this.user} edits message -${this.age} of ${this.peer}: ${JSON.stringify(this.what)}`
 }
 
 class AcknowledgeAll implements Command {
@@ -384,13 +525,22 @@ const send = fc.record({
   onlineOnly: rarely,
 })
 
+const way = fc.constantFrom('message' as const, 'named' as const, 'operation' as const)
+const edit = fc.record({
+  kind: fc.constantFrom('append' as const, 'replace' as const),
+  content: fc.constantFrom('', '+', 'new'),
+  transaction: fc.oneof({ weight: 2, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.integer({ min: 1, max: 2 }) }),
+})
+
 const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 80, arbitrary: send.map((what) => new Send(what)) },
-  { weight: 30, arbitrary: fc.tuple(user, party, fc.integer({ min: 1, max: 5 })).map((args) => new ReadHistory(...args)) },
+  { weight: 30, arbitrary: fc.tuple(user, party, fc.integer({ min: 1, max: 5 }), rarely).map((args) => new ReadHistory(...args)) },
   { weight: 15, arbitrary: user.map((args) => new ListUnread(args)) },
   { weight: 15, arbitrary: fc.tuple(user, fc.integer({ min: 1, max: 5 })).map((args) => new ListConversations(...args)) },
   { weight: 12, arbitrary: fc.tuple(user, party).map((args) => new AcknowledgeConversation(...args)) },
-  { weight: 20, arbitrary: fc.tuple(user, party, fc.nat(10), fc.boolean()).map((args) => new AcknowledgeMessage(...args)) },
+  { weight: 20, arbitrary: fc.tuple(user, party, fc.nat(10), way).map((args) => new AcknowledgeMessage(...args)) },
+  { weight: 25, arbitrary: fc.tuple(user, party, fc.nat(10), fc.boolean()).map((args) => new Recall(...args)) },
+  { weight: 25, arbitrary: fc.tuple(user, party, fc.nat(10), edit).map((args) => new Edit(...args)) },
   { weight: 6, arbitrary: user.map((args) => new AcknowledgeAll(args)) },
   { weight: 14, arbitrary: fc.tuple(user, party).map((args) => new DeleteConversation(...args)) },
   { weight: 1, arbitrary: fc.constant(null).map(() => new Restart()) },
@@ -401,17 +551,22 @@ type Action =
   | { readonly kind: 'send'; readonly peer: number }
   | { readonly kind: 'acknowledge'; readonly peer: number; readonly how: 'conversation' | 'message' | 'all' }
   | { readonly kind: 'delete'; readonly peer: number }
+  | { readonly kind: 'recall' | 'append' | 'look'; readonly peer: number }
 
 const sendAction = user.map((peer): Action => ({ kind: 'send', peer }))
 const acknowledgeAction = fc
   .record({ peer: user, how: fc.constantFrom('conversation' as const, 'message' as const, 'all' as const) })
   .map((what): Action => ({ kind: 'acknowledge', ...what }))
+const otherAction = fc.record({ kind: fc.constantFrom('recall' as const, 'append' as const, 'look' as const), peer: user })
 const deleteAction = user.map((peer): Action => ({ kind: 'delete', peer }))
 
 /** Two clients for each user. */
 const scripts = fc.tuple(
   ...[...users, ...users].map((actor) => {
-    const choices = [{ weight: 5, arbitrary: sendAction }]
+    const choices: { weight: number; arbitrary: fc.Arbitrary<Action> }[] = [
+      { weight: 5, arbitrary: sendAction },
+      { weight: 3, arbitrary: otherAction },
+    ]
     if (actor > 0) choices.push({ weight: 3, arbitrary: acknowledgeAction })
     if (actor > 1) choices.push({ weight: 2, arbitrary: deleteAction })
     return fc.array(fc.oneof(...choices), { minLength: 1, maxLength: 30, size: 'max' })
@@ -423,6 +578,8 @@ interface Sent {
   readonly peer: number
   readonly content: string
   readonly id: number
+  isRecalled: boolean
+  readonly appended: string[]
   /** Positions in the order of all beginnings and ends of calls. */
   readonly begun: number
   readonly answered: number
@@ -440,6 +597,8 @@ class Crowd {
   readonly sent: Sent[] = []
   readonly reads: (Deed & { readonly upTo: number | null })[] = []
   readonly deletions: Deed[] = []
+  /** Readings on a device. */
+  readonly looks: Deed[] = []
   #time = 0
 
   constructor(private readonly world: World) {}
@@ -460,21 +619,43 @@ class Crowd {
       if (action.kind === 'send') {
         const content = `${client}/${step}`
         const id = await sendText(this.world.api(actor), this.world.id(peer), content)
-        this.sent.push({ sender: actor, peer, content, id, begun, answered: ++this.#time })
+        this.sent.push({ sender: actor, peer, content, id, isRecalled: false, appended: [], begun, answered: ++this.#time })
       } else if (this.between(actor, peer).length === 0) {
         // Nothing to read or to delete yet that one could be sure of.
       } else if (action.kind === 'delete') {
         await deleteConversation(this.world.api(actor), this.world.id(peer))
         this.deletions.push(deed())
-      } else await this.#acknowledge(actor, action, deed)
+      } else if (action.kind === 'acknowledge') await this.#acknowledge(actor, action, deed)
+      else if (action.kind === 'look') {
+        await history(await this.world.device(actor), this.world.id(peer))
+        this.looks.push(deed())
+      } else await this.#change(actor, peer, action.kind, `<${client}/${step}>`)
     }
+  }
+
+  /** Of the messages that both have sent, an old one. */
+  async #change(actor: number, peer: number, kind: 'recall' | 'append', mark: string): Promise<void> {
+    const all = this.between(actor, peer)
+    const one = all[Math.floor(all.length / 3)]
+    if (!one) return
+    const api = this.world.api(actor)
+    const place = { peer: this.world.id(peer), message: one.id }
+    const answer: Answer<Json> = await operate(api, kind, { ...place, content: kind === 'append' ? mark : '' })
+    if (answer.code === 200 && kind === 'append') one.appended.push(mark)
+    else if (answer.code === 200) one.isRecalled = true
+    else expect(answer.code).toBe(messageNotFound)
   }
 
   async #acknowledge(actor: number, { peer, how }: Action & { kind: 'acknowledge' }, deed: () => Deed): Promise<void> {
     const api = this.world.api(actor)
     const message = this.between(actor, peer)[0]?.id as number
     if (how === 'all') await acknowledge(api)
-    else await acknowledge(api, { peer: this.world.id(peer), ...(how === 'message' ? { message } : {}) })
+    else {
+      const query = { conversation_id: this.world.id(peer), ...(how === 'message' ? { msg_id: message } : {}) }
+      const { code } = await api.call('GET', '/message/ack', { query })
+      if (how === 'message' && code === messageNotFound) return
+      expect(code).toBe(200)
+    }
     this.reads.push({ ...deed(), peer: how === 'all' ? 'all' : peer, upTo: how === 'message' ? message : null })
   }
 }
@@ -483,9 +664,13 @@ const concerns = (deed: Deed, reader: number, peer: number) => deed.user === rea
 
 /** @returns the unread count that the history shows */
 function judgeHistory(crowd: Crowd, shown: readonly Message[], reader: number, peer: number, readerId: number): number {
-  const all = crowd.between(reader, peer)
+  const everything = crowd.between(reader, peer)
+  const all = everything.filter(({ isRecalled }) => !isRecalled)
   const visible = all.slice(0, shown.length)
-  expect(shown.map(({ msg_id, content }) => ({ id: msg_id, content }))).toEqual(visible.map(({ id, content }) => ({ id, content })))
+  const partsOf = (content: string) => content.split(/(?=<)/)
+  expect(shown.map(({ msg_id, content }) => [msg_id, ...partsOf(content).sort()])).toEqual(
+    visible.map(({ id, content, appended }) => [id, ...[content, ...appended].sort()]),
+  )
   const deletions = crowd.deletions.filter((deed) => concerns(deed, reader, peer))
   const lastDeleted = Math.max(0, ...deletions.map(({ answered }) => answered))
   for (const { content, begun } of all.slice(shown.length))
@@ -495,14 +680,19 @@ function judgeHistory(crowd: Crowd, shown: readonly Message[], reader: number, p
       expect(answered, `${content} was there when the conversation was deleted`).toBeGreaterThan(deletion.begun)
 
   const received = shown.filter(({ from_xid }) => from_xid.uid !== readerId)
-  const unread = received.filter(({ status }) => status === 'UNREAD')
+  const unread = received.filter(({ status }) => status !== 'READ')
   expect(received.slice(0, unread.length), 'the unread messages are the newest').toEqual(unread)
   const reads = crowd.reads.filter((deed) => concerns(deed, reader, peer))
-  const ownLast = Math.max(0, ...all.filter(({ sender }) => sender === reader).map(({ id }) => id))
-  const atLeast = reads.map(({ begun, upTo }) => upTo ?? all.find(({ answered }) => answered < begun)?.id ?? 0)
+  const ownLast = Math.max(0, ...everything.filter(({ sender }) => sender === reader).map(({ id }) => id))
+  const atLeast = reads.map(({ begun, upTo }) => upTo ?? everything.find(({ answered }) => answered < begun)?.id ?? 0)
   const readTo = Math.max(ownLast, ...atLeast)
   for (const { msg_id, content } of unread) expect(Number(msg_id), `${content} was read`).toBeGreaterThan(readTo)
   if (reads.length === 0 && deletions.length === 0) expect(unread).toEqual(received.filter(({ msg_id }) => Number(msg_id) > ownLast))
+  const undelivered = unread.filter(({ status }) => status === 'UNREAD')
+  expect(unread.slice(0, undelivered.length), 'the messages that no device got are the newest').toEqual(undelivered)
+  const lastLook = Math.max(0, ...crowd.looks.filter((deed) => concerns(deed, reader, peer)).map(({ begun }) => begun))
+  for (const { msg_id, content } of undelivered)
+    expect(all.find(({ id }) => id === msg_id)?.answered, `a device got ${content}`).toBeGreaterThan(lastLook)
   return unread.length
 }
 
@@ -544,7 +734,7 @@ for (const backend of testBackends()) {
         const model = new Model()
         await fc.asyncModelRun(() => ({ model, real: world }), calls)
         for (const reader of users) {
-          for (const peer of parties) await compareHistory(model, world, reader, peer, 100)
+          for (const peer of parties) await compareHistory(model, world, reader, peer, { limit: 100 })
           await compareUnread(model, world, reader)
           await compareList(model, world, reader, 20)
         }

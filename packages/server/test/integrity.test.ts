@@ -1,7 +1,9 @@
 import type { CheckReport } from '@hermod/protocol'
 import { type ServerProcess, startServer, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { apply, authModes, changeSettings, connect } from './support/contacts.js'
 import { type CommandResult, runHermod } from './support/hermod-command.js'
+import { recall } from './support/message-operations.js'
 import { acknowledge, deleteConversation, integrityFaults, notify, sendText } from './support/messaging.js'
 import { openSql } from './support/sql.js'
 
@@ -16,6 +18,12 @@ interface Fault {
   readonly subject: string
 }
 
+function copyOfRecalled(messageId: number): string {
+  const columns = 'app_id, low_id, high_id, msg_id, seq, sender_id'
+  const rest = 'sender_device_sn, content_type, content, attachment, config, ext, is_system'
+  return `insert into messages (${columns}, ${rest}) select ${columns}, 0, 0, '', '', '', '', 0 from recalled_messages where msg_id = ${messageId}`
+}
+
 function finding({ check, subject }: Fault) {
   return { check, app_id: 'test', subject, detail: expect.any(String) }
 }
@@ -24,7 +32,10 @@ for (const backend of testBackends()) {
   describe(`hermod check on ${backend.name}`, () => {
     let database: Awaited<ReturnType<typeof backend.createDatabase>>
     let server: ServerProcess
-    /** Alice wrote 1, 2 and 3 to Bob, who read 1 and then wrote 4; Carol has a device and settings. */
+    /**
+     * Alice wrote 1, 2 and 3 to Bob, who read 1 and then wrote 4; then she wrote 5 and 6 and recalled 5. Both are contacts. Carol has a
+     * device and settings and applied to Bob.
+     */
     let alice: number
     let bob: number
     let carol: number
@@ -42,10 +53,15 @@ for (const backend of testBackends()) {
       ids = [await sendText(from(alice), bob, '1'), await sendText(from(alice), bob, '2'), await sendText(from(alice), bob, '3')]
       await acknowledge(from(bob), { peer: alice, message: ids[0] as number })
       ids.push(await sendText(from(bob), alice, '4'))
+      ids.push(await sendText(from(alice), bob, '5'), await sendText(from(alice), bob, '6'))
+      await recall(from(alice), bob, ids[4] as number)
       await sendText(from(carol), carol, 'note to self')
       await notify(admin, carol, 'welcome')
       await sendText(from(alice), carol, 'hidden')
       await deleteConversation(from(carol), alice)
+      await connect({ api: from(alice) }, { id: bob })
+      await changeSettings({ id: bob, api: from(bob) }, { auth_mode: authModes.consent })
+      await apply(from(carol), bob)
     })
 
     afterAll(async () => {
@@ -86,13 +102,40 @@ for (const backend of testBackends()) {
           subject: pair,
         },
         { name: 'a missing message in the middle', ...moved('messages', `msg_id = ${ids[1]}`), check: 'message_order', subject: pair },
-        { name: 'a missing last message', ...moved('messages', `msg_id = ${ids[3]}`), check: 'conversation_end', subject: pair },
+        { name: 'a missing last message', ...moved('messages', `msg_id = ${ids[5]}`), check: 'conversation_end', subject: pair },
         {
           name: 'a message at the position of another',
           plant: [`update messages set seq = 1 where msg_id = ${ids[2]}`],
           repair: [`update messages set seq = 3 where msg_id = ${ids[2]}`],
           check: 'message_order',
           subject: pair,
+        },
+        {
+          name: 'a recall that is forgotten',
+          ...moved('recalled_messages', `msg_id = ${ids[4]}`),
+          check: 'message_order',
+          subject: pair,
+        },
+        {
+          name: 'a recalled message that is still there',
+          plant: [copyOfRecalled(ids[4] as number)],
+          repair: [`delete from messages where msg_id = ${ids[4]}`],
+          check: 'message_order',
+          subject: pair,
+        },
+        {
+          name: 'a last recall that was none',
+          plant: [`update conversations set last_recalled_seq = 4 where ${conversation}`],
+          repair: [`update conversations set last_recalled_seq = 5 where ${conversation}`],
+          check: 'last_recall',
+          subject: pair,
+        },
+        {
+          name: 'a delivered mark beyond the end',
+          plant: [`update conversations set ${sideOf(bob)}_delivered_seq = 100 where ${conversation}`],
+          repair: [`update conversations set ${sideOf(bob)}_delivered_seq = 0 where ${conversation}`],
+          check: 'conversation_marks',
+          subject: `${bob} in ${pair}`,
         },
         {
           name: 'messages without their conversation',
@@ -110,13 +153,13 @@ for (const backend of testBackends()) {
         {
           name: 'a read mark before the message that its owner sent',
           plant: [`update conversations set ${sideOf(alice)}_read_seq = 2 where ${conversation}`],
-          repair: [`update conversations set ${sideOf(alice)}_read_seq = 3 where ${conversation}`],
+          repair: [`update conversations set ${sideOf(alice)}_read_seq = 6 where ${conversation}`],
           check: 'sender_mark',
           subject: `${alice} in ${pair}`,
         },
         {
           name: 'messages hidden that are not there yet',
-          plant: [`update conversations set ${sideOf(alice)}_hidden_msg_id = ${(ids[3] as number) + 1} where ${conversation}`],
+          plant: [`update conversations set ${sideOf(alice)}_hidden_msg_id = ${(ids[5] as number) + 1} where ${conversation}`],
           repair: [`update conversations set ${sideOf(alice)}_hidden_msg_id = 0 where ${conversation}`],
           check: 'conversation_marks',
           subject: `${alice} in ${pair}`,
@@ -133,6 +176,40 @@ for (const backend of testBackends()) {
           repair: [`update user_settings set user_id = ${carol} where user_id = 5`],
           check: 'settings_owner',
           subject: '5',
+        },
+        {
+          name: 'a contact on one side only',
+          plant: [`update contacts set state = 1 where user_id = ${bob}`],
+          repair: [`update contacts set state = 0 where user_id = ${bob}`],
+          check: 'contact_sides',
+          subject: `${alice} and ${bob}`,
+        },
+        {
+          name: 'a contact whose other side is gone',
+          ...moved('contacts', `user_id = ${alice}`),
+          check: 'contact_sides',
+          subject: `${bob} and ${alice}`,
+        },
+        {
+          name: 'a contact of nobody',
+          plant: [`update contacts set user_id = 5 where user_id = ${bob}`],
+          repair: [`update contacts set user_id = ${bob} where user_id = 5`],
+          check: 'contact_owner',
+          subject: `5 and ${alice}`,
+        },
+        {
+          name: 'a contact with a deleted user',
+          plant: [`update users set deleted_at = 1 where user_id = ${alice}`],
+          repair: [`update users set deleted_at = null where user_id = ${alice}`],
+          check: 'contact_owner',
+          subject: `${bob} and ${alice}`,
+        },
+        {
+          name: 'an application of a deleted user',
+          plant: [`update users set deleted_at = 1 where user_id = ${carol}`],
+          repair: [`update users set deleted_at = null where user_id = ${carol}`],
+          check: 'contact_application_owner',
+          subject: `${bob} and ${carol}`,
         },
         {
           name: 'a device of nobody',

@@ -1,21 +1,20 @@
 /** Every operation, with each of its methods, by every kind of caller (decisions C1 to C7, C6a). */
 import {
+  callerRules,
   createAdminToken,
   createGroup,
   deleteUser,
   errorCatalogue,
-  isWholeBody,
   type Operation,
   operations,
   revokeAdminToken,
   updateAvatars,
   updateProfiles,
-  updateSettings,
 } from '@hermod/protocol'
 import { type Answer, type BackendDatabase, type Json, type ServerProcess, startServer, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openSql } from './support/sql.js'
-import { type Cast, type Credentials, callers, identityOf, type Verdict, verdictOn } from './support/walk-callers.js'
+import { type Cast, type Credentials, callers, claimOf, identityOf, type Verdict, verdictOn } from './support/walk-callers.js'
 import type { Fixture, Scene } from './support/walk-fixture.js'
 import { fixtures } from './support/walk-fixtures.js'
 import { snapshot } from './support/walk-snapshot.js'
@@ -172,10 +171,9 @@ for (const backend of testBackends()) {
     })
 
     /** Operations whose parameters say who is calling, by the name of the parameter. */
-    const claims = walked.flatMap(({ operation }) => {
-      const isSettings = operation.id === updateSettings.id
-      const name = isSettings ? 'user_id' : 'from_user_id'
-      return isSettings || (!isWholeBody(operation.body) && name in operation.body) ? [{ id: operation.id, operation, name }] : []
+    const claims = walked.flatMap(({ id, operation }) => {
+      const name = claimOf(operation)
+      return name === null || !callerRules[operation.callers].tokens.some((kind) => kind === 'user') ? [] : [{ id, operation, name }]
     })
 
     it.each(claims)('claim in $id to be nobody else (decision C5)', async ({ operation, name }) => {

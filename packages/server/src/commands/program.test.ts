@@ -135,8 +135,16 @@ describe('hermod app', () => {
     expect(out).toContain('status             normal\n')
   })
 
+  it('sends settings by their names, and a secret', async () => {
+    const line = 'app update demo --set recall_seconds=600 --set time_zone=Europe/Berlin --registration-secret between-us'
+    const { calls } = await run(line, { answer: { data: application } })
+    const settings = { recall_seconds: '600', time_zone: 'Europe/Berlin' }
+    expect(calls).toEqual([['operator.app.update', { app_id: 'demo', registration_secret: 'between-us', settings }]])
+  })
+
   it.each([
     ['app update demo', 'nothing to change'],
+    ['app update demo --set recall_seconds', 'It must be a name and a value, such as recall_seconds=600.'],
     ['app update demo --status off', 'It must be normal or disabled.'],
     ['app update demo --open-registration maybe', 'It must be true or false.'],
     ['app update', "missing required argument 'app_id'"],

@@ -183,7 +183,7 @@ class ImportRun {
   #fail(failure: Failure): void {
     this.#counts.failed++
     if (!this.options.isJson) {
-      const name = failure.username === '' ? '' : ` (${failure.username})`
+      const name = failure.username === '' ? '' : ` (${JSON.stringify(failure.username)})`
       this.options.progress.tell(`line ${failure.line}${name}: ${failure.reason}`)
     } else if (this.#failures.length < maxToldFailures) this.#failures.push(failure)
   }

@@ -7,7 +7,6 @@ import {
   exportUsers,
   type OperatorUser,
   resetUserPassword,
-  userStatuses,
 } from '@hermod/protocol'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { CommandFailure } from './call.js'
@@ -36,6 +35,7 @@ type Which = { readonly user_id: number } | { readonly username: string }
 
 const appArgument = '<app_id>'
 const userArgument = '<user>'
+const statusWords: Readonly<Record<number, string>> = { 0: 'normal', 1: 'disabled' }
 const maxPasswordBytes = 4096
 
 export function addUserCommands(program: Command, context: CommandContext): void {
@@ -124,7 +124,7 @@ function printPassword(context: CommandContext, user: Row & { readonly password:
 }
 
 function withStatus(user: OperatorUser): Row {
-  return { ...user, status: userStatuses[user.status as keyof typeof userStatuses] ?? user.status }
+  return { ...user, status: statusWords[user.status] ?? user.status }
 }
 
 function brief(user: ExportedUser): Row {

@@ -209,17 +209,18 @@ export interface ConversationsTable {
   created_at: number
   /** Position of the newest message that was recalled; 0 = none. Above a mark it says that the unread count needs a closer look. */
   last_recalled_seq: number
+  /** Nothing up to and including this position is unread to the party: the further one of what it has read and what is hidden from it. */
+  low_seen_seq: number
+  high_seen_seq: number
   /** The marks of the party with the smaller ID. Read up to and including this position; sending moves it (decision E5). */
   low_read_seq: number
   /** A device of the party got everything up to and including this position. */
   low_delivered_seq: number
-  /** Everything up to and including this message, and its position, is hidden from the party (decision E13). */
-  low_hidden_seq: number
+  /** Everything up to and including this message is hidden from the party (decision E13). */
   low_hidden_msg_id: number
   /** The same of the other party; in a conversation with oneself both are the same. */
   high_read_seq: number
   high_delivered_seq: number
-  high_hidden_seq: number
   high_hidden_msg_id: number
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { IdGenerator, type IdReservation, idRangeOf, type Reserve, tickAt, timestampOf } from './ids.js'
+import { IdGenerator, type IdReservation, IdsRunOut, idRangeOf, type Reserve, tickAt, timestampOf } from './ids.js'
 
 const startMs = Date.UTC(2026, 0, 1)
 
@@ -261,5 +261,27 @@ describe('an ID generator', () => {
     await expect(generator.next()).rejects.toThrow('the database is down')
     slots.setDown(false)
     expect(await generator.next()).toBeGreaterThan(0)
+  })
+})
+
+describe('IDs inside a transaction', () => {
+  it('come from what is reserved, or not until that is renewed', async () => {
+    let now = startMs
+    const generator = new IdGenerator(new SlotTable({ slots: 2, ticks: 1_000 }).newNode(), () => now)
+    const issued: number[] = []
+    for (const _ of ['at first', 'after an hour']) {
+      let refusal: unknown
+      try {
+        generator.takeReserved(3)
+      } catch (error) {
+        refusal = error
+      }
+      expect(refusal).toBeInstanceOf(IdsRunOut)
+      await (refusal as IdsRunOut).renewal
+      issued.push(...generator.takeReserved(3))
+      now += anHourMs
+    }
+    expect(issued).toEqual([...new Set(issued)].sort((a, b) => a - b))
+    expect(issued.map((id) => Math.floor((timestampOf(id) - startMs) / anHourMs))).toEqual([0, 0, 0, 1, 1, 1])
   })
 })

@@ -9,6 +9,7 @@ import {
   list,
   object,
   optional,
+  strictObject,
   string,
   stringEnum,
   type TSchema,
@@ -323,6 +324,16 @@ describe('an object', () => {
     expect(decode(settings, { name: 'a', level: 1, loud: '', inner: '' })).toEqual(accepted({ name: 'a', level: 1 }))
     expect(decode(settings, { name: null, level: '' }).faults).toEqual(['x.name is required', 'x.level is required'])
     expect(decode(settings, { name: '', level: 1 }).faults).toEqual(['x.name must not be empty'])
+  })
+
+  it('that is strict names members that it does not know (decision B5)', () => {
+    const strict = strictObject({ level: optional(int32()) })
+    expect(decode(strict, { level: '2' })).toEqual(accepted({ level: 2 }))
+    expect(decode(strict, { level: 'two', lvel: 2, toString: 1 }).faults).toEqual([
+      'x.lvel must be left out: it is unknown',
+      'x.toString must be left out: it is unknown',
+      'x.level must be an integer from -2147483648 to 2147483647',
+    ])
   })
 
   it('of free members passes unchanged', () => {

@@ -16,14 +16,23 @@ export function hermodEnvironment(settings: Readonly<Record<string, string | und
 }
 
 const timeoutMs = 30_000
+const maxOutputBytes = 64 * 1024 * 1024
 
-/** Runs one command line of `hermod` to its end. */
-export function runHermod(args: readonly string[], settings: Readonly<Record<string, string | undefined>> = {}): Promise<CommandResult> {
-  const options = { env: hermodEnvironment(settings), timeout: timeoutMs, encoding: 'utf8' as const }
+/**
+ * Runs one command line of `hermod` to its end.
+ * @param input what the command finds on its standard input
+ */
+export function runHermod(
+  args: readonly string[],
+  settings: Readonly<Record<string, string | undefined>> = {},
+  input = '',
+): Promise<CommandResult> {
+  const options = { env: hermodEnvironment(settings), timeout: timeoutMs, encoding: 'utf8' as const, maxBuffer: maxOutputBytes }
   return new Promise((done, reject) => {
     const child = execFile(process.execPath, [hermodScript, ...args], options, (_, out, err) => {
       if (child.exitCode === null) reject(new Error(`hermod ${args.join(' ')} was ended by ${child.signalCode}\n${out}${err}`))
       else done({ code: child.exitCode, out, err })
     })
+    child.stdin?.on('error', () => {}).end(input)
   })
 }

@@ -1,5 +1,5 @@
 /** The ways of calling that the walk tries, and what the declared callers and decisions C1 to C7 make of each. */
-import { callerRules, type ErrorName, isWholeBody, type Operation } from '@hermod/protocol'
+import { callerRules, type ErrorName, isWholeBody, type Operation, updateSettings } from '@hermod/protocol'
 import type { Identity, Params, Person, Tenant } from './walk-world.js'
 
 type TokenState = 'valid' | 'expired' | 'revoked' | 'unknown' | 'foreign'
@@ -43,7 +43,10 @@ export function verdictOn(operation: Operation, credentials: Credentials): Verdi
     return namesOthers || !opens('user') ? { refused: 'no_permission' } : reaches
   }
   if (rule.subject === 'required' && user === 'nobody') return { refused: 'invalid_parameter', header: 'user_id' }
-  if (user === 'foreign') return rule.subject === 'required' ? { reaches: true, error: 'user_not_found' } : null
+  if (user === 'foreign') {
+    if (rule.subject !== 'required') return null
+    return { reaches: true, error: claimOf(operation) === null ? 'user_not_found' : 'no_permission' }
+  }
   if (group === 'nobody' || group === 'own' || !rule.groupHeader) return reaches
   return namesGroup(operation) ? { reaches: true, error: 'no_permission' } : null
 }
@@ -53,6 +56,12 @@ function verdictOfOperator(token: Credentials['token']): Verdict {
   if (token === 'operator valid') return reaches
   if (token === 'none') return { refused: 'token_missing' }
   return { refused: token === 'malformed' || token === 'operator unknown' ? 'token_invalid' : 'no_permission' }
+}
+
+/** @returns the name of the parameter that says who is calling (decision C5), null for an operation without one */
+export function claimOf({ id, body }: Operation): string | null {
+  if (id === updateSettings.id) return 'user_id'
+  return !isWholeBody(body) && 'from_user_id' in body ? 'from_user_id' : null
 }
 
 function namesGroup({ query, body }: Operation): boolean {

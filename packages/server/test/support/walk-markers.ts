@@ -1,26 +1,31 @@
 /** Texts that are found again wherever they turn up, put into everything that a user can write. */
-
 import type { Operation } from '@hermod/protocol'
 import * as api from '@hermod/protocol'
-import { type Params, type Person, placeholderId, type World } from './walk-world.js'
+import type { Envelope } from '@hermod/testkit'
+import { type Identity, type Params, type Person, placeholderId, type World } from './walk-world.js'
 
 export interface Marker {
   readonly text: string
   readonly where: string
   /** `application`: the contract shows it to every user of the application. */
   readonly audience: 'owner' | 'application'
-  /** False: no operation shows it to anybody, or the one that writes it is not built yet. */
+  /** False: no operation shows it to anybody. */
   readonly isReadable: boolean
 }
 
-export interface MarkedWorld {
-  readonly markers: readonly Marker[]
+interface People {
   /** The one who wrote nearly all of it. */
   readonly alice: Person
   /** Her contact. */
   readonly carol: Person
-  /** Has applied to her, and she to him. */
+  /** Has applied to her. */
   readonly dave: Person
+  /** She has applied to her. */
+  readonly erin: Person
+}
+
+export interface MarkedWorld extends People {
+  readonly markers: readonly Marker[]
   /** Of a message from her to her contact. */
   readonly messageId: number
   /** Of a message that she recalled. */
@@ -28,72 +33,113 @@ export interface MarkedWorld {
   readonly groupId: number
 }
 
+type About = Partial<Pick<Marker, 'audience' | 'isReadable'>>
+
+/** Intruders know the password of everybody else. */
+const secret = 'the secret of the victims'
 const text = { type: 1, content_type: 0 }
+const own: About = {}
+const shared: About = { audience: 'application' }
+const unread: About = { isReadable: false }
+
+/** Writes markers and keeps in mind where. What is not built yet gets none. */
+class Pen {
+  readonly markers: Marker[] = []
+
+  constructor(readonly world: World) {}
+
+  keep(where: string, text: string, about: About = {}): string {
+    this.markers.push({ where, text, audience: 'owner', isReadable: true, ...about })
+    return text
+  }
+
+  /** One parameter with a text of its own. */
+  async put(operation: unknown, by: Identity, name: string, value: string | readonly string[]): Promise<void> {
+    if (await this.do(operation, by, { [name]: value })) this.keep(name, String(value))
+  }
+
+  /** Puts a marker into each named field. */
+  async write(operation: unknown, by: Identity, fields: Readonly<Record<string, About>>, more: Params = {}): Promise<Envelope | null> {
+    const marked = Object.entries(fields).map(([name, about]) => ({ name, about, text: this.world.newName('mark') }))
+    const params = Object.fromEntries(marked.map(({ name, text }) => [name, text]))
+    const answer = await this.do(operation, by, { ...params, ...more })
+    if (answer) for (const { name, about, text } of marked) this.keep(`${name} of ${(operation as Operation).id}`, text, about)
+    return answer
+  }
+
+  do(operation: unknown, by: Identity, params: Params): Promise<Envelope | null> {
+    return this.world.prepare(operation as Operation, by, params)
+  }
+}
 
 /** Nobody in it takes messages or applications of strangers, so whatever happens to them afterwards was not to happen. */
 export async function markedWorld(world: World): Promise<MarkedWorld> {
-  const markers: Marker[] = []
-  const keep = (where: string, text: string, more: Partial<Marker> = {}) => {
-    markers.push({ where, text, audience: 'owner', isReadable: true, ...more })
-    return text
+  const pen = new Pen(world)
+  const people = await newPeople(pen)
+  const { alice } = people
+  await writeAboutOneself(pen, alice)
+  await writeToContacts(pen, people)
+  const messages = await writeMessages(pen, people)
+  const groupId = await writeToGroup(pen, people)
+  for (const person of Object.values<Person>({ ...people })) {
+    await pen.do(api.updateSettings, world.adminFor(person), { user_id: person.id, auth_mode: 3, stranger_chat: 2 })
   }
-  const unread = { isReadable: false } as const
-  const shared = { audience: 'application' } as const
+  return { ...people, ...messages, groupId, markers: pen.markers }
+}
 
+async function newPeople(pen: Pen): Promise<People> {
+  const { world } = pen
   const alice = await world.newPerson(world.here, {
-    username: keep('username', world.newName('Alice'), shared),
-    password: 'the secret of alice',
-    userAgent: world.isBuilt(api.listDevices as Operation) ? keep('user agent', world.newName('agent')) : 'walk',
+    username: pen.keep('username', world.newName('Alice'), shared),
+    password: secret,
+    userAgent: pen.keep('user agent', world.newName('agent'), { isReadable: world.isBuilt(api.listDevices as Operation) }),
   })
-  const [carol, dave] = [await world.newPerson(), await world.newPerson()]
-  const asAlice = world.adminFor(alice)
+  const newVictim = () => world.newPerson(world.here, { password: secret })
+  return { alice, carol: await newVictim(), dave: await newVictim(), erin: await newVictim() }
+}
 
-  /** Puts a marker into each named field. */
-  const write = async (operation: unknown, fields: Record<string, Partial<Marker>>, more: Params = {}, by = asAlice) => {
-    const { id } = operation as Operation
-    const isBuilt = world.isBuilt(operation as Operation)
-    const marked = Object.entries(fields).map(([name, about]) => {
-      const marker = world.newName('mark')
-      return [name, isBuilt ? keep(`${name} of ${id}`, marker, about) : marker]
-    })
-    return world.prepare(operation as Operation, by, { ...Object.fromEntries(marked), ...more })
-  }
+async function writeAboutOneself(pen: Pen, alice: Person): Promise<void> {
+  const by = pen.world.adminFor(alice)
+  await pen.write(api.updateProfile, by, { nick_name: shared, description: shared, public_info: shared, private_info: own })
+  await pen.write(api.setAvatar, by, { avatar: shared })
+  await pen.put(api.setMobile, by, 'mobile', `+1555${alice.id}`)
+  await pen.put(api.setEmail, by, 'email', `${pen.world.newName('mail')}@example.org`)
+  const settings = { auth_answer: own, auth_question: shared, push_nick_name: own, push_token: own }
+  await pen.write(api.updateSettings, by, settings, { user_id: alice.id, auth_mode: 1 })
+  await pen.write(api.setPushAlias, by, { alias: unread })
+  await pen.put(api.addPushTags, by, 'tags', [pen.world.newName('mark')])
+  await pen.write(api.bindPushToken, by, { device_token: unread, notifier_name: unread }, { device_sn: 1 })
+}
 
-  await write(api.updateProfile, { nick_name: shared, description: shared, public_info: shared, private_info: {} })
-  await write(api.setAvatar, { avatar: shared })
-  const mobile = `+1555${alice.id}`
-  const email = `${world.newName('mail')}@example.org`
-  if (await world.prepare(api.setMobile as Operation, asAlice, { mobile })) keep('mobile', mobile)
-  if (await world.prepare(api.setEmail as Operation, asAlice, { email })) keep('email', email)
-  const settings = { user_id: alice.id, auth_mode: 1 }
-  await write(api.updateSettings, { auth_answer: {}, auth_question: shared, push_nick_name: {}, push_token: {} }, settings)
-  await write(api.setPushAlias, { alias: unread })
-  const tag = world.newName('mark')
-  if (await world.prepare(api.addPushTags as Operation, asAlice, { tags: [tag] })) keep('push tag', tag)
-  await write(api.bindPushToken, { device_token: unread, notifier_name: unread }, { device_sn: 1 })
+async function writeToContacts(pen: Pen, { alice, carol, dave, erin }: People): Promise<void> {
+  const by = pen.world.adminFor(alice)
+  await pen.do(api.addContacts, by, { list: [carol.id] })
+  await pen.write(api.updateContact, by, { alias: own, ext: own }, { user_id: carol.id })
+  await pen.write(api.applyToContact, pen.world.adminFor(dave), { reason: own, alias: unread }, { user_id: alice.id })
+  await pen.do(api.setAuthMode, pen.world.adminFor(erin), { value: 1 })
+  await pen.write(api.applyToContact, by, { reason: own, alias: unread }, { user_id: erin.id })
+}
 
-  await world.prepare(api.addContacts as Operation, asAlice, { list: [carol.id] })
-  await write(api.updateContact, { alias: {}, ext: {} }, { user_id: carol.id })
-  await write(api.applyToContact, { reason: {}, alias: unread }, { user_id: alice.id }, world.adminFor(dave))
-  await world.prepare(api.setAuthMode as Operation, world.adminFor(dave), { value: 1 })
-  await write(api.applyToContact, { reason: {}, alias: unread }, { user_id: dave.id })
-
-  const contents = { content: {}, ext: {}, config: {}, attachment: {} }
-  const sent = await write(api.sendMessage, contents, { ...text, targets: [carol.id] })
-  await write(api.sendMessage, contents, { ...text, targets: [alice.id] }, world.adminFor(carol))
-  const { appId, adminToken: token } = world.here
-  await write(api.sendNotification, { content: {} }, { ...text, targets: [alice.id] }, { appId, token })
-  const recalled = await write(api.sendMessage, { content: unread }, { ...text, targets: [carol.id] })
+async function writeMessages(pen: Pen, { alice, carol }: People): Promise<{ messageId: number; recalledId: number }> {
+  const by = pen.world.adminFor(alice)
+  const { appId, adminToken: token } = pen.world.here
+  const texts = { content: own, ext: own, config: own, attachment: own }
+  const toCarol = { ...text, targets: [carol.id] }
+  const toAlice = { ...text, targets: [alice.id] }
+  const sent = await pen.write(api.sendMessage, by, texts, toCarol)
+  await pen.write(api.sendMessage, pen.world.adminFor(carol), texts, toAlice)
+  await pen.write(api.sendNotification, { appId, token }, { content: own }, toAlice)
+  await pen.do(api.pinConversation, by, { conversation_id: carol.id })
+  const recalled = await pen.write(api.sendMessage, by, { content: unread }, toCarol)
   const recalledId = recalled?.msg_ids[0] ?? placeholderId
-  await world.prepare(api.recallMessage as Operation, asAlice, { conversation_id: carol.id, msg_id: recalledId })
-  await world.prepare(api.pinConversation as Operation, asAlice, { conversation_id: carol.id })
+  await pen.do(api.recallMessage, by, { conversation_id: carol.id, msg_id: recalledId })
+  return { messageId: sent?.msg_ids[0] ?? placeholderId, recalledId }
+}
 
-  const group = await write(api.createGroup, { name: { ...shared, ...unread } }, { type: 0, user_list: [carol.id] })
+async function writeToGroup(pen: Pen, { alice, carol }: People): Promise<number> {
+  const by = pen.world.adminFor(alice)
+  const group = await pen.write(api.createGroup, by, { name: { ...shared, ...unread } }, { type: 0, user_list: [carol.id] })
   const groupId = group?.data.group_id ?? placeholderId
-  await write(api.publishAnnouncement, { title: unread, content: unread }, { group_id: groupId })
-
-  for (const person of [alice, carol, dave]) {
-    await world.prepare(api.updateSettings as Operation, world.adminFor(person), { user_id: person.id, auth_mode: 3, stranger_chat: 2 })
-  }
-  return { markers, alice, carol, dave, messageId: sent?.msg_ids[0] ?? placeholderId, recalledId, groupId }
+  await pen.write(api.publishAnnouncement, by, { title: unread, content: unread }, { group_id: groupId })
+  return groupId
 }

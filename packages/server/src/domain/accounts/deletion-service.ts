@@ -36,9 +36,10 @@ export class DeletionService {
     const revoked = await database.transaction(async (tx) => {
       const user = await accounts.lock(tx, appId, userId)
       if (verified && verified.credentialEpoch !== user.credentialEpoch) throw new AppError('password_incorrect')
+      const revoked = await tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now() })
       await eraseUser(tx, appId, userId, clock.now())
       await events.append(tx, { appId, kind: 'user.removed', actorId, userIds: [userId], content: '' })
-      return tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now() })
+      return revoked
     })
     tokens.forget(appId, revoked)
     accounts.forget(appId, userId)

@@ -1,5 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Insertable } from 'kysely'
+import type { Insertable, Selectable } from 'kysely'
 import type { Database, Executor, Tx } from '../../db/database.js'
 import type { UsersTable } from '../../db/schema.js'
 import type { KnownUser, NewUser, Profile } from './user-import-model.js'
@@ -24,6 +24,8 @@ export interface ExportedRow {
   readonly password_hash: string
 }
 
+const knownColumns = ['user_id', 'username_key', 'mobile', 'email'] as const
+
 /** Users by the hundred. */
 export class UserImportStore {
   constructor(private readonly database: Database) {}
@@ -33,32 +35,25 @@ export class UserImportStore {
    * @param options.lock keeps others from changing them until the transaction ends
    */
   async findKnown(db: Executor, appId: string, entries: readonly NamedUser[], { lock = false } = {}): Promise<KnownUser[]> {
-    if (entries.length === 0) return []
     const given = (field: 'mobile' | 'email') => entries.flatMap(({ profile }) => profile[field] || [])
-    const [mobiles, emails] = [given('mobile'), given('email')]
-    const found = db
+    const usernames = entries.map(({ username }) => usernameKey(username))
+    // One look for each name: all names in one condition would make the databases read every user of the application.
+    const found = [
+      ...(await this.#findBy(db, appId, 'username_key', usernames)),
+      ...(await this.#findBy(db, appId, 'mobile', given('mobile'))),
+      ...(await this.#findBy(db, appId, 'email', given('email'))),
+    ]
+    if (!lock || !this.database.dialect.rowLocks || found.length === 0) return found
+    const userIds = found.map(({ userId }) => userId)
+    const rows = await db
       .selectFrom('users')
-      .select(['user_id', 'username_key', 'mobile', 'email'])
+      .select(knownColumns)
       .where('app_id', '=', appId)
-      .where((is) =>
-        is.or([
-          is(
-            'username_key',
-            'in',
-            entries.map(({ username }) => usernameKey(username)),
-          ),
-          ...(mobiles.length > 0 ? [is('mobile', 'in', mobiles)] : []),
-          ...(emails.length > 0 ? [is('email', 'in', emails)] : []),
-        ]),
-      )
+      .where('user_id', 'in', userIds)
       .orderBy('user_id')
-    const rows = await (lock && this.database.dialect.rowLocks ? found.forUpdate() : found).execute()
-    return rows.map(({ user_id: userId, username_key: key, mobile, email }) => ({
-      userId,
-      usernameKey: key ?? '',
-      mobile: mobile ?? '',
-      email: email ?? '',
-    }))
+      .forUpdate()
+      .execute()
+    return rows.map(toKnownUser)
   }
 
   /** @returns the IDs of those who are stored; the others have a name that is taken */
@@ -92,6 +87,12 @@ export class UserImportStore {
     await tx.updateTable('users').set(columns).where('app_id', '=', appId).where('user_id', '=', userId).execute()
   }
 
+  async #findBy(db: Executor, appId: string, column: 'username_key' | 'mobile' | 'email', values: readonly string[]): Promise<KnownUser[]> {
+    if (values.length === 0) return []
+    const rows = await db.selectFrom('users').select(knownColumns).where('app_id', '=', appId).where(column, 'in', values).execute()
+    return rows.map(toKnownUser)
+  }
+
   /** Users after an ID, by ID; deleted ones are left out. */
   async list(db: Executor, appId: string, { after, limit }: { after: number; limit: number }): Promise<ExportedRow[]> {
     return db
@@ -105,6 +106,10 @@ export class UserImportStore {
       .limit(limit)
       .execute()
   }
+}
+
+function toKnownUser({ user_id, username_key, mobile, email }: Pick<Selectable<UsersTable>, (typeof knownColumns)[number]>): KnownUser {
+  return { userId: user_id, usernameKey: username_key ?? '', mobile: mobile ?? '', email: email ?? '' }
 }
 
 /** An address that nobody has is null, so that it is unique. */

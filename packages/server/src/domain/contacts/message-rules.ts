@@ -72,10 +72,9 @@ export class MessageRules {
   }
 
   async #user(appId: string, userId: Int64): Promise<UserState> {
-    const { accounts } = this.#options
-    await accounts.requireUser(appId, userId)
-    const state = await accounts.findState(appId, userId)
+    const state = await this.#options.accounts.findState(appId, userId)
     if (!state) throw new AppError('user_not_found')
+    if (state.isDeleted) throw new AppError('user_deleted')
     return state
   }
 }

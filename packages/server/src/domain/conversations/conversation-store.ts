@@ -1,5 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Database, Executor, Tx } from '../../db/database.js'
 import { type ConversationKey, type ConversationView, type Side, sidesOf } from './conversation-model.js'
 
@@ -9,7 +9,7 @@ interface UserKey {
 }
 
 type ViewRow = { low_id: Int64; high_id: Int64; created_at: number; latest_msg_id: number }
-type UnreadRow = { low_id: Int64; high_id: Int64; unread: number }
+type UnreadRow = { peerId: Int64; unread: number }
 
 /** A conversation whose mark has moved. */
 export interface Moved extends ConversationKey {
@@ -24,11 +24,7 @@ const sides = ['low', 'high'] as const
 const own = (value: (side: Side) => ReturnType<typeof sql<number>>) =>
   sql<number>`case when c.low_id = p.user_id then ${value('low')} else ${value('high')} end`
 const hiddenMessageId = own((side) => sql<number>`${sql.ref(`c.${side}_hidden_msg_id`)}`)
-/** Neither read nor hidden are messages above this position. */
-const seenSeq = own((side) => {
-  const [hidden, read] = [sql.ref(`c.${side}_hidden_seq`), sql.ref(`c.${side}_read_seq`)]
-  return sql<number>`case when ${hidden} > ${read} then ${hidden} else ${read} end`
-})
+const seenSeq = own((side) => sql<number>`${sql.ref(`c.${side}_seen_seq`)}`)
 
 const sameConversation = (table: string) =>
   sql.raw(`${table}.app_id = c.app_id and ${table}.low_id = c.low_id and ${table}.high_id = c.high_id`)
@@ -72,12 +68,10 @@ export class ConversationStore {
     )
     this.#unread = database.prepared<UserKey, UnreadRow>((db, param) =>
       joined(db)
-        .select(['c.low_id', 'c.high_id', unreadCount.as('unread')])
+        .select([sql<Int64>`case when p.low_id = p.user_id then p.high_id else p.low_id end`.as('peerId'), unreadCount.as('unread')])
         .where('p.app_id', '=', param('appId'))
         .where('p.user_id', '=', param('userId'))
-        .where(sql<boolean>`c.seq > ${seenSeq}`)
-        .where(unreadCount, '>', 0)
-        .orderBy('c.last_msg_id', 'desc'),
+        .where(sql<boolean>`c.seq > ${seenSeq}`),
     )
   }
 
@@ -97,10 +91,11 @@ export class ConversationStore {
     }))
   }
 
-  /** Conversations with unread messages, most recent activity first. */
+  /** Conversations with unread messages, in no particular order. */
   async listUnread(db: Executor, user: UserKey): Promise<{ peerId: Int64; unreadCount: number }[]> {
     const rows = await this.#unread.all(db, user)
-    return rows.map((row) => ({ peerId: row.low_id === user.userId ? row.high_id : row.low_id, unreadCount: Number(row.unread) }))
+    // All that is above the mark may have been recalled.
+    return rows.filter((row) => row.unread > 0).map(({ peerId, unread }) => ({ peerId, unreadCount: Number(unread) }))
   }
 
   /**
@@ -111,11 +106,15 @@ export class ConversationStore {
   async moveMark(tx: Tx, conversation: ConversationKey, userId: Int64, mark: Mark, seq: number | null): Promise<Moved | null> {
     const [side] = sidesOf(conversation, userId)
     if (side === undefined) return null
-    const end = seq === null ? sql.ref<number>('seq') : sql<number>`${seq}`
+    const end = seq === null ? sql<number>`${sql.ref('seq')}` : sql<number>`${seq}`
     // In a conversation with oneself sending has moved the read marks of both sides.
     const [row] = await tx
       .updateTable('conversations')
-      .set({ [`${side}_${mark}`]: end })
+      .set(
+        mark === 'read_seq'
+          ? { [`${side}_read_seq`]: end, [`${side}_seen_seq`]: greater(`${side}_seen_seq`, end) }
+          : { [`${side}_${mark}`]: end },
+      )
       .where(isConversation(conversation))
       .where(`${side}_${mark}`, '<', end)
       .returning(['low_id', 'high_id', 'last_msg_id'])
@@ -136,7 +135,7 @@ export class ConversationStore {
     for (const side of sides) {
       const rows = await tx
         .updateTable('conversations')
-        .set({ [`${side}_read_seq`]: sql.ref('seq') })
+        .set({ [`${side}_read_seq`]: sql.ref('seq'), [`${side}_seen_seq`]: sql.ref('seq') })
         .where('app_id', '=', appId)
         .where(`${side}_id`, '=', userId)
         .where((where) => where(where.refTuple('low_id', 'high_id'), 'in', unread.$asTuple('low_id', 'high_id')))
@@ -150,7 +149,7 @@ export class ConversationStore {
   /** Hides everything that the conversation holds now; what was unread of it stays so for its sender. @returns false when there is no such conversation */
   async hide(tx: Tx, conversation: ConversationKey, userId: Int64): Promise<boolean> {
     const marks = sidesOf(conversation, userId).map((side) => ({
-      [`${side}_hidden_seq`]: sql.ref('seq'),
+      [`${side}_seen_seq`]: sql.ref('seq'),
       [`${side}_hidden_msg_id`]: sql.ref('last_msg_id'),
     }))
     const { numUpdatedRows } = await tx
@@ -182,6 +181,10 @@ export class ConversationStore {
   async exists(db: Executor, conversation: ConversationKey): Promise<boolean> {
     return (await db.selectFrom('conversations').select('seq').where(isConversation(conversation)).executeTakeFirst()) !== undefined
   }
+}
+
+function greater(mark: string, value: RawBuilder<number>): RawBuilder<number> {
+  return sql<number>`case when ${sql.ref(mark)} < ${value} then ${value} else ${sql.ref(mark)} end`
 }
 
 function isConversation({ appId, lowId, highId }: ConversationKey) {

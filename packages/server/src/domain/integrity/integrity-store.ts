@@ -84,10 +84,10 @@ export const integrityChecks: readonly IntegrityCheck[] = [
     count: sql`select count(*) as count from conversations`,
     faults: eachSide(
       (side) => sql`select c.app_id, c.${side}_id || ' in ' || ${conversation('c')} as subject,
-        'has read to ' || c.${side}_read_seq || ', got to ' || c.${side}_delivered_seq || ' and hidden to ' || c.${side}_hidden_seq || ' (message ' || c.${side}_hidden_msg_id || ') of a conversation that ends at ' || c.seq as detail
+        'has read to ' || c.${side}_read_seq || ', got to ' || c.${side}_delivered_seq || ', seen to ' || c.${side}_seen_seq || ' and hidden to message ' || c.${side}_hidden_msg_id || ' of a conversation that ends at ' || c.seq as detail
       from conversations c
       where c.${side}_read_seq not between 0 and c.seq or c.${side}_delivered_seq not between 0 and c.seq
-        or c.${side}_hidden_seq not between 0 and c.seq or c.${side}_hidden_msg_id not between 0 and c.last_msg_id`,
+        or c.${side}_seen_seq not between c.${side}_read_seq and c.seq or c.${side}_hidden_msg_id not between 0 and c.last_msg_id`,
     ),
   },
   {

@@ -12,13 +12,16 @@ const position = {
   created_at: 'bigint',
   low_read_seq: 'bigint',
   high_read_seq: 'bigint',
+  low_seen_seq: 'bigint',
+  high_seen_seq: 'bigint',
 } as const
 /** As text, because not every driver reads an int64 exactly. */
 const transactionKeyAsText = 'app_id, cast(transaction_id as text) as transaction_id, sender_id'
 const onTransaction = 'on conflict (app_id, transaction_id, sender_id) do update set msg_ids = excluded.msg_ids'
 const onConversation = 'on conflict (app_id, low_id, high_id) do update set'
-const movedMark = (mark: 'low_read_seq' | 'high_read_seq') =>
-  `${mark} = case when excluded.${mark} = 0 then t.${mark} else t.seq + excluded.${mark} end`
+const movedMarks = ['low_read_seq', 'high_read_seq', 'low_seen_seq', 'high_seen_seq']
+  .map((mark) => `${mark} = case when excluded.${mark} = 0 then t.${mark} else t.seq + excluded.${mark} end`)
+  .join(', ')
 
 /**
  * Claims transaction IDs together with their message IDs. One that another transaction is claiming is waited for. Returns those that
@@ -40,14 +43,14 @@ export const findTransactions: BulkSelect = {
 }
 
 /**
- * Takes the next `seq` positions of conversations, creating those that are new, and offers the first new message ID. A read mark says
+ * Takes the next `seq` positions of conversations, creating those that are new, and offers the first new message ID. A mark says
  * which of the new messages is the last one of that party, counted from 1, and moves to it; 0 leaves the mark alone. Returns the last of
  * the new positions; a `last_msg_id` other than the one offered is that of a message which is there already and has a greater ID.
  */
 export const advanceConversations: BulkInsert = {
   table: 'conversations',
   columns: position,
-  conflict: `${onConversation} seq = t.seq + excluded.seq, last_msg_id = case when t.last_msg_id > excluded.last_msg_id then t.last_msg_id else excluded.last_msg_id end, ${movedMark('low_read_seq')}, ${movedMark('high_read_seq')}`,
+  conflict: `${onConversation} seq = t.seq + excluded.seq, last_msg_id = case when t.last_msg_id > excluded.last_msg_id then t.last_msg_id else excluded.last_msg_id end, ${movedMarks}`,
   returning: 'app_id, low_id, high_id, seq, last_msg_id',
 }
 

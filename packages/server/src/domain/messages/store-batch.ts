@@ -155,7 +155,7 @@ async function place(context: ProcedureContext, { fresh, claims, times }: Placem
   }
   await context.run(
     setLastMessageIds,
-    moved.map(({ conversation, rows }) => positionRow(conversation, [0, rowValue.messageId(rows.at(-1) as MessageRow), 0, 0, 0])),
+    moved.map(({ conversation, rows }) => positionRow(conversation, [0, rowValue.messageId(rows.at(-1) as MessageRow), 0, 0, 0, 0, 0])),
   )
   if (isRenumbered) {
     const isFresh = new Set<Planned>(fresh)
@@ -205,7 +205,7 @@ function messageIdsText({ rows }: Planned): string {
   return JSON.stringify(rows.map(rowValue.messageId))
 }
 
-type PositionValues = readonly [seq: number, lastMessageId: number, createdAt: number, lowReadSeq: number, highReadSeq: number]
+type PositionValues = readonly [seq: number, lastMessageId: number, createdAt: number, ...lowAndHighMarks: readonly number[]]
 
 function positionRow({ appId, lowId, highId }: ConversationKey, values: PositionValues): readonly unknown[] {
   return [appId, lowId, highId, ...values]
@@ -214,7 +214,8 @@ function positionRow({ appId, lowId, highId }: ConversationKey, values: Position
 function advanceRow({ conversation, rows }: ConversationRows): readonly unknown[] {
   const firstId = rowValue.messageId(firstOf(rows))
   const lastOf = (partyId: Int64) => rows.findLastIndex((row) => rowValue.senderId(row) === partyId) + 1
-  return positionRow(conversation, [rows.length, firstId, timestampOf(firstId), lastOf(conversation.lowId), lastOf(conversation.highId)])
+  const marks = [lastOf(conversation.lowId), lastOf(conversation.highId)]
+  return positionRow(conversation, [rows.length, firstId, timestampOf(firstId), ...marks, ...marks])
 }
 
 function listRows(conversation: ConversationKey): (readonly unknown[])[] {

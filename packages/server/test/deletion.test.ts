@@ -1,0 +1,273 @@
+/** What is left of a deleted user, on both databases (decision D5). */
+import { type Answer, type Api, type Json, type ServerProcess, type Session, startServer, testBackends } from '@hermod/testkit'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { contents, integrityFaults, peers, sendText } from './support/messaging.js'
+import { openSql, type SqlRow } from './support/sql.js'
+
+const password = 'correct horse'
+const tokenEnded = 402
+const userNotFound = 10000
+const invalid = 10002
+const passwordIncorrect = 10013
+const userDeleted = 10021
+
+/**
+ * What becomes of the rows of every table that name a deleted user. A new table gets a line here; one that holds anything personal
+ * also a place in `fill`.
+ */
+const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'names nobody'>> = {
+  admin_tokens: 'names nobody',
+  apps: 'names nobody',
+  contact_applications: 'erased',
+  contacts: 'erased',
+  conversations: 'kept',
+  devices: 'erased',
+  // Without their texts, for three days.
+  events: 'ends',
+  id_slots: 'names nobody',
+  kysely_migration: 'names nobody',
+  kysely_migration_lock: 'names nobody',
+  messages: 'kept',
+  operator_tokens: 'names nobody',
+  // Those of the user; that others pinned the conversation is theirs.
+  pinned_conversations: 'erased',
+  push_aliases: 'erased',
+  push_bindings: 'erased',
+  push_tags: 'erased',
+  recalled_messages: 'kept',
+  sent_transactions: 'ends',
+  user_conversations: 'erased',
+  user_settings: 'erased',
+  // Revoked, so that their holders hear why they stopped working.
+  user_tokens: 'ends',
+  users: 'emptied',
+}
+const erasedTables = Object.keys(fate).filter((table) => fate[table] === 'erased')
+/** The columns of the erased tables that say whose a row is. */
+const ownerColumns = ['user_id', 'peer_id', 'applicant_id'] as const
+
+for (const backend of testBackends()) {
+  describe(`deletion of a user on ${backend.name}`, () => {
+    let database: Awaited<ReturnType<typeof backend.createDatabase>>
+    let server: ServerProcess
+    let api: Api
+    let alice: Session
+    let bob: Session
+    let carol: Session
+
+    beforeAll(async () => {
+      database = await backend.createDatabase()
+      const env = { HERMOD_CHECK_ANSWERS: 'on' }
+      server = await startServer({ env, ...(database.url === undefined ? {} : { databaseUrl: database.url }) })
+      api = server.api
+    })
+
+    afterAll(async () => {
+      await server?.[Symbol.asyncDispose]()
+      await database?.[Symbol.asyncDispose]()
+    })
+
+    beforeEach(async () => {
+      ;[alice, bob, carol] = await Promise.all([api.newSession(), api.newSession(), api.newSession()])
+    })
+
+    async function query(statement: string): Promise<SqlRow[]> {
+      await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
+      return await sql.run(statement)
+    }
+
+    async function tables(): Promise<string[]> {
+      const rows = await query(
+        database.url === undefined
+          ? "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'"
+          : "select table_name as name from information_schema.tables where table_schema = 'public'",
+      )
+      return rows.map(({ name }) => String(name)).sort()
+    }
+
+    /** The tables with a row that says this anywhere. */
+    async function tablesThatSay(text: string): Promise<string[]> {
+      const found: string[] = []
+      for (const table of await tables())
+        if ((await query(`select * from ${table}`)).some((row) => JSON.stringify(row).includes(text))) found.push(table)
+      return found
+    }
+
+    async function rowsOf(table: string, userId: number): Promise<SqlRow[]> {
+      return (await query(`select * from ${table}`)).filter((row) => ownerColumns.some((column) => row[column] === userId))
+    }
+
+    function remove(caller: Api, body: object = { password }): Promise<Answer> {
+      return caller.call('POST', '/user/delete', { body })
+    }
+
+    /** Writes the marker wherever a user leaves something personal, also with others. */
+    async function fill(user: Session, marker: string): Promise<void> {
+      const post = (caller: Api, path: string, body: object) => caller.succeed('POST', path, { body })
+      const { api: own, id } = user
+      await post(own, '/user/profile', { description: marker, nick_name: marker, private_info: marker, public_info: marker })
+      await post(own, '/user/avatar', { avatar: marker })
+      await post(own, '/user/email', { email: `${marker}@example.org` })
+      await post(own, '/user/mobile', { mobile: `+49151${String(id).slice(-9)}` })
+      await post(own, '/user/username', { username: marker })
+      const words = { auth_answer: marker, auth_question: marker, push_nick_name: marker, push_token: marker }
+      await post(own, '/user/settings', { ...words, auth_mode: 1, user_id: id })
+      await post(own, '/user/push/alias', { alias: marker })
+      await post(own, '/user/push/tag', { tags: [marker] })
+      await post(own, '/user/push/badge', { badge: 7 })
+      const headers = { 'user-agent': marker }
+      const login = { user_id: id, password, device_guid: marker }
+      const { data: record } = await api.succeed('POST', '/token/id', { body: login, headers })
+      const { data: devices } = await own.succeed('GET', '/user/device/list')
+      const binding = { device_sn: devices[0].device_sn, device_token: marker, notifier_name: marker }
+      await post(api.as(record.token), '/user/token/bind', binding)
+      await post(own, '/user/conversation/pin', { conversation_id: bob.id })
+      await post(bob.api, '/user/conversation/pin', { conversation_id: id })
+      // Contacts of both sides, an application that was declined, and two that are open.
+      await post(own, '/roster/apply', { user_id: bob.id, alias: marker, reason: marker })
+      await post(own, '/roster/ext', { user_id: bob.id, alias: `${marker} of bob`, ext: marker })
+      await post(bob.api, '/roster/ext', { user_id: id, alias: `${marker} of alice`, ext: marker })
+      const dave = await api.newSession()
+      await post(dave.api, '/roster/apply', { user_id: id, alias: marker, reason: marker })
+      await post(own, '/roster/decline', { user_id: dave.id, reason: marker })
+      await post(carol.api, '/roster/apply', { user_id: id, alias: marker, reason: marker })
+      await post(carol.api, '/user/authmode', { value: 1 })
+      await post(own, '/roster/apply', { user_id: carol.id, alias: marker, reason: marker })
+      await sendText(own, bob.id, `${marker} was here`, { transaction_id: id })
+      await sendText(bob.api, id, `dear ${marker}`)
+    }
+
+    it('has a fate for the rows of every table', async () => {
+      expect(await tables()).toEqual(Object.keys(fate).sort())
+    })
+
+    it('leaves nothing but the ID and what belongs to others', async () => {
+      const marker = `alice_${alice.id.toString(36)}`
+      await fill(alice, marker)
+      const before = await Promise.all(erasedTables.map(async (table) => [table, (await rowsOf(table, alice.id)).length > 0]))
+      expect(before).toEqual(erasedTables.map((table) => [table, true]))
+      expect(await tablesThatSay(marker)).toEqual(expect.arrayContaining(['contacts', 'events', 'users', 'messages']))
+      expect(await remove(alice.api)).toMatchObject({ status: 200, code: 200, data: true })
+
+      expect(await tablesThatSay(marker)).toEqual(['messages'])
+      for (const table of erasedTables) expect([table, await rowsOf(table, alice.id)]).toEqual([table, []])
+      for (const [table, end] of Object.entries(fate)) {
+        if (end !== 'names nobody') continue
+        const rows = await query(`select * from ${table}`)
+        expect([table, rows.filter((row) => Object.values(row).includes(alice.id))]).toEqual([table, []])
+      }
+      const [row = {}] = await query(`select * from users where user_id = ${alice.id}`)
+      const { app_id, user_id, deleted_at, ...rest } = row
+      expect([app_id, user_id]).toEqual([server.appId, alice.id])
+      expect(deleted_at).toBeGreaterThan(0)
+      expect(Object.entries(rest).filter(([, value]) => value !== '' && value !== null && value !== 0)).toEqual([])
+      expect(await integrityFaults(server)).toEqual([])
+    })
+
+    it('leaves the messages, the conversation and the pin to the others', async () => {
+      await sendText(alice.api, bob.id, 'from alice')
+      await sendText(bob.api, alice.id, 'from bob')
+      await bob.api.succeed('POST', '/user/conversation/pin', { body: { conversation_id: alice.id } })
+      await remove(alice.api)
+      expect(await contents(bob.api, alice.id)).toEqual(['from bob', 'from alice'])
+      expect(await peers(bob.api)).toEqual([alice.id])
+      expect((await bob.api.succeed('GET', '/user/conversation/pin_list')).data).toEqual({ conversation_ids: [alice.id] })
+      expect((await bob.api.succeed('GET', '/message/conversation_list')).data.conversations[0].conversation_id.uid).toBe(alice.id)
+    })
+
+    it('asks a user for the password, and an administrator for none', async () => {
+      const missing = await remove(alice.api, {})
+      expect(missing).toMatchObject({ status: 200, code: invalid, data: null })
+      expect(missing.envelope.message).toContain('password is required')
+      expect(await remove(alice.api, { password: 'wrong one' })).toMatchObject({ status: 200, code: passwordIncorrect, data: null })
+      expect(await alice.api.call('GET', '/user/profile')).toMatchObject({ code: 200 })
+      expect(await alice.api.call('DELETE', '/user/delete', { body: { password } })).toMatchObject({ code: 200 })
+      const admin = api.admin({ userId: bob.id })
+      expect(await remove(admin, { password: 'wrong one' })).toMatchObject({ code: 200 })
+      expect(await remove(api.admin({ userId: 1 }), {})).toMatchObject({ code: userNotFound })
+      expect(await remove(api.admin(), {})).toMatchObject({ code: invalid })
+    })
+
+    it('ends the tokens at once and is felt by whoever looks the user up', async () => {
+      const second = await api.login(alice, 'phone')
+      await remove(alice.api)
+      expect(await alice.api.call('GET', '/user/profile')).toMatchObject({ code: tokenEnded })
+      expect(await second.api.call('GET', '/user/profile')).toMatchObject({ code: tokenEnded })
+      expect(await remove(alice.api)).toMatchObject({ code: tokenEnded })
+      const admin = api.admin({ userId: alice.id })
+      const lookUps: [string, Promise<Answer>][] = [
+        ['deletion', remove(admin)],
+        ['profile', admin.call('GET', '/user/profile')],
+        ['settings', admin.call('GET', '/user/settings')],
+        ['login', api.call('POST', '/token/id', { body: { user_id: alice.id, password } })],
+        ['contact', bob.api.call('GET', '/roster/id', { query: { user_id: alice.id } })],
+        ['application', bob.api.call('POST', '/roster/apply', { body: { user_id: alice.id } })],
+        ['ban', api.admin().call('PUT', '/user/disable', { body: { list: [alice.id] } })],
+        ['message', bob.api.call('POST', '/message/send', { body: { type: 1, content_type: 0, content: 'x', targets: [alice.id] } })],
+      ]
+      const codes = await Promise.all(lookUps.map(async ([name, answer]) => [name, (await answer).code]))
+      expect(codes).toEqual(lookUps.map(([name]) => [name, userDeleted]))
+      expect(await api.call('POST', '/token/user', { body: { name: alice.username, password } })).toMatchObject({ code: userNotFound })
+      const { data } = await api.admin().succeed('GET', '/user/list', { query: { page_size: 200 } })
+      expect(data.map((user: Json) => user.user_id)).not.toContain(alice.id)
+    })
+
+    it('frees what nobody else could have', async () => {
+      const unique = { mobile: '+4915188888888', email: 'free@example.org' }
+      for (const [field, value] of Object.entries(unique)) await alice.api.succeed('POST', `/user/${field}`, { body: { [field]: value } })
+      await alice.api.succeed('POST', '/user/push/alias', { body: { alias: 'free' } })
+      await remove(alice.api)
+      const again = await api.login(await api.register(alice.username))
+      expect(again.id).not.toBe(alice.id)
+      for (const [field, value] of Object.entries(unique)) await again.api.succeed('POST', `/user/${field}`, { body: { [field]: value } })
+      await again.api.succeed('POST', '/user/push/alias', { body: { alias: 'free' } })
+    })
+
+    it('succeeds once when it is asked for several times at once', async () => {
+      const sessions = [alice, await api.login(alice), await api.login(alice)]
+      const codes = await Promise.all(sessions.map(async (session) => (await remove(session.api)).code))
+      expect(codes.filter((code) => code === 200)).toHaveLength(1)
+      expect(codes.every((code) => [200, tokenEnded, userDeleted, passwordIncorrect].includes(code))).toBe(true)
+    })
+
+    it('leaves nothing behind of what is under way', async () => {
+      for (let round = 0; round < 5; round++) {
+        const user = await api.newSession()
+        const marker = `m${round}`
+        const busy = Array.from({ length: 4 }, (_, index) => [
+          api.call('POST', '/token/id', { body: { user_id: user.id, password, device_guid: `${marker}-${index}` } }),
+          user.api.call('POST', '/user/sounds', { query: { value: true } }),
+          user.api.call('POST', '/user/profile', { body: { nick_name: marker } }),
+          user.api.call('POST', '/user/push/alias', { body: { alias: `${marker}-${index}` } }),
+          user.api.call('POST', '/user/push/tag', { body: { tags: [`${marker}-${index}`] } }),
+          user.api.call('POST', '/user/conversation/pin', { body: { conversation_id: bob.id } }),
+          user.api.call('POST', '/roster/apply', { body: { user_id: bob.id, reason: marker } }),
+          carol.api.call('POST', '/roster/apply', { body: { user_id: user.id, reason: marker } }),
+          bob.api.call('PUT', '/roster/block', { query: { user_id: user.id } }),
+          api.call('POST', '/user/register/anonymous', { body: { username: marker, password, cid: user.id } }),
+        ]).flat()
+        const deleted = remove(api.admin({ userId: user.id }))
+        const tokens = (await Promise.all(busy)).map(({ data }) => data?.token).filter((token) => token !== undefined)
+        expect(await deleted).toMatchObject({ code: 200 })
+        for (const table of erasedTables) expect([table, await rowsOf(table, user.id)]).toEqual([table, []])
+        expect(await query(`select token_hash from user_tokens where user_id = ${user.id} and revoked_at is null`)).toEqual([])
+        for (const token of tokens) expect((await api.as(token).call('GET', '/user/profile')).code).toBe(tokenEnded)
+        const [row] = await query(`select username, nick_name, last_device_sn from users where user_id = ${user.id}`)
+        expect(row).toEqual({ username: '', nick_name: '', last_device_sn: 0 })
+      }
+      expect(await integrityFaults(server)).toEqual([])
+    })
+
+    it('lets no message be lost that was answered', async () => {
+      const sends = Array.from({ length: 10 }, (_, index) =>
+        bob.api.call('POST', '/message/send', { body: { type: 1, content_type: 0, content: `${index}`, targets: [alice.id] } }),
+      )
+      await remove(alice.api)
+      const answers = await Promise.all(sends)
+      expect(answers.every(({ code }) => code === 200 || code === userDeleted)).toBe(true)
+      const stored = new Set(await contents(bob.api, alice.id))
+      for (const [index, { code }] of answers.entries()) expect(stored.has(`${index}`)).toBe(code === 200)
+      expect(await integrityFaults(server)).toEqual([])
+    })
+  })
+}

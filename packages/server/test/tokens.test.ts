@@ -1,0 +1,138 @@
+/** The life of user tokens and of the file credentials that come with them, on both databases (decisions B6, C1, C6, D3, D4). */
+import {
+  type Answer,
+  type Api,
+  type ServerProcess,
+  type Session,
+  startServer,
+  type TokenRecord,
+  testBackends,
+  type User,
+  waitFor,
+} from '@hermod/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openSql } from './support/sql.js'
+
+const tokenEnded = 402
+const dayMs = 86_400_000
+
+for (const backend of testBackends()) {
+  describe(`tokens on ${backend.name}`, () => {
+    let database: Awaited<ReturnType<typeof backend.createDatabase>>
+    let server: ServerProcess
+    let api: Api
+
+    beforeAll(async () => {
+      database = await backend.createDatabase()
+      const env = { HERMOD_CHECK_ANSWERS: 'on', HERMOD_USER_TOKEN_DAYS: '2' }
+      server = await startServer({ env, ...(database.url === undefined ? {} : { databaseUrl: database.url }) })
+      api = server.api
+    })
+
+    afterAll(async () => {
+      await server?.[Symbol.asyncDispose]()
+      await database?.[Symbol.asyncDispose]()
+    })
+
+    async function judge(token: string): Promise<number> {
+      return (await api.as(token).call('GET', '/user/profile')).code
+    }
+
+    async function sql(statement: string): Promise<void> {
+      await using connection = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
+      await connection.run(statement)
+    }
+
+    describe('a user token', () => {
+      it('tells in milliseconds when it expires, HERMOD_USER_TOKEN_DAYS after the login', async () => {
+        const { expire } = (await api.newSession()).record
+        expect(expire - Date.now()).toBeGreaterThan(1.9 * dayMs)
+        expect(expire - Date.now()).toBeLessThan(2.1 * dayMs)
+      })
+
+      it('that expired answers 402, and logging in again gives one that works', async () => {
+        const session = await api.newSession()
+        const bystander = await api.newSession()
+        expect(await judge(session.token)).toBe(200)
+        await sql(`update user_tokens set expires_at = ${Date.now() - 1000} where user_id = ${session.id}`)
+        await waitFor(async () => (await judge(session.token)) === tokenEnded, { what: 'the end of the token', timeoutMs: 10_000 })
+        const { status, envelope } = await session.api.call('GET', '/user/profile')
+        expect([status, envelope]).toEqual([200, { code: tokenEnded, data: null, message: 'access-token expired or revoked' }])
+        expect(await judge(bystander.token)).toBe(200)
+        expect(await judge((await api.login(session)).token)).toBe(200)
+        expect(await judge(session.token)).toBe(tokenEnded)
+      })
+
+      it('is never left working by a login that comes while the user is disabled', async () => {
+        const user = await api.register()
+        for (let round = 0; round < 5; round++) {
+          const body = { user_id: user.id, password: user.password }
+          const logins = Array.from({ length: 6 }, (_, index) =>
+            api.call<TokenRecord>('POST', '/token/id', { body: index % 2 ? { ...body, device_guid: `device ${index}` } : body }),
+          )
+          const [answers] = await Promise.all([Promise.all(logins), setStatus('disable', user)])
+          const issued = answers.filter(({ code }) => code === 200)
+          for (const { data } of issued) expect(await judge(data.token)).toBe(tokenEnded)
+          for (const { code } of answers) expect([200, 10014]).toContain(code)
+          await setStatus('enable', user)
+        }
+      })
+    })
+
+    function setStatus(change: 'disable' | 'enable', user: User): Promise<unknown> {
+      return api.admin().succeed('PUT', `/user/${change}`, { body: { list: [user.id] } })
+    }
+
+    describe('file credentials', () => {
+      const pick = ({ store_token, access_key_secret }: TokenRecord) => ({ store_token, access_key_secret })
+
+      it('are the same over logins and devices, and the user’s own', async () => {
+        const [user, other] = [await api.register(), await api.newSession()]
+        const logins = await Promise.all([api.login(user), api.login(user), api.login(user, 'phone')])
+        const [first, ...others] = logins.map(({ record }) => pick(record))
+        expect(others).toEqual([first, first])
+        expect(first?.store_token).toMatch(/^hms_[0-9a-z]+\.[\w-]{43}$/)
+        const all = [first, pick(other.record)].flatMap((credentials) => Object.values(credentials ?? {}))
+        expect(new Set(all).size).toBe(4)
+      })
+
+      it.each<[string, (session: Session) => Promise<Answer>, string?]>([
+        [
+          'a change of the password',
+          (session) =>
+            session.api.call('POST', '/user/change_password', { body: { old_password: session.password, new_password: 'new password' } }),
+          'new password',
+        ],
+        [
+          'a change of the password by an administrator',
+          (session) =>
+            api.admin({ userId: session.id }).call('POST', '/user/change_password_admin', { body: { password: 'new password' } }),
+          'new password',
+        ],
+        ['a kick of all devices', (session) => session.api.call('POST', '/user/kick')],
+        [
+          'disabling and enabling the user',
+          async (session) => {
+            await setStatus('disable', session)
+            return api.admin().call('PUT', '/user/enable', { body: { list: [session.id] } })
+          },
+        ],
+      ])('end with %s, and those of others do not', async (_, end, password) => {
+        const [session, bystander] = [await api.newSession(), await api.newSession()]
+        expect(await end(session)).toMatchObject({ code: 200 })
+        const again = await api.login({ ...session, password: password ?? session.password })
+        expect(again.record.store_token).not.toBe(session.record.store_token)
+        expect(again.record.access_key_secret).not.toBe(session.record.access_key_secret)
+        expect(pick((await api.login(bystander)).record)).toEqual(pick(bystander.record))
+      })
+
+      it('stay when one device is kicked', async () => {
+        const user = await api.register()
+        const [phone, tablet] = [await api.login(user, 'phone'), await api.login(user, 'tablet')]
+        expect(await tablet.api.call('POST', '/user/kick', { query: { device_sn: 1 } })).toMatchObject({ code: 200 })
+        expect([await judge(phone.token), await judge(tablet.token)]).toEqual([tokenEnded, 200])
+        expect(pick((await api.login(user)).record)).toEqual(pick(phone.record))
+      })
+    })
+  })
+}
