@@ -1,7 +1,7 @@
 /** The data that the scenarios work on, made through the API as clients would. */
 import type { Api, Session } from '@hermod/testkit'
-import { load } from './processes.js'
 import type { SendPlan } from './plan.js'
+import { load } from './processes.js'
 
 export const userCount = 300
 const registerBatch = 50
@@ -13,7 +13,7 @@ const pagesPerConversation = 10
 // Each neighbour pair gets this many messages from both sides.
 const messagesPerSide = (pageLimit * pagesPerConversation) / 2 + 5
 // The users after the next one that every user writes to once, so that lists have a usual length.
-const acquaintances = Array.from({ length: 30 }, (_, index) => index + 2)
+const acquaintances = Array.from({ length: 10 }, (_, index) => index + 2)
 
 /** Users who are logged in. */
 export async function createUsers(api: Api): Promise<Session[]> {
@@ -30,7 +30,7 @@ export async function createUsers(api: Api): Promise<Session[]> {
   return mapConcurrently(users, loginsAtOnce, ({ user_id, username }) => api.login({ id: user_id, username, password }))
 }
 
-/** Conversations of more than 200 messages between neighbours, and short ones with 60 others each. */
+/** Conversations of more than 200 messages between neighbours, and short ones with 20 others each, half of them unread. */
 export async function createConversations(port: number, plan: Omit<SendPlan, 'kind' | 'offsets' | 'requests'>): Promise<void> {
   const long = userCount * messagesPerSide
   await send(port, { ...plan, kind: 'send', offsets: [[1, userCount - 1]], requests: long })

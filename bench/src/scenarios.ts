@@ -81,16 +81,18 @@ const history: Scenario = {
   },
 }
 
-function read(name: string, path: string): Scenario {
+function read(name: string, path: string, targets: Scenario['targets'] = {}): Scenario {
   return {
     name,
     what: `GET ${path}`,
     connections,
     needsConversations: true,
-    targets: {},
+    targets,
     prepare: async ({ appId, users }) => cycle(users.map(({ token }) => getRequest(path, { appId, token }))),
   }
 }
+
+const readTargets = { sqlite: { share: 0.35, aim: 0.5 }, postgres: { share: 0.2, aim: 0.35 } }
 
 const login: Scenario = {
   name: 'login',
@@ -104,8 +106,9 @@ const login: Scenario = {
 /** In the order in which they run: the reads see the conversations as they were filled, before the sends add theirs. */
 export const scenarios: readonly Scenario[] = [
   history,
-  read('profile', '/user/profile'),
-  read('unread', '/message/unread'),
+  read('profile', '/user/profile', readTargets),
+  read('settings', '/user/settings', readTargets),
+  read('unread', '/message/unread', readTargets),
   read('conversations', '/message/conversation_list'),
   send,
   start,
