@@ -1,41 +1,12 @@
-/** Who may call what, on both databases (decisions C1 to C7), and which operations work. */
-import { type CallerRule, callerRules, type Operation, operations } from '@hermod/protocol'
+/** Tokens and headers, on both databases (decisions C1 to C7); walk.test.ts has every operation. */
 import { type Answer, type Api, type Json, type ServerProcess, type Session, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sampleRequest } from './support/parameter-values.js'
 
 const otherAppId = 'other'
 const tokenMissing = 10003
 const tokenInvalid = 10008
 const tokenEnded = 402
 const noPermission = 10010
-const credentialFaults = [tokenEnded, tokenMissing, tokenInvalid, noPermission]
-const subjectMissing = 'invalid request parameter: header user_id is required with an Admin token'
-
-/** Every way of calling without a right to everything. */
-const callerKinds = ['nobody', 'garbage', 'user', 'admin', 'foreignUser', 'foreignAdmin', 'operator'] as const
-type CallerKind = (typeof callerKinds)[number]
-
-/** What the declared callers of an operation make of a caller: a code of the pipeline, or let through. */
-function expectedJudgement(rule: CallerRule, kind: CallerKind): number | 'subject missing' | 'let through' {
-  const { tokens, subject } = callerRules[rule]
-  const opens = (token: string) => tokens.some((each) => each === token)
-  if (rule === 'operator') {
-    if (kind === 'operator') return 'let through'
-    if (kind === 'nobody') return tokenMissing
-    return kind === 'garbage' ? tokenInvalid : noPermission
-  }
-  if (opens('none')) return 'let through'
-  if (kind === 'nobody') return tokenMissing
-  if (kind === 'user') return opens('user') ? 'let through' : noPermission
-  if (kind === 'admin') return subject === 'required' ? 'subject missing' : 'let through'
-  return tokenInvalid
-}
-
-function judgementOf({ code, envelope }: Answer): ReturnType<typeof expectedJudgement> {
-  if (envelope.message === subjectMissing) return 'subject missing'
-  return credentialFaults.includes(code) ? code : 'let through'
-}
 
 for (const backend of testBackends()) {
   describe(`callers on ${backend.name}`, () => {
@@ -44,8 +15,6 @@ for (const backend of testBackends()) {
     let user: Session
     let foreignAdminToken: string
     let foreignUserToken: string
-    let callers: Readonly<Record<CallerKind, Api>>
-    let planned: ReadonlySet<string>
 
     beforeAll(async () => {
       server = await backend.startServer({ env: { HERMOD_CHECK_ANSWERS: 'on' } })
@@ -53,18 +22,6 @@ for (const backend of testBackends()) {
       user = await server.api.newSession()
       foreignAdminToken = await newApplication(otherAppId)
       foreignUserToken = (await newSessionIn(otherAppId)).token
-      callers = {
-        nobody: server.api,
-        garbage: server.api.as('garbage'),
-        user: user.api,
-        admin: server.api.admin(),
-        foreignUser: server.api.as(foreignUserToken),
-        foreignAdmin: server.api.as(foreignAdminToken),
-        operator,
-      }
-      const contract = JSON.parse((await server.api.call('GET', '/openapi.json')).text) as Json
-      const methods = Object.values<Json>(contract.paths).flatMap((path) => Object.values<Json>(path))
-      planned = new Set(methods.filter((each) => each['x-hermod-status'] === 'planned').map((each) => each['x-hermod-operation']))
     })
 
     afterAll(async () => {
@@ -110,36 +67,6 @@ for (const backend of testBackends()) {
     function profileWith(token: string | null, options: object = {}): Promise<Answer> {
       return server.api.call('GET', '/user/profile', { token, ...options })
     }
-
-    const everyMethod = operations.flatMap((operation) => operation.methods.map((method) => ({ operation, method })))
-
-    it.each(callerKinds)('are let through or refused as every operation declares: %s', async (kind) => {
-      const wrong: string[] = []
-      for (const { operation, method } of everyMethod) {
-        const answer = await callers[kind].call(method, operation.path)
-        const expected = expectedJudgement(operation.callers, kind)
-        const isRight = judgementOf(answer) === expected && answer.status === 200
-        if (!isRight) wrong.push(`${method} ${operation.path} (${operation.callers}): expected ${expected}, got ${answer.text}`)
-      }
-      expect(wrong).toEqual([])
-    })
-
-    it('find every operation either working or answering code 50100, as the contract document says', async () => {
-      const admin = server.api.admin({ userId: user.id })
-      const call = async (operation: Operation, method: string) => {
-        const api = operation.callers === 'operator' ? operator : admin
-        const { body, ...request } = sampleRequest(operation)
-        return api.call(method, operation.path, method === 'GET' ? request : { ...request, body })
-      }
-      const wrong: string[] = []
-      for (const { operation, method } of everyMethod) {
-        const answer = await call(operation, method)
-        const isRight = planned.has(operation.id) ? answer.code === 50100 : answer.code !== 50100 && answer.code < 50000
-        if (!isRight || answer.status !== 200) wrong.push(`${method} ${operation.path}: ${answer.text}`)
-      }
-      expect(wrong).toEqual([])
-      expect(operations.length - planned.size).toBeGreaterThanOrEqual(20)
-    })
 
     describe('the access token (decision C1)', () => {
       it('is asked for', async () => {

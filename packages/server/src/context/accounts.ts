@@ -65,6 +65,6 @@ export function createAccountServices({ config, users: store, ...shared }: Share
     profiles: new ProfileService({ ...shared, store, accounts, names }),
     registrations: new RegistrationService({ ...shared, store, settings, names, passwordMinLength }),
     settings: new SettingsService({ database, store: settings, accounts }),
-    userImports: new UserImportService({ ...shared, store: new UserImportStore(database), users: store, passwordMinLength }),
+    userImports: new UserImportService({ ...shared, store: new UserImportStore(), users: store, passwordMinLength }),
   }
 }

@@ -60,38 +60,36 @@ export function createPassword(): string {
   return randomBytes(15).toString('base64url')
 }
 
-export interface KnownUser {
+/** Who has a name that is unique in an application. */
+export interface NameOwner {
+  readonly field: 'username_key' | 'mobile' | 'email'
+  readonly value: string
   readonly userId: Int64
-  /** See {@link usernameKey}. */
-  readonly usernameKey: string
-  readonly mobile: string
-  readonly email: string
 }
 
-/** Who has which of the names that are unique in an application. */
+/** The names that are taken, and by whom. */
 export class TakenNames {
-  readonly #usernames = new Map<string, Int64>()
-  readonly #mobiles = new Map<string, Int64>()
-  readonly #emails = new Map<string, Int64>()
+  readonly #owners = { username_key: new Map<string, Int64>(), mobile: new Map<string, Int64>(), email: new Map<string, Int64>() }
 
-  constructor(users: readonly KnownUser[]) {
-    for (const user of users) this.add(user)
+  constructor(owners: readonly NameOwner[]) {
+    for (const { field, value, userId } of owners) this.#owners[field].set(value, userId)
   }
 
-  add({ userId, usernameKey: key, mobile, email }: KnownUser): void {
-    this.#usernames.set(key, userId)
-    if (mobile !== '') this.#mobiles.set(mobile, userId)
-    if (email !== '') this.#emails.set(email, userId)
+  /** Gives a user the names of an entry. */
+  add({ username, profile: { mobile = '', email = '' } }: Pick<NewUser, 'username' | 'profile'>, userId: Int64): void {
+    this.#owners.username_key.set(usernameKey(username), userId)
+    if (mobile !== '') this.#owners.mobile.set(mobile, userId)
+    if (email !== '') this.#owners.email.set(email, userId)
   }
 
   ownerOf(username: string): Int64 | undefined {
-    return this.#usernames.get(usernameKey(username))
+    return this.#owners.username_key.get(usernameKey(username))
   }
 
   /** @returns why a user, or a new one, cannot have the addresses of a profile; null when nothing speaks against it */
   conflict({ mobile = '', email = '' }: Profile, userId?: Int64): AppError | null {
     const isTaken = (owner: Int64 | undefined) => owner !== undefined && owner !== userId
-    if (isTaken(this.#mobiles.get(mobile))) return new AppError('mobile_taken')
-    return isTaken(this.#emails.get(email)) ? new AppError('email_taken') : null
+    if (isTaken(this.#owners.mobile.get(mobile))) return new AppError('mobile_taken')
+    return isTaken(this.#owners.email.get(email)) ? new AppError('email_taken') : null
   }
 }

@@ -8,7 +8,7 @@ import type { EventService } from '../events/event-service.js'
 import type { PasswordHasher } from './password-hasher.js'
 import { createPassword, type ImportResult, type NewUser, requireGoodEntry, TakenNames } from './user-import-model.js'
 import type { ExportedRow, UserImportStore } from './user-import-store.js'
-import { systemUserId, usernameKey } from './user-model.js'
+import { systemUserId } from './user-model.js'
 import type { UserStore } from './user-store.js'
 
 export interface UserImportServiceOptions {
@@ -108,7 +108,7 @@ export class UserImportService {
   async #hashed(appId: string, entries: readonly Entry[]): Promise<Entry[]> {
     const { database, store, hasher } = this.#options
     const withPassword = entries.filter(({ user, error }) => error === null && user.password !== undefined).map(({ user }) => user)
-    const known = new TakenNames(await database.read((db) => store.findKnown(db, appId, withPassword)))
+    const known = new TakenNames(await database.read((db) => store.findOwners(db, appId, withPassword)))
     return mapParallel(entries, parallelHashes, async (entry) => {
       const { password, ...user } = entry.user
       if (entry.error !== null || password === undefined || known.ownerOf(user.username) !== undefined) return entry
@@ -120,7 +120,7 @@ export class UserImportService {
     const { store, clock } = this.#options
     let room = await this.#room(tx, appId)
     const good = entries.filter(({ error }) => error === null).map(({ user }) => user)
-    const names = new TakenNames(await store.findKnown(tx, appId, good, { lock: update }))
+    const names = new TakenNames(await store.findOwners(tx, appId, good))
     const plans = entries.map((entry, index) => {
       const plan = planned(entry, { names, newId: userIds[index] as number, update, hasRoom: room > 0 })
       if (plan.result === 'created') room--
@@ -137,7 +137,7 @@ export class UserImportService {
     // Those who lost a race against somebody who took a name meanwhile, and what they lost it to.
     const isOvertaken = (plan: Plan) => plan.result === 'created' && !stored.has(plan.userId)
     const overtaken = plans.filter(isOvertaken).map(({ user }) => user)
-    const winners = new TakenNames(await store.findKnown(tx, appId, overtaken))
+    const winners = new TakenNames(await store.findOwners(tx, appId, overtaken))
     return plans.map((plan) => {
       if (!isOvertaken(plan)) return toResult(plan)
       return toResult(planned({ user: plan.user, error: null }, { names: winners, newId: 0, update: false, hasRoom: false }))
@@ -193,8 +193,7 @@ function planned({ user, error }: Entry, { names, newId, update, hasRoom }: Circ
   const refusal = names.conflict(user.profile, existing) ?? (existing === undefined ? refusalToCreate(user, hasRoom) : null)
   if (refusal) return { result: 'failed', user, error: refusal }
   const userId = existing ?? newId
-  const { mobile = '', email = '' } = user.profile
-  names.add({ userId, usernameKey: usernameKey(user.username), mobile, email })
+  names.add(user, userId)
   return { result: existing === undefined ? 'created' : 'updated', user, userId }
 }
 

@@ -1,8 +1,8 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Insertable, Selectable } from 'kysely'
-import type { Database, Executor, Tx } from '../../db/database.js'
+import { type Insertable, sql } from 'kysely'
+import type { Executor, Tx } from '../../db/database.js'
 import type { UsersTable } from '../../db/schema.js'
-import type { KnownUser, NewUser, Profile } from './user-import-model.js'
+import type { NameOwner, NewUser, Profile } from './user-import-model.js'
 import { usernameKey } from './user-model.js'
 import { emptyUser } from './user-store.js'
 
@@ -24,36 +24,17 @@ export interface ExportedRow {
   readonly password_hash: string
 }
 
-const knownColumns = ['user_id', 'username_key', 'mobile', 'email'] as const
-
 /** Users by the hundred. */
 export class UserImportStore {
-  constructor(private readonly database: Database) {}
-
-  /**
-   * Those who have a username, mobile number or e-mail address of the entries.
-   * @param options.lock keeps others from changing them until the transaction ends
-   */
-  async findKnown(db: Executor, appId: string, entries: readonly NamedUser[], { lock = false } = {}): Promise<KnownUser[]> {
+  /** Who has a username, mobile number or e-mail address of the entries. */
+  async findOwners(db: Executor, appId: string, entries: readonly NamedUser[]): Promise<NameOwner[]> {
     const given = (field: 'mobile' | 'email') => entries.flatMap(({ profile }) => profile[field] || [])
     const usernames = entries.map(({ username }) => usernameKey(username))
-    // One look for each name: all names in one condition would make the databases read every user of the application.
-    const found = [
-      ...(await this.#findBy(db, appId, 'username_key', usernames)),
-      ...(await this.#findBy(db, appId, 'mobile', given('mobile'))),
-      ...(await this.#findBy(db, appId, 'email', given('email'))),
+    return [
+      ...(await this.#findOwners(db, appId, 'username_key', usernames)),
+      ...(await this.#findOwners(db, appId, 'mobile', given('mobile'))),
+      ...(await this.#findOwners(db, appId, 'email', given('email'))),
     ]
-    if (!lock || !this.database.dialect.rowLocks || found.length === 0) return found
-    const userIds = found.map(({ userId }) => userId)
-    const rows = await db
-      .selectFrom('users')
-      .select(knownColumns)
-      .where('app_id', '=', appId)
-      .where('user_id', 'in', userIds)
-      .orderBy('user_id')
-      .forUpdate()
-      .execute()
-    return rows.map(toKnownUser)
   }
 
   /** @returns the IDs of those who are stored; the others have a name that is taken */
@@ -81,16 +62,26 @@ export class UserImportStore {
     return new Set(inserted.map((row) => row.user_id))
   }
 
-  async updateProfile(tx: Tx, appId: string, userId: Int64, profile: Profile): Promise<void> {
-    const columns = toColumns(profile)
-    if (Object.keys(columns).length === 0) return
-    await tx.updateTable('users').set(columns).where('app_id', '=', appId).where('user_id', '=', userId).execute()
+  /** @returns false when the user has another username or is deleted by now */
+  async updateProfile(tx: Tx, appId: string, userId: Int64, { username, profile }: NamedUser): Promise<boolean> {
+    const { numUpdatedRows } = await tx
+      .updateTable('users')
+      .set(toColumns(profile))
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('username_key', '=', usernameKey(username))
+      .executeTakeFirst()
+    return numUpdatedRows > 0n
   }
 
-  async #findBy(db: Executor, appId: string, column: 'username_key' | 'mobile' | 'email', values: readonly string[]): Promise<KnownUser[]> {
+  // A subquery for each value: a list of values would make PostgreSQL read every user of the application.
+  async #findOwners(db: Executor, appId: string, field: NameOwner['field'], values: readonly string[]): Promise<NameOwner[]> {
     if (values.length === 0) return []
-    const rows = await db.selectFrom('users').select(knownColumns).where('app_id', '=', appId).where(column, 'in', values).execute()
-    return rows.map(toKnownUser)
+    const given = sql.join(values.map((value) => sql`(${value})`))
+    const owner = sql`select u.user_id from users u where u.app_id = ${appId} and u.${sql.ref(field)} = k.value`
+    const { rows } = await sql<{ value: string; user_id: Int64 | null }>`
+      with k (value) as (values ${given}) select k.value, (${owner}) as user_id from k`.execute(db)
+    return rows.flatMap(({ value, user_id: userId }) => (userId === null ? [] : [{ field, value, userId }]))
   }
 
   /** Users after an ID, by ID; deleted ones are left out. */
@@ -106,10 +97,6 @@ export class UserImportStore {
       .limit(limit)
       .execute()
   }
-}
-
-function toKnownUser({ user_id, username_key, mobile, email }: Pick<Selectable<UsersTable>, (typeof knownColumns)[number]>): KnownUser {
-  return { userId: user_id, usernameKey: username_key ?? '', mobile: mobile ?? '', email: email ?? '' }
 }
 
 /** An address that nobody has is null, so that it is unique. */
