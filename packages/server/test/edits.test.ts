@@ -9,6 +9,7 @@ const invalid = 10002
 const noPermission = 10010
 const messageNotFound = 13000
 const conversationNotFound = 13001
+const blockedByRecipient = 13004
 const tooLarge = 13007
 const typeRefused = 13009
 const groupNotFound = 20001
@@ -119,6 +120,20 @@ for (const backend of testBackends()) {
         expect((await newest(bob, alice)).content).toBe('moderated')
         const events = await messageEvents(server, database.url, bob.id)
         expect(events).toMatchObject([{ kind: 'message.replaced', actor: 0, messageId: message }])
+      })
+
+      it('is refused like a message by whoever has blocked the sender, while recalling is not', async () => {
+        const [alice, bob] = await couple()
+        const message = await sendText(alice.api, bob.id, 'before')
+        const again = { peer: bob.id, message, content: '!', transaction_id: 4711 }
+        expect((await operate(alice.api, 'append', again)).code).toBe(200)
+        await bob.api.succeed('POST', '/roster/block', { query: { user_id: alice.id } })
+        expect((await operate(alice.api, 'append', again)).code).toBe(200)
+        for (const kind of ['append', 'replace'] as const)
+          expect((await operate(alice.api, kind, { peer: bob.id, message, content: 'more' })).code).toBe(blockedByRecipient)
+        expect((await newest(bob, alice)).content).toBe('before!')
+        expect((await operate(alice.api, 'recall', { peer: bob.id, message })).code).toBe(200)
+        expect(await history(bob.api, alice.id)).toEqual([])
       })
 
       it('does not change commands', async () => {

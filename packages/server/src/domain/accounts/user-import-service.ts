@@ -72,7 +72,7 @@ export class UserImportService {
       // Else somebody took an address between the look and the update; the next look sees it.
       if (isStored) return results
     }
-    throw new AppError('unavailable', 'other users are changed at the same time; repeat the import')
+    throw changedMeanwhile()
   }
 
   /**
@@ -129,30 +129,39 @@ export class UserImportService {
     const at = clock.now()
     const fresh = plans.filter((plan) => plan.result === 'created').map(({ user, userId }) => ({ ...user, userId, at }))
     const stored = await store.insert(tx, appId, fresh)
-    await this.#updateProfiles(
-      tx,
-      appId,
-      plans.filter((plan) => plan.result === 'updated'),
-    )
-    // Those who lost a race against somebody who took a name meanwhile, and what they lost it to.
-    const isOvertaken = (plan: Plan) => plan.result === 'created' && !stored.has(plan.userId)
+    // Those who lost a race against somebody who took a name meanwhile, with their namesakes of this call.
+    const ours = new Set(userIds)
+    const isOvertaken = (plan: Plan) => plan.result !== 'failed' && ours.has(plan.userId) && !stored.has(plan.userId)
     const overtaken = plans.filter(isOvertaken).map(({ user }) => user)
     const winners = new TakenNames(await store.findOwners(tx, appId, overtaken))
+    const missed = await this.#updateProfiles(
+      tx,
+      appId,
+      plans.filter((plan) => plan.result === 'updated' && !isOvertaken(plan)),
+    )
     return plans.map((plan) => {
-      if (!isOvertaken(plan)) return toResult(plan)
-      return toResult(planned({ user: plan.user, error: null }, { names: winners, newId: 0, update: false, hasRoom: false }))
+      if (isOvertaken(plan)) return toResult(replanned(plan.user, winners))
+      return toResult(missed.has(plan) ? { result: 'failed', user: plan.user, error: changedMeanwhile() } : plan)
     })
   }
 
-  async #updateProfiles(tx: Tx, appId: string, updates: readonly { userId: Int64; user: NewUser }[]): Promise<void> {
+  /** @returns those whose user is gone */
+  async #updateProfiles(tx: Tx, appId: string, plans: readonly Plan[]): Promise<Set<Plan>> {
     const { store, events } = this.#options
-    for (const { userId, user } of updates) {
-      const properties = Object.keys(user.profile)
+    const missed = new Set<Plan>()
+    // In one order for everybody, so that imports at the same time wait for each other instead of blocking each other.
+    const updates = plans.filter((plan) => plan.result === 'updated').sort((a, b) => (a.userId < b.userId ? -1 : 1))
+    for (const plan of updates) {
+      const properties = Object.keys(plan.user.profile)
       if (properties.length === 0) continue
-      await store.updateProfile(tx, appId, userId, user.profile)
-      const content = JSON.stringify({ properties })
-      await events.append(tx, { appId, kind: 'user.info_updated', actorId: systemUserId, userIds: [userId], content })
+      const { userId } = plan
+      if (!(await store.updateProfile(tx, appId, userId, plan.user))) missed.add(plan)
+      else {
+        const content = JSON.stringify({ properties })
+        await events.append(tx, { appId, kind: 'user.info_updated', actorId: systemUserId, userIds: [userId], content })
+      }
     }
+    return missed
   }
 
   /** How many more users the application may have; a limit is kept by counting under a lock. */
@@ -197,10 +206,21 @@ function planned({ user, error }: Entry, { names, newId, update, hasRoom }: Circ
   return { result: existing === undefined ? 'created' : 'updated', user, userId }
 }
 
+/** For an entry whose names somebody else took after it was planned. */
+function replanned(user: NewUser, winners: TakenNames): Plan {
+  const userId = winners.ownerOf(user.username)
+  if (userId !== undefined) return { result: 'exists', user, userId }
+  return { result: 'failed', user, error: winners.conflict(user.profile) ?? changedMeanwhile() }
+}
+
 function refusalToCreate({ password }: NewUser, hasRoom: boolean): AppError | null {
   // There when the passwords were hashed and gone now: without a hash it could not log in.
-  if (password !== undefined) return new AppError('user_exists', 'it was deleted meanwhile; repeat the import')
+  if (password !== undefined) return changedMeanwhile()
   return hasRoom ? null : new AppError('user_limit_reached')
+}
+
+function changedMeanwhile(): AppError {
+  return new AppError('unavailable', 'the user was changed at the same time; repeat the import')
 }
 
 function toResult(plan: Plan): ImportResult {

@@ -7,7 +7,7 @@ import { systemUserId } from '../accounts/user-model.js'
 import type { MessageRules } from '../contacts/message-rules.js'
 import { directConversation } from '../conversations/conversation-model.js'
 import { type Draft, isTypingSignal, type MessageContent, operationTypes, requireSize } from './message-model.js'
-import { type Actor, MessageOperations, type OperationRequest } from './message-operations.js'
+import { MessageOperations, type OperationRequest } from './message-operations.js'
 import type { MessageWriter } from './message-writer.js'
 import type { TransactionStore } from './transaction-store.js'
 
@@ -59,7 +59,7 @@ export class MessageService {
     const content = this.#content(request, targets)
     const senderId = await this.#sender(caller, request.fromUserId)
     if (content.contentType >= operationTypes.readAck) {
-      await this.#operate(MessageOperations.actorOf(caller, senderId), { ...request, ...content, targets })
+      await this.#operate(caller, senderId, { ...request, ...content, targets })
       return {}
     }
     // An Admin token passes over blocks and strangers.
@@ -80,9 +80,17 @@ export class MessageService {
     return targets.length === 1 && messageIds.length === 1 ? { messageIds } : {}
   }
 
-  async #operate(actor: Actor, request: OperationRequest & Pick<SendRequest, 'targetType'>): Promise<void> {
-    if (request.targetType === 'group') throw new AppError('group_not_found')
-    await this.#options.operations.perform(actor, request)
+  async #operate(caller: AppCaller, senderId: Int64, request: OperationRequest & SendRequest): Promise<void> {
+    const { operations, accounts, rules } = this.#options
+    const { appId } = caller
+    const { contentType, targetType, targets } = request
+    if (targetType === 'group') throw new AppError('group_not_found')
+    // An edit is something new to read, so whoever takes no messages of the sender takes no edits either.
+    const judged = caller.kind === 'user' && contentType >= operationTypes.append && targets.length === 1 ? targets[0] : undefined
+    const recipient = judged === undefined ? null : await accounts.findState(appId, judged)
+    const refusal = recipient && (await rules.refusal(recipient, senderId))
+    if (refusal && (await this.#findSent(appId, senderId, request)) === null) throw new AppError(refusal)
+    await operations.perform(MessageOperations.actorOf(caller, senderId), request)
   }
 
   async #findSent(appId: string, senderId: Int64, { transactionId, onlineOnly }: SendRequest): Promise<readonly number[] | null> {
