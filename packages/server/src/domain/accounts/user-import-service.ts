@@ -8,7 +8,7 @@ import type { EventService } from '../events/event-service.js'
 import type { PasswordHasher } from './password-hasher.js'
 import { createPassword, type ImportResult, type NewUser, requireGoodEntry, TakenNames } from './user-import-model.js'
 import type { ExportedRow, UserImportStore } from './user-import-store.js'
-import { systemUserId } from './user-model.js'
+import { systemUserId, usernameKey } from './user-model.js'
 import type { UserStore } from './user-store.js'
 
 export interface UserImportServiceOptions {
@@ -128,6 +128,8 @@ export class UserImportService {
     })
     const at = clock.now()
     const fresh = plans.filter((plan) => plan.result === 'created').map(({ user, userId }) => ({ ...user, userId, at }))
+    // By name, so that imports of the same users wait for each other instead of blocking each other.
+    fresh.sort((a, b) => (usernameKey(a.username) < usernameKey(b.username) ? -1 : 1))
     const stored = await store.insert(tx, appId, fresh)
     // Those who lost a race against somebody who took a name meanwhile, with their namesakes of this call.
     const ours = new Set(userIds)
@@ -149,7 +151,7 @@ export class UserImportService {
   async #updateProfiles(tx: Tx, appId: string, plans: readonly Plan[]): Promise<Set<Plan>> {
     const { store, events } = this.#options
     const missed = new Set<Plan>()
-    // In one order for everybody, so that imports at the same time wait for each other instead of blocking each other.
+    // In one order for everybody, as above.
     const updates = plans.filter((plan) => plan.result === 'updated').sort((a, b) => (a.userId < b.userId ? -1 : 1))
     for (const plan of updates) {
       const properties = Object.keys(plan.user.profile)

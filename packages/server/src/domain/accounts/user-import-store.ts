@@ -1,5 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
-import { type Insertable, sql } from 'kysely'
+import { type Insertable, type RawBuilder, sql } from 'kysely'
 import type { Executor, Tx } from '../../db/database.js'
 import type { UsersTable } from '../../db/schema.js'
 import type { NameOwner, NewUser, Profile } from './user-import-model.js'
@@ -24,17 +24,21 @@ export interface ExportedRow {
   readonly password_hash: string
 }
 
+type OwnerRow = Omit<NameOwner, 'userId'> & { readonly user_id: Int64 | null }
+
 /** Users by the hundred. */
 export class UserImportStore {
-  /** Who has a username, mobile number or e-mail address of the entries. */
+  /**
+   * Who has a username, mobile number or e-mail address of the entries. One statement, so that a user who appears meanwhile is seen with
+   * all names or with none.
+   */
   async findOwners(db: Executor, appId: string, entries: readonly NamedUser[]): Promise<NameOwner[]> {
     const given = (field: 'mobile' | 'email') => entries.flatMap(({ profile }) => profile[field] || [])
-    const usernames = entries.map(({ username }) => usernameKey(username))
-    return [
-      ...(await this.#findOwners(db, appId, 'username_key', usernames)),
-      ...(await this.#findOwners(db, appId, 'mobile', given('mobile'))),
-      ...(await this.#findOwners(db, appId, 'email', given('email'))),
-    ]
+    const names = { username_key: entries.map(({ username }) => usernameKey(username)), mobile: given('mobile'), email: given('email') }
+    const looks = Object.entries(names).flatMap(([field, values]) => (values.length === 0 ? [] : [ownersOf(appId, field, values)]))
+    if (looks.length === 0) return []
+    const { rows } = await sql<OwnerRow>`${sql.join(looks, sql` union all `)}`.execute(db)
+    return rows.flatMap(({ field, value, user_id: userId }) => (userId === null ? [] : [{ field, value, userId }]))
   }
 
   /** @returns the IDs of those who are stored; the others have a name that is taken */
@@ -74,16 +78,6 @@ export class UserImportStore {
     return numUpdatedRows > 0n
   }
 
-  // A subquery for each value: a list of values would make PostgreSQL read every user of the application.
-  async #findOwners(db: Executor, appId: string, field: NameOwner['field'], values: readonly string[]): Promise<NameOwner[]> {
-    if (values.length === 0) return []
-    const given = sql.join(values.map((value) => sql`(${value})`))
-    const owner = sql`select u.user_id from users u where u.app_id = ${appId} and u.${sql.ref(field)} = k.value`
-    const { rows } = await sql<{ value: string; user_id: Int64 | null }>`
-      with k (value) as (values ${given}) select k.value, (${owner}) as user_id from k`.execute(db)
-    return rows.flatMap(({ value, user_id: userId }) => (userId === null ? [] : [{ field, value, userId }]))
-  }
-
   /** Users after an ID, by ID; deleted ones are left out. */
   async list(db: Executor, appId: string, { after, limit }: { after: number; limit: number }): Promise<ExportedRow[]> {
     return db
@@ -97,6 +91,13 @@ export class UserImportStore {
       .limit(limit)
       .execute()
   }
+}
+
+// A subquery for each value: a condition with all values would make PostgreSQL read every user of the application.
+function ownersOf(appId: string, field: string, values: readonly string[]): RawBuilder<unknown> {
+  const given = sql.join(values.map((value) => sql`(${value})`))
+  const owner = sql`select u.user_id from users u where u.app_id = ${appId} and u.${sql.ref(field)} = k.value`
+  return sql`select ${sql.lit(field)} as field, k.value, (${owner}) as user_id from (select column1 as value from (values ${given}) as v) as k`
 }
 
 /** An address that nobody has is null, so that it is unique. */
