@@ -345,7 +345,8 @@ describe('hermod', () => {
     expect(await runHermod(['--version'])).toEqual({ code: 0, out: `${packageJson.version}\n`, err: '' })
     const { code, out } = await runHermod(['--help'])
     expect(code).toBe(0)
-    for (const command of ['serve', 'app', 'token', 'config', 'migrate', 'check']) expect(out).toMatch(new RegExp(`^ +${command}\\b`, 'm'))
+    for (const command of ['serve', 'app', 'token', 'user', 'config', 'migrate', 'check'])
+      expect(out).toMatch(new RegExp(`^ +${command}\\b`, 'm'))
   })
 
   test('config prints what holds and where it comes from, and no secret', async () => {

@@ -38,14 +38,6 @@ export function sample(schema: TSchema): unknown {
   }
 }
 
-/** What a call needs at least, in the places where the contract puts it. */
-export function sampleRequest(operation: Operation): { query: Record<string, string>; body?: unknown } {
-  if (isWholeBody(operation.body)) return { query: {}, body: sample(operation.body.schema) }
-  const required = parametersOf(operation).filter(({ isRequired }) => isRequired)
-  const at = (home: Parameter['home']) => required.filter((each) => each.home === home).map(({ name, schema }) => [name, sample(schema)])
-  return { query: Object.fromEntries(at('query')), body: Object.fromEntries(at('body')) }
-}
-
 export interface BadValue {
   readonly what: string
   readonly value: unknown
