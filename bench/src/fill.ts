@@ -15,7 +15,7 @@ const messagesPerSide = (pageLimit * pagesPerConversation) / 2 + 5
 // The users after the next one that every user writes to once, so that lists have a usual length.
 const acquaintances = Array.from({ length: 10 }, (_, index) => index + 2)
 
-/** Users who are logged in. */
+/** Users who are logged in and have a setting of their own. */
 export async function createUsers(api: Api): Promise<Session[]> {
   const password = 'correct horse battery'
   const list = Array.from({ length: userCount }, (_, index) => ({ username: `bench_${index}`, password }))
@@ -27,7 +27,11 @@ export async function createUsers(api: Api): Promise<Session[]> {
   }
   const failed = users.find(({ success }) => !success)
   if (failed) throw new Error(`registering ${failed.username} failed: ${failed.reason}`)
-  return mapConcurrently(users, loginsAtOnce, ({ user_id, username }) => api.login({ id: user_id, username, password }))
+  return mapConcurrently(users, loginsAtOnce, async ({ user_id, username }) => {
+    const session = await api.login({ id: user_id, username, password })
+    await session.api.succeed('POST', '/user/sounds', { body: { value: true } })
+    return session
+  })
 }
 
 /** Conversations of more than 200 messages between neighbours, and short ones with 20 others each, half of them unread. */

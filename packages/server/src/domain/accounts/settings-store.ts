@@ -1,25 +1,22 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Selectable } from 'kysely'
 import type { Database, Executor, Tx } from '../../db/database.js'
-import type { UserSettingsTable } from '../../db/schema.js'
 import { defaultSettings, type UserSettings } from './user-model.js'
+
+const columns = Object.keys(defaultSettings) as (keyof UserSettings)[]
 
 /** Settings of users who ever changed one. */
 export class SettingsStore {
   readonly #find
 
   constructor(database: Database) {
-    this.#find = database.prepared<{ appId: string; userId: Int64 }, Selectable<UserSettingsTable>>((db, param) =>
-      db.selectFrom('user_settings').selectAll().where('app_id', '=', param('appId')).where('user_id', '=', param('userId')),
+    this.#find = database.prepared<{ appId: string; userId: Int64 }, UserSettings>((db, param) =>
+      db.selectFrom('user_settings').select(columns).where('app_id', '=', param('appId')).where('user_id', '=', param('userId')),
     )
   }
 
   /** @returns null when the user never changed a setting */
   async find(db: Executor, appId: string, userId: Int64): Promise<UserSettings | null> {
-    const row = await this.#find.first(db, { appId, userId })
-    if (!row) return null
-    const { app_id: _, user_id: __, ...settings } = row
-    return settings
+    return this.#find.first(db, { appId, userId })
   }
 
   /** @param changes at least one */
