@@ -8,12 +8,13 @@ export default defineConfig({
   test: {
     maxWorkers: 2,
     projects: [
-      { test: { name: 'unit', include: ['packages/*/src/**/*.test.ts', 'bench/src/**/*.test.ts'] } },
+      // Long enough for property tests on a machine that is busy with the other project.
+      { test: { name: 'unit', include: ['packages/*/src/**/*.test.ts', 'bench/src/**/*.test.ts'], testTimeout: 30_000 } },
       {
         test: {
           name: 'integration',
           include: ['packages/*/test/**/*.test.ts'],
-          testTimeout: 60_000,
+          testTimeout: 120_000,
           hookTimeout: 120_000,
         },
       },
