@@ -213,6 +213,11 @@ for (const backend of testBackends()) {
         expect(data).toEqual({ ...freshSettings, id: data.user_id, user_id: data.user_id })
       })
 
+      it('binds no alias that is empty', async () => {
+        for (let time = 0; time < 2; time++)
+          expect((await register({ username: newName(), alias: '' }, path)).envelope).toMatchObject({ code: 200 })
+      })
+
       it('opens a device and answers its push token, which stays that of the device', async () => {
         const { data } = (await register({ username: newName(), device_guid: 'phone' }, path)).envelope
         expect(data.push_token).not.toBe('')

@@ -1,6 +1,6 @@
 /** `hermod user`, through files, the command line and what the API then says, on both databases. */
 import { randomBytes, scryptSync } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   type Answer,
@@ -348,6 +348,26 @@ function badLines(place: Place): void {
     const file = place.ndjson([{ username: 'a1' }])
     expect(await place.run(['import', 'nowhere', file])).toEqual({ code: 1, out: '', err: 'hermod: app_id does not exist\n' })
     expect((await place.run(['import', 'nowhere', join(place.folder.path, 'none')])).err).toContain('none cannot be read')
+  })
+
+  test.each(['ndjson', 'csv'])('import says so when a file of %s cannot be read', async (format) => {
+    const folder = join(place.folder.path, `folder.${format}`)
+    mkdirSync(folder, { recursive: true })
+    const { code, out, err } = await place.run(['import', await place.newApp(), folder])
+    expect({ code, out }).toEqual({ code: 1, out: '' })
+    expect(err).toMatch(/^hermod: .*folder\.\w+ cannot be read: EISDIR[^\n]*\n$/)
+  })
+
+  test('import makes e-mail addresses unique without regard to case', async () => {
+    const appId = await place.newApp()
+    const users = [
+      { username: 'upper', email: 'Same@Example.org' },
+      { username: 'lower', email: 'same@example.org' },
+    ]
+    const { code, out } = await place.run(['import', appId, place.ndjson(users), '--json'])
+    expect(code).toBe(1)
+    expect(JSON.parse(out.split('\n')[0] ?? '')).toMatchObject({ created: 1, failed: 1, failures: [{ line: 2, username: 'lower' }] })
+    expect((await place.run(['export', appId])).out).toContain('"email":"same@example.org"')
   })
 }
 

@@ -209,6 +209,7 @@ function refusals(place: Place): void {
   test('token says what is wrong with what it cannot do', async () => {
     const unknown = await place.run('token', 'revoke', '1', '--app', place.server.appId, '--json')
     expect(toldFailure(unknown)).toEqual({ code: 40005, message: 'token does not exist' })
+    expect(toldFailure(await place.run('token', 'revoke', '1', '--app', 'nowhere', '--json')).code).toBe(40000)
     expect(toldFailure(await place.run('token', 'list', '--app', 'nowhere', '--json'))).toEqual({
       code: 40000,
       message: 'app_id does not exist',

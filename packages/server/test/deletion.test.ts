@@ -1,5 +1,5 @@
 /** What is left of a deleted user, on both databases (decision D5). */
-import { type Answer, type Api, type Json, type ServerProcess, type Session, startServer, testBackends } from '@hermod/testkit'
+import { type Answer, type Api, type Json, type ServerProcess, type Session, startServer, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { contents, integrityFaults, peers, sendText } from './support/messaging.js'
 import { openSql, type SqlRow } from './support/sql.js'
@@ -29,6 +29,8 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   kysely_migration_lock: 'names nobody',
   messages: 'kept',
   operator_tokens: 'names nobody',
+  // Until the texts of the events are erased, soon after the deletion.
+  pending_erasures: 'ends',
   // Those of the user; that others pinned the conversation is theirs.
   pinned_conversations: 'erased',
   push_aliases: 'erased',
@@ -97,6 +99,11 @@ for (const backend of testBackends()) {
       return (await query(`select * from ${table}`)).filter((row) => ownerColumns.some((column) => row[column] === userId))
     }
 
+    async function textsAreErased(): Promise<void> {
+      const isDone = async () => (await query('select user_id from pending_erasures')).length === 0
+      await waitFor(isDone, { what: 'the end of the erasure', timeoutMs: 10_000 })
+    }
+
     function remove(caller: Api, body: object = { password }): Promise<Answer> {
       return caller.call('POST', '/user/delete', { body })
     }
@@ -149,8 +156,9 @@ for (const backend of testBackends()) {
       expect(await tablesThatSay(marker)).toEqual(expect.arrayContaining(['contacts', 'events', 'users', 'messages']))
       expect(await remove(alice.api)).toMatchObject({ status: 200, code: 200, data: true })
 
-      expect(await tablesThatSay(marker)).toEqual(['messages'])
       for (const table of erasedTables) expect([table, await rowsOf(table, alice.id)]).toEqual([table, []])
+      await textsAreErased()
+      expect(await tablesThatSay(marker)).toEqual(['messages'])
       for (const [table, end] of Object.entries(fate)) {
         if (end !== 'names nobody') continue
         const rows = await query(`select * from ${table}`)
@@ -162,6 +170,27 @@ for (const backend of testBackends()) {
       expect(deleted_at).toBeGreaterThan(0)
       expect(Object.entries(rest).filter(([, value]) => value !== '' && value !== null && value !== 0)).toEqual([])
       expect(await integrityFaults(server)).toEqual([])
+    })
+
+    it('erases the texts of those whose erasure was interrupted, and nobody else’s', async () => {
+      const texts = async () => {
+        const rows = await query("select payload from events where kind = 'contact.applied' order by event_id")
+        const payloads = rows.map(({ payload }) => JSON.parse(String(payload)))
+        return new Map(payloads.map(({ actor, content }) => [actor, content]))
+      }
+      const neighbours = await api.as(server.operatorToken).succeed('POST', '/operator/v1/app/create')
+      await bob.api.succeed('POST', '/user/authmode', { body: { value: 1 } })
+      for (const user of [alice, carol]) await user.api.succeed('POST', '/roster/apply', { body: { user_id: bob.id, reason: 'hello' } })
+      // As a server leaves it that was killed; the other user is somebody of another application.
+      for (const [appId, user] of [
+        [server.appId, alice],
+        [neighbours.data.app_id, carol],
+      ] as const)
+        await query(`insert into pending_erasures (app_id, user_id, created_at) values ('${appId}', ${user.id}, 1)`)
+      await remove((await api.newSession()).api)
+      await textsAreErased()
+      const found = await texts()
+      expect([found.get(alice.id), found.get(carol.id)]).toEqual(['', 'hello'])
     })
 
     it('leaves the messages, the conversation and the pin to the others', async () => {
@@ -176,14 +205,17 @@ for (const backend of testBackends()) {
     })
 
     it('asks a user for the password, and an administrator for none', async () => {
-      const missing = await remove(alice.api, {})
-      expect(missing).toMatchObject({ status: 200, code: invalid, data: null })
-      expect(missing.envelope.message).toContain('password is required')
+      for (const body of [{}, { password: '' }]) {
+        const missing = await remove(alice.api, body)
+        expect(missing).toMatchObject({ status: 200, code: invalid, data: null })
+        expect(missing.envelope.message).toContain('password is required')
+      }
       expect(await remove(alice.api, { password: 'wrong one' })).toMatchObject({ status: 200, code: passwordIncorrect, data: null })
       expect(await alice.api.call('GET', '/user/profile')).toMatchObject({ code: 200 })
       expect(await alice.api.call('DELETE', '/user/delete', { body: { password } })).toMatchObject({ code: 200 })
       const admin = api.admin({ userId: bob.id })
       expect(await remove(admin, { password: 'wrong one' })).toMatchObject({ code: 200 })
+      expect(await remove(api.admin({ userId: carol.id }), { password: '' })).toMatchObject({ code: 200 })
       expect(await remove(api.admin({ userId: 1 }), {})).toMatchObject({ code: userNotFound })
       expect(await remove(api.admin(), {})).toMatchObject({ code: invalid })
     })

@@ -59,10 +59,13 @@ for (const backend of testBackends()) {
       return rows.map((row) => Object.values(row).join('/')).sort()
     }
 
-    async function eventsOf({ id }: User): Promise<Json[]> {
+    async function storedEvents({ id }: User): Promise<Json[]> {
       const rows = await sql.run(`select kind, payload from events order by event_id`)
-      const events = rows.map(({ kind, payload }) => ({ kind, ...JSON.parse(String(payload)) }))
-      return events.filter(({ users }) => users.includes(id)).map(({ kind, actor, content }) => [kind, actor === id, content])
+      return rows.map(({ kind, payload }) => ({ kind, ...JSON.parse(String(payload)) })).filter(({ users }) => users.includes(id))
+    }
+
+    async function eventsOf(user: User): Promise<Json[]> {
+      return (await storedEvents(user)).map(({ kind, actor, content }) => [kind, actor === user.id, content])
     }
 
     describe('the list', () => {
@@ -229,6 +232,19 @@ for (const backend of testBackends()) {
         expect(await serialsOf(api.admin({ userId: first.id }))).toEqual([1, 2])
         expect(await bindingsOf(first)).toHaveLength(1)
         expect((await eventsOf(first)).at(-1)).toEqual(['user.kicked', true, ''])
+      })
+
+      it('and removing by an Admin token names nobody as the one who did it', async () => {
+        const [first] = (await withDevices(2)) as [Session]
+        const admin = api.admin({ userId: first.id })
+        await admin.succeed('PUT', '/user/kick', { query: { device_sn: 2 } })
+        await admin.succeed('POST', '/user/device/remove', { query: { device_sn: 2 } })
+        await admin.succeed('PUT', '/user/kick')
+        expect((await storedEvents(first)).slice(-3).map(({ kind, actor }) => [kind, actor])).toEqual([
+          ['user.kicked', 0],
+          ['user.device_removed', 0],
+          ['user.kicked', 0],
+        ])
       })
     })
 

@@ -18,9 +18,11 @@ const tokenEnded = 402
 const userNotFound = 10000
 const invalid = 10002
 const noPermission = 10010
+const applicationsRefused = 10012
 const passwordIncorrect = 10013
 const mobileTaken = 10015
 const emailTaken = 10016
+const wrongAuthAnswer = 10018
 const userDeleted = 10021
 const usernameTaken = 11011
 const registrationClosed = 40001
@@ -252,6 +254,12 @@ for (const backend of testBackends()) {
           expect(await set(alice, 'taken_name')).toMatchObject({ code: 200 })
           expect(await profileOf(alice)).toMatchObject({ username: 'taken_name' })
         }
+        if (field === 'email') {
+          expect(await set(bob, 'Taken@Example.org')).toMatchObject({ code: taken })
+          expect(await set(alice, 'TAKEN@example.ORG')).toMatchObject({ code: 200 })
+          expect(await profileOf(alice)).toMatchObject({ email: 'taken@example.org' })
+          expect((await logIn({ login_name: 'tAkEn@eXample.org' })).data).toMatchObject({ user_id: alice.id })
+        }
         await api.admin({ userId: alice.id }).succeed('POST', '/user/delete')
         expect(await set(bob)).toMatchObject({ code: 200 })
         expect((await logIn({ login_name: value })).data).toMatchObject({ user_id: bob.id })
@@ -350,6 +358,13 @@ for (const backend of testBackends()) {
         for (const token of tokens) expect(await judge(token)).toBe(tokenEnded)
       })
 
+      it('is changed by an Admin token with the old one, which names nobody as the one who did it', async () => {
+        await api.admin({ userId: alice.id }).succeed('POST', '/user/change_password', {
+          body: { old_password: password, new_password: otherPassword },
+        })
+        expect(await eventsAbout(alice.id)).toContainEqual({ kind: 'user.password_changed', actor: 0, content: '' })
+      })
+
       it('is set by an Admin token for the user of the header, and all tokens of that user end', async () => {
         const reset = (caller: Api, body: object = { password: otherPassword }) =>
           caller.call('POST', '/user/change_password_admin', { body })
@@ -390,11 +405,47 @@ for (const backend of testBackends()) {
         refuses(await registerAs({ username }), 'username')
       })
 
-      it('makes contacts of both at once', async () => {
+      const contactsOf = async (caller: Api) => (await caller.succeed('GET', '/roster/list')).data
+      const asks = (mode: number) =>
+        bob.api.succeed('POST', '/user/settings', { body: { user_id: bob.id, auth_mode: mode, auth_question: 'who?', auth_answer: 'me' } })
+
+      it('makes contacts of both at once where nobody wants to be asked', async () => {
         const { data } = await registerAs({ username: 'guest', cid: bob.id })
-        const contactsOf = async (caller: Api) => (await caller.succeed('GET', '/roster/list')).data
         expect(await contactsOf(bob.api)).toEqual([data.user_id])
         expect(await contactsOf(api.admin({ userId: data.user_id }))).toEqual([bob.id])
+      })
+
+      it('asks a user who wants to be asked', async () => {
+        await asks(1)
+        const { data } = await registerAs({ username: 'guest', cid: bob.id })
+        expect(await contactsOf(bob.api)).toEqual([])
+        const { data: received } = await bob.api.succeed('GET', '/roster/apply/list')
+        expect(received).toMatchObject([{ user_id: data.user_id, status: 0, reason: '' }])
+        expect(await eventsAbout(bob.id)).toContainEqual({ kind: 'contact.applied', actor: data.user_id, content: '' })
+        await bob.api.succeed('POST', '/roster/accept', { body: { user_id: data.user_id } })
+        expect(await contactsOf(bob.api)).toEqual([data.user_id])
+      })
+
+      it.each([
+        [2, wrongAuthAnswer],
+        [3, applicationsRefused],
+      ])('refuses contacts of somebody whose auth_mode is %s, except to an Admin token', async (mode, code) => {
+        await asks(mode)
+        const prefix = `refused${mode}`
+        for (const token of [undefined, alice.token]) {
+          const options = token === undefined ? {} : { token }
+          expect(await registerAs({ username: prefix, cid: bob.id }, options)).toMatchObject({ code, data: null })
+        }
+        await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
+        expect(await sql.run(`select user_id from users where username like '${prefix}%'`)).toEqual([])
+        expect(await contactsOf(bob.api)).toEqual([])
+        const made = await api.admin().succeed('POST', '/user/register/anonymous', { body: { username: prefix, password, cid: bob.id } })
+        expect(await contactsOf(bob.api)).toEqual([made.data.user_id])
+      })
+
+      it('takes the contact 0 for none', async () => {
+        const { data } = await registerAs({ username: 'guest', cid: 0 })
+        expect(await contactsOf(api.admin({ userId: data.user_id }))).toEqual([])
       })
 
       it('leaves nobody behind when the contact is not there', async () => {

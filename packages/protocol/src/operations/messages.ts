@@ -60,7 +60,6 @@ export const sendMessage = operation({
   errors: [
     'user_not_found',
     'user_deleted',
-    'user_disabled',
     'blocked_by_recipient',
     'stranger_refused',
     'message_too_large',

@@ -17,7 +17,6 @@ import {
   post,
   privateInfo,
   publicInfo,
-  pushAlias,
   pushToken,
   putOrPost,
   username,
@@ -55,7 +54,7 @@ export const registerUserForPush = operation({
   callers: 'anyone',
   body: {
     ...credentials,
-    alias: optional(pushAlias),
+    alias: optional(string({ description: 'alias of the user for pushes; "": none', maxLength: 128 })),
     device_guid: optional(deviceGuid),
     push_token: optional(pushToken),
     sign: optional(
@@ -92,10 +91,18 @@ export const registerAnonymousUser = operation({
   body: {
     username: string({ description: 'used as a prefix of the username', minLength: 1, maxLength: 40 }),
     password,
-    cid: optional(id('a user to be connected with')),
+    cid: optional(id('a user to become a contact of, who is asked as for an application unless an Admin token is used; 0: none')),
   },
   data: AnonymousUser,
-  errors: ['registration_closed', 'user_limit_reached', 'user_not_found', 'user_deleted', 'contact_limit_reached'],
+  errors: [
+    'registration_closed',
+    'user_limit_reached',
+    'user_not_found',
+    'user_deleted',
+    'contact_limit_reached',
+    'applications_refused',
+    'wrong_auth_answer',
+  ],
   origin: 'extension',
 })
 
@@ -145,7 +152,7 @@ export const deleteUser = operation({
   summary: 'Deletes a user.',
   description: 'Messages stay for the others under the same user_id; the username is free again; groups pass to another member.',
   callers: 'user',
-  body: { password: optional(string({ description: 'password; needed with a user token', minLength: 1, maxLength: 128 })) },
+  body: { password: optional(string({ description: 'password; needed with a user token', maxLength: 128 })) },
   data: done,
   errors: ['password_incorrect'],
 })

@@ -1,6 +1,24 @@
 /** Lists whose entries are judged one by one (decision D9). */
 import { AppError, type Item } from '@hermod/protocol'
 
+type Malformed = Extract<Item<unknown>, { readonly raw: unknown }>
+
+/** The ID that a malformed entry names, 0 when it names none. */
+export function rawUserId({ raw }: Malformed): number {
+  const userId = fieldOf(raw, 'user_id')
+  return Number.isSafeInteger(userId) ? (userId as number) : 0
+}
+
+/** The username of a malformed entry, '' when it has none. */
+export function rawUsername({ raw }: Malformed): string {
+  const username = fieldOf(raw, 'username')
+  return typeof username === 'string' ? username : ''
+}
+
+function fieldOf(raw: unknown, name: string): unknown {
+  return typeof raw === 'object' && raw !== null ? (raw as Readonly<Record<string, unknown>>)[name] : undefined
+}
+
 /** The entries that were well-formed. */
 export function validOnly<T>(list: readonly Item<T>[]): T[] {
   return list.flatMap((item) => ('value' in item ? [item.value] : []))

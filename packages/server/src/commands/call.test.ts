@@ -52,6 +52,14 @@ describe('openOperatorCalls', () => {
     if (what !== 'a left-over file') dataDir = join(dataDir, '..')
   })
 
+  it('fails, naming the socket, when it cannot tell whether a server uses the folder', async () => {
+    const file = join(dataDir, 'file')
+    writeFileSync(file, '')
+    const opened = open(undefined, { HERMOD_DATA_DIR: file })
+    await expect(opened).rejects.toBeInstanceOf(CommandFailure)
+    await expect(opened).rejects.toThrow(/control\.sock cannot be connected to: .*ENOTDIR/)
+  })
+
   it('goes through the control socket of the server that uses the folder, without a token', async () => {
     await listen({ path: controlSocketPath(dataDir) }, '{"code":200,"data":[1],"message":null,"extra":true}')
     const calls = await open(undefined, { HERMOD_OPERATOR_TOKEN: operatorToken })

@@ -74,7 +74,10 @@ function remoteCalls(input: string, operatorToken: string | null): OperatorCalls
   return new HttpCalls(target, url.pathname.replace(/\/+$/, ''), url.origin)
 }
 
-/** False when nobody listens; a socket of someone else's server is a failure, not an absent server. */
+/** Nobody listens: there is no socket, or it is left over from a server that was killed. */
+const absentServerCodes: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ECONNREFUSED'])
+
+/** False when nobody listens; a server that cannot be reached is a failure, not an absent server. */
 function accepts(socketPath: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect(socketPath)
@@ -84,8 +87,12 @@ function accepts(socketPath: string): Promise<boolean> {
       resolve(true)
     })
     socket.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EACCES' && error.code !== 'EPERM') return resolve(false)
-      reject(new CommandFailure(`${socketPath} belongs to another user; run the command as the user of the server, or use --url`))
+      if (absentServerCodes.has(error.code)) return resolve(false)
+      const isForeign = error.code === 'EACCES' || error.code === 'EPERM'
+      const reason = isForeign
+        ? 'belongs to another user; run the command as the user of the server, or use --url'
+        : `cannot be connected to: ${error.message || error.code}`
+      reject(new CommandFailure(`${socketPath} ${reason}`))
     })
   })
 }

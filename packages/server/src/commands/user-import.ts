@@ -1,4 +1,4 @@
-import { createReadStream, statSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -41,12 +41,12 @@ export function addUserImportCommand(user: Command, context: CommandContext): vo
     .option('--update', 'change the profiles of users who are there already; never their passwords or status')
     .addHelpText('after', help)
     .action(async (appId: string, file: string, { format = formatOf(file), update = false, ...options }: ImportOptions) => {
-      const { input, bytes } = openInput(context, file)
+      const { input, bytes } = await openInput(context, file)
       const progress = await openProgress(context.dependencies.stderr, bytes)
       const run = new ImportRun({ context, progress, isJson: options.json ?? false })
       try {
         await context.session(options, async (operate) => {
-          for await (const batch of batchesOf(readers[format](input))) {
+          for await (const batch of batchesOf(readable(file, readers[format](input)))) {
             await run.take(batch, (users) => patiently(() => operate(importUsers, { app_id: appId, users, update })))
             progress.show(Math.min(bytesRead(input), bytes), run.text())
           }
@@ -68,14 +68,28 @@ function formatOf(file: string): UserFormat {
   return extname(file).toLowerCase() === '.csv' ? 'csv' : 'ndjson'
 }
 
-function openInput({ dependencies }: CommandContext, file: string): { readonly input: Readable; readonly bytes: number } {
+/** @throws CommandFailure when the file cannot be opened */
+async function openInput({ dependencies }: CommandContext, file: string): Promise<{ readonly input: Readable; readonly bytes: number }> {
   if (file === '-') return { input: dependencies.stdin, bytes: 0 }
   try {
-    const { size: bytes } = statSync(file)
-    return { input: createReadStream(file), bytes }
+    const handle = await open(file)
+    return { input: handle.createReadStream(), bytes: (await handle.stat()).size }
   } catch (error) {
-    throw new CommandFailure(`${file} cannot be read: ${(error as Error).message}`)
+    throw unreadable(file, error as Error)
   }
+}
+
+/** @throws CommandFailure when the file cannot be read to its end */
+async function* readable(file: string, entries: AsyncIterable<FileEntry>): AsyncGenerator<FileEntry> {
+  try {
+    yield* entries
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).syscall === undefined ? error : unreadable(file, error as Error)
+  }
+}
+
+function unreadable(file: string, { message }: Error): CommandFailure {
+  return new CommandFailure(`${file} cannot be read: ${message}`)
 }
 
 function bytesRead(input: Readable): number {

@@ -19,6 +19,8 @@ import type { UserStore } from '../domain/accounts/user-store.js'
 import type { ApplicationService } from '../domain/applications/application-service.js'
 import type { DeviceService } from '../domain/devices/device-service.js'
 import type { EventService } from '../domain/events/event-service.js'
+import type { TextErasureService } from '../domain/events/text-erasure-service.js'
+import { PushPreferenceStore } from '../domain/push-preferences/push-preference-store.js'
 import type { Clock } from '../lib/clock.js'
 import type { IdGenerator } from '../lib/ids.js'
 
@@ -43,6 +45,7 @@ interface Shared {
   readonly devices: DeviceService
   readonly tokens: TokenService
   readonly events: EventService
+  readonly textErasures: TextErasureService
   readonly guard: LoginGuard
   readonly hasher: PasswordHasher
   readonly ids: IdGenerator
@@ -63,7 +66,14 @@ export function createAccountServices({ config, users: store, ...shared }: Share
     operatorUsers: new OperatorUserService({ ...shared, users: store, accounts, deletions, passwords }),
     passwords,
     profiles: new ProfileService({ ...shared, store, accounts, names }),
-    registrations: new RegistrationService({ ...shared, store, settings, names, passwordMinLength }),
+    registrations: new RegistrationService({
+      ...shared,
+      users: store,
+      aliases: new PushPreferenceStore(),
+      settings,
+      names,
+      passwordMinLength,
+    }),
     settings: new SettingsService({ database, store: settings, accounts }),
     userImports: new UserImportService({ ...shared, store: new UserImportStore(), users: store, passwordMinLength }),
   }

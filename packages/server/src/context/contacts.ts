@@ -2,6 +2,7 @@ import type { Bus } from '../bus/bus.js'
 import { factChannel } from '../bus/fact-channel.js'
 import type { Database } from '../db/database.js'
 import type { AccountService } from '../domain/accounts/account-service.js'
+import type { UserStore } from '../domain/accounts/user-store.js'
 import type { ApplicationService } from '../domain/applications/application-service.js'
 import { ContactApplicationService } from '../domain/contacts/contact-application-service.js'
 import { ContactApplicationStore } from '../domain/contacts/contact-application-store.js'
@@ -24,7 +25,7 @@ export interface ContactServices {
   readonly messageRules: MessageRules
 }
 
-export function createContactBook({ database, ...shared }: Shared): ContactBook {
+export function createContactBook({ database, ...shared }: Shared & { readonly users: UserStore }): ContactBook {
   return new ContactBook({
     ...shared,
     store: new ContactStore(database),

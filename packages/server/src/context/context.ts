@@ -79,8 +79,15 @@ async function requireDurableCommits(database: Database, log: Logger): Promise<v
 function buildContext({ config, secrets, log }: ContextOptions, database: Database, lock: FolderLock): Context {
   const metrics: Metrics = new Metrics(() => services.writer.queuedMessages)
   const batchObserver = { committed: metrics.batchCommitted.bind(metrics) }
-  const services = createServices({ config, secrets, database, batchObserver })
-  const { applications, events, tokens, sweeper, writer } = services
+  const services = createServices({
+    config,
+    secrets,
+    database,
+    batchObserver,
+    wakeTextErasures: () => housekeeping.wake(textErasureChore),
+  })
+  const { applications, events, textErasures, tokens, sweeper, writer } = services
+  const textErasureChore = { name: 'texts of deleted users', run: (signal: AbortSignal) => textErasures.run(signal) }
   const executor = new Executor({
     handlers: createHandlers(services),
     authenticator: {
@@ -94,12 +101,13 @@ function buildContext({ config, secrets, log }: ContextOptions, database: Databa
     httpStatus: config.http.statusMode,
     checkAnswers: config.checkAnswers,
   })
-  const housekeeping = new Housekeeping({
+  const housekeeping: Housekeeping = new Housekeeping({
     intervalMs: choreIntervalMs,
     chores: [
       { name: 'expired tokens', run: () => tokens.purge() },
       { name: 'old transaction IDs', run: () => sweeper.run() },
       { name: 'old events', run: () => events.purge() },
+      textErasureChore,
     ],
     onError: (chore, error) => log.warn({ chore, err: error }, 'housekeeping failed'),
   })

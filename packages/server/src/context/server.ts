@@ -3,7 +3,6 @@ import { chmodSync, rmSync } from 'node:fs'
 import type { Server } from 'node:http'
 import type { ListenOptions } from 'node:net'
 import { operations } from '@hermod/protocol'
-import { sql } from 'kysely'
 import { controlSocketPath } from '../commands/call.js'
 import type { LoadedConfig } from '../config/config.js'
 import type { FirstApplication } from '../domain/applications/application-service.js'
@@ -117,12 +116,10 @@ async function prepareApplications(
 }
 
 async function isReady({ database }: Context): Promise<boolean> {
-  const check = database
-    .read((db) => sql`select 1`.execute(db))
-    .then(
-      () => true,
-      () => false,
-    )
+  const check = database.ping().then(
+    () => true,
+    () => false,
+  )
   const late = new Promise<false>((resolve) => setTimeout(resolve, readyCheckTimeoutMs, false).unref())
   return Promise.race([check, late])
 }

@@ -23,6 +23,8 @@ import { DeviceStore } from '../domain/devices/device-store.js'
 import { PushBindingStore } from '../domain/devices/push-binding-store.js'
 import { EventService } from '../domain/events/event-service.js'
 import { EventStore } from '../domain/events/event-store.js'
+import { PendingErasureStore } from '../domain/events/pending-erasure-store.js'
+import { TextErasureService } from '../domain/events/text-erasure-service.js'
 import { IntegrityService } from '../domain/integrity/integrity-service.js'
 import { IntegrityStore } from '../domain/integrity/integrity-store.js'
 import { MessageOperations } from '../domain/messages/message-operations.js'
@@ -54,6 +56,7 @@ export interface Services extends AccountServices, ContactServices {
   readonly presence: PresenceService
   readonly pushPreferences: PushPreferenceService
   readonly sweeper: TransactionSweeper
+  readonly textErasures: TextErasureService
   readonly tokens: TokenService
   readonly writer: MessageWriter
 }
@@ -63,14 +66,24 @@ export interface ServicesOptions {
   readonly secrets: ServerSecrets
   readonly database: Database
   readonly batchObserver: BatchObserver
+  /** Has the texts that were ordered to be erased be erased soon. */
+  wakeTextErasures(): void
 }
 
 /** The rules of the service, wired to one database. */
-export function createServices({ config, secrets, database, batchObserver }: ServicesOptions): Services {
+export function createServices({ config, secrets, database, batchObserver, wakeTextErasures }: ServicesOptions): Services {
   const clock = systemClock
   const ids = new IdGenerator(idReservations(database), clock.now)
   const bus = new MemoryBus()
-  const events = new EventService({ database, store: new EventStore(), ids, clock })
+  const eventStore = new EventStore()
+  const events = new EventService({ database, store: eventStore, ids, clock })
+  const textErasures = new TextErasureService({
+    database,
+    store: new PendingErasureStore(),
+    events: eventStore,
+    clock,
+    wake: wakeTextErasures,
+  })
   const hasher = new PasswordHasher()
   const users = new UserStore(database)
   const applications = new ApplicationService({
@@ -103,7 +116,7 @@ export function createServices({ config, secrets, database, batchObserver }: Ser
     tokenLifeMs: config.accounts.userTokenTtlMs,
     channel: factChannel(bus, 'user-tokens'),
   })
-  const contactBook = createContactBook({ database, events, clock })
+  const contactBook = createContactBook({ database, users, events, clock })
   const accountServices = createAccountServices({
     config: config.accounts,
     bus,
@@ -114,6 +127,7 @@ export function createServices({ config, secrets, database, batchObserver }: Ser
     devices,
     tokens,
     events,
+    textErasures,
     guard,
     hasher,
     ids,
@@ -174,6 +188,7 @@ export function createServices({ config, secrets, database, batchObserver }: Ser
     presence: new PresenceService(),
     pushPreferences: new PushPreferenceService({ database, store: new PushPreferenceStore(), accounts }),
     sweeper: new TransactionSweeper({ database, store: transactions, clock }),
+    textErasures,
     tokens,
     writer,
   }

@@ -78,6 +78,12 @@ export class Database implements AsyncDisposable {
     }
   }
 
+  /** Asks whether reading and writing can begin. @throws when one of them cannot */
+  async ping(): Promise<void> {
+    const ways = this.reader === this.#writer ? [this.#writer] : [this.reader, this.#writer]
+    await Promise.all(ways.map((way) => sql`select 1`.execute(way)))
+  }
+
   /** How much of a commit is promised by how the database is set up. */
   async durabilitySettings(): Promise<{ readonly synchronousCommit: string; readonly fsync: boolean }> {
     if (this.dialect.name === 'sqlite') return { synchronousCommit: 'on', fsync: true }

@@ -25,6 +25,7 @@ export interface Schema {
   messages: MessagesTable
   recalled_messages: RecalledMessagesTable
   events: EventsTable
+  pending_erasures: PendingErasuresTable
   sent_transactions: SentTransactionsTable
   id_slots: IdSlotsTable
 }
@@ -269,6 +270,13 @@ export interface EventsTable {
   kind: string
   /** JSON */
   payload: string
+  created_at: number
+}
+
+/** Deleted users whose texts are still to be taken out of the events. */
+export interface PendingErasuresTable {
+  app_id: string
+  user_id: Int64
   created_at: number
 }
 

@@ -1,14 +1,15 @@
 /** Work that is done now and then, a limited amount at a time. */
 export interface Chore {
   readonly name: string
-  run(): Promise<void>
+  /** @param signal aborted when the work is to end soon */
+  run(signal: AbortSignal): Promise<void>
 }
 
 /** Runs chores every so often, one after another. */
 export class Housekeeping {
+  readonly #stopping = new AbortController()
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> = Promise.resolve()
-  #isStopped = false
 
   constructor(
     private readonly options: {
@@ -20,24 +21,28 @@ export class Housekeeping {
 
   start(): void {
     this.#timer = setInterval(() => {
-      this.#running = this.#running.then(() => this.#runAll())
+      for (const chore of this.options.chores) this.wake(chore)
     }, this.options.intervalMs)
     this.#timer.unref()
   }
 
+  /** Runs a chore as soon as those before it are done. */
+  wake(chore: Chore): void {
+    this.#running = this.#running.then(() => this.#run(chore))
+  }
+
   async stop(): Promise<void> {
-    this.#isStopped = true
+    this.#stopping.abort()
     clearInterval(this.#timer)
     await this.#running
   }
 
-  async #runAll(): Promise<void> {
-    for (const chore of this.options.chores) {
-      try {
-        if (!this.#isStopped) await chore.run()
-      } catch (error) {
-        this.options.onError(chore.name, error)
-      }
+  async #run(chore: Chore): Promise<void> {
+    const { signal } = this.#stopping
+    try {
+      if (!signal.aborted) await chore.run(signal)
+    } catch (error) {
+      this.options.onError(chore.name, error)
     }
   }
 }

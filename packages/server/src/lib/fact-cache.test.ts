@@ -81,6 +81,16 @@ describe('FactCache', () => {
     expect(await loadNow('a', { version: 2 })).toEqual({ version: 2 })
   })
 
+  it('counts the age from the begin of the read, however long that takes', async () => {
+    const loading = cache.load('a', source.read)
+    passTime(900)
+    source.answer({ version: 1 })
+    expect(await loading).toEqual({ version: 1 })
+    expect(cache.get('a')).toEqual({ version: 1 })
+    passTime(101)
+    expect(cache.get('a')).toBeUndefined()
+  })
+
   it('never remembers that something is missing', async () => {
     expect(await loadNow('a', null)).toBeNull()
     expect(await loadNow('a', { version: 1 })).toEqual({ version: 1 })

@@ -38,10 +38,12 @@ export class FactCache<T extends object> {
     if (known) return known
     const underWay = this.#loading.get(key)
     if (underWay) return underWay
+    // The fact may be as old as that, however long the read takes; on the clock of the cache.
+    const start = performance.now()
     const loading: Promise<T | null> = read()
       .then((fact) => {
         // Not kept when somebody forgot the key meanwhile: the read may have been before the change.
-        if (fact && this.#loading.get(key) === loading) this.#entries.set(key, fact)
+        if (fact && this.#loading.get(key) === loading) this.#entries.set(key, fact, { start })
         return fact
       })
       .finally(() => {

@@ -120,6 +120,12 @@ describe('an Admin token', () => {
   it('that is not valid is counted where no token is needed', () => {
     expect(outcomes(3, callOf('hma_made_up'), anonymous)).toEqual(['passes', 'passes', 'address_limited'])
   })
+
+  it('that is not valid does not open what needs no token behind an address that is used up', () => {
+    expect(outcomes(4, callOf(undefined), anonymous)).toEqual([...passes(3), ...limited(1)])
+    expect(outcome(callOf('hma_made_up'), anonymous)).toBe('address_limited')
+    expect(outcome(callOf('hma_made_up', '192.0.2.2'), anonymous)).toBe('passes')
+  })
 })
 
 describe('the limits by user and application', () => {

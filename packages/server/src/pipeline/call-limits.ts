@@ -40,8 +40,7 @@ export class CallLimits {
     const { addresses, newAdminTokens } = this.limiters
     const adminToken = adminTokenOf(call)
     if (adminToken !== null && this.#validAdminTokens.get(adminToken)) return
-    const waitSeconds = (adminToken === null ? addresses : newAdminTokens).take(networkOf(call.address))
-    if (waitSeconds > 0) throw new AppError('address_limited', undefined, { retryAfterSeconds: waitSeconds })
+    requireNoWait('address_limited', (adminToken === null ? addresses : newAdminTokens).take(networkOf(call.address)))
   }
 
   /** The call ended in authentication. */
@@ -54,16 +53,16 @@ export class CallLimits {
     else if (!this.#validAdminTokens.has(adminToken)) this.limiters.newAdminTokens.giveBack(networkOf(call.address))
   }
 
-  /** @throws AppError too_many_requests */
+  /** @throws AppError address_limited, too_many_requests */
   authenticated(call: Call, caller: Caller): void {
     const adminToken = adminTokenOf(call)
     if (caller.kind === 'admin') this.#passed(call, adminToken ?? '')
     if (caller.kind === 'admin' || caller.kind === 'operator') return
-    // Where no token is needed, one that is not valid is no reason to refuse the call.
-    if (adminToken !== null) this.#failed(call, adminToken)
+    // Where no token is needed, one that is not valid is no reason to refuse the call, nor to let it pass its address by.
+    if (adminToken !== null) requireNoWait('address_limited', this.#failed(call, adminToken))
     const { users, applications } = this.limiters
     const waitSeconds = (caller.kind === 'user' && users.take(caller.userId)) || applications.take(caller.appId)
-    if (waitSeconds > 0) throw new AppError('too_many_requests', undefined, { retryAfterSeconds: waitSeconds })
+    requireNoWait('too_many_requests', waitSeconds)
   }
 
   #passed(call: Call, adminToken: string): void {
@@ -72,10 +71,15 @@ export class CallLimits {
     this.limiters.newAdminTokens.giveBack(networkOf(call.address))
   }
 
-  #failed(call: Call, adminToken: string): void {
+  /** @returns as Limiter.take for the address */
+  #failed(call: Call, adminToken: string): number {
     this.#validAdminTokens.delete(adminToken)
-    this.limiters.addresses.take(networkOf(call.address))
+    return this.limiters.addresses.take(networkOf(call.address))
   }
+}
+
+function requireNoWait(error: 'address_limited' | 'too_many_requests', waitSeconds: number): void {
+  if (waitSeconds > 0) throw new AppError(error, undefined, { retryAfterSeconds: waitSeconds })
 }
 
 /** For HERMOD_RATE_LIMIT=off. */

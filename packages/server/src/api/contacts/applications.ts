@@ -5,7 +5,6 @@ import {
   applyToContacts,
   declineContact,
   type Int64,
-  type Item,
   listContactApplications,
   type ParamsOf,
 } from '@hermod/protocol'
@@ -13,6 +12,7 @@ import type { AccountService } from '../../domain/accounts/account-service.js'
 import type { ContactApplicationService, ContactRequest } from '../../domain/contacts/contact-application-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { actingUser } from '../acting-user.js'
+import { rawUserId, validOnly } from '../item-list.js'
 
 interface Services {
   readonly accounts: AccountService
@@ -26,10 +26,10 @@ export function contactApplicationHandlers({ accounts, contactApplications }: Se
       return data(true)
     }),
     handle(applyToContacts, async ({ list }, { caller }) => {
-      const requests = list.flatMap((item) => ('value' in item ? [toRequest(item.value)] : []))
+      const requests = validOnly(list).map(toRequest)
       const reasons = (await contactApplications.applyMany(await actingUser(accounts, caller), requests)).values()
       const outcomes = list.map((item) => {
-        if ('fault' in item) return { user_id: userIdOf(item), reason: new AppError('invalid_parameter', item.fault).message }
+        if ('fault' in item) return { user_id: rawUserId(item), reason: new AppError('invalid_parameter', item.fault).message }
         return { user_id: item.value.user_id, reason: reasons.next().value ?? null }
       })
       return data({
@@ -64,10 +64,4 @@ type Params = Partial<ParamsOf<typeof applyToContact>> & { readonly user_id: Int
 
 function toRequest({ user_id: userId, alias, reason, auth_answer: authAnswer }: Params): ContactRequest {
   return { userId, alias, reason, authAnswer }
-}
-
-/** The ID that a malformed item names, 0 when it names none. */
-function userIdOf({ raw }: Extract<Item<unknown>, { readonly raw: unknown }>): number {
-  const { user_id: userId } = (typeof raw === 'object' && raw !== null ? raw : {}) as { readonly user_id?: unknown }
-  return Number.isSafeInteger(userId) ? (userId as number) : 0
 }

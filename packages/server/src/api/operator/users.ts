@@ -16,6 +16,7 @@ import type { ImportResult, NewUser, Profile } from '../../domain/accounts/user-
 import type { UserImportService } from '../../domain/accounts/user-import-service.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
+import { rawUsername, validOnly } from '../item-list.js'
 
 interface OperatorUserServices {
   readonly operatorUsers: OperatorUserService
@@ -32,7 +33,7 @@ export function operatorUserHandlers({ operatorUsers, userImports }: OperatorUse
       return data({ user_id: created.userId, username, password: created.password })
     }),
     handle(importUsers, async ({ app_id, users, update = false }) => {
-      const wellFormed = users.flatMap((item) => ('value' in item ? [toNewUser(item.value)] : []))
+      const wellFormed = validOnly(users).map(toNewUser)
       const results = (await userImports.import(app_id, wellFormed, update)).values()
       return data(users.map((item) => ('value' in item ? toImported(results.next().value as ImportResult) : toFault(item))))
     }),
@@ -77,8 +78,6 @@ function toImported(result: ImportResult): ImportedUser {
     : { username, result: result.result, user_id: result.userId }
 }
 
-function toFault({ fault, raw }: Extract<ImportItem, { fault: string }>): ImportedUser {
-  const { username } = (typeof raw === 'object' && raw !== null ? raw : {}) as { username?: unknown }
-  const reason = new AppError('invalid_parameter', fault).message
-  return { username: typeof username === 'string' ? username : '', result: 'failed', reason }
+function toFault(item: Extract<ImportItem, { fault: string }>): ImportedUser {
+  return { username: rawUsername(item), result: 'failed', reason: new AppError('invalid_parameter', item.fault).message }
 }

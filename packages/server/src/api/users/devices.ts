@@ -14,7 +14,7 @@ import type { Device } from '../../domain/devices/device-model.js'
 import type { DeviceService } from '../../domain/devices/device-service.js'
 import type { PresenceService } from '../../domain/presence/presence-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
-import { actingUser } from '../acting-user.js'
+import { actingUser, actorOf } from '../acting-user.js'
 
 interface Services {
   readonly accounts: AccountService
@@ -31,12 +31,14 @@ export function deviceHandlers({ accounts, devices, deviceAccess, presence }: Se
       return { data: list.devices.map((device) => toEntry(user.userId, device)), extras: { version: list.changedAt } }
     }),
     handle(removeDevice, async ({ device_sn: deviceSn }, { caller }) => {
-      await deviceAccess.remove({ ...(await actingUser(accounts, caller)), deviceSn })
+      await deviceAccess.remove(actorOf(caller), { ...(await actingUser(accounts, caller)), deviceSn })
       return data(true)
     }),
     handle(kickDevices, async ({ device_sn: deviceSn }, { caller }) => {
       const user = await actingUser(accounts, caller)
-      await (deviceSn === undefined ? deviceAccess.kickAll(user) : deviceAccess.kick({ ...user, deviceSn }))
+      await (deviceSn === undefined
+        ? deviceAccess.kickAll(actorOf(caller), user)
+        : deviceAccess.kick(actorOf(caller), { ...user, deviceSn }))
       return data(true)
     }),
     handle(bindPushToken, async ({ device_sn: deviceSn, device_token: deviceToken, notifier_name: notifierName }, { caller }) => {

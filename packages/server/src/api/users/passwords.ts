@@ -2,7 +2,7 @@ import { changePassword, changePasswordAsAdmin } from '@hermod/protocol'
 import type { AccountService } from '../../domain/accounts/account-service.js'
 import type { PasswordService } from '../../domain/accounts/password-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
-import { actingUser } from '../acting-user.js'
+import { actingUser, actorOf } from '../acting-user.js'
 
 interface PasswordServices {
   readonly accounts: AccountService
@@ -14,7 +14,7 @@ export function passwordHandlers({ accounts, passwords }: PasswordServices): Han
     handle(changePassword, async ({ new_password: newPassword, old_password: password }, { caller, address: from }) => {
       const acting = await actingUser(accounts, caller)
       const [keptToken, address] = caller.kind === 'user' ? [caller.tokenHash, from] : [null, null]
-      await passwords.change({ ...acting, newPassword, field: 'new_password' }, { password, address, keptToken })
+      await passwords.change({ ...acting, newPassword, field: 'new_password' }, { password, address, keptToken, actorId: actorOf(caller) })
       return data(true)
     }),
     handle(changePasswordAsAdmin, async ({ password: newPassword }, { caller }) => {

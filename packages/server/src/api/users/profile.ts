@@ -18,7 +18,7 @@ import type { ProfileChanges, ProfileService } from '../../domain/accounts/profi
 import type { User } from '../../domain/accounts/user-model.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { actingUser, actorOf } from '../acting-user.js'
-import { inOrder, validOnly } from '../item-list.js'
+import { inOrder, rawUserId, validOnly } from '../item-list.js'
 
 interface ProfileServices {
   readonly accounts: AccountService
@@ -71,9 +71,7 @@ function refusal(caller: AppCaller, userId: Int64): AppError | null {
 }
 
 function userOf(item: Item<Entry>, caller: AppCaller): Int64 {
-  if ('value' in item) return item.value.user_id ?? callerId(caller)
-  const { user_id: userId } = (typeof item.raw === 'object' && item.raw !== null ? item.raw : {}) as { user_id?: unknown }
-  return typeof userId === 'number' && Number.isSafeInteger(userId) ? userId : 0
+  return 'value' in item ? (item.value.user_id ?? callerId(caller)) : rawUserId(item)
 }
 
 function toResult(error: AppError | null, userId: Int64) {

@@ -9,7 +9,7 @@ import {
 } from '@hermod/protocol'
 import type { Outcome, Registration, RegistrationService } from '../../domain/accounts/registration-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
-import { inOrder, validOnly } from '../item-list.js'
+import { inOrder, rawUsername, validOnly } from '../item-list.js'
 import { toSettings } from './settings.js'
 
 export function registrationHandlers({ registrations }: { readonly registrations: RegistrationService }): Handler[] {
@@ -35,14 +35,8 @@ export function registrationHandlers({ registrations }: { readonly registrations
 }
 
 function toResult(outcome: Outcome, item: Item<Registration>) {
-  const username = usernameOf(item)
+  const username = 'value' in item ? item.value.username : rawUsername(item)
   return outcome instanceof AppError
     ? { user_id: 0, success: false, reason: outcome.message, username }
     : { user_id: outcome, success: true, username }
-}
-
-function usernameOf(item: Item<Registration>): string {
-  if ('value' in item) return item.value.username
-  const { username } = (typeof item.raw === 'object' && item.raw !== null ? item.raw : {}) as Partial<Registration>
-  return typeof username === 'string' ? username : ''
 }

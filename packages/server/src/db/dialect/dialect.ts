@@ -29,8 +29,6 @@ export interface BulkStatement {
   readonly sql: string
   /** Turns rows into what the driver binds. */
   parameters(rows: readonly (readonly unknown[])[]): readonly unknown[]
-  /** True when `parameters` are rows, each to be run by itself. */
-  readonly perRow: boolean
 }
 
 /** What differs between the databases; everything else is written once. */

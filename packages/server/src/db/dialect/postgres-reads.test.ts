@@ -77,17 +77,28 @@ describe('CombinedReads', () => {
     const { reads, asked } = new Server()
     const calls = [reads.all(sql, ['good', 1]), reads.all(sql, ['bad', 2])]
     await turn()
-    asked[0]?.fail(new Error('one of them'))
+    asked[0]?.fail(Object.assign(new Error('one of them'), { code: '22003' }))
     await turn()
-    const alone = asked.slice(1)
-    expect(alone.map((query) => query.parameters)).toEqual([
-      ['good', 1],
-      ['bad', 2],
-    ])
-    alone[0]?.answer({ columns: ['a', 'b'], rows: [] })
-    alone[1]?.fail(new Error('bad'))
+    expect(asked.slice(1).map((query) => query.parameters)).toEqual([['good', 1]])
+    asked[1]?.answer({ columns: ['a', 'b'], rows: [] })
     expect(await calls[0]).toEqual([])
+    await turn()
+    expect(asked.slice(2).map((query) => query.parameters)).toEqual([['bad', 2]])
+    asked[2]?.fail(new Error('bad'))
     await expect(calls[1]).rejects.toThrow('bad')
+  })
+
+  it.each(['57014', '53300', '08006', 'ECONNRESET', undefined])('asks nobody again after a failure by the database: %s', async (code) => {
+    const { reads, asked } = new Server()
+    const calls = Promise.allSettled([reads.all(sql, ['x', 1]), reads.all(sql, ['y', 2])])
+    await turn()
+    const failure = Object.assign(new Error('down'), { code })
+    asked[0]?.fail(failure)
+    expect(await calls).toEqual([
+      { status: 'rejected', reason: failure },
+      { status: 'rejected', reason: failure },
+    ])
+    expect(asked).toHaveLength(1)
   })
 
   it('lets calls wait while four statements are under way, and none for ever', async () => {

@@ -100,9 +100,13 @@ export class CombinedReads {
         )
         const answers = split(await this.run({ sql: statement.combined, parameters }), calls.length)
         for (const [index, call] of calls.entries()) call.resolve(answers[index] as Row[])
-      } catch {
-        // Whose fault it was shows when each is asked alone.
-        await Promise.all(calls.map((call) => this.#answer(statement, [call])))
+      } catch (error) {
+        if (isFaultOfParameters(error)) {
+          // Whose it was shows when each is asked alone.
+          for (const call of calls) await this.#answer(statement, [call])
+        } else {
+          for (const call of calls) call.reject(error)
+        }
       }
     } else if (only) {
       await this.#alone(statement.sql, only.parameters).then(only.resolve, only.reject)
@@ -113,6 +117,11 @@ export class CombinedReads {
     const { columns, rows } = await this.run({ sql, parameters })
     return rows.map((values) => toObject(columns, values))
   }
+}
+
+/** SQLSTATE classes: cardinality violation, data exception, syntax error or access rule violation. */
+function isFaultOfParameters(error: unknown): boolean {
+  return /^(21|22|42)[0-9A-Z]{3}$/.test(String((error as { code?: unknown } | null)?.code ?? ''))
 }
 
 function typeOf(value: unknown): ParameterType | null {

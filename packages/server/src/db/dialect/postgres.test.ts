@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import { Kysely, sql } from 'kysely'
+import { afterEach, describe, expect, it } from 'vitest'
 import type { BulkInsert } from './dialect.js'
 import { postgresDialect } from './postgres.js'
 
@@ -21,11 +24,10 @@ function failure(properties: { code?: string; message?: string }): Error {
 
 describe('bulk statements of PostgreSQL', () => {
   it('insert any number of rows by one array a column', () => {
-    const { sql, perRow, parameters } = dialect.bulk(insert)
+    const { sql, parameters } = dialect.bulk(insert)
     expect(words(sql)).toBe(
       'insert into marks as t (app_id, user_id, flag) select * from unnest($1::text[], $2::bigint[], $3::smallint[]) on conflict (app_id, user_id) do nothing returning user_id, flag',
     )
-    expect(perRow).toBe(false)
     const rows = [
       ['a', 1, 0],
       ['b', 2, 1],
@@ -43,7 +45,7 @@ describe('bulk statements of PostgreSQL', () => {
   })
 
   it('select by a list of keys', () => {
-    const { sql, perRow, parameters } = dialect.bulk({
+    const { sql, parameters } = dialect.bulk({
       table: 'marks',
       keys: { app_id: 'text', user_id: 'bigint' },
       columns: 'user_id, seq',
@@ -51,7 +53,6 @@ describe('bulk statements of PostgreSQL', () => {
     expect(words(sql)).toBe(
       'select user_id, seq from unnest($1::text[], $2::bigint[]) as k (key_app_id, key_user_id) join marks as t on t.app_id = k.key_app_id and t.user_id = k.key_user_id',
     )
-    expect(perRow).toBe(false)
     expect(parameters([['a', 1]])).toEqual([['a'], '{1}'])
   })
 })
@@ -73,6 +74,7 @@ describe('errors of PostgreSQL', () => {
     ['io_error', '58030'],
     ['data_corrupted', 'XX001'],
     ['read_only_sql_transaction', '25006'],
+    ['idle_in_transaction_session_timeout', '25P03'],
   ])('%s means that the database is not available', (_, code) => {
     expect(dialect.isUnavailable(failure({ code }))).toBe(true)
     expect(dialect.isRetryable(failure({ code }))).toBe(false)
@@ -109,5 +111,50 @@ describe('errors of PostgreSQL', () => {
   it.each([new Error('something else'), 'text', null, undefined])('what is none of PostgreSQL says nothing about it: %s', (error) => {
     expect(dialect.isUnavailable(error)).toBe(false)
     expect(dialect.isRetryable(error)).toBe(false)
+  })
+})
+
+/** The answers to what clients send, one for each time they send something. */
+async function scriptedServer(answers: readonly Buffer[]): Promise<Server> {
+  const server = createServer((socket) => {
+    const left = [...answers]
+    socket.on('data', () => socket.write(left.shift() ?? ''))
+    socket.on('error', () => {})
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return server
+}
+
+// https://www.postgresql.org/docs/15/protocol-message-formats.html
+const message = (type: string, body: string) => {
+  const length = Buffer.alloc(4)
+  length.writeInt32BE(4 + body.length)
+  return Buffer.concat([Buffer.from(type), length, Buffer.from(body, 'latin1')])
+}
+const ready = message('Z', 'I')
+const welcome = Buffer.concat([message('R', '\0\0\0\0'), ready])
+const begun = Buffer.concat([message('C', 'BEGIN\0'), ready])
+const gibberish = message('!', '')
+
+describe('a connection to PostgreSQL', () => {
+  let server: Server | undefined
+
+  afterEach(() => {
+    server?.close()
+  })
+
+  it('that fails under a statement means that the database is not available, whatever the driver says', async () => {
+    server = await scriptedServer([welcome, begun, gibberish])
+    const { port } = server.address() as AddressInfo
+    const own = postgresDialect({ url: `postgres://user@127.0.0.1:${port}/none`, poolSize: 1, onError: () => {} })
+    const db = new Kysely<never>({ dialect: own.writes })
+    const failure = await db
+      .transaction()
+      .execute((tx) => sql`select 1`.execute(tx))
+      .catch((error: unknown) => error)
+    expect(failure).toMatchObject({ message: expect.stringContaining('invalid response') })
+    expect(own.isUnavailable(failure)).toBe(true)
+    await db.destroy()
   })
 })

@@ -16,17 +16,20 @@ const int8Oid = 20
 const connectTimeoutMs = 5_000
 const statementTimeoutMs = 30_000
 const maxNamedStatements = 500
+/** A transaction whose node has stopped in the middle, or is out of reach, gives up its locks after this time. */
+const idleTransactionTimeoutMs = 30_000
 /**
  * The statements of the service look rows up by their keys. Plans that read and hash whole tables look cheap to a planner whose
- * statistics are young, and a prepared statement keeps its plan.
+ * statistics are young, and a prepared statement keeps its plan. Compiling a plan to machine code takes longer than any of them runs.
  */
-const plannerOptions = '-c enable_hashjoin=off -c enable_mergejoin=off -c random_page_cost=1.1'
+const plannerOptions = '-c enable_hashjoin=off -c enable_mergejoin=off -c random_page_cost=1.1 -c jit=off'
 
 // https://www.postgresql.org/docs/15/errcodes-appendix.html
 const retryableCodes = new Set(['40001' /* serialization_failure */, '40P01' /* deadlock_detected */])
+const sqlState = /^[0-9A-Z]{5}$/
 const uniqueViolation = '23505'
-/** Classes: connection exception, login refused, no such database, insufficient resources, operator intervention, system error; and a server that only reads. */
-const unavailableClasses = /^(08|28|3D|53|57|58|XX|25006)/
+/** Classes: connection exception, login refused, no such database, insufficient resources, operator intervention, system error; and a server that only reads, or has closed an idle transaction. */
+const unavailableClasses = /^(08|28|3D|53|57|58|XX|25006|25P03)/
 const unavailableErrno = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -63,9 +66,18 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
     isTaken: (error) => codeOf(error) === uniqueViolation,
     isRetryable: (error) => retryableCodes.has(codeOf(error)),
     isUnavailable: (error) => {
+      if (error instanceof ConnectionError) return true
       const code = codeOf(error)
       return unavailableClasses.test(code) || unavailableErrno.has(code) || (error instanceof Error && unavailableText.test(error.message))
     },
+  }
+}
+
+/** The connection failed under a statement, so nobody knows what became of it. */
+class ConnectionError extends Error {
+  constructor(cause: unknown) {
+    super((cause as Error).message, { cause })
+    this.name = 'ConnectionError'
   }
 }
 
@@ -97,7 +109,6 @@ function bulkInsert({ table, columns, conflict = '', returning }: BulkInsert): B
   return {
     sql: `insert into ${table} as t (${names.join(', ')}) select * from unnest(${arrays(columns)}) ${tail}`,
     parameters: transpose(columns),
-    perRow: false,
   }
 }
 
@@ -107,7 +118,6 @@ function bulkSelect({ table, keys, columns }: BulkSelect): BulkStatement {
   return {
     sql: `select ${columns} from unnest(${arrays(keys)}) as k (${names.map((name) => `key_${name}`).join(', ')}) join ${table} as t on ${on}`,
     parameters: transpose(keys),
-    perRow: false,
   }
 }
 
@@ -176,7 +186,7 @@ class LazyPool {
       max: this.options.poolSize,
       connectionTimeoutMillis: connectTimeoutMs,
       statement_timeout: statementTimeoutMs,
-      options: plannerOptions,
+      options: `${plannerOptions} -c idle_in_transaction_session_timeout=${idleTransactionTimeoutMs}`,
       application_name: 'hermod',
       keepAlive: true,
       types,
@@ -200,9 +210,10 @@ class PoolConnection implements DatabaseConnection {
       const { rows, rowCount } = await this.client.query(this.pool.prepared(sql, parameters))
       return { rows, numAffectedRows: BigInt(rowCount ?? 0) }
     } catch (error) {
+      if (sqlState.test(codeOf(error))) throw error
       // Errors without a SQLSTATE come from the connection, which is then of no more use.
-      if (!/^[0-9A-Z]{5}$/.test(codeOf(error))) this.broken = error as Error
-      throw error
+      this.broken = new ConnectionError(error)
+      throw this.broken
     }
   }
 

@@ -14,11 +14,10 @@ const words = (sql: string) => sql.trim().split(/\s+/).join(' ')
 
 describe('sqliteBulk', () => {
   it('inserts one row a run, with its conflict clause and what it returns', () => {
-    const { sql, perRow } = sqliteBulk(insert)
+    const { sql } = sqliteBulk(insert)
     expect(words(sql)).toBe(
       'insert into marks as t (app_id, user_id) values (?, ?) on conflict (app_id, user_id) do update set user_id = t.user_id returning user_id',
     )
-    expect(perRow).toBe(true)
   })
 
   it('leaves out what is not asked for', () => {
@@ -27,9 +26,8 @@ describe('sqliteBulk', () => {
   })
 
   it('selects by all keys at once', () => {
-    const { sql, perRow } = sqliteBulk({ table: 'marks', keys: { app_id: 'text', user_id: 'bigint' }, columns: 'user_id, seq' })
+    const { sql } = sqliteBulk({ table: 'marks', keys: { app_id: 'text', user_id: 'bigint' }, columns: 'user_id, seq' })
     expect(words(sql)).toBe('select user_id, seq from marks as t where t.app_id = ? and t.user_id = ?')
-    expect(perRow).toBe(true)
   })
 
   it('binds the rows as they are', () => {

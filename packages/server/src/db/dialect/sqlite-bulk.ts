@@ -2,7 +2,7 @@ import type { BulkInsert, BulkSelect, BulkStatement } from './dialect.js'
 
 /** The text of a bulk statement for SQLite, which is run once per row. */
 export function sqliteBulk(statement: BulkInsert | BulkSelect): BulkStatement {
-  return { sql: 'keys' in statement ? selectText(statement) : insertText(statement), parameters: (rows) => rows, perRow: true }
+  return { sql: 'keys' in statement ? selectText(statement) : insertText(statement), parameters: (rows) => rows }
 }
 
 function insertText({ table, columns, conflict = '', returning }: BulkInsert): string {

@@ -4,13 +4,33 @@ export type Connection = InstanceType<typeof DatabaseSync>
 export type Statement = ReturnType<Connection['prepare']>
 
 /** A statement whose rows come as arrays, with the names of their columns. */
-export interface CachedStatement {
+interface CachedStatement {
   readonly statement: Statement
   /** Empty for a statement that returns no rows. */
   readonly columns: readonly string[]
 }
 
-export function prepareForArrays(connection: Connection, sql: string): CachedStatement {
+const maxCached = 500
+
+/** The statements of one connection, each prepared once. */
+export class StatementCache {
+  readonly #statements = new Map<string, CachedStatement>()
+
+  prepare(connection: Connection, sql: string): CachedStatement {
+    const known = this.#statements.get(sql)
+    if (known) return known
+    if (this.#statements.size >= maxCached) this.clear()
+    const made = prepareForArrays(connection, sql)
+    this.#statements.set(sql, made)
+    return made
+  }
+
+  clear(): void {
+    this.#statements.clear()
+  }
+}
+
+function prepareForArrays(connection: Connection, sql: string): CachedStatement {
   const statement = connection.prepare(sql)
   const columns = statement.columns().map((column) => column.name ?? '')
   statement.setReturnArrays(true)

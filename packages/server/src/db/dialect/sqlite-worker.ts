@@ -7,7 +7,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { compileOnce, type Procedure, type ProcedureCall, type ProcedureContext, ProcedureRestart } from '../procedure.js'
 import { toObject } from '../row.js'
 import { sqliteBulk } from './sqlite-bulk.js'
-import { type CachedStatement, prepareForArrays, type Statement } from './sqlite-statement.js'
+import { type Statement, StatementCache } from './sqlite-statement.js'
 
 export interface StatementRequest {
   readonly sql: string
@@ -32,11 +32,10 @@ export type WorkerResponse =
 
 type Bound = Parameters<Statement['run']>
 
-const maxCachedStatements = 500
 const { path, pragmas } = workerData as { path: string; pragmas: readonly string[] }
 const database = new DatabaseSync(path)
 for (const pragma of pragmas) database.exec(pragma)
-const statements = new Map<string, CachedStatement>()
+const statements = new StatementCache()
 const procedures = new Map<string, Procedure<unknown, unknown>>()
 const bulkOf = compileOnce(sqliteBulk)
 let turn = Promise.resolve()
@@ -51,17 +50,8 @@ const context: ProcedureContext = {
   },
 }
 
-function prepared(sql: string): CachedStatement {
-  const known = statements.get(sql)
-  if (known) return known
-  if (statements.size >= maxCachedStatements) statements.clear()
-  const made = prepareForArrays(database, sql)
-  statements.set(sql, made)
-  return made
-}
-
 function run({ sql, rows: sets }: StatementRequest): Rows {
-  const { statement, columns } = prepared(sql)
+  const { statement, columns } = statements.prepare(database, sql)
   const rows: unknown[][] = []
   let changes = 0
   for (const set of sets as readonly Bound[]) {

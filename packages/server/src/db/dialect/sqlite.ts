@@ -15,13 +15,12 @@ import { type ProcedureCall, ProcedureRestart } from '../procedure.js'
 import { toObject } from '../row.js'
 import type { SqlDialect } from './dialect.js'
 import { sqliteBulk } from './sqlite-bulk.js'
-import { type CachedStatement, prepareForArrays, type Connection as Reader, type Statement } from './sqlite-statement.js'
+import { type Connection as Reader, type Statement, StatementCache } from './sqlite-statement.js'
 import type { WorkerRequest, WorkerResponse } from './sqlite-worker.js'
 
 /** A checkpoint copies pages back into the database file; fewer, larger ones write a page that changes often only once (up to 160 MiB of log). */
 const walPagesPerCheckpoint = 40_000
 const cacheKiB = 32 * 1024
-const maxCachedStatements = 500
 
 const openPragmas = ['busy_timeout = 10000', `cache_size = -${cacheKiB}`, 'foreign_keys = on', 'trusted_schema = off']
 const readerPragmas = [...openPragmas, 'query_only = on']
@@ -32,6 +31,7 @@ const unavailableCodes = new Set([
   5 /* BUSY */, 8 /* READONLY */, 10 /* IOERR */, 11 /* CORRUPT */, 13 /* FULL */, 14 /* CANTOPEN */, 26 /* NOTADB */,
 ])
 
+const ioError = 10
 // SQLITE_CONSTRAINT_UNIQUE
 const uniqueViolation = 2067
 
@@ -142,6 +142,7 @@ class ThreadDriver extends TransactionDriver {
 
   async acquireConnection(): Promise<DatabaseConnection> {
     await this.#turns.lock()
+    this.#connection.revive()
     return this.#connection
   }
 
@@ -156,12 +157,20 @@ class ThreadDriver extends TransactionDriver {
 
 type Settle = { resolve(response: WorkerResponse): void; reject(error: Error): void }
 
-/** Requests to a thread; its answers come back in the order of the requests. */
+interface Thread {
+  readonly worker: Worker
+  readonly waiting: Settle[]
+}
+
+/**
+ * Requests to a thread; its answers come back in the order of the requests. After an unexpected end of the thread another one takes its
+ * place between two transactions, never inside of one.
+ */
 class ThreadConnection implements DatabaseConnection {
   readonly #path: string
   readonly #pragmas: readonly string[]
-  readonly #waiting: Settle[] = []
-  #worker: Worker | undefined
+  #thread: Thread | undefined
+  #isClosed = false
 
   constructor(path: string, pragmas: readonly string[]) {
     this.#path = path
@@ -169,16 +178,31 @@ class ThreadConnection implements DatabaseConnection {
   }
 
   async open(): Promise<void> {
+    this.revive()
+    await this.executeQuery(CompiledQuery.raw('select 1'))
+  }
+
+  /** Starts the thread if none is running. */
+  revive(): void {
+    if (!this.#isClosed) this.#thread ??= this.#start()
+  }
+
+  #start(): Thread {
     const worker = new Worker(new URL('./sqlite-worker.js', import.meta.url), {
       workerData: { path: this.#path, pragmas: this.#pragmas.map((pragma) => `pragma ${pragma}`) },
       // The thread holds statements and one batch of rows, so small heaps are enough and keep the process small.
       resourceLimits: { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 256 },
     })
-    worker.on('message', (response: WorkerResponse) => this.#waiting.shift()?.resolve(response))
-    worker.on('error', (error) => this.#fail(error))
-    worker.on('exit', () => this.#fail(new SqliteError('the database thread has stopped', 10)))
-    this.#worker = worker
-    await this.executeQuery(CompiledQuery.raw('select 1'))
+    const waiting: Settle[] = []
+    const thread = { worker, waiting }
+    const fail = (message: string, code: number) => {
+      if (this.#thread === thread) this.#thread = undefined
+      for (const { reject } of waiting.splice(0)) reject(new SqliteError(message, code))
+    }
+    worker.on('message', (response: WorkerResponse) => waiting.shift()?.resolve(response))
+    worker.on('error', (error: Error & { errcode?: number }) => fail(error.message, error.errcode ?? ioError))
+    worker.on('exit', () => fail('the database thread has stopped', ioError))
+    return thread
   }
 
   async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
@@ -190,6 +214,7 @@ class ThreadConnection implements DatabaseConnection {
 
   /** Runs a procedure in a transaction of its own. */
   async run(procedure: ProcedureCall): Promise<unknown> {
+    this.revive()
     const response = await this.#request({ procedure })
     if (!('output' in response)) throw new Error('the database thread answered something else')
     return response.output
@@ -201,9 +226,10 @@ class ThreadConnection implements DatabaseConnection {
   }
 
   async close(): Promise<void> {
-    const worker = this.#worker
+    this.#isClosed = true
+    const worker = this.#thread?.worker
     if (!worker) return
-    this.#worker = undefined
+    this.#thread = undefined
     const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
     worker.postMessage({ close: true })
     await exited
@@ -218,18 +244,13 @@ class ThreadConnection implements DatabaseConnection {
 
   #exchange(request: WorkerRequest): Promise<WorkerResponse> {
     return new Promise((resolve, reject) => {
-      if (!this.#worker) {
-        reject(new SqliteError('the database is closed', 10))
+      if (!this.#thread) {
+        reject(new SqliteError('the database is closed', ioError))
         return
       }
-      this.#waiting.push({ resolve, reject })
-      this.#worker.postMessage(request)
+      this.#thread.waiting.push({ resolve, reject })
+      this.#thread.worker.postMessage(request)
     })
-  }
-
-  #fail(error: Error): void {
-    this.#worker = undefined
-    for (const { reject } of this.#waiting.splice(0)) reject(error)
   }
 }
 
@@ -253,7 +274,7 @@ class ReaderDriver extends TransactionDriver {
 }
 
 class ReaderConnection implements DatabaseConnection {
-  readonly #statements = new Map<string, CachedStatement>()
+  readonly #statements = new StatementCache()
 
   #database: Reader | undefined
 
@@ -261,7 +282,7 @@ class ReaderConnection implements DatabaseConnection {
   constructor(private readonly path: string) {}
 
   all(sql: string, parameters: readonly unknown[]): unknown[] {
-    const { statement, columns } = this.#prepared(sql)
+    const { statement, columns } = this.#statements.prepare(this.#open(), sql)
     // Rows as arrays cross into JavaScript in two thirds of the time that objects take.
     const rows = statement.all(...(parameters as Bound)) as unknown as unknown[][]
     return rows.map((values) => toObject(columns, values))
@@ -289,14 +310,5 @@ class ReaderConnection implements DatabaseConnection {
     for (const pragma of readerPragmas) database.exec(`pragma ${pragma}`)
     this.#database = database
     return database
-  }
-
-  #prepared(sql: string): CachedStatement {
-    const known = this.#statements.get(sql)
-    if (known) return known
-    if (this.#statements.size >= maxCachedStatements) this.#statements.clear()
-    const made = prepareForArrays(this.#open(), sql)
-    this.#statements.set(sql, made)
-    return made
   }
 }

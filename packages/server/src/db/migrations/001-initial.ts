@@ -207,6 +207,11 @@ const clusteredTables = {
     kind text not null,
     payload text not null,
     created_at bigint not null`,
+  pending_erasures: `
+    app_id text not null,
+    user_id bigint not null,
+    created_at bigint not null,
+    primary key (app_id, user_id)`,
   sent_transactions: `
     app_id text not null,
     transaction_id bigint not null,
@@ -228,6 +233,7 @@ const indexes = [
   'create unique index devices_guid on devices (app_id, user_id, device_guid)',
   'create index admin_tokens_app on admin_tokens (app_id)',
   'create index user_tokens_user on user_tokens (app_id, user_id)',
+  'create index user_tokens_expiry on user_tokens (expires_at)',
   'create index push_tags_tag on push_tags (app_id, tag)',
   'create unique index push_bindings_token on push_bindings (app_id, device_token, notifier_name)',
   'create index contacts_peer on contacts (app_id, peer_id)',

@@ -129,6 +129,15 @@ describe('failures from one address', () => {
     fail(5, by(1, null))
     expect([waitOf(by(1, null)), waitOf(by(2, null))]).toEqual([1, 0])
   })
+
+  it('through an application server keep nobody waiting outside, nor the other way round', () => {
+    fail(5, by(1))
+    expect([waitOf(by(1)), waitOf(by(1, null))]).toEqual([1, 0])
+    fail(5, by(2, null))
+    expect([waitOf(by(2, '192.0.2.50')), waitOf(by(2, null))]).toEqual([0, 1])
+    guard.succeeded(by(2, null))
+    expect(waitOf(by(2, null))).toBe(0)
+  })
 })
 
 describe('verify', () => {

@@ -98,6 +98,7 @@ export class LoginGuard {
     const user = userKey(attempt)
     if (user === null) return
     this.#failures.delete(user)
+    this.#failures.delete(serverKey(user))
     if (attempt.address === null) return
     const familiar = `${user} ${addressKey(attempt.address)}`
     this.#failures.delete(familiar)
@@ -107,7 +108,7 @@ export class LoginGuard {
   /** What the attempt is counted under, the most particular first. */
   #keysOf(attempt: LoginAttempt): string[] {
     const user = userKey(attempt)
-    if (attempt.address === null) return user === null ? [] : [user]
+    if (attempt.address === null) return user === null ? [] : [serverKey(user)]
     const address = addressKey(attempt.address)
     if (user === null) return [address]
     const both = `${user} ${address}`
@@ -165,6 +166,11 @@ export class LoginGuard {
 
 function userKey({ appId, userId }: LoginAttempt): string | null {
   return userId === null ? null : `${appId}/${userId}`
+}
+
+/** Apart from the user's other failures, so that guesses from outside keep nobody waiting who logs in through an application server. */
+function serverKey(user: string): string {
+  return `${user} server`
 }
 
 function addressKey(address: string): string {

@@ -51,6 +51,22 @@ describe('PasswordHasher', () => {
     expect(hasher.needsRehash(hash)).toBe(true)
   })
 
+  it('hashes many passwords in their order, no more than three at a time', async () => {
+    const passwords = Array.from({ length: 7 }, (_, index) => `password ${index}`)
+    const hasher = new PasswordHasher()
+    let [running, most] = [0, 0]
+    hasher.hash = async (password) => {
+      most = Math.max(most, ++running)
+      // The first ones take longest.
+      for (let turn = Number(password.at(-1)); turn < 7; turn++) await Promise.resolve()
+      running--
+      return `hash of ${password}`
+    }
+    expect(await hasher.hashMany(passwords)).toEqual(passwords.map((password) => `hash of ${password}`))
+    expect(most).toBeLessThanOrEqual(3)
+    expect(await hasher.hashMany([])).toEqual([])
+  })
+
   it('verifies the scrypt vector of RFC 7914', async () => {
     const salt = Buffer.from('SodiumChloride')
     const hash = Buffer.from(

@@ -1,4 +1,5 @@
 import { type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
 import { type PasswordHash, parsePasswordHash, scryptBytes } from './password-hasher-formats.js'
 
@@ -6,6 +7,8 @@ import { type PasswordHash, parsePasswordHash, scryptBytes } from './password-ha
 const own = { kind: 'argon2id', version: 19, memoryKiB: 19_456, passes: 2, lanes: 1 } as const
 /** What scrypt takes beside the memory of its parameters. */
 const scryptSlackBytes = 1024 * 1024
+// The thread pool has four threads: logins, files and look-ups keep one of them however many passwords are hashed.
+const parallelHashes = Math.min(availableParallelism(), 3)
 
 const scryptAsync = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)
 
@@ -21,6 +24,17 @@ export class PasswordHasher {
   async hash(password: string): Promise<string> {
     const { hash } = await this.#loadArgon2()
     return hash(password, { memoryCost: own.memoryKiB, timeCost: own.passes, parallelism: own.lanes })
+  }
+
+  /** As {@link hash}, in the order of the passwords; few at a time, so that logins need not wait for all of them. */
+  async hashMany(passwords: readonly string[]): Promise<string[]> {
+    const hashes = new Array<string>(passwords.length)
+    const queue = passwords.entries()
+    const work = async () => {
+      for (const [index, password] of queue) hashes[index] = await this.hash(password)
+    }
+    await Promise.all(Array.from({ length: parallelHashes }, work))
+    return hashes
   }
 
   /** False also for a user without a password. */

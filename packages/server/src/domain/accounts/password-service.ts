@@ -42,12 +42,13 @@ export class PasswordService {
 
   /**
    * @param old.keptToken hash of the token that stays, null when all end
+   * @param old.actorId the user, or the system for an administrator
    * @throws AppError invalid_parameter, password_incorrect, too_many_requests, user_not_found, user_deleted
    */
-  async change(change: PasswordChange, old: PasswordProof & { readonly keptToken: string | null }): Promise<void> {
+  async change(change: PasswordChange, old: PasswordProof & { readonly keptToken: string | null; readonly actorId: Int64 }): Promise<void> {
     this.#requireLength(change)
     const { credentialEpoch } = await this.verify(change.appId, change.userId, old)
-    await this.#store(change, { verifiedEpoch: credentialEpoch, keptToken: old.keptToken, actorId: change.userId })
+    await this.#store(change, { verifiedEpoch: credentialEpoch, keptToken: old.keptToken, actorId: old.actorId })
   }
 
   /** @throws AppError invalid_parameter, user_not_found, user_deleted */

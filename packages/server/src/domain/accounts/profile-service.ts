@@ -3,7 +3,7 @@ import type { Database, Tx } from '../../db/database.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { EventService } from '../events/event-service.js'
 import type { AccountService } from './account-service.js'
-import { type NameRules, requireName, usernameFault, usernameKey } from './user-model.js'
+import { emailKey, type NameRules, requireName, usernameFault, usernameKey } from './user-model.js'
 import type { UserStore } from './user-store.js'
 
 export interface ProfileServiceOptions {
@@ -38,6 +38,11 @@ export interface UniqueUpdate {
   readonly value: string
 }
 
+const columnsOf = {
+  mobile: (mobile: string) => ({ mobile }),
+  email: (email: string) => ({ email: emailKey(email) }),
+  username: (username: string) => ({ username, username_key: usernameKey(username) }),
+}
 const takenErrors = { mobile: 'mobile_taken', email: 'email_taken', username: 'username_taken' } as const
 
 /** What users say about themselves (decisions D0, D1, D9). */
@@ -83,7 +88,7 @@ export class ProfileService {
     const { database, store, accounts, names } = this.options
     const fault = field === 'username' ? usernameFault(value, names) : null
     if (fault !== null) throw new AppError('invalid_parameter', fault)
-    const row = field === 'username' ? { username: value, username_key: usernameKey(value) } : { [field]: value }
+    const row = columnsOf[field](value)
     const isStored = await database.transactionUnlessTaken(async (tx) => {
       if (!(await store.update(tx, appId, userId, row))) await accounts.hold(tx, appId, userId)
       await this.#announce(tx, { appId, actorId, userId, fields: [field] })

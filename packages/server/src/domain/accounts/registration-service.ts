@@ -14,15 +14,18 @@ import {
   type NameRules,
   passwordFault,
   registrationSign,
+  type UserKey,
   type UserSettings,
   usernameFault,
   usernameKey,
 } from './user-model.js'
+import { userRoom } from './user-room.js'
 import type { UserStore } from './user-store.js'
 
 export interface RegistrationServiceOptions {
   readonly database: Database
-  readonly store: UserStore
+  readonly users: UserStore
+  readonly aliases: AliasBinder
   readonly settings: SettingsStore
   readonly applications: ApplicationService
   readonly contacts: ContactConnector
@@ -34,10 +37,20 @@ export interface RegistrationServiceOptions {
   readonly passwordMinLength: number
 }
 
-/** Makes two users contacts of each other. */
+/** Makes a new user and another one contacts of each other. */
 export interface ContactConnector {
-  /** @throws AppError user_not_found, user_deleted */
+  /** Without asking. @throws AppError user_not_found, user_deleted, contact_limit_reached */
   connect(tx: Tx, appId: string, userId: Int64, peerId: Int64): Promise<void>
+  /**
+   * As the peer wants to be asked: at once, or by an application that the peer answers.
+   * @throws AppError user_not_found, user_deleted, contact_limit_reached, applications_refused, wrong_auth_answer
+   */
+  request(tx: Tx, appId: string, userId: Int64, peerId: Int64): Promise<void>
+}
+
+export interface AliasBinder {
+  /** @returns false when the alias belongs to another user */
+  bindAlias(tx: Tx, user: UserKey, alias: string): Promise<boolean>
 }
 
 export interface Registration {
@@ -57,7 +70,7 @@ export interface AnonymousRegistration {
   /** What the username begins with. */
   readonly prefix: string
   readonly password: string
-  /** A user to become a contact of. */
+  /** A user to become a contact of; 0 names nobody. */
   readonly contactId?: Int64 | undefined
 }
 
@@ -89,14 +102,14 @@ export class RegistrationService {
    * @throws AppError as {@link register}, registration_signature_invalid, push_alias_taken; then nothing is left of it
    */
   async registerForPush(caller: AppCaller, registration: PushRegistration): Promise<{ userId: Int64; settings: UserSettings }> {
-    const { store, settings, applications, devices } = this.#options
+    const { aliases, settings, applications, devices } = this.#options
     const { appId } = caller
     const { registrationSecret } = await applications.get(appId)
     const isSigned = () => equalSecrets(registration.sign ?? '', registrationSign(registrationSecret, appId, registration.username))
     if (registrationSecret !== '' && caller.kind !== 'admin' && !isSigned()) throw new AppError('registration_signature_invalid')
     return this.#registerOne(caller, registration, async (tx, userId) => {
       const { alias, deviceGuid, pushToken, userAgent } = registration
-      if (alias !== undefined && alias !== '' && !(await store.bindAlias(tx, appId, alias, userId))) throw new AppError('push_alias_taken')
+      if (alias && !(await aliases.bindAlias(tx, { appId, userId }, alias))) throw new AppError('push_alias_taken')
       const device = deviceGuid
         ? await devices.open(tx, { appId, userId, deviceGuid, userAgent, ...(pushToken ? { pushToken } : {}) })
         : null
@@ -107,14 +120,15 @@ export class RegistrationService {
   }
 
   /**
-   * Registers under a name that begins as asked for and that nobody has.
-   * @throws AppError as {@link register}; user_not_found, user_deleted when there is no such contact; then nothing is left of it
+   * Registers under a name that begins as asked for and that nobody has. Only an administrator makes somebody a contact unasked.
+   * @throws AppError as {@link register} and {@link ContactConnector}; then nothing is left of it
    */
   async registerAnonymous(caller: AppCaller, { prefix, password, contactId }: AnonymousRegistration): Promise<Registered> {
+    const { contacts } = this.#options
     const suffix = Array.from({ length: suffixLength }, () => suffixLetters[randomInt(suffixLetters.length)]).join('')
     const username = `${prefix}_${suffix}`
     return this.#registerOne(caller, { username, password }, async (tx, userId) => {
-      if (contactId !== undefined) await this.#options.contacts.connect(tx, caller.appId, userId, contactId)
+      if (contactId) await contacts[caller.kind === 'admin' ? 'connect' : 'request'](tx, caller.appId, userId, contactId)
       return { userId, username }
     })
   }
@@ -130,10 +144,10 @@ export class RegistrationService {
 
   /** @throws AppError invalid_parameter when nobody may have such a name */
   async isFree(appId: string, username: string): Promise<boolean> {
-    const { database, store, names } = this.#options
+    const { database, users, names } = this.#options
     const fault = usernameFault(username, names)
     if (fault !== null) throw new AppError('invalid_parameter', fault)
-    return (await database.read((db) => store.findTaken(db, appId, [username]))).size === 0
+    return (await database.read((db) => users.findTaken(db, appId, [username]))).size === 0
   }
 
   async #registerOne<T>(caller: AppCaller, registration: Registration, complete: (tx: Tx, userId: Int64) => Promise<T>): Promise<T> {
@@ -153,25 +167,26 @@ export class RegistrationService {
 
   /** Judges what can be judged before the hashes, which cost more than all the rest; the insert decides. */
   async #prepare(appId: string, registrations: readonly Registration[]): Promise<Prepared[]> {
-    const { database, store, hasher } = this.#options
+    const { database, users, hasher } = this.#options
     const usernames = registrations.map(({ username }) => username)
-    const taken = await database.read((db) => store.findTaken(db, appId, usernames))
-    return Promise.all(
-      registrations.map(async (registration) => {
-        const fault = this.#fault(registration)
-        if (fault !== null) return new AppError('invalid_parameter', fault)
-        if (taken.has(usernameKey(registration.username))) return new AppError('user_exists')
-        taken.add(usernameKey(registration.username))
-        return { registration, passwordHash: await hasher.hash(registration.password) }
-      }),
-    )
+    const taken = await database.read((db) => users.findTaken(db, appId, usernames))
+    const judged = registrations.map((registration) => {
+      const fault = this.#fault(registration)
+      if (fault !== null) return new AppError('invalid_parameter', fault)
+      if (taken.has(usernameKey(registration.username))) return new AppError('user_exists')
+      taken.add(usernameKey(registration.username))
+      return registration
+    })
+    const passwords = judged.flatMap((each) => (each instanceof AppError ? [] : [each.password]))
+    const hashes = (await hasher.hashMany(passwords)).values()
+    return judged.map((each) => (each instanceof AppError ? each : { registration: each, passwordHash: hashes.next().value as string }))
   }
 
   /** @param userIds one for each */
   async #insert(tx: Tx, application: Application, prepared: readonly Prepared[], userIds: readonly number[]): Promise<Outcome[]> {
-    const { store, clock } = this.#options
+    const { users, clock } = this.#options
     const { appId } = application
-    let room = await this.#room(tx, application)
+    let room = await userRoom(tx, application, this.#options)
     const outcomes: Outcome[] = []
     for (const [index, each] of prepared.entries()) {
       const userId = userIds[index] as number
@@ -180,20 +195,12 @@ export class RegistrationService {
       else {
         const { registration, passwordHash: password_hash } = each
         const row = { app_id: appId, user_id: userId, username: registration.username, password_hash, created_at: clock.now() }
-        const isInserted = await store.insert(tx, row)
+        const isInserted = await users.insert(tx, row)
         if (isInserted) room--
         outcomes.push(isInserted ? userId : new AppError('user_exists'))
       }
     }
     return outcomes
-  }
-
-  /** How many more users the application may have; a limit is kept by counting under a lock. */
-  async #room(tx: Tx, { appId, settings }: Application): Promise<number> {
-    const { store, applications } = this.#options
-    if (settings.user_limit === 0) return Number.POSITIVE_INFINITY
-    await applications.lock(tx, appId)
-    return settings.user_limit - (await store.count(tx, appId))
   }
 
   #fault({ username, password }: Registration): string | null {

@@ -72,10 +72,16 @@ export class TokenStore {
 
   /** Deletes at most `limit` tokens that expired before the instant; @returns how many. */
   async deleteExpired(tx: Tx, before: number, limit: number): Promise<number> {
-    const expired = tx.selectFrom('user_tokens').select(['app_id', 'token_hash']).where('expires_at', '<', before).limit(limit)
-    const rows = await expired.execute()
-    for (const { app_id, token_hash } of rows)
-      await tx.deleteFrom('user_tokens').where('app_id', '=', app_id).where('token_hash', '=', token_hash).execute()
-    return rows.length
+    const expired = tx
+      .selectFrom('user_tokens')
+      .select(['app_id', 'token_hash'])
+      .where('expires_at', '<', before)
+      .orderBy('expires_at')
+      .limit(limit)
+    const { numDeletedRows } = await tx
+      .deleteFrom('user_tokens')
+      .where((where) => where(where.refTuple('app_id', 'token_hash'), 'in', expired.$asTuple('app_id', 'token_hash')))
+      .executeTakeFirst()
+    return Number(numDeletedRows)
   }
 }

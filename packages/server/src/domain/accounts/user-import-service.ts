@@ -1,14 +1,15 @@
-import { availableParallelism } from 'node:os'
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import type { IdGenerator } from '../../lib/ids.js'
+import type { Application } from '../applications/application-model.js'
 import type { ApplicationService } from '../applications/application-service.js'
 import type { EventService } from '../events/event-service.js'
 import type { PasswordHasher } from './password-hasher.js'
 import { createPassword, type ImportResult, type NewUser, requireGoodEntry, TakenNames } from './user-import-model.js'
 import type { ExportedRow, UserImportStore } from './user-import-store.js'
-import { systemUserId, usernameKey } from './user-model.js'
+import { emailKey, systemUserId, usernameKey } from './user-model.js'
+import { userRoom } from './user-room.js'
 import type { UserStore } from './user-store.js'
 
 export interface UserImportServiceOptions {
@@ -31,8 +32,6 @@ interface Entry {
 
 const maxPageSize = 500
 const maxAttempts = 5
-// The thread pool has four threads: logins, files and look-ups keep one of them whatever is imported.
-const parallelHashes = Math.min(availableParallelism(), 3)
 
 /** Users as the operator makes them and moves them between systems. */
 export class UserImportService {
@@ -61,13 +60,13 @@ export class UserImportService {
    */
   async import(appId: string, users: readonly NewUser[], update: boolean): Promise<ImportResult[]> {
     const { database, ids } = this.#options
-    await this.#options.applications.get(appId)
+    const application = await this.#options.applications.get(appId)
     const entries = await this.#hashed(appId, users.map(this.#judged))
     const userIds = await ids.take(entries.length)
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       let results: ImportResult[] = []
       const isStored = await database.transactionUnlessTaken(async (tx) => {
-        results = await this.#store(tx, appId, { entries, userIds, update })
+        results = await this.#store(tx, application, { entries, userIds, update })
       })
       // Else somebody took an address between the look and the update; the next look sees it.
       if (isStored) return results
@@ -93,8 +92,10 @@ export class UserImportService {
     return { users, nextCursor: users.length < limit ? '' : String(users.at(-1)?.user_id ?? '') }
   }
 
-  readonly #judged = (user: NewUser): Entry => {
+  readonly #judged = (given: NewUser): Entry => {
     const { passwordMinLength, clock } = this.#options
+    const { email } = given.profile
+    const user = email === undefined ? given : { ...given, profile: { ...given.profile, email: emailKey(email) } }
     try {
       requireGoodEntry(user, { passwordMinLength, now: clock.now() })
       return { user, error: null }
@@ -109,16 +110,20 @@ export class UserImportService {
     const { database, store, hasher } = this.#options
     const withPassword = entries.filter(({ user, error }) => error === null && user.password !== undefined).map(({ user }) => user)
     const known = new TakenNames(await database.read((db) => store.findOwners(db, appId, withPassword)))
-    return mapParallel(entries, parallelHashes, async (entry) => {
+    const isNew = ({ user, error }: Entry) => error === null && known.ownerOf(user.username) === undefined
+    const passwords = entries.flatMap((entry) => (isNew(entry) && entry.user.password !== undefined ? [entry.user.password] : []))
+    const hashes = (await hasher.hashMany(passwords)).values()
+    return entries.map((entry) => {
       const { password, ...user } = entry.user
-      if (entry.error !== null || password === undefined || known.ownerOf(user.username) !== undefined) return entry
-      return { ...entry, user: { ...user, passwordHash: await hasher.hash(password) } }
+      if (!isNew(entry) || password === undefined) return entry
+      return { ...entry, user: { ...user, passwordHash: hashes.next().value as string } }
     })
   }
 
-  async #store(tx: Tx, appId: string, { entries, userIds, update }: Batch): Promise<ImportResult[]> {
+  async #store(tx: Tx, application: Application, { entries, userIds, update }: Batch): Promise<ImportResult[]> {
     const { store, clock } = this.#options
-    let room = await this.#room(tx, appId)
+    const { appId } = application
+    let room = await userRoom(tx, application, this.#options)
     const good = entries.filter(({ error }) => error === null).map(({ user }) => user)
     const names = new TakenNames(await store.findOwners(tx, appId, good))
     const plans = entries.map((entry, index) => {
@@ -164,15 +169,6 @@ export class UserImportService {
       }
     }
     return missed
-  }
-
-  /** How many more users the application may have; a limit is kept by counting under a lock. */
-  async #room(tx: Tx, appId: string): Promise<number> {
-    const { users, applications } = this.#options
-    const { settings } = await applications.get(appId)
-    if (settings.user_limit === 0) return Number.POSITIVE_INFINITY
-    await applications.lock(tx, appId)
-    return settings.user_limit - (await users.count(tx, appId))
   }
 }
 
@@ -230,15 +226,4 @@ function toResult(plan: Plan): ImportResult {
   return plan.result === 'failed'
     ? { username, result: 'failed', error: plan.error }
     : { username, result: plan.result, userId: plan.userId }
-}
-
-/** Keeps the order; at most `width` are under way at once. */
-async function mapParallel<T, R>(items: readonly T[], width: number, work: (item: T) => Promise<R>): Promise<R[]> {
-  const results = new Array<R>(items.length)
-  const queue = items.entries()
-  const run = async () => {
-    for (const [index, item] of queue) results[index] = await work(item)
-  }
-  await Promise.all(Array.from({ length: width }, run))
-  return results
 }

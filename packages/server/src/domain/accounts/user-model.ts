@@ -77,6 +77,11 @@ export function usernameKey(username: string): string {
   return username.toLowerCase()
 }
 
+/** The form in which e-mail addresses are stored, unique and looked up: without regard to case. */
+export function emailKey(email: string): string {
+  return email.toLowerCase()
+}
+
 /** @returns what is wrong with a username (decision D1), or null */
 export function usernameFault(username: string, rules: NameRules): string | null {
   if (username === '' || [...username].length > maxUsernameLength) return `username must have 1 to ${maxUsernameLength} characters`

@@ -2,7 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Executor, Tx } from '../../db/database.js'
 import type { UsersTable } from '../../db/schema.js'
-import { type User, type UserState, usernameKey } from './user-model.js'
+import { emailKey, type User, type UserState, usernameKey } from './user-model.js'
 
 type NewUser = Pick<Insertable<UsersTable>, 'app_id' | 'user_id' | 'username' | 'password_hash' | 'created_at'>
 type UserChanges = Omit<Updateable<UsersTable>, 'app_id' | 'user_id'>
@@ -12,11 +12,17 @@ type StateRow = Pick<Selectable<UsersTable>, 'status' | 'deleted_at'> & {
   readonly has_blocks: number
 }
 
+const lookUps = {
+  username: { column: 'username_key', key: usernameKey },
+  mobile: { column: 'mobile', key: (mobile: string) => mobile },
+  email: { column: 'email', key: emailKey },
+} as const
+
 // Of the row `u`; answered by an index that holds nothing but blocks.
 const hasBlocks = sql<number>`case when exists (
   select 1 from contacts c where c.app_id = u.app_id and c.user_id = u.user_id and c.is_blocked = 1) then 1 else 0 end`
 
-/** Users and their push aliases. Deleted users keep their row and ID and nothing else. */
+/** Users. Deleted users keep their row and ID and nothing else. */
 export class UserStore {
   readonly #database
   readonly #findById
@@ -52,8 +58,8 @@ export class UserStore {
   }
 
   async findBy(db: Executor, appId: string, kind: 'username' | 'mobile' | 'email', value: string): Promise<User | null> {
-    const [column, key] = kind === 'username' ? (['username_key', usernameKey(value)] as const) : ([kind, value] as const)
-    const row = await db.selectFrom('users').selectAll().where('app_id', '=', appId).where(column, '=', key).executeTakeFirst()
+    const { column, key } = lookUps[kind]
+    const row = await db.selectFrom('users').selectAll().where('app_id', '=', appId).where(column, '=', key(value)).executeTakeFirst()
     return row ? toUser(row) : null
   }
 
@@ -152,22 +158,6 @@ export class UserStore {
       .offset(page.offset)
       .execute()
     return rows.map((row) => ({ userId: row.user_id, username: row.username, status: row.status }))
-  }
-
-  /** @returns false when the alias belongs to another user */
-  async bindAlias(tx: Tx, appId: string, alias: string, userId: Int64): Promise<boolean> {
-    await tx
-      .insertInto('push_aliases')
-      .values({ app_id: appId, alias, user_id: userId })
-      .onConflict((conflict) => conflict.doNothing())
-      .execute()
-    const row = await tx
-      .selectFrom('push_aliases')
-      .select('user_id')
-      .where('app_id', '=', appId)
-      .where('alias', '=', alias)
-      .executeTakeFirst()
-    return row?.user_id === userId
   }
 }
 

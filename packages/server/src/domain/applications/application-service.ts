@@ -125,9 +125,10 @@ export class ApplicationService {
     return database.read((db) => store.listAdminTokens(db, appId))
   }
 
-  /** @throws AppError token_not_found */
+  /** @throws AppError application_not_found, token_not_found */
   async revokeAdminToken(appId: string, tokenId: Int64): Promise<void> {
     const { database, store, clock } = this.#options
+    await this.get(appId)
     const tokenHash = await database.transaction((tx) => store.revokeAdminToken(tx, appId, tokenId, clock.now()))
     if (tokenHash === null) throw new AppError('token_not_found')
     this.#adminTokens.forget(tokenHash)

@@ -39,7 +39,6 @@ const maxPage = 500
 const defaultPage = 100
 /** So many requests of a batch are one transaction: few commits, and nobody waits long for its locks. */
 const batchChunk = 50
-const dayMs = 24 * 3_600_000
 
 /** Asking to become a contact, and answering. */
 export class ContactApplicationService {
@@ -132,19 +131,9 @@ export class ContactApplicationService {
       return events.append(tx, contactEvent(side, 'contact.accepted'))
     }
     const rule = await contactStore.findAuthRule(tx, actor.appId, peerId)
-    if (judgeApplication(rule, request.authAnswer) === 'ask') return this.#ask(tx, side, alias, reason)
+    if (judgeApplication(rule, request.authAnswer) === 'ask') return book.ask(tx, side, { alias, reason })
     await book.makeContacts(tx, actor, [{ userId: peerId, alias }])
     await events.append(tx, contactEvent(side, 'contact.added'))
-  }
-
-  async #ask(tx: Tx, side: Side, alias: string, reason: string): Promise<void> {
-    const { store, contactStore, events, clock } = this.#options
-    const { appId, userId: applicantId, peerId: userId } = side
-    const { contact_application_days: days } = await contactStore.findSettings(tx, appId)
-    const createdAt = clock.now()
-    const expiresAt = createdAt + days * dayMs
-    await store.put(tx, { appId, userId }, { applicantId, alias, reason, status: applicationStatus.waiting, createdAt, expiresAt })
-    await events.append(tx, contactEvent(side, 'contact.applied', reason))
   }
 
   async #requireOpen(tx: Tx, actor: Actor, applicantId: Int64): Promise<ContactApplication> {

@@ -3,13 +3,20 @@ import type { Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import type { EventService } from '../events/event-service.js'
 import type { ContactApplicationStore } from './contact-application-store.js'
+import { applicationStatus, judgeApplication, type Side } from './contact-model.js'
 import type { ContactStore } from './contact-store.js'
 
 export interface ContactBookOptions {
   readonly store: ContactStore
+  readonly users: UserLocker
   readonly contactApplications: ContactApplicationStore
   readonly events: EventService
   readonly clock: Clock
+}
+
+export interface UserLocker {
+  /** Also finds deleted users; those who never existed are left out. */
+  lock(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<readonly { readonly userId: Int64; readonly isDeleted: boolean }[]>
 }
 
 /** Users in a transaction that keeps other changes between them waiting. */
@@ -26,6 +33,8 @@ export class LockedUsers {
   }
 }
 
+const dayMs = 24 * 3_600_000
+
 /** How two users become contacts, whoever decides on it. */
 export class ContactBook {
   readonly #options: ContactBookOptions
@@ -34,8 +43,10 @@ export class ContactBook {
     this.#options = options
   }
 
+  /** Keeps other changes between any of these users, and their deletion, waiting until the transaction ends. */
   async lock(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<LockedUsers> {
-    return new LockedUsers(await this.#options.store.lockUsers(tx, appId, userIds))
+    const found = await this.#options.users.lock(tx, appId, userIds)
+    return new LockedUsers(new Map(found.map((user) => [user.userId, user])))
   }
 
   /**
@@ -70,6 +81,29 @@ export class ContactBook {
    */
   async connect(tx: Tx, appId: string, userId: Int64, peerId: Int64): Promise<void> {
     await this.add(tx, { appId, userId }, [peerId])
+  }
+
+  /**
+   * Makes a user who holds nothing about anybody yet a contact of the peer, or asks the peer, as the peer wants it.
+   * @throws AppError user_not_found, user_deleted, contact_limit_reached, applications_refused, wrong_auth_answer
+   */
+  async request(tx: Tx, appId: string, userId: Int64, peerId: Int64): Promise<void> {
+    const users = await this.lock(tx, appId, [userId, peerId])
+    users.require(peerId)
+    const rule = await this.#options.store.findAuthRule(tx, appId, peerId)
+    if (judgeApplication(rule, undefined) === 'ask') await this.ask(tx, { appId, userId, peerId }, { alias: '', reason: '' })
+    else await this.connect(tx, appId, userId, peerId)
+  }
+
+  /** Leaves the peer an application of the user, both of whom are locked. */
+  async ask(tx: Tx, side: Side, { alias, reason }: { readonly alias: string; readonly reason: string }): Promise<void> {
+    const { store, contactApplications, events, clock } = this.#options
+    const { appId, userId: applicantId, peerId: userId } = side
+    const { contact_application_days: days } = await store.findSettings(tx, appId)
+    const createdAt = clock.now()
+    const application = { applicantId, alias, reason, status: applicationStatus.waiting, createdAt, expiresAt: createdAt + days * dayMs }
+    await contactApplications.put(tx, { appId, userId }, application)
+    await events.append(tx, { appId, kind: 'contact.applied', actorId: applicantId, userIds: [userId], content: reason })
   }
 
   /**

@@ -26,11 +26,9 @@ type Relation = Pick<Selectable<ContactsTable>, 'state' | 'is_blocked'>
 
 /** What users hold about each other. */
 export class ContactStore {
-  readonly #database: Database
   readonly #findRelation
 
   constructor(database: Database) {
-    this.#database = database
     this.#findRelation = database.prepared<{ appId: string; userId: Int64; peerId: Int64 }, Relation>((db, param) =>
       db
         .selectFrom('contacts')
@@ -39,22 +37,6 @@ export class ContactStore {
         .where('user_id', '=', param('userId'))
         .where('peer_id', '=', param('peerId')),
     )
-  }
-
-  /**
-   * Keeps other changes between any of these users, and their deletion, waiting until the transaction ends; in one order, so that no
-   * two transactions wait for each other.
-   * @returns by user ID whether the user was deleted; without those who never existed
-   */
-  async lockUsers(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<Map<Int64, { readonly isDeleted: boolean }>> {
-    const found = tx
-      .selectFrom('users')
-      .select(['user_id', 'deleted_at'])
-      .where('app_id', '=', appId)
-      .where('user_id', 'in', userIds)
-      .orderBy('user_id')
-    const rows = await (this.#database.dialect.rowLocks ? found.forUpdate() : found).execute()
-    return new Map(rows.map((row) => [row.user_id, { isDeleted: row.deleted_at !== null }]))
   }
 
   /** The settings of an application, read in the transaction, which must not wait for another connection. */

@@ -3,6 +3,7 @@ import type { Database } from '../../db/database.js'
 import { FactCache, type FactChannel } from '../../lib/fact-cache.js'
 import type { AccountService } from '../accounts/account-service.js'
 import type { UserState } from '../accounts/user-model.js'
+import type { Application } from '../applications/application-model.js'
 import type { ApplicationService } from '../applications/application-service.js'
 import { type Contact, contactState } from './contact-model.js'
 import type { ContactStore } from './contact-store.js'
@@ -31,12 +32,18 @@ export class MessageRules {
     this.#relations = new FactCache({ maxEntries: 100_000, maxAgeMs: relationAgeMs, channel: options.channel })
   }
 
-  /** Why the recipient takes no message of the sender, or null. */
-  async refusal(recipient: UserState, senderId: Int64): Promise<ErrorName | null> {
-    const { appId, userId } = recipient
-    if (userId === senderId) return null
-    const refusesStrangers = await this.#refusesStrangers(recipient)
-    if (!recipient.hasBlocks && !refusesStrangers) return null
+  /** Why the recipient takes no message of the sender, or null; at once for a recipient who takes those of everybody. */
+  refusal(recipient: UserState, senderId: Int64): ErrorName | null | Promise<ErrorName | null> {
+    if (recipient.userId === senderId) return null
+    const refusesStrangers = this.#refusesStrangers(recipient)
+    if (refusesStrangers === false && !recipient.hasBlocks) return null
+    return this.#judge(recipient, senderId, refusesStrangers)
+  }
+
+  async #judge(recipient: UserState, senderId: Int64, judgement: boolean | Promise<boolean>): Promise<ErrorName | null> {
+    const { appId, userId, hasBlocks } = recipient
+    const refusesStrangers = await judgement
+    if (!hasBlocks && !refusesStrangers) return null
     const { state, isBlocked } = await this.#relation(appId, userId, senderId)
     if (isBlocked) return 'blocked_by_recipient'
     return refusesStrangers && state !== contactState.contact ? 'stranger_refused' : null
@@ -57,11 +64,11 @@ export class MessageRules {
     this.#relations.forget(relationKey(appId, peerId, userId))
   }
 
-  async #refusesStrangers({ appId, strangerChat: setting }: UserState): Promise<boolean> {
+  #refusesStrangers({ appId, strangerChat: setting }: UserState): boolean | Promise<boolean> {
     if (setting !== strangerChat.unset) return setting === strangerChat.reject
+    const isRejected = ({ settings }: Application) => settings.stranger_chat_default === strangerChat.reject
     const known = this.#options.applications.requireActive(appId)
-    const { settings } = known instanceof Promise ? await known : known
-    return settings.stranger_chat_default === strangerChat.reject
+    return known instanceof Promise ? known.then(isRejected) : isRejected(known)
   }
 
   async #relation(appId: string, userId: Int64, peerId: Int64): Promise<Relation> {

@@ -16,11 +16,6 @@ export function directConversation(appId: string, a: Int64, b: Int64): Conversat
   return a < b ? { appId, lowId: a, highId: b } : { appId, lowId: b, highId: a }
 }
 
-/** The conversation_id that a party sees: the other party. */
-export function peerOf(conversation: Pick<ConversationKey, 'lowId' | 'highId'>, userId: Int64): Int64 {
-  return conversation.lowId === userId ? conversation.highId : conversation.lowId
-}
-
 /** The parties that read: nobody reads for the system, user 0. */
 export function readersOf({ lowId, highId }: Pick<ConversationKey, 'lowId' | 'highId'>): readonly Int64[] {
   return lowId === highId || lowId === 0 ? [highId] : [lowId, highId]

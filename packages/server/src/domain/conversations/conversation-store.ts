@@ -19,6 +19,7 @@ export interface Moved extends ConversationKey {
 
 type Mark = 'read_seq' | 'delivered_seq'
 
+const keysPerStatement = 100
 const sides = ['low', 'high'] as const
 /** A value of the conversation `c` that belongs to the user of `p`. */
 const own = (value: (side: Side) => ReturnType<typeof sql<number>>) =>
@@ -57,12 +58,17 @@ export class ConversationStore {
   constructor(database: Database) {
     this.#database = database
     this.#list = database.prepared<UserKey & { beforeId: number; limit: number }, ViewRow>((db, param) =>
-      joined(db)
-        .select(['c.low_id', 'c.high_id', 'c.created_at', latestMessageId.as('latest_msg_id')])
-        .where('p.app_id', '=', param('appId'))
-        .where('p.user_id', '=', param('userId'))
-        .where(sql<boolean>`${latestMessageId} > ${hiddenMessageId}`)
-        .where(latestMessageId, '<', param('beforeId'))
+      db
+        .selectFrom(
+          joined(db)
+            .select(['c.low_id', 'c.high_id', 'c.created_at', latestMessageId.as('latest_msg_id'), hiddenMessageId.as('hidden_msg_id')])
+            .where('p.app_id', '=', param('appId'))
+            .where('p.user_id', '=', param('userId'))
+            .as('own'),
+        )
+        .select(['low_id', 'high_id', 'created_at', 'latest_msg_id'])
+        .whereRef('latest_msg_id', '>', 'hidden_msg_id')
+        .where('latest_msg_id', '<', param('beforeId'))
         .orderBy('latest_msg_id', 'desc')
         .limit(param('limit')),
     )
@@ -76,15 +82,9 @@ export class ConversationStore {
   }
 
   /** Most recent activity first; only conversations whose newest message is older than `beforeId`. */
-  async list(
-    db: Executor,
-    user: UserKey,
-    page: { beforeId: number; limit: number },
-  ): Promise<(ConversationView & { lowId: Int64; highId: Int64 })[]> {
+  async list(db: Executor, user: UserKey, page: { beforeId: number; limit: number }): Promise<ConversationView[]> {
     const rows = await this.#list.all(db, { ...user, ...page })
     return rows.map((row) => ({
-      lowId: row.low_id,
-      highId: row.high_id,
       peerId: row.low_id === user.userId ? row.high_id : row.low_id,
       createdAt: row.created_at,
       lastMessageId: row.latest_msg_id,
@@ -124,24 +124,33 @@ export class ConversationStore {
 
   /** Moves the read marks of all conversations of the user to their ends. @returns those that were not there yet */
   async markAllRead(tx: Tx, { appId, userId }: UserKey): Promise<Moved[]> {
-    const unread = joined(tx)
+    const unread = await joined(tx)
       .select(['c.low_id', 'c.high_id'])
       .where('p.app_id', '=', appId)
       .where('p.user_id', '=', userId)
       .where(sql<boolean>`c.seq > ${readSeq}`)
-    // In the order in which batches of sends lock them.
-    if (this.#database.dialect.rowLocks) await unread.orderBy('c.low_id').orderBy('c.high_id').forUpdate('c').execute()
+      // In the order in which batches of sends lock them.
+      .orderBy('c.low_id')
+      .orderBy('c.high_id')
+      .$if(this.#database.dialect.rowLocks, (query) => query.forUpdate('c'))
+      .execute()
     const moved: Moved[] = []
     for (const side of sides) {
-      const rows = await tx
-        .updateTable('conversations')
-        .set({ [`${side}_read_seq`]: sql.ref('seq'), [`${side}_seen_seq`]: sql.ref('seq') })
-        .where('app_id', '=', appId)
-        .where(`${side}_id`, '=', userId)
-        .where((where) => where(where.refTuple('low_id', 'high_id'), 'in', unread.$asTuple('low_id', 'high_id')))
-        .returning(['low_id', 'high_id', 'last_msg_id'])
-        .execute()
-      moved.push(...rows.map((row) => toMoved(appId, row)))
+      const other = side === 'low' ? 'high_id' : 'low_id'
+      const peerIds = unread.filter((row) => (row.low_id === userId) === (side === 'low')).map((row) => row[other])
+      for (let start = 0; start < peerIds.length; start += keysPerStatement) {
+        // Always as many, so that the statement is the same; those that were locked and no others.
+        const keys = Array.from({ length: keysPerStatement }, (_, index) => peerIds[Math.min(start + index, peerIds.length - 1)] as Int64)
+        const rows = await tx
+          .updateTable('conversations')
+          .set({ [`${side}_read_seq`]: sql.ref('seq'), [`${side}_seen_seq`]: sql.ref('seq') })
+          .where('app_id', '=', appId)
+          .where(`${side}_id`, '=', userId)
+          .where(other, 'in', keys)
+          .returning(['low_id', 'high_id', 'last_msg_id'])
+          .execute()
+        moved.push(...rows.map((row) => toMoved(appId, row)))
+      }
     }
     return moved
   }
@@ -187,7 +196,7 @@ function greater(mark: string, value: RawBuilder<number>): RawBuilder<number> {
   return sql<number>`case when ${sql.ref(mark)} < ${value} then ${value} else ${sql.ref(mark)} end`
 }
 
-function isConversation({ appId, lowId, highId }: ConversationKey) {
+export function isConversation({ appId, lowId, highId }: ConversationKey) {
   return sql<boolean>`app_id = ${appId} and low_id = ${lowId} and high_id = ${highId}`
 }
 

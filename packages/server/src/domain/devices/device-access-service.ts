@@ -1,3 +1,4 @@
+import type { Int64 } from '@hermod/protocol'
 import type { Database } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import type { TokenService } from '../accounts/token-service.js'
@@ -14,39 +15,39 @@ export interface DeviceAccessServiceOptions {
   readonly clock: Clock
 }
 
-/** Ends what devices may do; their tokens stop working at once (decision C6). */
+/** Ends what devices may do; their tokens stop working at once (decision C6). The actor is the user, or the system for an administrator. */
 export class DeviceAccessService {
   constructor(private readonly options: DeviceAccessServiceOptions) {}
 
   /** @throws AppError device_not_found */
-  async remove(device: DeviceKey): Promise<void> {
+  async remove(actorId: Int64, device: DeviceKey): Promise<void> {
     const { database, devices, tokens, clock } = this.options
     const { appId, userId, deviceSn } = device
     const revoked = await database.transaction(async (tx) => {
-      await devices.remove(tx, device)
+      await devices.remove(tx, device, actorId)
       return tokens.revokeOfDevices(tx, { appId, userId, deviceSns: [deviceSn], at: clock.now() })
     })
     tokens.forget(appId, revoked)
   }
 
   /** Logs a device out. @throws AppError device_not_found */
-  async kick(device: DeviceKey): Promise<void> {
+  async kick(actorId: Int64, device: DeviceKey): Promise<void> {
     const { database, devices, tokens, events, clock } = this.options
     const { appId, userId, deviceSn } = device
     const revoked = await database.transaction(async (tx) => {
       await devices.require(tx, device)
-      await events.append(tx, deviceEvent('user.kicked', device, deviceSn))
+      await events.append(tx, deviceEvent('user.kicked', actorId, device, deviceSn))
       return tokens.revokeOfDevices(tx, { appId, userId, deviceSns: [deviceSn], at: clock.now() })
     })
     tokens.forget(appId, revoked)
   }
 
   /** Ends all tokens of the user, also those tied to no device. */
-  async kickAll(user: UserKey): Promise<void> {
+  async kickAll(actorId: Int64, user: UserKey): Promise<void> {
     const { database, tokens, events, clock } = this.options
     const { appId, userId } = user
     const revoked = await database.transaction(async (tx) => {
-      await events.append(tx, deviceEvent('user.kicked', user))
+      await events.append(tx, deviceEvent('user.kicked', actorId, user))
       return tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now() })
     })
     tokens.forget(appId, revoked)

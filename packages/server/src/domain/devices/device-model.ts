@@ -1,3 +1,4 @@
+import type { Int64 } from '@hermod/protocol'
 import type { UserKey } from '../accounts/user-model.js'
 import type { Event, EventKind } from '../events/event-model.js'
 
@@ -19,7 +20,7 @@ export interface PushBinding {
 }
 
 /** What happened to a device of a user, or to all of them when no device is named. */
-export function deviceEvent(kind: EventKind, { appId, userId }: UserKey, deviceSn?: number): Event {
+export function deviceEvent(kind: EventKind, actorId: Int64, { appId, userId }: UserKey, deviceSn?: number): Event {
   const content = deviceSn === undefined ? '' : JSON.stringify({ device_sn: deviceSn })
-  return { appId, kind, actorId: userId, userIds: [userId], content }
+  return { appId, kind, actorId, userIds: [userId], content }
 }

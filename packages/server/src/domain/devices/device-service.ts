@@ -58,7 +58,7 @@ export class DeviceService {
     const pushToken = use.pushToken ?? createToken('hmp_')
     const row = { app_id: appId, user_id: userId, device_guid: deviceGuid, created_at: now, last_used_at: now, platform: 0 }
     await store.insert(tx, { ...row, device_sn: deviceSn, user_agent: shortUserAgent(use), push_token: pushToken })
-    await events.append(tx, deviceEvent('user.device_added', use, deviceSn))
+    await events.append(tx, deviceEvent('user.device_added', userId, use, deviceSn))
     return { deviceSn, pushToken, displaced: await this.#displace(tx, { appId, userId, deviceSn }) }
   }
 
@@ -74,12 +74,12 @@ export class DeviceService {
   }
 
   /** Within a transaction; the tokens of the device are for the caller to end. @throws AppError device_not_found */
-  async remove(tx: Tx, device: DeviceKey): Promise<void> {
+  async remove(tx: Tx, device: DeviceKey, actorId: Int64): Promise<void> {
     const { store, bindings, events, clock } = this.options
     await store.touchList(tx, device, clock.now())
     if (!(await store.delete(tx, device))) throw new AppError('device_not_found')
     await bindings.unbind(tx, device)
-    await events.append(tx, deviceEvent('user.device_removed', device, device.deviceSn))
+    await events.append(tx, deviceEvent('user.device_removed', actorId, device, device.deviceSn))
   }
 
   /** Keeps the device from being removed until the transaction ends. @throws AppError device_not_found */
@@ -120,7 +120,7 @@ export class DeviceService {
   async #displace(tx: Tx, device: DeviceKey): Promise<number[]> {
     const { store, devicesPerUser } = this.options
     const surplus = await store.listLeastUsed(tx, device, devicesPerUser - 1)
-    for (const deviceSn of surplus) await this.remove(tx, { ...device, deviceSn })
+    for (const deviceSn of surplus) await this.remove(tx, { ...device, deviceSn }, device.userId)
     return surplus
   }
 }

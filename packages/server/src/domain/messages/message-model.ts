@@ -61,7 +61,6 @@ export const rowValue = {
   }),
   senderId: (row: MessageRow) => row[at.sender_id] as Int64,
   messageId: (row: MessageRow) => row[at.msg_id] as number,
-  seq: (row: MessageRow) => row[at.seq] as number,
   setMessageId: (row: MessageRow, messageId: number) => {
     row[at.msg_id] = messageId
   },

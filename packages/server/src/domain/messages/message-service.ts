@@ -64,10 +64,17 @@ export class MessageService {
     }
     // An Admin token passes over blocks and strangers.
     const judgedSenderId = caller.kind === 'user' ? senderId : null
+    const refusals =
+      targets.length === 1
+        ? null
+        : await Promise.all(targets.map((target) => this.#refusal(appId, target, request.targetType, judgedSenderId)))
     const accepted: Int64[] = []
     let firstRefusal: ErrorName | null = null
-    for (const target of targets) {
-      const refusal = await this.#refusal(appId, target, request.targetType, judgedSenderId)
+    for (let index = 0; index < targets.length; index++) {
+      const target = targets[index] as Int64
+      const refusal = refusals
+        ? (refusals[index] as ErrorName | null)
+        : await this.#refusal(appId, target, request.targetType, judgedSenderId)
       if (refusal === null) accepted.push(target)
       else firstRefusal ??= refusal
     }

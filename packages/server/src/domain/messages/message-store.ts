@@ -2,6 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import { sql } from 'kysely'
 import type { Database, Tx } from '../../db/database.js'
 import type { ConversationKey } from '../conversations/conversation-model.js'
+import { isConversation } from '../conversations/conversation-store.js'
 import type { MessageContent } from './message-model.js'
 
 /** A message as those who act on it need it. */
@@ -71,10 +72,6 @@ export class MessageStore {
       .where('last_recalled_seq', '<', seq)
       .execute()
   }
-}
-
-function isConversation({ appId, lowId, highId }: ConversationKey) {
-  return sql<boolean>`app_id = ${appId} and low_id = ${lowId} and high_id = ${highId}`
 }
 
 function isMessage(conversation: ConversationKey, messageId: Int64) {

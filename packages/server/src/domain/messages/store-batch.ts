@@ -35,8 +35,12 @@ export interface Batch {
  * the ID to be exceeded.
  */
 export interface IdLender {
-  /** @returns IDs above `after`, ascending */
-  take(count: number, after: number): Promise<readonly number[]>
+  /**
+   * Without waiting, because the procedure holds locks.
+   * @returns IDs above `after`, ascending
+   * @throws IdsRunOut
+   */
+  takeReserved(count: number, after: number): readonly number[]
 }
 
 type Position = Pick<ConversationsTable, 'app_id' | 'low_id' | 'high_id' | 'seq' | 'last_msg_id'>
@@ -147,7 +151,7 @@ async function place(context: ProcedureContext, { fresh, claims, times }: Placem
     const position = positions[index]
     if (!position || compareConversations(keyOf(position), group.conversation) !== 0) throw new Error('a conversation has vanished')
     const isBehind = position.last_msg_id !== rowValue.messageId(firstOf(rows))
-    if (isBehind) await renumber(rows, position.last_msg_id, lender)
+    if (isBehind) renumber(rows, position.last_msg_id, lender)
     if (isBehind || rows.length > 1) moved.push(group)
     if (position.seq === rows.length) begun.push(group.conversation)
     isRenumbered ||= isBehind
@@ -175,9 +179,9 @@ async function place(context: ProcedureContext, { fresh, claims, times }: Placem
 }
 
 /** Another clock is ahead, or was: the new messages take IDs above what the conversation holds (decision E3). */
-async function renumber(rows: readonly MessageRow[], after: number, lender: IdLender | null): Promise<void> {
+function renumber(rows: readonly MessageRow[], after: number, lender: IdLender | null): void {
   if (!lender) throw new ProcedureRestart(after)
-  const ids = await lender.take(rows.length, after)
+  const ids = lender.takeReserved(rows.length, after)
   for (const [index, row] of rows.entries()) rowValue.setMessageId(row, ids[index] as number)
 }
 

@@ -48,7 +48,7 @@ export class TransactionStore {
     const row = await db
       .selectFrom('sent_transactions')
       .select(['app_id', sql<string>`cast(transaction_id as text)`.as('transaction_id'), 'sender_id'])
-      .$if(after !== null, (query) => query.where(isAfter(after as TransactionPlace)))
+      .$if(after !== null, (query) => query.where(compared('>', after as TransactionPlace)))
       .orderBy('app_id')
       .orderBy('sent_transactions.transaction_id')
       .orderBy('sender_id')
@@ -64,12 +64,13 @@ export class TransactionStore {
     await tx
       .deleteFrom('sent_transactions')
       .where('expires_at', '<=', now)
-      .$if(after !== null, (query) => query.where(isAfter(after as TransactionPlace)))
-      .$if(upTo !== null, (query) => query.where(sql<boolean>`not ${isAfter(upTo as TransactionPlace)}`))
+      .$if(after !== null, (query) => query.where(compared('>', after as TransactionPlace)))
+      .$if(upTo !== null, (query) => query.where(compared('<=', upTo as TransactionPlace)))
       .execute()
   }
 }
 
-function isAfter({ appId, transactionId, senderId }: TransactionPlace): RawBuilder<boolean> {
-  return sql<boolean>`((app_id, transaction_id, sender_id) > (${appId}, ${transactionId}, ${senderId}))`
+/** As rows, which both databases take as a bound of the key's index. */
+function compared(how: '>' | '<=', { appId, transactionId, senderId }: TransactionPlace): RawBuilder<boolean> {
+  return sql<boolean>`(app_id, transaction_id, sender_id) ${sql.raw(how)} (${appId}, ${transactionId}, ${senderId})`
 }
