@@ -64,20 +64,10 @@ export class MessageService {
     }
     // An Admin token passes over blocks and strangers.
     const judgedSenderId = caller.kind === 'user' ? senderId : null
-    const refusals =
-      targets.length === 1
-        ? null
-        : await Promise.all(targets.map((target) => this.#refusal(appId, target, request.targetType, judgedSenderId)))
-    const accepted: Int64[] = []
-    let firstRefusal: ErrorName | null = null
-    for (let index = 0; index < targets.length; index++) {
-      const target = targets[index] as Int64
-      const refusal = refusals
-        ? (refusals[index] as ErrorName | null)
-        : await this.#refusal(appId, target, request.targetType, judgedSenderId)
-      if (refusal === null) accepted.push(target)
-      else firstRefusal ??= refusal
-    }
+    const judge = (target: Int64) => this.#refusal(appId, target, request.targetType, judgedSenderId)
+    const refusals = targets.length === 1 ? [await judge(targets[0] as Int64)] : await Promise.all(targets.map(judge))
+    const accepted = targets.filter((_, index) => refusals[index] === null)
+    const firstRefusal = refusals.find((refusal) => refusal !== null) ?? null
     // A repeat succeeds even when nobody would take the message any more (decision E4).
     const messageIds =
       firstRefusal === null || accepted.length > 0

@@ -24,8 +24,8 @@ const movedMarks = ['low_read_seq', 'high_read_seq', 'low_seen_seq', 'high_seen_
   .join(', ')
 
 /**
- * Claims transaction IDs together with their message IDs. One that another transaction is claiming is waited for. Returns those that
- * are claimed; the others were claimed before and are still remembered.
+ * Claims transaction IDs together with their message IDs. One that another transaction is claiming is waited for. Those that were claimed
+ * before and are still remembered are not changed, which shows in the number of changed rows.
  */
 export const claimTransactions: BulkInsert = {
   table: 'sent_transactions',
