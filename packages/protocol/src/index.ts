@@ -1,5 +1,6 @@
 export * from './callers.js'
 export * from './errors.js'
+export * from './group-rights.js'
 export * from './openapi.js'
 export * from './operation.js'
 export * from './operations/index.js'

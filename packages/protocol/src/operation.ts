@@ -1,5 +1,6 @@
 import type { CallerRule } from './callers.js'
 import type { ErrorName } from './errors.js'
+import type { GroupRightName } from './group-rights.js'
 import type { Static, TProperties, TSchema, Type } from './schema.js'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -32,6 +33,8 @@ export interface Operation<Params = unknown, Data = unknown, Extras = unknown> {
   readonly summary: string
   readonly description?: string
   readonly callers: CallerRule
+  /** The right in the group that the operation needs, when it is about one. */
+  readonly right?: GroupRightName
   /** Parameters that the contract puts in the query. A scalar is accepted in a JSON body as well (decision B3). */
   readonly query: TProperties
   /** Parameters that the contract puts in the body. A scalar is accepted in the query as well (decision B3). */
@@ -56,6 +59,7 @@ interface Definition<Q extends TProperties, B extends Body, D extends TSchema, X
   readonly summary: string
   readonly description?: string
   readonly callers: CallerRule
+  readonly right?: GroupRightName
   readonly query?: Q
   readonly body?: B
   readonly data: D

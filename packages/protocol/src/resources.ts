@@ -504,6 +504,11 @@ export type ApplicationFlags = Static<typeof ApplicationFlags>
 export const applicationSettingFields = {
   contact_application_days: int32({ minimum: 1, maximum: 365, description: 'days that a contact application stays open' }),
   contact_limit: int32({ minimum: 1, maximum: 100_000, description: 'most contacts of a user' }),
+  group_application_days: int32({ minimum: 1, maximum: 365, description: 'days that group applications and invitations stay open' }),
+  group_capacity_limit: int32({ minimum: 1, maximum: 1_000_000, description: 'greatest capacity of a group' }),
+  group_limit: int32({ minimum: 0, description: 'most groups of the application, dissolved ones left out; 0: no limit' }),
+  group_owner_limit: int32({ minimum: 1, maximum: 100_000, description: 'most groups that a user owns' }),
+  group_member_limit: int32({ minimum: 1, maximum: 100_000, description: 'most groups that a user is in' }),
   hide_member_info: boolean({ description: 'true: groups may hide member details' }),
   message_forward_max_message_num: int32({ minimum: 1, maximum: 500, description: 'how many messages clients forward at once' }),
   message_forward_max_user_num: int32({ minimum: 1, maximum: 500, description: 'to how many users clients forward a message at once' }),

@@ -1,4 +1,5 @@
 import type { ErrorName } from '../errors.js'
+import type { GroupRightName } from '../group-rights.js'
 import { operation } from '../operation.js'
 import { applyApprovals, Group, GroupBan, MuteMode, muteModes, PushMode, pushModes } from '../resources.js'
 import { boolean, int32, int64, intEnum, type TProperties, type TSchema } from '../schema.js'
@@ -11,7 +12,12 @@ const adminErrors = [...memberErrors, 'group_admin_required'] as const
 const ownSettingErrors = ['group_not_found', 'not_group_member'] as const
 
 /** Changes one setting of a group, by PUT or POST. */
-function groupSetting<B extends TProperties>(name: string, summary: string, body: B, errors: readonly ErrorName[] = adminErrors) {
+function groupSetting<B extends TProperties>(
+  name: string,
+  summary: string,
+  body: B,
+  { right = 'settings', errors = adminErrors }: { readonly right?: GroupRightName; readonly errors?: readonly ErrorName[] } = {},
+) {
   return operation({
     id: `group.settings.${name}`,
     methods: putOrPost,
@@ -19,6 +25,7 @@ function groupSetting<B extends TProperties>(name: string, summary: string, body
     tag,
     summary,
     callers: 'groupMember',
+    right,
     body: { ...group, ...body },
     data: done,
     errors,
@@ -40,9 +47,10 @@ export const getGroupSettings = operation({
   tag,
   summary: 'Reads a group with its settings.',
   callers: 'member',
+  right: 'info',
   query: group,
   data: Group,
-  errors: ['group_not_found'],
+  errors: ['group_not_found', 'member_required'],
   origin: 'extension',
 })
 
@@ -71,7 +79,7 @@ export const setGroupCapacity = extension(
     'capacity',
     'Sets how many members a group may have.',
     { value: int64({ description: "new capacity, up to the application's maximum", minimum: 1 }) },
-    [...memberErrors, 'group_owner_required', 'capacity_invalid'],
+    { right: 'capacity', errors: [...memberErrors, 'group_owner_required', 'capacity_invalid'] },
   ),
 )
 
@@ -82,6 +90,7 @@ export const banGroup = operation({
   tag,
   summary: 'Stops everybody but the owner and admins from sending for a while.',
   callers: 'groupMember',
+  right: 'settings',
   body: { duration: banDuration, ...group },
   data: GroupBan,
   errors: adminErrors,
@@ -94,6 +103,7 @@ export const unbanGroup = operation({
   tag,
   summary: 'Ends the ban of a whole group.',
   callers: 'groupMember',
+  right: 'settings',
   body: group,
   data: done,
   errors: adminErrors,
@@ -116,6 +126,7 @@ function ownSetting<B extends TProperties, D extends TSchema>(definition: {
     tag,
     summary,
     callers: 'groupUser',
+    right: 'own',
     body: { ...group, ...body },
     data,
     errors: [...ownSettingErrors, ...errors],

@@ -1,3 +1,4 @@
+import type { GroupRightName } from '../group-rights.js'
 import { operation } from '../operation.js'
 import {
   Announcement,
@@ -80,6 +81,7 @@ export const destroyGroup = operation({
   tag: 'Groups',
   summary: 'Dissolves a group; its information and history stay readable for those who were members.',
   callers: 'member',
+  right: 'dissolve',
   query: group,
   data: done,
   errors: ownerErrors,
@@ -92,9 +94,10 @@ export const getGroup = operation({
   tag: 'Groups',
   summary: 'Reads a group with its settings.',
   callers: 'member',
+  right: 'info',
   query: group,
   data: Group,
-  errors: oneGroupErrors,
+  errors: memberErrors,
 })
 
 export const listGroups = operation({
@@ -104,6 +107,7 @@ export const listGroups = operation({
   tag: 'Groups',
   summary: 'Reads the short form of several groups; unknown ones are left out.',
   callers: 'groupMember',
+  right: 'info',
   body: { group_list: lookUpList('group IDs') },
   data: array(GroupSummary),
 })
@@ -136,6 +140,7 @@ export const transferGroup = operation({
   tag: 'Groups',
   summary: 'Passes a group to another member; the old owner becomes an ordinary member.',
   callers: 'groupMember',
+  right: 'transfer',
   body: { ...group, new_owner: id('user ID of the new owner') },
   data: UserResult,
   errors: [...ownerErrors, 'new_owner_not_member'],
@@ -150,6 +155,7 @@ function groupText(name: string, path: string, summary: string, maxLength: numbe
     summary,
     description: 'Admins may, and members when member_modify is true.',
     callers: 'groupMember',
+    right: 'modify',
     body: { ...group, value: string({ description: 'new value', maxLength, minLength }) },
     data: done,
     errors: adminErrors,
@@ -169,6 +175,7 @@ function memberAction(definition: {
   readonly path: string
   readonly summary: string
   readonly methods?: typeof post | typeof deleteOrPost
+  readonly right: GroupRightName
   readonly errors?: typeof adminErrors | typeof ownerErrors
 }) {
   return operation({
@@ -184,31 +191,41 @@ function memberAction(definition: {
 
 export const addGroupAdmins = memberAction({
   id: 'group.admin.add',
+  right: 'appoint',
   path: '/group/admin/add',
   summary: 'Makes members admins of a group.',
   errors: ownerErrors,
 })
 export const removeGroupAdmins = memberAction({
   id: 'group.admin.remove',
+  right: 'appoint',
   methods: deleteOrPost,
   path: '/group/admin/remove',
   summary: 'Makes admins of a group ordinary members.',
   errors: ownerErrors,
 })
-export const unbanGroupMembers = memberAction({ id: 'group.unban', path: '/group/unban', summary: 'Ends the ban of members.' })
+export const unbanGroupMembers = memberAction({
+  right: 'moderate',
+  id: 'group.unban',
+  path: '/group/unban',
+  summary: 'Ends the ban of members.',
+})
 export const blockGroupUsers = memberAction({
   id: 'group.block',
+  right: 'moderate',
   path: '/group/block',
   summary: 'Removes users from a group and keeps them out until unblocked.',
 })
 export const unblockGroupUsers = memberAction({
   id: 'group.unblock',
+  right: 'unblock',
   methods: deleteOrPost,
   path: '/group/unblock',
   summary: 'Takes users off the block list of a group.',
 })
 export const kickGroupMembers = memberAction({
   id: 'group.kick',
+  right: 'moderate',
   methods: deleteOrPost,
   path: '/group/kick',
   summary: 'Removes members from a group.',
@@ -221,6 +238,7 @@ export const banGroupMembers = operation({
   tag: members,
   summary: 'Stops members from sending for a while; they still read.',
   callers: 'groupMember',
+  right: 'moderate',
   body: { duration: banDuration, ...groupAndUsers },
   data: array(UserResult, { description: 'one result per user' }),
   errors: adminErrors,
@@ -233,6 +251,7 @@ export const addGroupMembers = operation({
   tag: members,
   summary: 'Adds users to a group without asking them.',
   callers: 'groupMember',
+  right: 'admit',
   body: groupAndUsers,
   data: UserResults,
   errors: adminErrors,
@@ -245,13 +264,14 @@ export const listGroupAdmins = operation({
   tag: members,
   summary: 'Lists the admins of a group, without the owner.',
   callers: 'member',
+  right: 'read',
   query: group,
   data: array(GroupMember),
   errors: memberErrors,
 })
 
 /** A paged list of one group. */
-function groupList<T extends TSchema>(name: string, path: string, summary: string, entry: T) {
+function groupList<T extends TSchema>(name: string, path: string, summary: string, entry: T, right: GroupRightName = 'read') {
   return operation({
     id: `group.${name}`,
     methods: get,
@@ -259,15 +279,22 @@ function groupList<T extends TSchema>(name: string, path: string, summary: strin
     tag: members,
     summary,
     callers: 'member',
+    right,
     query: { ...group, ...versionedPage },
     data: array(entry),
     extras: totals,
-    errors: memberErrors,
+    errors: right === 'read' ? memberErrors : adminErrors,
   })
 }
 
 export const listBannedMembers = groupList('banned_list', '/group/banned_list', 'Lists the banned members of a group.', GroupMember)
-export const listGroupBlocks = groupList('blocked_list', '/group/blocked_list', 'Lists the block list of a group.', BlacklistEntry)
+export const listGroupBlocks = groupList(
+  'blocked_list',
+  '/group/blocked_list',
+  'Lists the block list of a group.',
+  BlacklistEntry,
+  'unblock',
+)
 export const listGroupMembers = groupList('member_list', '/group/member_list', 'Lists the members of a group.', GroupMember)
 
 export const listDisplayNames = operation({
@@ -277,6 +304,7 @@ export const listDisplayNames = operation({
   tag: members,
   summary: 'Looks up members of a group; users who are none are left out.',
   callers: 'groupMember',
+  right: 'read',
   body: { ...group, user_list: lookUpList('user IDs') },
   data: array(GroupMember),
   errors: memberErrors,
@@ -289,6 +317,7 @@ export const listMemberInfo = operation({
   tag: members,
   summary: 'Looks up members of a group with their role; users who are none are left out.',
   callers: 'groupMember',
+  right: 'read',
   body: { ...group, user_list: lookUpList('user IDs') },
   data: array(GroupMemberInfo),
   errors: memberErrors,
@@ -301,6 +330,7 @@ export const leaveGroup = operation({
   tag: members,
   summary: 'Leaves a group.',
   callers: 'user',
+  right: 'own',
   query: group,
   data: done,
   errors: [...oneGroupErrors, 'not_group_member', 'owner_cannot_leave'],
@@ -313,6 +343,7 @@ export const setDisplayName = operation({
   tag: members,
   summary: 'Sets the name of the caller in a group.',
   callers: 'groupUser',
+  right: 'own',
   body: { ...group, value: string({ description: 'name in this group', maxLength: 256 }) },
   data: done,
   errors: [...oneGroupErrors, 'not_group_member'],
@@ -327,6 +358,7 @@ export const applyToGroup = operation({
   tag: admission,
   summary: 'Asks to become a member.',
   callers: 'groupUser',
+  right: 'join',
   body: { ...group, reason },
   data: UserResult,
   errors: [...oneGroupErrors, ...joiningErrors, 'applications_closed'],
@@ -339,6 +371,7 @@ export const handleGroupApplication = operation({
   tag: admission,
   summary: 'Approves or rejects a membership application.',
   callers: 'groupMember',
+  right: 'admit',
   body: { approval: boolean({ description: 'true approves, false rejects' }), ...group, user_id: id('applicant') },
   data: UserResult,
   errors: [...adminErrors, ...joiningErrors, 'group_application_not_open'],
@@ -351,6 +384,7 @@ export const listGroupApplications = operation({
   tag: admission,
   summary: 'Lists the membership applications of those of the groups that the caller may manage.',
   callers: 'groupMember',
+  right: 'admit',
   query: versionedPage,
   body: { group_list: lookUpList('group IDs') },
   data: array(GroupApplication),
@@ -365,6 +399,7 @@ export const inviteToGroup = operation({
   summary: 'Invites users to a group; those with group_confirm off join at once.',
   description: 'Admins may, and members when member_invite is true.',
   callers: 'groupMember',
+  right: 'invite',
   body: { ...groupAndUsers, reason },
   data: array(UserResult, { description: 'one result per user' }),
   errors: adminErrors,
@@ -377,6 +412,7 @@ export const handleGroupInvitation = operation({
   tag: admission,
   summary: 'Accepts or declines an invitation to a group.',
   callers: 'groupUser',
+  right: 'join',
   body: { approval: boolean({ description: 'true accepts, false declines' }), ...group, user_id: id('the inviter or the caller') },
   data: done,
   errors: [...oneGroupErrors, ...joiningErrors, 'group_invitation_not_open'],
@@ -404,9 +440,10 @@ export const signGroupQrCode = operation({
   tag: admission,
   summary: 'Makes the text of a QR code that lets users join a group.',
   callers: 'member',
+  right: 'invite',
   query: group,
   data: GroupQrSignature,
-  errors: memberErrors,
+  errors: adminErrors,
   origin: 'extension',
 })
 
@@ -417,6 +454,7 @@ export const joinByQrCode = operation({
   tag: admission,
   summary: 'Joins the group of a QR code.',
   callers: 'groupUser',
+  right: 'join',
   body: qrInfo,
   data: JoinedGroup,
   errors: qrErrors,
@@ -430,9 +468,10 @@ export const signGroupQrText = operation({
   tag: admission,
   summary: 'Older form of /group/qrcode/sign.',
   callers: 'member',
+  right: 'invite',
   query: group,
   data: GroupQrText,
-  errors: memberErrors,
+  errors: adminErrors,
   origin: 'extension',
 })
 
@@ -443,6 +482,7 @@ export const joinByQrText = operation({
   tag: admission,
   summary: 'Older form of /group/qrcode/invite.',
   callers: 'user',
+  right: 'join',
   query: qrInfo,
   data: JoinedGroup,
   errors: qrErrors,
@@ -460,6 +500,7 @@ export const getAnnouncement = operation({
   tag: announcements,
   summary: 'Reads an announcement.',
   callers: 'member',
+  right: 'read',
   query: { ...announcementId, ...group },
   data: Announcement,
   errors: [...memberErrors, 'announcement_not_found'],
@@ -472,6 +513,7 @@ export const getLastAnnouncement = operation({
   tag: announcements,
   summary: 'Reads the latest announcement.',
   callers: 'member',
+  right: 'read',
   query: group,
   data: Announcement,
   errors: [...memberErrors, 'announcement_not_found'],
@@ -484,6 +526,7 @@ export const listAnnouncements = operation({
   tag: announcements,
   summary: 'Lists the announcements of a group, oldest first.',
   callers: 'member',
+  right: 'read',
   query: group,
   data: array(Announcement),
   errors: memberErrors,
@@ -496,6 +539,7 @@ export const publishAnnouncement = operation({
   tag: announcements,
   summary: 'Publishes a new announcement.',
   callers: 'groupMember',
+  right: 'announce',
   body: {
     content: string({ description: 'text', maxLength: 8192 }),
     ...group,
@@ -512,6 +556,7 @@ export const deleteAnnouncement = operation({
   tag: announcements,
   summary: 'Deletes an announcement.',
   callers: 'member',
+  right: 'announce',
   query: { ...announcementId, ...group },
   data: Nothing,
   errors: [...adminErrors, 'announcement_not_found'],

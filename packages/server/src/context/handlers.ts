@@ -1,6 +1,8 @@
 import { applicationFlagHandlers } from '../api/applications/flags.js'
 import { contactApplicationHandlers } from '../api/contacts/applications.js'
 import { contactHandlers } from '../api/contacts/contacts.js'
+import { groupHandlers } from '../api/groups/groups.js'
+import { groupMemberHandlers } from '../api/groups/members.js'
 import { conversationHandlers } from '../api/messages/conversations.js'
 import { recallHandlers } from '../api/messages/recall.js'
 import { sendingHandlers } from '../api/messages/sending.js'
@@ -38,6 +40,8 @@ export function createHandlers(services: Services): readonly Handler[] {
     pinHandlers,
     contactHandlers,
     contactApplicationHandlers,
+    groupHandlers,
+    groupMemberHandlers,
     sendingHandlers,
     recallHandlers,
     conversationHandlers,

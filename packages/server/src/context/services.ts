@@ -40,9 +40,10 @@ import { systemClock } from '../lib/clock.js'
 import { IdGenerator } from '../lib/ids.js'
 import { type AccountServices, createAccountServices } from './accounts.js'
 import { type ContactServices, createContactBook, createContactServices } from './contacts.js'
+import { createGroupServices, type GroupServices } from './groups.js'
 import { loadSecretKey } from './secret-key.js'
 
-export interface Services extends AccountServices, ContactServices {
+export interface Services extends AccountServices, ContactServices, GroupServices {
   readonly applications: ApplicationService
   readonly conversations: ConversationService
   readonly deviceAccess: DeviceAccessService
@@ -135,6 +136,7 @@ export function createServices({ config, secrets, database, batchObserver, wakeT
   })
   const { accounts } = accountServices
   const contacts = createContactServices({ database, book: contactBook, bus, accounts, applications, events, clock })
+  const groups = createGroupServices({ database, bus, users, applications, events, ids, clock })
   const transactions = new TransactionStore()
   const writer = new MessageWriter({
     database,
@@ -165,6 +167,7 @@ export function createServices({ config, secrets, database, batchObserver, wakeT
   return {
     ...accountServices,
     ...contacts,
+    ...groups,
     applications,
     conversations,
     deviceAccess: new DeviceAccessService({ database, devices, tokens, events, clock }),

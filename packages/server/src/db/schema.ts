@@ -26,6 +26,15 @@ export interface Schema {
   recalled_messages: RecalledMessagesTable
   events: EventsTable
   pending_erasures: PendingErasuresTable
+  groups: GroupsTable
+  group_members: GroupMembersTable
+  group_removals: GroupRemovalsTable
+  group_blocks: GroupBlocksTable
+  group_applications: GroupApplicationsTable
+  group_invitations: GroupInvitationsTable
+  group_announcements: GroupAnnouncementsTable
+  group_files: GroupFilesTable
+  receipt_requests: ReceiptRequestsTable
   sent_transactions: SentTransactionsTable
   id_slots: IdSlotsTable
 }
@@ -208,6 +217,8 @@ export interface ConversationsTable {
   /** ID of the newest message; it strictly grows. */
   last_msg_id: number
   created_at: number
+  /** Of a group's conversation: who has read furthest, to low_read_seq; the furthest of all others is at high_read_seq. */
+  reader_id: Generated<Int64>
   /** Position of the newest message that was recalled; 0 = none. Above a mark it says that the unread count needs a closer look. */
   last_recalled_seq: number
   /** Nothing up to and including this position is unread to the party: the further one of what it has read and what is hidden from it. */
@@ -278,6 +289,134 @@ export interface PendingErasuresTable {
   app_id: string
   user_id: Int64
   created_at: number
+}
+
+export interface GroupsTable {
+  app_id: string
+  group_id: Int64
+  /** 0 private, 1 public, 2 chatroom, 3 temporary */
+  type: number
+  /** 0 normal, 1 dissolved */
+  status: Generated<number>
+  name: string
+  avatar: string
+  description: string
+  ext: Generated<string>
+  owner_id: Int64
+  capacity: Int64
+  /** Rows of group_members; changed under the lock of this row only. */
+  member_count: number
+  apply_approval: Generated<number>
+  hide_member_info: Generated<number>
+  history_visible: Generated<number>
+  member_invite: Generated<number>
+  member_modify: Generated<number>
+  read_ack: Generated<number>
+  /** Seconds; 0 = no ban, -1 = permanent. */
+  ban_expires_at: Generated<number>
+  created_at: number
+  updated_at: number
+  members_changed_at: number
+  bans_changed_at: Generated<number>
+  blocks_changed_at: Generated<number>
+}
+
+/** Members, also those of dissolved groups; the marks are as in {@link ConversationsTable}. */
+export interface GroupMembersTable {
+  app_id: string
+  group_id: Int64
+  user_id: Int64
+  /** 0 member, 1 admin, 2 owner */
+  role: Generated<number>
+  display_name: Generated<string>
+  /** 0 = no ban, -1 = permanent */
+  ban_expires_at: Generated<number>
+  msg_mute_mode: Generated<number>
+  msg_push_mode: Generated<number>
+  joined_at: number
+  /** The last message when the member joined: earlier ones are seen only where history_visible is on. */
+  joined_msg_id: Generated<number>
+  /** Up to here nothing counts as unread: what was there before, read, or hidden. */
+  seen_seq: Generated<number>
+  read_seq: Generated<number>
+  delivered_seq: Generated<number>
+  hidden_msg_id: Generated<number>
+}
+
+/** What a group remembers of those who are no members any more. */
+export interface GroupRemovalsTable {
+  app_id: string
+  group_id: Int64
+  user_id: Int64
+  kicks: number
+  /** A ban that ran when the membership ended, as in {@link GroupMembersTable}. */
+  ban_expires_at: number
+}
+
+export interface GroupBlocksTable {
+  app_id: string
+  group_id: Int64
+  user_id: Int64
+  created_at: number
+}
+
+/** The latest application of each user to each group. */
+export interface GroupApplicationsTable {
+  app_id: string
+  group_id: Int64
+  applicant_id: Int64
+  reason: string
+  /** 0 pending, 1 agreed, 2 rejected */
+  status: number
+  created_at: number
+  expires_at: number
+  updated_at: number
+}
+
+/** The latest invitation of each user to each group. */
+export interface GroupInvitationsTable {
+  app_id: string
+  group_id: Int64
+  invitee_id: Int64
+  inviter_id: Int64
+  reason: string
+  /** 0 pending, 1 agreed, 2 rejected */
+  status: number
+  created_at: number
+  expires_at: number
+  updated_at: number
+}
+
+export interface GroupAnnouncementsTable {
+  app_id: string
+  group_id: Int64
+  announcement_id: number
+  author_id: Int64
+  title: string
+  content: string
+  created_at: number
+}
+
+export interface GroupFilesTable {
+  app_id: string
+  group_id: Int64
+  file_id: number
+  uploader_id: Int64
+  name: string
+  size: Int64
+  type: string
+  url: string
+  created_at: number
+  updated_at: number
+}
+
+/** Group messages whose senders want to know who has read them (groupMemberList of config). */
+export interface ReceiptRequestsTable {
+  app_id: string
+  group_id: Int64
+  seq: number
+  msg_id: number
+  sender_id: Int64
 }
 
 /** The idempotency log of sends (decision E4). */

@@ -2,7 +2,7 @@ import { type Kysely, type Migration, sql } from 'kysely'
 import { idSlots } from '../../lib/ids.js'
 import type { SqlDialect } from '../dialect/dialect.js'
 
-/** Tables of applications, users, devices, tokens, conversations and messages. */
+/** Every table. */
 export function initialMigration(dialect: SqlDialect): Migration {
   return {
     async up(db: Kysely<never>): Promise<void> {
@@ -19,6 +19,8 @@ export function initialMigration(dialect: SqlDialect): Migration {
 // The column types are read alike by both engines: SQLite takes `bigint` and `smallint` as integers.
 //
 // A conversation's row holds the marks of both parties, so that a send, which moves the sender's mark, writes one row and page for both.
+// The marks of a group's members are in their rows; its conversation's row holds how far the furthest reader has read (low) and how far
+// anybody else has (high), which is all that the senders are shown.
 // Messages are kept in the order of their key, so that a page of history is a page or two of the database and not one for every
 // message. Transaction IDs come first in the key of their table because clients make them from clocks and counters, so that new ones of
 // all senders end up on few pages; an index for their expiry would cost every send.
@@ -160,6 +162,7 @@ const clusteredTables = {
     last_msg_id bigint not null,
     created_at bigint not null,
     last_recalled_seq bigint not null default 0,
+    reader_id bigint not null default 0,
     low_seen_seq bigint not null default 0,
     high_seen_seq bigint not null default 0,
     low_read_seq bigint not null default 0,
@@ -212,6 +215,109 @@ const clusteredTables = {
     user_id bigint not null,
     created_at bigint not null,
     primary key (app_id, user_id)`,
+  groups: `
+    app_id text not null,
+    group_id bigint not null,
+    type smallint not null,
+    status smallint not null default 0,
+    name text not null,
+    avatar text not null,
+    description text not null,
+    ext text not null default '',
+    owner_id bigint not null,
+    capacity bigint not null,
+    member_count bigint not null,
+    apply_approval smallint not null default 1,
+    hide_member_info smallint not null default 0,
+    history_visible smallint not null default 0,
+    member_invite smallint not null default 1,
+    member_modify smallint not null default 0,
+    read_ack smallint not null default 0,
+    ban_expires_at bigint not null default 0,
+    created_at bigint not null,
+    updated_at bigint not null,
+    members_changed_at bigint not null,
+    bans_changed_at bigint not null default 0,
+    blocks_changed_at bigint not null default 0,
+    primary key (app_id, group_id)`,
+  group_members: `
+    app_id text not null,
+    group_id bigint not null,
+    user_id bigint not null,
+    role smallint not null default 0,
+    display_name text not null default '',
+    ban_expires_at bigint not null default 0,
+    msg_mute_mode smallint not null default 0,
+    msg_push_mode smallint not null default 0,
+    joined_at bigint not null,
+    joined_msg_id bigint not null default 0,
+    seen_seq bigint not null default 0,
+    read_seq bigint not null default 0,
+    delivered_seq bigint not null default 0,
+    hidden_msg_id bigint not null default 0,
+    primary key (app_id, group_id, user_id)`,
+  group_removals: `
+    app_id text not null,
+    group_id bigint not null,
+    user_id bigint not null,
+    kicks integer not null,
+    ban_expires_at bigint not null,
+    primary key (app_id, group_id, user_id)`,
+  group_blocks: `
+    app_id text not null,
+    group_id bigint not null,
+    user_id bigint not null,
+    created_at bigint not null,
+    primary key (app_id, group_id, user_id)`,
+  group_applications: `
+    app_id text not null,
+    group_id bigint not null,
+    applicant_id bigint not null,
+    reason text not null,
+    status smallint not null,
+    created_at bigint not null,
+    expires_at bigint not null,
+    updated_at bigint not null,
+    primary key (app_id, group_id, applicant_id)`,
+  group_invitations: `
+    app_id text not null,
+    group_id bigint not null,
+    invitee_id bigint not null,
+    inviter_id bigint not null,
+    reason text not null,
+    status smallint not null,
+    created_at bigint not null,
+    expires_at bigint not null,
+    updated_at bigint not null,
+    primary key (app_id, group_id, invitee_id)`,
+  group_announcements: `
+    app_id text not null,
+    group_id bigint not null,
+    announcement_id bigint not null,
+    author_id bigint not null,
+    title text not null,
+    content text not null,
+    created_at bigint not null,
+    primary key (app_id, group_id, announcement_id)`,
+  group_files: `
+    app_id text not null,
+    group_id bigint not null,
+    file_id bigint not null,
+    uploader_id bigint not null,
+    name text not null,
+    size bigint not null,
+    type text not null,
+    url text not null,
+    created_at bigint not null,
+    updated_at bigint not null,
+    primary key (app_id, group_id, file_id)`,
+  receipt_requests: `
+    app_id text not null,
+    group_id bigint not null,
+    seq bigint not null,
+    msg_id bigint not null,
+    sender_id bigint not null,
+    primary key (app_id, group_id, seq)`,
   sent_transactions: `
     app_id text not null,
     transaction_id bigint not null,
@@ -242,4 +348,15 @@ const indexes = [
   'create index contact_applications_changed on contact_applications (app_id, user_id, updated_at)',
   'create index contact_applications_applicant on contact_applications (app_id, applicant_id)',
   'create index push_aliases_user on push_aliases (app_id, user_id)',
+  'create index groups_public on groups (app_id, group_id) where type = 1 and status = 0',
+  'create index groups_owner on groups (app_id, owner_id) where status = 0',
+  'create index group_members_user on group_members (app_id, user_id, group_id)',
+  'create index group_members_ranked on group_members (app_id, group_id, user_id) where role <> 0',
+  'create index group_members_banned on group_members (app_id, group_id, user_id) where ban_expires_at <> 0',
+  'create index group_removals_user on group_removals (app_id, user_id)',
+  'create index group_blocks_user on group_blocks (app_id, user_id)',
+  'create index group_applications_newest on group_applications (app_id, group_id, created_at, applicant_id)',
+  'create index group_applications_applicant on group_applications (app_id, applicant_id)',
+  'create index group_invitations_newest on group_invitations (app_id, invitee_id, created_at, group_id)',
+  'create index group_invitations_inviter on group_invitations (app_id, inviter_id)',
 ]

@@ -1,9 +1,10 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
+import type { LockedUsers } from '../accounts/locked-users.js'
 import type { EventService } from '../events/event-service.js'
 import type { ContactApplicationStore } from './contact-application-store.js'
-import type { ContactBook, LockedUsers } from './contact-book.js'
+import type { ContactBook } from './contact-book.js'
 import {
   applicationCursor,
   applicationStatus,

@@ -1,6 +1,8 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
+import { LockedUsers, type UserLocker } from '../accounts/locked-users.js'
+import { readSettings } from '../applications/application-settings.js'
 import type { EventService } from '../events/event-service.js'
 import type { ContactApplicationStore } from './contact-application-store.js'
 import { applicationStatus, judgeApplication, type Side } from './contact-model.js'
@@ -12,25 +14,6 @@ export interface ContactBookOptions {
   readonly contactApplications: ContactApplicationStore
   readonly events: EventService
   readonly clock: Clock
-}
-
-export interface UserLocker {
-  /** Also finds deleted users; those who never existed are left out. */
-  lock(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<readonly { readonly userId: Int64; readonly isDeleted: boolean }[]>
-}
-
-/** Users in a transaction that keeps other changes between them waiting. */
-export class LockedUsers {
-  constructor(private readonly users: ReadonlyMap<Int64, { readonly isDeleted: boolean }>) {}
-
-  /** @throws AppError user_not_found, user_deleted naming them */
-  require(...userIds: readonly Int64[]): void {
-    const named = (ids: readonly Int64[]) => (userIds.length === 1 ? undefined : ids.join(', '))
-    const unknown = userIds.filter((userId) => !this.users.has(userId))
-    if (unknown.length > 0) throw new AppError('user_not_found', named(unknown))
-    const deleted = userIds.filter((userId) => this.users.get(userId)?.isDeleted)
-    if (deleted.length > 0) throw new AppError('user_deleted', named(deleted))
-  }
 }
 
 const dayMs = 24 * 3_600_000
@@ -45,8 +28,7 @@ export class ContactBook {
 
   /** Keeps other changes between any of these users, and their deletion, waiting until the transaction ends. */
   async lock(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<LockedUsers> {
-    const found = await this.#options.users.lock(tx, appId, userIds)
-    return new LockedUsers(new Map(found.map((user) => [user.userId, user])))
+    return LockedUsers.lock(tx, this.#options.users, appId, userIds)
   }
 
   /**
@@ -62,7 +44,7 @@ export class ContactBook {
   ): Promise<void> {
     const { store, contactApplications, clock } = this.#options
     const peerIds = peers.map((peer) => peer.userId)
-    const { contact_limit: limit } = await store.findSettings(tx, appId)
+    const { contact_limit: limit } = await readSettings(tx, appId)
     const counts = await store.countContacts(tx, appId, [userId, ...peerIds])
     const isFull = (id: Int64, added: number) => (counts.get(id) ?? 0) + added > limit
     if (isFull(userId, peers.length) || peerIds.some((peerId) => isFull(peerId, 1))) throw new AppError('contact_limit_reached')
@@ -97,9 +79,9 @@ export class ContactBook {
 
   /** Leaves the peer an application of the user, both of whom are locked. */
   async ask(tx: Tx, side: Side, { alias, reason }: { readonly alias: string; readonly reason: string }): Promise<void> {
-    const { store, contactApplications, events, clock } = this.#options
+    const { contactApplications, events, clock } = this.#options
     const { appId, userId: applicantId, peerId: userId } = side
-    const { contact_application_days: days } = await store.findSettings(tx, appId)
+    const { contact_application_days: days } = await readSettings(tx, appId)
     const createdAt = clock.now()
     const application = { applicantId, alias, reason, status: applicationStatus.waiting, createdAt, expiresAt: createdAt + days * dayMs }
     await contactApplications.put(tx, { appId, userId }, application)

@@ -1,9 +1,8 @@
-import type { ApplicationSettings, Int64 } from '@hermod/protocol'
+import type { Int64 } from '@hermod/protocol'
 import { type Selectable, sql } from 'kysely'
 import type { Database, Executor, Tx } from '../../db/database.js'
 import type { ContactsTable } from '../../db/schema.js'
 import { usernameKey } from '../accounts/user-model.js'
-import { parseSettings } from '../applications/application-model.js'
 import {
   type AuthRule,
   authMode,
@@ -37,12 +36,6 @@ export class ContactStore {
         .where('user_id', '=', param('userId'))
         .where('peer_id', '=', param('peerId')),
     )
-  }
-
-  /** The settings of an application, read in the transaction, which must not wait for another connection. */
-  async findSettings(tx: Tx, appId: string): Promise<ApplicationSettings> {
-    const row = await tx.selectFrom('apps').select('settings').where('app_id', '=', appId).executeTakeFirst()
-    return parseSettings(row?.settings ?? '{}')
   }
 
   async findAuthRule(db: Executor, appId: string, userId: Int64): Promise<AuthRule> {

@@ -8,6 +8,7 @@ import type { Event } from './event-model.js'
 export interface EventPayload {
   readonly actor: number
   readonly users: readonly number[]
+  readonly group?: number
   readonly content: string
 }
 
@@ -21,11 +22,11 @@ export class EventStore {
   /** @param eventIds one for each event, ascending */
   async append(tx: Tx, events: readonly Event[], eventIds: readonly number[], createdAt: number): Promise<void> {
     if (events.length === 0) return
-    const rows = events.map(({ appId, kind, actorId, userIds, content }, index) => ({
+    const rows = events.map(({ appId, kind, actorId, userIds, groupId, content }, index) => ({
       event_id: eventIds[index] as number,
       app_id: appId,
       kind,
-      payload: JSON.stringify({ actor: Number(actorId), users: userIds.map(Number), content } satisfies EventPayload),
+      payload: payloadOf({ actor: Number(actorId), users: userIds.map(Number), content }, groupId),
       created_at: createdAt,
     }))
     await tx.insertInto('events').values(rows).execute()
@@ -63,4 +64,8 @@ export class EventStore {
     const { numDeletedRows } = await tx.deleteFrom('events').where('event_id', 'in', old).executeTakeFirst()
     return Number(numDeletedRows)
   }
+}
+
+function payloadOf(payload: EventPayload, groupId: Event['groupId']): string {
+  return JSON.stringify(groupId === undefined ? payload : { ...payload, group: Number(groupId) })
 }

@@ -1,0 +1,51 @@
+/** Who may do what in a group (decisions F3, F9, F10). The one table that every group operation is judged by. */
+
+/** In ascending order; an outsider is a user of the application who is no member. */
+export const groupStandings = ['outsider', 'member', 'admin', 'owner'] as const
+export type GroupStanding = (typeof groupStandings)[number]
+
+/** Settings of a group that let ordinary members do what is the admins' otherwise. */
+export type MemberSetting = 'member_invite' | 'member_modify'
+
+export interface GroupRight {
+  readonly meaning: string
+  /** The lowest standing that has the right. */
+  readonly from: GroupStanding
+  /** Members have the right too while this setting of the group is on. */
+  readonly membersWith?: MemberSetting
+  /** Outsiders have the right too in public groups and chatrooms, and when they are invited. */
+  readonly opensToOutsiders?: true
+  /** It is done to users, and only to those whose standing is lower than one's own; nobody is below an outsider. */
+  readonly overLower?: true
+  /** Whoever added the thing has the right too. */
+  readonly ownThings?: true
+}
+
+const right = (definition: GroupRight) => definition
+
+/**
+ * An Admin token alone stands as the owner; with a group_id header as an admin of that group, or higher where the user of its user_id
+ * header does; with a user_id header alone as that user.
+ */
+export const groupRights = {
+  info: right({ meaning: 'read the group and its settings', from: 'member', opensToOutsiders: true }),
+  read: right({ meaning: 'read members, announcements, shared files and history', from: 'member' }),
+  join: right({ meaning: 'apply, answer an invitation, join by QR code', from: 'outsider' }),
+  own: right({ meaning: 'leave; set the own display name and message settings', from: 'member' }),
+  invite: right({ meaning: 'invite users, make QR codes', from: 'admin', membersWith: 'member_invite' }),
+  modify: right({ meaning: 'change name, avatar, description and ext', from: 'admin', membersWith: 'member_modify' }),
+  settings: right({ meaning: 'change settings, ban the whole group', from: 'admin' }),
+  admit: right({ meaning: 'handle applications, add users without asking them', from: 'admin' }),
+  moderate: right({ meaning: 'kick, ban, unban, block', from: 'admin', overLower: true }),
+  unblock: right({ meaning: 'read the block list and take users off it', from: 'admin' }),
+  announce: right({ meaning: 'publish and delete announcements', from: 'admin' }),
+  share: right({ meaning: 'share files', from: 'member' }),
+  files: right({ meaning: 'rename and delete shared files', from: 'admin', ownThings: true }),
+  recall: right({ meaning: 'recall messages of others', from: 'admin', overLower: true }),
+  appoint: right({ meaning: 'make admins and make them members again', from: 'owner' }),
+  capacity: right({ meaning: 'set the capacity', from: 'owner' }),
+  transfer: right({ meaning: 'pass the group to another member', from: 'owner' }),
+  dissolve: right({ meaning: 'dissolve the group', from: 'owner' }),
+} as const satisfies Record<string, GroupRight>
+
+export type GroupRightName = keyof typeof groupRights

@@ -1,0 +1,43 @@
+import { createGroup, type Group, getGroup } from '@hermod/protocol'
+import type { AccountService } from '../../domain/accounts/account-service.js'
+import type { GroupService, GroupView } from '../../domain/groups/group-service.js'
+import { data, type Handler, handle } from '../../pipeline/call.js'
+import { groupCaller, groupUser } from './group-caller.js'
+
+interface Services {
+  readonly accounts: AccountService
+  readonly groups: GroupService
+}
+
+export function groupHandlers({ accounts, groups }: Services): Handler[] {
+  return [
+    handle(createGroup, async ({ type = 0, name = '', avatar = '', description = '', user_list: userIds = [] }, { caller }) =>
+      data(toGroup(await groups.create(await groupUser(accounts, caller), { type, name, avatar, description, userIds }))),
+    ),
+    handle(getGroup, async ({ group_id: groupId }, { caller }) =>
+      data(toGroup(await groups.get(await groupCaller(accounts, caller, groupId), groupId))),
+    ),
+  ]
+}
+
+export function toGroup({ group, member }: GroupView): Group {
+  return {
+    apply_approval: group.applyApproval as Group['apply_approval'],
+    avatar: group.avatar,
+    ban_expire_time: group.banExpiresAt,
+    capacity: group.capacity,
+    count: group.memberCount,
+    created_at: group.createdAt,
+    description: group.description,
+    ext: group.ext,
+    group_id: group.groupId,
+    ...group.flags,
+    msg_mute_mode: (member?.muteMode ?? 0) as Group['msg_mute_mode'],
+    msg_push_mode: (member?.pushMode ?? 0) as Group['msg_push_mode'],
+    name: group.name,
+    owner_id: group.ownerId,
+    status: group.status as Group['status'],
+    type: group.type as Group['type'],
+    updated_at: group.updatedAt,
+  }
+}

@@ -1,0 +1,9 @@
+import type { ApplicationSettings } from '@hermod/protocol'
+import type { Tx } from '../../db/database.js'
+import { parseSettings } from './application-model.js'
+
+/** The settings of an application, for a transaction, which must not wait for another connection. */
+export async function readSettings(tx: Tx, appId: string): Promise<ApplicationSettings> {
+  const row = await tx.selectFrom('apps').select('settings').where('app_id', '=', appId).executeTakeFirst()
+  return parseSettings(row?.settings ?? '{}')
+}

@@ -1,0 +1,195 @@
+import type { Int64 } from '@hermod/protocol'
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
+import type { Database, Executor, Tx } from '../../db/database.js'
+import type { GroupMembersTable } from '../../db/schema.js'
+import { admissionStatus, type GroupKey, groupStatus, type Member } from './group-model.js'
+import { isGroup } from './group-store.js'
+
+export type MemberChanges = Pick<
+  Updateable<GroupMembersTable>,
+  'role' | 'display_name' | 'ban_expires_at' | 'msg_mute_mode' | 'msg_push_mode' | 'seen_seq'
+>
+
+/** What a group remembers of somebody who was a member. */
+export interface Removal {
+  readonly kicks: number
+  /** Milliseconds; 0 = no ban, -1 = permanent. It may have passed. */
+  readonly banExpiresAt: number
+}
+
+/** The end of a group's conversation. */
+export interface ConversationEnd {
+  readonly seq: number
+  readonly lastMessageId: number
+}
+
+const memberColumns = ['user_id', 'role', 'display_name', 'ban_expires_at', 'msg_mute_mode', 'msg_push_mode', 'joined_at'] as const
+
+export type MemberRow = Pick<Selectable<GroupMembersTable>, (typeof memberColumns)[number]>
+
+/** Who is in which group, who may not be, and what is remembered of those who were. */
+export class MemberStore {
+  readonly #find
+
+  constructor(database: Database) {
+    this.#find = database.prepared<GroupKey & { userId: Int64 }, MemberRow>((db, param) =>
+      db
+        .selectFrom('group_members')
+        .select(memberColumns)
+        .where('app_id', '=', param('appId'))
+        .where('group_id', '=', param('groupId'))
+        .where('user_id', '=', param('userId')),
+    )
+  }
+
+  async find(db: Executor, { appId, groupId }: GroupKey, userId: Int64): Promise<Member | null> {
+    const row = await this.#find.first(db, { appId, groupId, userId })
+    return row ? toMember(row) : null
+  }
+
+  /** Those of the users who are members. */
+  async findMany(db: Executor, group: GroupKey, userIds: readonly Int64[]): Promise<Map<Int64, Member>> {
+    if (userIds.length === 0) return new Map()
+    const rows = await db.selectFrom('group_members').select(memberColumns).where(isGroup(group)).where('user_id', 'in', userIds).execute()
+    return new Map(rows.map((row) => [row.user_id, toMember(row)]))
+  }
+
+  async insert(tx: Tx, members: readonly Insertable<GroupMembersTable>[]): Promise<void> {
+    for (const chunk of chunks(members)) await tx.insertInto('group_members').values(chunk).execute()
+  }
+
+  async update(tx: Tx, group: GroupKey, userIds: readonly Int64[], changes: MemberChanges): Promise<void> {
+    if (userIds.length === 0) return
+    await tx.updateTable('group_members').set(changes).where(isGroup(group)).where('user_id', 'in', userIds).execute()
+  }
+
+  /** Also takes what members only may have: the pin of the group's conversation. */
+  async delete(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void> {
+    if (userIds.length === 0) return
+    await tx.deleteFrom('group_members').where(isGroup(group)).where('user_id', 'in', userIds).execute()
+    await tx
+      .deleteFrom('pinned_conversations')
+      .where('app_id', '=', group.appId)
+      .where('conversation_id', '=', group.groupId)
+      .where('user_id', 'in', userIds)
+      .execute()
+  }
+
+  /** In how many groups each of the users is; those who are in none are left out. */
+  async countGroups(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<Map<Int64, number>> {
+    const rows = await tx
+      .selectFrom('group_members as m')
+      .innerJoin('groups as g', (join) => join.onRef('g.app_id', '=', 'm.app_id').onRef('g.group_id', '=', 'm.group_id'))
+      .select(['m.user_id', (eb) => eb.fn.countAll().as('count')])
+      .where('m.app_id', '=', appId)
+      .where('m.user_id', 'in', userIds)
+      .where('g.status', '=', groupStatus.normal)
+      .groupBy('m.user_id')
+      .execute()
+    return new Map(rows.map((row) => [row.user_id, Number(row.count)]))
+  }
+
+  /** Those of the users who are on the block list. */
+  async findBlocked(db: Executor, group: GroupKey, userIds: readonly Int64[]): Promise<Set<Int64>> {
+    if (userIds.length === 0) return new Set()
+    const rows = await db.selectFrom('group_blocks').select('user_id').where(isGroup(group)).where('user_id', 'in', userIds).execute()
+    return new Set(rows.map((row) => row.user_id))
+  }
+
+  async findRemovals(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<Map<Int64, Removal>> {
+    if (userIds.length === 0) return new Map()
+    const rows = await tx.selectFrom('group_removals').selectAll().where(isGroup(group)).where('user_id', 'in', userIds).execute()
+    return new Map(rows.map((row) => [row.user_id, { kicks: row.kicks, banExpiresAt: row.ban_expires_at }]))
+  }
+
+  /** Remembers those whose membership ends: one more kick each, or none, and their bans. */
+  async remember(tx: Tx, { appId, groupId }: GroupKey, members: readonly Member[], kicks: 0 | 1): Promise<void> {
+    const rows = members
+      .filter(({ banExpiresAt }) => kicks > 0 || banExpiresAt !== 0)
+      .map(({ userId, banExpiresAt }) => ({ app_id: appId, group_id: groupId, user_id: userId, kicks, ban_expires_at: banExpiresAt }))
+    for (const chunk of chunks(rows)) {
+      await tx
+        .insertInto('group_removals')
+        .values(chunk)
+        .onConflict((conflict) =>
+          conflict.columns(['app_id', 'group_id', 'user_id']).doUpdateSet({
+            kicks: sql<number>`group_removals.kicks + excluded.kicks`,
+            ban_expires_at: sql<number>`excluded.ban_expires_at`,
+          }),
+        )
+        .execute()
+    }
+  }
+
+  /** To be called when the bans are those of members again. */
+  async forgetBans(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void> {
+    if (userIds.length === 0) return
+    await tx.updateTable('group_removals').set({ ban_expires_at: 0 }).where(isGroup(group)).where('user_id', 'in', userIds).execute()
+  }
+
+  /** Whether the user has an invitation that can still be answered. */
+  async isInvited(db: Executor, group: GroupKey, userId: Int64, now: number): Promise<boolean> {
+    const row = await db
+      .selectFrom('group_invitations')
+      .select('invitee_id')
+      .where(isGroup(group))
+      .where('invitee_id', '=', userId)
+      .where('status', '=', admissionStatus.pending)
+      .where('expires_at', '>', now)
+      .executeTakeFirst()
+    return row !== undefined
+  }
+
+  /** What is open between the group and the users ends: applications and invitations. */
+  async settle(tx: Tx, group: GroupKey, userIds: readonly Int64[], status: 'agreed' | 'rejected', now: number): Promise<void> {
+    if (userIds.length === 0) return
+    const changes = { status: admissionStatus[status], updated_at: now }
+    const { pending } = admissionStatus
+    await tx
+      .updateTable('group_applications')
+      .set(changes)
+      .where(isGroup(group))
+      .where('applicant_id', 'in', userIds)
+      .where('status', '=', pending)
+      .execute()
+    await tx
+      .updateTable('group_invitations')
+      .set(changes)
+      .where(isGroup(group))
+      .where('invitee_id', 'in', userIds)
+      .where('status', '=', pending)
+      .execute()
+  }
+
+  /** Where the group's conversation ends now: what comes later is new to whoever joins now. */
+  async conversationEnd(tx: Tx, { appId, groupId }: GroupKey): Promise<ConversationEnd> {
+    const row = await tx
+      .selectFrom('conversations')
+      .select(['seq', 'last_msg_id'])
+      .where('app_id', '=', appId)
+      .where('low_id', '=', groupId)
+      .where('high_id', '=', groupId)
+      .executeTakeFirst()
+    return { seq: row?.seq ?? 0, lastMessageId: row?.last_msg_id ?? 0 }
+  }
+}
+
+const rowsPerStatement = 500
+
+function chunks<T>(rows: readonly T[]): T[][] {
+  const parts: T[][] = []
+  for (let start = 0; start < rows.length; start += rowsPerStatement) parts.push(rows.slice(start, start + rowsPerStatement))
+  return parts
+}
+
+export function toMember(row: MemberRow): Member {
+  return {
+    userId: row.user_id,
+    role: row.role,
+    displayName: row.display_name,
+    banExpiresAt: row.ban_expires_at,
+    muteMode: row.msg_mute_mode,
+    pushMode: row.msg_push_mode,
+    joinedAt: row.joined_at,
+  }
+}
