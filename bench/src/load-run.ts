@@ -13,6 +13,8 @@ export interface LoadOrder {
   readonly measureMs: number | null
   /** A successful answer with a shorter body counts as an error. */
   readonly minBodyBytes: number
+  /** A successful answer with this in its body counts as an error, too. */
+  readonly failureText?: string | undefined
 }
 
 /** All figures are those of the measured time, except the errors, which are those of the whole run. */
@@ -143,12 +145,17 @@ class LoadRun {
   }
 
   answered(reader: ResponseReader, latencyMs: number): void {
-    if (!reader.succeeded || reader.body.length < this.#order.minBodyBytes) {
+    if (!this.#isGood(reader)) {
       this.failed(`HTTP ${reader.status}: ${reader.body.toString('utf8', 0, 300)}`)
     } else if (this.#measuring) {
       this.#succeeded++
       this.#latencies.record(latencyMs)
     }
+  }
+
+  #isGood({ succeeded, body }: ResponseReader): boolean {
+    const { minBodyBytes, failureText } = this.#order
+    return succeeded && body.length >= minBodyBytes && (failureText === undefined || !body.includes(failureText))
   }
 
   failed(sample: string): void {

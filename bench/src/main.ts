@@ -2,29 +2,36 @@
 import { parseArgs } from 'node:util'
 import { describeMachine } from './machine.js'
 import { type Effort, measure, type Row } from './measure.js'
-import { formatReport, type Report } from './report.js'
-import { type Scenario, scenarios } from './scenarios.js'
+import { formatReport, type GroupFill, type Report } from './report.js'
+import { type Scenario, setOf } from './scenario.js'
+import { scenarios } from './scenarios.js'
 import { measureStartup, populate, postgresStorage, type StartupFigures, type Storage, sqliteStorage } from './subjects.js'
+
+const sets = [...new Set(scenarios.map(setOf))]
 
 const usage = `Usage: npm run bench -- [options]
 
   --seconds N       measured time of each run, default 8
   --rounds N        how often echo and server take turns, default 2
   --only NAME       sqlite or postgres; default: both when PostgreSQL 15 or newer is found
-  --scenario NAMES  ${scenarios.map(({ name }) => name).join(', ')}; several with commas; default: all
+  --scenario NAMES  ${sets.join(', ')};
+                    several with commas; default: all
+  --members N       size of the large group, default 100000
   --json            the report as JSON
 `
 
 interface Settings extends Effort {
   readonly only: string | null
-  readonly chosen: readonly Scenario[]
+  /** What is measured together, in its order. */
+  readonly chosen: readonly (readonly Scenario[])[]
+  readonly groupSize: number
   readonly json: boolean
 }
 
 class UsageError extends Error {}
 
 function readSettings(args: readonly string[]): Settings | null {
-  const { seconds, rounds, only, scenario, json, help } = parse(args)
+  const { seconds, rounds, only, scenario, members, json, help } = parse(args)
   if (help) return null
   if (only !== undefined && only !== 'sqlite' && only !== 'postgres') throw new UsageError('--only must be sqlite or postgres')
   return {
@@ -32,6 +39,7 @@ function readSettings(args: readonly string[]): Settings | null {
     rounds: positive('--rounds', rounds),
     only: only ?? null,
     chosen: chooseScenarios(scenario),
+    groupSize: positive('--members', members),
     json,
   }
 }
@@ -45,6 +53,7 @@ function parse(args: readonly string[]) {
         rounds: { type: 'string', default: '2' },
         only: { type: 'string' },
         scenario: { type: 'string', default: 'all' },
+        members: { type: 'string', default: '100000' },
         json: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
@@ -60,11 +69,12 @@ function positive(name: string, text: string): number {
   throw new UsageError(`${name} must be a whole number above 0`)
 }
 
-function chooseScenarios(text: string): readonly Scenario[] {
+function chooseScenarios(text: string): readonly (readonly Scenario[])[] {
   const names = text.split(',')
-  const unknown = names.find((name) => name !== 'all' && !scenarios.some((scenario) => scenario.name === name))
+  const unknown = names.find((name) => name !== 'all' && !sets.includes(name))
   if (unknown !== undefined) throw new UsageError(`--scenario does not know ${unknown}`)
-  return scenarios.filter(({ name }) => names.includes('all') || names.includes(name))
+  const chosen = sets.filter((set) => names.includes('all') || names.includes(set))
+  return chosen.map((set) => scenarios.filter((scenario) => setOf(scenario) === set))
 }
 
 async function run(settings: Settings): Promise<Report> {
@@ -72,14 +82,17 @@ async function run(settings: Settings): Promise<Report> {
   const notes: string[] = []
   const startups: StartupFigures[] = []
   const rows: Row[] = []
+  const groupFills: GroupFill[] = []
   if (machine.dataInMemory) notes.push('the temporary folder is in memory: set TMPDIR to a folder on disk for figures about durable writes')
   for (const openStorage of storages(settings.only, machine.postgres, notes)) {
     await using storage = await openStorage()
     progress(`${storage.name}: start-up`)
     startups.push(await measureStartup(storage))
-    rows.push(...(await measureAll(storage, settings)))
+    const measured = await measureAll(storage, settings)
+    rows.push(...measured.rows)
+    groupFills.push(...measured.groupFills)
   }
-  return { machine, effort: { seconds: settings.seconds, rounds: settings.rounds }, startups, rows, notes }
+  return { machine, effort: { seconds: settings.seconds, rounds: settings.rounds }, startups, rows, groupFills, notes }
 }
 
 function storages(only: string | null, postgres: string | null, notes: string[]): (() => Storage | Promise<Storage>)[] {
@@ -90,20 +103,19 @@ function storages(only: string | null, postgres: string | null, notes: string[])
   return [sqliteStorage]
 }
 
-async function measureAll(storage: Storage, { chosen, ...effort }: Settings): Promise<Row[]> {
+async function measureAll(storage: Storage, { chosen, groupSize, ...effort }: Settings): Promise<Pick<Report, 'rows' | 'groupFills'>> {
   await using server = await storage.start()
-  progress(`${storage.name}: filling`)
-  const subject = await populate(
-    server,
-    storage,
-    chosen.some(({ needsConversations }) => needsConversations),
-  )
+  const tell = (text: string) => progress(`${storage.name}: ${text}`)
+  tell('filling')
+  const conversations = chosen.flat().some(({ needsConversations }) => needsConversations)
+  const subject = await populate(server, storage, { conversations, groupSize, tell })
   const rows: Row[] = []
-  for (const scenario of chosen) {
-    progress(`${storage.name}: ${scenario.what}`)
-    rows.push(await measure(scenario, subject, effort))
+  for (const set of chosen) {
+    for (const { what } of set) tell(what)
+    rows.push(...(await measure(set, subject, effort)))
   }
-  return rows
+  const figures = await subject.groupFill()
+  return { rows, groupFills: figures ? [{ database: storage.name, ...figures }] : [] }
 }
 
 function progress(text: string): void {

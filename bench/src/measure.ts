@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { exchange, type LoadOrder, type LoadResult } from './load-run.js'
 import { type Plan, requestSource } from './plan.js'
-import { load, startEcho } from './processes.js'
-import type { DatabaseName, Population, Scenario, Target } from './scenarios.js'
+import { type Echo, load, startEcho } from './processes.js'
+import type { DatabaseName, Population, Scenario, Target } from './scenario.js'
 
 /** A running server as the measurement sees it. */
 export interface Subject {
@@ -41,6 +41,8 @@ export interface Row {
   readonly achievedPerSecond: number
   /** Achieved by the echo's rate: the median of the rounds' own shares. */
   readonly share: number
+  /** The same, by the rate of the scenario that the target names; null: it names none. */
+  readonly ofOther: number | null
   /** Of all rounds, the echo's included. */
   readonly errors: number
   readonly errorSamples: readonly string[]
@@ -60,28 +62,36 @@ export interface Row {
 
 const warmUpShare = 0.25
 
-/** Echo and server take turns, so that a slow minute of the machine hits both. */
-export async function measure(scenario: Scenario, subject: Subject, { seconds, rounds }: Effort): Promise<Row> {
+/** A scenario with its echo and the rounds it has had. */
+interface Course {
+  readonly scenario: Scenario
+  readonly nextPlan: () => Plan
+  readonly sample: string
+  readonly echo: Echo
+  readonly rounds: Round[]
+}
+
+/**
+ * Echo and server take turns, so that a slow minute of the machine hits both; so do the scenarios of a set, the second round in the reverse
+ * order of the first.
+ */
+export async function measure(set: readonly Scenario[], subject: Subject, { seconds, rounds }: Effort): Promise<Row[]> {
+  const courses: Course[] = []
+  try {
+    for (const scenario of set) courses.push(await prepareCourse(scenario, subject))
+    for (let round = 0; round < rounds; round++) {
+      for (const course of round % 2 === 0 ? courses : courses.toReversed()) course.rounds.push(await runRound(subject, course, seconds))
+    }
+    return courses.map((course) => summarise(course, courses, subject))
+  } finally {
+    for (const { echo } of courses) echo[Symbol.dispose]()
+  }
+}
+
+async function prepareCourse(scenario: Scenario, subject: Subject): Promise<Course> {
   const nextPlan = await scenario.prepare(subject.population)
   const sample = await sampleAnswer(nextPlan(), subject.port)
-  const echo = await startEcho(sample)
-  try {
-    const done: Round[] = []
-    while (done.length < rounds) {
-      const order = {
-        connections: scenario.connections,
-        plan: nextPlan(),
-        measureMs: seconds * 1000,
-        warmUpMs: seconds * 1000 * warmUpShare,
-        // A page with fewer entries than the sample is no full answer; IDs and names differ by a few digits only.
-        minBodyBytes: sample.length / 2,
-      }
-      done.push(await runRound(subject, echo.port, order))
-    }
-    return summarise(scenario, subject, done)
-  } finally {
-    echo[Symbol.dispose]()
-  }
+  return { scenario, nextPlan, sample, echo: await startEcho(sample), rounds: [] }
 }
 
 /** A real answer to the first request, for the echo to give. */
@@ -91,7 +101,20 @@ async function sampleAnswer(plan: Plan, port: number): Promise<string> {
   return exchange(port, request)
 }
 
-async function runRound(subject: Subject, echoPort: number, order: Omit<LoadOrder, 'port'>): Promise<Round> {
+async function runRound(
+  subject: Subject,
+  { scenario, nextPlan, sample, echo: { port: echoPort } }: Course,
+  seconds: number,
+): Promise<Round> {
+  const order: Omit<LoadOrder, 'port'> = {
+    connections: scenario.connections,
+    plan: nextPlan(),
+    measureMs: seconds * 1000,
+    warmUpMs: seconds * 1000 * warmUpShare,
+    // A page with fewer entries than the sample is no full answer; IDs and names differ by a few digits only.
+    minBodyBytes: sample.length / 2,
+    failureText: scenario.failureText,
+  }
   await quiet(subject)
   const echo = await load({ ...order, port: echoPort })
   const cpu = new CpuWatch(subject)
@@ -137,12 +160,17 @@ class CpuWatch {
   }
 }
 
-function summarise(scenario: Scenario, subject: Subject, rounds: readonly Round[]): Row {
+function summarise({ scenario, rounds }: Course, set: readonly Course[], subject: Subject): Row {
   const servers = rounds.map(({ server }) => server)
   const all = rounds.flatMap(({ echo, server }) => [echo, server])
   const target = scenario.targets[subject.database] ?? null
-  const share = median(rounds.map(({ echo, server }) => rate(server) / rate(echo)))
-  const p99Ms = Math.max(...servers.map((server) => server.p99Ms))
+  const other = target?.ofOther && set.find((course) => course.scenario.name === target.ofOther?.name)
+  const figures = {
+    share: median(rounds.map(({ echo, server }) => rate(server) / rate(echo))),
+    ofOther: target?.ofOther ? median(rounds.map(({ server }, round) => rate(server) / rateOf(other?.rounds[round]))) : null,
+    p99Ms: Math.max(...servers.map((server) => server.p99Ms)),
+    maxMs: Math.max(...servers.map((server) => server.maxMs)),
+  }
   return {
     database: subject.database,
     scenario: scenario.name,
@@ -151,25 +179,32 @@ function summarise(scenario: Scenario, subject: Subject, rounds: readonly Round[
     echoPerSecond: median(rounds.map(({ echo }) => rate(echo))),
     offeredPerSecond: median(servers.map(({ issued, seconds }) => issued / seconds)),
     achievedPerSecond: median(servers.map(rate)),
-    share,
+    ...figures,
     errors: sum(all.map(({ errors }) => errors)),
     errorSamples: [...new Set(all.flatMap(({ errorSamples }) => errorSamples))],
     p50Ms: median(servers.map((server) => server.p50Ms)),
-    p99Ms,
-    maxMs: Math.max(...servers.map((server) => server.maxMs)),
     serverCpuUs: median(rounds.map(({ server, serverCpuMs }) => (serverCpuMs * 1000) / server.succeeded)),
     databaseCpuUs: median(rounds.map(({ server, databaseCpuMs }) => (databaseCpuMs * 1000) / server.succeeded)),
     loadCpuShare: median(servers.map(({ cpuMs, seconds }) => cpuMs / 1000 / seconds)),
     rssBytes: subject.rssBytes(),
     target,
-    missed: target ? judge(target, share, p99Ms) : [],
+    missed: target ? judge(target, figures) : [],
   }
 }
 
 /** A figure that could not be measured is a miss as well. */
-function judge(target: Target, share: number, p99Ms: number): string[] {
-  const { p99Ms: p99Limit = Number.POSITIVE_INFINITY } = target
-  return [...(share >= target.share ? [] : ['share']), ...(p99Ms <= p99Limit ? [] : ['p99'])]
+export function judge(target: Target, { share, ofOther, p99Ms, maxMs }: Pick<Row, 'share' | 'ofOther' | 'p99Ms' | 'maxMs'>): string[] {
+  const { p99Ms: p99Limit = Number.POSITIVE_INFINITY, maxMs: maxLimit = Number.POSITIVE_INFINITY } = target
+  return [
+    ...(target.share === undefined || share >= target.share ? [] : ['share']),
+    ...(target.ofOther === undefined || (ofOther ?? Number.NaN) >= target.ofOther.share ? [] : [`of ${target.ofOther.name}`]),
+    ...(p99Ms <= p99Limit ? [] : ['p99']),
+    ...(maxMs <= maxLimit ? [] : ['max']),
+  ]
+}
+
+function rateOf(round: Round | undefined): number {
+  return round ? rate(round.server) : Number.NaN
 }
 
 function rate({ succeeded, seconds }: LoadResult): number {

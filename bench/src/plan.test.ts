@@ -28,6 +28,15 @@ test('users send in turn to the users at the offsets of the round', () => {
   expect(requests.map((request) => bodyOf(request).targets)).toEqual([[16], [27], [5], [16, 27], [27, 5], [5, 16], [16]])
 })
 
+test('users send in turn to a group', () => {
+  const requests = take(requestSource({ ...plan, kind: 'groupSend', groupId: 77, requests: 4 }), 5)
+  expect(requests.slice(0, 4).map((request) => /access-token: (\w+)/.exec(request)?.[1])).toEqual(['hmu_5', 'hmu_16', 'hmu_27', 'hmu_5'])
+  expect(requests.slice(0, 4).map(bodyOf)).toEqual(
+    [1000, 1001, 1002, 1003].map((transaction_id) => expect.objectContaining({ type: 2, targets: [77], transaction_id })),
+  )
+  expect(requests[4]).toBe('none')
+})
+
 test('every request has a transaction_id of its own', () => {
   const ids = take(requestSource(plan), 50).map((request) => bodyOf(request).transaction_id)
   expect(ids).toEqual(Array.from({ length: 50 }, (_, index) => 1000 + index))

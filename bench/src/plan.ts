@@ -18,19 +18,28 @@ export interface SendPlan extends Identity {
   readonly requests?: number
 }
 
+/** The users send in turn to one group. */
+export interface GroupSendPlan extends Identity {
+  readonly kind: 'groupSend'
+  readonly groupId: number
+  readonly firstTransaction: number
+  readonly requests?: number
+}
+
 export interface CyclePlan {
   readonly kind: 'cycle'
   /** Complete requests, sent in turn, again and again. */
   readonly requests: readonly string[]
 }
 
-export type Plan = SendPlan | CyclePlan
+export type Plan = SendPlan | GroupSendPlan | CyclePlan
 
 /** Gives the next request, in Latin-1; null: no more. */
 export type RequestSource = () => string | null
 
 export function requestSource(plan: Plan): RequestSource {
-  return plan.kind === 'send' ? sendSource(plan) : cycleSource(plan)
+  if (plan.kind === 'cycle') return cycleSource(plan)
+  return plan.kind === 'send' ? sendSource(plan) : messageSource(plan, 2, () => String(plan.groupId))
 }
 
 function cycleSource({ requests }: CyclePlan): RequestSource {
@@ -44,20 +53,29 @@ function cycleSource({ requests }: CyclePlan): RequestSource {
 
 const content = 'The quick brown fox jumps over the lazy dog, then rests beside the river until the evening comes.   '
 
-function sendSource({ appId, users, offsets, firstTransaction, requests = Number.POSITIVE_INFINITY }: SendPlan): RequestSource {
-  const count = users.length
-  const ids = users.map(({ id }) => String(id))
+function sendSource(plan: SendPlan): RequestSource {
+  const ids = plan.users.map(({ id }) => String(id))
+  const count = ids.length
+  const { offsets } = plan
+  return messageSource(plan, 1, (sent) =>
+    (offsets[Math.floor(sent / count) % offsets.length] ?? []).map((offset) => ids[(sent + offset) % count]).join(),
+  )
+}
+
+/** @param targetsOf the targets of a message, by the number of those before it */
+function messageSource(plan: SendPlan | GroupSendPlan, type: number, targetsOf: (sent: number) => string): RequestSource {
+  const { appId, users, firstTransaction, requests = Number.POSITIVE_INFINITY } = plan
   const heads = users.map(
     ({ token }) => `${requestHead('POST', '/message/send', { appId, token })}content-type: application/json\r\ncontent-length: `,
   )
   let sent = 0
   return () => {
     if (sent === requests) return null
-    const sender = sent % count
-    const targets = (offsets[Math.floor(sent / count) % offsets.length] ?? []).map((offset) => ids[(sender + offset) % count])
-    const body = `{"content":"${content}","content_type":0,"type":1,"targets":[${targets.join()}],"transaction_id":${firstTransaction + sent}}`
+    const transaction = firstTransaction + sent
+    const body = `{"content":"${content}","content_type":0,"type":${type},"targets":[${targetsOf(sent)}],"transaction_id":${transaction}}`
+    const head = heads[sent % users.length]
     sent++
-    return `${heads[sender]}${body.length}\r\n\r\n${body}`
+    return `${head}${body.length}\r\n\r\n${body}`
   }
 }
 

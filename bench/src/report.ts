@@ -1,5 +1,7 @@
+import type { GroupFillFigures } from './group-fill.js'
 import type { Machine } from './machine.js'
 import type { Effort, Row } from './measure.js'
+import type { DatabaseName } from './scenario.js'
 import { idleTargetBytes, readyTargetMs, type StartupFigures } from './subjects.js'
 
 export interface Report {
@@ -7,11 +9,17 @@ export interface Report {
   readonly effort: Effort
   readonly startups: readonly StartupFigures[]
   readonly rows: readonly Row[]
+  readonly groupFills: readonly GroupFill[]
   /** What was left out, and why. */
   readonly notes: readonly string[]
 }
 
-export function formatReport({ machine, effort, startups, rows, notes }: Report): string {
+/** How long the large group took. */
+export interface GroupFill extends GroupFillFigures {
+  readonly database: DatabaseName
+}
+
+export function formatReport({ machine, effort, startups, rows, groupFills, notes }: Report): string {
   const { cpu, cores, memoryBytes, system, node, postgres } = machine
   return [
     `${cpu}, ${cores} cores, ${gigabytes(memoryBytes)} GB, ${system}, Node ${node}, PostgreSQL ${postgres ?? 'not found'}`,
@@ -20,6 +28,7 @@ export function formatReport({ machine, effort, startups, rows, notes }: Report)
     startups.length > 0 ? `${table(startupHeads, startups.map(startupCells))}\n` : '',
     rows.length > 0 ? table(rowHeads, rows.map(rowCells)) : '',
     ...rows.flatMap(({ database, scenario, errorSamples }) => errorSamples.map((sample) => `${database} ${scenario}: ${sample}`)),
+    ...groupFills.map(groupFillLine),
     ...notes.map((note) => `Note: ${note}`),
   ]
     .filter((part, index, parts) => part !== '' || parts[index - 1] !== '')
@@ -31,6 +40,10 @@ const startupHeads = ['database', 'ready ms', 'slowest', 'idle MB', 'target', ''
 function startupCells({ database, readyMs, slowestReadyMs, idleRssBytes, missed }: StartupFigures): string[] {
   const target = `${readyTargetMs} ms, ${megabytes(idleTargetBytes)} MB`
   return [database, whole(readyMs), whole(slowestReadyMs), megabytes(idleRssBytes), target, verdict(missed)]
+}
+
+function groupFillLine({ database, imported, importMs, joined, joinMs }: GroupFill): string {
+  return `${database}: ${imported} users imported in ${seconds(importMs)} s, ${joined} of them added to a group in ${seconds(joinMs)} s`
 }
 
 const rowHeads = [
@@ -68,15 +81,25 @@ function rowCells(row: Row): string[] {
     row.database === 'sqlite' ? '-' : whole(row.databaseCpuUs),
     percent(row.loadCpuShare, 0),
     megabytes(row.rssBytes),
-    targetText(row),
-    row.target ? verdict(row.missed) : '',
+    targetText(row.target),
+    rowVerdict(row),
   ]
 }
 
-function targetText({ target }: Row): string {
+function targetText(target: Row['target']): string {
   if (!target) return '-'
-  const latency = target.p99Ms === undefined ? '' : `, p99 ${target.p99Ms} ms`
-  return `${percent(target.share, 0)} (${percent(target.aim, 0)})${latency}`
+  const { share, aim, ofOther, p99Ms, maxMs } = target
+  return [
+    ...(share === undefined ? [] : [`${percent(share, 0)}${aim === undefined ? '' : ` (${percent(aim, 0)})`}`]),
+    ...(ofOther === undefined ? [] : [`${percent(ofOther.share, 0)} of ${ofOther.name}`]),
+    ...(p99Ms === undefined ? [] : [`p99 ${p99Ms} ms`]),
+    ...(maxMs === undefined ? [] : [`max ${maxMs} ms`]),
+  ].join(', ')
+}
+
+function rowVerdict({ target, missed, ofOther }: Row): string {
+  if (!target) return ''
+  return ofOther === null ? verdict(missed) : `${verdict(missed)} (${percent(ofOther)} of ${target.ofOther?.name})`
 }
 
 function verdict(missed: readonly string[]): string {
@@ -98,6 +121,10 @@ function whole(value: number): string {
 
 function percent(share: number, digits = 1): string {
   return `${(share * 100).toFixed(digits)} %`
+}
+
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(1)
 }
 
 function megabytes(bytes: number): string {

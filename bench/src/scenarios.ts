@@ -1,40 +1,10 @@
 import type { Session } from '@hermod/testkit'
 import { findHistoryPages, pageLimit, userCount } from './fill.js'
-import { type Identity, type Plan, requestHead } from './plan.js'
-
-export type DatabaseName = 'sqlite' | 'postgres'
-
-/** What a scenario has to reach; shares are of the bare echo's rate. */
-export interface Target {
-  readonly share: number
-  /** Worth reaching beyond the target. */
-  readonly aim: number
-  readonly p99Ms?: number
-}
-
-/** What the scenarios work with. */
-export interface Population {
-  readonly appId: string
-  readonly users: readonly Session[]
-  /** Reserves transaction IDs that no other run uses. */
-  transactionIds(count: number): number
-}
-
-export interface Scenario {
-  readonly name: string
-  readonly what: string
-  readonly connections: number
-  /** Works on the conversations that `createConversations` makes. */
-  readonly needsConversations: boolean
-  readonly targets: Partial<Record<DatabaseName, Target>>
-  /** @returns gives the load of one run; each call's may run on the same data */
-  prepare(population: Population): Promise<() => Plan>
-}
+import { groupScenarios } from './group-scenarios.js'
+import { cycle, getRequest, identityOf, postRequest, type Scenario, transactionsPerRun } from './scenario.js'
 
 const connections = 64
 const loginConnections = 4
-// No run takes more.
-const transactionsPerRun = 100_000_000
 
 const recipientsPerUser = 30
 const everyOther = offsetsUpTo(userCount - 1)
@@ -51,9 +21,9 @@ function sends(name: string, what: string, offsets: readonly (readonly number[])
     connections,
     needsConversations: false,
     targets,
-    prepare: async (population) => {
-      const identity = identityOf(population)
-      return () => ({ kind: 'send', ...identity, offsets, firstTransaction: population.transactionIds(transactionsPerRun) })
+    prepare: async ({ appId, users, transactionIds }) => {
+      const identity = identityOf(appId, users)
+      return () => ({ kind: 'send', ...identity, offsets, firstTransaction: transactionIds(transactionsPerRun) })
     },
   }
 }
@@ -103,7 +73,7 @@ const login: Scenario = {
   prepare: async ({ appId, users }) => cycle(users.map((user) => loginRequest(appId, user))),
 }
 
-/** In the order in which they run: the reads see the conversations as they were filled, before the sends add theirs. */
+/** In the order in which they run: the reads see the conversations as they were filled, before the sends add theirs, and the groups come last. */
 export const scenarios: readonly Scenario[] = [
   history,
   read('profile', '/user/profile', readTargets),
@@ -113,22 +83,9 @@ export const scenarios: readonly Scenario[] = [
   send,
   start,
   login,
+  ...groupScenarios,
 ]
 
-/** As plain data, which crosses to the load process. */
-export function identityOf({ appId, users }: Population): Identity {
-  return { appId, users: users.map(({ id, token }) => ({ id, token })) }
-}
-
-function cycle(requests: readonly string[]): () => Plan {
-  return () => ({ kind: 'cycle', requests })
-}
-
-function getRequest(path: string, caller: { readonly appId: string; readonly token: string }): string {
-  return `${requestHead('GET', path, caller)}\r\n`
-}
-
 function loginRequest(appId: string, { id, password }: Session): string {
-  const body = JSON.stringify({ user_id: id, password })
-  return `${requestHead('POST', '/token/id', { appId })}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+  return postRequest('/token/id', { user_id: id, password }, { appId })
 }

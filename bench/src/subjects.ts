@@ -2,8 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PostgresCluster, type ServerProcess, startServer } from '@hermod/testkit'
 import { createConversations, createUsers } from './fill.js'
+import { createGroups, type GroupFillFigures, type GroupWorld } from './group-fill.js'
 import { median, type Subject } from './measure.js'
-import { type DatabaseName, identityOf, type Population } from './scenarios.js'
+import { type DatabaseName, identityOf, type Population } from './scenario.js'
 
 export interface StartupFigures {
   readonly database: DatabaseName
@@ -64,24 +65,51 @@ export async function measureStartup(storage: Storage): Promise<StartupFigures> 
   }
 }
 
-/** Fills a server with users, and with conversations when they are needed. */
-export async function populate(server: ServerProcess, storage: Storage, conversations: boolean): Promise<Subject> {
-  const users = await createUsers(server.api)
-  // IDs below 2^53 with the same number of digits throughout.
-  let nextTransaction = 1_000_000_000_000_000
-  const transactionIds = (count: number) => {
-    nextTransaction += count
-    return nextTransaction - count
+/** What a server is filled with before the scenarios run. */
+export interface FillOptions {
+  readonly conversations: boolean
+  readonly groupSize: number
+  /** Says what goes on. */
+  tell(text: string): void
+}
+
+export interface FilledSubject extends Subject {
+  /** Null while no scenario has asked for groups. */
+  groupFill(): Promise<GroupFillFigures> | null
+}
+
+/** Fills a server with users, with conversations when they are needed, and with groups once a scenario asks for them. */
+export async function populate(server: ServerProcess, storage: Storage, options: FillOptions): Promise<FilledSubject> {
+  const { appId, api, operatorToken } = server
+  const users = await createUsers(api)
+  const transactionIds = transactionCounter()
+  const people = { appId, api, operator: api.as(operatorToken), users, groupSize: options.groupSize, transactionIds }
+  let groups: Promise<GroupWorld> | null = null
+  const population: Population = {
+    ...people,
+    groups: () => {
+      groups ??= createGroups(people, options.tell)
+      return groups
+    },
   }
-  const population: Population = { appId: server.appId, users, transactionIds }
   const port = Number(new URL(server.url).port)
-  if (conversations) await createConversations(port, { ...identityOf(population), firstTransaction: transactionIds(1_000_000) })
+  if (options.conversations) await createConversations(port, { ...identityOf(appId, users), firstTransaction: transactionIds(1_000_000) })
   return {
     database: storage.name,
     port,
     population,
+    groupFill: () => groups?.then(({ figures }) => figures) ?? null,
     serverCpuMs: () => server.cpuMs(),
     databaseCpuMs: () => storage.cpuMs(),
     rssBytes: () => server.rssBytes(),
+  }
+}
+
+/** IDs below 2^53 with the same number of digits throughout. */
+function transactionCounter(): Population['transactionIds'] {
+  let next = 1_000_000_000_000_000
+  return (count) => {
+    next += count
+    return next - count
   }
 }

@@ -1,8 +1,16 @@
 /** Who may do what in a group (decisions F3, F9, F10). The one table that every group operation is judged by. */
+import type { ErrorName } from './errors.js'
 
 /** In ascending order; an outsider is a user of the application who is no member. */
 export const groupStandings = ['outsider', 'member', 'admin', 'owner'] as const
 export type GroupStanding = (typeof groupStandings)[number]
+
+/** What a caller is told whose standing is below the one that a right asks for. */
+export const standingErrors = {
+  member: 'member_required',
+  admin: 'group_admin_required',
+  owner: 'group_owner_required',
+} as const satisfies Record<Exclude<GroupStanding, 'outsider'>, ErrorName>
 
 /** Settings of a group that let ordinary members do what is the admins' otherwise. */
 export type MemberSetting = 'member_invite' | 'member_modify'
@@ -17,11 +25,15 @@ export interface GroupRight {
   readonly opensToOutsiders?: true
   /** It is done to users, and only to those whose standing is lower than one's own; nobody is below an outsider. */
   readonly overLower?: true
-  /** Whoever added the thing has the right too. */
-  readonly ownThings?: true
+  /** Members have the right too over things that they added; this is what they are told of the things of others. */
+  readonly ownThings?: ErrorName
+  /** An affair of one user, so the rights of an Admin token do not count: what the user is decides. */
+  readonly isPersonal?: true
+  /** What those without the right are told, where it is not the error of the standing. */
+  readonly refusal?: ErrorName
 }
 
-const right = (definition: GroupRight) => definition
+const right = <const R extends GroupRight>(definition: R) => definition
 
 /**
  * An Admin token alone stands as the owner; with a group_id header as an admin of that group, or higher where the user of its user_id
@@ -30,8 +42,13 @@ const right = (definition: GroupRight) => definition
 export const groupRights = {
   info: right({ meaning: 'read the group and its settings', from: 'member', opensToOutsiders: true }),
   read: right({ meaning: 'read members, announcements, shared files and history', from: 'member' }),
-  join: right({ meaning: 'apply, answer an invitation, join by QR code', from: 'outsider' }),
-  own: right({ meaning: 'leave; set the own display name and message settings', from: 'member' }),
+  join: right({ meaning: 'apply, answer an invitation, join by QR code', from: 'outsider', isPersonal: true }),
+  own: right({
+    meaning: 'leave; set the own display name and message settings',
+    from: 'member',
+    isPersonal: true,
+    refusal: 'not_group_member',
+  }),
   invite: right({ meaning: 'invite users, make QR codes', from: 'admin', membersWith: 'member_invite' }),
   modify: right({ meaning: 'change name, avatar, description and ext', from: 'admin', membersWith: 'member_modify' }),
   settings: right({ meaning: 'change settings, ban the whole group', from: 'admin' }),
@@ -40,7 +57,7 @@ export const groupRights = {
   unblock: right({ meaning: 'read the block list and take users off it', from: 'admin' }),
   announce: right({ meaning: 'publish and delete announcements', from: 'admin' }),
   share: right({ meaning: 'share files', from: 'member' }),
-  files: right({ meaning: 'rename and delete shared files', from: 'admin', ownThings: true }),
+  files: right({ meaning: 'rename and delete shared files', from: 'admin', ownThings: 'shared_file_forbidden' }),
   recall: right({ meaning: 'recall messages of others', from: 'admin', overLower: true }),
   appoint: right({ meaning: 'make admins and make them members again', from: 'owner' }),
   capacity: right({ meaning: 'set the capacity', from: 'owner' }),

@@ -106,6 +106,17 @@ describe('the OpenAPI document', () => {
     expect(names('get', '/operator/v1/app/list')).toEqual(['AccessToken'])
   })
 
+  it('names the right in the group that an operation needs', () => {
+    const declared = operations.flatMap(({ id, methods, right }) => (right === undefined ? [] : methods.map(() => [id, right])))
+    const described = methods.flatMap(({ operation: { 'x-hermod-operation': id, 'x-hermod-right': right } }) =>
+      right ? [[id, right]] : [],
+    )
+    expect(described.toSorted()).toEqual(declared.toSorted())
+    expect(operationAt('delete', '/group/kick')['x-hermod-right']).toBe('moderate')
+    expect(operationAt('post', '/group/kick').description).toContain('Right in the group: moderate (kick, ban, unban, block).')
+    expect(operationAt('post', '/group/create')).not.toHaveProperty('x-hermod-right')
+  })
+
   it('describes the answers whose HTTP status is always real', () => {
     expect(Object.keys(served.components.responses)).toEqual([400, 404, 405, 413, 429, 500, 503].map((status) => `Status${status}`))
   })

@@ -1,6 +1,7 @@
 /** The OpenAPI 3.1 document of the API, made from the operations and nothing else. */
 import { callerRules } from './callers.js'
 import { type ErrorEntry, type ErrorName, errorCatalogue } from './errors.js'
+import { type GroupRightName, groupRights } from './group-rights.js'
 import { isWholeBody, type Method, type Operation } from './operation.js'
 import { operations, tags } from './operations/index.js'
 import { object, type TProperties, type TSchema } from './schema.js'
@@ -55,6 +56,8 @@ export interface OpenApiOperation {
   /** What there is to say beyond the summary, without the sentences that `description` gains from callers, errors and status. */
   readonly 'x-hermod-notes'?: string
   readonly 'x-hermod-callers': string
+  /** The right in the group that the caller needs, of operations about a group; a key of groupRights. */
+  readonly 'x-hermod-right'?: GroupRightName
   readonly 'x-hermod-errors': readonly { readonly name: string; readonly code: number; readonly text: string }[]
   readonly 'x-hermod-origin': Operation['origin']
   /** Present only on operations that answer code 50100 so far. */
@@ -134,7 +137,13 @@ function describeMethod(operation: Operation, method: Method, { schemas, planned
     operationId: operationIdOf(operation, method),
     tags: [operation.tag],
     summary: operation.summary,
-    description: [operation.description, `Callers: ${callers.description}`, errorSentence(operation.errors), planned && plannedSentence]
+    description: [
+      operation.description,
+      `Callers: ${callers.description}`,
+      operation.right && `Right in the group: ${operation.right} (${groupRights[operation.right].meaning}).`,
+      errorSentence(operation.errors),
+      planned && plannedSentence,
+    ]
       .filter(Boolean)
       .join('\n\n'),
     security: securityOf(operation),
@@ -144,6 +153,7 @@ function describeMethod(operation: Operation, method: Method, { schemas, planned
     'x-hermod-operation': operation.id,
     ...(operation.description !== undefined && { 'x-hermod-notes': operation.description }),
     'x-hermod-callers': operation.callers,
+    ...(operation.right !== undefined && { 'x-hermod-right': operation.right }),
     'x-hermod-errors': operation.errors.map((name) => ({ name, code: errorCatalogue[name].code, text: errorCatalogue[name].text })),
     'x-hermod-origin': operation.origin,
     ...(planned && { 'x-hermod-status': 'planned' as const }),

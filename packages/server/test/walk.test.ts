@@ -2,7 +2,6 @@
 import {
   callerRules,
   createAdminToken,
-  createGroup,
   deleteUser,
   errorCatalogue,
   type Operation,
@@ -17,8 +16,9 @@ import { openSql } from './support/sql.js'
 import { type Cast, type Credentials, callers, claimOf, identityOf, type Verdict, verdictOn } from './support/walk-callers.js'
 import type { Fixture, Scene } from './support/walk-fixture.js'
 import { fixtures } from './support/walk-fixtures.js'
+import { newGroup } from './support/walk-fixtures-groups.js'
 import { snapshot } from './support/walk-snapshot.js'
-import { type Params, type Person, placeholderId, World } from './support/walk-world.js'
+import { type Params, type Person, World } from './support/walk-world.js'
 
 const fixtureOf = new Map(fixtures.map((fixture) => [fixture.operation.id, fixture]))
 const walked = operations.filter(({ id }) => fixtureOf.has(id)).map((operation) => ({ id: operation.id, operation }))
@@ -52,7 +52,8 @@ for (const backend of testBackends()) {
       const [foreigner, inDisabled] = [await world.newPerson(world.there), await world.newPerson(world.closed)]
       await world.close()
       scene = { world, subject, friend }
-      const groups = { own: await newGroup(subject), other: await newGroup(other), foreign: await newGroup(foreigner) }
+      const [own, others, foreign] = [await newGroup(world, subject), await newGroup(world, other), await newGroup(world, foreigner)]
+      const groups = { own, other: others, foreign }
       cast = { here: world.here, disabled: world.closed, foreigner, other, inDisabled, groups, tokens: await tokens(foreigner) }
     })
 
@@ -60,11 +61,6 @@ for (const backend of testBackends()) {
       await server?.[Symbol.asyncDispose]()
       await database?.[Symbol.asyncDispose]()
     })
-
-    async function newGroup(owner: Person): Promise<number> {
-      const created = await world.prepare(createGroup as Operation, world.adminFor(owner), { name: 'Group', type: 0 })
-      return created?.data.group_id ?? placeholderId
-    }
 
     async function tokens(foreigner: Person): Promise<Cast['tokens']> {
       const [expired, revoked] = [await world.newPerson(), await world.newPerson()]
@@ -117,7 +113,7 @@ for (const backend of testBackends()) {
       if (isFile) return code === 200
       const { code: found, data, message } = answer.envelope
       if (found !== code) return false
-      if (code === 200) return message === null
+      if (code === 200) return message === null && !answer.text.includes('"result":"fail"')
       return data === null && ('refused' in verdict && verdict.header ? `${message}`.includes(`header ${verdict.header}`) : true)
     }
 

@@ -7,6 +7,13 @@ const tag = 'Group files'
 const group = { group_id: groupId }
 const memberErrors = ['group_not_found', 'member_required'] as const
 const fileName = string({ description: 'file name', minLength: 1, maxLength: 256 })
+/** Members open it as a link, so nothing else, such as a script, must get into one. */
+const fileUrl = string({
+  description: 'where the file is, as the download_url of its ticket: http or https URL, or path from /',
+  maxLength: 2048,
+  pattern: '^(https?://[^\\s\\p{Cc}]+|/[^\\s\\p{Cc}]*)$',
+  examples: ['https://example.org/map.png'],
+})
 
 export const getSharedFile = operation({
   id: 'group.file.get',
@@ -47,10 +54,10 @@ export const shareFile = operation({
     name: fileName,
     size: int64({ description: 'size in bytes', minimum: 0 }),
     type: optional(string({ description: 'file type', maxLength: 128 })),
-    url: string({ description: 'where the file is: the download_url of its ticket', minLength: 1, maxLength: 2048 }),
+    url: fileUrl,
   },
   data: SharedFile,
-  errors: memberErrors,
+  errors: [...memberErrors, 'shared_file_limit_reached'],
 })
 
 export const renameSharedFile = operation({

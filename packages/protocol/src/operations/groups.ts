@@ -24,6 +24,7 @@ import {
   deleteOrPost,
   description,
   done,
+  ext,
   get,
   groupAndUsers,
   groupId,
@@ -143,10 +144,10 @@ export const transferGroup = operation({
   right: 'transfer',
   body: { ...group, new_owner: id('user ID of the new owner') },
   data: UserResult,
-  errors: [...ownerErrors, 'new_owner_not_member'],
+  errors: [...ownerErrors, 'new_owner_not_member', 'created_group_limit_reached'],
 })
 
-function groupText(name: string, path: string, summary: string, maxLength: number, minLength = 0) {
+function groupText(name: string, path: string, summary: string, value: typeof description) {
   return operation({
     id: `group.${name}.update`,
     methods: putOrPost,
@@ -156,16 +157,16 @@ function groupText(name: string, path: string, summary: string, maxLength: numbe
     description: 'Admins may, and members when member_modify is true.',
     callers: 'groupMember',
     right: 'modify',
-    body: { ...group, value: string({ description: 'new value', maxLength, minLength }) },
+    body: { ...group, value },
     data: done,
     errors: adminErrors,
   })
 }
 
-export const setGroupName = groupText('name', '/group/info/name', 'Names a group.', 128, 1)
-export const setGroupAvatar = groupText('avatar', '/group/info/avatar', 'Sets the avatar of a group.', 2048)
-export const setGroupDescription = groupText('description', '/group/info/description', 'Describes a group.', 1024)
-export const setGroupExt = groupText('ext', '/group/info/ext', 'Sets the extension information of a group.', 8192)
+export const setGroupName = groupText('name', '/group/info/name', 'Names a group.', groupName)
+export const setGroupAvatar = groupText('avatar', '/group/info/avatar', 'Sets the avatar of a group.', avatar)
+export const setGroupDescription = groupText('description', '/group/info/description', 'Describes a group.', description)
+export const setGroupExt = groupText('ext', '/group/info/ext', 'Sets the extension information of a group.', ext)
 
 // Members
 

@@ -204,7 +204,7 @@ export const pinConversation = operation({
   callers: 'user',
   body: { conversation_id: conversationId },
   data: done,
-  errors: ['user_not_found', 'user_deleted', 'pin_limit_reached'],
+  errors: ['user_not_found', 'user_deleted', 'group_not_found', 'not_group_member', 'pin_limit_reached'],
 })
 
 export const unpinConversation = operation({

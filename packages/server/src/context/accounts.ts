@@ -20,6 +20,7 @@ import type { ApplicationService } from '../domain/applications/application-serv
 import type { DeviceService } from '../domain/devices/device-service.js'
 import type { EventService } from '../domain/events/event-service.js'
 import type { TextErasureService } from '../domain/events/text-erasure-service.js'
+import type { GroupSuccession } from '../domain/groups/group-succession.js'
 import { PushPreferenceStore } from '../domain/push-preferences/push-preference-store.js'
 import type { Clock } from '../lib/clock.js'
 import type { IdGenerator } from '../lib/ids.js'
@@ -46,6 +47,7 @@ interface Shared {
   readonly tokens: TokenService
   readonly events: EventService
   readonly textErasures: TextErasureService
+  readonly succession: GroupSuccession
   readonly guard: LoginGuard
   readonly hasher: PasswordHasher
   readonly ids: IdGenerator

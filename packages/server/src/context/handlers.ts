@@ -1,8 +1,15 @@
 import { applicationFlagHandlers } from '../api/applications/flags.js'
 import { contactApplicationHandlers } from '../api/contacts/applications.js'
 import { contactHandlers } from '../api/contacts/contacts.js'
+import { announcementHandlers } from '../api/groups/announcements.js'
+import { groupApplicationHandlers } from '../api/groups/applications.js'
+import { sharedFileHandlers } from '../api/groups/files.js'
 import { groupHandlers } from '../api/groups/groups.js'
+import { groupInvitationHandlers } from '../api/groups/invitations.js'
 import { groupMemberHandlers } from '../api/groups/members.js'
+import { groupModerationHandlers } from '../api/groups/moderation.js'
+import { groupQrHandlers } from '../api/groups/qr.js'
+import { groupSettingsHandlers } from '../api/groups/settings.js'
 import { conversationHandlers } from '../api/messages/conversations.js'
 import { recallHandlers } from '../api/messages/recall.js'
 import { sendingHandlers } from '../api/messages/sending.js'
@@ -41,7 +48,14 @@ export function createHandlers(services: Services): readonly Handler[] {
     contactHandlers,
     contactApplicationHandlers,
     groupHandlers,
+    groupSettingsHandlers,
+    groupApplicationHandlers,
+    groupInvitationHandlers,
+    groupQrHandlers,
     groupMemberHandlers,
+    groupModerationHandlers,
+    announcementHandlers,
+    sharedFileHandlers,
     sendingHandlers,
     recallHandlers,
     conversationHandlers,

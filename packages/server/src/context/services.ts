@@ -14,7 +14,10 @@ import { ApplicationService } from '../domain/applications/application-service.j
 import { ApplicationStore } from '../domain/applications/application-store.js'
 import { ConversationService } from '../domain/conversations/conversation-service.js'
 import { ConversationStore } from '../domain/conversations/conversation-store.js'
+import { GroupMarkStore } from '../domain/conversations/group-mark-store.js'
+import { GroupReadService } from '../domain/conversations/group-read-service.js'
 import { HistoryStore } from '../domain/conversations/history-store.js'
+import { PeerKinds } from '../domain/conversations/peer-kinds.js'
 import { PinService } from '../domain/conversations/pin-service.js'
 import { PinStore } from '../domain/conversations/pin-store.js'
 import { DeviceAccessService } from '../domain/devices/device-access-service.js'
@@ -104,7 +107,8 @@ export function createServices({ config, secrets, database, batchObserver, wakeT
     devicesPerUser: config.accounts.devicesPerUser,
   })
   const guard = new LoginGuard({ clock, ...config.logins })
-  const fileCredentials = new FileCredentialService({ database, users, clock, secretKey: loadSecretKey(config.dataDir, secrets.secretKey) })
+  const secretKey = loadSecretKey(config.dataDir, secrets.secretKey)
+  const fileCredentials = new FileCredentialService({ database, users, clock, secretKey })
   const tokens = new TokenService({
     database,
     store: new TokenStore(database),
@@ -118,6 +122,7 @@ export function createServices({ config, secrets, database, batchObserver, wakeT
     channel: factChannel(bus, 'user-tokens'),
   })
   const contactBook = createContactBook({ database, users, events, clock })
+  const groups = createGroupServices({ database, bus, users, applications, events, ids, clock, secretKey })
   const accountServices = createAccountServices({
     config: config.accounts,
     bus,
@@ -129,6 +134,7 @@ export function createServices({ config, secrets, database, batchObserver, wakeT
     tokens,
     events,
     textErasures,
+    succession: groups.groupSuccession,
     guard,
     hasher,
     ids,
@@ -136,7 +142,6 @@ export function createServices({ config, secrets, database, batchObserver, wakeT
   })
   const { accounts } = accountServices
   const contacts = createContactServices({ database, book: contactBook, bus, accounts, applications, events, clock })
-  const groups = createGroupServices({ database, bus, users, applications, events, ids, clock })
   const transactions = new TransactionStore()
   const writer = new MessageWriter({
     database,
@@ -151,7 +156,9 @@ export function createServices({ config, secrets, database, batchObserver, wakeT
     database,
     store: new ConversationStore(database),
     messageLog: new HistoryStore(database),
-    accounts,
+    kinds: new PeerKinds(database),
+    groupReads: new GroupReadService({ marks: new GroupMarkStore(database), events }),
+    groupFacts: groups.groupFacts,
     events,
   })
   const messageOperations = new MessageOperations({
@@ -159,6 +166,7 @@ export function createServices({ config, secrets, database, batchObserver, wakeT
     store: new MessageStore(database),
     conversations,
     applications,
+    groupRules: groups.groupMessageRules,
     transactions,
     events,
     clock,
@@ -181,13 +189,14 @@ export function createServices({ config, secrets, database, batchObserver, wakeT
       transactions,
       accounts,
       rules: contacts.messageRules,
+      groupRules: groups.groupMessageRules,
       writer,
       operations: messageOperations,
       ids,
       clock,
       ...config.messages,
     }),
-    pins: new PinService({ database, store: new PinStore(), accounts, clock }),
+    pins: new PinService({ database, store: new PinStore(), accounts, ...groups, clock }),
     presence: new PresenceService(),
     pushPreferences: new PushPreferenceService({ database, store: new PushPreferenceStore(), accounts }),
     sweeper: new TransactionSweeper({ database, store: transactions, clock }),

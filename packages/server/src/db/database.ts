@@ -1,7 +1,7 @@
 import { AppError } from '@hermod/protocol'
 import { type Compilable, type CompiledQuery, Kysely, type QueryResult, sql, type Transaction } from 'kysely'
 import { IdsRunOut } from '../lib/ids.js'
-import type { BulkInsert, BulkSelect, SqlDialect } from './dialect/dialect.js'
+import type { Bulk, SqlDialect } from './dialect/dialect.js'
 import { compileOnce, type Procedure, type ProcedureContext } from './procedure.js'
 import type { Schema } from './schema.js'
 
@@ -132,14 +132,13 @@ export class Database implements AsyncDisposable {
   }
 
   #contextOf(tx: Tx): ProcedureContext {
-    const execute = async <Row>(statement: BulkInsert | BulkSelect, rows: readonly (readonly unknown[])[]): Promise<QueryResult<Row>> => {
+    const execute = async <Row>(statement: Bulk, rows: readonly (readonly unknown[])[]): Promise<QueryResult<Row>> => {
       if (rows.length === 0) return { rows: [], numAffectedRows: 0n }
       const { sql, parameters } = this.#bulkOf(statement)
       return tx.executeQuery<Row>({ ...emptyQuery, sql, parameters: parameters(rows) } as unknown as CompiledQuery<Row>)
     }
     return {
-      run: async <Row>(statement: BulkInsert | BulkSelect, rows: readonly (readonly unknown[])[]) =>
-        (await execute<Row>(statement, rows)).rows,
+      run: async <Row>(statement: Bulk, rows: readonly (readonly unknown[])[]) => (await execute<Row>(statement, rows)).rows,
       change: async (statement, rows) => Number((await execute(statement, rows)).numAffectedRows),
     }
   }

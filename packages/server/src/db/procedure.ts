@@ -1,11 +1,11 @@
-import type { BulkInsert, BulkSelect } from './dialect/dialect.js'
+import type { Bulk } from './dialect/dialect.js'
 
 /** What a procedure can do to the database: bulk statements of its own transaction. */
 export interface ProcedureContext {
   /** @returns what the statement returns, in no particular order; nothing for no rows */
-  run<Row = never>(statement: BulkInsert | BulkSelect, rows: readonly (readonly unknown[])[]): Promise<Row[]>
+  run<Row = never>(statement: Bulk, rows: readonly (readonly unknown[])[]): Promise<Row[]>
   /** @returns how many rows were inserted or updated, for a statement that returns nothing */
-  change(statement: BulkInsert, rows: readonly (readonly unknown[])[]): Promise<number>
+  change(statement: Bulk, rows: readonly (readonly unknown[])[]): Promise<number>
 }
 
 /**
@@ -40,9 +40,7 @@ export interface ProcedureCall {
 }
 
 /** Compiles each statement of a dialect once. */
-export function compileOnce<Compiled>(
-  compile: (statement: BulkInsert | BulkSelect) => Compiled,
-): (statement: BulkInsert | BulkSelect) => Compiled {
+export function compileOnce<Compiled>(compile: (statement: Bulk) => Compiled): (statement: Bulk) => Compiled {
   const compiled = new WeakMap<object, Compiled>()
   return (statement) => {
     const known = compiled.get(statement)

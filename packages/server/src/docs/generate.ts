@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { errorCatalogue, openApiDocument, operations } from '@hermod/protocol'
 import { configReference } from '../config/reference.js'
 import { builtOperationIds } from '../context/handlers.js'
+import { renderGroupRights } from './group-rights.js'
 import { renderAvailability, renderErrors, renderOperations } from './render.js'
 
 const folder = join(dirname(fileURLToPath(import.meta.url)), '../../../../docs/reference')
@@ -13,6 +14,7 @@ const pages: Readonly<Record<string, string>> = {
   'operations.md': renderOperations(document),
   'errors.md': renderErrors(errorCatalogue),
   'availability.md': renderAvailability(operations, builtOperationIds),
+  'group-rights.md': renderGroupRights(operations),
   'configuration.md': configReference(),
 }
 

@@ -1,5 +1,6 @@
-import { errorCatalogue, openApiDocument, operations, sendMessage } from '@hermod/protocol'
+import { errorCatalogue, groupRights, openApiDocument, operations, sendMessage } from '@hermod/protocol'
 import { describe, expect, it } from 'vitest'
+import { renderGroupRights } from './group-rights.js'
 import { renderAvailability, renderErrors, renderOperations } from './render.js'
 
 const builtOperationIds = new Set([sendMessage.id])
@@ -34,6 +35,21 @@ describe('the generated reference', () => {
   it('keeps every table rectangular', () => {
     const tables = [renderOperations(document), renderErrors(errorCatalogue), renderAvailability(operations, builtOperationIds)]
     for (const row of tables.flatMap(rows)) expect([4, 6]).toContain(row.length)
+    for (const row of rows(renderGroupRights(operations))) expect(row).toHaveLength(8)
+  })
+
+  it('has a row for every right in a group, with who has it and the operations that need it', () => {
+    const [, , ...found] = rows(renderGroupRights(operations)).map((row) => row.map((cell) => cell.trim()))
+    expect(found.map(([name]) => name)).toEqual(Object.keys(groupRights).map((name) => `\`${name}\``))
+    const rowOf = (name: string) => found.find(([cell]) => cell === `\`${name}\``)?.slice(2)
+    expect(rowOf('modify')?.slice(0, 4)).toEqual(['yes', 'yes', 'while `member_modify` is on', ''])
+    expect(rowOf('files')?.slice(0, 4)).toEqual(['yes', 'yes', 'own ones', ''])
+    expect(rowOf('moderate')).toEqual([
+      ...['yes', 'yes', '', ''],
+      'users of lower standing',
+      '`POST /group/ban`, `POST /group/block`, `DELETE\\|POST /group/kick`, `POST /group/unban`',
+    ])
+    for (const { path, right } of operations) if (right) expect(rowOf(right)?.at(-1)).toContain(` ${path}\``)
   })
 
   it('gives the same text for the same contract', () => {

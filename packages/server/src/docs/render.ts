@@ -80,11 +80,11 @@ function fieldTable(caption: string, fields: readonly ReferenceField[]): string 
   return `${caption}:\n\n${table(['Field', 'Type', 'Required', 'Meaning'], rows)}`
 }
 
-function page(title: string, parts: readonly string[]): string {
+export function page(title: string, parts: readonly string[]): string {
   return `${[notice, `# ${title}`, ...parts].join('\n\n')}\n`
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.map(cell).join(' | ')} |`
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
@@ -98,7 +98,7 @@ function inline(text: string): string {
   return text.replace(/\s+/g, ' ').replaceAll('<', '&lt;')
 }
 
-function code(text: string): string {
+export function code(text: string): string {
   return `\`${text}\``
 }
 

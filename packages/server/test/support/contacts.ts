@@ -17,7 +17,7 @@ export interface Person {
 
 let batches = 0
 
-export async function registerPeople(server: ServerProcess, count: number): Promise<Person[]> {
+export async function registerPeople(server: Pick<ServerProcess, 'api'>, count: number): Promise<Person[]> {
   const batch = ++batches
   const names = Array.from({ length: count }, (_, index) => `person_${batch}_${index}`)
   const people: Person[] = []

@@ -1,5 +1,5 @@
 /** The ways of calling that the walk tries, and what the declared callers and decisions C1 to C7 make of each. */
-import { callerRules, type ErrorName, isWholeBody, type Operation, updateSettings } from '@hermod/protocol'
+import { callerRules, type ErrorName, groupRights, isWholeBody, type Operation, updateSettings } from '@hermod/protocol'
 import type { Identity, Params, Person, Tenant } from './walk-world.js'
 
 type TokenState = 'valid' | 'expired' | 'revoked' | 'unknown' | 'foreign'
@@ -47,8 +47,14 @@ export function verdictOn(operation: Operation, credentials: Credentials): Verdi
     if (rule.subject !== 'required') return null
     return { reaches: true, error: claimOf(operation) === null ? 'user_not_found' : 'no_permission' }
   }
-  if (group === 'nobody' || group === 'own' || !rule.groupHeader) return reaches
+  if (group === 'nobody' || !rule.groupHeader) return reaches
+  if (group === 'own') return user === 'nobody' ? verdictOnAdminOfGroup(operation) : reaches
   return namesGroup(operation) ? { reaches: true, error: 'no_permission' } : null
+}
+
+/** An Admin token as an admin of the group that the call is about. */
+function verdictOnAdminOfGroup({ right }: Operation): Verdict {
+  return right !== undefined && groupRights[right].from === 'owner' ? { reaches: true, error: 'group_owner_required' } : reaches
 }
 
 /** An operator operation is about no application, so tokens of applications are judged by their kind alone. */

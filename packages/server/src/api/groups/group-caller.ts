@@ -1,6 +1,6 @@
 import { type AppCaller, AppError, type ErrorName, errorCatalogue, type Int64, type UserResult } from '@hermod/protocol'
 import type { AccountService } from '../../domain/accounts/account-service.js'
-import { systemUserId } from '../../domain/accounts/user-model.js'
+import { systemUserId } from '../../domain/accounts/system-user.js'
 import type { GroupCaller } from '../../domain/groups/group-access.js'
 import type { Outcomes } from '../../domain/groups/group-door.js'
 import { actingUser } from '../acting-user.js'

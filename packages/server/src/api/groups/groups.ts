@@ -1,8 +1,18 @@
-import { createGroup, type Group, getGroup } from '@hermod/protocol'
+import {
+  createGroup,
+  destroyGroup,
+  type Group,
+  type GroupSummary,
+  getGroup,
+  listGroups,
+  listJoinedGroups,
+  listPublicGroups,
+  transferGroup,
+} from '@hermod/protocol'
 import type { AccountService } from '../../domain/accounts/account-service.js'
 import type { GroupService, GroupView } from '../../domain/groups/group-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
-import { groupCaller, groupUser } from './group-caller.js'
+import { groupCaller, groupUser, toUserResult } from './group-caller.js'
 
 interface Services {
   readonly accounts: AccountService
@@ -17,7 +27,25 @@ export function groupHandlers({ accounts, groups }: Services): Handler[] {
     handle(getGroup, async ({ group_id: groupId }, { caller }) =>
       data(toGroup(await groups.get(await groupCaller(accounts, caller, groupId), groupId))),
     ),
+    handle(listGroups, async ({ group_list: groupIds }, { caller }) =>
+      data((await groups.getMany(await groupCaller(accounts, caller), groupIds)).map(toSummary)),
+    ),
+    handle(listPublicGroups, async (_, { caller }) => data(await groups.listPublic(caller.appId))),
+    handle(listJoinedGroups, async (_, { caller }) => data(await groups.listJoined(await groupUser(accounts, caller)))),
+    handle(destroyGroup, async ({ group_id: groupId }, { caller }) => {
+      await groups.dissolve(await groupCaller(accounts, caller, groupId), groupId)
+      return data(true)
+    }),
+    handle(transferGroup, async ({ group_id: groupId, new_owner: newOwnerId }, { caller }) => {
+      await groups.transfer(await groupCaller(accounts, caller, groupId), groupId, newOwnerId)
+      return data(toUserResult(newOwnerId))
+    }),
   ]
+}
+
+function toSummary(view: GroupView): GroupSummary {
+  const { apply_approval, avatar, capacity, count, group_id, msg_mute_mode, msg_push_mode, name, owner_id, status, type } = toGroup(view)
+  return { apply_approval, avatar, capacity, count, group_id, msg_mute_mode, msg_push_mode, name, owner: owner_id, status, type }
 }
 
 export function toGroup({ group, member }: GroupView): Group {

@@ -29,9 +29,11 @@ export function conversationHandlers({ accounts, conversations }: Services): Han
         limit,
         isOnDevice: caller.kind === 'user' && caller.deviceSn !== null,
       })
+      const { isGroup } = page.conversation
+      const receiverOf = ({ senderId }: HistoryMessage) => (isGroup || senderId === reader.userId ? peerId : reader.userId)
       return data({
         is_last: page.nextMessageId === null,
-        messages: page.messages.map((message) => toMessage(message, message.senderId === reader.userId ? peerId : reader.userId)),
+        messages: page.messages.map((message) => toMessage(message, receiverOf(message))),
         next_msg_id: page.nextMessageId ?? 0,
       })
     }),

@@ -21,6 +21,15 @@ export interface BulkSelect {
   readonly columns: string
 }
 
+/** Changes rows that are there and leaves those alone that are not. Each row of parameters holds the new values, then the keys. */
+export interface BulkUpdate {
+  readonly table: string
+  readonly set: Readonly<Record<string, ColumnType>>
+  readonly keys: Readonly<Record<string, ColumnType>>
+}
+
+export type Bulk = BulkInsert | BulkSelect | BulkUpdate
+
 /**
  * A statement that is run for many rows at once: where the database is reached by a function call, once per row through one prepared
  * statement; where it is reached over a socket, as one statement over arrays. The SQL text never depends on the number of rows.
@@ -50,7 +59,7 @@ export interface SqlDialect {
   readonly concurrentBatches: number
   /** Appended to CREATE TABLE for tables that are read and written by their primary key only. */
   readonly clusteredTable: string
-  bulk(statement: BulkInsert | BulkSelect): BulkStatement
+  bulk(statement: Bulk): BulkStatement
   /** Runs a procedure where `writes` connects to; without it procedures run in the calling thread. Several may be under way. */
   readonly runProcedure?: (call: ProcedureCall) => Promise<unknown>
   /** A unique key of the table is taken. */

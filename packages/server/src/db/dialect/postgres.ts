@@ -8,7 +8,7 @@ import {
   type QueryResult,
 } from 'kysely'
 import type pg from 'pg'
-import type { BulkInsert, BulkSelect, BulkStatement, ColumnType, SqlDialect } from './dialect.js'
+import type { Bulk, BulkInsert, BulkSelect, BulkStatement, BulkUpdate, ColumnType, SqlDialect } from './dialect.js'
 import { encodeArray } from './postgres-arrays.js'
 import { CombinedReads, type Query, type Rows } from './postgres-reads.js'
 
@@ -62,7 +62,7 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
     longReadSettings: ['set local statement_timeout = 0', 'set local enable_hashjoin = on', 'set local enable_mergejoin = on'],
     concurrentBatches: 2,
     clusteredTable: '',
-    bulk: (statement) => ('keys' in statement ? bulkSelect(statement) : bulkInsert(statement)),
+    bulk: bulkStatement,
     isTaken: (error) => codeOf(error) === uniqueViolation,
     isRetryable: (error) => retryableCodes.has(codeOf(error)),
     isUnavailable: (error) => {
@@ -103,6 +103,11 @@ function transpose(columns: Readonly<Record<string, ColumnType>>): BulkStatement
     )
 }
 
+function bulkStatement(statement: Bulk): BulkStatement {
+  if ('set' in statement) return bulkUpdate(statement)
+  return 'keys' in statement ? bulkSelect(statement) : bulkInsert(statement)
+}
+
 function bulkInsert({ table, columns, conflict = '', returning }: BulkInsert): BulkStatement {
   const names = Object.keys(columns)
   const tail = `${conflict}${returning ? ` returning ${returning}` : ''}`
@@ -119,6 +124,24 @@ function bulkSelect({ table, keys, columns }: BulkSelect): BulkStatement {
     sql: `select ${columns} from unnest(${arrays(keys)}) as k (${names.map((name) => `key_${name}`).join(', ')}) join ${table} as t on ${on}`,
     parameters: transpose(keys),
   }
+}
+
+function bulkUpdate({ table, set, keys }: BulkUpdate): BulkStatement {
+  const changed = Object.keys(set)
+  const named = Object.keys(keys)
+  const columns = [...changed.map((name) => `new_${name}`), ...named.map((name) => `key_${name}`)].join(', ')
+  const changes = changed.map((name) => `${name} = v.new_${name}`).join(', ')
+  const on = named.map((name) => `t.${name} = v.key_${name}`).join(' and ')
+  // Under other names, because a column that is a key may be one that is set.
+  const types = { ...prefixed('new', set), ...prefixed('key', keys) }
+  return {
+    sql: `update ${table} as t set ${changes} from unnest(${arrays(types)}) as v (${columns}) where ${on}`,
+    parameters: transpose(types),
+  }
+}
+
+function prefixed(prefix: string, columns: Readonly<Record<string, ColumnType>>): Readonly<Record<string, ColumnType>> {
+  return Object.fromEntries(Object.entries(columns).map(([name, type]) => [`${prefix}_${name}`, type]))
 }
 
 /**

@@ -1,8 +1,13 @@
-import type { BulkInsert, BulkSelect, BulkStatement } from './dialect.js'
+import type { Bulk, BulkInsert, BulkSelect, BulkStatement, BulkUpdate } from './dialect.js'
 
 /** The text of a bulk statement for SQLite, which is run once per row. */
-export function sqliteBulk(statement: BulkInsert | BulkSelect): BulkStatement {
-  return { sql: 'keys' in statement ? selectText(statement) : insertText(statement), parameters: (rows) => rows }
+export function sqliteBulk(statement: Bulk): BulkStatement {
+  return { sql: textOf(statement), parameters: (rows) => rows }
+}
+
+function textOf(statement: Bulk): string {
+  if ('set' in statement) return updateText(statement)
+  return 'keys' in statement ? selectText(statement) : insertText(statement)
 }
 
 function insertText({ table, columns, conflict = '', returning }: BulkInsert): string {
@@ -12,6 +17,16 @@ function insertText({ table, columns, conflict = '', returning }: BulkInsert): s
 }
 
 function selectText({ table, keys, columns }: BulkSelect): string {
-  const where = Object.keys(keys).map((key) => `t.${key} = ?`)
-  return `select ${columns} from ${table} as t where ${where.join(' and ')}`
+  return `select ${columns} from ${table} as t where ${condition(keys)}`
+}
+
+function updateText({ table, set, keys }: BulkUpdate): string {
+  const changes = Object.keys(set).map((column) => `${column} = ?`)
+  return `update ${table} as t set ${changes.join(', ')} where ${condition(keys)}`
+}
+
+function condition(keys: BulkUpdate['keys']): string {
+  return Object.keys(keys)
+    .map((key) => `t.${key} = ?`)
+    .join(' and ')
 }

@@ -3,8 +3,9 @@ import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import { FactCache, type FactChannel } from '../../lib/fact-cache.js'
 import type { EventService } from '../events/event-service.js'
+import { systemUserId } from './system-user.js'
 import type { TokenService } from './token-service.js'
-import { systemUserId, type User, type UserState } from './user-model.js'
+import type { User, UserState } from './user-model.js'
 import type { UserStore } from './user-store.js'
 
 export interface AccountServiceOptions {

@@ -3,6 +3,7 @@ import type { Database } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import type { EventService } from '../events/event-service.js'
 import type { TextErasureService } from '../events/text-erasure-service.js'
+import type { GroupSuccession } from '../groups/group-succession.js'
 import type { AccountService } from './account-service.js'
 import type { PasswordProof, PasswordService } from './password-service.js'
 import type { TokenService } from './token-service.js'
@@ -13,6 +14,7 @@ export interface DeletionServiceOptions {
   readonly accounts: AccountService
   readonly passwords: PasswordService
   readonly tokens: TokenService
+  readonly succession: GroupSuccession
   readonly events: EventService
   readonly textErasures: TextErasureService
   readonly clock: Clock
@@ -33,19 +35,21 @@ export class DeletionService {
 
   /** @throws AppError password_incorrect, too_many_requests, user_not_found, user_deleted */
   async delete({ appId, userId, actorId, proof }: Deletion): Promise<void> {
-    const { database, accounts, passwords, tokens, events, textErasures, clock } = this.options
+    const { database, accounts, passwords, tokens, succession, events, textErasures, clock } = this.options
     const verified = proof === null ? null : await passwords.verify(appId, userId, proof)
-    const revoked = await database.transaction(async (tx) => {
+    const { revoked, withdrawals } = await database.transaction(async (tx) => {
       const user = await accounts.lock(tx, appId, userId)
       if (verified && verified.credentialEpoch !== user.credentialEpoch) throw new AppError('password_incorrect')
+      const withdrawals = await succession.withdraw(tx, { appId, userId }, actorId)
       const revoked = await tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now() })
       await eraseUser(tx, appId, userId, clock.now())
       await textErasures.order(tx, appId, userId)
       await events.append(tx, { appId, kind: 'user.removed', actorId, userIds: [userId], content: '' })
-      return revoked
+      return { revoked, withdrawals }
     })
     tokens.forget(appId, revoked)
     accounts.forget(appId, userId)
+    succession.forget(appId, withdrawals)
     textErasures.wake()
   }
 }

@@ -4,8 +4,9 @@ import type { ApplicationService } from '../applications/application-service.js'
 import type { AccountService } from './account-service.js'
 import type { DeletionService } from './deletion-service.js'
 import type { PasswordService } from './password-service.js'
+import { systemUserId } from './system-user.js'
 import { createPassword } from './user-import-model.js'
-import { systemUserId, type User } from './user-model.js'
+import type { User } from './user-model.js'
 import type { UserStore } from './user-store.js'
 
 export interface OperatorUserServiceOptions {

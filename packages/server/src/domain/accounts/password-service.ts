@@ -5,8 +5,9 @@ import type { EventService } from '../events/event-service.js'
 import type { AccountService } from './account-service.js'
 import type { LoginGuard } from './login-guard.js'
 import type { PasswordHasher } from './password-hasher.js'
+import { systemUserId } from './system-user.js'
 import type { TokenService } from './token-service.js'
-import { passwordFault, systemUserId, type User } from './user-model.js'
+import { passwordFault, type User } from './user-model.js'
 import type { UserStore } from './user-store.js'
 
 export interface PasswordServiceOptions {

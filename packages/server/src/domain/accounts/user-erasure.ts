@@ -11,14 +11,19 @@ interface PersonalTable {
 }
 
 /**
- * Every table whose rows go with a user (decision D5). What stays is what belongs to the others: conversations, messages and their
- * recalls; what ends by itself: revoked tokens, transaction IDs and events; and the user's row, which keeps the ID from being unknown.
+ * Every table whose rows go with a user (decision D5). What stays is what belongs to the others: conversations, messages, their
+ * recalls and receipts, groups with their announcements and files; what ends by itself: revoked tokens, transaction IDs and events; and the user's row, which keeps the ID from being unknown.
  * Devices come before what is added to them by those who lock them.
  */
 export const personalTables: readonly PersonalTable[] = [
   { table: 'contact_applications', columns: ['user_id', 'applicant_id'] },
   { table: 'contacts', columns: ['user_id', 'peer_id'] },
   { table: 'devices', columns: ['user_id'] },
+  { table: 'group_applications', columns: ['applicant_id'] },
+  { table: 'group_blocks', columns: ['user_id'] },
+  { table: 'group_invitations', columns: ['invitee_id', 'inviter_id'] },
+  { table: 'group_members', columns: ['user_id'] },
+  { table: 'group_removals', columns: ['user_id'] },
   { table: 'pinned_conversations', columns: ['user_id'] },
   { table: 'push_aliases', columns: ['user_id'] },
   { table: 'push_bindings', columns: ['user_id'] },

@@ -61,9 +61,6 @@ export const defaultSettings: UserSettings = {
   vibratory: 0,
 }
 
-/** The user ID of the service itself: sender of notices, never a row (decision B1). */
-export const systemUserId = 0
-
 const maxUsernameLength = 64
 const usernameLetters = /^[\p{Script=Han}A-Za-z0-9_]+$/u
 const maxPasswordLength = 128

@@ -12,11 +12,20 @@ export interface ConversationKey {
   readonly highId: Int64
 }
 
-export function directConversation(appId: string, a: Int64, b: Int64): ConversationKey {
-  return a < b ? { appId, lowId: a, highId: b } : { appId, lowId: b, highId: a }
+export interface Conversation extends ConversationKey {
+  /** Its members hold the marks in rows of their own. */
+  readonly isGroup: boolean
 }
 
-/** The parties that read: nobody reads for the system, user 0. */
+export function directConversation(appId: string, a: Int64, b: Int64): Conversation {
+  return a < b ? { appId, lowId: a, highId: b, isGroup: false } : { appId, lowId: b, highId: a, isGroup: false }
+}
+
+export function groupConversation(appId: string, groupId: Int64): Conversation {
+  return { appId, lowId: groupId, highId: groupId, isGroup: true }
+}
+
+/** The parties of a direct conversation that read: nobody reads for the system, user 0. */
 export function readersOf({ lowId, highId }: Pick<ConversationKey, 'lowId' | 'highId'>): readonly Int64[] {
   return lowId === highId || lowId === 0 ? [highId] : [lowId, highId]
 }
@@ -26,7 +35,7 @@ export function compareConversations(a: ConversationKey, b: ConversationKey): nu
   return compare(a.appId, b.appId) || compare(a.lowId, b.lowId) || compare(a.highId, b.highId)
 }
 
-/** What a party sees of a conversation as a whole. */
+/** What a party, or a member, sees of a conversation as a whole. */
 export interface ConversationView {
   readonly peerId: Int64
   readonly createdAt: number

@@ -1,18 +1,28 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import type { Database, Tx } from '../../db/database.js'
-import type { AccountService } from '../accounts/account-service.js'
-import { systemUserId } from '../accounts/user-model.js'
+import type { Database, Executor, Tx } from '../../db/database.js'
 import type { EventKind } from '../events/event-model.js'
 import type { EventService } from '../events/event-service.js'
-import { type ConversationKey, type ConversationView, directConversation, type HistoryMessage, readersOf } from './conversation-model.js'
-import type { ConversationStore, Moved } from './conversation-store.js'
+import type { GroupFacts } from '../groups/group-facts.js'
+import {
+  type Conversation,
+  type ConversationView,
+  directConversation,
+  groupConversation,
+  type HistoryMessage,
+  readersOf,
+} from './conversation-model.js'
+import type { ConversationStore, Mark, Moved } from './conversation-store.js'
+import type { GroupReadService } from './group-read-service.js'
 import type { HistoryStore } from './history-store.js'
+import type { PeerKinds } from './peer-kinds.js'
 
 export interface ConversationServiceOptions {
   readonly database: Database
   readonly store: ConversationStore
   readonly messageLog: HistoryStore
-  readonly accounts: AccountService
+  readonly kinds: PeerKinds
+  readonly groupReads: GroupReadService
+  readonly groupFacts: GroupFacts
   readonly events: EventService
 }
 
@@ -25,6 +35,7 @@ interface Reader {
 }
 
 export interface HistoryPage {
+  readonly conversation: Conversation
   /** Newest first. */
   readonly messages: readonly HistoryMessage[]
   /** First message of the next page; null on the last one. */
@@ -34,6 +45,7 @@ export interface HistoryPage {
 const maxHistoryPage = 100
 const maxConversationPage = 20
 const eventsPerStatement = 1_000
+const markEvents = { read_seq: 'message.read', delivered_seq: 'message.delivered' } as const satisfies Record<Mark, EventKind>
 
 /** Reading: history, the list of conversations, unread counts and the marks behind them (decisions E5, E6, E8b, E13). */
 export class ConversationService {
@@ -47,23 +59,21 @@ export class ConversationService {
    * @param page.startId the first message of the page, itself included; 0 for the newest
    * @param page.limit clamped to 100
    * @param page.isOnDevice what the page holds reaches a device of the reader (decision E6)
-   * @throws AppError user_not_found when there is neither a conversation nor such a user
+   * @throws AppError user_not_found when nobody has the ID; member_required for a group that the reader is no member of
    */
   async history(reader: Reader, peerId: Int64, page: { startId: Int64; limit: number; isOnDevice: boolean }): Promise<HistoryPage> {
     const { database, messageLog } = this.#options
-    const conversation = directConversation(reader.appId, reader.userId, peerId)
     const limit = Math.min(page.limit, maxHistoryPage)
     const upToId = page.startId === 0 ? Number.MAX_SAFE_INTEGER : page.startId
     const { userId } = reader
+    const conversation = await database.read((db) => this.#find(db, reader, peerId))
+    if (!conversation) throw new AppError('user_not_found')
     const rows = await database.read((db) => messageLog.page(db, conversation, { userId, upToId, limit: limit + 1 }))
-    if (rows.length === 0) await this.#requirePeer(reader.appId, peerId)
+    if (rows.length === 0 && conversation.isGroup) await this.#requireMember(reader, peerId)
     const next = rows.length > limit ? rows.pop() : undefined
     const undelivered = page.isOnDevice ? rows.find(({ senderId, progress }) => senderId !== userId && progress === 0) : undefined
     if (undelivered) await this.#markDelivered(conversation, userId, undelivered.messageId)
-    return {
-      messages: rows,
-      nextMessageId: next?.messageId ?? null,
-    }
+    return { conversation, messages: rows, nextMessageId: next?.messageId ?? null }
   }
 
   /**
@@ -98,28 +108,64 @@ export class ConversationService {
     await this.#options.database.transaction((tx) => this.acknowledgeIn(tx, reader, what))
   }
 
+  /** Acknowledges a message to its sender, or in the conversation that holds it: receipts of group messages go to their senders too. */
+  async acknowledgeReceipt(tx: Tx, reader: Reader, peerId: Int64, messageId: Int64): Promise<void> {
+    const holding = await this.#options.store.findByMessage(tx, reader, messageId)
+    await this.acknowledgeIn(tx, reader, { peerId: holding?.isGroup ? holding.lowId : peerId, messageId })
+  }
+
   /** As {@link acknowledge}, as a part of a transaction. */
   async acknowledgeIn(tx: Tx, reader: Reader, what: { peerId?: Int64 | undefined; messageId?: Int64 | undefined }): Promise<void> {
     const { store, messageLog } = this.#options
-    const { appId, userId } = reader
     const { peerId, messageId } = what
-    const named = peerId === undefined ? null : directConversation(appId, userId, peerId)
-    if (messageId === undefined && !named) return this.#acknowledgeAll(tx, reader)
-    const conversation = named ?? (await store.findByMessage(tx, reader, messageId as Int64))
+    if (messageId === undefined && peerId === undefined) return this.#acknowledgeAll(tx, reader)
+    const conversation =
+      peerId === undefined ? await store.findByMessage(tx, reader, messageId as Int64) : await this.findBegun(tx, reader, peerId)
     if (!conversation) throw new AppError('message_not_found')
     const seq = messageId === undefined ? null : await messageLog.findSeq(tx, conversation, messageId)
     const isUnknown = messageId !== undefined && seq === null
-    const moved = isUnknown ? null : await store.moveMark(tx, conversation, userId, 'read_seq', seq)
-    if (moved) await this.#tell(tx, userId, [[moved, 'message.read', messageId ?? moved.lastMessageId]])
-    else if (!(await store.exists(tx, conversation))) throw new AppError('conversation_not_found')
-    else if (isUnknown) throw new AppError('message_not_found')
+    if (!isUnknown && (await this.#move(tx, conversation, reader.userId, 'read_seq', { seq, messageId }))) return
+    if (!(await this.#exists(tx, conversation, reader.userId))) throw new AppError('conversation_not_found')
+    if (isUnknown) throw new AppError('message_not_found')
+  }
+
+  /**
+   * The conversation of the user that an ID names, with another user or of a group, for what is done to one that has begun.
+   * @throws AppError conversation_not_found when nobody ever had the ID
+   */
+  async findBegun(tx: Tx, reader: Reader, peerId: Int64): Promise<Conversation> {
+    const conversation = await this.#find(tx, reader, peerId)
+    if (!conversation) throw new AppError('conversation_not_found')
+    return conversation
+  }
+
+  /** Moves a mark and tells of it. @returns false when it did not move */
+  async #move(
+    tx: Tx,
+    conversation: Conversation,
+    userId: Int64,
+    mark: Mark,
+    to: { readonly seq: number | null; readonly messageId: Int64 | undefined },
+  ): Promise<boolean> {
+    const { store, groupReads } = this.#options
+    if (conversation.isGroup) return groupReads.move(tx, { appId: conversation.appId, groupId: conversation.lowId, userId }, mark, to)
+    const moved = await store.moveMark(tx, conversation, userId, mark, to.seq)
+    if (moved) await this.#tell(tx, userId, [[moved, markEvents[mark], Number(to.messageId ?? moved.lastMessageId)]])
+    return moved !== null
+  }
+
+  async #exists(tx: Tx, conversation: Conversation, userId: Int64): Promise<boolean> {
+    const { store, groupReads } = this.#options
+    if (!(await store.exists(tx, conversation))) return false
+    return !conversation.isGroup || groupReads.isMember(tx, { appId: conversation.appId, groupId: conversation.lowId, userId })
   }
 
   async #acknowledgeAll(tx: Tx, reader: Reader): Promise<void> {
-    const { store, events } = this.#options
+    const { store, groupReads, events } = this.#options
     const { appId, userId } = reader
     const moved = await store.markAllRead(tx, reader)
-    if (moved.length === 0) return
+    const movedGroups = await groupReads.moveAll(tx, appId, userId)
+    if (moved.length + movedGroups === 0) return
     await events.append(tx, { appId, kind: 'message.read_all', actorId: userId, userIds: [userId], content: '' })
     const receipts = moved.map((each): Receipt => [each, 'message.read', each.lastMessageId])
     for (let start = 0; start < receipts.length; start += eventsPerStatement)
@@ -127,13 +173,12 @@ export class ConversationService {
   }
 
   /** The page has been read: it is shown also when this cannot be stored, and the next page that is read makes up for it. */
-  async #markDelivered(conversation: ConversationKey, userId: Int64, messageId: number): Promise<void> {
-    const { database, store, messageLog } = this.#options
+  async #markDelivered(conversation: Conversation, userId: Int64, messageId: number): Promise<void> {
+    const { database, messageLog } = this.#options
     try {
       await database.transaction(async (tx) => {
         const seq = await messageLog.findSeqUpTo(tx, conversation, messageId)
-        const moved = await store.moveMark(tx, conversation, userId, 'delivered_seq', seq)
-        if (moved) await this.#tell(tx, userId, [[moved, 'message.delivered', messageId]])
+        await this.#move(tx, conversation, userId, 'delivered_seq', { seq, messageId })
       })
     } catch (error) {
       if (!(error instanceof AppError && error.errorName === 'storage_failed')) throw error
@@ -154,15 +199,25 @@ export class ConversationService {
    * @throws AppError conversation_not_found
    */
   async delete(reader: Reader, peerId: Int64): Promise<void> {
-    const { database, store } = this.#options
-    const conversation = directConversation(reader.appId, reader.userId, peerId)
-    if (!(await database.transaction((tx) => store.hide(tx, conversation, reader.userId)))) throw new AppError('conversation_not_found')
+    const { database, store, groupReads } = this.#options
+    const { appId, userId } = reader
+    const isHidden = await database.transaction(async (tx) => {
+      const conversation = await this.findBegun(tx, reader, peerId)
+      return conversation.isGroup ? groupReads.hide(tx, { appId, groupId: peerId, userId }) : store.hide(tx, conversation, userId)
+    })
+    if (!isHidden) throw new AppError('conversation_not_found')
   }
 
-  /** A conversation that has not begun is empty, but only with somebody who exists. */
-  async #requirePeer(appId: string, peerId: Int64): Promise<void> {
-    if (peerId === systemUserId) return
-    if (!(await this.#options.accounts.findState(appId, peerId))) throw new AppError('user_not_found')
+  /** @returns null when nobody ever had the ID */
+  async #find(db: Executor, { appId, userId }: Reader, peerId: Int64): Promise<Conversation | null> {
+    const found = this.#options.kinds.find(db, appId, peerId)
+    const kind = found instanceof Promise ? await found : found
+    if (kind === 'group') return groupConversation(appId, peerId)
+    return kind && directConversation(appId, userId, peerId)
+  }
+
+  async #requireMember({ appId, userId }: Reader, groupId: Int64): Promise<void> {
+    if (!(await this.#options.groupFacts.findMember({ appId, groupId }, userId))) throw new AppError('member_required')
   }
 }
 

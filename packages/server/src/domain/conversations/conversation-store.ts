@@ -1,7 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import type { Database, Executor, Tx } from '../../db/database.js'
-import { type ConversationKey, type ConversationView, type Side, sidesOf } from './conversation-model.js'
+import { type Conversation, type ConversationKey, type ConversationView, type Side, sidesOf } from './conversation-model.js'
 
 interface UserKey {
   readonly appId: string
@@ -17,7 +17,7 @@ export interface Moved extends ConversationKey {
   readonly lastMessageId: number
 }
 
-type Mark = 'read_seq' | 'delivered_seq'
+export type Mark = 'read_seq' | 'delivered_seq'
 
 const keysPerStatement = 100
 const sides = ['low', 'high'] as const
@@ -33,8 +33,13 @@ const sameConversation = (table: string) =>
 const latestMessageId = sql<number>`case when c.last_recalled_seq < c.seq then c.last_msg_id
   else (select max(m.msg_id) from messages m where ${sameConversation('m')}) end`
 /** Sending moves the sender's own mark, so everything above a mark is of others: the difference of two positions less what was recalled. */
-const unreadCount = sql<number>`c.seq - ${seenSeq} - case when c.last_recalled_seq > ${seenSeq}
-  then (select count(*) from recalled_messages r where ${sameConversation('r')} and r.seq > ${seenSeq}) else 0 end`
+const unreadAbove = (seen: RawBuilder<number>) => sql<number>`c.seq - ${seen} - case when c.last_recalled_seq > ${seen}
+  then (select count(*) from recalled_messages r where ${sameConversation('r')} and r.seq > ${seen}) else 0 end`
+
+/** Where history_visible is off a member sees nothing of what was there before (decision F4a: judged when reading). */
+export const hiddenInGroup = sql<number>`case when g.history_visible = 1 or p.joined_msg_id < p.hidden_msg_id then p.hidden_msg_id else p.joined_msg_id end`
+/** Nothing is unread in a chatroom, in a group that is dissolved, and to a member who does not receive the messages (msg_mute_mode 2). */
+const countsUnread = sql<boolean>`g.type <> 2 and g.status = 0 and p.msg_mute_mode <> 2`
 
 const readSeq = own((side) => sql<number>`${sql.ref(`c.${side}_read_seq`)}`)
 
@@ -43,6 +48,16 @@ function joined(db: Executor) {
     .selectFrom('user_conversations as p')
     .innerJoin('conversations as c', (join) =>
       join.onRef('c.app_id', '=', 'p.app_id').onRef('c.low_id', '=', 'p.low_id').onRef('c.high_id', '=', 'p.high_id'),
+    )
+}
+
+/** The groups of a user that hold messages. */
+function joinedGroups(db: Executor) {
+  return db
+    .selectFrom('group_members as p')
+    .innerJoin('groups as g', (join) => join.onRef('g.app_id', '=', 'p.app_id').onRef('g.group_id', '=', 'p.group_id'))
+    .innerJoin('conversations as c', (join) =>
+      join.onRef('c.app_id', '=', 'p.app_id').onRef('c.low_id', '=', 'p.group_id').onRef('c.high_id', '=', 'p.group_id'),
     )
 }
 
@@ -64,6 +79,12 @@ export class ConversationStore {
             .select(['c.low_id', 'c.high_id', 'c.created_at', latestMessageId.as('latest_msg_id'), hiddenMessageId.as('hidden_msg_id')])
             .where('p.app_id', '=', param('appId'))
             .where('p.user_id', '=', param('userId'))
+            .unionAll(
+              joinedGroups(db)
+                .select(['c.low_id', 'c.high_id', 'c.created_at', latestMessageId.as('latest_msg_id'), hiddenInGroup.as('hidden_msg_id')])
+                .where('p.app_id', '=', param('appId'))
+                .where('p.user_id', '=', param('userId')),
+            )
             .as('own'),
         )
         .select(['low_id', 'high_id', 'created_at', 'latest_msg_id'])
@@ -74,10 +95,21 @@ export class ConversationStore {
     )
     this.#unread = database.prepared<UserKey, UnreadRow>((db, param) =>
       joined(db)
-        .select([sql<Int64>`case when p.low_id = p.user_id then p.high_id else p.low_id end`.as('peerId'), unreadCount.as('unread')])
+        .select([
+          sql<Int64>`case when p.low_id = p.user_id then p.high_id else p.low_id end`.as('peerId'),
+          unreadAbove(seenSeq).as('unread'),
+        ])
         .where('p.app_id', '=', param('appId'))
         .where('p.user_id', '=', param('userId'))
-        .where(sql<boolean>`c.seq > ${seenSeq}`),
+        .where(sql<boolean>`c.seq > ${seenSeq}`)
+        .unionAll(
+          joinedGroups(db)
+            .select(['p.group_id as peerId', unreadAbove(sql<number>`p.seen_seq`).as('unread')])
+            .where('p.app_id', '=', param('appId'))
+            .where('p.user_id', '=', param('userId'))
+            .whereRef('c.seq', '>', 'p.seen_seq')
+            .where(countsUnread),
+        ),
     )
   }
 
@@ -170,7 +202,7 @@ export class ConversationStore {
   }
 
   /** The user's conversation that holds the message; null when there is none. */
-  async findByMessage(db: Executor, user: UserKey, messageId: Int64): Promise<ConversationKey | null> {
+  async findByMessage(db: Executor, user: UserKey, messageId: Int64): Promise<Conversation | null> {
     const row = await db
       .selectFrom('user_conversations as p')
       .innerJoin('messages as m', (join) =>
@@ -180,11 +212,25 @@ export class ConversationStore {
           .onRef('m.high_id', '=', 'p.high_id')
           .on('m.msg_id', '=', messageId as number),
       )
-      .select(['p.low_id', 'p.high_id'])
+      .select(['p.low_id', 'p.high_id', sql<number>`0`.as('is_group')])
       .where('p.app_id', '=', user.appId)
       .where('p.user_id', '=', user.userId)
+      .unionAll(
+        db
+          .selectFrom('group_members as p')
+          .innerJoin('messages as m', (join) =>
+            join
+              .onRef('m.app_id', '=', 'p.app_id')
+              .onRef('m.low_id', '=', 'p.group_id')
+              .onRef('m.high_id', '=', 'p.group_id')
+              .on('m.msg_id', '=', messageId as number),
+          )
+          .select(['p.group_id as low_id', 'p.group_id as high_id', sql<number>`1`.as('is_group')])
+          .where('p.app_id', '=', user.appId)
+          .where('p.user_id', '=', user.userId),
+      )
       .executeTakeFirst()
-    return row ? { appId: user.appId, lowId: row.low_id, highId: row.high_id } : null
+    return row ? { appId: user.appId, lowId: row.low_id, highId: row.high_id, isGroup: row.is_group === 1 } : null
   }
 
   async exists(db: Executor, conversation: ConversationKey): Promise<boolean> {

@@ -2,21 +2,45 @@ import type { Int64 } from '@hermod/protocol'
 import { sql } from 'kysely'
 import type { Database, Executor } from '../../db/database.js'
 import type { MessagesTable } from '../../db/schema.js'
-import type { ConversationKey, HistoryMessage, Progress } from './conversation-model.js'
+import type { Conversation, ConversationKey, HistoryMessage, Progress } from './conversation-model.js'
+import { hiddenInGroup } from './conversation-store.js'
 
-interface PageParams extends ConversationKey {
+interface PageBounds {
   readonly userId: Int64
   readonly upToId: Int64
   readonly limit: number
 }
 
+type PageParams = ConversationKey & PageBounds
+type GroupPageParams = PageBounds & { readonly appId: string; readonly groupId: Int64 }
+
+const messageColumns = [
+  'm.msg_id as messageId',
+  'm.sender_id as senderId',
+  'm.sender_device_sn as senderDeviceSn',
+  'm.content_type as contentType',
+  'm.content',
+  'm.attachment',
+  'm.config',
+  'm.ext',
+  'm.is_system as isSystem',
+  'm.edited_at as editedAt',
+] as const
+
 /** Whoever did not send the message is its receiver. */
 const receiverMark = (mark: 'read_seq' | 'delivered_seq') =>
   sql<number>`case when m.sender_id = c.low_id then ${sql.ref(`c.high_${mark}`)} else ${sql.ref(`c.low_${mark}`)} end`
 
+/** One's own message in a group has been read once any other member has read it, where read_ack is on; received ones by one's own marks. */
+const progressInGroup = sql<Progress>`case
+  when m.sender_id = p.user_id then
+    case when g.read_ack = 1 and m.seq <= case when c.reader_id = p.user_id then c.high_read_seq else c.low_read_seq end then 2 else 0 end
+  when m.seq <= p.read_seq then 2 when m.seq <= p.delivered_seq then 1 else 0 end`
+
 /** Reads of the message log. How messages get into it: messages/store-batch.ts. */
 export class HistoryStore {
   readonly #page
+  readonly #groupPage
   readonly #seqOf
 
   constructor(database: Database) {
@@ -27,16 +51,7 @@ export class HistoryStore {
           join.onRef('m.app_id', '=', 'c.app_id').onRef('m.low_id', '=', 'c.low_id').onRef('m.high_id', '=', 'c.high_id'),
         )
         .select([
-          'm.msg_id as messageId',
-          'm.sender_id as senderId',
-          'm.sender_device_sn as senderDeviceSn',
-          'm.content_type as contentType',
-          'm.content',
-          'm.attachment',
-          'm.config',
-          'm.ext',
-          'm.is_system as isSystem',
-          'm.edited_at as editedAt',
+          ...messageColumns,
           sql<Progress>`case when m.seq <= ${receiverMark('read_seq')} then 2 when m.seq <= ${receiverMark('delivered_seq')} then 1 else 0 end`.as(
             'progress',
           ),
@@ -46,6 +61,25 @@ export class HistoryStore {
         .where('c.high_id', '=', param('highId'))
         .where('m.msg_id', '<=', param('upToId') as number)
         .where(sql<boolean>`m.msg_id > case when c.low_id = ${param('userId')} then c.low_hidden_msg_id else c.high_hidden_msg_id end`)
+        .orderBy('m.msg_id', 'desc')
+        .limit(param('limit')),
+    )
+    this.#groupPage = database.prepared<GroupPageParams, HistoryMessage>((db, param) =>
+      db
+        .selectFrom('group_members as p')
+        .innerJoin('groups as g', (join) => join.onRef('g.app_id', '=', 'p.app_id').onRef('g.group_id', '=', 'p.group_id'))
+        .innerJoin('conversations as c', (join) =>
+          join.onRef('c.app_id', '=', 'p.app_id').onRef('c.low_id', '=', 'p.group_id').onRef('c.high_id', '=', 'p.group_id'),
+        )
+        .innerJoin('messages as m', (join) =>
+          join.onRef('m.app_id', '=', 'c.app_id').onRef('m.low_id', '=', 'c.low_id').onRef('m.high_id', '=', 'c.high_id'),
+        )
+        .select([...messageColumns, progressInGroup.as('progress')])
+        .where('p.app_id', '=', param('appId'))
+        .where('p.group_id', '=', param('groupId'))
+        .where('p.user_id', '=', param('userId'))
+        .where('m.msg_id', '<=', param('upToId') as number)
+        .where(sql<boolean>`m.msg_id > ${hiddenInGroup}`)
         .orderBy('m.msg_id', 'desc')
         .limit(param('limit')),
     )
@@ -60,13 +94,10 @@ export class HistoryStore {
     )
   }
 
-  /** What a party sees of a conversation, newest first, from `upToId` downwards, itself included. */
-  async page(
-    db: Executor,
-    conversation: ConversationKey,
-    page: { readonly userId: Int64; readonly upToId: Int64; readonly limit: number },
-  ): Promise<HistoryMessage[]> {
-    return this.#page.all(db, { ...conversation, ...page })
+  /** What a party, or a member, sees of a conversation, newest first, from `upToId` downwards, itself included. */
+  async page(db: Executor, { appId, lowId, highId, isGroup }: Conversation, page: PageBounds): Promise<HistoryMessage[]> {
+    if (isGroup) return this.#groupPage.all(db, { appId, groupId: lowId, ...page })
+    return this.#page.all(db, { appId, lowId, highId, ...page })
   }
 
   /** The position of a message; null when the conversation has no such message. */

@@ -1,14 +1,19 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import type { Database } from '../../db/database.js'
+import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import type { AccountService } from '../accounts/account-service.js'
-import { systemUserId, type UserKey } from '../accounts/user-model.js'
+import { systemUserId } from '../accounts/system-user.js'
+import type { UserKey } from '../accounts/user-model.js'
+import type { GroupAccess } from '../groups/group-access.js'
+import type { GroupFacts } from '../groups/group-facts.js'
 import type { PinStore } from './pin-store.js'
 
 export interface PinServiceOptions {
   readonly database: Database
   readonly store: PinStore
   readonly accounts: AccountService
+  readonly groupAccess: GroupAccess
+  readonly groupFacts: GroupFacts
   readonly clock: Clock
 }
 
@@ -20,18 +25,20 @@ export class PinService {
 
   /**
    * A conversation that is pinned already keeps its place.
-   * @throws AppError user_not_found, user_deleted, pin_limit_reached
+   * @throws AppError user_not_found, user_deleted, pin_limit_reached; of a group also group_not_found when it is dissolved, not_group_member
    */
   async pin(user: UserKey, conversationId: Int64): Promise<void> {
-    const { database, store, accounts, clock } = this.options
-    if (conversationId !== systemUserId) await accounts.requireUser(user.appId, conversationId)
+    const { database, accounts, groupAccess } = this.options
+    const { appId, userId } = user
+    if (await this.#isGroup(appId, conversationId)) {
+      const member = { appId, userId, isAdminToken: false, adminOf: null, actorId: userId }
+      await groupAccess.change(member, conversationId, 'own', { userIds: [userId] }, (tx) => this.#add(tx, user, conversationId))
+      return
+    }
+    if (conversationId !== systemUserId) await accounts.requireUser(appId, conversationId)
     await database.transaction(async (tx) => {
-      await accounts.lock(tx, user.appId, user.userId)
-      const pins = await store.list(tx, user)
-      if (pins.some((pin) => pin.conversationId === conversationId)) return
-      if (pins.length >= pinsPerUser) throw new AppError('pin_limit_reached')
-      const newest = pins[0]?.pinnedAt ?? 0
-      await store.insert(tx, user, { conversationId, pinnedAt: Math.max(clock.now(), newest + 1) })
+      await accounts.lock(tx, appId, userId)
+      await this.#add(tx, user, conversationId)
     })
   }
 
@@ -45,5 +52,21 @@ export class PinService {
   async list(user: UserKey): Promise<Int64[]> {
     const { database, store } = this.options
     return (await database.read((db) => store.list(db, user))).map(({ conversationId }) => conversationId)
+  }
+
+  async #isGroup(appId: string, conversationId: Int64): Promise<boolean> {
+    const { accounts, groupFacts } = this.options
+    if (conversationId === systemUserId || (await accounts.findState(appId, conversationId))) return false
+    return (await groupFacts.findGroup({ appId, groupId: conversationId })) !== null
+  }
+
+  /** With the user's row locked. */
+  async #add(tx: Tx, user: UserKey, conversationId: Int64): Promise<void> {
+    const { store, clock } = this.options
+    const pins = await store.list(tx, user)
+    if (pins.some((pin) => pin.conversationId === conversationId)) return
+    if (pins.length >= pinsPerUser) throw new AppError('pin_limit_reached')
+    const newest = pins[0]?.pinnedAt ?? 0
+    await store.insert(tx, user, { conversationId, pinnedAt: Math.max(clock.now(), newest + 1) })
   }
 }

@@ -1,11 +1,13 @@
 import {
   AppError,
   type ErrorName,
+  type GroupRight,
   type GroupRightName,
   type GroupStanding,
   groupRights,
   groupStandings,
   type Int64,
+  standingErrors,
 } from '@hermod/protocol'
 import type { Database, Executor, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
@@ -52,15 +54,8 @@ export interface LockedScene extends Scene {
   readonly users: LockedUsers
 }
 
-const requiredBy: Readonly<Record<GroupStanding, ErrorName>> = {
-  outsider: 'not_group_member',
-  member: 'member_required',
-  admin: 'group_admin_required',
-  owner: 'group_owner_required',
-}
-
-/** Joining and what is one's own depend on being a user, whatever the rights of an Admin token. */
-const personalRights: ReadonlySet<GroupRightName> = new Set(['own', 'join'])
+/** So many groups are looked up by one statement, between which other calls have their turn. */
+const lookUpChunk = 1_000
 
 /** The one way into a group: it finds the group, judges the caller by the table of rights, and keeps changes of one group in a row. */
 export class GroupAccess {
@@ -101,12 +96,45 @@ export class GroupAccess {
     })
   }
 
+  /**
+   * Looks into several groups; those that do not exist, or in which the caller has not the right, are left out.
+   * @returns the others, in the order of the list and each once
+   */
+  async readMany(caller: GroupCaller, groupIds: readonly Int64[], right: GroupRightName): Promise<Scene[]> {
+    const distinct = [...new Set(groupIds)]
+    const scenes: Scene[] = []
+    for (let start = 0; start < distinct.length; start += lookUpChunk)
+      scenes.push(...(await this.#readChunk(caller, distinct.slice(start, start + lookUpChunk), right)))
+    return scenes
+  }
+
+  async #readChunk(caller: GroupCaller, groupIds: readonly Int64[], right: GroupRightName): Promise<Scene[]> {
+    const { database, groups, members, clock } = this.options
+    const { appId, userId } = caller
+    const now = clock.now()
+    return database.read(async (db) => {
+      const known = await groups.findMany(db, appId, groupIds)
+      const own = userId === null ? new Map<Int64, Member>() : await members.findOwn(db, appId, userId, [...known.keys()])
+      const scenes = groupIds.flatMap((groupId) => {
+        const group = known.get(groupId)
+        const member = own.get(groupId) ?? null
+        return group ? [{ caller, group, member, standing: this.standingOf(caller, group, member), now }] : []
+      })
+      const refused = scenes.filter((scene) => refusalOf(scene, right) !== null)
+      const closedIds = refused.filter(({ group }) => !isGone(group)).map(({ group }) => group.groupId)
+      const isOpen = opensToOutsiders(right) && userId !== null
+      const inviting = isOpen ? await members.findInviting(db, appId, userId, closedIds, now) : new Set<Int64>()
+      const shut = new Set(refused.filter(({ group }) => !inviting.has(group.groupId)))
+      return scenes.filter((scene) => !shut.has(scene))
+    })
+  }
+
   /** The caller's standing in a group of which the caller's own membership is known. */
   standingOf(caller: GroupCaller, { groupId }: GroupKey, member: Member | null): GroupStanding {
-    const own = member ? standingOfRole(member.role) : 'outsider'
+    const own = ownStanding(member)
     if (!caller.isAdminToken) return own
     if (caller.adminOf === groupId) return isBelow(own, 'admin') ? 'admin' : own
-    return caller.userId === null ? 'owner' : own
+    return caller.userId === null && caller.adminOf === null ? 'owner' : own
   }
 
   async #enter(db: Executor, caller: GroupCaller, group: Group | null, right: GroupRightName): Promise<Scene> {
@@ -114,12 +142,9 @@ export class GroupAccess {
     if (!group) throw new AppError('group_not_found')
     const member = caller.userId === null ? null : await members.find(db, group, caller.userId)
     const scene = { caller, group, member, standing: this.standingOf(caller, group, member), now: clock.now() }
-    // What a dissolved group was stays readable for those who were members (decision F8).
-    if (group.status === groupStatus.dissolved && !(right === 'info' && scene.standing !== 'outsider'))
-      throw new AppError('group_not_found')
     const refusal = refusalOf(scene, right)
     if (refusal === null) return scene
-    if (opensToOutsiders(right) && (await this.#isInvited(db, scene))) return scene
+    if (!isGone(group) && opensToOutsiders(right) && (await this.#isInvited(db, scene))) return scene
     throw new AppError(refusal)
   }
 
@@ -129,20 +154,24 @@ export class GroupAccess {
 }
 
 /** Why the caller has not the right, or null. */
-export function refusalOf(
-  { group, member, standing }: Pick<Scene, 'group' | 'member' | 'standing'>,
-  right: GroupRightName,
-): ErrorName | null {
-  if (right === 'own' && !member) return 'not_group_member'
-  if (personalRights.has(right)) return null
+export function refusalOf(scene: Pick<Scene, 'group' | 'member' | 'standing'>, right: GroupRightName): ErrorName | null {
+  const { group, member, standing } = scene
+  // What a dissolved group was stays readable for those who were members (decision F8).
+  if (isGone(group)) return right === 'info' && standing !== 'outsider' ? null : 'group_not_found'
+  const { isPersonal, refusal }: GroupRight = groupRights[right]
   if (opensToOutsiders(right) && (group.type === groupType.public || group.type === groupType.chatroom)) return null
   const from = lowestStanding(right, group.flags)
-  return isBelow(standing, from) ? requiredBy[from] : null
+  const judged = isPersonal ? ownStanding(member) : standing
+  return from === 'outsider' || !isBelow(judged, from) ? null : (refusal ?? standingErrors[from])
+}
+
+function isGone({ status }: Group): boolean {
+  return status === groupStatus.dissolved
 }
 
 /** The lowest standing that has the right in a group with these settings. */
 export function lowestStanding(right: GroupRightName, flags: GroupFlags): GroupStanding {
-  const definition: { readonly from: GroupStanding; readonly membersWith?: 'member_invite' | 'member_modify' } = groupRights[right]
+  const definition: GroupRight = groupRights[right]
   return definition.membersWith !== undefined && flags[definition.membersWith] ? 'member' : definition.from
 }
 
@@ -152,7 +181,11 @@ export function isBelow(a: GroupStanding, b: GroupStanding): boolean {
 
 /** Whether somebody of this standing may do something to the user: only to those below, so never to oneself. */
 export function mayActOn(standing: GroupStanding, target: Member | null): boolean {
-  return isBelow(target ? standingOfRole(target.role) : 'outsider', standing)
+  return isBelow(ownStanding(target), standing)
+}
+
+function ownStanding(member: Member | null): GroupStanding {
+  return member ? standingOfRole(member.role) : 'outsider'
 }
 
 function opensToOutsiders(right: GroupRightName): boolean {

@@ -1,4 +1,4 @@
-import type { GroupStanding, Int64 } from '@hermod/protocol'
+import { AppError, type GroupStanding, type Int64 } from '@hermod/protocol'
 import type { EventKind } from '../events/event-model.js'
 
 export const groupType = { private: 0, public: 1, chatroom: 2, temporary: 3 } as const
@@ -59,6 +59,31 @@ export interface Member {
   readonly joinedAt: number
 }
 
+export interface GroupAnnouncement {
+  readonly groupId: Int64
+  readonly announcementId: number
+  /** 0: the system */
+  readonly authorId: Int64
+  readonly title: string
+  readonly content: string
+  readonly createdAt: number
+}
+
+/** What is known of a file that is shared in a group. */
+export interface GroupFile {
+  readonly groupId: Int64
+  readonly fileId: number
+  /** 0: the system */
+  readonly uploaderId: Int64
+  readonly name: string
+  /** Bytes. */
+  readonly size: Int64
+  readonly type: string
+  readonly url: string
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
 const standings: readonly GroupStanding[] = ['member', 'admin', 'owner']
 
 export function standingOfRole(role: number): GroupStanding {
@@ -70,9 +95,22 @@ export function isBanned(until: number, now: number): boolean {
   return until === permanent || until > now
 }
 
-/** When a ban of so many minutes ends, ms; -1 stays -1 (decision F5). */
+/** Far beyond any life, and yet the end is an exact number of milliseconds. */
+const maxBanMinutes = 100_000_000_000
+
+/**
+ * When a ban of so many minutes ends, ms; -1 stays -1 (decision F5).
+ * @throws AppError invalid_parameter naming duration
+ */
 export function banEnd(minutes: Int64, now: number): number {
-  return minutes === permanent ? permanent : now + Number(minutes) * 60_000
+  if (minutes === permanent) return permanent
+  if (minutes < 1 || minutes > maxBanMinutes) throw new AppError('invalid_parameter', `duration must be -1 or from 1 to ${maxBanMinutes}`)
+  return now + Number(minutes) * 60_000
+}
+
+/** What updated_at becomes with a change; every change has an instant of its own, whatever the clock says. */
+export function nextUpdate({ updatedAt }: Group, now: number): number {
+  return Math.max(now, updatedAt + 1)
 }
 
 /** A group notice of document 3, part 2.10. @param userIds none = the whole group */

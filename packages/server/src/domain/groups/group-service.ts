@@ -6,10 +6,10 @@ import { LockedUsers, type UserLocker } from '../accounts/locked-users.js'
 import type { ApplicationService } from '../applications/application-service.js'
 import { readSettings } from '../applications/application-settings.js'
 import type { EventService } from '../events/event-service.js'
-import type { GroupAccess, GroupCaller } from './group-access.js'
+import type { GroupAccess, GroupCaller, Scene } from './group-access.js'
 import type { GroupFacts } from './group-facts.js'
 import type { GroupInviter } from './group-inviter.js'
-import { type Group, type GroupKey, groupEvent, type Member, memberRole } from './group-model.js'
+import { type Group, type GroupKey, groupEvent, groupStatus, type Member, memberRole, nextUpdate } from './group-model.js'
 import type { GroupStore } from './group-store.js'
 import type { MemberStore } from './member-store.js'
 
@@ -44,8 +44,9 @@ export interface GroupView {
 }
 
 const defaultCapacity = 2_000
+const maxPublicGroups = 10_000
 
-/** The groups themselves: making and reading them (decision F2). */
+/** The groups themselves: making, reading, passing on and dissolving them (decision F2). */
 export class GroupService {
   constructor(private readonly options: GroupServiceOptions) {}
 
@@ -66,7 +67,8 @@ export class GroupService {
         if (application.settings.group_limit > 0) await this.#requireRoom(tx, appId)
         const users = await LockedUsers.lock(tx, locker, appId, [ownerId, ...invitedIds])
         users.require(ownerId)
-        await this.#requireFreeOwner(tx, appId, ownerId)
+        await this.#requireFewOwned(tx, appId, ownerId)
+        await this.#requireFewJoined(tx, appId, ownerId)
         const capacity = Math.min(defaultCapacity, application.settings.group_capacity_limit)
         const row = { app_id: appId, group_id: key.groupId, owner_id: ownerId, capacity, member_count: 1 }
         await groups.insert(tx, { ...row, ...info, created_at: now, updated_at: now, members_changed_at: now })
@@ -90,6 +92,63 @@ export class GroupService {
     return this.options.access.read(caller, groupId, 'info', async (_, { group, member }) => ({ group, member }))
   }
 
+  /** Those of the groups that the caller may see, in the order of the list and each once. */
+  async getMany(caller: GroupCaller, groupIds: readonly Int64[]): Promise<GroupView[]> {
+    return this.options.access.readMany(caller, groupIds, 'info')
+  }
+
+  /** The newest public groups of the application, newest first. */
+  async listPublic(appId: string): Promise<Int64[]> {
+    const { database, groups } = this.options
+    return database.read((db) => groups.listPublic(db, appId, maxPublicGroups))
+  }
+
+  /** The groups that the user is in, oldest first; dissolved ones are left out. */
+  async listJoined({ appId, userId }: GroupCaller & { readonly userId: Int64 }): Promise<Int64[]> {
+    const { database, members } = this.options
+    return database.read((db) => members.listGroups(db, appId, userId))
+  }
+
+  /**
+   * Members and their messages stay, so that those who were members can read what was (decision F8).
+   * @throws AppError group_not_found, group_owner_required
+   */
+  async dissolve(caller: GroupCaller, groupId: Int64): Promise<void> {
+    const { access, groups, members, events } = this.options
+    await access.change(caller, groupId, 'dissolve', {}, async (tx, { group, now }) => {
+      await groups.update(tx, group, { status: groupStatus.dissolved, updated_at: nextUpdate(group, now) })
+      await members.settle(tx, group, null, 'rejected', now)
+      await events.append(tx, groupEvent(group, 'destroyed', caller.actorId, []))
+    })
+  }
+
+  /**
+   * Makes a member the owner and the owner an ordinary member (decision F4a). To whom the group belongs already, nothing changes.
+   * @throws AppError group_not_found, group_owner_required, new_owner_not_member, created_group_limit_reached
+   */
+  async transfer(caller: GroupCaller, groupId: Int64, newOwnerId: Int64): Promise<void> {
+    const { access, members, facts } = this.options
+    const formerOwnerId = await access.change(caller, groupId, 'transfer', { userIds: [newOwnerId] }, async (tx, scene) => {
+      const { group, users } = scene
+      const heir = users.refusal(newOwnerId) === null ? await members.find(tx, group, newOwnerId) : null
+      if (!heir) throw new AppError('new_owner_not_member')
+      if (newOwnerId !== group.ownerId) await this.#passOn(tx, scene, heir)
+      return group.ownerId
+    })
+    facts.forget({ appId: caller.appId, groupId }, [formerOwnerId])
+  }
+
+  async #passOn(tx: Tx, { caller, group, now }: Scene, heir: Member): Promise<void> {
+    const { groups, members, events } = this.options
+    await this.#requireFewOwned(tx, group.appId, heir.userId)
+    await members.update(tx, group, [group.ownerId], { role: memberRole.member })
+    // Nobody bans an owner.
+    await members.update(tx, group, [heir.userId], { role: memberRole.owner, ban_expires_at: 0 })
+    await groups.update(tx, group, { owner_id: heir.userId, updated_at: nextUpdate(group, now) })
+    await groups.touch(tx, group, heir.banExpiresAt === 0 ? ['members'] : ['members', 'bans'], now)
+    await events.append(tx, groupEvent(group, 'owner_assigned', caller.actorId, [heir.userId]))
+  }
+
   /** Counted under a lock, so that the limit holds. */
   async #requireRoom(tx: Tx, appId: string): Promise<void> {
     const { applications, groups } = this.options
@@ -98,11 +157,14 @@ export class GroupService {
       throw new AppError('application_group_limit_reached')
   }
 
-  async #requireFreeOwner(tx: Tx, appId: string, ownerId: Int64): Promise<void> {
-    const { groups, members } = this.options
-    const { group_owner_limit: ownerLimit, group_member_limit: memberLimit } = await readSettings(tx, appId)
-    if ((await groups.count(tx, { appId, ownerId })) >= ownerLimit) throw new AppError('created_group_limit_reached')
-    const joined = (await members.countGroups(tx, appId, [ownerId])).get(ownerId) ?? 0
-    if (joined >= memberLimit) throw new AppError('joined_group_limit_reached')
+  async #requireFewJoined(tx: Tx, appId: string, userId: Int64): Promise<void> {
+    const { group_member_limit: limit } = await readSettings(tx, appId)
+    const joined = (await this.options.members.countGroups(tx, appId, [userId])).get(userId) ?? 0
+    if (joined >= limit) throw new AppError('joined_group_limit_reached')
+  }
+
+  async #requireFewOwned(tx: Tx, appId: string, ownerId: Int64): Promise<void> {
+    const { group_owner_limit: limit } = await readSettings(tx, appId)
+    if ((await this.options.groups.count(tx, { appId, ownerId })) >= limit) throw new AppError('created_group_limit_reached')
   }
 }

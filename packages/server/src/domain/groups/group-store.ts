@@ -2,7 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Executor, Tx } from '../../db/database.js'
 import type { GroupsTable } from '../../db/schema.js'
-import { type Group, type GroupKey, type GroupList, groupStatus } from './group-model.js'
+import { type Group, type GroupKey, type GroupList, groupStatus, groupType } from './group-model.js'
 
 export type GroupChanges = Omit<Updateable<GroupsTable>, 'app_id' | 'group_id' | 'member_count'>
 
@@ -11,6 +11,9 @@ const versionColumns = {
   bans: 'bans_changed_at',
   blocks: 'blocks_changed_at',
 } as const satisfies Record<GroupList, keyof GroupsTable>
+
+/** Written out, because the indexes that hold normal groups only do not serve a parameter. */
+const isNormal = sql<boolean>`status = ${sql.lit(groupStatus.normal)}`
 
 /** The groups themselves. */
 export class GroupStore {
@@ -37,13 +40,33 @@ export class GroupStore {
     return row ? toGroup(row) : null
   }
 
+  /** Also finds dissolved groups; those that never existed are left out. */
+  async findMany(db: Executor, appId: string, groupIds: readonly Int64[]): Promise<Map<Int64, Group>> {
+    if (groupIds.length === 0) return new Map()
+    const rows = await db.selectFrom('groups').selectAll().where('app_id', '=', appId).where('group_id', 'in', groupIds).execute()
+    return new Map(rows.map((row) => [row.group_id, toGroup(row)]))
+  }
+
+  /** Newest first; dissolved ones are left out. */
+  async listPublic(db: Executor, appId: string, limit: number): Promise<Int64[]> {
+    const rows = await db
+      .selectFrom('groups')
+      .select('group_id')
+      .where('app_id', '=', appId)
+      .where(sql<boolean>`type = ${sql.lit(groupType.public)} and ${isNormal}`)
+      .orderBy('group_id', 'desc')
+      .limit(limit)
+      .execute()
+    return rows.map((row) => row.group_id)
+  }
+
   /** How many groups the application, or a user of it, has; dissolved ones are left out. */
   async count(tx: Tx, { appId, ownerId }: { readonly appId: string; readonly ownerId?: Int64 }): Promise<number> {
     const found = tx
       .selectFrom('groups')
       .select(tx.fn.countAll().as('count'))
       .where('app_id', '=', appId)
-      .where('status', '=', groupStatus.normal)
+      .where(isNormal)
       .$if(ownerId !== undefined, (query) => query.where('owner_id', '=', ownerId as Int64))
     return Number((await found.executeTakeFirstOrThrow()).count)
   }
@@ -61,10 +84,7 @@ export class GroupStore {
    * @param added members whose rows the same transaction has inserted, or deleted when it is negative
    */
   async touch(tx: Tx, group: GroupKey, lists: readonly GroupList[], now: number, added = 0): Promise<void> {
-    const changed = lists.map((list) => {
-      const column = versionColumns[list]
-      return [column, sql<number>`case when ${sql.ref(column)} < ${now} then ${now} else ${sql.ref(column)} + 1 end`]
-    })
+    const changed = lists.map((list) => [versionColumns[list], instantAfter(versionColumns[list], now)])
     const counted = added === 0 ? {} : { member_count: sql<number>`member_count + ${added}` }
     await tx
       .updateTable('groups')
@@ -72,6 +92,11 @@ export class GroupStore {
       .where(isGroup(group))
       .execute()
   }
+}
+
+/** Now, or just after the last change, so that every change has an instant of its own, whatever the clock says. */
+export function instantAfter(column: 'updated_at' | (typeof versionColumns)[GroupList], now: number) {
+  return sql<number>`case when ${sql.ref(column)} < ${now} then ${now} else ${sql.ref(column)} + 1 end`
 }
 
 export function isGroup({ appId, groupId }: { readonly appId: string; readonly groupId: Int64 }) {

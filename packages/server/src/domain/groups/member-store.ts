@@ -23,7 +23,7 @@ export interface ConversationEnd {
   readonly lastMessageId: number
 }
 
-const memberColumns = ['user_id', 'role', 'display_name', 'ban_expires_at', 'msg_mute_mode', 'msg_push_mode', 'joined_at'] as const
+export const memberColumns = ['user_id', 'role', 'display_name', 'ban_expires_at', 'msg_mute_mode', 'msg_push_mode', 'joined_at'] as const
 
 export type MemberRow = Pick<Selectable<GroupMembersTable>, (typeof memberColumns)[number]>
 
@@ -54,6 +54,33 @@ export class MemberStore {
     return new Map(rows.map((row) => [row.user_id, toMember(row)]))
   }
 
+  /** The memberships of one user in those of the groups that the user is in, by group. */
+  async findOwn(db: Executor, appId: string, userId: Int64, groupIds: readonly Int64[]): Promise<Map<Int64, Member>> {
+    if (groupIds.length === 0) return new Map()
+    const rows = await db
+      .selectFrom('group_members')
+      .select([...memberColumns, 'group_id'])
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('group_id', 'in', groupIds)
+      .execute()
+    return new Map(rows.map((row) => [row.group_id, toMember(row)]))
+  }
+
+  /** The groups that the user is in, oldest first; dissolved ones are left out. */
+  async listGroups(db: Executor, appId: string, userId: Int64): Promise<Int64[]> {
+    const rows = await db
+      .selectFrom('group_members as m')
+      .innerJoin('groups as g', (join) => join.onRef('g.app_id', '=', 'm.app_id').onRef('g.group_id', '=', 'm.group_id'))
+      .select('m.group_id')
+      .where('m.app_id', '=', appId)
+      .where('m.user_id', '=', userId)
+      .where('g.status', '=', groupStatus.normal)
+      .orderBy('m.group_id')
+      .execute()
+    return rows.map((row) => row.group_id)
+  }
+
   async insert(tx: Tx, members: readonly Insertable<GroupMembersTable>[]): Promise<void> {
     for (const chunk of chunks(members)) await tx.insertInto('group_members').values(chunk).execute()
   }
@@ -61,6 +88,18 @@ export class MemberStore {
   async update(tx: Tx, group: GroupKey, userIds: readonly Int64[], changes: MemberChanges): Promise<void> {
     if (userIds.length === 0) return
     await tx.updateTable('group_members').set(changes).where(isGroup(group)).where('user_id', 'in', userIds).execute()
+  }
+
+  /** What the group's conversation holds so far is not unread for the user. */
+  async skip(tx: Tx, group: GroupKey, userId: Int64): Promise<void> {
+    const { seq } = await this.conversationEnd(tx, group)
+    await tx
+      .updateTable('group_members')
+      .set({ seen_seq: seq })
+      .where(isGroup(group))
+      .where('user_id', '=', userId)
+      .where('seen_seq', '<', seq)
+      .execute()
   }
 
   /** Also takes what members only may have: the pin of the group's conversation. */
@@ -128,35 +167,45 @@ export class MemberStore {
   }
 
   /** Whether the user has an invitation that can still be answered. */
-  async isInvited(db: Executor, group: GroupKey, userId: Int64, now: number): Promise<boolean> {
-    const row = await db
+  async isInvited(db: Executor, { appId, groupId }: GroupKey, userId: Int64, now: number): Promise<boolean> {
+    return (await this.findInviting(db, appId, userId, [groupId], now)).has(groupId)
+  }
+
+  /** Those of the groups to which the user has an invitation that can still be answered. */
+  async findInviting(db: Executor, appId: string, userId: Int64, groupIds: readonly Int64[], now: number): Promise<Set<Int64>> {
+    if (groupIds.length === 0) return new Set()
+    const rows = await db
       .selectFrom('group_invitations')
-      .select('invitee_id')
-      .where(isGroup(group))
+      .select('group_id')
+      .where('app_id', '=', appId)
+      .where('group_id', 'in', groupIds)
       .where('invitee_id', '=', userId)
       .where('status', '=', admissionStatus.pending)
       .where('expires_at', '>', now)
-      .executeTakeFirst()
-    return row !== undefined
+      .execute()
+    return new Set(rows.map((row) => row.group_id))
   }
 
-  /** What is open between the group and the users ends: applications and invitations. */
-  async settle(tx: Tx, group: GroupKey, userIds: readonly Int64[], status: 'agreed' | 'rejected', now: number): Promise<void> {
-    if (userIds.length === 0) return
+  /**
+   * What is open between the group and the users ends: applications and invitations.
+   * @param userIds null = all users
+   */
+  async settle(tx: Tx, group: GroupKey, userIds: readonly Int64[] | null, status: 'agreed' | 'rejected', now: number): Promise<void> {
+    if (userIds?.length === 0) return
     const changes = { status: admissionStatus[status], updated_at: now }
     const { pending } = admissionStatus
     await tx
       .updateTable('group_applications')
       .set(changes)
       .where(isGroup(group))
-      .where('applicant_id', 'in', userIds)
+      .$if(userIds !== null, (query) => query.where('applicant_id', 'in', userIds ?? []))
       .where('status', '=', pending)
       .execute()
     await tx
       .updateTable('group_invitations')
       .set(changes)
       .where(isGroup(group))
-      .where('invitee_id', 'in', userIds)
+      .$if(userIds !== null, (query) => query.where('invitee_id', 'in', userIds ?? []))
       .where('status', '=', pending)
       .execute()
   }

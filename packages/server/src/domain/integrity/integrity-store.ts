@@ -1,20 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Executor } from '../../db/database.js'
-
-export interface FaultRow {
-  readonly app_id: string
-  readonly subject: string
-  readonly detail: string
-}
-
-export interface IntegrityCheck {
-  /** Stable name, shown to the operator. */
-  readonly name: string
-  /** Counts the facts that the check looks at. */
-  readonly count: RawBuilder<{ count: number | bigint }>
-  /** Selects what does not agree as app_id, subject and detail. */
-  readonly faults: RawBuilder<FaultRow>
-}
+import { groupChecks } from './group-checks.js'
+import type { FaultRow, IntegrityCheck } from './integrity-check.js'
 
 const conversation = (alias: string) => sql.raw(`${alias}.low_id || '/' || ${alias}.high_id`)
 const sameConversation = (a: string, b: string) =>
@@ -28,6 +15,11 @@ function eachSide(faults: (side: RawBuilder<unknown>) => RawBuilder<FaultRow>): 
 /** Every message that was ever stored. */
 const log = sql.raw(
   `(select app_id, low_id, high_id, msg_id, seq, sender_id from messages union all select app_id, low_id, high_id, msg_id, seq, sender_id from recalled_messages)`,
+)
+
+/** Conversations of groups have no parties; {@link groupChecks} look at them. */
+const hasParties = sql.raw(
+  'not exists (select 1 from groups g where g.app_id = c.app_id and g.group_id = c.low_id and g.group_id = c.high_id)',
 )
 
 /** Rows of a table about two users, neither of whom may be unknown or deleted. */
@@ -86,8 +78,8 @@ export const integrityChecks: readonly IntegrityCheck[] = [
       (side) => sql`select c.app_id, c.${side}_id || ' in ' || ${conversation('c')} as subject,
         'has read to ' || c.${side}_read_seq || ', got to ' || c.${side}_delivered_seq || ', seen to ' || c.${side}_seen_seq || ' and hidden to message ' || c.${side}_hidden_msg_id || ' of a conversation that ends at ' || c.seq as detail
       from conversations c
-      where c.${side}_read_seq not between 0 and c.seq or c.${side}_delivered_seq not between 0 and c.seq
-        or c.${side}_seen_seq not between c.${side}_read_seq and c.seq or c.${side}_hidden_msg_id not between 0 and c.last_msg_id`,
+      where ${hasParties} and (c.${side}_read_seq not between 0 and c.seq or c.${side}_delivered_seq not between 0 and c.seq
+        or c.${side}_seen_seq not between c.${side}_read_seq and c.seq or c.${side}_hidden_msg_id not between 0 and c.last_msg_id)`,
     ),
   },
   {
@@ -105,7 +97,7 @@ export const integrityChecks: readonly IntegrityCheck[] = [
         side,
       ) => sql`select c.app_id, c.${side}_id || ' in ' || ${conversation('c')} as subject, 'a party does not list the conversation' as detail
       from conversations c
-      where c.${side}_id <> 0
+      where c.${side}_id <> 0 and ${hasParties}
         and not exists (select 1 from user_conversations l where ${sameConversation('l', 'c')} and l.user_id = c.${side}_id)
         and not exists (select 1 from users u where u.app_id = c.app_id and u.user_id = c.${side}_id and u.deleted_at is not null)`,
     ),
@@ -119,7 +111,7 @@ export const integrityChecks: readonly IntegrityCheck[] = [
       from conversations c
       join (select app_id, low_id, high_id, sender_id, max(seq) as seq from ${log} l group by app_id, low_id, high_id, sender_id) m
         on ${sameConversation('m', 'c')} and m.sender_id = c.${side}_id
-      where m.seq > c.${side}_read_seq`,
+      where m.seq > c.${side}_read_seq and ${hasParties}`,
     ),
   },
   {
@@ -164,6 +156,7 @@ export const integrityChecks: readonly IntegrityCheck[] = [
       from devices d left join users u on u.app_id = d.app_id and u.user_id = d.user_id
       where u.user_id is null or d.device_sn > u.last_device_sn`,
   },
+  ...groupChecks,
 ]
 
 export class IntegrityStore {

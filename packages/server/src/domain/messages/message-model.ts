@@ -64,6 +64,7 @@ export const rowValue = {
   setMessageId: (row: MessageRow, messageId: number) => {
     row[at.msg_id] = messageId
   },
+  seq: (row: MessageRow) => row[at.seq] as number,
   setSeq: (row: MessageRow, seq: number) => {
     row[at.seq] = seq
   },

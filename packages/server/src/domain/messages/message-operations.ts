@@ -2,12 +2,13 @@ import { type AppCaller, AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import { timestampOf } from '../../lib/ids.js'
-import { systemUserId } from '../accounts/user-model.js'
+import { systemUserId } from '../accounts/system-user.js'
 import type { ApplicationService } from '../applications/application-service.js'
-import { type ConversationKey, directConversation, readersOf } from '../conversations/conversation-model.js'
+import { type Conversation, readersOf } from '../conversations/conversation-model.js'
 import type { ConversationService } from '../conversations/conversation-service.js'
 import type { EventKind } from '../events/event-model.js'
 import type { EventService } from '../events/event-service.js'
+import type { GroupMessageRules } from '../groups/group-message-rules.js'
 import { type EditKind, editedTexts } from './message-edit.js'
 import { operationTypes, requireSize } from './message-model.js'
 import type { EditedTexts, LoggedMessage, MessageStore } from './message-store.js'
@@ -18,6 +19,7 @@ export interface MessageOperationsOptions {
   readonly store: MessageStore
   readonly conversations: ConversationService
   readonly applications: ApplicationService
+  readonly groupRules: GroupMessageRules
   readonly transactions: TransactionStore
   readonly events: EventService
   readonly clock: Clock
@@ -25,7 +27,7 @@ export interface MessageOperationsOptions {
   readonly transactionTtlMs: number
 }
 
-/** Who acts, as a party of the conversation. */
+/** Who acts, as a party of the conversation or a member of the group. */
 export interface Actor {
   readonly appId: string
   readonly userId: Int64
@@ -44,7 +46,7 @@ export interface OperationRequest extends EditedTexts {
 /** A message in the hands of the actor. */
 interface Held {
   readonly actor: Actor
-  readonly conversation: ConversationKey
+  readonly conversation: Conversation
   readonly message: LoggedMessage
 }
 
@@ -83,16 +85,18 @@ export class MessageOperations {
     await database.transaction(async (tx) => {
       const place = transactionId === null ? null : { appId, transactionId, senderId }
       if (place && !(await transactions.claim(tx, place, clock.now(), transactionTtlMs))) return
-      if (contentType === operationTypes.readAck) return conversations.acknowledgeIn(tx, actor, { peerId, messageId })
-      const held = await this.#hold(tx, actor, peerId, messageId)
+      if (contentType === operationTypes.readAck) return conversations.acknowledgeReceipt(tx, actor, peerId, messageId)
       const editKind = editKinds.get(contentType)
+      const held = await this.#hold(tx, actor, peerId, messageId)
       await (editKind ? this.#edit(tx, held, editKind, request) : this.#recall(tx, held, recallSeconds))
     })
   }
 
   /**
-   * Withdraws a message for everybody; the sender within the application's window, an Admin token always.
-   * @throws AppError conversation_not_found, message_not_found, no_permission, recall_too_late, recall_disabled
+   * Withdraws a message for everybody; the sender within the application's window, owner and admins of a group those of members below
+   * them, an Admin token always.
+   * @throws AppError conversation_not_found, message_not_found, no_permission, recall_too_late, recall_disabled, group_not_found,
+   *   member_required
    */
   async recall(actor: Actor, peerId: Int64, messageId: Int64): Promise<void> {
     const recallSeconds = await this.#recallSeconds(actor)
@@ -108,21 +112,33 @@ export class MessageOperations {
 
   /** Locks the conversation first, as a send does, and then finds the message. */
   async #hold(tx: Tx, actor: Actor, peerId: Int64, messageId: Int64): Promise<Held> {
-    const { store } = this.options
-    const conversation = directConversation(actor.appId, actor.userId, peerId)
+    const { store, conversations } = this.options
+    const conversation = await conversations.findBegun(tx, actor, peerId)
+    await this.#requireMembership(tx, actor, conversation)
     if (!(await store.lockConversation(tx, conversation))) throw new AppError('conversation_not_found')
     const message = await store.find(tx, conversation, messageId)
     if (!message) throw new AppError('message_not_found')
-    if (!actor.isAdmin && message.senderId !== actor.userId) throw new AppError('no_permission', 'only the sender may do this')
     return { actor, conversation, message }
   }
 
+  async #requireMembership(tx: Tx, { appId, userId, isAdmin }: Actor, { isGroup, lowId: groupId }: Conversation): Promise<void> {
+    const { groupRules } = this.options
+    if (!isGroup) return
+    if (isAdmin) await groupRules.requireGroup(tx, { appId, groupId })
+    else await groupRules.requireMember(tx, { appId, groupId }, userId)
+  }
+
   async #recall(tx: Tx, held: Held, recallSeconds: number | null): Promise<void> {
-    const { store, clock } = this.options
-    const { conversation, message } = held
+    const { store, groupRules, clock } = this.options
+    const { actor, conversation, message } = held
     const now = clock.now()
+    const isOwn = message.senderId === actor.userId
+    const group = { appId: actor.appId, groupId: conversation.lowId }
+    if (conversation.isGroup && !isOwn && !actor.isAdmin) await groupRules.requireRecall(tx, group, actor.userId, message.senderId)
+    else requireSender(held)
     if (recallSeconds === null) throw new AppError('recall_disabled')
-    if (now - timestampOf(message.messageId) > recallSeconds * 1_000) throw new AppError('recall_too_late')
+    // The window is the sender's (decision E7).
+    if (isOwn && now - timestampOf(message.messageId) > recallSeconds * 1_000) throw new AppError('recall_too_late')
     await store.recall(tx, conversation, message, { by: responsibleFor(held), at: now })
     await this.#tell(tx, held, 'message.recalled')
   }
@@ -130,6 +146,7 @@ export class MessageOperations {
   async #edit(tx: Tx, held: Held, kind: EditKind, edit: EditedTexts): Promise<void> {
     const { store, clock, maxMessageBytes } = this.options
     const { conversation, message } = held
+    requireSender(held)
     if (message.contentType === commandType) throw new AppError('message_type_refused', 'a command cannot be edited')
     const texts = editedTexts(kind, message, edit)
     requireSize({ ...message, ...texts }, maxMessageBytes)
@@ -139,13 +156,24 @@ export class MessageOperations {
 
   async #tell(tx: Tx, held: Held, kind: EventKind): Promise<void> {
     const { conversation, message } = held
-    const { appId, lowId, highId } = conversation
-    const content = JSON.stringify({ msg_id: message.messageId, parties: [lowId, highId].map(Number) })
-    await this.options.events.append(tx, { appId, kind, actorId: responsibleFor(held), userIds: readersOf(conversation), content })
+    const { appId, lowId, highId, isGroup } = conversation
+    const fact = { appId, kind, actorId: responsibleFor(held) }
+    const { messageId: msg_id } = message
+    await this.options.events.append(
+      tx,
+      isGroup
+        ? { ...fact, groupId: lowId, userIds: [], content: JSON.stringify({ msg_id }) }
+        : { ...fact, userIds: readersOf(conversation), content: JSON.stringify({ msg_id, parties: [lowId, highId].map(Number) }) },
+    )
   }
 }
 
-/** Whoever changes the message of another does it as the administrator. */
+/** @throws AppError no_permission */
+function requireSender({ actor, message }: Held): void {
+  if (!actor.isAdmin && message.senderId !== actor.userId) throw new AppError('no_permission', 'only the sender may do this')
+}
+
+/** With an Admin token whoever changes the message of another does it as the administrator. */
 function responsibleFor({ actor, message }: Held): Int64 {
-  return actor.userId === message.senderId ? actor.userId : systemUserId
+  return actor.isAdmin && actor.userId !== message.senderId ? systemUserId : actor.userId
 }

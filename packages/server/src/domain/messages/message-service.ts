@@ -3,9 +3,11 @@ import type { Database } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import type { IdGenerator } from '../../lib/ids.js'
 import type { AccountService } from '../accounts/account-service.js'
-import { systemUserId } from '../accounts/user-model.js'
+import { systemUserId } from '../accounts/system-user.js'
 import type { MessageRules } from '../contacts/message-rules.js'
-import { directConversation } from '../conversations/conversation-model.js'
+import { directConversation, groupConversation } from '../conversations/conversation-model.js'
+import type { GroupMessageRules } from '../groups/group-message-rules.js'
+import { configOf } from './message-config.js'
 import { type Draft, isTypingSignal, type MessageContent, operationTypes, requireSize } from './message-model.js'
 import { MessageOperations, type OperationRequest } from './message-operations.js'
 import type { MessageWriter } from './message-writer.js'
@@ -17,6 +19,7 @@ export interface MessageServiceOptions {
   readonly clock: Clock
   readonly accounts: AccountService
   readonly rules: MessageRules
+  readonly groupRules: GroupMessageRules
   readonly writer: MessageWriter
   readonly operations: MessageOperations
   readonly ids: IdGenerator
@@ -62,9 +65,8 @@ export class MessageService {
       await this.#operate(caller, senderId, { ...request, ...content, targets })
       return {}
     }
-    // An Admin token passes over blocks and strangers.
-    const judgedSenderId = caller.kind === 'user' ? senderId : null
-    const judge = (target: Int64) => this.#refusal(appId, target, request.targetType, judgedSenderId)
+    const sender = { userId: senderId, isAdminToken: caller.kind !== 'user' }
+    const judge = (target: Int64) => this.#refusal(appId, target, request.targetType, sender)
     const refusals = targets.length === 1 ? [await judge(targets[0] as Int64)] : await Promise.all(targets.map(judge))
     const accepted = targets.filter((_, index) => refusals[index] === null)
     const firstRefusal = refusals.find((refusal) => refusal !== null) ?? null
@@ -78,16 +80,23 @@ export class MessageService {
   }
 
   async #operate(caller: AppCaller, senderId: Int64, request: OperationRequest & SendRequest): Promise<void> {
-    const { operations, accounts, rules } = this.#options
+    const { operations, groupRules } = this.#options
     const { appId } = caller
     const { contentType, targetType, targets } = request
-    if (targetType === 'group') throw new AppError('group_not_found')
+    if (targetType === 'group') await Promise.all(targets.map((groupId) => groupRules.requireKnown({ appId, groupId })))
     // An edit is something new to read, so whoever takes no messages of the sender takes no edits either.
     const judged = caller.kind === 'user' && contentType >= operationTypes.append && targets.length === 1 ? targets[0] : undefined
-    const recipient = judged === undefined ? null : await accounts.findState(appId, judged)
-    const refusal = recipient && (await rules.refusal(recipient, senderId))
+    const refusal = judged === undefined ? null : await this.#editRefusal(appId, judged, targetType, senderId)
     if (refusal && (await this.#findSent(appId, senderId, request)) === null) throw new AppError(refusal)
     await operations.perform(MessageOperations.actorOf(caller, senderId), request)
+  }
+
+  /** Why the target takes no edits of the sender, or null; that it is not there is told by what finds the message. */
+  async #editRefusal(appId: string, target: Int64, type: SendRequest['targetType'], senderId: Int64): Promise<ErrorName | null> {
+    const { accounts, rules, groupRules } = this.#options
+    if (type === 'group') return groupRules.refusal({ appId, groupId: target }, senderId, false)
+    const recipient = await accounts.findState(appId, target)
+    return recipient && rules.refusal(recipient, senderId)
   }
 
   async #findSent(appId: string, senderId: Int64, { transactionId, onlineOnly }: SendRequest): Promise<readonly number[] | null> {
@@ -96,21 +105,23 @@ export class MessageService {
     return database.read((db) => transactions.findMessageIds(db, { appId, transactionId, senderId }, clock.now()))
   }
 
-  #deliver(
+  async #deliver(
     caller: AppCaller,
     senderId: Int64,
     recipients: readonly Int64[],
-    { onlineOnly, transactionId, isSystem }: SendRequest,
+    { onlineOnly, transactionId, isSystem, targetType }: SendRequest,
     message: MessageContent,
   ): Promise<readonly number[]> {
     const { writer, ids } = this.#options
     // Nothing is stored of these, so there is nothing to recognise again either.
     if (onlineOnly || isTypingSignal(message)) return Promise.all(recipients.map(() => ids.next()))
+    const { appId } = caller
     const { contentType, content, attachment, config, ext } = message
     const senderDeviceSn = caller.kind === 'user' ? (caller.deviceSn ?? 0) : 0
+    const isGroup = targetType === 'group'
     const drafts = recipients.map(
       (recipient): Draft => ({
-        conversation: directConversation(caller.appId, senderId, recipient),
+        conversation: isGroup ? groupConversation(appId, recipient) : directConversation(appId, senderId, recipient),
         senderId,
         senderDeviceSn,
         contentType,
@@ -121,7 +132,13 @@ export class MessageService {
         isSystem,
       }),
     )
-    return writer.write({ transactionId, drafts })
+    return writer.write({ transactionId, drafts, groups: isGroup ? await this.#receiptsWanted(appId, recipients, config) : undefined })
+  }
+
+  /** For each group whether the sender wants to know who has read the message (groupMemberList). */
+  async #receiptsWanted(appId: string, groupIds: readonly Int64[], config: string): Promise<boolean[]> {
+    if (configOf(config).groupMemberList.size === 0) return groupIds.map(() => false)
+    return Promise.all(groupIds.map((groupId) => this.#options.groupRules.hasReadAck({ appId, groupId })))
   }
 
   /** @throws AppError invalid_parameter, message_too_large */
@@ -153,12 +170,14 @@ export class MessageService {
     appId: string,
     target: Int64,
     type: SendRequest['targetType'],
-    judgedSenderId: Int64 | null = null,
+    sender: { readonly userId: Int64; readonly isAdminToken: boolean } | null = null,
   ): Promise<ErrorName | null> {
-    if (type === 'group') return 'group_not_found'
-    const state = await this.#options.accounts.findState(appId, target)
+    const { accounts, rules, groupRules } = this.#options
+    if (type === 'group' && sender) return groupRules.refusal({ appId, groupId: target }, sender.userId, sender.isAdminToken)
+    const state = await accounts.findState(appId, target)
     if (!state) return 'user_not_found'
     if (state.isDeleted) return 'user_deleted'
-    return judgedSenderId === null ? null : this.#options.rules.refusal(state, judgedSenderId)
+    // An Admin token passes over blocks and strangers.
+    return sender === null || sender.isAdminToken ? null : rules.refusal(state, sender.userId)
   }
 }

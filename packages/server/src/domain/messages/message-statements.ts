@@ -1,5 +1,5 @@
 /** The bulk statements behind a send. Rows of a bulk must be in one order for all callers, or concurrent batches deadlock. */
-import type { BulkInsert, BulkSelect, ColumnType } from '../../db/dialect/dialect.js'
+import type { BulkInsert, BulkSelect, BulkUpdate, ColumnType } from '../../db/dialect/dialect.js'
 import { messageColumns } from './message-model.js'
 
 const conversationKey = { app_id: 'text', low_id: 'bigint', high_id: 'bigint' } as const satisfies Record<string, ColumnType>
@@ -15,10 +15,20 @@ const position = {
   low_seen_seq: 'bigint',
   high_seen_seq: 'bigint',
 } as const
+const groupPosition = {
+  ...conversationKey,
+  seq: 'bigint',
+  last_msg_id: 'bigint',
+  created_at: 'bigint',
+  reader_id: 'bigint',
+  low_read_seq: 'bigint',
+  high_read_seq: 'bigint',
+} as const
 /** As text, because not every driver reads an int64 exactly. */
 const transactionKeyAsText = 'app_id, cast(transaction_id as text) as transaction_id, sender_id'
 const onTransaction = 'on conflict (app_id, transaction_id, sender_id) do update set msg_ids = excluded.msg_ids'
 const onConversation = 'on conflict (app_id, low_id, high_id) do update set'
+const setLastId = 'last_msg_id = case when t.last_msg_id > excluded.last_msg_id then t.last_msg_id else excluded.last_msg_id end'
 const movedMarks = ['low_read_seq', 'high_read_seq', 'low_seen_seq', 'high_seen_seq']
   .map((mark) => `${mark} = case when excluded.${mark} = 0 then t.${mark} else t.seq + excluded.${mark} end`)
   .join(', ')
@@ -50,8 +60,35 @@ export const findTransactions: BulkSelect = {
 export const advanceConversations: BulkInsert = {
   table: 'conversations',
   columns: position,
-  conflict: `${onConversation} seq = t.seq + excluded.seq, last_msg_id = case when t.last_msg_id > excluded.last_msg_id then t.last_msg_id else excluded.last_msg_id end, ${movedMarks}`,
+  conflict: `${onConversation} seq = t.seq + excluded.seq, ${setLastId}, ${movedMarks}`,
   returning: 'app_id, low_id, high_id, seq, last_msg_id',
+}
+
+/**
+ * As {@link advanceConversations} for conversations of groups: `reader_id` is the last sender and `low_read_seq` which of the new
+ * messages is the last one of that member; `high_read_seq` which is the last one of any other member. 0: the system sent.
+ */
+export const advanceGroupConversations: BulkInsert = {
+  table: 'conversations',
+  columns: groupPosition,
+  conflict: `${onConversation} seq = t.seq + excluded.seq, ${setLastId},
+    low_read_seq = case when excluded.reader_id = 0 then t.low_read_seq else t.seq + excluded.low_read_seq end,
+    high_read_seq = case when excluded.high_read_seq > 0 then t.seq + excluded.high_read_seq
+      when excluded.reader_id = 0 or excluded.reader_id = t.reader_id then t.high_read_seq else t.low_read_seq end,
+    reader_id = case when excluded.reader_id = 0 then t.reader_id else excluded.reader_id end`,
+  returning: 'app_id, low_id, high_id, seq, last_msg_id',
+}
+
+/** Moves the read marks of members who have sent; one who is no member any more has none. */
+export const advanceMembers: BulkUpdate = {
+  table: 'group_members',
+  set: { read_seq: 'bigint', seen_seq: 'bigint' },
+  keys: { app_id: 'text', group_id: 'bigint', user_id: 'bigint' },
+}
+
+export const insertReceiptRequests: BulkInsert = {
+  table: 'receipt_requests',
+  columns: { app_id: 'text', group_id: 'bigint', seq: 'bigint', msg_id: 'bigint', sender_id: 'bigint' },
 }
 
 /** For conversations that got more than one message, or other IDs than offered. */

@@ -27,6 +27,8 @@ export interface Delivery {
   /** null = the send is not to be recognised again. */
   readonly transactionId: Int64 | null
   readonly drafts: readonly Draft[]
+  /** Of messages to groups: for each draft whether its sender wants to know who has read it. */
+  readonly groups?: readonly boolean[] | undefined
 }
 
 interface Pending {
@@ -146,8 +148,9 @@ export class MessageWriter {
   async #store(batch: readonly Pending[], after = 0): Promise<readonly (readonly number[])[]> {
     const { database, ids, clock, transactionLifeMs } = this.#options
     const messageIds = (await ids.take(messagesOf(batch), after)).values()
-    const submissions = batch.map(({ delivery: { transactionId, drafts } }) => ({
+    const submissions = batch.map(({ delivery: { transactionId, drafts, groups } }) => ({
       transactionId,
+      groups,
       rows: drafts.map((draft) => messageRow(draft, messageIds.next().value as number)),
     }))
     try {

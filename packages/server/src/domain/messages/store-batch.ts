@@ -1,16 +1,21 @@
 import type { Int64 } from '@hermod/protocol'
+import type { BulkInsert } from '../../db/dialect/dialect.js'
 import { type Procedure, type ProcedureContext, ProcedureRestart } from '../../db/procedure.js'
 import type { ConversationsTable, SentTransactionsTable } from '../../db/schema.js'
 import { compare } from '../../lib/compare.js'
 import { timestampOf } from '../../lib/ids.js'
+import { systemUserId } from '../accounts/system-user.js'
 import { type ConversationKey, compareConversations, readersOf } from '../conversations/conversation-model.js'
 import { type MessageRow, rowValue } from './message-model.js'
 import {
   addToLists,
   advanceConversations,
+  advanceGroupConversations,
+  advanceMembers,
   claimTransactions,
   findTransactions,
   insertMessages,
+  insertReceiptRequests,
   rewriteTransactions,
   setLastMessageIds,
 } from './message-statements.js'
@@ -21,6 +26,8 @@ export interface Submission {
   readonly transactionId: Int64 | null
   /** With message IDs that ascend over the batch, and without positions. */
   readonly rows: readonly MessageRow[]
+  /** Of messages to groups: for each row whether its sender wants to know who has read it. */
+  readonly groups?: readonly boolean[] | undefined
 }
 
 export interface Batch {
@@ -49,9 +56,8 @@ type TransactionKey = Pick<SentTransactionsTable, 'app_id' | 'sender_id' | 'tran
 type KnownTransaction = Omit<TransactionKey, 'transaction_id'> &
   Pick<SentTransactionsTable, 'msg_ids'> & { readonly transaction_id: string }
 
-interface Planned {
+interface Planned extends Pick<Submission, 'rows' | 'groups'> {
   readonly transaction: TransactionKey | null
-  readonly rows: readonly MessageRow[]
 }
 
 /** A send that is to be recognised again. */
@@ -61,7 +67,10 @@ interface Claim extends Planned {
 
 interface ConversationRows {
   readonly conversation: ConversationKey
+  readonly isGroup: boolean
   readonly rows: MessageRow[]
+  /** Those of the rows whose readers the sender wants to know. */
+  readonly receipts: MessageRow[]
 }
 
 /**
@@ -85,11 +94,11 @@ export const storeBatch: Procedure<Batch, readonly (readonly number[])[], IdLend
   },
 }
 
-function plan({ transactionId, rows }: Submission): Planned {
+function plan({ transactionId, rows, groups }: Submission): Planned {
   const [first] = rows
-  if (transactionId === null || !first) return { transaction: null, rows }
+  if (transactionId === null || !first) return { transaction: null, rows, groups }
   const { appId } = rowValue.conversation(first)
-  return { transaction: { app_id: appId, sender_id: rowValue.senderId(first), transaction_id: transactionId }, rows }
+  return { transaction: { app_id: appId, sender_id: rowValue.senderId(first), transaction_id: transactionId }, rows, groups }
 }
 
 function isClaim(each: Planned): each is Claim {
@@ -140,9 +149,12 @@ interface Placement {
 
 /** Gives the messages their positions and stores them with the marks that a send moves. */
 async function place(context: ProcedureContext, { fresh, claims, times }: Placement, lender: IdLender | null): Promise<void> {
-  const conversations = groupByConversation(fresh)
-  const positions = await context.run<Position>(advanceConversations, conversations.map(advanceRow))
-  positions.sort((a, b) => compareConversations(keyOf(a), keyOf(b)))
+  const { direct, groups } = byConversation(fresh)
+  const conversations = [...direct, ...groups]
+  const positions = [
+    ...(await positionsAfter(context, advanceConversations, direct.map(advanceRow))),
+    ...(await positionsAfter(context, advanceGroupConversations, groups.map(advanceGroupRow))),
+  ]
   const moved: ConversationRows[] = []
   const begun: ConversationKey[] = []
   let isRenumbered = false
@@ -153,7 +165,7 @@ async function place(context: ProcedureContext, { fresh, claims, times }: Placem
     const isBehind = position.last_msg_id !== rowValue.messageId(firstOf(rows))
     if (isBehind) renumber(rows, position.last_msg_id, lender)
     if (isBehind || rows.length > 1) moved.push(group)
-    if (position.seq === rows.length) begun.push(group.conversation)
+    if (position.seq === rows.length && !group.isGroup) begun.push(group.conversation)
     isRenumbered ||= isBehind
     for (const [place, row] of rows.entries()) rowValue.setSeq(row, position.seq - rows.length + 1 + place)
   }
@@ -176,6 +188,18 @@ async function place(context: ProcedureContext, { fresh, claims, times }: Placem
     conversations.flatMap(({ rows }) => rows),
   )
   await context.run(addToLists, begun.flatMap(listRows))
+  await context.change(advanceMembers, groups.flatMap(senderMarkRows))
+  await context.change(insertReceiptRequests, groups.flatMap(receiptRows))
+}
+
+/** In the order of the rows. */
+async function positionsAfter(
+  context: ProcedureContext,
+  statement: BulkInsert,
+  rows: readonly (readonly unknown[])[],
+): Promise<Position[]> {
+  const positions = await context.run<Position>(statement, rows)
+  return positions.sort((a, b) => compareConversations(keyOf(a), keyOf(b)))
 }
 
 /** Another clock is ahead, or was: the new messages take IDs above what the conversation holds (decision E3). */
@@ -185,17 +209,23 @@ function renumber(rows: readonly MessageRow[], after: number, lender: IdLender |
   for (const [index, row] of rows.entries()) rowValue.setMessageId(row, ids[index] as number)
 }
 
-/** In the order in which everybody locks conversations; the messages of each in the order of the batch. */
-function groupByConversation(planned: readonly Planned[]): ConversationRows[] {
-  const messages = planned.flatMap(({ rows }) => rows.map((row) => ({ row, conversation: rowValue.conversation(row) })))
+/**
+ * In the order in which everybody locks conversations: those of users, then those of groups, each by key. The messages of each are in the
+ * order of the batch.
+ */
+function byConversation(planned: readonly Planned[]): { readonly direct: ConversationRows[]; readonly groups: ConversationRows[] } {
+  const messages = planned.flatMap(({ rows, groups }) =>
+    rows.map((row, index) => ({ row, conversation: rowValue.conversation(row), isGroup: groups !== undefined, receipt: groups?.[index] })),
+  )
   messages.sort((a, b) => compareConversations(a.conversation, b.conversation))
-  const groups: ConversationRows[] = []
-  for (const { row, conversation } of messages) {
-    const last = groups.at(-1)
+  const found: ConversationRows[] = []
+  for (const { row, conversation, isGroup, receipt } of messages) {
+    const last = found.at(-1)
     if (last && compareConversations(last.conversation, conversation) === 0) last.rows.push(row)
-    else groups.push({ conversation, rows: [row] })
+    else found.push({ conversation, isGroup, rows: [row], receipts: [] })
+    if (receipt) found.at(-1)?.receipts.push(row)
   }
-  return groups
+  return { direct: found.filter(({ isGroup }) => !isGroup), groups: found.filter(({ isGroup }) => isGroup) }
 }
 
 function transactionRows(claims: readonly Claim[], times: readonly number[]): (readonly unknown[])[] {
@@ -220,6 +250,27 @@ function advanceRow({ conversation, rows }: ConversationRows): readonly unknown[
   const lastOf = (partyId: Int64) => rows.findLastIndex((row) => rowValue.senderId(row) === partyId) + 1
   const marks = [lastOf(conversation.lowId), lastOf(conversation.highId)]
   return positionRow(conversation, [rows.length, firstId, timestampOf(firstId), ...marks, ...marks])
+}
+
+function advanceGroupRow({ conversation, rows }: ConversationRows): readonly unknown[] {
+  const firstId = rowValue.messageId(firstOf(rows))
+  const senders = rows.map(rowValue.senderId)
+  const readerId = senders.findLast((senderId) => senderId !== systemUserId) ?? systemUserId
+  const readTo = senders.lastIndexOf(readerId) + 1
+  const othersReadTo = senders.findLastIndex((senderId) => senderId !== systemUserId && senderId !== readerId) + 1
+  const { appId, lowId, highId } = conversation
+  return [appId, lowId, highId, rows.length, firstId, timestampOf(firstId), readerId, readerId === systemUserId ? 0 : readTo, othersReadTo]
+}
+
+/** Sending moves the sender's own marks (decision E5); in the order in which everybody locks members. */
+function senderMarkRows({ conversation: { appId, lowId: groupId }, rows }: ConversationRows): (readonly unknown[])[] {
+  const marks = new Map(rows.map((row) => [rowValue.senderId(row), rowValue.seq(row)]))
+  marks.delete(systemUserId)
+  return [...marks].sort(([a], [b]) => compare(a, b)).map(([userId, seq]) => [seq, seq, appId, groupId, userId])
+}
+
+function receiptRows({ conversation: { appId, lowId: groupId }, receipts }: ConversationRows): (readonly unknown[])[] {
+  return receipts.map((row) => [appId, groupId, rowValue.seq(row), rowValue.messageId(row), rowValue.senderId(row)])
 }
 
 function listRows(conversation: ConversationKey): (readonly unknown[])[] {

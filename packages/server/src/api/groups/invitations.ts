@@ -1,0 +1,38 @@
+import { type GroupInvitation, handleGroupInvitation, inviteToGroup, listGroupInvitations } from '@hermod/protocol'
+import type { AccountService } from '../../domain/accounts/account-service.js'
+import type { GroupInvitationService } from '../../domain/groups/group-invitation-service.js'
+import { data, type Handler, handle } from '../../pipeline/call.js'
+import { toListExtras } from './admission-page.js'
+import { groupCaller, groupUser, toUserResults } from './group-caller.js'
+
+interface Services {
+  readonly accounts: AccountService
+  readonly groupInvitations: GroupInvitationService
+}
+
+export function groupInvitationHandlers({ accounts, groupInvitations }: Services): Handler[] {
+  return [
+    handle(inviteToGroup, async ({ group_id: groupId, user_list: userIds, reason = '' }, { caller }) =>
+      data(toUserResults(await groupInvitations.invite(await groupCaller(accounts, caller, groupId), groupId, userIds, reason))),
+    ),
+    handle(handleGroupInvitation, async ({ group_id: groupId, user_id: namedId, approval: isAccepted }, { caller }) => {
+      await groupInvitations.handle(await groupUser(accounts, caller, groupId), groupId, { namedId, isAccepted })
+      return data(true)
+    }),
+    handle(listGroupInvitations, async (page, { caller }) => {
+      const listed = await groupInvitations.list(await groupUser(accounts, caller), page)
+      return {
+        data: listed.entries.map((entry) => ({
+          expired_time: entry.expiresAt,
+          group_id: entry.groupId,
+          invitee_id: entry.inviteeId,
+          inviter_id: entry.inviterId,
+          reason: entry.reason,
+          status: entry.status as GroupInvitation['status'],
+          updated_at: new Date(entry.updatedAt).toISOString(),
+        })),
+        extras: toListExtras(listed),
+      }
+    }),
+  ]
+}

@@ -1,0 +1,198 @@
+import type { Int64 } from '@hermod/protocol'
+import { type RawBuilder, sql } from 'kysely'
+import type { Database, Tx } from '../../db/database.js'
+import { isConversation, type Mark } from './conversation-store.js'
+
+export interface MemberKey {
+  readonly appId: string
+  readonly groupId: Int64
+  readonly userId: Int64
+}
+
+/** A mark of a member that has moved. */
+export interface MovedMark {
+  readonly from: number
+  readonly to: number
+  /** The last message that the conversation ever held. */
+  readonly lastMessageId: number
+}
+
+export interface MovedGroupMark extends MovedMark {
+  readonly groupId: Int64
+  readonly hasReadAck: boolean
+}
+
+/** A message whose sender wants to know who has read it. */
+export interface ReceiptRequest {
+  readonly messageId: number
+  readonly senderId: Int64
+  readonly config: string
+}
+
+const groupsPerStatement = 100
+
+/**
+ * The marks of members in the conversations of groups. Whatever changes both locks the conversation's row before the member's, as sends
+ * do.
+ */
+export class GroupMarkStore {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Moves a mark of a member forward to a position, or to the end of the conversation; never back.
+   * @returns null when the mark did not move, or there is no such conversation or member
+   */
+  async move(tx: Tx, member: MemberKey, mark: Mark, seq: number | null): Promise<MovedMark | null> {
+    const conversation = await tx
+      .selectFrom('conversations as c')
+      .innerJoin('group_members as m', (join) => join.onRef('m.app_id', '=', 'c.app_id').onRef('m.group_id', '=', 'c.low_id'))
+      .select(['c.seq', 'c.last_msg_id', `m.${mark} as at`])
+      .where('c.app_id', '=', member.appId)
+      .where('c.low_id', '=', member.groupId)
+      .where('c.high_id', '=', member.groupId)
+      .where('m.user_id', '=', member.userId)
+      .executeTakeFirst()
+    if (!conversation) return null
+    const to = seq ?? conversation.seq
+    if (to <= conversation.at) return null
+    const { appId, groupId, userId } = member
+    if (mark === 'read_seq') {
+      const end = sql<number>`${to}`
+      const place = isConversation({ appId, lowId: groupId, highId: groupId })
+      await tx.updateTable('conversations').set(furthest(userId, end)).where(place).where(isFurther(userId, end)).execute()
+    }
+    const held = tx.selectFrom('group_members').select(`${mark} as at`).where(isMember(member))
+    const before = await (this.database.dialect.rowLocks ? held.forUpdate() : held).executeTakeFirst()
+    if (!before || to <= before.at) return null
+    await tx
+      .updateTable('group_members')
+      .set(
+        mark === 'read_seq'
+          ? { read_seq: to, seen_seq: sql<number>`case when seen_seq < ${to} then ${to} else seen_seq end` }
+          : { [mark]: to },
+      )
+      .where(isMember(member))
+      .execute()
+    return { from: before.at, to, lastMessageId: conversation.last_msg_id }
+  }
+
+  /** Hides everything that the conversation holds now. @returns false when there is no such conversation or member */
+  async hide(tx: Tx, member: MemberKey): Promise<boolean> {
+    const end = await tx
+      .selectFrom('conversations')
+      .select(['seq', 'last_msg_id'])
+      .where(isConversation({ appId: member.appId, lowId: member.groupId, highId: member.groupId }))
+      .executeTakeFirst()
+    if (!end) return false
+    const { numUpdatedRows } = await tx
+      .updateTable('group_members')
+      .set({ seen_seq: end.seq, hidden_msg_id: end.last_msg_id })
+      .where(isMember(member))
+      .executeTakeFirst()
+    return numUpdatedRows > 0n
+  }
+
+  async isMember(tx: Tx, member: MemberKey): Promise<boolean> {
+    return (await tx.selectFrom('group_members').select('user_id').where(isMember(member)).executeTakeFirst()) !== undefined
+  }
+
+  async hasReadAck(tx: Tx, { appId, groupId }: MemberKey): Promise<boolean> {
+    const row = await tx
+      .selectFrom('groups')
+      .select('read_ack')
+      .where('app_id', '=', appId)
+      .where('group_id', '=', groupId)
+      .executeTakeFirst()
+    return row?.read_ack === 1
+  }
+
+  /** Moves the read marks of a user in all groups to the ends of their conversations. @returns those that were not there yet */
+  async moveAll(tx: Tx, appId: string, userId: Int64): Promise<MovedGroupMark[]> {
+    const found = tx
+      .selectFrom('group_members as m')
+      .innerJoin('groups as g', (join) => join.onRef('g.app_id', '=', 'm.app_id').onRef('g.group_id', '=', 'm.group_id'))
+      .innerJoin('conversations as c', (join) =>
+        join.onRef('c.app_id', '=', 'm.app_id').onRef('c.low_id', '=', 'm.group_id').onRef('c.high_id', '=', 'm.group_id'),
+      )
+      .select(['m.group_id', 'm.read_seq', 'c.seq', 'c.last_msg_id', 'g.read_ack'])
+      .where('m.app_id', '=', appId)
+      .where('m.user_id', '=', userId)
+      .whereRef('c.seq', '>', 'm.read_seq')
+      // In the order in which batches of sends lock them.
+      .orderBy('c.low_id')
+      .$if(this.database.dialect.rowLocks, (query) => query.forUpdate('c'))
+    const moved = (await found.execute()).map(
+      (row): MovedGroupMark => ({
+        groupId: row.group_id,
+        from: row.read_seq,
+        to: row.seq,
+        lastMessageId: row.last_msg_id,
+        hasReadAck: row.read_ack === 1,
+      }),
+    )
+    for (let start = 0; start < moved.length; start += groupsPerStatement) {
+      const groupIds = moved.slice(start, start + groupsPerStatement).map(({ groupId }) => groupId)
+      const end = sql<number>`seq`
+      await tx
+        .updateTable('conversations')
+        .set(furthest(userId, end))
+        .where('app_id', '=', appId)
+        .where('low_id', 'in', groupIds)
+        .whereRef('high_id', '=', 'low_id')
+        .where(isFurther(userId, end))
+        .execute()
+      await tx
+        .updateTable('group_members')
+        .set({ read_seq: endOfGroup, seen_seq: endOfGroup })
+        .where('app_id', '=', appId)
+        .where('user_id', '=', userId)
+        .where('group_id', 'in', groupIds)
+        .execute()
+    }
+    return moved
+  }
+
+  /** Messages above one position and up to another whose senders want to know that the member has read them; in their order. */
+  async listReceiptRequests(tx: Tx, { appId, groupId, userId }: MemberKey, { from, to }: MovedMark): Promise<ReceiptRequest[]> {
+    const rows = await tx
+      .selectFrom('receipt_requests as r')
+      .innerJoin('messages as m', (join) =>
+        join
+          .onRef('m.app_id', '=', 'r.app_id')
+          .onRef('m.low_id', '=', 'r.group_id')
+          .onRef('m.high_id', '=', 'r.group_id')
+          .onRef('m.msg_id', '=', 'r.msg_id'),
+      )
+      .select(['r.msg_id', 'r.sender_id', 'm.config'])
+      .where('r.app_id', '=', appId)
+      .where('r.group_id', '=', groupId)
+      .where('r.seq', '>', from)
+      .where('r.seq', '<=', to)
+      .where('r.sender_id', '<>', userId)
+      .orderBy('r.seq')
+      .execute()
+    return rows.map((row) => ({ messageId: row.msg_id, senderId: row.sender_id, config: row.config }))
+  }
+}
+
+/** A conversation's row holds how far the furthest reader has read, and how far the furthest of all others: what it holds once the user has read to a position. */
+function furthest(userId: Int64, to: RawBuilder<number>) {
+  return {
+    high_read_seq: sql<number>`case when reader_id = ${userId} then high_read_seq
+      when low_read_seq < ${to} then low_read_seq when high_read_seq < ${to} then ${to} else high_read_seq end`,
+    reader_id: sql<Int64>`case when low_read_seq < ${to} then ${userId} else reader_id end`,
+    low_read_seq: sql<number>`case when low_read_seq < ${to} then ${to} else low_read_seq end`,
+  }
+}
+
+function isFurther(userId: Int64, to: RawBuilder<number>) {
+  return sql<boolean>`(low_read_seq < ${to} or (reader_id <> ${userId} and high_read_seq < ${to}))`
+}
+
+/** Of a row of group_members. */
+const endOfGroup = sql<number>`(select c.seq from conversations c
+  where c.app_id = group_members.app_id and c.low_id = group_members.group_id and c.high_id = group_members.group_id)`
+
+function isMember({ appId, groupId, userId }: MemberKey) {
+  return sql<boolean>`app_id = ${appId} and group_id = ${groupId} and user_id = ${userId}`
+}

@@ -1,0 +1,106 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { FaultRow, IntegrityCheck } from './integrity-check.js'
+
+/** A row of a table, seen beside its group `g`. */
+const sameGroup = (alias: string) => sql.raw(`g.app_id = ${alias}.app_id and g.group_id = ${alias}.group_id`)
+const inGroup = (user: string, group: string) => sql.raw(`${user} || ' in ' || ${group}`)
+
+function counted(table: string): RawBuilder<{ count: number | bigint }> {
+  return sql`select count(*) as count from ${sql.table(table)}`
+}
+
+/** Every table of rows about a user in a group, with the column that names the user. */
+const personalTables = {
+  group_members: 'user_id',
+  group_blocks: 'user_id',
+  group_removals: 'user_id',
+  group_applications: 'applicant_id',
+  group_invitations: 'invitee_id',
+} as const
+
+/** Nobody is in a group that does not exist, nor is there anything about a user who does not exist or is deleted. */
+const ownerChecks = Object.entries(personalTables).map(
+  ([table, column]): IntegrityCheck => ({
+    name: `${table.slice(0, -1)}_owner`,
+    count: counted(table),
+    faults: sql`select r.app_id, ${inGroup(`r.${column}`, 'r.group_id')} as subject, 'a row of a user or of a group that does not exist' as detail
+      from ${sql.table(table)} r
+      left join groups g on ${sameGroup('r')}
+      left join users u on u.app_id = r.app_id and u.user_id = ${sql.ref(`r.${column}`)} and u.deleted_at is null
+      where g.group_id is null or u.user_id is null`,
+  }),
+)
+
+/** What is open between a group and somebody who could not come in any more, or who is in. */
+function openRows(table: 'group_applications' | 'group_invitations'): RawBuilder<FaultRow> {
+  const column = personalTables[table]
+  const isSame = (alias: string) =>
+    sql.raw(`${alias}.app_id = r.app_id and ${alias}.group_id = r.group_id and ${alias}.user_id = r.${column}`)
+  return sql`select r.app_id, ${inGroup(`r.${column}`, 'r.group_id')} as subject,
+      'open although the user is a member or blocked, or the group is dissolved' as detail
+    from ${sql.table(table)} r
+    left join groups g on ${sameGroup('r')}
+    left join group_members m on ${isSame('m')}
+    left join group_blocks b on ${isSame('b')}
+    where r.status = 0 and (g.status <> 0 or m.user_id is not null or b.user_id is not null)`
+}
+
+/** Every derived fact about groups. */
+export const groupChecks: readonly IntegrityCheck[] = [
+  {
+    name: 'group_count',
+    count: counted('groups'),
+    faults: sql`select g.app_id, '' || g.group_id as subject, 'counts ' || g.member_count || ' members and has ' || coalesce(m.members, 0) as detail
+      from groups g
+      left join (select app_id, group_id, count(*) as members from group_members group by app_id, group_id) m on ${sameGroup('m')}
+      where g.member_count <> coalesce(m.members, 0)`,
+  },
+  {
+    name: 'group_owner',
+    count: counted('groups'),
+    faults: sql`select g.app_id, '' || g.group_id as subject,
+        'names ' || g.owner_id || ' as its owner, and has ' || coalesce(m.owners, 0) || ' owners among its members' as detail
+      from groups g
+      left join (select app_id, group_id, count(*) as owners, max(user_id) as owner_id from group_members where role <> 0 and role = 2
+        group by app_id, group_id) m on ${sameGroup('m')}
+      where g.status = 0 and (m.owners is null or m.owners <> 1 or m.owner_id <> g.owner_id)`,
+  },
+  ...ownerChecks,
+  {
+    name: 'group_block_member',
+    count: counted('group_blocks'),
+    faults: sql`select b.app_id, ${inGroup('b.user_id', 'b.group_id')} as subject, 'a member who is blocked' as detail
+      from group_blocks b join group_members m on m.app_id = b.app_id and m.group_id = b.group_id and m.user_id = b.user_id`,
+  },
+  { name: 'group_application_open', count: counted('group_applications'), faults: openRows('group_applications') },
+  { name: 'group_invitation_open', count: counted('group_invitations'), faults: openRows('group_invitations') },
+  {
+    name: 'group_pin',
+    count: counted('pinned_conversations'),
+    faults: sql`select p.app_id, ${inGroup('p.user_id', 'p.conversation_id')} as subject, 'pinned a group without being a member' as detail
+      from pinned_conversations p
+      join groups g on g.app_id = p.app_id and g.group_id = p.conversation_id
+      left join group_members m on m.app_id = p.app_id and m.group_id = p.conversation_id and m.user_id = p.user_id
+      where m.user_id is null`,
+  },
+  {
+    name: 'member_marks',
+    count: counted('group_members'),
+    faults: sql`select m.app_id, ${inGroup('m.user_id', 'm.group_id')} as subject,
+        'has read to ' || m.read_seq || ', got to ' || m.delivered_seq || ', seen to ' || m.seen_seq || ', hidden to message ' || m.hidden_msg_id || ' and joined at message ' || m.joined_msg_id || ' of a conversation that ends at ' || coalesce(c.seq, 0) as detail
+      from group_members m
+      left join conversations c on c.app_id = m.app_id and c.low_id = m.group_id and c.high_id = m.group_id
+      where m.seen_seq not between m.read_seq and coalesce(c.seq, 0) or m.read_seq < 0
+        or m.delivered_seq not between 0 and coalesce(c.seq, 0)
+        or m.hidden_msg_id not between 0 and coalesce(c.last_msg_id, 0)
+        or m.joined_msg_id not between 0 and coalesce(c.last_msg_id, 0)`,
+  },
+  {
+    name: 'group_reads',
+    count: counted('groups'),
+    faults: sql`select c.app_id, '' || c.low_id as subject,
+        'is read to ' || c.low_read_seq || ' by one and to ' || c.high_read_seq || ' by others, of a conversation that ends at ' || c.seq as detail
+      from conversations c join groups g on g.app_id = c.app_id and g.group_id = c.low_id and g.group_id = c.high_id
+      where c.high_read_seq not between 0 and c.low_read_seq or c.low_read_seq > c.seq or c.low_seen_seq <> 0 or c.high_seen_seq <> 0`,
+  },
+]

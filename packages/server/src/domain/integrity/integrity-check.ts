@@ -1,0 +1,16 @@
+import type { RawBuilder } from 'kysely'
+
+export interface FaultRow {
+  readonly app_id: string
+  readonly subject: string
+  readonly detail: string
+}
+
+export interface IntegrityCheck {
+  /** Stable name, shown to the operator. */
+  readonly name: string
+  /** Counts the facts that the check looks at. */
+  readonly count: RawBuilder<{ count: number | bigint }>
+  /** Selects what does not agree as app_id, subject and detail. */
+  readonly faults: RawBuilder<FaultRow>
+}

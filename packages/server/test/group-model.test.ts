@@ -1,0 +1,94 @@
+/**
+ * What the service does to groups against a model of the rules, and what must hold when several callers do something at once: that some
+ * order of their calls explains all answers, what is there afterwards and what was told of it. A failure prints the shortest history
+ * that shows it, and the seed that repeats it with HERMOD_TEST_SEED.
+ */
+import { testBackends } from '@hermod/testkit'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newState, type State } from './support/group-model.js'
+import { aimed, beginnings, bursts, groupTypes, histories } from './support/group-model-calls.js'
+import { type Call, type Result, step } from './support/group-model-rules.js'
+import { expected, GroupWorld } from './support/group-model-world.js'
+import { integrityFaults } from './support/messaging.js'
+import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+
+const runs = Number(process.env.HERMOD_TEST_RUNS ?? 60)
+const seed = process.env.HERMOD_TEST_SEED === undefined ? {} : { seed: Number(process.env.HERMOD_TEST_SEED) }
+const timeoutMs = 300_000
+
+for (const backend of testBackends()) {
+  describe(`groups on ${backend.name}`, () => {
+    let watched: WatchedServer
+    let world: GroupWorld
+
+    beforeAll(async () => {
+      watched = await startWatchedServer(backend)
+      world = await GroupWorld.enter(watched)
+    })
+
+    afterAll(async () => {
+      await watched?.[Symbol.asyncDispose]()
+    })
+
+    async function begin(type: number, calls: readonly Call[]): Promise<State> {
+      await world.newGroup(type)
+      const state = newState(type)
+      for (const each of calls) {
+        const call = aimed(state, each)
+        const answer = await world.perform(call)
+        expect(answer, JSON.stringify(call)).toEqual(step(state, call))
+      }
+      return state
+    }
+
+    it('are what the model says after any history of calls', { timeout: timeoutMs }, async () => {
+      const property = fc.asyncProperty(groupTypes, histories, async (type, calls) => {
+        const state = await begin(type, calls)
+        expect(await world.observed()).toEqual(expected(state))
+      })
+      await fc.assert(property, { ...seed, numRuns: runs })
+    })
+
+    it('are what some order of the calls explains, whatever several do at once', { timeout: timeoutMs }, async () => {
+      const property = fc.asyncProperty(groupTypes, beginnings, bursts, async (type, beginning, storms) => {
+        let state = await begin(type, beginning)
+        for (const storm of storms) {
+          const before = state
+          const calls = storm.map((call) => aimed(before, call))
+          const answers = await Promise.all(calls.map((call) => world.perform(call)))
+          const observed = await world.observed()
+          const explained = explanations(state, calls, answers)
+          expect(explained.map(expected), JSON.stringify({ calls, answers })).toContainEqual(observed)
+          state = explained.find((each) => isEqual(expected(each), observed)) ?? state
+        }
+      })
+      await fc.assert(property, { ...seed, numRuns: runs })
+    })
+
+    it('leave nothing behind that does not agree', async () => {
+      expect(await integrityFaults(watched.server)).toEqual([])
+      console.info(`group model on ${backend.name}: ${2 * runs} histories, ${world.serial} calls`)
+    })
+  })
+}
+
+/** Every order of a list. */
+function* permutations<T>(items: readonly T[]): Generator<readonly T[]> {
+  if (items.length === 0) yield []
+  for (const [index, item] of items.entries()) for (const rest of permutations(items.toSpliced(index, 1))) yield [item, ...rest]
+}
+
+/** @returns the states to which the orders lead that explain all of the answers */
+function explanations(before: State, calls: readonly Call[], answers: readonly Result[]): State[] {
+  const found: State[] = []
+  for (const order of permutations([...calls.keys()])) {
+    const state = structuredClone(before)
+    if (order.every((index) => isEqual(step(state, calls[index] as Call), answers[index]))) found.push(state)
+  }
+  return found
+}
+
+function isEqual(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}

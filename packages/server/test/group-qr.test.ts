@@ -1,0 +1,252 @@
+/** Joining a group by a QR code, on both databases. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Answer, Api, testBackends } from '@hermod/testkit'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type GroupQr, groupQrKey, groupQrText } from '../dist/domain/groups/group-qr.js'
+import { codes, type Person, registerPeople } from './support/contacts.js'
+import { aGroup, expectSuccess, groupCall, groupInfo, groupNotices, groupQuery, memberIds } from './support/groups.js'
+import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+
+const code = {
+  ok: 200,
+  invalid: 10002,
+  deleted: 10021,
+  groupUnknown: 20001,
+  full: 20010,
+  memberRequired: 20011,
+  adminRequired: 20012,
+  kicked: 20016,
+  already: 20017,
+  blocked: 20018,
+  qrInvalid: 20024,
+  qrExpired: 20025,
+} as const
+const dayMs = 24 * 3_600_000
+const crowd = 8
+
+for (const backend of testBackends()) {
+  describe(`QR codes of groups on ${backend.name}`, () => {
+    let watched: WatchedServer
+    let admin: Api
+    let pool: Person[] = []
+    let owner: Person
+    let member: Person
+    let guest: Person
+
+    beforeAll(async () => {
+      watched = await startWatchedServer(backend)
+      admin = watched.server.api.admin()
+    })
+
+    afterAll(async () => {
+      await watched?.[Symbol.asyncDispose]()
+    })
+
+    beforeEach(async () => {
+      ;[owner, member, guest] = (await people(3)) as [Person, Person, Person]
+    })
+
+    async function people(count: number): Promise<Person[]> {
+      if (pool.length < count) pool = await registerPeople(watched.server, Math.max(count, 60))
+      return pool.splice(0, count)
+    }
+
+    const sign = (api: Api, group_id: number) => groupQuery(api, '/group/qrcode/sign', group_id)
+    const scan = (api: Api, qr_info: string) => api.call('POST', '/group/qrcode/invite', { body: { qr_info } })
+
+    async function qrText(api: Api, group_id: number): Promise<string> {
+      return expectSuccess(await sign(api, group_id)).data.qr_info
+    }
+
+    /** A text as the server itself would sign it. */
+    function signed(qr: Partial<GroupQr> & Pick<GroupQr, 'groupId'>): string {
+      const key = groupQrKey(readFileSync(join(watched.server.dataDir, 'secret.key')))
+      return groupQrText(key, { appId: watched.server.appId, signerId: 0, expiresAt: Date.now() + dayMs, ...qr })
+    }
+
+    async function kickTimes(times: number, group_id: number, { id }: Person): Promise<void> {
+      for (let kick = 0; kick < times; kick++) {
+        expectSuccess(await groupCall(owner.api, '/group/admin/member_join', group_id, { user_list: [id] }))
+        expectSuccess(await groupCall(owner.api, '/group/kick', group_id, { user_list: [id] }))
+      }
+    }
+
+    const changeGroup = async (path: string, group_id: number, params: object) =>
+      expectSuccess(await groupCall(owner.api, path, group_id, params))
+
+    it('let users join at once, however the group takes applications', async () => {
+      for (const apply_approval of [0, 1, 2]) {
+        const group_id = await aGroup(owner, { members: [member] })
+        await changeGroup('/group/settings/require_admin_approval', group_id, { apply_approval })
+        const joined = await scan(guest.api, await qrText(member.api, group_id))
+        expect(joined.envelope).toMatchObject({ code: code.ok, data: { group_id } })
+        expect(await memberIds(owner.api, group_id)).toContain(guest.id)
+        expect((await groupInfo(guest.api, group_id)).count).toBe(3)
+        const joins = (await groupNotices(watched.sql, group_id)).filter(({ kind }) => kind === 'joined')
+        expect(joins.at(-1)).toEqual({ kind: 'joined', actor: guest.id, users: [guest.id], content: '' })
+      }
+    })
+
+    it('are good for as long as applications to groups', async () => {
+      const group_id = await aGroup(owner)
+      const { data } = expectSuccess(await sign(owner.api, group_id))
+      expect(Object.keys(data).toSorted()).toEqual(['create_at', 'expire_at', 'qr_info'])
+      expect(data.expire_at - data.create_at).toBe(7 * dayMs)
+      expect((await scan(guest.api, signed({ groupId: group_id, expiresAt: 1 }))).code).toBe(code.qrExpired)
+      expect((await scan(guest.api, signed({ groupId: group_id }))).code).toBe(code.ok)
+    })
+
+    it('have an older form that means the same', async () => {
+      const group_id = await aGroup(owner)
+      const { data } = expectSuccess(await groupQuery(owner.api, '/app/qrcode/group_sign', group_id))
+      expect(Object.keys(data).toSorted()).toEqual(['expired', 'qr_info'])
+      const query = { qr_info: data.qr_info }
+      expect((await guest.api.call('GET', '/app/qrcode/group_invite', { query })).data).toEqual({ group_id })
+      expect((await guest.api.call('GET', '/app/qrcode/group_invite', { query })).code).toBe(code.already)
+      const { data: newer } = expectSuccess(await sign(owner.api, group_id))
+      expect((await member.api.call('GET', '/app/qrcode/group_invite', { query: { qr_info: newer.qr_info } })).code).toBe(code.ok)
+    })
+
+    it('are made by those who may invite', async () => {
+      const [adminMember] = (await people(1)) as [Person]
+      const group_id = await aGroup(owner, { members: [member], admins: [adminMember] })
+      const callers = [owner.api, adminMember.api, member.api, guest.api, admin]
+      const signing = () => Promise.all(callers.map(async (api) => sign(api, group_id)))
+      expect(codes(await signing())).toEqual([code.ok, code.ok, code.ok, code.memberRequired, code.ok])
+      await changeGroup('/group/settings/allow_member_invitation', group_id, { value: false })
+      expect(codes(await signing())).toEqual([code.ok, code.ok, code.adminRequired, code.adminRequired, code.ok])
+    })
+
+    it('are good while whoever made them may invite', async () => {
+      const [adminMember, other] = (await people(2)) as [Person, Person]
+      const group_id = await aGroup(owner, { members: [member, other], admins: [adminMember] })
+      const [ofAdmin, ofMember, ofOther, ofToken] = [
+        await qrText(adminMember.api, group_id),
+        await qrText(member.api, group_id),
+        await qrText(other.api, group_id),
+        await qrText(admin, group_id),
+      ]
+      const comeAndGo = async (text: string): Promise<number> => {
+        const answer = await scan(guest.api, text)
+        if (answer.code === code.ok) expectSuccess(await groupCall(guest.api, '/group/leave', group_id))
+        return answer.code
+      }
+      expect(await comeAndGo(ofMember)).toBe(code.ok)
+      await changeGroup('/group/settings/allow_member_invitation', group_id, { value: false })
+      expect(await comeAndGo(ofMember)).toBe(code.qrInvalid)
+      expect(await comeAndGo(ofAdmin)).toBe(code.ok)
+      await changeGroup('/group/admin/remove', group_id, { user_list: [adminMember.id] })
+      expect(await comeAndGo(ofAdmin)).toBe(code.qrInvalid)
+      expect(await comeAndGo(ofToken)).toBe(code.ok)
+      await changeGroup('/group/settings/allow_member_invitation', group_id, { value: true })
+      expect([await comeAndGo(ofAdmin), await comeAndGo(ofMember)]).toEqual([code.ok, code.ok])
+      expectSuccess(await groupCall(member.api, '/group/leave', group_id))
+      await changeGroup('/group/kick', group_id, { user_list: [other.id] })
+      expect([await comeAndGo(ofMember), await comeAndGo(ofOther)]).toEqual([code.qrInvalid, code.qrInvalid])
+    })
+
+    it('are invalid when they were changed, cut, made elsewhere or for another application', async () => {
+      const group_id = await aGroup(owner)
+      const text = await qrText(owner.api, group_id)
+      const [payload = '', mac = ''] = text.split('.')
+      const claims = Buffer.from(JSON.stringify([watched.server.appId, group_id, 0, Date.now() + dayMs])).toString('base64url')
+      const elsewhere = { appId: watched.server.appId, groupId: group_id, signerId: 0, expiresAt: Date.now() + dayMs }
+      const forged = [
+        'x',
+        text.slice(0, -1),
+        `${text}A`,
+        payload,
+        `.${mac}`,
+        `${claims}.${mac}`,
+        groupQrText(groupQrKey(Buffer.from('the secret key of another service')), elsewhere),
+        signed({ groupId: group_id, appId: 'other' }),
+      ]
+      for (const each of forged) expect((await scan(guest.api, each)).code, each).toBe(code.qrInvalid)
+      expect(await memberIds(owner.api, group_id)).toEqual([owner.id])
+    })
+
+    it('are of no use in another application', async () => {
+      const { data: app } = await watched.server.api.as(watched.server.operatorToken).succeed('POST', '/operator/v1/app/create')
+      const there = new Api({ url: watched.server.url, appId: app.app_id, adminToken: app.admin_token })
+      const { id } = await there
+        .admin()
+        .succeed('POST', '/user/register/v2', { body: { username: 'somebody', password: 'correct horse' } })
+        .then(({ data }) => ({ id: data.user_id }))
+      const text = await qrText(owner.api, await aGroup(owner))
+      expect((await scan(there.admin({ userId: id }), text)).code).toBe(code.qrInvalid)
+      there.close()
+    })
+
+    it('let nobody in who is in, blocked, kicked too often, or for whom there is no room', async () => {
+      const group_id = await aGroup(owner, { members: [member] })
+      const text = await qrText(owner.api, group_id)
+      expect((await scan(member.api, text)).code).toBe(code.already)
+      await changeGroup('/group/settings/capacity', group_id, { value: 2 })
+      expect((await scan(guest.api, text)).code).toBe(code.full)
+      await changeGroup('/group/settings/capacity', group_id, { value: 3 })
+      await kickTimes(3, group_id, guest)
+      expect((await scan(guest.api, text)).code).toBe(code.ok)
+      await changeGroup('/group/kick', group_id, { user_list: [guest.id] })
+      expect((await scan(guest.api, text)).code).toBe(code.kicked)
+      await changeGroup('/group/block', group_id, { user_list: [guest.id] })
+      expect((await scan(guest.api, text)).code).toBe(code.blocked)
+      expect(await memberIds(owner.api, group_id)).toEqual([owner.id, member.id])
+    })
+
+    it('of a dissolved group are of no use, and there are no new ones', async () => {
+      const group_id = await aGroup(owner)
+      const text = await qrText(owner.api, group_id)
+      await changeGroup('/group/destroy', group_id, {})
+      expect((await scan(guest.api, text)).code).toBe(code.groupUnknown)
+      expect((await sign(owner.api, group_id)).code).toBe(code.groupUnknown)
+      expect((await sign(owner.api, 1)).code).toBe(code.groupUnknown)
+    })
+
+    it('bring a user in once who scans twice at once', async () => {
+      const group_id = await aGroup(owner)
+      const text = await qrText(owner.api, group_id)
+      const answers = await Promise.all(Array.from({ length: crowd }, () => scan(guest.api, text)))
+      expect(codes(answers).toSorted()).toEqual([code.ok, ...Array(crowd - 1).fill(code.already)])
+      expect((await groupInfo(owner.api, group_id)).count).toBe(2)
+    })
+
+    it('let one in for the last place', async () => {
+      const crowding = await people(crowd)
+      const group_id = await aGroup(owner)
+      const text = await qrText(owner.api, group_id)
+      await changeGroup('/group/settings/capacity', group_id, { value: 2 })
+      const answers = await Promise.all(crowding.map(({ api }) => scan(api, text)))
+      expect(codes(answers).toSorted()).toEqual([code.ok, ...Array(crowd - 1).fill(code.full)])
+      expect(await memberIds(owner.api, group_id)).toHaveLength(2)
+    })
+
+    it('are judged again when whoever made them leaves meanwhile', async () => {
+      const group_id = await aGroup(owner, { members: [member] })
+      const text = await qrText(member.api, group_id)
+      const [scanned] = await Promise.all([
+        scan(guest.api, text),
+        groupCall(owner.api, '/group/kick', group_id, { user_list: [member.id] }),
+      ])
+      expect([code.ok, code.qrInvalid]).toContain(scanned.code)
+      expect((await memberIds(owner.api, group_id)).includes(guest.id)).toBe(scanned.code === code.ok)
+      expect((await scan(guest.api, text)).code).toBe(code.qrInvalid)
+    })
+
+    it('name the parameter that is missing or too long', async () => {
+      const faults: [Promise<Answer>, string][] = [
+        [guest.api.call('POST', '/group/qrcode/invite', { body: {} }), 'qr_info'],
+        [scan(guest.api, ''), 'qr_info'],
+        [scan(guest.api, 'x'.repeat(2049)), 'qr_info'],
+        [guest.api.call('GET', '/app/qrcode/group_invite'), 'qr_info'],
+        [owner.api.call('GET', '/group/qrcode/sign'), 'group_id'],
+        [owner.api.call('GET', '/app/qrcode/group_sign', { query: { group_id: 'x' } }), 'group_id'],
+        [scan(admin, 'x'), 'header user_id'],
+      ]
+      for (const [answer, name] of faults) {
+        const { code: found, message } = (await answer).envelope
+        expect([found, message]).toEqual([code.invalid, expect.stringContaining(name)])
+      }
+    })
+  })
+}

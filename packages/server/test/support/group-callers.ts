@@ -1,0 +1,106 @@
+/** The ways of calling about a group, and what the table of rights makes of each. */
+import {
+  callerRules,
+  type ErrorName,
+  type GroupRight,
+  type GroupStanding,
+  groupRights,
+  groupStandings,
+  type MemberSetting,
+  type Operation,
+  standingErrors,
+} from '@hermod/protocol'
+import type { GroupFixture } from './walk-fixtures-groups.js'
+
+/** An operation that asks for a right. */
+export type JudgedOperation = Operation & { readonly right: keyof typeof groupRights }
+
+/** A call by a user's own token, or by an Admin token with the headers that it may have. */
+export interface GroupCallerKind {
+  readonly name: string
+  readonly token: 'user' | 'admin'
+  /** Whose token, or who is in the user_id header: a user of this standing. */
+  readonly as?: GroupStanding
+  /** The group is in the group_id header. */
+  readonly hasGroupHeader?: true
+}
+
+const standings = groupStandings.toReversed()
+
+export const userKinds: readonly GroupCallerKind[] = standings.map((as) => ({ name: `the ${as}`, token: 'user', as }))
+export const adminAlone: GroupCallerKind = { name: 'an Admin token', token: 'admin' }
+export const adminOfGroup: GroupCallerKind = { name: 'an Admin token for the group', token: 'admin', hasGroupHeader: true }
+
+export const callerKinds: readonly GroupCallerKind[] = [
+  ...userKinds,
+  adminAlone,
+  adminOfGroup,
+  ...standings.map((as) => ({ name: `an Admin token for the ${as}`, token: 'admin', as }) as const),
+  ...standings.map((as) => ({ name: `an Admin token for the ${as} and the group`, token: 'admin', as, hasGroupHeader: true }) as const),
+]
+
+/** What of a group the table asks about. */
+export interface GroupCircumstances {
+  readonly settings: Readonly<Record<MemberSetting, boolean>>
+  /** A public group, a chatroom, or one that the outsider is invited to. */
+  readonly isOpen: boolean
+  /** The things that the call names are the caller's own. */
+  readonly isOwnThing: boolean
+}
+
+export function isBelow(a: GroupStanding, b: GroupStanding): boolean {
+  return groupStandings.indexOf(a) < groupStandings.indexOf(b)
+}
+
+/** How the caller stands in the group; for what is personal, how the user does. */
+export function standingOf({ token, as, hasGroupHeader }: GroupCallerKind, { right, callers }: JudgedOperation): GroupStanding {
+  const own = as ?? 'outsider'
+  if (token === 'user' || (groupRights[right] as GroupRight).isPersonal) return own
+  if (hasGroupHeader && callerRules[callers].groupHeader) return isBelow(own, 'admin') ? 'admin' : own
+  return as ?? 'owner'
+}
+
+/** The user_id header is missing. */
+export function lacksUser({ token, as }: GroupCallerKind, { callers }: JudgedOperation): boolean {
+  return token === 'admin' && as === undefined && callerRules[callers].subject === 'required'
+}
+
+/** What the table of rights refuses the caller with, or null. */
+export function refusalOf(
+  kind: GroupCallerKind,
+  operation: JudgedOperation,
+  { settings, isOpen, isOwnThing }: GroupCircumstances,
+): ErrorName | null {
+  if (lacksUser(kind, operation)) return 'invalid_parameter'
+  const { from, membersWith, ownThings, opensToOutsiders, refusal }: GroupRight = groupRights[operation.right]
+  const lowest = membersWith && settings[membersWith] ? 'member' : from
+  const standing = standingOf(kind, operation)
+  if (lowest === 'outsider' || !isBelow(standing, lowest) || (opensToOutsiders && isOpen)) return null
+  if (ownThings) return standing === 'outsider' ? standingErrors.member : isOwnThing ? null : ownThings
+  return refusal ?? standingErrors[lowest]
+}
+
+const alreadyIn = { member: 'already_group_member', admin: 'already_group_member', owner: 'already_group_member' } as const
+const notInvited = {
+  member: 'group_invitation_not_open',
+  admin: 'group_invitation_not_open',
+  owner: 'group_invitation_not_open',
+} as const
+
+/** What users with the right are refused all the same, as there is nothing to do for them. */
+const pointless: Readonly<Record<string, Partial<Record<GroupStanding, ErrorName>>>> = {
+  'group.leave': { owner: 'owner_cannot_leave' },
+  'group.apply': alreadyIn,
+  'group.qrcode.invite': alreadyIn,
+  'app.qrcode.group_invite': alreadyIn,
+  'group.invite.handle': notInvited,
+}
+
+export function pointlessFor({ as }: GroupCallerKind, { id }: JudgedOperation): ErrorName | null {
+  return (as && pointless[id]?.[as]) ?? null
+}
+
+/** Fixtures of operations that ask for a right, with the right known to be there. */
+export function isJudged(fixture: GroupFixture): fixture is GroupFixture & { readonly operation: JudgedOperation } {
+  return fixture.operation.right !== undefined
+}

@@ -1,0 +1,73 @@
+/** A group with somebody of every standing, and everybody who may call about it. */
+import type { Answer, Api, ServerProcess } from '@hermod/testkit'
+import { type Person, registerPeople } from './contacts.js'
+import { aGroup, type GroupOptions } from './groups.js'
+
+const standings = ['owner', 'admin', 'member', 'outsider'] as const
+type Standing = (typeof standings)[number]
+
+/** By user token, or by Admin token with these headers. */
+const callerNames = [
+  ...standings,
+  'Admin token',
+  'Admin token, group_id',
+  'Admin token, another group_id',
+  'Admin token, user_id of the member',
+  'Admin token, user_id of the member, group_id',
+] as const
+export type CallerName = (typeof callerNames)[number]
+
+export const owners: readonly CallerName[] = ['owner', 'Admin token']
+export const admins: readonly CallerName[] = [...owners, 'admin', 'Admin token, group_id', 'Admin token, user_id of the member, group_id']
+export const members: readonly CallerName[] = [...admins, 'member', 'Admin token, user_id of the member']
+
+/** Some operations take no group_id header, and do not look at it. */
+export const withGroupHeader = callerNames.filter((name) => name.endsWith('group_id'))
+
+export interface Cast extends Readonly<Record<Standing, Person>> {
+  readonly group_id: number
+  readonly callers: Readonly<Record<CallerName, Api>>
+}
+
+/** @param more further parameters of /group/create */
+export async function aCast(server: ServerProcess, more: GroupOptions['more'] = {}): Promise<Cast> {
+  const people = await registerPeople(server, standings.length)
+  const sessions = await Promise.all(people.map(({ id, username }) => server.api.login({ id, username, password: 'correct horse' })))
+  const [owner, admin, member, outsider] = sessions
+  if (!owner || !admin || !member || !outsider) throw new Error('nobody')
+  const group_id = await aGroup(owner, { members: [member], admins: [admin], more })
+  const callers = {
+    owner: owner.api,
+    admin: admin.api,
+    member: member.api,
+    outsider: outsider.api,
+    'Admin token': server.api.admin(),
+    'Admin token, group_id': server.api.admin({ groupId: group_id }),
+    'Admin token, another group_id': server.api.admin({ groupId: group_id - 1 }),
+    'Admin token, user_id of the member': server.api.admin({ userId: member.id }),
+    'Admin token, user_id of the member, group_id': server.api.admin({ userId: member.id, groupId: group_id }),
+  }
+  return { group_id, owner, admin, member, outsider, callers }
+}
+
+type Codes = Readonly<Record<string, number>>
+
+interface Without {
+  /** Callers who do not call. */
+  readonly without?: readonly CallerName[]
+}
+
+/** The code of the answer to each caller, one after the other. */
+export async function codesOf({ callers }: Cast, call: (api: Api) => Promise<Answer>, { without = [] }: Without = {}): Promise<Codes> {
+  const codes: Record<string, number> = {}
+  for (const name of callerNames) if (!without.includes(name)) codes[name] = (await call(callers[name])).code
+  return codes
+}
+
+/** What {@link codesOf} gives when these callers may and the others are refused with this code. */
+export function only(allowed: readonly CallerName[], refusal: number, { without = [] }: Without = {}): Codes {
+  const noPermission = 10010
+  const codeOf = (name: CallerName) => (name === 'Admin token, another group_id' ? noPermission : refusal)
+  const calling = callerNames.filter((name) => !without.includes(name))
+  return Object.fromEntries(calling.map((name) => [name, allowed.includes(name) ? 200 : codeOf(name)]))
+}

@@ -1,0 +1,138 @@
+/** What must hold of groups whatever happened to them, and in which order: looked at by SQL, through the API and in what was told. */
+import type { GroupMember } from '@hermod/protocol'
+import type { Person } from './contacts.js'
+import { type GroupNotice, groupNotices } from './groups.js'
+import type { SqlRow } from './sql.js'
+import type { WatchedServer } from './watched-server.js'
+
+const pendingOf = (table: string, user: string) => `
+  select '${table} of ' || a.${user} || ' in ' || a.group_id as fault from ${table} a
+    join groups g on g.app_id = a.app_id and g.group_id = a.group_id
+    left join group_members m on m.app_id = a.app_id and m.group_id = a.group_id and m.user_id = a.${user}
+    left join group_blocks b on b.app_id = a.app_id and b.group_id = a.group_id and b.user_id = a.${user}
+    where a.status = 0 and (m.user_id is not null or b.user_id is not null or g.status <> 0)`
+
+/** Each finds what must not be there. */
+const forbidden: Readonly<Record<string, string>> = {
+  'a count that is not that of the members': `
+    select group_id || ' says ' || member_count as fault from groups g where member_count <>
+      (select count(*) from group_members m where m.app_id = g.app_id and m.group_id = g.group_id)`,
+  'more members than the capacity': 'select group_id as fault from groups where member_count > capacity',
+  'not one owner': `
+    select group_id as fault from groups g where status = 0 and 1 <>
+      (select count(*) from group_members m where m.app_id = g.app_id and m.group_id = g.group_id and m.role = 2)`,
+  'an owner who is no member': `
+    select group_id as fault from groups g where status = 0 and not exists (select 1 from group_members m
+      where m.app_id = g.app_id and m.group_id = g.group_id and m.user_id = g.owner_id and m.role = 2)`,
+  'a member who is blocked': `
+    select m.user_id || ' in ' || m.group_id as fault from group_members m
+      join group_blocks b on b.app_id = m.app_id and b.group_id = m.group_id and b.user_id = m.user_id`,
+  'an open application of a member, of somebody blocked or to a dissolved group': pendingOf('group_applications', 'applicant_id'),
+  'an open invitation of a member, of somebody blocked or to a dissolved group': pendingOf('group_invitations', 'invitee_id'),
+  'a member without a group': `
+    select user_id || ' in ' || group_id as fault from group_members m where not exists
+      (select 1 from groups g where g.app_id = m.app_id and g.group_id = m.group_id)`,
+  ...Object.fromEntries(
+    Object.entries({
+      group_members: 'user_id',
+      group_blocks: 'user_id',
+      group_removals: 'user_id',
+      group_applications: 'applicant_id',
+      group_invitations: 'invitee_id',
+    }).map(([table, user]) => [
+      `a row in ${table} of a deleted user`,
+      `select t.${user} || ' in ' || t.group_id as fault from ${table} t
+         join users u on u.app_id = t.app_id and u.user_id = t.${user} where u.deleted_at is not null`,
+    ]),
+  ),
+}
+
+/** Looks at groups again and again; versions must have grown by then. */
+export class GroupWatch {
+  readonly #versions = new Map<number, number>()
+  readonly #memberIds = new Map<number, string>()
+
+  constructor(private readonly watched: WatchedServer) {}
+
+  /**
+   * @param people whose lists of groups are compared with the groups' lists of members
+   * @returns what is wrong, in words
+   */
+  async faults(groupIds: readonly number[], people: readonly Person[]): Promise<string[]> {
+    const { sql, server } = this.watched
+    const found: string[] = []
+    for (const [what, statement] of Object.entries(forbidden))
+      found.push(...(await sql.run(statement)).map(({ fault }) => `${what}: ${fault}`))
+    for (const groupId of groupIds) found.push(...(await this.#groupFaults(groupId)))
+    for (const person of people) found.push(...(await this.#joinedFaults(person)))
+    const { data } = await server.api.as(server.operatorToken).succeed('POST', '/operator/v1/check')
+    return [...found, ...data.faults.map((fault: object) => `integrity: ${JSON.stringify(fault)}`)]
+  }
+
+  async #groupFaults(groupId: number): Promise<string[]> {
+    const { sql, server } = this.watched
+    const [group] = await sql.run(`select * from groups where group_id = ${groupId}`)
+    if (!group) return [`group ${groupId} has vanished`]
+    const rows = await sql.run(`select user_id, role from group_members where group_id = ${groupId} order by user_id`)
+    const told = toldFaults(await groupNotices(sql, groupId), group, rows)
+    const answer = await server.api.admin().call<GroupMember[]>('GET', '/group/member_list', { query: { group_id: groupId } })
+    if (group.status !== 0) return [...told, ...(answer.code === 20001 ? [] : [`dissolved group ${groupId} answers ${answer.code}`])]
+    const { data, total, version } = answer.envelope
+    const ids = data.map(({ user_id }) => user_id).join()
+    const grown = this.#isGrown(groupId, Number(version), ids)
+    return [
+      ...told,
+      ...(ids === rows.map(({ user_id }) => user_id).join() ? [] : [`the list of group ${groupId} is ${ids}`]),
+      ...(total === rows.length ? [] : [`the total of group ${groupId} is ${total}`]),
+      ...(grown ? [] : [`the version of group ${groupId} stays ${version}`]),
+    ]
+  }
+
+  #isGrown(groupId: number, version: number, memberIds: string): boolean {
+    const before = this.#versions.get(groupId) ?? 0
+    const isSame = this.#memberIds.get(groupId) === memberIds
+    this.#versions.set(groupId, version)
+    this.#memberIds.set(groupId, memberIds)
+    return isSame ? version >= before : version > before
+  }
+
+  async #joinedFaults({ id, api }: Person): Promise<string[]> {
+    const answer = await api.call<number[]>('GET', '/group/user_joined')
+    const rows = await this.watched.sql.run(`select g.group_id from group_members m
+      join groups g on g.app_id = m.app_id and g.group_id = m.group_id where m.user_id = ${id} and g.status = 0 order by g.group_id`)
+    const listed = answer.code === 200 ? answer.envelope.data : []
+    const [said, stored] = [[...listed].sort((a, b) => a - b).join(), rows.map(({ group_id }) => group_id).join()]
+    return said === stored ? [] : [`user ${id} is said to be in ${said} and is in ${stored}`]
+  }
+}
+
+/** What was told, one after the other, must be possible, and lead to what is there. */
+function toldFaults(notices: readonly GroupNotice[], group: SqlRow, rows: readonly SqlRow[]): string[] {
+  const faults: string[] = []
+  const roles = new Map<number, number>()
+  let mostMembers = 0
+  const steps: Readonly<Record<string, (user: number) => boolean>> = {
+    created: (user) => roles.size === 0 && roles.set(user, 2).size === 1,
+    joined: (user) => !roles.has(user) && roles.set(user, 0).has(user),
+    left: (user) => roles.delete(user),
+    kicked: (user) => (roles.get(user) === 0 || roles.get(user) === 1 ? roles.delete(user) : false),
+    blocked: (user) => roles.get(user) !== 2 && (roles.delete(user) || true),
+    admin_granted: (user) => roles.get(user) === 0 && roles.set(user, 1).has(user),
+    admin_revoked: (user) => roles.get(user) === 1 && roles.set(user, 0).has(user),
+    owner_assigned: (user) => {
+      const [owner] = [...roles].find(([, role]) => role === 2) ?? []
+      if (owner !== undefined) roles.set(owner, 0)
+      return roles.has(user) && roles.set(user, 2).has(user)
+    },
+  }
+  for (const { kind, users } of notices) {
+    const step = steps[kind]
+    if (step) for (const user of users) if (!step(user)) faults.push(`group ${group.group_id}: ${user} was told to be ${kind}, out of turn`)
+    mostMembers = Math.max(mostMembers, roles.size)
+  }
+  if (mostMembers > Number(group.capacity)) faults.push(`group ${group.group_id} had ${mostMembers} members`)
+  const told = JSON.stringify([...roles].sort(([a], [b]) => a - b))
+  const stored = JSON.stringify(rows.map(({ user_id, role }) => [user_id, role]))
+  if (told !== stored) faults.push(`group ${group.group_id}: what was told leads to ${told}, there is ${stored}`)
+  return faults
+}
