@@ -71,16 +71,20 @@ interface Course {
   readonly rounds: Round[]
 }
 
+// Rounds of a set are shorter by so much, and there are more of them: what is compared lies closer together in time.
+const setRounds = 2
+
 /**
- * Echo and server take turns, so that a slow minute of the machine hits both; so do the scenarios of a set, the second round in the reverse
- * order of the first.
+ * Echo and server take turns, so that a slow minute of the machine hits both. Of a set, all echoes have their turn and then all scenarios,
+ * every second round in the reverse order.
  */
 export async function measure(set: readonly Scenario[], subject: Subject, { seconds, rounds }: Effort): Promise<Row[]> {
+  const split = set.length > 1 ? setRounds : 1
   const courses: Course[] = []
   try {
     for (const scenario of set) courses.push(await prepareCourse(scenario, subject))
-    for (let round = 0; round < rounds; round++) {
-      for (const course of round % 2 === 0 ? courses : courses.toReversed()) course.rounds.push(await runRound(subject, course, seconds))
+    for (let round = 0; round < rounds * split; round++) {
+      await runRound(subject, round % 2 === 0 ? courses : courses.toReversed(), seconds / split)
     }
     return courses.map((course) => summarise(course, courses, subject))
   } finally {
@@ -101,12 +105,23 @@ async function sampleAnswer(plan: Plan, port: number): Promise<string> {
   return exchange(port, request)
 }
 
-async function runRound(
-  subject: Subject,
-  { scenario, nextPlan, sample, echo: { port: echoPort } }: Course,
-  seconds: number,
-): Promise<Round> {
-  const order: Omit<LoadOrder, 'port'> = {
+async function runRound(subject: Subject, courses: readonly Course[], seconds: number): Promise<void> {
+  const turns = courses.map((course) => ({ course, order: orderOf(course, seconds) }))
+  const echoes: LoadResult[] = []
+  for (const { course, order } of turns) {
+    await quiet(subject)
+    echoes.push(await load({ ...order, port: course.echo.port }))
+  }
+  for (const [index, { course, order }] of turns.entries()) {
+    await quiet(subject)
+    const cpu = new CpuWatch(subject)
+    const server = await load({ ...order, port: subject.port }, cpu)
+    course.rounds.push({ echo: echoes[index] as LoadResult, server, ...cpu.used })
+  }
+}
+
+function orderOf({ scenario, nextPlan, sample }: Course, seconds: number): Omit<LoadOrder, 'port'> {
+  return {
     connections: scenario.connections,
     plan: nextPlan(),
     measureMs: seconds * 1000,
@@ -115,11 +130,6 @@ async function runRound(
     minBodyBytes: sample.length / 2,
     failureText: scenario.failureText,
   }
-  await quiet(subject)
-  const echo = await load({ ...order, port: echoPort })
-  const cpu = new CpuWatch(subject)
-  const server = await load({ ...order, port: subject.port }, cpu)
-  return { echo, server, ...cpu.used }
 }
 
 const quietCheckMs = 250

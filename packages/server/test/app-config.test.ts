@@ -12,6 +12,11 @@ const userLimitReached = 40002
 const defaults = {
   contact_application_days: 7,
   contact_limit: 5_000,
+  group_application_days: 7,
+  group_capacity_limit: 100_000,
+  group_limit: 0,
+  group_member_limit: 5_000,
+  group_owner_limit: 5_000,
   hide_member_info: true,
   message_forward_max_message_num: 100,
   message_forward_max_user_num: 20,

@@ -1,6 +1,7 @@
 /** What is left of a deleted user, on both databases (decision D5). */
 import { type Answer, type Api, type Json, type ServerProcess, type Session, startServer, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { aGroup, expectSuccess, groupCall, types } from './support/groups.js'
 import { contents, integrityFaults, peers, sendText } from './support/messaging.js'
 import { openSql, type SqlRow } from './support/sql.js'
 
@@ -24,6 +25,16 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   devices: 'erased',
   // Without their texts, for three days.
   events: 'ends',
+  // With the texts of the user: they are the group's.
+  group_announcements: 'kept',
+  group_applications: 'erased',
+  group_blocks: 'erased',
+  group_files: 'kept',
+  // Those that the user sent, too.
+  group_invitations: 'erased',
+  group_members: 'erased',
+  group_removals: 'erased',
+  groups: 'kept',
   id_slots: 'names nobody',
   kysely_migration: 'names nobody',
   kysely_migration_lock: 'names nobody',
@@ -36,6 +47,7 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   push_aliases: 'erased',
   push_bindings: 'erased',
   push_tags: 'erased',
+  receipt_requests: 'kept',
   recalled_messages: 'kept',
   sent_transactions: 'ends',
   user_conversations: 'erased',
@@ -46,7 +58,7 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
 }
 const erasedTables = Object.keys(fate).filter((table) => fate[table] === 'erased')
 /** The columns of the erased tables that say whose a row is. */
-const ownerColumns = ['user_id', 'peer_id', 'applicant_id'] as const
+const ownerColumns = ['user_id', 'peer_id', 'applicant_id', 'invitee_id', 'inviter_id'] as const
 
 for (const backend of testBackends()) {
   describe(`deletion of a user on ${backend.name}`, () => {
@@ -142,6 +154,26 @@ for (const backend of testBackends()) {
       await post(own, '/roster/apply', { user_id: carol.id, alias: marker, reason: marker })
       await sendText(own, bob.id, `${marker} was here`, { transaction_id: id })
       await sendText(bob.api, id, `dear ${marker}`)
+      await fillGroups(user, marker)
+    }
+
+    /** Writes the marker wherever a user leaves something personal in groups, and what groups keep. */
+    async function fillGroups({ api: own, id }: Session, marker: string): Promise<void> {
+      const inGroup = async (group_id: number, path: string, params: object = {}, caller = bob.api) =>
+        expectSuccess(await groupCall(caller, path, group_id, params))
+      const user = { user_list: [id] }
+      const joined = await aGroup(bob, { members: [{ id }], admins: [{ id }] })
+      await inGroup(joined, '/group/display_name', { value: marker }, own)
+      await own.succeed('POST', '/user/conversation/pin', { body: { conversation_id: joined } })
+      await inGroup(joined, '/group/announcement/edit', { title: marker, content: marker }, own)
+      await inGroup(joined, '/group/file/upload', { name: marker, size: 1, url: `/${marker}` }, own)
+      for (const person of [{ api: own, id }, carol])
+        await person.api.succeed('POST', '/user/settings', { body: { user_id: person.id, group_confirm: true } })
+      await inGroup(joined, '/group/invite', { user_list: [carol.id], reason: marker }, own)
+      await inGroup(await aGroup(bob), '/group/invite', { ...user, reason: marker })
+      await inGroup(await aGroup(bob, { more: { type: types.public } }), '/group/apply', { reason: marker }, own)
+      await inGroup(await aGroup(bob, { members: [{ id }] }), '/group/kick', user)
+      await inGroup(await aGroup(bob), '/group/block', user)
     }
 
     it('has a fate for the rows of every table', async () => {
@@ -153,12 +185,14 @@ for (const backend of testBackends()) {
       await fill(alice, marker)
       const before = await Promise.all(erasedTables.map(async (table) => [table, (await rowsOf(table, alice.id)).length > 0]))
       expect(before).toEqual(erasedTables.map((table) => [table, true]))
-      expect(await tablesThatSay(marker)).toEqual(expect.arrayContaining(['contacts', 'events', 'users', 'messages']))
+      expect(await tablesThatSay(marker)).toEqual(
+        expect.arrayContaining(['contacts', 'events', 'group_members', 'group_applications', 'users', 'messages']),
+      )
       expect(await remove(alice.api)).toMatchObject({ status: 200, code: 200, data: true })
 
       for (const table of erasedTables) expect([table, await rowsOf(table, alice.id)]).toEqual([table, []])
       await textsAreErased()
-      expect(await tablesThatSay(marker)).toEqual(['messages'])
+      expect(await tablesThatSay(marker)).toEqual(['group_announcements', 'group_files', 'messages'])
       for (const [table, end] of Object.entries(fate)) {
         if (end !== 'names nobody') continue
         const rows = await query(`select * from ${table}`)

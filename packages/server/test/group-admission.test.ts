@@ -555,16 +555,28 @@ for (const backend of testBackends()) {
       })
 
       it('takes 10,000 groups, and holds at most 500 applications a page', async () => {
+        const { sql } = watched
         const group_id = await theGroup()
-        const values = Array.from({ length: 501 }, (_, index) => `('test', ${group_id}, ${index + 1}, '', 0, 1, 1, 1)`)
-        const columns = 'app_id, group_id, applicant_id, reason, status, created_at, expires_at, updated_at'
-        await watched.sql.run(`insert into group_applications (${columns}) values ${values}`)
-        const groups = [...Array.from({ length: 9_999 }, (_, index) => index + 1), group_id]
+        const first = 1_001
+        const [columns, values] = ['app_id, group_id, applicant_id, reason, status, created_at, expires_at, updated_at', "'', 0, 1, 1, 1"]
+        /** The groups are copies of one, with one application each. */
+        const each = `with recursive n (i) as (select ${first} union all select i + 1 from n where i < ${first + 9_998})`
+        const copied = 'type, name, avatar, description, owner_id, capacity, member_count, created_at, updated_at, members_changed_at'
+        await sql.run(`${each} insert into groups (app_id, group_id, ${copied})
+          select app_id, i, ${copied} from groups cross join n where group_id = ${group_id}`)
+        await sql.run(`${each} insert into group_members (app_id, group_id, user_id, role, joined_at)
+          select app_id, i, user_id, role, joined_at from group_members cross join n where group_id = ${group_id}`)
+        await sql.run(
+          `${each} insert into group_applications (${columns}) select '${watched.server.appId}', i, ${guest.id}, ${values} from n`,
+        )
+        const groups = [...Array.from({ length: 9_999 }, (_, index) => first + index), group_id]
         for (const api of [owner.api, admin]) {
           const page = await list(api, groups, { limit: 1_000_000 })
-          expect([page.data.length, page.envelope.total, typeof page.envelope.cursor]).toEqual([500, 501, 'string'])
+          expect([page.data.length, page.envelope.total, page.data[0]?.group_id]).toEqual([500, 9_999, first + 9_998])
+          const next = await list(api, groups, { cursor: page.envelope.cursor })
+          expect([next.data.length, next.envelope.total, next.data[0]?.group_id]).toEqual([100, 9_999, first + 9_498])
         }
-        expect((await list(owner.api, groups)).data).toHaveLength(100)
+        expect((await list(member.api, groups)).data).toEqual([])
         await expectFault(list(owner.api, [...groups, nobody]), 'group_list')
       })
 

@@ -25,6 +25,8 @@ const paths = {
 const system = 0
 const farId = 2n ** 63n - 1n
 
+type Id = number | bigint | string | undefined
+
 for (const backend of testBackends()) {
   describe(`announcements on ${backend.name}`, () => {
     let watched: WatchedServer
@@ -48,8 +50,8 @@ for (const backend of testBackends()) {
     })
 
     const publish = (api: Api, title = 'News', content = 'Some') => groupCall(api, paths.publish, group_id, { title, content })
-    const read = (api: Api, announcement_id: unknown) => groupQuery(api, paths.get, group_id, { announcement_id })
-    const remove = (api: Api, announcement_id: unknown, method = 'POST') =>
+    const read = (api: Api, announcement_id: Id) => groupQuery(api, paths.get, group_id, { announcement_id })
+    const remove = (api: Api, announcement_id: Id, method = 'POST') =>
       api.call(method, paths.delete, { query: { group_id, announcement_id } })
 
     async function published(api: Api, title?: string, content?: string): Promise<Announcement> {
@@ -150,7 +152,7 @@ for (const backend of testBackends()) {
     })
 
     it('go with the group when it is unknown', async () => {
-      const answersIn = async (id: unknown): Promise<Answer[]> => [
+      const answersIn = async (id: Id): Promise<Answer[]> => [
         await groupCall(owner.api, paths.publish, id, { title: 'a', content: 'b' }),
         await owner.api.call('GET', paths.get, { query: { group_id: id, announcement_id: 1 } }),
         await owner.api.call('GET', paths.last, { query: { group_id: id } }),

@@ -20,6 +20,7 @@ import {
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
 
 const success = 200
+const memberBanned = 13008
 const invalid = 10002
 const noPermission = 10010
 const groupNotFound = 20001
@@ -317,6 +318,30 @@ for (const backend of testBackends()) {
           { kind: 'banned', actor: admin.id, users: [member.id], content: '60' },
           { kind: 'unbanned', actor: admin.id, users: [member.id], content: '' },
         ])
+      })
+
+      it('stops sending at once and not reading, until it ends or the member is made an admin', async () => {
+        const { group_id, owner } = await cast()
+        const session = await watched.server.api.newSession()
+        expectSuccess(await add(owner.api, group_id, session))
+        const send = async () => {
+          const body = { type: 2, content_type: 0, targets: [group_id], content: 'hello' }
+          return (await session.api.call('POST', '/message/send', { body })).code
+        }
+        expect(await send()).toBe(success)
+        expectSuccess(await ban(owner.api, group_id, session))
+        expect(await send()).toBe(memberBanned)
+        expect(await memberIds(session.api, group_id)).toContain(session.id)
+        expectSuccess(await unban(owner.api, group_id, session))
+        expect(await send()).toBe(success)
+        expectSuccess(await ban(owner.api, group_id, session))
+        expectSuccess(await appoint(owner.api, group_id, session))
+        expect(await send()).toBe(success)
+        for (const end of [kick, block]) {
+          expectSuccess(await end(owner.api, group_id, session))
+          expect(await send()).toBe(notMember)
+          if (end === kick) expectSuccess(await add(owner.api, group_id, session))
+        }
       })
 
       it('without an end is told once', async () => {

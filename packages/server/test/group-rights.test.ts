@@ -3,6 +3,7 @@ import {
   addGroupAdmins,
   banGroupMembers,
   blockGroupUsers,
+  callerRules,
   type ErrorName,
   errorCatalogue,
   type GroupStanding,
@@ -12,13 +13,12 @@ import {
   operations,
   setMemberInvitation,
   setMemberModification,
+  unbanGroupMembers,
   updateSettings,
 } from '@hermod/protocol'
 import { type Answer, type Json, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
-  adminAlone,
-  adminOfGroup,
   callerKinds,
   type GroupCallerKind,
   type GroupCircumstances,
@@ -28,7 +28,6 @@ import {
   pointlessFor,
   refusalOf,
   standingOf,
-  userKinds,
 } from './support/group-callers.js'
 import { groupSnapshot } from './support/group-snapshot.js'
 import { memberIds, outcomes, types } from './support/groups.js'
@@ -133,10 +132,13 @@ for (const backend of testBackends()) {
       return { appId: world.here.appId, token: world.here.adminToken, ...user, ...(hasGroupHeader ? { groupId: group_id } : {}) }
     }
 
-    async function call(fixture: JudgedFixture, kind: GroupCallerKind, group_id: number, params: Params): Promise<Outcome> {
+    async function callAs({ operation }: JudgedFixture, identity: Identity, params: Params): Promise<Outcome> {
       calls++
-      return outcomeOf(fixture.operation, await world.call(fixture.operation, identityOf(kind, group_id), params))
+      return outcomeOf(operation, await world.call(operation, identity, params))
     }
+
+    const call = (fixture: JudgedFixture, kind: GroupCallerKind, group_id: number, params: Params) =>
+      callAs(fixture, identityOf(kind, group_id), params)
 
     function outcomeOf(operation: Operation, { code, data, text }: Answer): Outcome {
       if (code !== 200) return errorNamed((entry) => entry.code === code, text)
@@ -235,11 +237,25 @@ for (const backend of testBackends()) {
       )
     })
 
+    const withGroupHeader = aboutOneGroup.filter(({ operation }) => callerRules[operation.callers].groupHeader)
+
+    it.each(withGroupHeader)('stop for $id at the group that the header names', async (fixture) => {
+      const [group_id, another] = [await aGroupOfAll(), await aGroupOfAll()]
+      const params = await paramsOf(fixture, group_id, {})
+      const before = await groupSnapshot(watched.sql, group_id)
+      const kinds = callerKinds.filter(({ hasGroupHeader, as }) => hasGroupHeader && (as === undefined || as === 'outsider'))
+      const found = await Promise.all(kinds.map((kind) => callAs(fixture, identityOf(kind, another), params)))
+      const refused = (kind: GroupCallerKind) =>
+        lacksUser(kind, fixture.operation) ? 'invalid_parameter' : refusedAs(fixture.operation, 'no_permission')
+      expect(byKind(kinds, found)).toEqual(byKind(kinds, kinds.map(refused)))
+      expect(await groupSnapshot(watched.sql, group_id)).toEqual(before)
+    })
+
     const overLower = fixtures.filter(({ operation }) => 'overLower' in groupRights[operation.right])
-    const moderators = [...userKinds, adminAlone, adminOfGroup]
+    const moderators = callerKinds.filter(({ as, hasGroupHeader }) => !(as === 'outsider' && hasGroupHeader))
     const onUsers = overLower.flatMap((fixture) => moderators.map((kind) => ({ ...fixture, kind, by: kind.name })))
 
-    it.each(onUsers)('let $by call $id for users of lower standing only', async ({ operation, kind }) => {
+    it.each(onUsers)('let $by call $id for others of lower standing only', async ({ operation, kind }) => {
       const { owner, admin, peer, member, friend, outsider } = people
       const group_id = await aGroupOfAll()
       const byOwner = watched.server.api.admin({ userId: owner.id })
@@ -248,7 +264,7 @@ for (const backend of testBackends()) {
       const standings = { owner: 'owner', admin: 'admin', peer: 'admin', member: 'member', friend: 'member', outsider: 'outsider' } as const
       const user_list = Object.values(targets).map(({ id }) => id)
       const bannedBefore = [member, friend].map(({ id }) => id)
-      if (operation.id === 'group.unban')
+      if (operation.id === unbanGroupMembers.id)
         await world.prepare(banGroupMembers, world.adminFor(owner), { group_id, user_list: bannedBefore, duration: 5 })
       const before = await groupSnapshot(watched.sql, group_id)
 
@@ -261,7 +277,7 @@ for (const backend of testBackends()) {
       }
       const mayBeOutsider = operation.id === blockGroupUsers.id
       const expected = Object.entries(standings).map(([name, other]) => {
-        if (!isBelow(other, standing)) return [name, 'no_permission']
+        if (name === kind.as || !isBelow(other, standing)) return [name, 'no_permission']
         return [name, other === 'outsider' && !mayBeOutsider ? 'not_group_member' : null]
       })
       const reasons = Object.fromEntries(expected.map(([name, error]) => [name, error && errorCatalogue[error as ErrorName].text]))
@@ -271,7 +287,9 @@ for (const backend of testBackends()) {
       const hit = Object.values(targets).filter(({ id }) => found[id] === null)
       const left = Object.values(members).filter((person) => (removes(operation) ? !hit.includes(person) : true))
       expect((await memberIds(byOwner, group_id)).toSorted()).toEqual(left.map(({ id }) => id).toSorted())
-      const banned = operation.id === banGroupMembers.id ? hit.map(({ id }) => id) : []
+      const hitIds = hit.map(({ id }) => id)
+      const stillBanned = operation.id === unbanGroupMembers.id ? bannedBefore.filter((id) => !hitIds.includes(id)) : []
+      const banned = operation.id === banGroupMembers.id ? hitIds : stillBanned
       const { data } = await byOwner.succeed('GET', '/group/banned_list', { query: { group_id } })
       expect(data.map(({ user_id }: Json) => user_id).toSorted()).toEqual(banned.toSorted())
     })

@@ -268,7 +268,7 @@ for (const backend of testBackends()) {
         expect(await groupInfo(refused.member.api, refused.group_id)).toMatchObject({ status: 0 })
         for (const name of owners) {
           const { callers, member, outsider, group_id } = await aCast(server, { type: types.public })
-          const api = callers[name]
+          const api = (await callers())[name]
           const answer = await api.call('DELETE', '/group/destroy', { query: { group_id } })
           expect(answer).toMatchObject({ code: 200, data: true })
           expect(await groupInfo(member.api, group_id)).toMatchObject({ status: 1, count: 3 })
@@ -321,11 +321,11 @@ for (const backend of testBackends()) {
 
       it('do so for the owner and an Admin token only', async () => {
         const cast = await aCast(server)
-        const { group_id, owner, admin, member, callers } = cast
+        const { group_id, owner, admin, member } = cast
         const codes = await codesOf(cast, (api) => transfer(api, group_id, admin.id), { without: owners })
         expect(codes).toEqual(only(owners, ownerRequired, { without: owners }))
         expect(await kinds(group_id)).not.toContain('owner_assigned')
-        expect(await transfer(callers['Admin token'], group_id, member.id)).toMatchObject({ code: 200 })
+        expect(await transfer(server.api.admin(), group_id, member.id)).toMatchObject({ code: 200 })
         expect(await rolesIn(member.api, group_id, [owner, admin, member])).toEqual({ [owner.id]: 0, [admin.id]: 1, [member.id]: 2 })
         expect((await groupNotices(watched.sql, group_id)).at(-1)).toMatchObject({ kind: 'owner_assigned', actor: 0 })
       })

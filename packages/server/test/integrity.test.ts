@@ -1,7 +1,8 @@
 import type { CheckReport } from '@hermod/protocol'
 import { type ServerProcess, startServer, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { apply, authModes, changeSettings, connect } from './support/contacts.js'
+import { apply, authModes, changeSettings, connect, registerPeople } from './support/contacts.js'
+import { aGroup, expectSuccess, groupCall, types } from './support/groups.js'
 import { type CommandResult, runHermod } from './support/hermod-command.js'
 import { recall } from './support/message-operations.js'
 import { acknowledge, deleteConversation, integrityFaults, notify, sendText } from './support/messaging.js'
@@ -34,12 +35,17 @@ for (const backend of testBackends()) {
     let server: ServerProcess
     /**
      * Alice wrote 1, 2 and 3 to Bob, who read 1 and then wrote 4; then she wrote 5 and 6 and recalled 5. Both are contacts. Carol has a
-     * device and settings and applied to Bob.
+     * device and settings and applied to Bob. They have a group: Alice owns it, Bob is a member, Carol is blocked, Dave applied, Erin is
+     * invited and Frank was kicked; Alice wrote three messages to it, of which Bob read two.
      */
     let alice: number
     let bob: number
     let carol: number
     let ids: number[]
+    let group: number
+    let dave: number
+    let erin: number
+    let frank: number
 
     beforeAll(async () => {
       database = await backend.createDatabase()
@@ -62,7 +68,27 @@ for (const backend of testBackends()) {
       await connect({ api: from(alice) }, { id: bob })
       await changeSettings({ id: bob, api: from(bob) }, { auth_mode: authModes.consent })
       await apply(from(carol), bob)
+      await fillGroup()
     })
+
+    async function fillGroup(): Promise<void> {
+      const [applicant, invitee, kicked] = await registerPeople(server, 3)
+      if (!applicant || !invitee || !kicked) throw new Error('nobody')
+      dave = applicant.id
+      erin = invitee.id
+      frank = kicked.id
+      const owner = server.api.admin({ userId: alice })
+      group = await aGroup({ api: owner }, { members: [{ id: bob }, kicked], more: { type: types.public } })
+      await changeSettings(invitee, { group_confirm: true })
+      expectSuccess(await groupCall(owner, '/group/kick', group, { user_list: [frank] }))
+      expectSuccess(await groupCall(owner, '/group/block', group, { user_list: [carol] }))
+      expectSuccess(await groupCall(owner, '/group/invite', group, { user_list: [erin] }))
+      expectSuccess(await groupCall(applicant.api, '/group/apply', group))
+      await owner.succeed('POST', '/user/conversation/pin', { body: { conversation_id: group } })
+      const sent: number[] = []
+      for (const content of ['1', '2', '3']) sent.push(await sendText(owner, group, content, { type: 2 }))
+      await acknowledge(server.api.admin({ userId: bob }), { peer: group, message: sent[1] as number })
+    }
 
     afterAll(async () => {
       await server?.[Symbol.asyncDispose]()
@@ -224,6 +250,149 @@ for (const backend of testBackends()) {
           repair: [`update devices set device_sn = 1 where user_id = ${carol}`],
           check: 'device_owner',
           subject: `${carol} device 2`,
+        },
+        ...groupFaults(),
+      ]
+    }
+
+    /** In the group: a change of rows, and the way back. */
+    function changed(table: string, where: string, column: string, [wrong, right]: readonly [number, number]) {
+      const set = (value: number, rows: string) => `update ${table} set ${column} = ${value} where ${rows}`
+      const isWrong = where === '' ? `group_id = ${group}` : `group_id = ${group} and ${where}`
+      const isNow = isWrong.replace(`${column} = ${right}`, `${column} = ${wrong}`)
+      return { plant: [set(wrong, isWrong)], repair: [set(right, isNow)] }
+    }
+
+    function groupFaults(): Fault[] {
+      const nobody = 5
+      const inGroup = (userId: number) => `${userId} in ${group}`
+      const mark = (column: string, values: readonly [number, number]) => changed('group_members', `user_id = ${bob}`, column, values)
+      const owners: Readonly<Record<string, readonly [column: string, userId: number]>> = {
+        group_members: ['user_id', bob],
+        group_blocks: ['user_id', carol],
+        group_removals: ['user_id', frank],
+        group_applications: ['applicant_id', dave],
+        group_invitations: ['invitee_id', erin],
+      }
+      const conversation = (column: string, values: readonly [number, number]) => {
+        const set = (value: number) => `update conversations set ${column} = ${value} where low_id = ${group}`
+        return { plant: [set(values[0])], repair: [set(values[1])], check: 'group_reads', subject: `${group}` }
+      }
+      return [
+        {
+          name: 'a group that counts more members than it has',
+          ...changed('groups', '', 'member_count', [3, 2]),
+          check: 'group_count',
+          subject: `${group}`,
+        },
+        {
+          name: 'a group that names another owner',
+          ...changed('groups', '', 'owner_id', [bob, alice]),
+          check: 'group_owner',
+          subject: `${group}`,
+        },
+        {
+          name: 'a group without an owner among its members',
+          ...changed('group_members', `user_id = ${alice}`, 'role', [1, 2]),
+          check: 'group_owner',
+          subject: `${group}`,
+        },
+        {
+          name: 'a group with two owners',
+          ...changed('group_members', `user_id = ${bob}`, 'role', [2, 0]),
+          check: 'group_owner',
+          subject: `${group}`,
+        },
+        ...Object.entries(owners).flatMap(([table, [column, userId]]): Fault[] => {
+          const check = `${table.slice(0, -1)}_owner`
+          const moved = `update ${table} set group_id`
+          return [
+            {
+              name: `a row of ${table} about nobody`,
+              ...changed(table, `${column} = ${userId}`, column, [nobody, userId]),
+              check,
+              subject: inGroup(nobody),
+            },
+            {
+              name: `a row of ${table} about a deleted user`,
+              plant: [`update users set deleted_at = 1 where user_id = ${userId}`],
+              repair: [`update users set deleted_at = null where user_id = ${userId}`],
+              check,
+              subject: inGroup(userId),
+            },
+            {
+              name: `a row of ${table} about a group that does not exist`,
+              plant: [`${moved} = 6 where group_id = ${group} and ${column} = ${userId}`],
+              repair: [`${moved} = ${group} where group_id = 6`],
+              check,
+              subject: `${userId} in 6`,
+            },
+          ]
+        }),
+        {
+          name: 'a member who is blocked',
+          plant: [`insert into group_blocks (app_id, group_id, user_id, created_at) values ('test', ${group}, ${bob}, 1)`],
+          repair: [`delete from group_blocks where user_id = ${bob}`],
+          check: 'group_block_member',
+          subject: inGroup(bob),
+        },
+        ...(
+          [
+            ['group_applications', 'applicant_id', dave],
+            ['group_invitations', 'invitee_id', erin],
+          ] as const
+        ).flatMap(([table, column, userId]): Fault[] => {
+          const check = `${table.slice(0, -1)}_open`
+          return [
+            {
+              name: `${check} of a member`,
+              ...changed(table, `${column} = ${userId}`, column, [bob, userId]),
+              check,
+              subject: inGroup(bob),
+            },
+            {
+              name: `${check} of somebody blocked`,
+              ...changed(table, `${column} = ${userId}`, column, [carol, userId]),
+              check,
+              subject: inGroup(carol),
+            },
+            { name: `${check} of a dissolved group`, ...changed('groups', '', 'status', [1, 0]), check, subject: inGroup(userId) },
+          ]
+        }),
+        {
+          name: 'a group that somebody pinned who is no member',
+          plant: [`update pinned_conversations set user_id = ${carol} where conversation_id = ${group}`],
+          repair: [`update pinned_conversations set user_id = ${alice} where conversation_id = ${group}`],
+          check: 'group_pin',
+          subject: inGroup(carol),
+        },
+        ...(
+          [
+            ['seen beyond the end', mark('seen_seq', [4, 2])],
+            ['read beyond what is seen', mark('read_seq', [3, 2])],
+            ['read to before the beginning', mark('read_seq', [-1, 2])],
+            ['got beyond the end', mark('delivered_seq', [4, 0])],
+            ['got to before the beginning', mark('delivered_seq', [-1, 0])],
+            ['hidden beyond the end', mark('hidden_msg_id', [2 ** 52, 0])],
+            ['joined beyond the end', mark('joined_msg_id', [2 ** 52, 0])],
+          ] as const
+        ).map(([name, change]): Fault => ({ name: `a member who has ${name}`, ...change, check: 'member_marks', subject: inGroup(bob) })),
+        { name: 'a group that is read beyond its end', ...conversation('low_read_seq', [4, 3]) },
+        { name: 'a group that others have read further than the furthest', ...conversation('high_read_seq', [4, 2]) },
+        { name: 'a group with the marks of a conversation of two', ...conversation('low_seen_seq', [1, 0]) },
+        {
+          name: 'a group in the list of conversations of a user',
+          plant: [`insert into user_conversations (app_id, user_id, low_id, high_id) values ('test', ${alice}, ${group}, ${group})`],
+          repair: [`delete from user_conversations where low_id = ${group}`],
+          check: 'list_conversation',
+          subject: `${alice}`,
+        },
+        {
+          name: 'a group whose conversation ends later than its log',
+          plant: [`update conversations set seq = 4 where low_id = ${group}`],
+          repair: [`update conversations set seq = 3 where low_id = ${group}`],
+          check: 'conversation_end',
+          subject: `${group}/${group}`,
         },
       ]
     }

@@ -1,5 +1,5 @@
 /** What one user wrote reaches nobody else, and nobody else changes it, whatever operation is called with whatever IDs. */
-import { issueTokenById, type Operation, operations, registerAnonymousUser } from '@hermod/protocol'
+import { createGroup, issueTokenById, type Operation, operations, registerAnonymousUser } from '@hermod/protocol'
 import { type Answer, type ServerProcess, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Aim, intrusionsInto } from './support/walk-intrusions.js'
@@ -18,6 +18,7 @@ const intruderNames = [
   'an Admin of another application, for its own user',
   'an Admin of another application, for the user',
   'an Admin of another application, for nobody',
+  'an Admin of another application, for the group',
 ] as const
 type IntruderName = (typeof intruderNames)[number]
 
@@ -58,6 +59,9 @@ for (const backend of testBackends()) {
         'an Admin of another application, for its own user': await intruder(there, ({ id }) => ({ ...asAdmin, userId: id })),
         'an Admin of another application, for the user': await intruder(there, () => ({ ...asAdmin, userId: alice.id })),
         'an Admin of another application, for nobody': await intruder(there, () => asAdmin),
+        'an Admin of another application, for the group': await intruder(there, ({ id }) => {
+          return { ...asAdmin, userId: id, groupId: marked.groupId }
+        }),
       }
       before = await shown()
     })
@@ -66,10 +70,10 @@ for (const backend of testBackends()) {
       await server?.[Symbol.asyncDispose]()
     })
 
-    function aimsAt({ markers, alice, carol, dave, erin, messageId, recalledId, groupId }: MarkedWorld): Aim[] {
+    function aimsAt({ markers, alice, carol, dave, erin, messageId, recalledId, ...group }: MarkedWorld): Aim[] {
       const found = (where: string) => markers.find((marker) => marker.where === where)?.text ?? '+15550000000'
       const names = { username: alice.username, mobile: found('mobile'), email: found('email') }
-      const common = { group: groupId, names }
+      const common = { group: group.groupId, announcement: group.announcementId, file: group.fileId, names }
       return [
         { ...common, user: alice.id, message: messageId, contentType: 0 },
         { ...common, user: carol.id, message: messageId, contentType: 10 },
@@ -80,7 +84,7 @@ for (const backend of testBackends()) {
     }
 
     /** All that those concerned see of what is theirs. */
-    const shown = () => Promise.all(victims.map((person) => snapshot(world, person, victims)))
+    const shown = () => Promise.all(victims.map((person) => snapshot(world, person, victims, [marked.groupId])))
 
     function leaksIn({ text }: Answer, isNeighbour: boolean): Marker[] {
       return marked.markers.filter((marker) => text.includes(marker.text) && !(isNeighbour && marker.audience === 'application'))
@@ -96,16 +100,16 @@ for (const backend of testBackends()) {
       }
     }
 
-    /** A new user may say whom it wants to be connected with. */
+    /** A new user may say whom it wants to be connected with, and whoever makes a group whom to ask into it. */
     function isInvited(operation: Operation, { isNeighbour }: Intruder): boolean {
-      return isNeighbour && operation.id === registerAnonymousUser.id
+      return isNeighbour && [registerAnonymousUser.id, createGroup.id].includes(operation.id)
     }
 
     it('see what they wrote', async () => {
       const all = JSON.stringify(before)
       const missing = marked.markers.filter(({ text, isReadable }) => isReadable && !all.includes(text))
       expect(missing).toEqual([])
-      expect(marked.markers.length).toBeGreaterThan(15)
+      expect(marked.markers.length).toBeGreaterThan(30)
     })
 
     describe.each(intruderNames)('tell %s nothing that is not meant for it', (name) => {
@@ -114,7 +118,7 @@ for (const backend of testBackends()) {
         const leaks: string[] = []
         for (const method of operation.methods) {
           for (const params of aims.flatMap((aim) => intrusionsInto(operation, aim, () => world.newName()))) {
-            const asked = isInvited(operation, intruder) ? { ...params, cid: undefined } : params
+            const asked = isInvited(operation, intruder) ? { ...params, cid: undefined, user_list: undefined } : params
             const answer = await intrude(intruder, operation, method, asked)
             for (const { where } of leaksIn(answer, intruder.isNeighbour)) {
               leaks.push(`${where}: ${method} ${JSON.stringify(asked)} answered ${answer.text.slice(0, 300)}`)
@@ -127,7 +131,7 @@ for (const backend of testBackends()) {
 
       it('by what it reads afterwards', async () => {
         const { person, isNeighbour } = intruders[name]
-        const text = JSON.stringify(await snapshot(world, person, victims))
+        const text = JSON.stringify(await snapshot(world, person, victims, [marked.groupId]))
         expect(leaksIn({ text } as Answer, isNeighbour)).toEqual([])
       })
     })

@@ -1,6 +1,8 @@
 /** Pinned conversations, on both databases. */
 import { type Answer, type Api, type Session, testBackends, type User } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aGroup, expectSuccess, groupCall } from './support/groups.js'
+import { integrityFaults } from './support/messaging.js'
 import type { Sql } from './support/sql.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
 
@@ -8,6 +10,8 @@ const userNotFound = 10000
 const invalid = 10002
 const userDeleted = 10021
 const pinLimitReached = 13010
+const groupNotFound = 20001
+const notGroupMember = 20002
 const pinsPerUser = 1_000
 const system = 0
 
@@ -80,6 +84,68 @@ for (const backend of testBackends()) {
       }
       expect((await pin(alice, gone.id)).envelope).toMatchObject({ code: userDeleted, data: null })
       expect(await pinned(alice)).toEqual([])
+    })
+
+    it('are with groups that the user is in, among the others', async () => {
+      const [alice, bob, carol] = [await api.newSession(), await api.newSession(), await api.newSession()]
+      const group = await aGroup(bob, { members: [alice] })
+      for (const id of [bob.id, group, carol.id, group]) expect((await pin(alice, id)).envelope).toMatchObject({ code: 200, data: true })
+      expect(await pinned(alice)).toEqual([carol.id, group, bob.id])
+      expect(await pinned(bob)).toEqual([])
+      expect((await pin(carol, group)).envelope).toEqual({
+        code: notGroupMember,
+        data: null,
+        message: 'user is not a member of the group',
+      })
+      expect(await pinned(carol)).toEqual([])
+      await unpin(alice, group)
+      expect(await pinned(alice)).toEqual([carol.id, bob.id])
+    })
+
+    it.each(['leaves', 'is kicked', 'is blocked'])(
+      'are no more with a group when the user %s, nor again after coming back',
+      async (way) => {
+        const [owner, member] = [await api.newSession(), await api.newSession()]
+        const group = await aGroup(owner, { members: [member] })
+        const other = await aGroup(owner, { members: [member] })
+        for (const id of [group, other]) await pin(member, id)
+        const list = { user_list: [member.id] }
+        if (way === 'leaves') await member.api.succeed('POST', '/group/leave', { query: { group_id: group } })
+        else expectSuccess(await groupCall(owner.api, way === 'is kicked' ? '/group/kick' : '/group/block', group, list))
+        expect(await pinned(member)).toEqual([other])
+        expect((await pin(member, group)).code).toBe(notGroupMember)
+        if (way === 'is blocked') expectSuccess(await groupCall(owner.api, '/group/unblock', group, list))
+        expectSuccess(await groupCall(owner.api, '/group/admin/member_join', group, list))
+        expect(await pinned(member)).toEqual([other])
+        expect((await pin(member, group)).code).toBe(200)
+        expect(await pinned(member)).toEqual([group, other])
+      },
+    )
+
+    it('stay with a group that is dissolved, which can be unpinned but not be pinned any more', async () => {
+      const [owner, member] = [await api.newSession(), await api.newSession()]
+      const group = await aGroup(owner, { members: [member] })
+      await pin(member, group)
+      await owner.api.succeed('POST', '/group/destroy', { query: { group_id: group } })
+      expect(await pinned(member)).toEqual([group])
+      expect((await pin(owner, group)).code).toBe(groupNotFound)
+      expect((await unpin(member, group)).code).toBe(200)
+      expect(await pinned(member)).toEqual([])
+    })
+
+    it('are with no group that the user leaves at the same time', async () => {
+      const [owner, ...members] = await Promise.all(Array.from({ length: 9 }, () => api.newSession()))
+      if (!owner) throw new Error('nobody')
+      const group = await aGroup(owner, { members })
+      const answers = await Promise.all(
+        members.flatMap((member, index) => {
+          const leave = () => member.api.call('POST', '/group/leave', { query: { group_id: group } })
+          return index % 2 === 0 ? [pin(member, group), leave(), pin(member, group)] : [leave(), pin(member, group)]
+        }),
+      )
+      expect(answers.every(({ code }) => code === 200 || code === notGroupMember)).toBe(true)
+      for (const member of members) expect(await pinned(member)).toEqual([])
+      expect(await integrityFaults(watched.server)).toEqual([])
     })
 
     it('are each in the list once after being pinned several times at once', async () => {

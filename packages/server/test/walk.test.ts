@@ -144,16 +144,19 @@ for (const backend of testBackends()) {
       )
     }
 
-    const everything = () =>
-      Promise.all([scene.subject, scene.friend].map((person) => snapshot(world, person, [scene.subject, scene.friend])))
+    /** What the subject and the friend see of what is theirs, and of the group that a call is about. */
+    const everything = ({ group_id }: Params = {}) => {
+      const both = [scene.subject, scene.friend]
+      return Promise.all(both.map((person) => snapshot(world, person, both, typeof group_id === 'number' ? [group_id] : [])))
+    }
 
     it.each(walked)('are refused as $id declares, which changes nothing', async ({ operation }) => {
       const fixture = fixtureOf.get(operation.id) as Fixture
       const params = await fixture.params(scene)
-      const before = await everything()
+      const before = await everything(params)
       const wrong = attempts(operation, true).map((attempt) => judge(fixture, { ...attempt, at: scene, params }))
       expect((await Promise.all(wrong)).flat()).toEqual([])
-      expect(await everything()).toEqual(before)
+      expect(await everything(params)).toEqual(before)
     })
 
     it.each(walked)('are let through as $id declares, which does its work', async ({ operation }) => {

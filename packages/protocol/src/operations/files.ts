@@ -52,7 +52,7 @@ export const shareFile = operation({
   body: {
     ...group,
     name: fileName,
-    size: int64({ description: 'size in bytes', minimum: 0 }),
+    size: int64({ description: 'size in bytes', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
     type: optional(string({ description: 'file type', maxLength: 128 })),
     url: fileUrl,
   },

@@ -54,7 +54,7 @@ const prose: readonly (readonly [title: string, text: string])[] = [
     `How a call with an Admin token stands in a group depends on its headers:
 
 - alone: as the owner;
-- with ${'`group_id`'}: as an admin of that group. A call about another group is refused with ${'`no_permission`'}. Operations that list no ${'`group_id`'} header ignore it;
+- with ${'`group_id`'}: as an admin of that group, and an outsider in every other: a call about another group is refused with ${'`no_permission`'}, in a list of groups it is left out. Operations that list no ${'`group_id`'} header ignore it;
 - with ${'`user_id`'}: as that user, with no right that the user has not;
 - with both: as an admin of the group, or as the user where the user is the owner.
 
@@ -70,7 +70,7 @@ What a user does for oneself (rights ${'`join`'} and ${'`own`'}) is done for the
   ],
   [
     'Recalling messages',
-    'Senders recall their own messages for as long as the application allows (5 minutes by default). The owner and admins recall messages of members of lower standing, an Admin token any message. `/message/recall` does it, and a send of content_type 10.',
+    'Senders recall their own messages for as long as the application allows (5 minutes by default). The owner and admins recall messages of users of lower standing, also of those who have left, however old they are. Nobody recalls anything while the application has recalls turned off. An Admin token recalls any message at any time. `/message/recall` does it, and a send of content_type 10.',
   ],
   [
     'Dissolved groups',

@@ -27,14 +27,10 @@ export interface GroupCallerKind {
 
 const standings = groupStandings.toReversed()
 
-export const userKinds: readonly GroupCallerKind[] = standings.map((as) => ({ name: `the ${as}`, token: 'user', as }))
-export const adminAlone: GroupCallerKind = { name: 'an Admin token', token: 'admin' }
-export const adminOfGroup: GroupCallerKind = { name: 'an Admin token for the group', token: 'admin', hasGroupHeader: true }
-
 export const callerKinds: readonly GroupCallerKind[] = [
-  ...userKinds,
-  adminAlone,
-  adminOfGroup,
+  ...standings.map((as) => ({ name: `the ${as}`, token: 'user', as }) as const),
+  { name: 'an Admin token', token: 'admin' },
+  { name: 'an Admin token for the group', token: 'admin', hasGroupHeader: true },
   ...standings.map((as) => ({ name: `an Admin token for the ${as}`, token: 'admin', as }) as const),
   ...standings.map((as) => ({ name: `an Admin token for the ${as} and the group`, token: 'admin', as, hasGroupHeader: true }) as const),
 ]

@@ -26,26 +26,27 @@ export const withGroupHeader = callerNames.filter((name) => name.endsWith('group
 
 export interface Cast extends Readonly<Record<Standing, Person>> {
   readonly group_id: number
-  readonly callers: Readonly<Record<CallerName, Api>>
+  /** Logs in those who call by user token. */
+  callers(): Promise<Readonly<Record<CallerName, Api>>>
 }
 
 /** @param more further parameters of /group/create */
 export async function aCast(server: ServerProcess, more: GroupOptions['more'] = {}): Promise<Cast> {
   const people = await registerPeople(server, standings.length)
-  const sessions = await Promise.all(people.map(({ id, username }) => server.api.login({ id, username, password: 'correct horse' })))
-  const [owner, admin, member, outsider] = sessions
+  const [owner, admin, member, outsider] = people
   if (!owner || !admin || !member || !outsider) throw new Error('nobody')
   const group_id = await aGroup(owner, { members: [member], admins: [admin], more })
-  const callers = {
-    owner: owner.api,
-    admin: admin.api,
-    member: member.api,
-    outsider: outsider.api,
-    'Admin token': server.api.admin(),
-    'Admin token, group_id': server.api.admin({ groupId: group_id }),
-    'Admin token, another group_id': server.api.admin({ groupId: group_id - 1 }),
-    'Admin token, user_id of the member': server.api.admin({ userId: member.id }),
-    'Admin token, user_id of the member, group_id': server.api.admin({ userId: member.id, groupId: group_id }),
+  const callers = async () => {
+    const byToken = await Promise.all(people.map(({ id, username }) => server.api.login({ id, username, password: 'correct horse' })))
+    const apis = byToken.map(({ api }, index) => [standings[index], api])
+    return {
+      ...(Object.fromEntries(apis) as Record<Standing, Api>),
+      'Admin token': server.api.admin(),
+      'Admin token, group_id': server.api.admin({ groupId: group_id }),
+      'Admin token, another group_id': server.api.admin({ groupId: group_id - 1 }),
+      'Admin token, user_id of the member': server.api.admin({ userId: member.id }),
+      'Admin token, user_id of the member, group_id': server.api.admin({ userId: member.id, groupId: group_id }),
+    }
   }
   return { group_id, owner, admin, member, outsider, callers }
 }
@@ -58,7 +59,8 @@ interface Without {
 }
 
 /** The code of the answer to each caller, one after the other. */
-export async function codesOf({ callers }: Cast, call: (api: Api) => Promise<Answer>, { without = [] }: Without = {}): Promise<Codes> {
+export async function codesOf(cast: Cast, call: (api: Api) => Promise<Answer>, { without = [] }: Without = {}): Promise<Codes> {
+  const callers = await cast.callers()
   const codes: Record<string, number> = {}
   for (const name of callerNames) if (!without.includes(name)) codes[name] = (await call(callers[name])).code
   return codes

@@ -64,7 +64,7 @@ export class GroupWatch {
     for (const [what, statement] of Object.entries(forbidden))
       found.push(...(await sql.run(statement)).map(({ fault }) => `${what}: ${fault}`))
     for (const groupId of groupIds) found.push(...(await this.#groupFaults(groupId)))
-    for (const person of people) found.push(...(await this.#joinedFaults(person)))
+    found.push(...(await Promise.all(people.map((person) => this.#joinedFaults(person)))).flat())
     const { data } = await server.api.as(server.operatorToken).succeed('POST', '/operator/v1/check')
     return [...found, ...data.faults.map((fault: object) => `integrity: ${JSON.stringify(fault)}`)]
   }

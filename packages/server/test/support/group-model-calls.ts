@@ -1,6 +1,18 @@
 /** Random calls about a group, and how they look on the wire. */
 import fc from 'fast-check'
-import { deletedUser, everybody, hasOpenInvitation, nobody, ownerOf, pending, rankOf, type State, standing, system } from './group-model.js'
+import {
+  deletedUser,
+  everybody,
+  flags,
+  hasOpenInvitation,
+  nobody,
+  ownerOf,
+  pending,
+  rankOf,
+  type State,
+  standing,
+  system,
+} from './group-model.js'
 import { type Call, type Caller, capacityOf, cautiousUserOf, flagOf, type Kind, lookOf, rules, textOf } from './group-model-rules.js'
 
 const weights: Partial<Record<Kind, number>> = {
@@ -11,11 +23,12 @@ const weights: Partial<Record<Kind, number>> = {
   appoint: 4,
   capacity: 2,
   caution: 3,
-  destroy: 0.1,
+  destroy: 0.4,
   flag: 4,
   handleApplication: 5,
   handleInvitation: 5,
   invite: 6,
+  joinByQr: 4,
   kick: 5,
   look: 4,
 }
@@ -62,7 +75,7 @@ const aims: Partial<Record<Kind, (state: State, call: Call) => Partial<Call>>> =
       everybody.filter((each) => state.applications[each]?.status === pending),
       choice,
     )
-    return applicant === undefined ? {} : { user: applicant }
+    return applicant === undefined ? {} : { user: applicant, ...byOwner(state) }
   },
   add: isAbout(isOutside),
   invite: isAbout(isOutside),
@@ -115,24 +128,39 @@ export function aimed(state: State, each: Call): Call {
   return each.isAimed ? { ...each, ...aims[each.kind]?.(state, each) } : each
 }
 
-/** A user who was kicked so often that one more kick, or none, closes the group. */
-const kicks = fc.nat(4).map((times) => Array.from({ length: times }, () => [byAdmin('add', [4]), byAdmin('kick', [4])]).flat())
-
-/** Users who want to be asked before they are in a group. */
-const cautious = fc.subarray([1, 2, 3, 4]).map((users) => users.map((choice): Call => ({ ...byAdmin('caution', []), choice })))
-
-function byAdmin(kind: Kind, users: readonly number[]): Call {
+function byAdmin(kind: Kind, users: readonly number[], more: Partial<Call> = {}): Call {
   const adminToken: Caller = { hasAdminToken: true, user: system, header: 'none' }
-  return { kind, caller: adminToken, users, user: 0, flag: true, choice: 0, text: '', isAimed: false }
+  return { kind, caller: adminToken, users, user: 0, flag: true, choice: 0, text: '', isAimed: false, ...more }
 }
+
+/** A user who was kicked so often that one more kick, or none, closes the group. */
+const kicks = fc
+  .constantFrom(0, 3, 4)
+  .map((times) => Array.from({ length: times }, () => [byAdmin('add', [4]), byAdmin('kick', [4])]).flat())
+/** A user who is out and still banned. */
+const exile = fc.option(fc.boolean(), { nil: null }).map((flag) => {
+  return flag === null ? [] : [byAdmin('add', [3]), byAdmin('ban', [3], { flag }), byAdmin('kick', [3])]
+})
+/** Users who want to be asked before they are in a group. */
+const cautious = fc.subarray([1, 2, 3, 4]).map((users) => users.map((choice) => byAdmin('caution', [], { choice })))
+/** A QR code of a user who may not invite any more, or may still. */
+const signed: Call = { ...byAdmin('signQr', []), caller: { hasAdminToken: false, user: 2, header: 'none' } }
+const memberInvite = flags.indexOf('member_invite')
+const codes = fc.constantFrom(
+  [],
+  [signed],
+  [signed, byAdmin('kick', [2])],
+  [signed, byAdmin('flag', [], { choice: memberInvite, flag: false })],
+)
+const pasts = fc.tuple(kicks, exile, cautious, codes).map((parts) => parts.flat())
 
 /** What it takes for a group to have members and an admin. */
 const beginning = [byAdmin('add', [1, 2]), byAdmin('appoint', [1])]
 
 export const groupTypes = fc.nat(3)
 export const histories = fc
-  .tuple(fc.boolean(), kicks, cautious, fc.array(call, { minLength: 1, maxLength: 50, size: 'max' }))
-  .map(([isBegun, before, asked, calls]) => [...(isBegun ? beginning : []), ...before, ...asked, ...calls])
+  .tuple(fc.boolean(), pasts, fc.array(call, { minLength: 1, maxLength: 50, size: 'max' }))
+  .map(([isBegun, past, calls]) => [...(isBegun ? beginning : []), ...past, ...calls])
 /** Calls at the same time, few enough to try every order of them; what changes nothing of the group has no place in it. */
 export const bursts = fc.array(
   fc.array(
@@ -141,7 +169,9 @@ export const bursts = fc.array(
   ),
   { minLength: 1, maxLength: 4 },
 )
-export const beginnings = fc.tuple(kicks, fc.array(call, { maxLength: 10 })).map(([before, calls]) => [...beginning, ...before, ...calls])
+export const beginnings = fc
+  .tuple(pasts, fc.array(call, { maxLength: 15, size: 'max' }))
+  .map(([past, calls]) => [...beginning, ...past, ...calls])
 
 /** The IDs behind the numbers of a history. */
 export interface Names {

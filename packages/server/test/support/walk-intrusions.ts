@@ -5,10 +5,12 @@ import { type Params, sharedPassword } from './walk-world.js'
 
 /** What an intruder is after. */
 export interface Aim {
-  /** For every ID that is not of a message or of a group. */
+  /** For every ID of nothing else. */
   readonly user: number
   readonly message: number
   readonly group: number
+  readonly announcement: number
+  readonly file: number
   readonly contentType: number
   /** Names of users, for look-ups. */
   readonly names: Readonly<Record<'username' | 'mobile' | 'email', string>>
@@ -59,7 +61,8 @@ function value(name: string, schema: TSchema, intent: Intent): unknown {
   if (schema.type === 'string') return textValue(name, schema, intent)
   if (schema.format !== 'int64' || schema.maximum !== undefined) return sample(schema)
   if (/msg|mid$/.test(name)) return aim.message
-  return name.startsWith('group') ? aim.group : aim.user
+  const kind = (['group', 'announcement', 'file'] as const).find((each) => name.startsWith(each))
+  return aim[kind ?? 'user']
 }
 
 function textValue(name: string, schema: TSchema, { aim, newName, isLookUp }: Intent): unknown {

@@ -18,19 +18,25 @@ interface People {
   readonly alice: Person
   /** Her contact. */
   readonly carol: Person
-  /** Has applied to her. */
+  /** Has applied to her, and to the group. */
   readonly dave: Person
-  /** She has applied to her. */
+  /** She has applied to her, and invited her to the group. */
   readonly erin: Person
 }
 
-export interface MarkedWorld extends People {
+/** A private group of hers, with her contact in it. */
+interface MarkedGroup {
+  readonly groupId: number
+  readonly announcementId: number
+  readonly fileId: number
+}
+
+export interface MarkedWorld extends People, MarkedGroup {
   readonly markers: readonly Marker[]
   /** Of a message from her to her contact. */
   readonly messageId: number
   /** Of a message that she recalled. */
   readonly recalledId: number
-  readonly groupId: number
 }
 
 type About = Partial<Pick<Marker, 'audience' | 'isReadable'>>
@@ -72,7 +78,7 @@ class Pen {
   }
 }
 
-/** Nobody in it takes messages or applications of strangers, so whatever happens to them afterwards was not to happen. */
+/** Nobody in it takes messages, applications or, unasked, invitations of strangers, so whatever happens to them afterwards was not to happen. */
 export async function markedWorld(world: World): Promise<MarkedWorld> {
   const pen = new Pen(world)
   const people = await newPeople(pen)
@@ -80,11 +86,11 @@ export async function markedWorld(world: World): Promise<MarkedWorld> {
   await writeAboutOneself(pen, alice)
   await writeToContacts(pen, people)
   const messages = await writeMessages(pen, people)
-  const groupId = await writeToGroup(pen, people)
+  const group = await writeToGroup(pen, people)
   for (const person of Object.values<Person>({ ...people })) {
-    await pen.do(api.updateSettings, world.adminFor(person), { user_id: person.id, auth_mode: 3, stranger_chat: 2 })
+    await pen.do(api.updateSettings, world.adminFor(person), { user_id: person.id, auth_mode: 3, stranger_chat: 2, group_confirm: true })
   }
-  return { ...people, ...messages, groupId, markers: pen.markers }
+  return { ...people, ...messages, ...group, markers: pen.markers }
 }
 
 async function newPeople(pen: Pen): Promise<People> {
@@ -136,10 +142,21 @@ async function writeMessages(pen: Pen, { alice, carol }: People): Promise<{ mess
   return { messageId: sent?.msg_ids[0] ?? placeholderId, recalledId }
 }
 
-async function writeToGroup(pen: Pen, { alice, carol }: People): Promise<number> {
-  const by = pen.world.adminFor(alice)
-  const group = await pen.write(api.createGroup, by, { name: { ...shared, ...unread } }, { type: 0, user_list: [carol.id] })
+async function writeToGroup(pen: Pen, { alice, carol, dave, erin }: People): Promise<MarkedGroup> {
+  const [by, byCarol] = [alice, carol].map((person) => pen.world.adminFor(person)) as [Identity, Identity]
+  const info = { name: own, avatar: own, description: own }
+  const group = await pen.write(api.createGroup, by, info, { type: 0, user_list: [carol.id] })
   const groupId = group?.data.group_id ?? placeholderId
-  await pen.write(api.publishAnnouncement, by, { title: unread, content: unread }, { group_id: groupId })
-  return groupId
+  const here = { group_id: groupId }
+  await pen.write(api.setGroupExt, by, { value: own }, here)
+  await pen.write(api.setDisplayName, byCarol, { value: own }, here)
+  const published = await pen.write(api.publishAnnouncement, by, { title: own, content: own }, here)
+  const url = pen.keep('url of a shared file', `https://example.org/${pen.world.newName('mark')}`)
+  const shared = await pen.write(api.shareFile, byCarol, { name: own, type: own }, { ...here, size: 1, url })
+  await pen.write(api.applyToGroup, pen.world.adminFor(dave), { reason: own }, here)
+  await pen.do(api.updateSettings, pen.world.adminFor(erin), { user_id: erin.id, group_confirm: true })
+  await pen.write(api.inviteToGroup, by, { reason: own }, { ...here, user_list: [erin.id] })
+  await pen.write(api.sendMessage, by, { content: own, ext: own }, { type: 2, content_type: 0, targets: [groupId] })
+  await pen.do(api.setApplyApproval, by, { ...here, apply_approval: 2 })
+  return { groupId, announcementId: published?.data.id ?? placeholderId, fileId: shared?.data.file_id ?? placeholderId }
 }

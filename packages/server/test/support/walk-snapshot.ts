@@ -2,7 +2,9 @@ import {
   acknowledgeMessages,
   callerRules,
   findContacts,
+  type GroupRightName,
   isWholeBody,
+  listGroupApplications,
   type Operation,
   object,
   operations,
@@ -21,20 +23,39 @@ const ownReads = operations.filter((operation) => {
   return isRead && needsNothing && callerRules[callers].subject === 'required'
 })
 
+const readingRights: readonly (GroupRightName | undefined)[] = ['info', 'read', 'unblock']
+
+/** What of a group may be read without saying more than which. */
+const groupReads: readonly Operation[] = operations.filter(({ methods, query, right }: Operation) => {
+  const required: readonly string[] = object(query).required ?? []
+  return methods[0] === 'GET' && readingRights.includes(right) && required.length === 1 && 'group_id' in query
+})
+
 /** Reading a message delivers it, at once or a little later; whether it was read stays. */
 function withoutDelivery({ text }: Answer): unknown {
   return JSON.parse(text, (name, value) => (name === 'status' && value === 'DELIVERED' ? 'UNREAD' : value))
 }
 
-/** All that the API shows a user of what is the user's own, by operation. */
-export async function snapshot(world: World, { token, appId }: Person, peers: readonly Person[]): Promise<Record<string, unknown>> {
+/** All that the API shows a user of what is the user's own and of groups, by operation. */
+export async function snapshot(
+  world: World,
+  { token, appId }: Person,
+  peers: readonly Person[],
+  groupIds: readonly number[] = [],
+): Promise<Record<string, unknown>> {
   const read = async (operation: Operation, params = {}) => withoutDelivery(await world.call(operation, { token, appId }, params))
   const peerIds = peers.map(({ id }) => id)
   const reads = [
     ...ownReads
       .filter((operation) => world.isBuilt(operation))
       .map(async (each): Promise<[string, unknown]> => [each.id, await read(each)]),
-    ...[systemId, ...peerIds].map(async (id): Promise<[string, unknown]> => {
+    ...groupIds.flatMap((group_id) =>
+      groupReads
+        .filter((operation) => world.isBuilt(operation))
+        .map(async (each): Promise<[string, unknown]> => [`${each.id} of ${group_id}`, await read(each, { group_id })]),
+    ),
+    read(listGroupApplications as Operation, { group_list: groupIds }).then((envelope): [string, unknown] => ['applications', envelope]),
+    ...[systemId, ...peerIds, ...groupIds].map(async (id): Promise<[string, unknown]> => {
       return [`history with ${id}`, await read(readHistory as Operation, { opposite_id: id, msg_id_start: 0, limit: 100 })]
     }),
     read(findContacts as Operation, { list: peerIds }).then((envelope): [string, unknown] => ['peers', envelope]),

@@ -1,6 +1,5 @@
 import type { AdmissionPage } from '../../domain/groups/group-admission.js'
 
-/** What an answer says of a list beside its entries. */
-export function toListExtras({ nextCursor, total, version }: AdmissionPage<unknown>) {
-  return { total, version, ...(nextCursor === null ? {} : { cursor: nextCursor }) }
+export function toPage<T, Entry>({ entries, nextCursor, total, version }: AdmissionPage<T>, toEntry: (entry: T) => Entry) {
+  return { data: entries.map(toEntry), extras: { ...(nextCursor === null ? {} : { cursor: nextCursor }), total, version } }
 }

@@ -2,7 +2,7 @@ import { applyToGroup, type GroupApplication, handleGroupApplication, listGroupA
 import type { AccountService } from '../../domain/accounts/account-service.js'
 import type { GroupApplicationService } from '../../domain/groups/group-application-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
-import { toListExtras } from './admission-page.js'
+import { toPage } from './admission-page.js'
 import { groupCaller, groupUser, toUserResult } from './group-caller.js'
 
 interface Services {
@@ -23,16 +23,13 @@ export function groupApplicationHandlers({ accounts, groupApplications }: Servic
     }),
     handle(listGroupApplications, async ({ group_list: groupIds, ...page }, { caller }) => {
       const listed = await groupApplications.list(await groupCaller(accounts, caller), groupIds, page)
-      return {
-        data: listed.entries.map((entry) => ({
-          applicant_id: entry.applicantId,
-          expired_time: entry.expiresAt,
-          group_id: entry.groupId,
-          reason: entry.reason,
-          status: entry.status as GroupApplication['status'],
-        })),
-        extras: toListExtras(listed),
-      }
+      return toPage(listed, (entry) => ({
+        applicant_id: entry.applicantId,
+        expired_time: entry.expiresAt,
+        group_id: entry.groupId,
+        reason: entry.reason,
+        status: entry.status as GroupApplication['status'],
+      }))
     }),
   ]
 }

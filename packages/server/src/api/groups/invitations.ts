@@ -2,7 +2,7 @@ import { type GroupInvitation, handleGroupInvitation, inviteToGroup, listGroupIn
 import type { AccountService } from '../../domain/accounts/account-service.js'
 import type { GroupInvitationService } from '../../domain/groups/group-invitation-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
-import { toListExtras } from './admission-page.js'
+import { toPage } from './admission-page.js'
 import { groupCaller, groupUser, toUserResults } from './group-caller.js'
 
 interface Services {
@@ -21,18 +21,15 @@ export function groupInvitationHandlers({ accounts, groupInvitations }: Services
     }),
     handle(listGroupInvitations, async (page, { caller }) => {
       const listed = await groupInvitations.list(await groupUser(accounts, caller), page)
-      return {
-        data: listed.entries.map((entry) => ({
-          expired_time: entry.expiresAt,
-          group_id: entry.groupId,
-          invitee_id: entry.inviteeId,
-          inviter_id: entry.inviterId,
-          reason: entry.reason,
-          status: entry.status as GroupInvitation['status'],
-          updated_at: new Date(entry.updatedAt).toISOString(),
-        })),
-        extras: toListExtras(listed),
-      }
+      return toPage(listed, (entry) => ({
+        expired_time: entry.expiresAt,
+        group_id: entry.groupId,
+        invitee_id: entry.inviteeId,
+        inviter_id: entry.inviterId,
+        reason: entry.reason,
+        status: entry.status as GroupInvitation['status'],
+        updated_at: new Date(entry.updatedAt).toISOString(),
+      }))
     }),
   ]
 }

@@ -1,4 +1,4 @@
-import type { Dialect as KyselyDialect } from 'kysely'
+import type { Kysely, Dialect as KyselyDialect } from 'kysely'
 import type { ProcedureCall } from '../procedure.js'
 
 /** SQL type of a bulk column, as PostgreSQL names it. */
@@ -59,6 +59,8 @@ export interface SqlDialect {
   readonly concurrentBatches: number
   /** Appended to CREATE TABLE for tables that are read and written by their primary key only. */
   readonly clusteredTable: string
+  /** What is to be done once new tables are there. */
+  readonly afterSchema?: (db: Kysely<never>) => Promise<void>
   bulk(statement: Bulk): BulkStatement
   /** Runs a procedure where `writes` connects to; without it procedures run in the calling thread. Several may be under way. */
   readonly runProcedure?: (call: ProcedureCall) => Promise<unknown>

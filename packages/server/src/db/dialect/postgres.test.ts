@@ -55,6 +55,22 @@ describe('bulk statements of PostgreSQL', () => {
     )
     expect(parameters([['a', 1]])).toEqual([['a'], '{1}'])
   })
+
+  it('update by a list of new values and keys, also where a key is set', () => {
+    const { sql, parameters } = dialect.bulk({
+      table: 'marks',
+      set: { seq: 'bigint', user_id: 'bigint' },
+      keys: { app_id: 'text', user_id: 'bigint' },
+    })
+    expect(words(sql)).toBe(
+      'update marks as t set seq = v.new_seq, user_id = v.new_user_id from unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) as v (new_seq, new_user_id, key_app_id, key_user_id) where t.app_id = v.key_app_id and t.user_id = v.key_user_id',
+    )
+    const rows = [
+      [7, 10, 'a', 1],
+      [8, 20, 'b', 2],
+    ]
+    expect(parameters(rows)).toEqual(['{7,8}', '{10,20}', ['a', 'b'], '{1,2}'])
+  })
 })
 
 describe('errors of PostgreSQL', () => {

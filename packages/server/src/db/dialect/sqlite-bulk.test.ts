@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { BulkInsert } from './dialect.js'
+import type { BulkInsert, BulkUpdate } from './dialect.js'
 import { sqliteBulk } from './sqlite-bulk.js'
 
 const insert: BulkInsert = {
@@ -8,6 +8,8 @@ const insert: BulkInsert = {
   conflict: 'on conflict (app_id, user_id) do update set user_id = t.user_id',
   returning: 'user_id',
 }
+
+const update: BulkUpdate = { table: 'marks', set: { seq: 'bigint', flag: 'smallint' }, keys: { app_id: 'text', user_id: 'bigint' } }
 
 /** Line breaks and repeated blanks mean nothing in SQL. */
 const words = (sql: string) => sql.trim().split(/\s+/).join(' ')
@@ -28,6 +30,10 @@ describe('sqliteBulk', () => {
   it('selects by all keys at once', () => {
     const { sql } = sqliteBulk({ table: 'marks', keys: { app_id: 'text', user_id: 'bigint' }, columns: 'user_id, seq' })
     expect(words(sql)).toBe('select user_id, seq from marks as t where t.app_id = ? and t.user_id = ?')
+  })
+
+  it('changes one row a run, which is found by all keys', () => {
+    expect(words(sqliteBulk(update).sql)).toBe('update marks as t set seq = ?, flag = ? where t.app_id = ? and t.user_id = ?')
   })
 
   it('binds the rows as they are', () => {

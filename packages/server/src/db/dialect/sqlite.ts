@@ -16,6 +16,7 @@ import { toObject } from '../row.js'
 import type { SqlDialect } from './dialect.js'
 import { sqliteBulk } from './sqlite-bulk.js'
 import { type Connection as Reader, type Statement, StatementCache } from './sqlite-statement.js'
+import { seedStatistics } from './sqlite-statistics.js'
 import type { WorkerRequest, WorkerResponse } from './sqlite-worker.js'
 
 /** A checkpoint copies pages back into the database file; fewer, larger ones write a page that changes often only once (up to 160 MiB of log). */
@@ -66,6 +67,7 @@ export function sqliteDialect(path: string): SqlDialect {
     // One is written while the next one waits in the thread, so that it goes from one straight to the other.
     concurrentBatches: 2,
     clusteredTable: 'without rowid',
+    afterSchema: seedStatistics,
     bulk: sqliteBulk,
     // A procedure is one request to the thread, so several can wait there for each other; only a transaction of many requests must have
     // the thread to itself.

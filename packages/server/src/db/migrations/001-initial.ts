@@ -12,6 +12,7 @@ export function initialMigration(dialect: SqlDialect): Migration {
       for (const statement of indexes) await sql.raw(statement).execute(db)
       for (let slot = 0; slot < idSlots; slot++)
         await sql`insert into id_slots (slot, owner, reserved_until) values (${slot}, '', 0)`.execute(db)
+      await dialect.afterSchema?.(db)
     },
   }
 }
@@ -351,7 +352,7 @@ const indexes = [
   'create index groups_public on groups (app_id, group_id) where type = 1 and status = 0',
   'create index groups_owner on groups (app_id, owner_id) where status = 0',
   'create index group_members_user on group_members (app_id, user_id, group_id)',
-  'create index group_members_ranked on group_members (app_id, group_id, user_id) where role <> 0',
+  'create index group_members_ranked on group_members (app_id, group_id, role, user_id) where role <> 0',
   'create index group_members_banned on group_members (app_id, group_id, user_id) where ban_expires_at <> 0',
   'create index group_removals_user on group_removals (app_id, user_id)',
   'create index group_blocks_user on group_blocks (app_id, user_id)',

@@ -14,7 +14,7 @@ import {
 import type { ConversationStore, Mark, Moved } from './conversation-store.js'
 import type { GroupReadService } from './group-read-service.js'
 import type { HistoryStore } from './history-store.js'
-import type { PeerKinds } from './peer-kinds.js'
+import type { PeerKind, PeerKinds } from './peer-kinds.js'
 
 export interface ConversationServiceOptions {
   readonly database: Database
@@ -127,6 +127,11 @@ export class ConversationService {
     if (!isUnknown && (await this.#move(tx, conversation, reader.userId, 'read_seq', { seq, messageId }))) return
     if (!(await this.#exists(tx, conversation, reader.userId))) throw new AppError('conversation_not_found')
     if (isUnknown) throw new AppError('message_not_found')
+  }
+
+  /** @returns null when nobody ever had the ID */
+  async kindOf(db: Executor, appId: string, peerId: Int64): Promise<PeerKind | null> {
+    return this.#options.kinds.find(db, appId, peerId)
   }
 
   /**

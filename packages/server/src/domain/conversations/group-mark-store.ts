@@ -66,11 +66,7 @@ export class GroupMarkStore {
     if (!before || to <= before.at) return null
     await tx
       .updateTable('group_members')
-      .set(
-        mark === 'read_seq'
-          ? { read_seq: to, seen_seq: sql<number>`case when seen_seq < ${to} then ${to} else seen_seq end` }
-          : { [mark]: to },
-      )
+      .set(mark === 'read_seq' ? { read_seq: to, seen_seq: greater('seen_seq', to) } : { [mark]: to })
       .where(isMember(member))
       .execute()
     return { from: before.at, to, lastMessageId: conversation.last_msg_id }
@@ -86,7 +82,8 @@ export class GroupMarkStore {
     if (!end) return false
     const { numUpdatedRows } = await tx
       .updateTable('group_members')
-      .set({ seen_seq: end.seq, hidden_msg_id: end.last_msg_id })
+      // Meanwhile the member may have sent or deleted again.
+      .set({ seen_seq: greater('seen_seq', end.seq), hidden_msg_id: greater('hidden_msg_id', end.last_msg_id) })
       .where(isMember(member))
       .executeTakeFirst()
     return numUpdatedRows > 0n
@@ -118,9 +115,9 @@ export class GroupMarkStore {
       .where('m.app_id', '=', appId)
       .where('m.user_id', '=', userId)
       .whereRef('c.seq', '>', 'm.read_seq')
-      // In the order in which batches of sends lock them.
+      // In the order in which batches of sends lock them; the members too, so that each message is told of as read once only.
       .orderBy('c.low_id')
-      .$if(this.database.dialect.rowLocks, (query) => query.forUpdate('c'))
+      .$if(this.database.dialect.rowLocks, (query) => query.forUpdate(['c', 'm']))
     const moved = (await found.execute()).map(
       (row): MovedGroupMark => ({
         groupId: row.group_id,
@@ -187,6 +184,10 @@ function furthest(userId: Int64, to: RawBuilder<number>) {
 
 function isFurther(userId: Int64, to: RawBuilder<number>) {
   return sql<boolean>`(low_read_seq < ${to} or (reader_id <> ${userId} and high_read_seq < ${to}))`
+}
+
+function greater(column: 'seen_seq' | 'hidden_msg_id', value: number) {
+  return sql<number>`case when ${sql.ref(column)} < ${value} then ${value} else ${sql.ref(column)} end`
 }
 
 /** Of a row of group_members. */

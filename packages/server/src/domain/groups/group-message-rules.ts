@@ -36,14 +36,6 @@ export class GroupMessageRules {
     return isGroupBanned || isBanned(member.banExpiresAt, now) ? 'member_banned' : null
   }
 
-  /**
-   * Also passes for dissolved groups, whose history stays.
-   * @throws AppError group_not_found
-   */
-  async requireKnown(group: GroupKey): Promise<void> {
-    if (!(await this.options.facts.findGroup(group))) throw new AppError('group_not_found')
-  }
-
   /** Whether read receipts of the group's messages can be asked for. */
   async hasReadAck(group: GroupKey): Promise<boolean> {
     return (await this.options.facts.findGroup(group))?.flags.read_ack ?? false

@@ -39,12 +39,15 @@ export class GroupSuccession {
     const locked = await store.lockGroups(tx, user)
     if (locked.length === 0) return []
     const joined = await store.listJoined(tx, user)
-    const heirs = await store.passOn(tx, user, now)
-    const dissolved = await store.dissolve(tx, user, now)
+    const owned = locked.filter(({ ownerId, status }) => ownerId === user.userId && status === groupStatus.normal)
+    const ownedIds = owned.map(({ groupId }) => groupId)
+    const heirs = await store.passOn(tx, user, ownedIds, now)
+    const emptied = new Set(ownedIds.filter((groupId) => !heirs.has(groupId)))
+    await store.dissolve(tx, user.appId, [...emptied], now)
     await store.countOut(tx, user, now)
     const left = locked.filter(({ groupId, status }) => joined.has(groupId) && status === groupStatus.normal)
     const told = left.flatMap((group) =>
-      notices(group, { user, actorId, heirId: heirs.get(group.groupId), isDissolved: dissolved.has(group.groupId) }),
+      notices(group, { user, actorId, heirId: heirs.get(group.groupId), isDissolved: emptied.has(group.groupId) }),
     )
     await this.#append(tx, told)
     return locked.map(({ groupId }) => {

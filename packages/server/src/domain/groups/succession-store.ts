@@ -43,37 +43,43 @@ export class SuccessionStore {
   }
 
   /**
-   * Passes the groups that the user owns to the longest-serving admin, else member; those without another member stay the user's.
-   * @returns the new owners by group
+   * Passes groups that the user owns to the longest-serving admin, else member.
+   * @returns the new owners by group; groups without another member are left out
    */
-  async passOn(tx: Tx, { appId, userId }: UserKey, now: number): Promise<Map<Int64, Int64>> {
-    const first = (who: string) => sql`(select m.user_id from group_members m
-      where m.app_id = groups.app_id and m.group_id = groups.group_id and m.user_id <> ${userId} and ${sql.raw(who)}
-      order by m.joined_at, m.user_id limit 1)`
-    // The condition of the index of those who have a role, so that nobody else is looked at when there is an admin.
-    const heir = sql`coalesce(${first(`m.role <> 0 and m.role = ${memberRole.admin}`)}, ${first('1 = 1')})`
-    const { rows } = await sql<{ group_id: Int64; owner_id: Int64 }>`update groups
-      set owner_id = ${heir}, updated_at = ${instantAfter('updated_at', now)}
-      where app_id = ${appId} and owner_id = ${userId} and status = 0
-        and exists (select 1 from group_members o where o.app_id = groups.app_id and o.group_id = groups.group_id and o.user_id <> ${userId})
-      returning group_id, owner_id`.execute(tx)
-    const heirs = new Map(rows.map((row) => [row.group_id, row.owner_id]))
-    for (const groupIds of chunks([...heirs.keys()])) await this.#appoint(tx, appId, groupIds, now)
+  async passOn(tx: Tx, { appId, userId }: UserKey, groupIds: readonly Int64[], now: number): Promise<Map<Int64, Int64>> {
+    const heirs = new Map<Int64, Int64>()
+    for (const chunk of chunks(groupIds)) {
+      const others = sql`from group_members m
+        where m.app_id = groups.app_id and m.group_id = groups.group_id and m.user_id <> ${userId}`
+      const { rows } = await sql<{ group_id: Int64; owner_id: Int64 }>`update groups
+        set owner_id = (select m.user_id ${others} order by m.role desc, m.joined_at, m.user_id limit 1),
+          updated_at = ${instantAfter('updated_at', now)}
+        where app_id = ${appId} and group_id in (${sql.join(chunk)}) and exists (select 1 ${others})
+        returning group_id, owner_id`.execute(tx)
+      for (const row of rows) heirs.set(row.group_id, row.owner_id)
+      if (rows.length > 0)
+        await this.#appoint(
+          tx,
+          appId,
+          rows.map((row) => row.group_id),
+          now,
+        )
+    }
     return heirs
   }
 
-  /** Dissolves the groups that the user still owns. @returns their IDs */
-  async dissolve(tx: Tx, { appId, userId }: UserKey, now: number): Promise<Set<Int64>> {
+  /** Dissolves groups, with what is open in them. */
+  async dissolve(tx: Tx, appId: string, groupIds: readonly Int64[], now: number): Promise<void> {
     const { pending, rejected } = admissionStatus
-    const owned = sql`select group_id from groups where app_id = ${appId} and owner_id = ${userId} and status = 0`
-    for (const table of ['group_applications', 'group_invitations']) {
-      await sql`update ${sql.table(table)} set status = ${rejected}, updated_at = ${now}
-        where app_id = ${appId} and group_id in (${owned}) and status = ${pending}`.execute(tx)
+    for (const chunk of chunks(groupIds)) {
+      const among = sql`app_id = ${appId} and group_id in (${sql.join(chunk)})`
+      for (const table of ['group_applications', 'group_invitations'])
+        await sql`update ${sql.table(table)} set status = ${rejected}, updated_at = ${now} where ${among} and status = ${pending}`.execute(
+          tx,
+        )
+      await sql`update groups set status = ${groupStatus.dissolved}, updated_at = ${instantAfter('updated_at', now)}
+        where ${among}`.execute(tx)
     }
-    const { rows } = await sql<{ group_id: Int64 }>`update groups
-      set status = ${groupStatus.dissolved}, updated_at = ${instantAfter('updated_at', now)}
-      where app_id = ${appId} and owner_id = ${userId} and status = 0 returning group_id`.execute(tx)
-    return new Set(rows.map((row) => row.group_id))
   }
 
   /** Makes the owners that the groups name their owners among the members; nobody bans an owner. */

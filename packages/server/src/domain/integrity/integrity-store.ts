@@ -111,7 +111,7 @@ export const integrityChecks: readonly IntegrityCheck[] = [
       from conversations c
       join (select app_id, low_id, high_id, sender_id, max(seq) as seq from ${log} l group by app_id, low_id, high_id, sender_id) m
         on ${sameConversation('m', 'c')} and m.sender_id = c.${side}_id
-      where m.seq > c.${side}_read_seq and ${hasParties}`,
+      where m.seq > c.${side}_read_seq`,
     ),
   },
   {

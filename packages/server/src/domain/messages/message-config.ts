@@ -24,6 +24,6 @@ function idsOf(list: unknown): Int64[] {
   if (!Array.isArray(list)) return []
   return list.flatMap((each: unknown) => {
     if (typeof each === 'bigint' || Number.isSafeInteger(each)) return [each as Int64]
-    return typeof each === 'string' && /^\d{1,15}$/.test(each) ? [Number(each)] : []
+    return typeof each === 'string' && /^\d{1,16}$/.test(each) ? [Number(each)] : []
   })
 }

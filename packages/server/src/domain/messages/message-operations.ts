@@ -39,6 +39,7 @@ export interface OperationRequest extends EditedTexts {
   readonly contentType: number
   readonly relatedMessageId: Int64 | undefined
   readonly targets: readonly Int64[]
+  readonly targetType: 'user' | 'group'
   /** null = never recognised again */
   readonly transactionId: Int64 | null
 }
@@ -70,12 +71,12 @@ export class MessageOperations {
 
   /**
    * What a message of content_type 9 to 12 asks for; a repeat of its transaction ID does nothing.
-   * @throws AppError invalid_parameter, conversation_not_found, message_not_found, no_permission, message_type_refused,
-   *   message_too_large, recall_too_late, recall_disabled
+   * @throws AppError invalid_parameter, user_not_found, group_not_found, member_required, conversation_not_found, message_not_found,
+   *   no_permission, message_type_refused, message_too_large, recall_too_late, recall_disabled
    */
   async perform(actor: Actor, request: OperationRequest): Promise<void> {
     const { database, conversations, transactions, clock, transactionTtlMs } = this.options
-    const { contentType, relatedMessageId: messageId, transactionId } = request
+    const { contentType, relatedMessageId: messageId, transactionId, targetType } = request
     const [peerId, ...others] = request.targets
     if (messageId === undefined) throw new AppError('invalid_parameter', `related_mid is required with content_type ${contentType}`)
     if (peerId === undefined || others.length > 0)
@@ -85,6 +86,7 @@ export class MessageOperations {
     await database.transaction(async (tx) => {
       const place = transactionId === null ? null : { appId, transactionId, senderId }
       if (place && !(await transactions.claim(tx, place, clock.now(), transactionTtlMs))) return
+      await this.#requireKind(tx, appId, peerId, targetType)
       if (contentType === operationTypes.readAck) return conversations.acknowledgeReceipt(tx, actor, peerId, messageId)
       const editKind = editKinds.get(contentType)
       const held = await this.#hold(tx, actor, peerId, messageId)
@@ -101,6 +103,16 @@ export class MessageOperations {
   async recall(actor: Actor, peerId: Int64, messageId: Int64): Promise<void> {
     const recallSeconds = await this.#recallSeconds(actor)
     await this.options.database.transaction(async (tx) => this.#recall(tx, await this.#hold(tx, actor, peerId, messageId), recallSeconds))
+  }
+
+  /**
+   * What may be sent to a user is not judged as what may be sent to a group, so a target must be what it is called.
+   * @throws AppError user_not_found, group_not_found
+   */
+  async #requireKind(tx: Tx, appId: string, peerId: Int64, targetType: OperationRequest['targetType']): Promise<void> {
+    const kind = await this.options.conversations.kindOf(tx, appId, peerId)
+    if (targetType === 'group' && kind !== 'group') throw new AppError('group_not_found')
+    if (targetType === 'user' && kind === 'group') throw new AppError('user_not_found')
   }
 
   /** How old a message may be that the actor recalls; null = no message may be recalled. */

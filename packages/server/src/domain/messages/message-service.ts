@@ -80,10 +80,9 @@ export class MessageService {
   }
 
   async #operate(caller: AppCaller, senderId: Int64, request: OperationRequest & SendRequest): Promise<void> {
-    const { operations, groupRules } = this.#options
+    const { operations } = this.#options
     const { appId } = caller
     const { contentType, targetType, targets } = request
-    if (targetType === 'group') await Promise.all(targets.map((groupId) => groupRules.requireKnown({ appId, groupId })))
     // An edit is something new to read, so whoever takes no messages of the sender takes no edits either.
     const judged = caller.kind === 'user' && contentType >= operationTypes.append && targets.length === 1 ? targets[0] : undefined
     const refusal = judged === undefined ? null : await this.#editRefusal(appId, judged, targetType, senderId)
