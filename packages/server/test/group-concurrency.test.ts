@@ -5,6 +5,7 @@
 import { type Api, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { changeSettings, codes, type Person, registerPeople } from './support/contacts.js'
+import { GroupWatch } from './support/group-invariants.js'
 import { GroupStorms, hasSucceeded, refusalOf, successes } from './support/group-storm.js'
 import { aGroup, groupCall, groupInfo, groupNotices, memberIds, outcomes } from './support/groups.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
@@ -47,6 +48,25 @@ for (const backend of testBackends()) {
 
     const setCapacity = (group: number, value: number) => groupCall(admin, '/group/settings/capacity', group, { value })
     const count = async (group: number) => Number((await groupInfo(admin, group)).count)
+
+    it.each([
+      ['a count that is not that of the members', 'update groups set member_count = member_count + 1'],
+      ['more members than the capacity', 'update groups set capacity = 1'],
+      ['not one owner', 'update group_members set role = 2'],
+      ['an owner who is no member', 'update groups set owner_id = 1'],
+      ['a member who is blocked', 'insert into group_blocks select app_id, group_id, user_id, 1 from group_members'],
+      ['what was told leads to', 'update group_members set role = 1'],
+      ['told to have a capacity of', 'update groups set capacity = 1'],
+      ['the total of group', 'update groups set member_count = 3'],
+    ])('the checks see %s', async (what, statement) => {
+      const { group } = await storms.anOpenGroup(owner, { members: [bob] })
+      await watched.sql.run(`${statement} where group_id = ${group}`)
+      const found = await new GroupWatch(watched).faults([group], [owner, bob])
+      for (const table of ['groups', 'group_members', 'group_blocks'])
+        await watched.sql.run(`delete from ${table} where group_id = ${group}`)
+      expect(found.join('\n')).toContain(what)
+      expect(await new GroupWatch(watched).faults([], people)).toEqual([])
+    })
 
     it('the last places go to as many as there are, whichever way they come', async () => {
       await storms.everyRound(async () => {

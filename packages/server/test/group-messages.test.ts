@@ -577,7 +577,7 @@ for (const backend of testBackends()) {
       it('go to the sender of each message that names the reader, once', async () => {
         const group = await trio()
         await setting(group, 'enable_read_ack', true)
-        await sendToGroup(alice.api, group, 'not for bob', wanting(carol))
+        const forCarol = await sendToGroup(alice.api, group, 'not for bob', wanting(carol))
         const first = await sendToGroup(alice.api, group, '1', wanting(bob))
         const second = await sendToGroup(carol.api, group, '2', wanting(alice, bob))
         await sendToGroup(alice.api, group, '3')
@@ -594,12 +594,14 @@ for (const backend of testBackends()) {
         await acknowledge(bob.api)
         got.push({ reader: bob.id, users: [alice.id], message: fourth })
         expect(await receipts(watched.sql, group)).toEqual(got)
+        // Both have sent meanwhile, which is reading, but only an acknowledgement tells the senders.
         await acknowledge(carol.api, { peer: group })
-        got.push({ reader: carol.id, users: [alice.id], message: fourth })
+        got.push({ reader: carol.id, users: [alice.id], message: forCarol }, { reader: carol.id, users: [alice.id], message: fourth })
         await acknowledge(alice.api, { peer: group })
+        got.push({ reader: alice.id, users: [carol.id], message: second })
         expect(await receipts(watched.sql, group)).toEqual(got)
         const own = (await recordedReads(watched.sql, group)).filter(({ reader, users }) => users.includes(reader))
-        expect(own.map(({ reader, users }) => [reader, users])).toEqual([bob, bob, carol].map(({ id }) => [id, [id]]))
+        expect(own.map(({ reader, users }) => [reader, users])).toEqual([bob, bob, carol, alice].map(({ id }) => [id, [id]]))
       })
 
       it('are none while read_ack is off, when the message was sent or when it is read', async () => {

@@ -339,6 +339,8 @@ export interface GroupMembersTable {
   /** Up to here nothing counts as unread: what was there before, read, or hidden. */
   seen_seq: Generated<number>
   read_seq: Generated<number>
+  /** Acknowledged up to here, so that senders who asked for it were told. Sending moves read_seq only. */
+  acked_seq: Generated<number>
   delivered_seq: Generated<number>
   hidden_msg_id: Generated<number>
 }

@@ -23,7 +23,13 @@ export class FactCache<T extends object> {
   readonly #channel: FactChannel | undefined
 
   constructor(options: { readonly maxEntries: number; readonly maxAgeMs: number; readonly channel?: FactChannel | undefined }) {
-    this.#entries = new LRUCache({ max: options.maxEntries, ttl: options.maxAgeMs - clockStepMs, ttlResolution: clockStepMs })
+    this.#entries = new LRUCache({
+      // By size, because a cache with a maximum takes the memory for it at once.
+      maxSize: options.maxEntries,
+      sizeCalculation: () => 1,
+      ttl: options.maxAgeMs - clockStepMs,
+      ttlResolution: clockStepMs,
+    })
     this.#channel = options.channel
     this.#channel?.subscribe((key) => this.#drop(key))
   }

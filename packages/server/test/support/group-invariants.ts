@@ -12,6 +12,8 @@ const pendingOf = (table: string, user: string) => `
     left join group_blocks b on b.app_id = a.app_id and b.group_id = a.group_id and b.user_id = a.${user}
     where a.status = 0 and (m.user_id is not null or b.user_id is not null or g.status <> 0)`
 
+const defaultCapacity = 2_000
+
 /** Each finds what must not be there. */
 const forbidden: Readonly<Record<string, string>> = {
   'a count that is not that of the members': `
@@ -110,7 +112,7 @@ export class GroupWatch {
 function toldFaults(notices: readonly GroupNotice[], group: SqlRow, rows: readonly SqlRow[]): string[] {
   const faults: string[] = []
   const roles = new Map<number, number>()
-  let mostMembers = 0
+  let capacity = defaultCapacity
   const steps: Readonly<Record<string, (user: number) => boolean>> = {
     created: (user) => roles.size === 0 && roles.set(user, 2).size === 1,
     joined: (user) => !roles.has(user) && roles.set(user, 0).has(user),
@@ -125,12 +127,13 @@ function toldFaults(notices: readonly GroupNotice[], group: SqlRow, rows: readon
       return roles.has(user) && roles.set(user, 2).has(user)
     },
   }
-  for (const { kind, users } of notices) {
+  for (const { kind, users, content } of notices) {
     const step = steps[kind]
     if (step) for (const user of users) if (!step(user)) faults.push(`group ${group.group_id}: ${user} was told to be ${kind}, out of turn`)
-    mostMembers = Math.max(mostMembers, roles.size)
+    if (kind === 'info_updated') capacity = JSON.parse(content).capacity ?? capacity
+    if (roles.size > capacity) faults.push(`group ${group.group_id} had ${roles.size} members and a capacity of ${capacity}`)
   }
-  if (mostMembers > Number(group.capacity)) faults.push(`group ${group.group_id} had ${mostMembers} members`)
+  if (capacity !== Number(group.capacity)) faults.push(`group ${group.group_id}: told to have a capacity of ${capacity}`)
   const told = JSON.stringify([...roles].sort(([a], [b]) => a - b))
   const stored = JSON.stringify(rows.map(({ user_id, role }) => [user_id, role]))
   if (told !== stored) faults.push(`group ${group.group_id}: what was told leads to ${told}, there is ${stored}`)

@@ -2,8 +2,8 @@ import { applyToGroup, type GroupApplication, handleGroupApplication, listGroupA
 import type { AccountService } from '../../domain/accounts/account-service.js'
 import type { GroupApplicationService } from '../../domain/groups/group-application-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
-import { toPage } from './admission-page.js'
 import { groupCaller, groupUser, toUserResult } from './group-caller.js'
+import { toPage } from './page.js'
 
 interface Services {
   readonly accounts: AccountService

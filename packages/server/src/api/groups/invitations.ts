@@ -2,8 +2,8 @@ import { type GroupInvitation, handleGroupInvitation, inviteToGroup, listGroupIn
 import type { AccountService } from '../../domain/accounts/account-service.js'
 import type { GroupInvitationService } from '../../domain/groups/group-invitation-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
-import { toPage } from './admission-page.js'
 import { groupCaller, groupUser, toUserResults } from './group-caller.js'
+import { toPage } from './page.js'
 
 interface Services {
   readonly accounts: AccountService

@@ -11,10 +11,11 @@ import {
   listMemberInfo,
 } from '@hermod/protocol'
 import type { AccountService } from '../../domain/accounts/account-service.js'
-import type { GroupMemberService, GroupPage } from '../../domain/groups/group-member-service.js'
+import type { GroupMemberService } from '../../domain/groups/group-member-service.js'
 import type { Member } from '../../domain/groups/group-model.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { groupCaller, groupUser, toUserResults } from './group-caller.js'
+import { toPage } from './page.js'
 
 interface Services {
   readonly accounts: AccountService
@@ -54,10 +55,6 @@ export function groupMemberHandlers({ accounts, groupMembers }: Services): Handl
       data((await groupMembers.findMany(await groupCaller(accounts, caller, groupId), groupId, userIds)).map(toMemberInfo)),
     ),
   ]
-}
-
-function toPage<T, Entry>({ entries, nextCursor, total, version }: GroupPage<T>, toEntry: (entry: T) => Entry) {
-  return { data: entries.map(toEntry), extras: { ...(nextCursor === null ? {} : { cursor: nextCursor }), total, version } }
 }
 
 function toGroupMember({ displayName, banExpiresAt, joinedAt, userId }: Member): GroupMember {

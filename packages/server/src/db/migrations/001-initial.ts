@@ -254,6 +254,7 @@ const clusteredTables = {
     joined_msg_id bigint not null default 0,
     seen_seq bigint not null default 0,
     read_seq bigint not null default 0,
+    acked_seq bigint not null default 0,
     delivered_seq bigint not null default 0,
     hidden_msg_id bigint not null default 0,
     primary key (app_id, group_id, user_id)`,

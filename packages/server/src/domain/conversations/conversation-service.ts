@@ -110,7 +110,9 @@ export class ConversationService {
 
   /** Acknowledges a message to its sender, or in the conversation that holds it: receipts of group messages go to their senders too. */
   async acknowledgeReceipt(tx: Tx, reader: Reader, peerId: Int64, messageId: Int64): Promise<void> {
-    const holding = await this.#options.store.findByMessage(tx, reader, messageId)
+    const { store, messageLog } = this.#options
+    const isHere = (await messageLog.findSeq(tx, await this.findBegun(tx, reader, peerId), messageId)) !== null
+    const holding = isHere ? null : await store.findByMessage(tx, reader, messageId)
     await this.acknowledgeIn(tx, reader, { peerId: holding?.isGroup ? holding.lowId : peerId, messageId })
   }
 

@@ -39,14 +39,16 @@ export class GroupMarkStore {
   constructor(private readonly database: Database) {}
 
   /**
-   * Moves a mark of a member forward to a position, or to the end of the conversation; never back.
+   * Moves a mark of a member forward to a position, or to the end of the conversation; never back. Reading counts as moved until it has
+   * been acknowledged, though the member's own sends have moved the mark before.
    * @returns null when the mark did not move, or there is no such conversation or member
    */
   async move(tx: Tx, member: MemberKey, mark: Mark, seq: number | null): Promise<MovedMark | null> {
+    const told = mark === 'read_seq' ? 'acked_seq' : mark
     const conversation = await tx
       .selectFrom('conversations as c')
       .innerJoin('group_members as m', (join) => join.onRef('m.app_id', '=', 'c.app_id').onRef('m.group_id', '=', 'c.low_id'))
-      .select(['c.seq', 'c.last_msg_id', `m.${mark} as at`])
+      .select(['c.seq', 'c.last_msg_id', `m.${told} as at`])
       .where('c.app_id', '=', member.appId)
       .where('c.low_id', '=', member.groupId)
       .where('c.high_id', '=', member.groupId)
@@ -61,12 +63,12 @@ export class GroupMarkStore {
       const place = isConversation({ appId, lowId: groupId, highId: groupId })
       await tx.updateTable('conversations').set(furthest(userId, end)).where(place).where(isFurther(userId, end)).execute()
     }
-    const held = tx.selectFrom('group_members').select(`${mark} as at`).where(isMember(member))
+    const held = tx.selectFrom('group_members').select(`${told} as at`).where(isMember(member))
     const before = await (this.database.dialect.rowLocks ? held.forUpdate() : held).executeTakeFirst()
     if (!before || to <= before.at) return null
     await tx
       .updateTable('group_members')
-      .set(mark === 'read_seq' ? { read_seq: to, seen_seq: greater('seen_seq', to) } : { [mark]: to })
+      .set(mark === 'read_seq' ? { read_seq: greater('read_seq', to), seen_seq: greater('seen_seq', to), acked_seq: to } : { [mark]: to })
       .where(isMember(member))
       .execute()
     return { from: before.at, to, lastMessageId: conversation.last_msg_id }
@@ -111,17 +113,17 @@ export class GroupMarkStore {
       .innerJoin('conversations as c', (join) =>
         join.onRef('c.app_id', '=', 'm.app_id').onRef('c.low_id', '=', 'm.group_id').onRef('c.high_id', '=', 'm.group_id'),
       )
-      .select(['m.group_id', 'm.read_seq', 'c.seq', 'c.last_msg_id', 'g.read_ack'])
+      .select(['m.group_id', 'm.acked_seq', 'c.seq', 'c.last_msg_id', 'g.read_ack'])
       .where('m.app_id', '=', appId)
       .where('m.user_id', '=', userId)
-      .whereRef('c.seq', '>', 'm.read_seq')
+      .whereRef('c.seq', '>', 'm.acked_seq')
       // In the order in which batches of sends lock them; the members too, so that each message is told of as read once only.
       .orderBy('c.low_id')
       .$if(this.database.dialect.rowLocks, (query) => query.forUpdate(['c', 'm']))
     const moved = (await found.execute()).map(
       (row): MovedGroupMark => ({
         groupId: row.group_id,
-        from: row.read_seq,
+        from: row.acked_seq,
         to: row.seq,
         lastMessageId: row.last_msg_id,
         hasReadAck: row.read_ack === 1,
@@ -140,7 +142,7 @@ export class GroupMarkStore {
         .execute()
       await tx
         .updateTable('group_members')
-        .set({ read_seq: endOfGroup, seen_seq: endOfGroup })
+        .set({ read_seq: endOfGroup, seen_seq: endOfGroup, acked_seq: endOfGroup })
         .where('app_id', '=', appId)
         .where('user_id', '=', userId)
         .where('group_id', 'in', groupIds)
@@ -186,7 +188,7 @@ function isFurther(userId: Int64, to: RawBuilder<number>) {
   return sql<boolean>`(low_read_seq < ${to} or (reader_id <> ${userId} and high_read_seq < ${to}))`
 }
 
-function greater(column: 'seen_seq' | 'hidden_msg_id', value: number) {
+function greater(column: 'seen_seq' | 'read_seq' | 'hidden_msg_id', value: number) {
   return sql<number>`case when ${sql.ref(column)} < ${value} then ${value} else ${sql.ref(column)} end`
 }
 

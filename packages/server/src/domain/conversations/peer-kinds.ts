@@ -18,7 +18,7 @@ const maxKnown = 100_000
  * What an ID is never changes, so it is asked for once.
  */
 export class PeerKinds {
-  readonly #known = new LRUCache<string, PeerKind>({ max: maxKnown })
+  readonly #known = new LRUCache<string, PeerKind>({ maxSize: maxKnown, sizeCalculation: () => 1 })
   readonly #find
 
   constructor(database: Database) {

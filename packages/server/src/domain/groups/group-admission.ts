@@ -1,5 +1,6 @@
 import { AppError, type ErrorName, type Int64 } from '@hermod/protocol'
 import { admissionStatus } from './group-model.js'
+import type { GroupPage, ListTotals, PageRequest } from './group-page.js'
 
 /** How a group takes applications. */
 export const applyApproval = { all: 0, confirmed: 1, none: 2 } as const
@@ -23,12 +24,6 @@ export function requireNoRefusal(outcomes: ReadonlyMap<Int64, ErrorName | null>)
   for (const refusal of outcomes.values()) if (refusal !== null) throw new AppError(refusal)
 }
 
-/** What a caller asks of a list. */
-export interface PageRequest {
-  readonly cursor?: string | undefined
-  readonly limit?: number | undefined
-}
-
 /** Where a page ends: when its last entry was made, and its IDs, in the order of the list. */
 export type Position = readonly number[]
 
@@ -36,18 +31,6 @@ export type Position = readonly number[]
 export interface StorePage {
   readonly before: Position | null
   readonly limit: number
-}
-
-/** The whole list behind a page. */
-export interface ListTotals {
-  readonly total: number
-  /** The newest change, ms; 0 without any entry. */
-  readonly version: number
-}
-
-export interface AdmissionPage<Entry> extends ListTotals {
-  readonly entries: readonly Entry[]
-  readonly nextCursor: string | null
 }
 
 /** @throws AppError invalid_parameter for a cursor that is none of ours */
@@ -61,7 +44,7 @@ export function admissionPage<Entry>(
   { limit }: StorePage,
   totals: ListTotals,
   positionOf: (entry: Entry) => readonly Int64[],
-): AdmissionPage<Entry> {
+): GroupPage<Entry> {
   const entries = found.slice(0, limit - 1)
   const last = entries.at(-1)
   return { ...totals, entries, nextCursor: found.length === limit && last !== undefined ? positionOf(last).join('-') : null }

@@ -3,20 +3,12 @@ import type { Database, Tx } from '../../db/database.js'
 import { readSettings } from '../applications/application-settings.js'
 import type { EventService } from '../events/event-service.js'
 import type { GroupAccess, GroupCaller, LockedScene } from './group-access.js'
-import {
-  type AdmissionPage,
-  admissionPage,
-  applyApproval,
-  isOpen,
-  type PageRequest,
-  requireNoRefusal,
-  runsOutAt,
-  storePage,
-} from './group-admission.js'
+import { admissionPage, applyApproval, isOpen, requireNoRefusal, runsOutAt, storePage } from './group-admission.js'
 import type { GroupApplication, GroupApplicationStore } from './group-application-store.js'
 import type { GroupDoor } from './group-door.js'
 import type { GroupInvitationService } from './group-invitation-service.js'
 import { groupEvent } from './group-model.js'
+import type { GroupPage, PageRequest } from './group-page.js'
 
 export interface GroupApplicationServiceOptions {
   readonly database: Database
@@ -69,7 +61,7 @@ export class GroupApplicationService {
    * The applications to those of the groups that the caller may manage, newest first, handled ones included.
    * @param page.limit default 100, maximum 500
    */
-  async list(caller: GroupCaller, groupIds: readonly Int64[], page: PageRequest): Promise<AdmissionPage<GroupApplication>> {
+  async list(caller: GroupCaller, groupIds: readonly Int64[], page: PageRequest): Promise<GroupPage<GroupApplication>> {
     const { database, access, applications } = this.options
     const { appId } = caller
     const asked = storePage(page, 2)

@@ -2,8 +2,9 @@ import type { Int64 } from '@hermod/protocol'
 import type { Selectable } from 'kysely'
 import type { Executor, Tx } from '../../db/database.js'
 import type { GroupApplicationsTable } from '../../db/schema.js'
-import type { ListTotals, StorePage } from './group-admission.js'
+import type { StorePage } from './group-admission.js'
 import { admissionStatus, type GroupKey } from './group-model.js'
+import type { ListTotals } from './group-page.js'
 import { isGroup } from './group-store.js'
 
 export interface GroupApplication {

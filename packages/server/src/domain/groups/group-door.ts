@@ -100,6 +100,7 @@ export class GroupDoor {
       joined_msg_id: lastMessageId,
       seen_seq: seq,
       read_seq: seq,
+      acked_seq: seq,
       delivered_seq: seq,
     }))
     await members.insert(tx, rows)

@@ -2,10 +2,11 @@ import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import type { EventService } from '../events/event-service.js'
 import type { GroupAccess, GroupCaller, LockedScene } from './group-access.js'
-import { type AdmissionPage, admissionPage, isOpen, type PageRequest, requireNoRefusal, storePage } from './group-admission.js'
+import { admissionPage, isOpen, requireNoRefusal, storePage } from './group-admission.js'
 import type { GroupDoor, Outcomes } from './group-door.js'
 import type { GroupInviter } from './group-inviter.js'
 import { groupEvent } from './group-model.js'
+import type { GroupPage, PageRequest } from './group-page.js'
 import type { Invitation, InvitationStore } from './invitation-store.js'
 
 export interface GroupInvitationServiceOptions {
@@ -70,7 +71,7 @@ export class GroupInvitationService {
    * What the user received, newest first, handled ones included.
    * @param page.limit default 100, maximum 500
    */
-  async list({ appId, userId }: GroupCaller & { readonly userId: Int64 }, page: PageRequest): Promise<AdmissionPage<Invitation>> {
+  async list({ appId, userId }: GroupCaller & { readonly userId: Int64 }, page: PageRequest): Promise<GroupPage<Invitation>> {
     const { database, invitations } = this.options
     const asked = storePage(page, 1)
     const [found, totals] = await database.read((db) =>

@@ -5,6 +5,7 @@ import type { Block, BlockStore } from './block-store.js'
 import type { GroupAccess, GroupCaller, Scene } from './group-access.js'
 import type { GroupDoor, Outcomes } from './group-door.js'
 import { type GroupList, isBanned, type Member, memberRole } from './group-model.js'
+import type { GroupPage, PageRequest } from './group-page.js'
 import type { MemberListStore, Position } from './member-list-store.js'
 import type { MemberStore } from './member-store.js'
 
@@ -15,21 +16,6 @@ export interface GroupMemberServiceOptions {
   readonly lists: MemberListStore
   readonly blocks: BlockStore
   readonly door: GroupDoor
-}
-
-export interface PageRequest {
-  readonly cursor?: string | undefined
-  /** Default and maximum 1,000 */
-  readonly limit?: number | undefined
-}
-
-export interface GroupPage<T> {
-  readonly entries: readonly T[]
-  /** null on the last page */
-  readonly nextCursor: string | null
-  /** Entries of the whole list. */
-  readonly total: number
-  readonly version: number
 }
 
 const maxPage = 1_000
@@ -64,6 +50,7 @@ export class GroupMemberService {
 
   /**
    * By user ID; members as the caller may see them ({@link #asSeen}).
+   * @param request.limit default and maximum 1,000
    * @throws AppError group_not_found, member_required, invalid_parameter for a cursor that is none of ours
    */
   async list(caller: GroupCaller, groupId: Int64, request: PageRequest): Promise<GroupPage<Member>> {

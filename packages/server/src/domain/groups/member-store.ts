@@ -29,9 +29,11 @@ export type MemberRow = Pick<Selectable<GroupMembersTable>, (typeof memberColumn
 
 /** Who is in which group, who may not be, and what is remembered of those who were. */
 export class MemberStore {
+  readonly #database: Database
   readonly #find
 
   constructor(database: Database) {
+    this.#database = database
     this.#find = database.prepared<GroupKey & { userId: Int64 }, MemberRow>((db, param) =>
       db
         .selectFrom('group_members')
@@ -210,15 +212,15 @@ export class MemberStore {
       .execute()
   }
 
-  /** Where the group's conversation ends now: what comes later is new to whoever joins now. */
+  /** Where the group's conversation ends now: what comes later is new to whoever joins now, so sends wait until that is committed. */
   async conversationEnd(tx: Tx, { appId, groupId }: GroupKey): Promise<ConversationEnd> {
-    const row = await tx
+    const found = tx
       .selectFrom('conversations')
       .select(['seq', 'last_msg_id'])
       .where('app_id', '=', appId)
       .where('low_id', '=', groupId)
       .where('high_id', '=', groupId)
-      .executeTakeFirst()
+    const row = await (this.#database.dialect.rowLocks ? found.forShare() : found).executeTakeFirst()
     return { seq: row?.seq ?? 0, lastMessageId: row?.last_msg_id ?? 0 }
   }
 }

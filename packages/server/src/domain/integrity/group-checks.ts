@@ -87,10 +87,10 @@ export const groupChecks: readonly IntegrityCheck[] = [
     name: 'member_marks',
     count: counted('group_members'),
     faults: sql`select m.app_id, ${inGroup('m.user_id', 'm.group_id')} as subject,
-        'has read to ' || m.read_seq || ', got to ' || m.delivered_seq || ', seen to ' || m.seen_seq || ', hidden to message ' || m.hidden_msg_id || ' and joined at message ' || m.joined_msg_id || ' of a conversation that ends at ' || coalesce(c.seq, 0) as detail
+        'has read to ' || m.read_seq || ', acknowledged to ' || m.acked_seq || ', got to ' || m.delivered_seq || ', seen to ' || m.seen_seq || ', hidden to message ' || m.hidden_msg_id || ' and joined at message ' || m.joined_msg_id || ' of a conversation that ends at ' || coalesce(c.seq, 0) as detail
       from group_members m
       left join conversations c on c.app_id = m.app_id and c.low_id = m.group_id and c.high_id = m.group_id
-      where m.seen_seq not between m.read_seq and coalesce(c.seq, 0) or m.read_seq < 0
+      where m.seen_seq not between m.read_seq and coalesce(c.seq, 0) or m.acked_seq not between 0 and m.read_seq
         or m.delivered_seq not between 0 and coalesce(c.seq, 0)
         or m.hidden_msg_id not between 0 and coalesce(c.last_msg_id, 0)
         or m.joined_msg_id not between 0 and coalesce(c.last_msg_id, 0)`,

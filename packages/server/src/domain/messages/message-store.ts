@@ -1,7 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import { sql } from 'kysely'
 import type { Database, Tx } from '../../db/database.js'
-import type { ConversationKey } from '../conversations/conversation-model.js'
+import type { Conversation, ConversationKey } from '../conversations/conversation-model.js'
 import { isConversation } from '../conversations/conversation-store.js'
 import type { MessageContent } from './message-model.js'
 
@@ -57,7 +57,7 @@ export class MessageStore {
   /** Leaves of a message that it was there, and who recalled it (decision E7). */
   async recall(
     tx: Tx,
-    conversation: ConversationKey,
+    conversation: Conversation,
     { messageId, seq, senderId }: LoggedMessage,
     recall: { readonly by: Int64; readonly at: number },
   ): Promise<void> {
@@ -65,6 +65,10 @@ export class MessageStore {
     await tx.deleteFrom('messages').where(isMessage(conversation, messageId)).execute()
     const row = { app_id, low_id, high_id, msg_id: messageId, seq, sender_id: senderId, recalled_by: recall.by, recalled_at: recall.at }
     await tx.insertInto('recalled_messages').values(row).execute()
+    if (conversation.isGroup) {
+      const receipts = tx.deleteFrom('receipt_requests').where('app_id', '=', app_id).where('group_id', '=', low_id)
+      await receipts.where('seq', '=', seq).execute()
+    }
     await tx
       .updateTable('conversations')
       .set({ last_recalled_seq: seq })
