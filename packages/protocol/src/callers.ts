@@ -9,7 +9,7 @@ export interface Callers {
   readonly tokens: readonly TokenKind[]
   /** What an Admin token says about the user it acts for, with the user_id header (decisions C3, C5). */
   readonly subject: 'unused' | 'optional' | 'required'
-  /** True when an Admin token may act as an admin of the group in the group_id header (decision C4). */
+  /** True when the contract lists the group_id header. It counts in every operation about a group, listed or not (decisions C4, C5). */
   readonly groupHeader: boolean
   readonly description: string
 }
@@ -60,7 +60,7 @@ export type Caller =
       readonly appId: string
       /** The user that the call is made for, from the user_id header. */
       readonly userId: Int64 | null
-      /** The group that the call is made as an admin of, from the group_id header. */
+      /** The group that the call is made as an admin of, and that it is limited to, from the group_id header. */
       readonly groupId: Int64 | null
     }
   | { readonly kind: 'operator' }

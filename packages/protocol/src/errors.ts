@@ -141,6 +141,7 @@ export const errorCatalogue = {
   qr_code_expired: entry(20025, 403, 'group QR code has expired', 'Ask for a new one.'),
   capacity_invalid: entry(20026, 400, 'capacity is below the member count or above the maximum', 'Choose a capacity within these bounds.'),
   shared_file_limit_reached: entry(20027, 403, 'group has too many shared files', 'Delete shared files first.'),
+  admin_limit_reached: entry(20028, 403, 'group has too many admins', 'A group has at most 500 admins.'),
 
   application_not_found: entry(40000, 404, 'app_id does not exist', 'The app_id header names no application of this service.'),
   registration_closed: entry(40001, 403, 'application does not allow open registration', 'Register users with an Admin token.'),

@@ -37,7 +37,7 @@ const right = <const R extends GroupRight>(definition: R) => definition
 
 /**
  * An Admin token alone stands as the owner; with a group_id header as an admin of that group, or higher where the user of its user_id
- * header does; with a user_id header alone as that user.
+ * header does, and has no say in other groups; with a user_id header alone as that user.
  */
 export const groupRights = {
   info: right({ meaning: 'read the group and its settings', from: 'member', opensToOutsiders: true }),

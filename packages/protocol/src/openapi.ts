@@ -200,7 +200,7 @@ const headerParameters: Record<string, OpenApiParameter> = {
   GroupId: {
     name: 'group_id',
     in: 'header',
-    description: 'With an Admin token only: the call is made with the rights of an admin of this group.',
+    description: 'With an Admin token only: the call is made with the rights of an admin of this group, and of no other.',
     schema: { type: 'integer', format: 'int64' },
   },
 }

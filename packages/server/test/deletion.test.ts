@@ -192,7 +192,9 @@ for (const backend of testBackends()) {
 
       for (const table of erasedTables) expect([table, await rowsOf(table, alice.id)]).toEqual([table, []])
       await textsAreErased()
-      expect(await tablesThatSay(marker)).toEqual(['group_announcements', 'group_files', 'messages'])
+      expect(await tablesThatSay(marker)).toEqual(['events', 'group_announcements', 'group_files', 'messages'])
+      const said = await query(`select distinct kind from events where payload like '%${marker}%' order by kind`)
+      expect(said.map(({ kind }) => kind)).toEqual(['group.announcement_updated', 'group.file_uploaded'])
       for (const [table, end] of Object.entries(fate)) {
         if (end !== 'names nobody') continue
         const rows = await query(`select * from ${table}`)

@@ -218,6 +218,16 @@ for (const backend of testBackends()) {
         expect((await handle(owner.api, group_id, guest, true)).code).toBe(code.ok)
       })
 
+      it('is told once while it is open, however often it is renewed', async () => {
+        const group_id = await theGroup()
+        for (const reason of ['first', 'second', 'third']) expectSuccess(await apply(guest, group_id, { reason }))
+        expect((await notices(group_id, 'applied')).map(({ content }) => content)).toEqual(['first'])
+        expect((await groupApplications(owner.api, group_id)).map(({ reason }) => reason)).toEqual(['third'])
+        await expire('group_applications', group_id)
+        expectSuccess(await apply(guest, group_id, { reason: 'fourth' }))
+        expect((await notices(group_id, 'applied')).map(({ content }) => content)).toEqual(['first', 'fourth'])
+      })
+
       it('is possible again after a rejection and after leaving', async () => {
         const group_id = await theGroup()
         for (const approval of [false, true]) {
@@ -737,25 +747,26 @@ for (const backend of testBackends()) {
         ])
         expect((await respond(invited, group_id, invited.id, true)).code).toBe(code.invitationNotOpen)
         expectSuccess(await invite(helper.api, group_id, [invited]))
-        expect((await respond(invited, group_id, member.id, true)).code).toBe(code.invitationNotOpen)
         expect((await respond(invited, group_id, helper.id, true)).code).toBe(code.ok)
+      })
+
+      it('of several is accepted in the name of any of them', async () => {
+        const group_id = await anInvitation()
+        expectSuccess(await invite(helper.api, group_id, [invited]))
+        expect((await respond(invited, group_id, member.id, true)).code).toBe(code.ok)
+        expect(await members(group_id)).toContain(invited.id)
       })
 
       it('of an Admin token alone is of the system', async () => {
         const group_id = await theGroup()
         expectSuccess(await invite(admin, group_id, [invited]))
         expect(await groupInvitations(invited.api)).toMatchObject([{ inviter_id: 0 }])
-        expect((await respond(invited, group_id, owner.id, true)).code).toBe(code.invitationNotOpen)
         expect((await respond(invited, group_id, 0, true)).code).toBe(code.ok)
       })
 
       it('is nobody else’s to answer', async () => {
         const group_id = await anInvitation()
         expect(codes([await respond(guest, group_id, invited.id, true), await respond(guest, group_id, member.id, true)])).toEqual([
-          code.invitationNotOpen,
-          code.invitationNotOpen,
-        ])
-        expect(codes([await respond(invited, group_id, guest.id, true), await respond(invited, group_id, owner.id, true)])).toEqual([
           code.invitationNotOpen,
           code.invitationNotOpen,
         ])

@@ -186,6 +186,22 @@ for (const backend of testBackends()) {
         ])
       })
 
+      it('are at most 500, also when they are appointed at once', async () => {
+        const { group_id, owner, member, otherMember, admin, otherAdmin } = await cast()
+        const columns = 'app_id, group_id, user_id, role, joined_at'
+        const row = (id: number) => `('${watched.server.appId}', ${group_id}, ${id}, 1, 1)`
+        await watched.sql.run(
+          `insert into group_members (${columns}) values ${Array.from({ length: 497 }, (_, id) => row(id + 1)).join(', ')}`,
+        )
+        const answers = await Promise.all([appoint(owner.api, group_id, member), appoint(owner.api, group_id, otherMember)])
+        const failures = answers.flatMap((answer) => Object.values(outcomes(answer))).filter((reason) => reason !== null)
+        expect(failures).toEqual(['group has too many admins'])
+        expect(await admins(owner.api, group_id)).toHaveLength(500)
+        expect(outcomes(await appoint(owner.api, group_id, admin))).toEqual({ [admin.id]: null })
+        expectSuccess(await dismiss(owner.api, group_id, otherAdmin))
+        expectSuccess(await appoint(owner.api, group_id, member, otherMember))
+      })
+
       const outsiderView = () => watched.server.api.admin()
 
       it('have their rights at once, and lose them at once', async () => {
@@ -380,6 +396,21 @@ for (const backend of testBackends()) {
         expect((await leave(member.api, group_id)).code).toBe(success)
         expectSuccess(await add(owner.api, group_id, member))
         expect(await expirationOf(owner.api, group_id, member)).toBe(0)
+      })
+
+      it('is ended for somebody who has left, too', async () => {
+        const { group_id, owner, admin, member, otherMember } = await cast()
+        expectSuccess(await act('/group/ban', { duration: permanent })(owner.api, group_id, member))
+        for (const { api } of [member, otherMember]) expect((await leave(api, group_id)).code).toBe(success)
+        const told = await since(group_id)
+        expect(outcomes(await unban(admin.api, group_id, member, otherMember))).toEqual({
+          [member.id]: null,
+          [otherMember.id]: reasons.notMember,
+        })
+        expect(await told()).toEqual([{ kind: 'unbanned', actor: admin.id, users: [member.id], content: '' }])
+        expect(outcomes(await unban(admin.api, group_id, member))).toEqual({ [member.id]: reasons.notMember })
+        expectSuccess(await add(owner.api, group_id, member))
+        expect(await bannedIds(owner.api, group_id)).toEqual([])
       })
 
       it('has a length that is a number of minutes or -1, with an end that can be told exactly', async () => {
@@ -603,7 +634,10 @@ for (const backend of testBackends()) {
             .filter((path) => Number(after[path]) > Number(before[path]))
             .map((path) => path.slice('/group/'.length, -'_list'.length))
         }
+        const rename = ({ api }: Person, value: string) => groupCall(api, '/group/display_name', group_id, { value })
+        expect(await changed(() => rename(member, 'free'))).toEqual(['member'])
         expect(await changed(() => ban(owner.api, group_id, member))).toEqual(['member', 'banned'])
+        expect(await changed(() => rename(member, 'banned'))).toEqual(['member', 'banned'])
         expect(await changed(() => appoint(owner.api, group_id, otherMember))).toEqual(['member'])
         expect(await changed(() => appoint(owner.api, group_id, otherMember))).toEqual([])
         expect(await changed(() => dismiss(owner.api, group_id, otherMember))).toEqual(['member'])

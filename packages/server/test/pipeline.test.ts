@@ -199,6 +199,21 @@ for (const backend of testBackends()) {
         }
       })
 
+      it('is an admin of the group in the group_id header and of no other (decisions C4, C5)', async () => {
+        const create = async () =>
+          (await server.api.admin({ userId: user.id }).succeed('POST', '/group/create', { body: {} })).data.group_id
+        const [group, another] = [await create(), await create()]
+        const limited = server.api.admin({ groupId: another })
+        const about = (group_id: number) => ({ query: { group_id } })
+        for (const method of ['GET', 'POST', 'DELETE']) {
+          const path = method === 'GET' ? '/group/info' : '/group/destroy'
+          expect(await limited.call(method, path, about(group)), method).toMatchObject({ code: noPermission, data: null })
+        }
+        expect(await limited.call('POST', '/group/destroy', about(another))).toMatchObject({ code: 20013 })
+        expect(await limited.call('GET', '/group/info', about(another))).toMatchObject({ code: 200, data: { status: 0 } })
+        expect(await server.api.admin().call('GET', '/group/info', about(group))).toMatchObject({ code: 200, data: { status: 0 } })
+      })
+
       it('sends for from_user_id, else for the header, else for the system (decision C5)', async () => {
         const [first, second, target] = [await server.api.register(), await server.api.register(), await server.api.newSession()]
         const send = async (userId: number | undefined, fromUserId: number | undefined) => {

@@ -63,16 +63,17 @@ export const createGroup = operation({
   path: '/group/create',
   tag: 'Groups',
   summary: 'Creates a group; the caller is its owner.',
+  description: 'Users of user_list who cannot come in are left out without a word; /group/invite tells what became of each.',
   callers: 'groupUser',
   body: {
     avatar: optional(avatar),
     description: optional(description),
-    name: optional(groupName),
+    name: optional(string({ description: 'group name', maxLength: 128, examples: ['Team'] })),
     type: optional(intEnum(groupTypes, { default: 0 })),
     user_list: optional(list(int64(), { description: 'users invited' })),
   },
   data: Group,
-  errors: ['application_group_limit_reached', 'created_group_limit_reached', 'joined_group_limit_reached', 'group_full'],
+  errors: ['application_group_limit_reached', 'created_group_limit_reached', 'joined_group_limit_reached'],
 })
 
 export const destroyGroup = operation({
@@ -414,7 +415,11 @@ export const handleGroupInvitation = operation({
   summary: 'Accepts or declines an invitation to a group.',
   callers: 'groupUser',
   right: 'join',
-  body: { approval: boolean({ description: 'true accepts, false declines' }), ...group, user_id: id('the inviter or the caller') },
+  body: {
+    approval: boolean({ description: 'true accepts, false declines' }),
+    ...group,
+    user_id: id('the inviter or the caller; the invitation is that of the caller to the group, whoever is named'),
+  },
   data: done,
   errors: [...oneGroupErrors, ...joiningErrors, 'group_invitation_not_open'],
 })
@@ -547,7 +552,7 @@ export const publishAnnouncement = operation({
     title: string({ description: 'title', maxLength: 256 }),
   },
   data: Announcement,
-  errors: [...adminErrors, 'announcements_disabled'],
+  errors: adminErrors,
 })
 
 export const deleteAnnouncement = operation({

@@ -419,6 +419,8 @@ export interface ReceiptRequestsTable {
   seq: number
   msg_id: number
   sender_id: Int64
+  /** Those who are asked, as `,1,2,`. */
+  member_ids: string
 }
 
 /** The idempotency log of sends (decision E4). */

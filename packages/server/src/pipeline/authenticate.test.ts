@@ -166,6 +166,10 @@ describe('the user_id header (decisions C3, C5)', () => {
 })
 
 describe('the group_id header (decision C4)', () => {
+  it.each(appRules)('of an Admin token is heard by %s', async (rule) => {
+    expect(await judge(rule, { accessToken: 'hma_valid', userId: '5', groupId: '7' })).toEqual({ ...admin, userId: 5, groupId: 7 })
+  })
+
   it('needs an Admin token', async () => {
     expect(await judge('groupMember', { accessToken: 'hma_valid', groupId: '7' })).toEqual({ ...admin, groupId: 7 })
     expect(await judge('groupMember', { accessToken: 'hmu_valid', groupId: '7' })).toBe(

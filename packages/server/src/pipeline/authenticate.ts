@@ -53,7 +53,7 @@ export async function authenticate(authenticator: Authenticator, operation: Oper
   }
   if (accessToken.startsWith('hma_')) {
     const found = await authenticator.findAdminToken(appId, accessToken)
-    if (found === 'valid') return { kind: 'admin', appId, userId, groupId: rule.groupHeader ? groupId : null }
+    if (found === 'valid') return { kind: 'admin', appId, userId, groupId }
     if (!isOpen) throw new AppError(found === 'expired' ? 'token_expired' : 'token_invalid')
   }
   // A stale token must not keep anybody from logging in again, so open operations do not judge it.

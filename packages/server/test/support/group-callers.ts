@@ -49,10 +49,10 @@ export function isBelow(a: GroupStanding, b: GroupStanding): boolean {
 }
 
 /** How the caller stands in the group; for what is personal, how the user does. */
-export function standingOf({ token, as, hasGroupHeader }: GroupCallerKind, { right, callers }: JudgedOperation): GroupStanding {
+export function standingOf({ token, as, hasGroupHeader }: GroupCallerKind, { right }: JudgedOperation): GroupStanding {
   const own = as ?? 'outsider'
   if (token === 'user' || (groupRights[right] as GroupRight).isPersonal) return own
-  if (hasGroupHeader && callerRules[callers].groupHeader) return isBelow(own, 'admin') ? 'admin' : own
+  if (hasGroupHeader) return isBelow(own, 'admin') ? 'admin' : own
   return as ?? 'owner'
 }
 

@@ -21,9 +21,6 @@ export const owners: readonly CallerName[] = ['owner', 'Admin token']
 export const admins: readonly CallerName[] = [...owners, 'admin', 'Admin token, group_id', 'Admin token, user_id of the member, group_id']
 export const members: readonly CallerName[] = [...admins, 'member', 'Admin token, user_id of the member']
 
-/** Some operations take no group_id header, and do not look at it. */
-export const withGroupHeader = callerNames.filter((name) => name.endsWith('group_id'))
-
 export interface Cast extends Readonly<Record<Standing, Person>> {
   readonly group_id: number
   /** Logs in those who call by user token. */

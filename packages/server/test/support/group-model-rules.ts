@@ -55,12 +55,9 @@ interface Turn extends Call {
   readonly actor: number
 }
 
-/** What the table of the contract's headers says of an operation. */
-type Headers = 'std' | 'member' | 'groupUser' | 'user'
 type Right = 'join' | 'own' | 'info' | 'member' | 'invite' | 'modify' | 'admin' | 'owner'
 
 interface Rule {
-  readonly headers: Headers
   readonly right: Right | ((call: Call) => Right)
   readonly run: (turn: Turn) => Result
 }
@@ -277,30 +274,28 @@ export const cautiousUserOf = ({ choice }: Pick<Call, 'choice'>) => choice % use
 export const textOf = ({ choice }: Pick<Call, 'choice'>) => texts[choice % texts.length] as (typeof texts)[number]
 
 export const rules = {
-  apply: { headers: 'groupUser', right: 'join', run: apply },
-  handleApplication: { headers: 'std', right: 'admin', run: handleApplication },
-  invite: { headers: 'std', right: 'invite', run: invite },
-  handleInvitation: { headers: 'groupUser', right: 'join', run: handleInvitation },
+  apply: { right: 'join', run: apply },
+  handleApplication: { right: 'admin', run: handleApplication },
+  invite: { right: 'invite', run: invite },
+  handleInvitation: { right: 'join', run: handleInvitation },
   signQr: {
-    headers: 'member',
     right: 'invite',
     run: ({ state, actor }) => {
       state.qrSigner = actor
       return null
     },
   },
-  joinByQr: { headers: 'user', right: 'join', run: joinByQr },
-  add: { headers: 'std', right: 'admin', run: ({ state, actor, users }) => admit(state, actor, users, false) },
-  kick: { headers: 'std', right: 'admin', run: (turn) => moderate(turn, (users) => remove(turn.state, turn.actor, users, 'kicked')) },
-  ban: { headers: 'std', right: 'admin', run: (turn) => setBans(turn, true) },
-  unban: { headers: 'std', right: 'admin', run: (turn) => setBans(turn, false) },
-  block: { headers: 'std', right: 'admin', run: blockUsers },
-  unblock: { headers: 'std', right: 'admin', run: unblockUsers },
-  appoint: { headers: 'std', right: 'owner', run: (turn) => appoint(turn, standing.admin, 'admin_granted') },
-  dismiss: { headers: 'std', right: 'owner', run: (turn) => appoint(turn, standing.member, 'admin_revoked') },
-  transfer: { headers: 'std', right: 'owner', run: transfer },
+  joinByQr: { right: 'join', run: joinByQr },
+  add: { right: 'admin', run: ({ state, actor, users }) => admit(state, actor, users, false) },
+  kick: { right: 'admin', run: (turn) => moderate(turn, (users) => remove(turn.state, turn.actor, users, 'kicked')) },
+  ban: { right: 'admin', run: (turn) => setBans(turn, true) },
+  unban: { right: 'admin', run: (turn) => setBans(turn, false) },
+  block: { right: 'admin', run: blockUsers },
+  unblock: { right: 'admin', run: unblockUsers },
+  appoint: { right: 'owner', run: (turn) => appoint(turn, standing.admin, 'admin_granted') },
+  dismiss: { right: 'owner', run: (turn) => appoint(turn, standing.member, 'admin_revoked') },
+  transfer: { right: 'owner', run: transfer },
   leave: {
-    headers: 'user',
     right: 'own',
     run: ({ state, actor }) => {
       if (rankOf(state, actor) === standing.owner) return 'owner_cannot_leave'
@@ -309,7 +304,6 @@ export const rules = {
     },
   },
   destroy: {
-    headers: 'member',
     right: 'owner',
     run: ({ state, actor }) => {
       dissolve(state)
@@ -317,18 +311,17 @@ export const rules = {
       return null
     },
   },
-  flag: { headers: 'std', right: 'admin', run: (turn) => set(turn, turn.state.flags, flagOf(turn), turn.flag) },
-  text: { headers: 'std', right: 'modify', run: (turn) => set(turn, turn.state.texts, textOf(turn), turn.text || 'c') },
-  approval: { headers: 'std', right: 'admin', run: (turn) => set(turn, turn.state.group, 'approval', turn.choice % 3) },
-  capacity: { headers: 'std', right: 'owner', run: setCapacity },
-  banAll: { headers: 'std', right: 'admin', run: (turn) => set(turn, turn.state.group, 'isBanned', true) },
-  unbanAll: { headers: 'std', right: 'admin', run: (turn) => set(turn, turn.state.group, 'isBanned', false) },
-  ownName: { headers: 'groupUser', right: 'own', run: setOwnName },
-  mute: { headers: 'groupUser', right: 'own', run: (turn) => setMute(turn, turn.choice % 3) },
-  notDisturb: { headers: 'groupUser', right: 'own', run: (turn) => setMute(turn, Number(turn.flag)) },
-  push: { headers: 'groupUser', right: 'own', run: setPush },
+  flag: { right: 'admin', run: (turn) => set(turn, turn.state.flags, flagOf(turn), turn.flag) },
+  text: { right: 'modify', run: (turn) => set(turn, turn.state.texts, textOf(turn), turn.text || 'c') },
+  approval: { right: 'admin', run: (turn) => set(turn, turn.state.group, 'approval', turn.choice % 3) },
+  capacity: { right: 'owner', run: setCapacity },
+  banAll: { right: 'admin', run: (turn) => set(turn, turn.state.group, 'isBanned', true) },
+  unbanAll: { right: 'admin', run: (turn) => set(turn, turn.state.group, 'isBanned', false) },
+  ownName: { right: 'own', run: setOwnName },
+  mute: { right: 'own', run: (turn) => setMute(turn, turn.choice % 3) },
+  notDisturb: { right: 'own', run: (turn) => setMute(turn, Number(turn.flag)) },
+  push: { right: 'own', run: setPush },
   announce: {
-    headers: 'std',
     right: 'admin',
     run: ({ state, actor, text }) => {
       state.announcements.push({ author: actor, title: text })
@@ -336,7 +329,7 @@ export const rules = {
       return null
     },
   },
-  look: { headers: 'member', right: (call) => lookOf(call)[1], run: () => null },
+  look: { right: (call) => lookOf(call)[1], run: () => null },
 } as const satisfies Record<string, Rule>
 
 /** `caution` is a setting of a user, which no group has a say in. */
@@ -357,23 +350,22 @@ export function step(state: State, call: Call): Result {
     state.isCautious[cautiousUserOf(call)] = call.flag
     return null
   }
-  const { headers, right, run }: Rule = rules[call.kind]
-  const isPersonal = headers === 'groupUser' || headers === 'user'
-  if (isPersonal && caller.user === system) return 'invalid_parameter'
-  const header = headers === 'std' || headers === 'groupUser' ? caller.header : 'none'
-  if (header === 'other') return 'no_permission'
-  // A QR text that is none names no group to enter.
-  if (call.kind === 'joinByQr' && state.qrSigner === null) return 'qr_code_invalid'
-  const rank = rankFor(state, caller, header === 'this')
+  const { right, run }: Rule = rules[call.kind]
   const needed = typeof right === 'function' ? right(call) : right
+  const isPersonal = needed === 'join' || needed === 'own'
+  if (isPersonal && caller.user === system) return 'invalid_parameter'
+  // The group of a QR text is not among the parameters, and a text that is none names no group to enter.
+  if (call.kind !== 'joinByQr' && caller.header === 'other') return 'no_permission'
+  if (call.kind === 'joinByQr' && state.qrSigner === null) return 'qr_code_invalid'
+  const rank = rankFor(state, caller)
   const reason = refusalOfRight(state, caller, rank, needed)
   return reason ?? run({ ...call, state, rank, actor: caller.user })
 }
 
-function rankFor(state: State, { hasAdminToken, user }: Caller, isGroupAdmin: boolean): number {
+function rankFor(state: State, { hasAdminToken, user, header }: Caller): number {
   const own = rankOf(state, user)
   if (!hasAdminToken) return own
-  if (isGroupAdmin) return Math.max(own, standing.admin)
+  if (header === 'this') return Math.max(own, standing.admin)
   return user === system ? standing.owner : own
 }
 

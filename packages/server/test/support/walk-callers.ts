@@ -47,9 +47,10 @@ export function verdictOn(operation: Operation, credentials: Credentials): Verdi
     if (rule.subject !== 'required') return null
     return { reaches: true, error: claimOf(operation) === null ? 'user_not_found' : 'no_permission' }
   }
-  if (group === 'nobody' || !rule.groupHeader) return reaches
+  if (group === 'nobody') return reaches
   if (group === 'own') return user === 'nobody' ? verdictOnAdminOfGroup(operation) : reaches
-  return namesGroup(operation) ? { reaches: true, error: 'no_permission' } : null
+  if (namesGroup(operation)) return { reaches: true, error: 'no_permission' }
+  return operation.right === undefined ? reaches : null
 }
 
 /** An Admin token as an admin of the group that the call is about. */
@@ -104,6 +105,8 @@ export const callers: Readonly<Record<string, Credentials>> = {
   'the Admin for a user of another application': { ...admin, user: 'foreign' },
   'the Admin, naming no number': { ...admin, user: 'malformed' },
   'the Admin as an admin of the group': { ...admin, group: 'own' },
+  'the Admin as an admin of another group': { ...admin, group: 'other' },
+  'the Admin as an admin of a group of another application': { ...admin, group: 'foreign' },
   'the Admin for the user as an admin of the group': { ...admin, user: 'own', group: 'own' },
   'the Admin for the user as an admin of another group': { ...admin, user: 'own', group: 'other' },
   'the Admin for the user as an admin of a group of another application': { ...admin, user: 'own', group: 'foreign' },

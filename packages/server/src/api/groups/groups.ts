@@ -30,7 +30,7 @@ export function groupHandlers({ accounts, groups }: Services): Handler[] {
     handle(listGroups, async ({ group_list: groupIds }, { caller }) =>
       data((await groups.getMany(await groupCaller(accounts, caller), groupIds)).map(toSummary)),
     ),
-    handle(listPublicGroups, async (_, { caller }) => data(await groups.listPublic(caller.appId))),
+    handle(listPublicGroups, async (_, { caller }) => data(await groups.listPublic(await groupCaller(accounts, caller)))),
     handle(listJoinedGroups, async (_, { caller }) => data(await groups.listJoined(await groupUser(accounts, caller)))),
     handle(destroyGroup, async ({ group_id: groupId }, { caller }) => {
       await groups.dissolve(await groupCaller(accounts, caller, groupId), groupId)

@@ -15,8 +15,8 @@ export function groupInvitationHandlers({ accounts, groupInvitations }: Services
     handle(inviteToGroup, async ({ group_id: groupId, user_list: userIds, reason = '' }, { caller }) =>
       data(toUserResults(await groupInvitations.invite(await groupCaller(accounts, caller, groupId), groupId, userIds, reason))),
     ),
-    handle(handleGroupInvitation, async ({ group_id: groupId, user_id: namedId, approval: isAccepted }, { caller }) => {
-      await groupInvitations.handle(await groupUser(accounts, caller, groupId), groupId, { namedId, isAccepted })
+    handle(handleGroupInvitation, async ({ group_id: groupId, approval: isAccepted }, { caller }) => {
+      await groupInvitations.handle(await groupUser(accounts, caller, groupId), groupId, isAccepted)
       return data(true)
     }),
     handle(listGroupInvitations, async (page, { caller }) => {

@@ -319,6 +319,7 @@ const clusteredTables = {
     seq bigint not null,
     msg_id bigint not null,
     sender_id bigint not null,
+    member_ids text not null,
     primary key (app_id, group_id, seq)`,
   sent_transactions: `
     app_id text not null,

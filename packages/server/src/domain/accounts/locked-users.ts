@@ -4,6 +4,8 @@ import type { Tx } from '../../db/database.js'
 export interface UserLocker {
   /** Also finds deleted users; those who never existed are left out. */
   lock(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<readonly { readonly userId: Int64; readonly isDeleted: boolean }[]>
+  /** As `lock`, but whoever only holds a user goes on. */
+  claim(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<readonly { readonly userId: Int64; readonly isDeleted: boolean }[]>
 }
 
 /** Users in a transaction that keeps other changes between them, and their deletion, waiting. */
@@ -11,7 +13,12 @@ export class LockedUsers {
   private constructor(private readonly users: ReadonlyMap<Int64, { readonly isDeleted: boolean }>) {}
 
   static async lock(tx: Tx, locker: UserLocker, appId: string, userIds: readonly Int64[]): Promise<LockedUsers> {
-    const found = userIds.length === 0 ? [] : await locker.lock(tx, appId, userIds)
+    return new LockedUsers(new Map((await locker.lock(tx, appId, userIds)).map((user) => [user.userId, user])))
+  }
+
+  /** For what is given to users beside what they are: it keeps their logins going. */
+  static async claim(tx: Tx, locker: UserLocker, appId: string, userIds: readonly Int64[]): Promise<LockedUsers> {
+    const found = userIds.length === 0 ? [] : await locker.claim(tx, appId, userIds)
     return new LockedUsers(new Map(found.map((user) => [user.userId, user])))
   }
 

@@ -99,9 +99,14 @@ export class UserStore {
 
   /** For changes that end something of the users; waits for those who {@link hold} them. By user ID; also finds deleted users. */
   async lock(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<User[]> {
-    const found = tx.selectFrom('users').selectAll().where('app_id', '=', appId).where('user_id', 'in', userIds).orderBy('user_id')
-    const rows = await (this.#database.dialect.rowLocks ? found.forUpdate() : found).execute()
-    return rows.map(toUser)
+    const found = selectUsers(tx, appId, userIds)
+    return (await (this.#database.dialect.rowLocks ? found.forUpdate() : found).execute()).map(toUser)
+  }
+
+  /** For changes around the users that must follow each other; waits for {@link lock} but not for those who {@link hold} them. By user ID. */
+  async claim(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<User[]> {
+    const found = selectUsers(tx, appId, userIds)
+    return (await (this.#database.dialect.rowLocks ? found.forNoKeyUpdate() : found).execute()).map(toUser)
   }
 
   /** Ends the file credentials of the users. */
@@ -159,6 +164,10 @@ export class UserStore {
       .execute()
     return rows.map((row) => ({ userId: row.user_id, username: row.username, status: row.status }))
   }
+}
+
+function selectUsers(tx: Tx, appId: string, userIds: readonly Int64[]) {
+  return tx.selectFrom('users').selectAll().where('app_id', '=', appId).where('user_id', 'in', userIds).orderBy('user_id')
 }
 
 /** What a user is before anything is set, and again once everything is erased. */

@@ -105,22 +105,23 @@ export class ConversationService {
    * @throws AppError conversation_not_found, message_not_found
    */
   async acknowledge(reader: Reader, what: { peerId?: Int64 | undefined; messageId?: Int64 | undefined }): Promise<void> {
+    if (what.peerId === undefined && what.messageId === undefined) return this.#acknowledgeAll(reader)
     await this.#options.database.transaction((tx) => this.acknowledgeIn(tx, reader, what))
   }
 
   /** Acknowledges a message to its sender, or in the conversation that holds it: receipts of group messages go to their senders too. */
   async acknowledgeReceipt(tx: Tx, reader: Reader, peerId: Int64, messageId: Int64): Promise<void> {
     const { store, messageLog } = this.#options
-    const isHere = (await messageLog.findSeq(tx, await this.findBegun(tx, reader, peerId), messageId)) !== null
-    const holding = isHere ? null : await store.findByMessage(tx, reader, messageId)
+    const named = await this.findBegun(tx, reader, peerId)
+    const isElsewhere = !named.isGroup && (await messageLog.findSeq(tx, named, messageId)) === null
+    const holding = isElsewhere ? await store.findByMessage(tx, reader, messageId) : null
     await this.acknowledgeIn(tx, reader, { peerId: holding?.isGroup ? holding.lowId : peerId, messageId })
   }
 
-  /** As {@link acknowledge}, as a part of a transaction. */
+  /** As {@link acknowledge} of one conversation, as a part of a transaction. */
   async acknowledgeIn(tx: Tx, reader: Reader, what: { peerId?: Int64 | undefined; messageId?: Int64 | undefined }): Promise<void> {
     const { store, messageLog } = this.#options
     const { peerId, messageId } = what
-    if (messageId === undefined && peerId === undefined) return this.#acknowledgeAll(tx, reader)
     const conversation =
       peerId === undefined ? await store.findByMessage(tx, reader, messageId as Int64) : await this.findBegun(tx, reader, peerId)
     if (!conversation) throw new AppError('message_not_found')
@@ -167,16 +168,33 @@ export class ConversationService {
     return !conversation.isGroup || groupReads.isMember(tx, { appId: conversation.appId, groupId: conversation.lowId, userId })
   }
 
-  async #acknowledgeAll(tx: Tx, reader: Reader): Promise<void> {
-    const { store, groupReads, events } = this.#options
+  /** Direct conversations first, then groups, some at a time, so that nobody's sends wait long. */
+  async #acknowledgeAll(reader: Reader): Promise<void> {
+    const { database, store, groupReads } = this.#options
     const { appId, userId } = reader
-    const moved = await store.markAllRead(tx, reader)
-    const movedGroups = await groupReads.moveAll(tx, appId, userId)
-    if (moved.length + movedGroups === 0) return
-    await events.append(tx, { appId, kind: 'message.read_all', actorId: userId, userIds: [userId], content: '' })
-    const receipts = moved.map((each): Receipt => [each, 'message.read', each.lastMessageId])
-    for (let start = 0; start < receipts.length; start += eventsPerStatement)
-      await this.#tell(tx, userId, receipts.slice(start, start + eventsPerStatement))
+    let isTold = await database.transaction(async (tx) => {
+      const moved = await store.markAllRead(tx, reader)
+      if (moved.length === 0) return false
+      await this.#tellAllRead(tx, reader)
+      const receipts = moved.map((each): Receipt => [each, 'message.read', each.lastMessageId])
+      for (let start = 0; start < receipts.length; start += eventsPerStatement)
+        await this.#tell(tx, userId, receipts.slice(start, start + eventsPerStatement))
+      return true
+    })
+    for (let after: Int64 | null = 0; after !== null; ) {
+      const [from, wasTold] = [after, isTold]
+      const step = await database.transaction(async (tx) => {
+        const moved = await groupReads.moveSome(tx, { appId, userId, afterGroupId: from })
+        if (moved.count > 0 && !wasTold) await this.#tellAllRead(tx, reader)
+        return moved
+      })
+      isTold ||= step.count > 0
+      after = step.nextAfter
+    }
+  }
+
+  async #tellAllRead(tx: Tx, { appId, userId }: Reader): Promise<void> {
+    await this.#options.events.append(tx, { appId, kind: 'message.read_all', actorId: userId, userIds: [userId], content: '' })
   }
 
   /** The page has been read: it is shown also when this cannot be stored, and the next page that is read makes up for it. */

@@ -9,6 +9,13 @@ export interface MemberKey {
   readonly userId: Int64
 }
 
+/** The groups of a user by ID. */
+export interface GroupsAfter {
+  readonly appId: string
+  readonly userId: Int64
+  readonly afterGroupId: Int64
+}
+
 /** A mark of a member that has moved. */
 export interface MovedMark {
   readonly from: number
@@ -26,10 +33,11 @@ export interface MovedGroupMark extends MovedMark {
 export interface ReceiptRequest {
   readonly messageId: number
   readonly senderId: Int64
-  readonly config: string
 }
 
-const groupsPerStatement = 100
+/** How many groups one transaction moves marks in. */
+export const groupsPerStep = 100
+const maxReceiptRequests = 1_000
 
 /**
  * The marks of members in the conversations of groups. Whatever changes both locks the conversation's row before the member's, as sends
@@ -105,8 +113,11 @@ export class GroupMarkStore {
     return row?.read_ack === 1
   }
 
-  /** Moves the read marks of a user in all groups to the ends of their conversations. @returns those that were not there yet */
-  async moveAll(tx: Tx, appId: string, userId: Int64): Promise<MovedGroupMark[]> {
+  /**
+   * Moves the read marks of a user to the ends of the conversations of some groups; others wait until it is committed, so they are few.
+   * @returns those that were not there yet; as many as {@link groupsPerStep} when there may be more
+   */
+  async moveSome(tx: Tx, { appId, userId, afterGroupId }: GroupsAfter): Promise<MovedGroupMark[]> {
     const found = tx
       .selectFrom('group_members as m')
       .innerJoin('groups as g', (join) => join.onRef('g.app_id', '=', 'm.app_id').onRef('g.group_id', '=', 'm.group_id'))
@@ -116,9 +127,11 @@ export class GroupMarkStore {
       .select(['m.group_id', 'm.acked_seq', 'c.seq', 'c.last_msg_id', 'g.read_ack'])
       .where('m.app_id', '=', appId)
       .where('m.user_id', '=', userId)
+      .where('m.group_id', '>', afterGroupId)
       .whereRef('c.seq', '>', 'm.acked_seq')
       // In the order in which batches of sends lock them; the members too, so that each message is told of as read once only.
-      .orderBy('c.low_id')
+      .orderBy('m.group_id')
+      .limit(groupsPerStep)
       .$if(this.database.dialect.rowLocks, (query) => query.forUpdate(['c', 'm']))
     const moved = (await found.execute()).map(
       (row): MovedGroupMark => ({
@@ -129,48 +142,49 @@ export class GroupMarkStore {
         hasReadAck: row.read_ack === 1,
       }),
     )
-    for (let start = 0; start < moved.length; start += groupsPerStatement) {
-      const groupIds = moved.slice(start, start + groupsPerStatement).map(({ groupId }) => groupId)
-      const end = sql<number>`seq`
-      await tx
-        .updateTable('conversations')
-        .set(furthest(userId, end))
-        .where('app_id', '=', appId)
-        .where('low_id', 'in', groupIds)
-        .whereRef('high_id', '=', 'low_id')
-        .where(isFurther(userId, end))
-        .execute()
-      await tx
-        .updateTable('group_members')
-        .set({ read_seq: endOfGroup, seen_seq: endOfGroup, acked_seq: endOfGroup })
-        .where('app_id', '=', appId)
-        .where('user_id', '=', userId)
-        .where('group_id', 'in', groupIds)
-        .execute()
-    }
+    if (moved.length === 0) return moved
+    const groupIds = moved.map(({ groupId }) => groupId)
+    const end = sql<number>`seq`
+    await tx
+      .updateTable('conversations')
+      .set(furthest(userId, end))
+      .where('app_id', '=', appId)
+      .where('low_id', 'in', groupIds)
+      .whereRef('high_id', '=', 'low_id')
+      .where(isFurther(userId, end))
+      .execute()
+    await tx
+      .updateTable('group_members')
+      .set({ read_seq: endOfGroup, seen_seq: endOfGroup, acked_seq: endOfGroup })
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('group_id', 'in', groupIds)
+      .execute()
     return moved
   }
 
-  /** Messages above one position and up to another whose senders want to know that the member has read them; in their order. */
+  /**
+   * Messages above one position and up to another whose senders want to know that the member has read them, in their order; of very many
+   * requests the latest ones.
+   */
   async listReceiptRequests(tx: Tx, { appId, groupId, userId }: MemberKey, { from, to }: MovedMark): Promise<ReceiptRequest[]> {
+    const latest = tx
+      .selectFrom('receipt_requests')
+      .select(['seq', 'msg_id', 'sender_id', 'member_ids'])
+      .where('app_id', '=', appId)
+      .where('group_id', '=', groupId)
+      .where('seq', '>', from)
+      .where('seq', '<=', to)
+      .orderBy('seq', 'desc')
+      .limit(maxReceiptRequests)
     const rows = await tx
-      .selectFrom('receipt_requests as r')
-      .innerJoin('messages as m', (join) =>
-        join
-          .onRef('m.app_id', '=', 'r.app_id')
-          .onRef('m.low_id', '=', 'r.group_id')
-          .onRef('m.high_id', '=', 'r.group_id')
-          .onRef('m.msg_id', '=', 'r.msg_id'),
-      )
-      .select(['r.msg_id', 'r.sender_id', 'm.config'])
-      .where('r.app_id', '=', appId)
-      .where('r.group_id', '=', groupId)
-      .where('r.seq', '>', from)
-      .where('r.seq', '<=', to)
+      .selectFrom(latest.as('r'))
+      .select(['r.msg_id', 'r.sender_id'])
       .where('r.sender_id', '<>', userId)
+      .where('r.member_ids', 'like', `%,${userId},%`)
       .orderBy('r.seq')
       .execute()
-    return rows.map((row) => ({ messageId: row.msg_id, senderId: row.sender_id, config: row.config }))
+    return rows.map((row) => ({ messageId: row.msg_id, senderId: row.sender_id }))
   }
 }
 

@@ -2,16 +2,13 @@ import type { Int64 } from '@hermod/protocol'
 import type { Tx } from '../../db/database.js'
 import type { Event, EventKind } from '../events/event-model.js'
 import type { EventService } from '../events/event-service.js'
-import { configOf } from '../messages/message-config.js'
 import type { Mark } from './conversation-store.js'
-import type { GroupMarkStore, MemberKey, MovedMark } from './group-mark-store.js'
+import { type GroupMarkStore, type GroupsAfter, groupsPerStep, type MemberKey, type MovedMark } from './group-mark-store.js'
 
 export interface GroupReadServiceOptions {
   readonly marks: GroupMarkStore
   readonly events: EventService
 }
-
-const eventsPerStatement = 1_000
 
 /** What members have read of the conversations of their groups, and who is told of it (decisions E5, E6). */
 export class GroupReadService {
@@ -37,17 +34,16 @@ export class GroupReadService {
     return true
   }
 
-  /** Moves the read marks of all groups of the user to the ends. @returns how many have moved */
-  async moveAll(tx: Tx, appId: string, userId: Int64): Promise<number> {
-    const moved = await this.options.marks.moveAll(tx, appId, userId)
-    const told: Event[] = []
-    for (const { groupId, lastMessageId, hasReadAck, ...mark } of moved) {
-      const member = { appId, groupId, userId }
-      told.push(markEvent(member, 'read_seq', [userId], lastMessageId))
-      if (hasReadAck) told.push(...(await this.#receipts(tx, member, { ...mark, lastMessageId })))
-    }
-    await this.#append(tx, told)
-    return moved.length
+  /**
+   * Moves the read marks of some groups of the user to the ends, and tells the senders who asked for it.
+   * @returns how many have moved, and after which group the next step begins; null = there is none
+   */
+  async moveSome(tx: Tx, from: GroupsAfter): Promise<{ readonly count: number; readonly nextAfter: Int64 | null }> {
+    const { appId, userId } = from
+    const moved = await this.options.marks.moveSome(tx, from)
+    for (const { groupId, hasReadAck, ...mark } of moved)
+      if (hasReadAck) await this.#append(tx, await this.#receipts(tx, { appId, groupId, userId }, mark))
+    return { count: moved.length, nextAfter: moved.length < groupsPerStep ? null : (moved.at(-1)?.groupId ?? null) }
   }
 
   /** Hides what the conversation holds now (decision E13). @returns false when there is no such conversation or member */
@@ -62,14 +58,11 @@ export class GroupReadService {
   /** For the senders who want to know that the member has read their messages. */
   async #receipts(tx: Tx, member: MemberKey, moved: MovedMark): Promise<Event[]> {
     const requests = await this.options.marks.listReceiptRequests(tx, member, moved)
-    return requests
-      .filter(({ config }) => configOf(config).groupMemberList.has(member.userId))
-      .map(({ senderId, messageId }) => markEvent(member, 'read_seq', [senderId], messageId))
+    return requests.map(({ senderId, messageId }) => markEvent(member, 'read_seq', [senderId], messageId))
   }
 
   async #append(tx: Tx, told: readonly Event[]): Promise<void> {
-    for (let start = 0; start < told.length; start += eventsPerStatement)
-      await this.options.events.append(tx, ...told.slice(start, start + eventsPerStatement))
+    if (told.length > 0) await this.options.events.append(tx, ...told)
   }
 }
 

@@ -13,7 +13,7 @@ export interface EventPayload {
 }
 
 export interface EventStep {
-  readonly events: readonly Pick<Selectable<EventsTable>, 'event_id' | 'payload'>[]
+  readonly events: readonly Pick<Selectable<EventsTable>, 'event_id' | 'kind' | 'payload'>[]
   readonly next: number | null
 }
 
@@ -45,7 +45,11 @@ export class EventStore {
       .offset(rows - 1)
       .limit(1)
       .executeTakeFirst()
-    const following = db.selectFrom('events').select(['event_id', 'payload']).where('event_id', '>', afterId).where('app_id', '=', appId)
+    const following = db
+      .selectFrom('events')
+      .select(['event_id', 'kind', 'payload'])
+      .where('event_id', '>', afterId)
+      .where('app_id', '=', appId)
     const events = await (last ? following.where('event_id', '<=', last.event_id) : following).execute()
     return { events, next: last?.event_id ?? null }
   }

@@ -49,8 +49,8 @@ export class TextErasureService {
       const from: number = after
       const step: EventStep = await database.read((db) => events.listStep(db, appId, from, stepRows))
       const wordy = step.events
-        .map(({ event_id, payload }) => ({ eventId: event_id, payload: JSON.parse(payload) as EventPayload }))
-        .filter(({ payload: { actor, users, content } }) => content !== '' && [actor, ...users].some((userId) => userIds.has(userId)))
+        .map(({ event_id, kind, payload }) => ({ eventId: event_id, kind, payload: JSON.parse(payload) as EventPayload }))
+        .filter(({ kind, payload }) => isPersonal(kind, payload, userIds))
       if (wordy.length > 0)
         await database.transaction(async (tx) => {
           for (const { eventId, payload } of wordy) await events.setPayload(tx, eventId, JSON.stringify({ ...payload, content: '' }))
@@ -58,4 +58,16 @@ export class TextErasureService {
       after = step.next
     }
   }
+}
+
+/** Notices of groups that carry words from one person to others; all other texts of groups belong to the groups, as messages do. */
+const personalNotices: ReadonlySet<string> = new Set(['group.applied', 'group.invited'])
+
+function isPersonal(kind: string, { actor, users, content }: EventPayload, userIds: ReadonlySet<number>): boolean {
+  if (content === '') return false
+  if (!kind.startsWith('group.')) return [actor, ...users].some((userId) => userIds.has(userId))
+  const isAboutThem = users.length > 0 && users.every((userId) => userIds.has(userId))
+  // A change that names a user is of the name in the group.
+  if (kind === 'group.info_updated') return isAboutThem
+  return personalNotices.has(kind) && (isAboutThem || userIds.has(actor))
 }

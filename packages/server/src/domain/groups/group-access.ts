@@ -75,9 +75,11 @@ export class GroupAccess {
   ): Promise<T> {
     const { database, groups, users: locker, facts } = this.options
     const key = { appId: caller.appId, groupId }
+    // Nobody's row is locked for a caller who may not do it.
+    if (userIds.length > 0) await this.read(caller, groupId, right, async () => {})
     try {
       return await database.transaction(async (tx) => {
-        const users = await LockedUsers.lock(tx, locker, caller.appId, userIds)
+        const users = await LockedUsers.claim(tx, locker, caller.appId, userIds)
         const scene = await this.#enter(tx, caller, await groups.lock(tx, key), right)
         return work(tx, { ...scene, users })
       })

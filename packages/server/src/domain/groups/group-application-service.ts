@@ -76,7 +76,9 @@ export class GroupApplicationService {
   async #ask(tx: Tx, { group, caller, now }: LockedScene, applicantId: Int64, reason: string): Promise<void> {
     const { applications, events } = this.options
     const { group_application_days: days } = await readSettings(tx, group.appId)
+    const before = await applications.find(tx, group, applicantId)
     await applications.put(tx, group, { applicantId, reason, createdAt: now, expiresAt: runsOutAt(now, days) })
-    await events.append(tx, groupEvent(group, 'applied', caller.actorId, [], reason))
+    // Asking over and over is told once.
+    if (!before || !isOpen(before, now)) await events.append(tx, groupEvent(group, 'applied', caller.actorId, [], reason))
   }
 }

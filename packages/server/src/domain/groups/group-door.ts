@@ -52,15 +52,15 @@ export class GroupDoor {
     const known = await members.findMany(tx, group, userIds)
     const blocked = await members.findBlocked(tx, group, userIds)
     const removals = isOwnWill ? await members.findRemovals(tx, group, userIds) : new Map()
-    const counts = await members.countGroups(tx, group.appId, userIds)
     const { group_member_limit: limit } = await readSettings(tx, group.appId)
+    const isInTooMany = await members.findInTooMany(tx, group.appId, userIds, limit)
     const refusalOf = (userId: Int64): ErrorName | null => {
       const refusal = users.refusal(userId)
       if (refusal) return refusal
       if (known.has(userId)) return 'already_group_member'
       if (blocked.has(userId)) return 'in_group_block_list'
       if ((removals.get(userId)?.kicks ?? 0) > maxKicks) return 'kicked_too_often'
-      return (counts.get(userId) ?? 0) >= limit ? 'joined_group_limit_reached' : null
+      return isInTooMany.has(userId) ? 'joined_group_limit_reached' : null
     }
     return new Map(
       userIds.flatMap((userId) => {
@@ -88,7 +88,7 @@ export class GroupDoor {
     const { groups, members, events } = this.options
     if (userIds.length === 0) return
     const removals = await members.findRemovals(tx, group, userIds)
-    const { seq, lastMessageId } = await members.conversationEnd(tx, group)
+    const { seq, lastMessageId } = await members.conversationEnd(tx, group, { isHeld: true })
     const bans = new Map([...removals].map(([userId, { banExpiresAt }]) => [userId, isBanned(banExpiresAt, now) ? banExpiresAt : 0]))
     const rows = userIds.map((userId) => ({
       app_id: group.appId,
@@ -100,7 +100,8 @@ export class GroupDoor {
       joined_msg_id: lastMessageId,
       seen_seq: seq,
       read_seq: seq,
-      acked_seq: seq,
+      // Where newcomers see the history they can still be the first to read it.
+      acked_seq: group.flags.history_visible ? 0 : seq,
       delivered_seq: seq,
     }))
     await members.insert(tx, rows)

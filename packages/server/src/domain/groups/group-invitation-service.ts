@@ -18,13 +18,6 @@ export interface GroupInvitationServiceOptions {
   readonly events: EventService
 }
 
-/** An answer to an invitation. */
-export interface InvitationAnswer {
-  /** The inviter or the invited user: clients name either. */
-  readonly namedId: Int64
-  readonly isAccepted: boolean
-}
-
 /** Inviting users, and their answers. */
 export class GroupInvitationService {
   constructor(private readonly options: GroupInvitationServiceOptions) {}
@@ -43,13 +36,13 @@ export class GroupInvitationService {
    * Whoever accepts but cannot come in keeps the invitation.
    * @throws AppError group_not_found, group_invitation_not_open, and what keeps users out, see GroupDoor.admit
    */
-  async handle(caller: GroupCaller & { readonly userId: Int64 }, groupId: Int64, { namedId, isAccepted }: InvitationAnswer): Promise<void> {
+  async handle(caller: GroupCaller & { readonly userId: Int64 }, groupId: Int64, isAccepted: boolean): Promise<void> {
     const { access, invitations, events } = this.options
     const { userId } = caller
     await access.change(caller, groupId, 'join', { userIds: [userId] }, async (tx, scene) => {
       const { group, now } = scene
       const invitation = await this.#findOpen(tx, scene, userId)
-      if (!invitation || (namedId !== userId && namedId !== invitation.inviterId)) throw new AppError('group_invitation_not_open')
+      if (!invitation) throw new AppError('group_invitation_not_open')
       if (isAccepted) return this.#accept(tx, scene, invitation)
       await invitations.reject(tx, group, userId, now)
       await events.append(tx, groupEvent(group, 'invitation_declined', caller.actorId, [invitation.inviterId]))

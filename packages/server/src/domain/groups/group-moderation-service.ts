@@ -17,6 +17,9 @@ export interface GroupModerationServiceOptions {
   readonly events: EventService
 }
 
+/** Their list has no pages. */
+const adminsPerGroup = 500
+
 /** A change of members that is told as one event. */
 interface MemberChange {
   readonly changes: MemberChanges
@@ -34,13 +37,16 @@ export class GroupModerationService {
 
   /**
    * Makes members admins, whom no ban stops any more.
-   * @returns not_group_member, no_permission
+   * @returns not_group_member, no_permission, admin_limit_reached
    * @throws AppError group_not_found, member_required, group_owner_required
    */
   appoint(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
-    return this.#toMembers(caller, groupId, { right: 'appoint', userIds }, async (tx, scene, members) => {
+    return this.#toMembers(caller, groupId, { right: 'appoint', userIds }, async (tx, scene, members, outcomes) => {
       const { admin: role } = memberRole
-      const appointed = members.filter((member) => member.role !== role)
+      const room = adminsPerGroup - (await this.options.members.countAdmins(tx, scene.group))
+      const wanted = members.filter((member) => member.role !== role)
+      const appointed = wanted.slice(0, Math.max(room, 0))
+      for (const { userId } of wanted.slice(appointed.length)) outcomes.set(userId, 'admin_limit_reached')
       const freed = appointed.filter(({ banExpiresAt }) => isBanned(banExpiresAt, scene.now))
       await this.#change(tx, scene, freed, { changes: { ban_expires_at: 0 }, lists: ['bans'], kind: 'unbanned' })
       await this.#change(tx, scene, appointed, { changes: { role }, lists: ['members'], kind: 'admin_granted' })
@@ -70,9 +76,10 @@ export class GroupModerationService {
     })
   }
 
-  /** Ends bans, as {@link ban}. */
+  /** Ends bans, also those that wait for somebody who has left; otherwise as {@link ban}. */
   unban(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
-    return this.#toMembers(caller, groupId, { right: 'moderate', userIds }, async (tx, scene, members) => {
+    return this.#toMembers(caller, groupId, { right: 'moderate', userIds }, async (tx, scene, members, outcomes) => {
+      for (const userId of await this.#forgetBans(tx, scene, outcomes)) outcomes.set(userId, null)
       const banned = members.filter(({ banExpiresAt }) => isBanned(banExpiresAt, scene.now))
       await this.#change(tx, scene, banned, { changes: { ban_expires_at: 0 }, lists: ['members', 'bans'], kind: 'unbanned' })
     })
@@ -122,6 +129,17 @@ export class GroupModerationService {
     })
   }
 
+  /** @returns those who are no members and whose bans were remembered */
+  async #forgetBans(tx: Tx, { group, caller, now }: Scene, outcomes: Outcomes): Promise<Int64[]> {
+    const { members, events } = this.options
+    const strangers = [...outcomes].flatMap(([userId, refusal]) => (refusal === 'not_group_member' ? [userId] : []))
+    const removals = await members.findRemovals(tx, group, strangers)
+    const freed = strangers.filter((userId) => isBanned(removals.get(userId)?.banExpiresAt ?? 0, now))
+    await members.forgetBans(tx, group, freed)
+    if (freed.length > 0) await events.append(tx, groupEvent(group, 'unbanned', caller.actorId, freed))
+    return freed
+  }
+
   async #block(tx: Tx, scene: LockedScene, userIds: readonly Int64[], known: readonly Member[]): Promise<void> {
     const { groups, members, blocks, door, events } = this.options
     const { group, caller, now } = scene
@@ -133,25 +151,25 @@ export class GroupModerationService {
     await events.append(tx, groupEvent(group, 'blocked', caller.actorId, userIds))
   }
 
-  /** Judges users one by one, and does `work` to the members among them to whom the caller may, in the order of the list. */
+  /** Judges users one by one, and does `work` to the members among them to whom the caller may, in the order of the list; it may judge otherwise. */
   #toMembers(
     caller: GroupCaller,
     groupId: Int64,
     { right, userIds }: { readonly right: GroupRightName; readonly userIds: readonly Int64[] },
-    work: (tx: Tx, scene: LockedScene, members: readonly Member[]) => Promise<void>,
+    work: (tx: Tx, scene: LockedScene, members: readonly Member[], outcomes: Map<Int64, ErrorName | null>) => Promise<void>,
   ): Promise<Outcomes> {
     const { access, members } = this.options
     const distinct = [...new Set(userIds)]
     return access.change(caller, groupId, right, { touchedIds: distinct }, async (tx, scene) => {
       const known = await members.findMany(tx, scene.group, distinct)
-      const outcomes = new Map(
+      const outcomes = new Map<Int64, ErrorName | null>(
         distinct.map((userId) => {
           const member = known.get(userId)
           return [userId, member ? refusalOver(scene, userId, member) : ('not_group_member' as const)]
         }),
       )
       const accepted = distinct.flatMap((userId) => (outcomes.get(userId) === null ? (known.get(userId) ?? []) : []))
-      await work(tx, scene, accepted)
+      await work(tx, scene, accepted, outcomes)
       return outcomes
     })
   }

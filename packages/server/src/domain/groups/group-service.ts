@@ -65,7 +65,7 @@ export class GroupService {
       return await database.transaction(async (tx) => {
         const now = clock.now()
         if (application.settings.group_limit > 0) await this.#requireRoom(tx, appId)
-        const users = await LockedUsers.lock(tx, locker, appId, [ownerId, ...invitedIds])
+        const users = await LockedUsers.claim(tx, locker, appId, [ownerId, ...invitedIds])
         users.require(ownerId)
         await this.#requireFewOwned(tx, appId, ownerId)
         await this.#requireFewJoined(tx, appId, ownerId)
@@ -98,7 +98,7 @@ export class GroupService {
   }
 
   /** The newest public groups of the application, newest first. */
-  async listPublic(appId: string): Promise<Int64[]> {
+  async listPublic({ appId }: GroupCaller): Promise<Int64[]> {
     const { database, groups } = this.options
     return database.read((db) => groups.listPublic(db, appId, maxPublicGroups))
   }
@@ -159,8 +159,8 @@ export class GroupService {
 
   async #requireFewJoined(tx: Tx, appId: string, userId: Int64): Promise<void> {
     const { group_member_limit: limit } = await readSettings(tx, appId)
-    const joined = (await this.options.members.countGroups(tx, appId, [userId])).get(userId) ?? 0
-    if (joined >= limit) throw new AppError('joined_group_limit_reached')
+    const isInTooMany = await this.options.members.findInTooMany(tx, appId, [userId], limit)
+    if (isInTooMany.size > 0) throw new AppError('joined_group_limit_reached')
   }
 
   async #requireFewOwned(tx: Tx, appId: string, ownerId: Int64): Promise<void> {

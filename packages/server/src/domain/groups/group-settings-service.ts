@@ -91,7 +91,7 @@ export class GroupSettingsService {
     await access.change(caller, groupId, 'own', {}, async (tx, { group, member, now }) => {
       if (member?.displayName === name) return
       await members.update(tx, group, [caller.userId], { display_name: name })
-      await groups.touch(tx, group, ['members'], now)
+      await groups.touch(tx, group, member && isBanned(member.banExpiresAt, now) ? ['members', 'bans'] : ['members'], now)
       await events.append(tx, propertyEvent(group, caller, [caller.userId], 'display_name', name))
     })
   }

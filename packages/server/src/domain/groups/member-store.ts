@@ -2,7 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Executor, Tx } from '../../db/database.js'
 import type { GroupMembersTable } from '../../db/schema.js'
-import { admissionStatus, type GroupKey, groupStatus, type Member } from './group-model.js'
+import { admissionStatus, type GroupKey, groupStatus, type Member, memberRole } from './group-model.js'
 import { isGroup } from './group-store.js'
 
 export type MemberChanges = Pick<
@@ -94,7 +94,7 @@ export class MemberStore {
 
   /** What the group's conversation holds so far is not unread for the user. */
   async skip(tx: Tx, group: GroupKey, userId: Int64): Promise<void> {
-    const { seq } = await this.conversationEnd(tx, group)
+    const { seq } = await this.conversationEnd(tx, group, { isHeld: false })
     await tx
       .updateTable('group_members')
       .set({ seen_seq: seq })
@@ -116,18 +116,43 @@ export class MemberStore {
       .execute()
   }
 
-  /** In how many groups each of the users is; those who are in none are left out. */
-  async countGroups(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<Map<Int64, number>> {
+  async countAdmins(tx: Tx, group: GroupKey): Promise<number> {
+    const found = tx.selectFrom('group_members').select(tx.fn.countAll().as('count')).where(isGroup(group))
+    // With the condition of the partial index in so many words.
+    const { count } = await found.where(sql<boolean>`role <> 0 and role = ${memberRole.admin}`).executeTakeFirstOrThrow()
+    return Number(count)
+  }
+
+  /**
+   * Those of the users who are in `limit` groups or more; dissolved ones do not count. Few are, so that a rough count, with the dissolved
+   * ones and no further than the limit, answers it for the others.
+   */
+  async findInTooMany(tx: Tx, appId: string, userIds: readonly Int64[], limit: number): Promise<Set<Int64>> {
+    const rough = await tx
+      .selectFrom('users as u')
+      .select('u.user_id')
+      .where('u.app_id', '=', appId)
+      .where('u.user_id', 'in', userIds)
+      .where(
+        sql<boolean>`(select count(*) from (select 1 from group_members m where m.app_id = u.app_id and m.user_id = u.user_id limit ${limit}) few) >= ${limit}`,
+      )
+      .execute()
+    if (rough.length === 0) return new Set()
     const rows = await tx
       .selectFrom('group_members as m')
       .innerJoin('groups as g', (join) => join.onRef('g.app_id', '=', 'm.app_id').onRef('g.group_id', '=', 'm.group_id'))
-      .select(['m.user_id', (eb) => eb.fn.countAll().as('count')])
+      .select('m.user_id')
       .where('m.app_id', '=', appId)
-      .where('m.user_id', 'in', userIds)
+      .where(
+        'm.user_id',
+        'in',
+        rough.map((row) => row.user_id),
+      )
       .where('g.status', '=', groupStatus.normal)
       .groupBy('m.user_id')
+      .having((eb) => eb.fn.countAll(), '>=', limit)
       .execute()
-    return new Map(rows.map((row) => [row.user_id, Number(row.count)]))
+    return new Set(rows.map((row) => row.user_id))
   }
 
   /** Those of the users who are on the block list. */
@@ -212,15 +237,18 @@ export class MemberStore {
       .execute()
   }
 
-  /** Where the group's conversation ends now: what comes later is new to whoever joins now, so sends wait until that is committed. */
-  async conversationEnd(tx: Tx, { appId, groupId }: GroupKey): Promise<ConversationEnd> {
+  /**
+   * Where the group's conversation ends.
+   * @param isHeld sends wait until the transaction ends, so that what comes later is new to whoever joins now; before any member is locked
+   */
+  async conversationEnd(tx: Tx, { appId, groupId }: GroupKey, { isHeld }: { readonly isHeld: boolean }): Promise<ConversationEnd> {
     const found = tx
       .selectFrom('conversations')
       .select(['seq', 'last_msg_id'])
       .where('app_id', '=', appId)
       .where('low_id', '=', groupId)
       .where('high_id', '=', groupId)
-    const row = await (this.#database.dialect.rowLocks ? found.forShare() : found).executeTakeFirst()
+    const row = await (isHeld && this.#database.dialect.rowLocks ? found.forShare() : found).executeTakeFirst()
     return { seq: row?.seq ?? 0, lastMessageId: row?.last_msg_id ?? 0 }
   }
 }

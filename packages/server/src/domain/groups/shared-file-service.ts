@@ -15,7 +15,7 @@ export interface SharedFileServiceOptions {
 }
 
 /** Lists have no pages, so that a group has no more than can be answered at once. */
-const filesPerGroup = 5_000
+const filesPerGroup = 1_000
 
 /** Files that members share: what is known of them, not the files themselves. */
 export class SharedFileService {

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { FaultRow, IntegrityCheck } from './integrity-check.js'
+import { type FaultRow, type IntegrityCheck, log } from './integrity-check.js'
 
 /** A row of a table, seen beside its group `g`. */
 const sameGroup = (alias: string) => sql.raw(`g.app_id = ${alias}.app_id and g.group_id = ${alias}.group_id`)
@@ -96,11 +96,35 @@ export const groupChecks: readonly IntegrityCheck[] = [
         or m.joined_msg_id not between 0 and coalesce(c.last_msg_id, 0)`,
   },
   {
+    name: 'member_sends',
+    count: counted('group_members'),
+    faults: sql`select m.app_id, ${inGroup('m.user_id', 'm.group_id')} as subject,
+        'has read to ' || m.read_seq || ' but sent at ' || s.seq as detail
+      from group_members m
+      join (select l.app_id, l.low_id, l.high_id, l.sender_id, max(l.seq) as seq from ${log} l
+          join group_members j on j.app_id = l.app_id and j.group_id = l.low_id and j.user_id = l.sender_id and l.msg_id > j.joined_msg_id
+          where l.low_id = l.high_id group by l.app_id, l.low_id, l.high_id, l.sender_id) s
+        on s.app_id = m.app_id and s.low_id = m.group_id and s.high_id = m.group_id and s.sender_id = m.user_id
+      where s.seq > m.read_seq`,
+  },
+  {
+    name: 'receipt_request',
+    count: counted('receipt_requests'),
+    faults: sql`select r.app_id, ${inGroup('r.sender_id', 'r.group_id')} as subject,
+        'asks for receipts of a message that is not there: ' || r.msg_id as detail
+      from receipt_requests r
+      left join messages m on m.app_id = r.app_id and m.low_id = r.group_id and m.high_id = r.group_id and m.msg_id = r.msg_id
+        and m.seq = r.seq and m.sender_id = r.sender_id
+      where m.seq is null`,
+  },
+  {
     name: 'group_reads',
     count: counted('groups'),
     faults: sql`select c.app_id, '' || c.low_id as subject,
         'is read to ' || c.low_read_seq || ' by one and to ' || c.high_read_seq || ' by others, of a conversation that ends at ' || c.seq as detail
       from conversations c join groups g on g.app_id = c.app_id and g.group_id = c.low_id and g.group_id = c.high_id
-      where c.high_read_seq not between 0 and c.low_read_seq or c.low_read_seq > c.seq or c.low_seen_seq <> 0 or c.high_seen_seq <> 0`,
+      left join (select app_id, low_id, high_id, max(seq) as seq from ${log} l where low_id = high_id and sender_id <> 0
+        group by app_id, low_id, high_id) s on s.app_id = c.app_id and s.low_id = c.low_id and s.high_id = c.high_id
+      where c.low_read_seq < coalesce(s.seq, 0) or c.high_read_seq not between 0 and c.low_read_seq or c.low_read_seq > c.seq or c.low_seen_seq <> 0 or c.high_seen_seq <> 0`,
   },
 ]

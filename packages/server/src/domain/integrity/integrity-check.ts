@@ -1,4 +1,4 @@
-import type { RawBuilder } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 
 export interface FaultRow {
   readonly app_id: string
@@ -14,3 +14,8 @@ export interface IntegrityCheck {
   /** Selects what does not agree as app_id, subject and detail. */
   readonly faults: RawBuilder<FaultRow>
 }
+
+/** Every message that was ever stored. */
+export const log = sql.raw(
+  `(select app_id, low_id, high_id, msg_id, seq, sender_id from messages union all select app_id, low_id, high_id, msg_id, seq, sender_id from recalled_messages)`,
+)

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Executor } from '../../db/database.js'
 import { groupChecks } from './group-checks.js'
-import type { FaultRow, IntegrityCheck } from './integrity-check.js'
+import { type FaultRow, type IntegrityCheck, log } from './integrity-check.js'
 
 const conversation = (alias: string) => sql.raw(`${alias}.low_id || '/' || ${alias}.high_id`)
 const sameConversation = (a: string, b: string) =>
@@ -11,11 +11,6 @@ const sameConversation = (a: string, b: string) =>
 function eachSide(faults: (side: RawBuilder<unknown>) => RawBuilder<FaultRow>): RawBuilder<FaultRow> {
   return sql`${faults(sql.raw('low'))} union ${faults(sql.raw('high'))}`
 }
-
-/** Every message that was ever stored. */
-const log = sql.raw(
-  `(select app_id, low_id, high_id, msg_id, seq, sender_id from messages union all select app_id, low_id, high_id, msg_id, seq, sender_id from recalled_messages)`,
-)
 
 /** Conversations of groups have no parties; {@link groupChecks} look at them. */
 const hasParties = sql.raw(

@@ -134,10 +134,12 @@ export class MessageService {
     return writer.write({ transactionId, drafts, groups: isGroup ? await this.#receiptsWanted(appId, recipients, config) : undefined })
   }
 
-  /** For each group whether the sender wants to know who has read the message (groupMemberList). */
-  async #receiptsWanted(appId: string, groupIds: readonly Int64[], config: string): Promise<boolean[]> {
-    if (configOf(config).groupMemberList.size === 0) return groupIds.map(() => false)
-    return Promise.all(groupIds.map((groupId) => this.#options.groupRules.hasReadAck({ appId, groupId })))
+  /** For each group who is asked for a read receipt, as in receipt_requests. */
+  async #receiptsWanted(appId: string, groupIds: readonly Int64[], config: string): Promise<string[]> {
+    const { groupMemberList } = configOf(config)
+    if (groupMemberList.size === 0) return groupIds.map(() => '')
+    const memberIds = `,${[...groupMemberList].join(',')},`
+    return Promise.all(groupIds.map(async (groupId) => ((await this.#options.groupRules.hasReadAck({ appId, groupId })) ? memberIds : '')))
   }
 
   /** @throws AppError invalid_parameter, message_too_large */

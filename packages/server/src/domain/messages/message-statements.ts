@@ -88,7 +88,7 @@ export const advanceMembers: BulkUpdate = {
 
 export const insertReceiptRequests: BulkInsert = {
   table: 'receipt_requests',
-  columns: { app_id: 'text', group_id: 'bigint', seq: 'bigint', msg_id: 'bigint', sender_id: 'bigint' },
+  columns: { app_id: 'text', group_id: 'bigint', seq: 'bigint', msg_id: 'bigint', sender_id: 'bigint', member_ids: 'text' },
 }
 
 /** For conversations that got more than one message, or other IDs than offered. */

@@ -27,8 +27,8 @@ export interface Delivery {
   /** null = the send is not to be recognised again. */
   readonly transactionId: Int64 | null
   readonly drafts: readonly Draft[]
-  /** Of messages to groups: for each draft whether its sender wants to know who has read it. */
-  readonly groups?: readonly boolean[] | undefined
+  /** Of messages to groups: for each draft who is asked for a read receipt, as in receipt_requests; '' = nobody. */
+  readonly groups?: readonly string[] | undefined
 }
 
 interface Pending {

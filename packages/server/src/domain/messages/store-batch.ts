@@ -26,8 +26,8 @@ export interface Submission {
   readonly transactionId: Int64 | null
   /** With message IDs that ascend over the batch, and without positions. */
   readonly rows: readonly MessageRow[]
-  /** Of messages to groups: for each row whether its sender wants to know who has read it. */
-  readonly groups?: readonly boolean[] | undefined
+  /** Of messages to groups: for each row who is asked for a read receipt, as in receipt_requests; '' = nobody. */
+  readonly groups?: readonly string[] | undefined
 }
 
 export interface Batch {
@@ -69,8 +69,8 @@ interface ConversationRows {
   readonly conversation: ConversationKey
   readonly isGroup: boolean
   readonly rows: MessageRow[]
-  /** Those of the rows whose readers the sender wants to know. */
-  readonly receipts: MessageRow[]
+  /** Those of the rows whose readers the sender wants to know, and who is asked. */
+  readonly receipts: { readonly row: MessageRow; readonly memberIds: string }[]
 }
 
 /**
@@ -215,15 +215,20 @@ function renumber(rows: readonly MessageRow[], after: number, lender: IdLender |
  */
 function byConversation(planned: readonly Planned[]): { readonly direct: ConversationRows[]; readonly groups: ConversationRows[] } {
   const messages = planned.flatMap(({ rows, groups }) =>
-    rows.map((row, index) => ({ row, conversation: rowValue.conversation(row), isGroup: groups !== undefined, receipt: groups?.[index] })),
+    rows.map((row, index) => ({
+      row,
+      conversation: rowValue.conversation(row),
+      isGroup: groups !== undefined,
+      memberIds: groups?.[index],
+    })),
   )
   messages.sort((a, b) => compareConversations(a.conversation, b.conversation))
   const found: ConversationRows[] = []
-  for (const { row, conversation, isGroup, receipt } of messages) {
+  for (const { row, conversation, isGroup, memberIds } of messages) {
     const last = found.at(-1)
     if (last && compareConversations(last.conversation, conversation) === 0) last.rows.push(row)
     else found.push({ conversation, isGroup, rows: [row], receipts: [] })
-    if (receipt) found.at(-1)?.receipts.push(row)
+    if (memberIds) found.at(-1)?.receipts.push({ row, memberIds })
   }
   return { direct: found.filter(({ isGroup }) => !isGroup), groups: found.filter(({ isGroup }) => isGroup) }
 }
@@ -270,7 +275,14 @@ function senderMarkRows({ conversation: { appId, lowId: groupId }, rows }: Conve
 }
 
 function receiptRows({ conversation: { appId, lowId: groupId }, receipts }: ConversationRows): (readonly unknown[])[] {
-  return receipts.map((row) => [appId, groupId, rowValue.seq(row), rowValue.messageId(row), rowValue.senderId(row)])
+  return receipts.map(({ row, memberIds }) => [
+    appId,
+    groupId,
+    rowValue.seq(row),
+    rowValue.messageId(row),
+    rowValue.senderId(row),
+    memberIds,
+  ])
 }
 
 function listRows(conversation: ConversationKey): (readonly unknown[])[] {
