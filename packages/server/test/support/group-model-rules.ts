@@ -108,8 +108,9 @@ function apply({ state, actor, text }: Turn): Result {
   if (reason) return reason
   if (approval === 0) return enter(state, actor, actor, true) ?? [[actor, null]]
   if (approval === 2) return 'applications_closed'
+  const isOpen = state.applications[actor]?.status === pending
   state.applications[actor] = { status: pending, reason: text, from: actor }
-  tell(state, 'applied', actor, [])
+  if (!isOpen) tell(state, 'applied', actor, [])
   return [[actor, null]]
 }
 
@@ -141,10 +142,9 @@ function invite({ state, actor, rank, users, text }: Turn): Result {
 }
 
 /** The call names the inviter, or the caller. */
-function handleInvitation({ state, actor, user, flag }: Turn): Result {
+function handleInvitation({ state, actor, flag }: Turn): Result {
   const invitation = state.invitations[actor]
-  const isNamed = user === actor || user === invitation?.from || (user === nobody && invitation?.from === system)
-  if (!isNamed || invitation?.status !== pending) return 'group_invitation_not_open'
+  if (invitation?.status !== pending) return 'group_invitation_not_open'
   if (flag) return acceptInvitation(state, actor)
   invitation.status = rejected
   tell(state, 'invitation_declined', actor, [invitation.from])
@@ -201,6 +201,17 @@ function setBans(turn: Turn, isOn: boolean): Result {
     for (const user of changed) Object.assign(state.members[user] ?? {}, { ban: next })
     if (changed.length > 0) tell(state, isOn ? 'banned' : 'unbanned', actor, changed)
   })
+}
+
+/** Ends also the bans that wait for those who are out. */
+function unban(turn: Turn): Result {
+  const { state, users, actor } = turn
+  const freed = users.filter((user) => !state.members[user] && (state.keptBans[user] ?? 'none') !== 'none')
+  for (const user of freed) state.keptBans[user] = 'none'
+  if (freed.length > 0) tell(state, 'unbanned', actor, freed)
+  const others = setBans({ ...turn, users: users.filter((user) => !freed.includes(user)) }, false) as readonly Outcome[]
+  const outcomes = new Map<number, ErrorName | null>([...freed.map((user) => [user, null] as const), ...others])
+  return users.map((user) => [user, outcomes.get(user) ?? null])
 }
 
 function transfer({ state, user, actor }: Turn): Result {
@@ -289,7 +300,7 @@ export const rules = {
   add: { right: 'admin', run: ({ state, actor, users }) => admit(state, actor, users, false) },
   kick: { right: 'admin', run: (turn) => moderate(turn, (users) => remove(turn.state, turn.actor, users, 'kicked')) },
   ban: { right: 'admin', run: (turn) => setBans(turn, true) },
-  unban: { right: 'admin', run: (turn) => setBans(turn, false) },
+  unban: { right: 'admin', run: unban },
   block: { right: 'admin', run: blockUsers },
   unblock: { right: 'admin', run: unblockUsers },
   appoint: { right: 'owner', run: (turn) => appoint(turn, standing.admin, 'admin_granted') },

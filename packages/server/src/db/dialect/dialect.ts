@@ -59,7 +59,7 @@ export interface SqlDialect {
   readonly concurrentBatches: number
   /** Appended to CREATE TABLE for tables that are read and written by their primary key only. */
   readonly clusteredTable: string
-  /** What is to be done once new tables are there. */
+  /** What every migration that makes tables or indexes ends with. */
   readonly afterSchema?: (db: Kysely<never>) => Promise<void>
   bulk(statement: Bulk): BulkStatement
   /** Runs a procedure where `writes` connects to; without it procedures run in the calling thread. Several may be under way. */
