@@ -1,7 +1,7 @@
 /** What is left of a deleted user, on both databases (decision D5). */
 import { type Answer, type Api, type Json, type ServerProcess, type Session, startServer, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { aGroup, expectSuccess, groupCall, types } from './support/groups.js'
+import { aGroup, expectSuccess, type GroupNotice, groupCall, groupNotices, types } from './support/groups.js'
 import { contents, integrityFaults, peers, sendText } from './support/messaging.js'
 import { openSql, type SqlRow } from './support/sql.js'
 
@@ -228,6 +228,58 @@ for (const backend of testBackends()) {
       const found = await texts()
       expect([found.get(alice.id), found.get(carol.id)]).toEqual(['', 'hello'])
     })
+
+    it('leaves a group what it was told, but for the deleted user’s own words and name', async () => {
+      const dave = await api.newSession()
+      for (const person of [alice, dave])
+        await person.api.succeed('POST', '/user/settings', { body: { user_id: person.id, group_confirm: true } })
+      const invited = await aGroup(bob)
+      const group = await aGroup(bob, { members: [carol], admins: [alice], more: { type: types.public } })
+      const applied = await aGroup(bob, { more: { type: types.public } })
+      const inGroup = async (caller: Session, path: string, params: object, group_id = group) =>
+        expectSuccess(await groupCall(caller.api, path, group_id, params))
+      const both = [carol.id, alice.id].sort((a, b) => a - b)
+      await inGroup(bob, '/group/ban', { user_list: both, duration: 60 })
+      await inGroup(bob, '/group/unban', { user_list: both })
+      await inGroup(alice, '/group/info/name', { value: 'of the group' })
+      await inGroup(alice, '/group/announcement/edit', { title: 'of the group', content: 'x' })
+      await inGroup(alice, '/group/file/upload', { name: 'of the group', size: 1, url: '/x' })
+      for (const user of [alice, carol]) await inGroup(user, '/group/display_name', { value: `name of ${user.id}` })
+      await inGroup(alice, '/group/invite', { user_list: [dave.id], reason: 'by alice' })
+      await inGroup(bob, '/group/invite', { user_list: [alice.id, dave.id], reason: 'to both' }, invited)
+      await inGroup(bob, '/group/invite', { user_list: [alice.id], reason: 'to alice' }, invited)
+      for (const user of [alice, carol]) await inGroup(user, '/group/apply', { reason: `by ${user.id}` }, applied)
+      const before = new Map<number, GroupNotice[]>()
+      for (const group_id of [group, invited, applied]) before.set(group_id, await notices(group_id))
+      await remove(alice.api)
+      await textsAreErased()
+      // What the deletion itself tells comes after.
+      const after = async (group_id: number) => (await notices(group_id)).slice(0, before.get(group_id)?.length)
+      const emptied = [`name of ${alice.id}`, 'by alice', 'to alice', `by ${alice.id}`]
+      for (const [group_id, told] of before) {
+        const without = told.map((notice) => (emptied.some((text) => notice.content.includes(text)) ? { ...notice, content: '' } : notice))
+        expect(await after(group_id)).toEqual(without)
+      }
+      const texts = [...(await after(group)), ...(await after(invited)), ...(await after(applied))]
+        .filter(({ content }) => content !== '')
+        .map(({ kind, actor, users, content }) => [kind, actor, [...users].sort((a, b) => a - b), content])
+      const named = (name: string) => expect.stringContaining(name)
+      const nameSet = (property: string, value: string) => JSON.stringify({ property, [property]: value })
+      expect(texts).toEqual([
+        ['banned', bob.id, both, '60'],
+        ['info_updated', alice.id, [], nameSet('name', 'of the group')],
+        ['announcement_updated', alice.id, [], named('of the group')],
+        ['file_uploaded', alice.id, [], named('of the group')],
+        ['info_updated', carol.id, [carol.id], nameSet('display_name', `name of ${carol.id}`)],
+        ['invited', bob.id, [alice.id, dave.id].sort((a, b) => a - b), 'to both'],
+        ['applied', carol.id, [], `by ${carol.id}`],
+      ])
+    })
+
+    async function notices(group_id: number): Promise<GroupNotice[]> {
+      await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
+      return await groupNotices(sql, group_id)
+    }
 
     it('leaves the messages, the conversation and the pin to the others', async () => {
       await sendText(alice.api, bob.id, 'from alice')

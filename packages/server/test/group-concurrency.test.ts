@@ -2,12 +2,15 @@
  * Many callers at once, on both databases. Every storm has an outcome of its own to prove, and after each the invariants of groups hold
  * (support/group-invariants.ts). HERMOD_TEST_SEED repeats the choices of the test; the machine decides the rest.
  */
-import { type Api, testBackends } from '@hermod/testkit'
+import { type Api, type Backend, type ServerProcess, startServer, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { changeSettings, codes, type Person, registerPeople } from './support/contacts.js'
 import { GroupWatch } from './support/group-invariants.js'
+import { type Speaker, sendToGroup, speakers } from './support/group-messaging.js'
 import { GroupStorms, hasSucceeded, refusalOf, successes } from './support/group-storm.js'
-import { aGroup, groupCall, groupInfo, groupNotices, memberIds, outcomes } from './support/groups.js'
+import { aGroup, expectSuccess, groupCall, groupInfo, groupNotices, memberIds, outcomes } from './support/groups.js'
+import { acknowledge, integrityFaults } from './support/messaging.js'
+import { openSql, type Sql } from './support/sql.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
 
 const timeoutMs = 240_000
@@ -17,6 +20,7 @@ const groupNotFound = 20001
 const ownerCannotLeave = 20004
 const newOwnerNotMember = 20005
 const ownerLimit = 20008
+const memberRequired = 20011
 const applicationNotOpen = 20014
 /** By the code of a call, or by the reason beside a user. */
 const full = [20010, 'group is full']
@@ -346,4 +350,109 @@ for (const backend of testBackends()) {
       })
     })
   })
+
+  if (backend.name === 'postgres') describeLocks(backend)
+}
+
+/** PostgreSQL alone has locks of rows that could keep the wrong ones waiting. */
+function describeLocks(backend: Backend): void {
+  describe('groups whose rows are locked on postgres', { timeout: timeoutMs }, () => {
+    let database: Awaited<ReturnType<Backend['createDatabase']>>
+    let server: ServerProcess
+
+    beforeAll(async () => {
+      database = await backend.createDatabase()
+      server = await startServer(database.url === undefined ? {} : { databaseUrl: database.url })
+    })
+
+    afterAll(async () => {
+      await server?.[Symbol.asyncDispose]()
+      await database?.[Symbol.asyncDispose]()
+    })
+
+    const open = () => openSql({ dataDir: server.dataDir, databaseUrl: database.url })
+
+    /** How many of the other connections to the database satisfy it. */
+    async function countOthers(sql: Sql, condition = 'true'): Promise<number> {
+      const others = "datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'"
+      const [row] = await sql.run(`select count(*) as count from pg_stat_activity where ${others} and ${condition}`)
+      return Number(row?.count)
+    }
+
+    it('keep nobody waiting who may not come in, nor the logins of those who are to come in', async () => {
+      const [owner, outsider, victim] = (await speakers(server, 3)) as [Speaker, Speaker, Speaker]
+      const group = await aGroup(owner)
+      const user_list = [victim.id]
+      const login = (device_guid?: string) =>
+        server.api.succeed('POST', '/token/id', { body: { user_id: victim.id, password: 'correct horse', device_guid } })
+      await login('known phone')
+      await using watch = await open()
+      await using holder = await open()
+      await holder.run('begin')
+      await holder.run(`select group_id from groups where group_id = ${group} for update`)
+      expect(await groupCall(outsider.api, '/group/invite', group, { user_list })).toMatchObject({ code: memberRequired })
+      const invitation = groupCall(owner.api, '/group/invite', group, { user_list })
+      const waits = async () => (await countOthers(watch, "wait_event_type = 'Lock'")) > 0
+      await waitFor(waits, { what: 'the invitation to wait for the group', timeoutMs: 10_000 })
+      await login()
+      await login('known phone')
+      expect(await groupCall(outsider.api, '/group/invite', group, { user_list })).toMatchObject({ code: memberRequired })
+      expect(await waits()).toBe(true)
+      await holder.run('commit')
+      expectSuccess(await invitation)
+      expect(await memberIds(owner.api, group)).toEqual([owner.id, victim.id])
+    })
+
+    it('run into no deadlock when members mute, send and read at once', async () => {
+      const members = await speakers(server, 8)
+      const [owner, muter, ...others] = members as [Speaker, Speaker, ...Speaker[]]
+      const groups = await Promise.all([1, 2].map(() => aGroup(owner, { members: [muter, ...others] })))
+      for (const group of groups) await sendToGroup(owner.api, group, 'begins the conversation')
+      const repeat = async (times: number, work: (round: number) => Promise<unknown>) => {
+        for (let round = 0; round < times; round++) await work(round)
+      }
+      await Promise.all(
+        groups.flatMap((group) => {
+          const mute = async (msg_mute_mode: number) =>
+            expectSuccess(await groupCall(muter.api, '/group/msg/mute_mode', group, { msg_mute_mode }))
+          return [
+            repeat(60, async () => {
+              await mute(2)
+              await mute(0)
+            }),
+            repeat(120, () => sendToGroup(muter.api, group, 'by the muter')),
+            repeat(120, (round) => acknowledge(muter.api, round % 2 === 0 ? { peer: group } : {})),
+            ...others.map(({ api }) => repeat(60, () => sendToGroup(api, group, 'by another'))),
+          ]
+        }),
+      )
+      expect(await integrityFaults(server)).toEqual([])
+      // Connections that end have told of all their deadlocks.
+      await server.stop()
+      await using watch = await open()
+      const deadlocks = async () => {
+        const areGone = async () => (await countOthers(watch)) === 0
+        await waitFor(areGone, { what: 'the end of all other connections', timeoutMs: 15_000 })
+        const [row] = await watch.run('select deadlocks from pg_stat_database where datname = current_database()')
+        return Number(row?.deadlocks)
+      }
+      expect(await deadlocks()).toBe(0)
+      await provokeDeadlock(open)
+      expect(await deadlocks()).toBe(1)
+    })
+  })
+}
+
+/** On a table of its own. */
+async function provokeDeadlock(open: () => Promise<Sql>): Promise<void> {
+  await using first = await open()
+  await using second = await open()
+  await first.run('create table crossing as select n from generate_series(1, 2) n')
+  const lock = (sql: Sql, row: number) => sql.run(`select n from crossing where n = ${row} for update`)
+  for (const sql of [first, second]) await sql.run('begin')
+  await lock(first, 1)
+  await lock(second, 2)
+  const crossed = [lock(first, 2), lock(second, 1)].map((work, index) => work.then(() => [first, second][index]?.run('commit')))
+  const outcomes = await Promise.allSettled(crossed)
+  expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(1)
 }

@@ -520,6 +520,23 @@ for (const backend of testBackends()) {
         expect((await statuses(alice, group)).slice(2)).toEqual(['UNREAD', 'UNREAD'])
       })
 
+      it('of a sent message is READ once a newcomer to whom the history is shown has read it, and is told', async () => {
+        const group = await trio()
+        await setting(group, 'enable_read_ack', true)
+        const before = await sendToGroup(alice.api, group, 'before', { config: JSON.stringify({ groupMemberList: [dave.id, erin.id] }) })
+        await join(group, dave)
+        await acknowledge(dave.api, { peer: group })
+        expect(await statuses(alice, group)).toEqual(['UNREAD'])
+        expect(await receipts(watched.sql, group)).toEqual([])
+        await setting(group, 'history_visible', true)
+        await join(group, erin)
+        expect(await unread(erin, group)).toBe(0)
+        expect(await statuses(alice, group)).toEqual(['UNREAD'])
+        await acknowledge(erin.api, { peer: group })
+        expect(await statuses(alice, group)).toEqual(['READ'])
+        expect(await receipts(watched.sql, group)).toEqual([{ reader: erin.id, users: [alice.id], message: before }])
+      })
+
       it('of sent messages is exact whoever sends and reads at once', { timeout: 120_000 }, async () => {
         const readers = people.slice(0, 4)
         type Deed = { readonly who: number; readonly does: 'send' | 'ack' | 'ackAll'; readonly age: number }
@@ -630,6 +647,42 @@ for (const backend of testBackends()) {
           await sendToGroup(alice.api, group, 'x', { config })
         await acknowledge(bob.api, { peer: group })
         expect(await receipts(watched.sql, group)).toEqual([{ reader: bob.id, users: [alice.id], message: asText }])
+      })
+
+      it('are those of the latest 1,000 requests when somebody reads more at once', async () => {
+        const group = await trio()
+        await setting(group, 'enable_read_ack', true)
+        const sent: number[] = []
+        while (sent.length < 1_005) {
+          const some = Array.from({ length: 67 }, (_, index) =>
+            sendToGroup([alice, carol][index % 2]?.api as Api, group, 'x', wanting(bob)),
+          )
+          sent.push(...(await Promise.all(some)))
+        }
+        await acknowledge(bob.api, { peer: group })
+        const told = await receipts(watched.sql, group)
+        expect(told.map(({ message }) => message)).toEqual(sent.toSorted((a, b) => a - b).slice(-1_000))
+        expect(new Set(told.map(({ reader }) => reader))).toEqual(new Set([bob.id]))
+        expect(await unread(bob, group)).toBe(0)
+      })
+
+      it('cost no more where the messages are as large as they may be', async () => {
+        const group = await trio()
+        await setting(group, 'enable_read_ack', true)
+        const strangers = Array.from({ length: 1_500 }, (_, index) => 2 ** 52 + index)
+        const padding = '\u{10000}'.repeat(1_500)
+        const config = JSON.stringify({ padding, groupMemberList: [...strangers, bob.id, ...strangers.map((id) => -id)] })
+        const sent: number[] = []
+        while (sent.length < 300) {
+          const some = Array.from({ length: 20 }, () => sendToGroup(alice.api, group, 'x', { config }))
+          sent.push(...(await Promise.all(some)))
+        }
+        const others = Array.from({ length: 10 }, () => sendToGroup(carol.api, group, 'meanwhile'))
+        await Promise.all([acknowledge(bob.api, { peer: group }), acknowledge(bob.api), ...others])
+        const told = await receipts(watched.sql, group)
+        expect(told.map(({ message }) => message)).toEqual(sent.toSorted((a, b) => a - b))
+        await acknowledge(bob.api)
+        expect(await unread(bob, group)).toBe(0)
       })
 
       it('are none of recalled messages', async () => {
@@ -797,6 +850,34 @@ for (const backend of testBackends()) {
         expect((await operateInGroup(dave.api, 'readAck', { group, message: second })).code).toBe(conversationNotFound)
         expect((await operateInGroup(bob.api, 'readAck', { group, message: second + 1 })).code).toBe(messageNotFound)
         expect(await unread(bob, group)).toBe(1)
+      })
+
+      it('content_type 9 to a group acknowledges that group alone', async () => {
+        const [group, other] = [await trio(), await trio()]
+        await sendToGroup(alice.api, group, '1')
+        const elsewhere = await sendToGroup(alice.api, other, '2')
+        const direct = await sendText(alice.api, bob.id, '3')
+        for (const message of [elsewhere, direct])
+          expect((await operateInGroup(bob.api, 'readAck', { group, message })).code).toBe(messageNotFound)
+        expect(await unreadCounts(bob.api)).toMatchObject({ [group]: 1, [other]: 1, [alice.id]: 1 })
+      })
+
+      it('content_type 9 to the sender acknowledges in the conversation that holds the message', async () => {
+        const group = await trio()
+        await setting(group, 'enable_read_ack', true)
+        const asking = { config: JSON.stringify({ groupMemberList: [bob.id] }) }
+        const inGroup = await sendToGroup(alice.api, group, '1', asking)
+        await sendToGroup(alice.api, group, '2', asking)
+        const direct = await sendText(alice.api, bob.id, '3')
+        expect((await operate(bob.api, 'readAck', { peer: alice.id, message: inGroup })).code).toBe(200)
+        expect(await unreadCounts(bob.api)).toMatchObject({ [group]: 1, [alice.id]: expect.any(Number) })
+        expect(await receipts(watched.sql, group)).toEqual([{ reader: bob.id, users: [alice.id], message: inGroup }])
+        expect((await operate(bob.api, 'readAck', { peer: alice.id, message: direct })).code).toBe(200)
+        expect(await unread(bob, alice.id)).toBe(0)
+        expect(await unread(bob, group)).toBe(1)
+        const foreign = await sendToGroup(dave.api, await aGroup(dave), 'x')
+        await sendText(dave.api, bob.id, 'y')
+        expect((await operate(bob.api, 'readAck', { peer: dave.id, message: foreign })).code).toBe(messageNotFound)
       })
     })
 

@@ -472,6 +472,31 @@ for (const backend of testBackends()) {
         expect(await create(bob)).toMatchObject({ code: 200 })
       })
 
+      it('do not count for the user any more when they are dissolved, wherever the next one comes from', async () => {
+        const { app } = await anApplication({ group_member_limit: 2 })
+        const [bob, ...hosts] = await registerPeople({ api: app }, 6)
+        if (!bob) throw new Error('nobody')
+        const groups = await Promise.all(hosts.map((host) => aGroup(host, { more: { type: types.public } })))
+        const [first, second, third, fourth, fifth] = groups as [number, number, number, number, number]
+        const dissolve = async (group_id: number) => expectSuccess(await groupCall(app.admin(), '/group/destroy', group_id))
+        const join = async (group_id: number, path = '/group/admin/member_join') =>
+          outcomes(await groupCall(app.admin(), path, group_id, { user_list: [bob.id] }))[bob.id]
+        for (const group_id of [first, second]) expect(await join(group_id)).toBeNull()
+        expect(await join(third)).toBe('user has joined too many groups')
+        await dissolve(first)
+        expect(await join(third)).toBeNull()
+        expect(await join(fourth)).toBe('user has joined too many groups')
+        expect(await create(bob)).toMatchObject({ code: joinedTooMany })
+        await dissolve(second)
+        expect(await create(bob)).toMatchObject({ code: 200 })
+        for (const path of ['/group/admin/member_join', '/group/invite'])
+          expect(await join(fourth, path), path).toBe('user has joined too many groups')
+        await dissolve(third)
+        expect(await join(fourth, '/group/invite')).toBeNull()
+        expect(await join(fifth)).toBe('user has joined too many groups')
+        expect(await joinedBy(bob)).toHaveLength(2)
+      })
+
       it('hold as many members as their greatest capacity', async () => {
         const { app, update } = await anApplication({ group_capacity_limit: 2 })
         const [alice, bob, carol] = await registerPeople({ api: app }, 3)

@@ -36,13 +36,15 @@ for (const backend of testBackends()) {
     /**
      * Alice wrote 1, 2 and 3 to Bob, who read 1 and then wrote 4; then she wrote 5 and 6 and recalled 5. Both are contacts. Carol has a
      * device and settings and applied to Bob. They have a group: Alice owns it, Bob is a member, Carol is blocked, Dave applied, Erin is
-     * invited and Frank was kicked; Alice wrote three messages to it, of which Bob read two.
+     * invited and Frank was kicked; Alice wrote three messages to it, of which Bob read two and is asked for a receipt of the third.
      */
     let alice: number
     let bob: number
     let carol: number
     let ids: number[]
     let group: number
+    /** Of the group. */
+    let thirdMessage: number
     let dave: number
     let erin: number
     let frank: number
@@ -86,7 +88,9 @@ for (const backend of testBackends()) {
       expectSuccess(await groupCall(applicant.api, '/group/apply', group))
       await owner.succeed('POST', '/user/conversation/pin', { body: { conversation_id: group } })
       const sent: number[] = []
-      for (const content of ['1', '2', '3']) sent.push(await sendText(owner, group, content, { type: 2 }))
+      for (const content of ['1', '2']) sent.push(await sendText(owner, group, content, { type: 2 }))
+      expectSuccess(await groupCall(owner, '/group/settings/enable_read_ack', group, { value: true }))
+      thirdMessage = await sendText(owner, group, '3', { type: 2, config: JSON.stringify({ groupMemberList: [bob] }) })
       await acknowledge(server.api.admin({ userId: bob }), { peer: group, message: sent[1] as number })
     }
 
@@ -267,6 +271,11 @@ for (const backend of testBackends()) {
       const nobody = 5
       const inGroup = (userId: number) => `${userId} in ${group}`
       const mark = (column: string, values: readonly [number, number]) => changed('group_members', `user_id = ${bob}`, column, values)
+      const set = (column: string, value: number) => `update receipt_requests set ${column} = ${value}`
+      const request = (column: string, [wrong, right]: readonly [number, number]) => ({
+        plant: [set(column, wrong)],
+        repair: [set(column, right)],
+      })
       const owners: Readonly<Record<string, readonly [column: string, userId: number]>> = {
         group_members: ['user_id', bob],
         group_blocks: ['user_id', carol],
@@ -371,12 +380,32 @@ for (const backend of testBackends()) {
             ['seen beyond the end', mark('seen_seq', [4, 2])],
             ['read beyond what is seen', mark('read_seq', [3, 2])],
             ['read to before the beginning', mark('read_seq', [-1, 2])],
+            ['acknowledged what is not read', mark('acked_seq', [3, 2])],
+            ['acknowledged to before the beginning', mark('acked_seq', [-1, 2])],
             ['got beyond the end', mark('delivered_seq', [4, 0])],
             ['got to before the beginning', mark('delivered_seq', [-1, 0])],
             ['hidden beyond the end', mark('hidden_msg_id', [2 ** 52, 0])],
             ['joined beyond the end', mark('joined_msg_id', [2 ** 52, 0])],
           ] as const
         ).map(([name, change]): Fault => ({ name: `a member who has ${name}`, ...change, check: 'member_marks', subject: inGroup(bob) })),
+        {
+          name: 'a member who has not read what he sent',
+          ...changed('group_members', `user_id = ${alice}`, 'read_seq', [2, 3]),
+          check: 'member_sends',
+          subject: inGroup(alice),
+        },
+        ...(
+          [
+            ['at another position', request('seq', [2, 3]), alice],
+            ['of another sender', request('sender_id', [bob, alice]), bob],
+            ['with another ID', request('msg_id', [1, thirdMessage]), alice],
+            ['of another group', request('group_id', [6, group]), alice],
+          ] as const
+        ).map(([which, change, sender]): Fault => {
+          const subject = which === 'of another group' ? `${sender} in 6` : inGroup(sender)
+          return { name: `a receipt asked for of a message ${which}`, ...change, check: 'receipt_request', subject }
+        }),
+        { name: 'a group that is read less far than its members have sent', ...conversation('low_read_seq', [2, 3]) },
         { name: 'a group that is read beyond its end', ...conversation('low_read_seq', [4, 3]) },
         { name: 'a group that others have read further than the furthest', ...conversation('high_read_seq', [4, 2]) },
         { name: 'a group with the marks of a conversation of two', ...conversation('low_seen_seq', [1, 0]) },

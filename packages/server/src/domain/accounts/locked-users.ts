@@ -16,7 +16,7 @@ export class LockedUsers {
     return new LockedUsers(new Map((await locker.lock(tx, appId, userIds)).map((user) => [user.userId, user])))
   }
 
-  /** For what is given to users beside what they are: it keeps their logins going. */
+  /** For what is given to users beside what they are: whoever only holds them goes on, as a login on a known device does. */
   static async claim(tx: Tx, locker: UserLocker, appId: string, userIds: readonly Int64[]): Promise<LockedUsers> {
     const found = userIds.length === 0 ? [] : await locker.claim(tx, appId, userIds)
     return new LockedUsers(new Map(found.map((user) => [user.userId, user])))
