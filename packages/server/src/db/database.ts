@@ -1,5 +1,5 @@
 import { AppError } from '@hermod/protocol'
-import { type Compilable, type CompiledQuery, Kysely, type QueryResult, sql, type Transaction } from 'kysely'
+import { type Compilable, type CompiledQuery, Kysely, type QueryResult, type RawBuilder, sql, type Transaction } from 'kysely'
 import { IdsRunOut } from '../lib/ids.js'
 import type { Bulk, SqlDialect } from './dialect/dialect.js'
 import { compileOnce, type Procedure, type ProcedureContext } from './procedure.js'
@@ -117,6 +117,16 @@ export class Database implements AsyncDisposable {
   }
 
   /**
+   * As {@link prepared}, for pages. Their length is written into the text, so that there is a statement for each length that is asked for:
+   * SQLite compiles a statement anew whenever a value is bound to its limit, which takes longer than to run it.
+   */
+  preparedPage<P extends object, Row>(
+    build: (db: Executor, param: Param<P>, limit: RawBuilder<number>) => Compilable<Row>,
+  ): PreparedPage<P, Row> {
+    return new PreparedPage((limit) => this.prepared<P, Row>((db, param) => build(db, param, sql.lit(limit))))
+  }
+
+  /**
    * Runs a procedure as one transaction; like {@link transaction} it may run more than once.
    * @throws as {@link transaction}
    */
@@ -192,6 +202,19 @@ export class Prepared<P extends object, Row> {
   async first(executor: Executor, params: P): Promise<Row | null> {
     const [row] = await this.all(executor, params)
     return row ?? null
+  }
+}
+
+/** The statements of a page, one for each length; whoever calls bounds the lengths. */
+export class PreparedPage<P extends object, Row> {
+  readonly #statements = new Map<number, Prepared<P, Row>>()
+
+  constructor(private readonly prepare: (limit: number) => Prepared<P, Row>) {}
+
+  all(executor: Executor, { limit, ...params }: P & { readonly limit: number }): Promise<Row[]> {
+    const known = this.#statements.get(limit) ?? this.prepare(limit)
+    this.#statements.set(limit, known)
+    return known.all(executor, params as unknown as P)
   }
 }
 

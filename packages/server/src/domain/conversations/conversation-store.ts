@@ -72,7 +72,7 @@ export class ConversationStore {
 
   constructor(database: Database) {
     this.#database = database
-    this.#list = database.prepared<UserKey & { beforeId: number; limit: number }, ViewRow>((db, param) =>
+    this.#list = database.preparedPage<UserKey & { beforeId: number }, ViewRow>((db, param, limit) =>
       db
         .selectFrom(
           joined(db)
@@ -91,7 +91,7 @@ export class ConversationStore {
         .whereRef('latest_msg_id', '>', 'hidden_msg_id')
         .where('latest_msg_id', '<', param('beforeId'))
         .orderBy('latest_msg_id', 'desc')
-        .limit(param('limit')),
+        .limit(limit),
     )
     this.#unread = database.prepared<UserKey, UnreadRow>((db, param) =>
       joined(db)

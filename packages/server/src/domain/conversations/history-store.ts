@@ -5,14 +5,13 @@ import type { MessagesTable } from '../../db/schema.js'
 import type { Conversation, ConversationKey, HistoryMessage, Progress } from './conversation-model.js'
 import { hiddenInGroup } from './conversation-store.js'
 
-interface PageBounds {
+interface Start {
   readonly userId: Int64
   readonly upToId: Int64
-  readonly limit: number
 }
 
-type PageParams = ConversationKey & PageBounds
-type GroupPageParams = PageBounds & { readonly appId: string; readonly groupId: Int64 }
+type PageParams = ConversationKey & Start
+type GroupPageParams = Start & { readonly appId: string; readonly groupId: Int64 }
 
 const messageColumns = [
   'm.msg_id as messageId',
@@ -44,7 +43,7 @@ export class HistoryStore {
   readonly #seqOf
 
   constructor(database: Database) {
-    this.#page = database.prepared<PageParams, HistoryMessage>((db, param) =>
+    this.#page = database.preparedPage<PageParams, HistoryMessage>((db, param, limit) =>
       db
         .selectFrom('conversations as c')
         .innerJoin('messages as m', (join) =>
@@ -62,9 +61,9 @@ export class HistoryStore {
         .where('m.msg_id', '<=', param('upToId') as number)
         .where(sql<boolean>`m.msg_id > case when c.low_id = ${param('userId')} then c.low_hidden_msg_id else c.high_hidden_msg_id end`)
         .orderBy('m.msg_id', 'desc')
-        .limit(param('limit')),
+        .limit(limit),
     )
-    this.#groupPage = database.prepared<GroupPageParams, HistoryMessage>((db, param) =>
+    this.#groupPage = database.preparedPage<GroupPageParams, HistoryMessage>((db, param, limit) =>
       db
         .selectFrom('group_members as p')
         .innerJoin('groups as g', (join) => join.onRef('g.app_id', '=', 'p.app_id').onRef('g.group_id', '=', 'p.group_id'))
@@ -81,7 +80,7 @@ export class HistoryStore {
         .where('m.msg_id', '<=', param('upToId') as number)
         .where(sql<boolean>`m.msg_id > ${hiddenInGroup}`)
         .orderBy('m.msg_id', 'desc')
-        .limit(param('limit')),
+        .limit(limit),
     )
     this.#seqOf = database.prepared<ConversationKey & { messageId: Int64 }, Pick<MessagesTable, 'seq'>>((db, param) =>
       db
@@ -95,7 +94,11 @@ export class HistoryStore {
   }
 
   /** What a party, or a member, sees of a conversation, newest first, from `upToId` downwards, itself included. */
-  async page(db: Executor, { appId, lowId, highId, isGroup }: Conversation, page: PageBounds): Promise<HistoryMessage[]> {
+  async page(
+    db: Executor,
+    { appId, lowId, highId, isGroup }: Conversation,
+    page: Start & { readonly limit: number },
+  ): Promise<HistoryMessage[]> {
     if (isGroup) return this.#groupPage.all(db, { appId, groupId: lowId, ...page })
     return this.#page.all(db, { appId, lowId, highId, ...page })
   }
