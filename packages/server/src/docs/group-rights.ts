@@ -54,7 +54,7 @@ const prose: readonly (readonly [title: string, text: string])[] = [
     `How a call with an Admin token stands in a group depends on its headers:
 
 - alone: as the owner;
-- with ${'`group_id`'}: as an admin of that group, and an outsider in every other: a call with the ${'`group_id`'} of another group is refused with ${'`no_permission`'}, in a list of groups it is left out. This holds whether or not an operation lists the header. Operations whose parameters name no group, and those on messages, ignore it;
+- with ${'`group_id`'}: as an admin of that group, and an outsider in every other: a call about another group, by its ${'`group_id`'} or by a QR code, is refused with ${'`no_permission`'}, in a list of groups it is left out. This holds whether or not an operation lists the header. Operations about no group, and those on messages, ignore it;
 - with ${'`user_id`'}: as that user, with no right that the user has not;
 - with both: as an admin of the group, or as the user where the user is the owner.
 

@@ -365,9 +365,9 @@ export function step(state: State, call: Call): Result {
   const needed = typeof right === 'function' ? right(call) : right
   const isPersonal = needed === 'join' || needed === 'own'
   if (isPersonal && caller.user === system) return 'invalid_parameter'
-  // The group of a QR text is not among the parameters, and a text that is none names no group to enter.
-  if (call.kind !== 'joinByQr' && caller.header === 'other') return 'no_permission'
+  // A text that is none names no group.
   if (call.kind === 'joinByQr' && state.qrSigner === null) return 'qr_code_invalid'
+  if (caller.header === 'other') return 'no_permission'
   const rank = rankFor(state, caller)
   const reason = refusalOfRight(state, caller, rank, needed)
   return reason ?? run({ ...call, state, rank, actor: caller.user })

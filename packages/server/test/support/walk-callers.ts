@@ -48,8 +48,10 @@ export function verdictOn(operation: Operation, credentials: Credentials): Verdi
     return { reaches: true, error: claimOf(operation) === null ? 'user_not_found' : 'no_permission' }
   }
   if (group === 'nobody') return reaches
+  // The header cannot be made out for a group that only a code names.
+  if (group === 'own' && names(operation, 'qr_info')) return null
   if (group === 'own') return user === 'nobody' ? verdictOnAdminOfGroup(operation) : reaches
-  if (namesGroup(operation)) return { reaches: true, error: 'no_permission' }
+  if (names(operation, 'group_id') || names(operation, 'qr_info')) return { reaches: true, error: 'no_permission' }
   return operation.right === undefined ? reaches : null
 }
 
@@ -71,8 +73,8 @@ export function claimOf({ id, body }: Operation): string | null {
   return !isWholeBody(body) && 'from_user_id' in body ? 'from_user_id' : null
 }
 
-function namesGroup({ query, body }: Operation): boolean {
-  return 'group_id' in query || (!isWholeBody(body) && 'group_id' in body)
+function names({ query, body }: Operation, parameter: 'group_id' | 'qr_info'): boolean {
+  return parameter in query || (!isWholeBody(body) && parameter in body)
 }
 
 const admin = { token: 'admin valid' } as const

@@ -45,13 +45,14 @@ export class GroupQrService {
 
   /**
    * @returns the group that the user is now a member of, whatever its apply_approval
-   * @throws AppError qr_code_invalid, qr_code_expired, group_not_found, and what keeps users out, see GroupDoor.admit
+   * @throws AppError qr_code_invalid, qr_code_expired, no_permission for a code of another group than the group_id header's, group_not_found, and what keeps users out, see GroupDoor.admit
    */
   async join(caller: GroupCaller & { readonly userId: Int64 }, text: string): Promise<Int64> {
     const { access, door } = this.options
-    const { appId, userId } = caller
+    const { appId, userId, adminOf } = caller
     const qr = readGroupQrText(this.#key, text)
     if (qr?.appId !== appId) throw new AppError('qr_code_invalid')
+    if (adminOf !== null && adminOf !== qr.groupId) throw new AppError('no_permission', 'header group_id names another group')
     if (qr.expiresAt <= this.options.clock.now()) throw new AppError('qr_code_expired')
     await access.change(caller, qr.groupId, 'join', { userIds: [userId] }, async (tx, scene) => {
       if (!(await this.#isBacked(tx, scene.group, qr))) throw new AppError('qr_code_invalid')
