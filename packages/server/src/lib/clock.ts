@@ -4,4 +4,11 @@ export interface Clock {
   now(): number
 }
 
+const dayMs = 24 * 3_600_000
+
+/** When something that is made now and good for so many days runs out, ms. */
+export function runsOutAt(now: number, days: number): number {
+  return now + days * dayMs
+}
+
 export const systemClock: Clock = { now: () => Date.now() }

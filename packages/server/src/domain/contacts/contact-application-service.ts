@@ -1,5 +1,6 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
+import { chunksOf } from '../../lib/chunks.js'
 import type { Clock } from '../../lib/clock.js'
 import type { LockedUsers } from '../accounts/locked-users.js'
 import type { EventService } from '../events/event-service.js'
@@ -60,8 +61,7 @@ export class ContactApplicationService {
   /** Judges each request alone; @returns for each in its order why it failed, or null */
   async applyMany(actor: Actor, requests: readonly ContactRequest[]): Promise<(string | null)[]> {
     const reasons: (string | null)[] = []
-    for (let start = 0; start < requests.length; start += batchChunk) {
-      const chunk = requests.slice(start, start + batchChunk)
+    for (const chunk of chunksOf(requests, batchChunk)) {
       const peerIds = [...new Set(chunk.map((request) => request.userId))]
       const outcomes = await this.#options.contacts.change(actor, peerIds, async (tx, users) => {
         const found: (string | null)[] = []

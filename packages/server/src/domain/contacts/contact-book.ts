@@ -1,6 +1,6 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../db/database.js'
-import type { Clock } from '../../lib/clock.js'
+import { type Clock, runsOutAt } from '../../lib/clock.js'
 import { LockedUsers, type UserLocker } from '../accounts/locked-users.js'
 import { readSettings } from '../applications/application-settings.js'
 import type { EventService } from '../events/event-service.js'
@@ -15,8 +15,6 @@ export interface ContactBookOptions {
   readonly events: EventService
   readonly clock: Clock
 }
-
-const dayMs = 24 * 3_600_000
 
 /** How two users become contacts, whoever decides on it. */
 export class ContactBook {
@@ -83,7 +81,7 @@ export class ContactBook {
     const { appId, userId: applicantId, peerId: userId } = side
     const { contact_application_days: days } = await readSettings(tx, appId)
     const createdAt = clock.now()
-    const application = { applicantId, alias, reason, status: applicationStatus.waiting, createdAt, expiresAt: createdAt + days * dayMs }
+    const application = { applicantId, alias, reason, status: applicationStatus.waiting, createdAt, expiresAt: runsOutAt(createdAt, days) }
     await contactApplications.put(tx, { appId, userId }, application)
     await events.append(tx, { appId, kind: 'contact.applied', actorId: applicantId, userIds: [userId], content: reason })
   }

@@ -1,5 +1,6 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
+import { chunksOf } from '../../lib/chunks.js'
 import type { Clock } from '../../lib/clock.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { AccountService } from '../accounts/account-service.js'
@@ -140,8 +141,7 @@ export class ContactService {
     const { database, store } = this.#options
     const distinct = [...new Set(userIds)]
     const entries = new Map<Int64, ContactEntry>()
-    for (let start = 0; start < distinct.length; start += lookUpChunk) {
-      const chunk = distinct.slice(start, start + lookUpChunk)
+    for (const chunk of chunksOf(distinct, lookUpChunk)) {
       const found = await database.read((db) => store.findEntries(db, appId, userId, { userIds: chunk }))
       for (const entry of found) entries.set(entry.userId, entry)
     }

@@ -44,7 +44,6 @@ export interface HistoryPage {
 
 const maxHistoryPage = 100
 const maxConversationPage = 20
-const eventsPerStatement = 1_000
 const markEvents = { read_seq: 'message.read', delivered_seq: 'message.delivered' } as const satisfies Record<Mark, EventKind>
 
 /** Reading: history, the list of conversations, unread counts and the marks behind them (decisions E5, E6, E8b, E13). */
@@ -176,9 +175,11 @@ export class ConversationService {
       const moved = await store.markAllRead(tx, reader)
       if (moved.length === 0) return false
       await this.#tellAllRead(tx, reader)
-      const receipts = moved.map((each): Receipt => [each, 'message.read', each.lastMessageId])
-      for (let start = 0; start < receipts.length; start += eventsPerStatement)
-        await this.#tell(tx, userId, receipts.slice(start, start + eventsPerStatement))
+      await this.#tell(
+        tx,
+        userId,
+        moved.map((each): Receipt => [each, 'message.read', each.lastMessageId]),
+      )
       return true
     })
     for (let after: Int64 | null = 0; after !== null; ) {
@@ -216,7 +217,7 @@ export class ConversationService {
       const content = JSON.stringify({ msg_id: messageId, parties })
       return { appId: conversation.appId, kind, actorId: userId, userIds: readersOf(conversation), content }
     })
-    await this.#options.events.append(tx, ...events)
+    await this.#options.events.appendAll(tx, events)
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import type { Database, Executor, Tx } from '../../db/database.js'
+import { chunksOf } from '../../lib/chunks.js'
 import { type Conversation, type ConversationKey, type ConversationView, type Side, sidesOf } from './conversation-model.js'
 
 interface UserKey {
@@ -51,8 +52,8 @@ function joined(db: Executor) {
     )
 }
 
-/** The groups of a user that hold messages. */
-function joinedGroups(db: Executor) {
+/** Members `p` of groups `g` that have a conversation `c`. */
+export function joinedGroups(db: Executor) {
   return db
     .selectFrom('group_members as p')
     .innerJoin('groups as g', (join) => join.onRef('g.app_id', '=', 'p.app_id').onRef('g.group_id', '=', 'p.group_id'))
@@ -170,9 +171,9 @@ export class ConversationStore {
     for (const side of sides) {
       const other = side === 'low' ? 'high_id' : 'low_id'
       const peerIds = unread.filter((row) => (row.low_id === userId) === (side === 'low')).map((row) => row[other])
-      for (let start = 0; start < peerIds.length; start += keysPerStatement) {
+      for (const chunk of chunksOf(peerIds, keysPerStatement)) {
         // Always as many, so that the statement is the same; those that were locked and no others.
-        const keys = Array.from({ length: keysPerStatement }, (_, index) => peerIds[Math.min(start + index, peerIds.length - 1)] as Int64)
+        const keys = Array.from({ length: keysPerStatement }, (_, index) => chunk[Math.min(index, chunk.length - 1)] as Int64)
         const rows = await tx
           .updateTable('conversations')
           .set({ [`${side}_read_seq`]: sql.ref('seq'), [`${side}_seen_seq`]: sql.ref('seq') })
@@ -238,7 +239,8 @@ export class ConversationStore {
   }
 }
 
-function greater(mark: string, value: RawBuilder<number>): RawBuilder<number> {
+/** The greater one of a column and a value. */
+export function greater(mark: string, value: RawBuilder<number> | number): RawBuilder<number> {
   return sql<number>`case when ${sql.ref(mark)} < ${value} then ${value} else ${sql.ref(mark)} end`
 }
 

@@ -1,7 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import type { Database, Tx } from '../../db/database.js'
-import { isConversation, type Mark } from './conversation-store.js'
+import { greater, isConversation, joinedGroups, type Mark } from './conversation-store.js'
 
 export interface MemberKey {
   readonly appId: string
@@ -118,21 +118,16 @@ export class GroupMarkStore {
    * @returns those that were not there yet; as many as {@link groupsPerStep} when there may be more
    */
   async moveSome(tx: Tx, { appId, userId, afterGroupId }: GroupsAfter): Promise<MovedGroupMark[]> {
-    const found = tx
-      .selectFrom('group_members as m')
-      .innerJoin('groups as g', (join) => join.onRef('g.app_id', '=', 'm.app_id').onRef('g.group_id', '=', 'm.group_id'))
-      .innerJoin('conversations as c', (join) =>
-        join.onRef('c.app_id', '=', 'm.app_id').onRef('c.low_id', '=', 'm.group_id').onRef('c.high_id', '=', 'm.group_id'),
-      )
-      .select(['m.group_id', 'm.acked_seq', 'c.seq', 'c.last_msg_id', 'g.read_ack'])
-      .where('m.app_id', '=', appId)
-      .where('m.user_id', '=', userId)
-      .where('m.group_id', '>', afterGroupId)
-      .whereRef('c.seq', '>', 'm.acked_seq')
+    const found = joinedGroups(tx)
+      .select(['p.group_id', 'p.acked_seq', 'c.seq', 'c.last_msg_id', 'g.read_ack'])
+      .where('p.app_id', '=', appId)
+      .where('p.user_id', '=', userId)
+      .where('p.group_id', '>', afterGroupId)
+      .whereRef('c.seq', '>', 'p.acked_seq')
       // In the order in which batches of sends lock them; the members too, so that each message is told of as read once only.
-      .orderBy('m.group_id')
+      .orderBy('p.group_id')
       .limit(groupsPerStep)
-      .$if(this.database.dialect.rowLocks, (query) => query.forUpdate(['c', 'm']))
+      .$if(this.database.dialect.rowLocks, (query) => query.forUpdate(['c', 'p']))
     const moved = (await found.execute()).map(
       (row): MovedGroupMark => ({
         groupId: row.group_id,
@@ -200,10 +195,6 @@ function furthest(userId: Int64, to: RawBuilder<number>) {
 
 function isFurther(userId: Int64, to: RawBuilder<number>) {
   return sql<boolean>`(low_read_seq < ${to} or (reader_id <> ${userId} and high_read_seq < ${to}))`
-}
-
-function greater(column: 'seen_seq' | 'read_seq' | 'hidden_msg_id', value: number) {
-  return sql<number>`case when ${sql.ref(column)} < ${value} then ${value} else ${sql.ref(column)} end`
 }
 
 /** Of a row of group_members. */

@@ -30,7 +30,7 @@ export class GroupReadService {
     if (!moved) return false
     const { messageId = moved.lastMessageId } = to
     await events.append(tx, markEvent(member, mark, [member.userId], Number(messageId)))
-    if (mark === 'read_seq' && (await marks.hasReadAck(tx, member))) await this.#append(tx, await this.#receipts(tx, member, moved))
+    if (mark === 'read_seq' && (await marks.hasReadAck(tx, member))) await events.appendAll(tx, await this.#receipts(tx, member, moved))
     return true
   }
 
@@ -42,7 +42,7 @@ export class GroupReadService {
     const { appId, userId } = from
     const moved = await this.options.marks.moveSome(tx, from)
     for (const { groupId, hasReadAck, ...mark } of moved)
-      if (hasReadAck) await this.#append(tx, await this.#receipts(tx, { appId, groupId, userId }, mark))
+      if (hasReadAck) await this.options.events.appendAll(tx, await this.#receipts(tx, { appId, groupId, userId }, mark))
     return { count: moved.length, nextAfter: moved.length < groupsPerStep ? null : (moved.at(-1)?.groupId ?? null) }
   }
 
@@ -59,10 +59,6 @@ export class GroupReadService {
   async #receipts(tx: Tx, member: MemberKey, moved: MovedMark): Promise<Event[]> {
     const requests = await this.options.marks.listReceiptRequests(tx, member, moved)
     return requests.map(({ senderId, messageId }) => markEvent(member, 'read_seq', [senderId], messageId))
-  }
-
-  async #append(tx: Tx, told: readonly Event[]): Promise<void> {
-    if (told.length > 0) await this.options.events.append(tx, ...told)
   }
 }
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Database, Executor } from '../../db/database.js'
 import type { MessagesTable } from '../../db/schema.js'
 import type { Conversation, ConversationKey, HistoryMessage, Progress } from './conversation-model.js'
-import { hiddenInGroup } from './conversation-store.js'
+import { hiddenInGroup, joinedGroups } from './conversation-store.js'
 
 interface Start {
   readonly userId: Int64
@@ -64,12 +64,7 @@ export class HistoryStore {
         .limit(limit),
     )
     this.#groupPage = database.preparedPage<GroupPageParams, HistoryMessage>((db, param, limit) =>
-      db
-        .selectFrom('group_members as p')
-        .innerJoin('groups as g', (join) => join.onRef('g.app_id', '=', 'p.app_id').onRef('g.group_id', '=', 'p.group_id'))
-        .innerJoin('conversations as c', (join) =>
-          join.onRef('c.app_id', '=', 'p.app_id').onRef('c.low_id', '=', 'p.group_id').onRef('c.high_id', '=', 'p.group_id'),
-        )
+      joinedGroups(db)
         .innerJoin('messages as m', (join) =>
           join.onRef('m.app_id', '=', 'c.app_id').onRef('m.low_id', '=', 'c.low_id').onRef('m.high_id', '=', 'c.high_id'),
         )

@@ -1,4 +1,5 @@
 import type { Database, Tx } from '../../db/database.js'
+import { chunksOf } from '../../lib/chunks.js'
 import type { Clock } from '../../lib/clock.js'
 import type { IdGenerator } from '../../lib/ids.js'
 import type { Event } from './event-model.js'
@@ -12,6 +13,7 @@ export interface EventServiceOptions {
 }
 
 const keptMs = 3 * 24 * 3_600_000
+const eventsPerStatement = 1_000
 const purgeRows = 1_000
 const purgeSteps = 20
 
@@ -20,8 +22,13 @@ export class EventService {
   constructor(private readonly options: EventServiceOptions) {}
 
   async append(tx: Tx, ...events: readonly Event[]): Promise<void> {
+    await this.appendAll(tx, events)
+  }
+
+  /** As {@link append}, for any number. */
+  async appendAll(tx: Tx, events: readonly Event[]): Promise<void> {
     const { store, ids, clock } = this.options
-    await store.append(tx, events, ids.takeReserved(events.length), clock.now())
+    for (const chunk of chunksOf(events, eventsPerStatement)) await store.append(tx, chunk, ids.takeReserved(chunk.length), clock.now())
   }
 
   /** Deletes events that nobody can resume from any more; some at a time, so that no message waits for it. */

@@ -21,7 +21,6 @@ export interface EventStep {
 export class EventStore {
   /** @param eventIds one for each event, ascending */
   async append(tx: Tx, events: readonly Event[], eventIds: readonly number[], createdAt: number): Promise<void> {
-    if (events.length === 0) return
     const rows = events.map(({ appId, kind, actorId, userIds, groupId, content }, index) => ({
       event_id: eventIds[index] as number,
       app_id: appId,

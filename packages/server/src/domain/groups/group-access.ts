@@ -10,6 +10,7 @@ import {
   standingErrors,
 } from '@hermod/protocol'
 import type { Database, Executor, Tx } from '../../db/database.js'
+import { chunksOf } from '../../lib/chunks.js'
 import type { Clock } from '../../lib/clock.js'
 import { LockedUsers, type UserLocker } from '../accounts/locked-users.js'
 import type { GroupFacts } from './group-facts.js'
@@ -105,8 +106,7 @@ export class GroupAccess {
   async readMany(caller: GroupCaller, groupIds: readonly Int64[], right: GroupRightName): Promise<Scene[]> {
     const distinct = [...new Set(groupIds)]
     const scenes: Scene[] = []
-    for (let start = 0; start < distinct.length; start += lookUpChunk)
-      scenes.push(...(await this.#readChunk(caller, distinct.slice(start, start + lookUpChunk), right)))
+    for (const chunk of chunksOf(distinct, lookUpChunk)) scenes.push(...(await this.#readChunk(caller, chunk, right)))
     return scenes
   }
 

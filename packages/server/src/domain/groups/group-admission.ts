@@ -7,12 +7,6 @@ export const applyApproval = { all: 0, confirmed: 1, none: 2 } as const
 
 const maxPage = 500
 const defaultPage = 100
-const dayMs = 24 * 3_600_000
-
-/** When an application, an invitation or a QR code that is made now runs out, ms. */
-export function runsOutAt(now: number, days: number): number {
-  return now + days * dayMs
-}
 
 /** An application or an invitation that can still be answered. */
 export function isOpen({ status, expiresAt }: { readonly status: number; readonly expiresAt: number }, now: number): boolean {

@@ -1,5 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Tx } from '../../db/database.js'
+import { runsOutAt } from '../../lib/clock.js'
 import { readSettings } from '../applications/application-settings.js'
 import type { EventService } from '../events/event-service.js'
 import type { LockedScene } from './group-access.js'
@@ -12,8 +13,6 @@ export interface GroupInviterOptions {
   readonly door: GroupDoor
   readonly events: EventService
 }
-
-const dayMs = 24 * 3_600_000
 
 /** Invites users to a locked group, whoever decides on it. */
 export class GroupInviter {
@@ -34,7 +33,7 @@ export class GroupInviter {
     const refusals = await door.judge(tx, scene, asked, how)
     const invited = asked.filter((userId) => !refusals.has(userId))
     const { group_application_days: days } = await readSettings(tx, group.appId)
-    await invitations.put(tx, group, invited, { inviterId: caller.actorId, reason, createdAt: now, expiresAt: now + days * dayMs })
+    await invitations.put(tx, group, invited, { inviterId: caller.actorId, reason, createdAt: now, expiresAt: runsOutAt(now, days) })
     if (invited.length > 0) await events.append(tx, groupEvent(group, 'invited', caller.actorId, invited, reason))
     const outcomes = await door.admit(
       tx,

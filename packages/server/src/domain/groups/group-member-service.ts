@@ -1,5 +1,6 @@
 import { AppError, type GroupRightName, type Int64 } from '@hermod/protocol'
 import type { Executor } from '../../db/database.js'
+import { chunksOf } from '../../lib/chunks.js'
 import type { ApplicationService } from '../applications/application-service.js'
 import type { Block, BlockStore } from './block-store.js'
 import type { GroupAccess, GroupCaller, Scene } from './group-access.js'
@@ -103,8 +104,7 @@ export class GroupMemberService {
     const distinct = [...new Set(userIds)]
     return access.read(caller, groupId, 'read', async (db, scene) => {
       const found: Member[] = []
-      for (let start = 0; start < distinct.length; start += lookUpChunk) {
-        const chunk = distinct.slice(start, start + lookUpChunk)
+      for (const chunk of chunksOf(distinct, lookUpChunk)) {
         const known = await members.findMany(db, scene.group, chunk)
         found.push(...chunk.flatMap((userId) => known.get(userId) ?? []))
       }

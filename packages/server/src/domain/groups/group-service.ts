@@ -1,4 +1,4 @@
-import { AppError, type Int64 } from '@hermod/protocol'
+import { AppError, type ApplicationSettings, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import type { IdGenerator } from '../../lib/ids.js'
@@ -67,8 +67,9 @@ export class GroupService {
         if (application.settings.group_limit > 0) await this.#requireRoom(tx, appId)
         const users = await LockedUsers.claim(tx, locker, appId, [ownerId, ...invitedIds])
         users.require(ownerId)
-        await this.#requireFewOwned(tx, appId, ownerId)
-        await this.#requireFewJoined(tx, appId, ownerId)
+        const limits = await readSettings(tx, appId)
+        await this.#requireFewOwned(tx, appId, ownerId, limits)
+        await this.#requireFewJoined(tx, appId, ownerId, limits)
         const capacity = Math.min(defaultCapacity, application.settings.group_capacity_limit)
         const row = { app_id: appId, group_id: key.groupId, owner_id: ownerId, capacity, member_count: 1 }
         await groups.insert(tx, { ...row, ...info, created_at: now, updated_at: now, members_changed_at: now })
@@ -76,10 +77,11 @@ export class GroupService {
         await members.insert(tx, [{ app_id: appId, group_id: key.groupId, user_id: ownerId, role, joined_at: now }])
         await events.append(tx, groupEvent(key, 'created', ownerId, [ownerId]))
         const member = await members.find(tx, key, ownerId)
-        const group = await groups.lock(tx, key)
+        const group = await groups.find(tx, key)
         if (!group || !member) throw new Error('a new group has vanished')
         const scene = { caller, group, member, standing: access.standingOf(caller, group, member), now, users }
-        if (invitedIds.length > 0) await inviter.invite(tx, scene, invitedIds, '')
+        if (invitedIds.length === 0) return { group, member }
+        await inviter.invite(tx, scene, invitedIds, '')
         return { group: (await groups.find(tx, key)) ?? group, member }
       })
     } finally {
@@ -140,7 +142,7 @@ export class GroupService {
 
   async #passOn(tx: Tx, { caller, group, now }: Scene, heir: Member): Promise<void> {
     const { groups, members, events } = this.options
-    await this.#requireFewOwned(tx, group.appId, heir.userId)
+    await this.#requireFewOwned(tx, group.appId, heir.userId, await readSettings(tx, group.appId))
     await members.update(tx, group, [group.ownerId], { role: memberRole.member })
     // Nobody bans an owner.
     await members.update(tx, group, [heir.userId], { role: memberRole.owner, ban_expires_at: 0 })
@@ -157,14 +159,12 @@ export class GroupService {
       throw new AppError('application_group_limit_reached')
   }
 
-  async #requireFewJoined(tx: Tx, appId: string, userId: Int64): Promise<void> {
-    const { group_member_limit: limit } = await readSettings(tx, appId)
+  async #requireFewJoined(tx: Tx, appId: string, userId: Int64, { group_member_limit: limit }: ApplicationSettings): Promise<void> {
     const isInTooMany = await this.options.members.findInTooMany(tx, appId, [userId], limit)
     if (isInTooMany.size > 0) throw new AppError('joined_group_limit_reached')
   }
 
-  async #requireFewOwned(tx: Tx, appId: string, ownerId: Int64): Promise<void> {
-    const { group_owner_limit: limit } = await readSettings(tx, appId)
+  async #requireFewOwned(tx: Tx, appId: string, ownerId: Int64, { group_owner_limit: limit }: ApplicationSettings): Promise<void> {
     if ((await this.options.groups.count(tx, { appId, ownerId })) >= limit) throw new AppError('created_group_limit_reached')
   }
 }

@@ -22,8 +22,6 @@ export interface Withdrawal {
   readonly userIds: readonly Int64[]
 }
 
-const eventsPerStatement = 1_000
-
 /** What becomes of the groups of a user who is deleted (decision D5). */
 export class GroupSuccession {
   constructor(private readonly options: GroupSuccessionOptions) {}
@@ -49,7 +47,7 @@ export class GroupSuccession {
     const told = left.flatMap((group) =>
       notices(group, { user, actorId, heirId: heirs.get(group.groupId), isDissolved: emptied.has(group.groupId) }),
     )
-    await this.#append(tx, told)
+    await this.options.events.appendAll(tx, told)
     return locked.map(({ groupId }) => {
       const heirId = heirs.get(groupId)
       return { groupId, userIds: heirId === undefined ? [user.userId] : [user.userId, heirId] }
@@ -59,11 +57,6 @@ export class GroupSuccession {
   /** Has the withdrawals be felt at once. */
   forget(appId: string, withdrawals: readonly Withdrawal[]): void {
     for (const { groupId, userIds } of withdrawals) this.options.facts.forget({ appId, groupId }, userIds)
-  }
-
-  async #append(tx: Tx, events: readonly Event[]): Promise<void> {
-    for (let start = 0; start < events.length; start += eventsPerStatement)
-      await this.options.events.append(tx, ...events.slice(start, start + eventsPerStatement))
   }
 }
 

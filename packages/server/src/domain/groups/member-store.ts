@@ -2,6 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Executor, Tx } from '../../db/database.js'
 import type { GroupMembersTable } from '../../db/schema.js'
+import { chunksOf } from '../../lib/chunks.js'
 import { admissionStatus, type GroupKey, groupStatus, type Member, memberRole } from './group-model.js'
 import { isGroup } from './group-store.js'
 
@@ -26,6 +27,8 @@ export interface ConversationEnd {
 export const memberColumns = ['user_id', 'role', 'display_name', 'ban_expires_at', 'msg_mute_mode', 'msg_push_mode', 'joined_at'] as const
 
 export type MemberRow = Pick<Selectable<GroupMembersTable>, (typeof memberColumns)[number]>
+
+const rowsPerStatement = 500
 
 /** Who is in which group, who may not be, and what is remembered of those who were. */
 export class MemberStore {
@@ -84,7 +87,7 @@ export class MemberStore {
   }
 
   async insert(tx: Tx, members: readonly Insertable<GroupMembersTable>[]): Promise<void> {
-    for (const chunk of chunks(members)) await tx.insertInto('group_members').values(chunk).execute()
+    for (const chunk of chunksOf(members, rowsPerStatement)) await tx.insertInto('group_members').values(chunk).execute()
   }
 
   async update(tx: Tx, group: GroupKey, userIds: readonly Int64[], changes: MemberChanges): Promise<void> {
@@ -173,7 +176,7 @@ export class MemberStore {
     const rows = members
       .filter(({ banExpiresAt }) => kicks > 0 || banExpiresAt !== 0)
       .map(({ userId, banExpiresAt }) => ({ app_id: appId, group_id: groupId, user_id: userId, kicks, ban_expires_at: banExpiresAt }))
-    for (const chunk of chunks(rows)) {
+    for (const chunk of chunksOf(rows, rowsPerStatement)) {
       await tx
         .insertInto('group_removals')
         .values(chunk)
@@ -251,14 +254,6 @@ export class MemberStore {
     const row = await (isHeld && this.#database.dialect.rowLocks ? found.forShare() : found).executeTakeFirst()
     return { seq: row?.seq ?? 0, lastMessageId: row?.last_msg_id ?? 0 }
   }
-}
-
-const rowsPerStatement = 500
-
-function chunks<T>(rows: readonly T[]): T[][] {
-  const parts: T[][] = []
-  for (let start = 0; start < rows.length; start += rowsPerStatement) parts.push(rows.slice(start, start + rowsPerStatement))
-  return parts
 }
 
 export function toMember(row: MemberRow): Member {

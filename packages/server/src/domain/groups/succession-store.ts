@@ -1,9 +1,12 @@
 import type { Int64 } from '@hermod/protocol'
 import { sql } from 'kysely'
 import type { Database, Tx } from '../../db/database.js'
+import { chunksOf } from '../../lib/chunks.js'
 import type { UserKey } from '../accounts/user-model.js'
 import { admissionStatus, type Group, groupStatus, memberRole } from './group-model.js'
 import { instantAfter, toGroup } from './group-store.js'
+
+const groupsPerStatement = 500
 
 /** All groups of one user at once, however many they are. */
 export class SuccessionStore {
@@ -48,7 +51,7 @@ export class SuccessionStore {
    */
   async passOn(tx: Tx, { appId, userId }: UserKey, groupIds: readonly Int64[], now: number): Promise<Map<Int64, Int64>> {
     const heirs = new Map<Int64, Int64>()
-    for (const chunk of chunks(groupIds)) {
+    for (const chunk of chunksOf(groupIds, groupsPerStatement)) {
       const others = sql`from group_members m
         where m.app_id = groups.app_id and m.group_id = groups.group_id and m.user_id <> ${userId}`
       const { rows } = await sql<{ group_id: Int64; owner_id: Int64 }>`update groups
@@ -71,7 +74,7 @@ export class SuccessionStore {
   /** Dissolves groups, with what is open in them. */
   async dissolve(tx: Tx, appId: string, groupIds: readonly Int64[], now: number): Promise<void> {
     const { pending, rejected } = admissionStatus
-    for (const chunk of chunks(groupIds)) {
+    for (const chunk of chunksOf(groupIds, groupsPerStatement)) {
       const among = sql`app_id = ${appId} and group_id in (${sql.join(chunk)})`
       for (const table of ['group_applications', 'group_invitations'])
         await sql`update ${sql.table(table)} set status = ${rejected}, updated_at = ${now} where ${among} and status = ${pending}`.execute(
@@ -91,12 +94,4 @@ export class SuccessionStore {
     await sql`update group_members as m set role = ${memberRole.owner}, ban_expires_at = 0
       from groups g where ${among} and ${isOwner}`.execute(tx)
   }
-}
-
-const groupsPerStatement = 500
-
-function chunks<T>(rows: readonly T[]): T[][] {
-  const parts: T[][] = []
-  for (let start = 0; start < rows.length; start += groupsPerStatement) parts.push(rows.slice(start, start + groupsPerStatement))
-  return parts
 }

@@ -1,0 +1,16 @@
+import { describe, expect, it } from 'vitest'
+import { chunksOf } from './chunks.js'
+
+describe('chunksOf', () => {
+  it.each([
+    [[], []],
+    [[1], [[1]]],
+    [[1, 2], [[1, 2]]],
+    [
+      [1, 2, 3, 4, 5],
+      [[1, 2], [3, 4], [5]],
+    ],
+  ])('cuts %j into %j', (list, chunks) => {
+    expect(chunksOf<number>(list, 2)).toEqual(chunks)
+  })
+})
