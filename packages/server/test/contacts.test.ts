@@ -15,8 +15,8 @@ import {
   decline,
   entryOf,
   mayMessage,
+  PeoplePool,
   type Person,
-  registerPeople,
   relationOf,
   relations,
   remove,
@@ -51,7 +51,7 @@ for (const backend of testBackends()) {
   describe(`contacts on ${backend.name}`, () => {
     let database: Awaited<ReturnType<typeof backend.createDatabase>>
     let server: ServerProcess
-    let pool: Person[] = []
+    let pool: PeoplePool
     let alice: Person
     let bob: Person
     let carol: Person
@@ -60,6 +60,7 @@ for (const backend of testBackends()) {
       database = await backend.createDatabase()
       const url = database.url === undefined ? {} : { databaseUrl: database.url }
       server = await startServer({ ...url, env: { HERMOD_CHECK_ANSWERS: 'on' } })
+      pool = new PeoplePool(server, 150)
     })
 
     afterAll(async () => {
@@ -71,10 +72,7 @@ for (const backend of testBackends()) {
       ;[alice, bob, carol] = (await people(3)) as [Person, Person, Person]
     })
 
-    async function people(count: number): Promise<Person[]> {
-      if (pool.length < count) pool = await registerPeople(server, Math.max(count, 150))
-      return pool.splice(0, count)
-    }
+    const people = (count: number): Promise<Person[]> => pool.take(count)
 
     async function sql(statement: string): Promise<SqlRow[]> {
       await using connection = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
@@ -1025,7 +1023,7 @@ for (const backend of testBackends()) {
       expect(await server.stop()).toEqual({ code: 0, signal: null })
       server = await server.startAgain()
       const as = ({ id }: Person) => server.api.admin({ userId: id })
-      pool = []
+      pool = new PeoplePool(server, 150)
       expect(await contactIds(as(alice))).toEqual([bob.id])
       expect(await blockedIds(as(alice))).toEqual([carol.id])
       expect(await applications(as(bob))).toMatchObject([{ user_id: carol.id, reason: 'still there' }])

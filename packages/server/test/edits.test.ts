@@ -1,9 +1,11 @@
 /** What may be done to a message after it was sent, beside recalling it: edits, and how far it got (decisions E5, E6, E8). */
 import type { Message } from '@hermod/protocol'
-import { type ServerProcess, type Session, startServer, testBackends } from '@hermod/testkit'
+import { type ServerProcess, type Session, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { messageEvents, operate, recall } from './support/message-operations.js'
 import { acknowledge, history, historyPage, integrityFaults, notify, sendText, textTo, unreadCounts } from './support/messaging.js'
+import type { Sql } from './support/sql.js'
+import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
 
 const invalid = 10002
 const noPermission = 10010
@@ -16,18 +18,18 @@ const groupNotFound = 20001
 
 for (const backend of testBackends()) {
   describe(`messages that were sent on ${backend.name}`, () => {
-    let database: Awaited<ReturnType<typeof backend.createDatabase>>
+    let watched: WatchedServer
     let server: ServerProcess
+    let sql: Sql
 
     beforeAll(async () => {
-      database = await backend.createDatabase()
-      const url = database.url === undefined ? {} : { databaseUrl: database.url }
-      server = await startServer({ ...url, env: { HERMOD_CHECK_ANSWERS: 'on' } })
+      watched = await startWatchedServer(backend)
+      server = watched.server
+      sql = watched.sql
     })
 
     afterAll(async () => {
-      await server?.[Symbol.asyncDispose]()
-      await database?.[Symbol.asyncDispose]()
+      await watched?.[Symbol.asyncDispose]()
     })
 
     async function couple(): Promise<readonly [Session, Session]> {
@@ -118,7 +120,7 @@ for (const backend of testBackends()) {
         const asBob = server.api.admin({ userId: bob.id })
         expect((await operate(asBob, 'replace', { peer: alice.id, message, content: 'moderated' })).code).toBe(200)
         expect((await newest(bob, alice)).content).toBe('moderated')
-        const events = await messageEvents(server, database.url, bob.id)
+        const events = await messageEvents(sql, bob.id)
         expect(events).toMatchObject([{ kind: 'message.replaced', actor: 0, messageId: message }])
       })
 
@@ -200,7 +202,7 @@ for (const backend of testBackends()) {
         await operate(alice.api, 'append', { peer: bob.id, message, content: 'y' })
         await operate(alice.api, 'replace', { peer: bob.id, message, content: 'z' })
         for (const { id } of [alice, bob])
-          expect(await messageEvents(server, database.url, id)).toMatchObject([
+          expect(await messageEvents(sql, id)).toMatchObject([
             { kind: 'message.appended', actor: alice.id, messageId: message },
             { kind: 'message.replaced', actor: alice.id, messageId: message },
           ])
@@ -219,7 +221,7 @@ for (const backend of testBackends()) {
         expect(await unreadCounts(bob.api)).toEqual({ [alice.id]: 1 })
         expect((await operate(bob.api, 'readAck', { peer: alice.id, message: first })).code).toBe(200)
         const receipts = [{ kind: 'message.read', actor: bob.id, messageId: first }]
-        expect(await messageEvents(server, database.url, alice.id)).toMatchObject(receipts)
+        expect(await messageEvents(sql, alice.id)).toMatchObject(receipts)
       })
 
       it('tells the sender of each conversation when everything is read', async () => {
@@ -228,12 +230,10 @@ for (const backend of testBackends()) {
         const ids = [await sendText(alice.api, bob.id, 'x'), await sendText(carol.api, bob.id, 'y')]
         await acknowledge(bob.api)
         await acknowledge(bob.api)
-        const events = await messageEvents(server, database.url, bob.id)
+        const events = await messageEvents(sql, bob.id)
         expect(events.map(({ kind }) => kind)).toEqual(['message.read_all', 'message.read', 'message.read'])
         for (const [index, { id }] of [alice, carol].entries())
-          expect(await messageEvents(server, database.url, id)).toMatchObject([
-            { kind: 'message.read', actor: bob.id, messageId: ids[index] },
-          ])
+          expect(await messageEvents(sql, id)).toMatchObject([{ kind: 'message.read', actor: bob.id, messageId: ids[index] }])
       })
 
       it('is DELIVERED once a device of the receiver has read the page, and READ after that', async () => {
@@ -253,9 +253,7 @@ for (const backend of testBackends()) {
           expect(await statuses(reader, peer)).toEqual(['UNREAD', 'DELIVERED', 'DELIVERED'])
         expect(await unreadCounts(bob.api)).toEqual({ [alice.id]: 3 })
         await historyPage(phone.api, alice.id, { start: first, limit: 1 })
-        expect(await messageEvents(server, database.url, alice.id)).toMatchObject([
-          { kind: 'message.delivered', actor: bob.id, messageId: second },
-        ])
+        expect(await messageEvents(sql, alice.id)).toMatchObject([{ kind: 'message.delivered', actor: bob.id, messageId: second }])
         await acknowledge(phone.api, { peer: alice.id, message: first })
         expect(await statuses(alice, bob)).toEqual(['UNREAD', 'DELIVERED', 'READ'])
         await historyPage(phone.api, alice.id)
@@ -271,7 +269,7 @@ for (const backend of testBackends()) {
         await sendText(phone.api, alice.id, 'note')
         for (const peer of [alice, bob]) await historyPage(phone.api, peer.id)
         expect(await statuses(alice, bob)).toEqual(['UNREAD'])
-        expect(await messageEvents(server, database.url, alice.id)).toEqual([])
+        expect(await messageEvents(sql, alice.id)).toEqual([])
       })
     })
 

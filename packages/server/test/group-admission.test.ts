@@ -2,7 +2,7 @@
 import type { GroupApplication } from '@hermod/protocol'
 import { type Answer, type Api, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { changeSettings, codes, type Person, registerPeople } from './support/contacts.js'
+import { changeSettings, codes, PeoplePool, type Person } from './support/contacts.js'
 import {
   aGroup,
   allPages,
@@ -46,7 +46,7 @@ for (const backend of testBackends()) {
   describe(`coming into groups on ${backend.name}`, () => {
     let watched: WatchedServer
     let admin: Api
-    let pool: Person[] = []
+    let pool: PeoplePool
     let owner: Person
     let helper: Person
     let member: Person
@@ -55,6 +55,7 @@ for (const backend of testBackends()) {
     beforeAll(async () => {
       watched = await startWatchedServer(backend)
       admin = watched.server.api.admin()
+      pool = new PeoplePool(watched.server, 120)
     })
 
     afterAll(async () => {
@@ -65,10 +66,7 @@ for (const backend of testBackends()) {
       ;[owner, helper, member, guest] = (await people(4)) as [Person, Person, Person, Person]
     })
 
-    async function people(count: number): Promise<Person[]> {
-      if (pool.length < count) pool = await registerPeople(watched.server, Math.max(count, 120))
-      return pool.splice(0, count)
-    }
+    const people = (count: number): Promise<Person[]> => pool.take(count)
 
     /** People who want to be asked before they are in a group. */
     async function cautiousPeople(count: number): Promise<Person[]> {

@@ -6,7 +6,7 @@ import type { Message } from '@hermod/protocol'
 import { type Api, testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Person, registerPeople } from './support/contacts.js'
+import { PeoplePool, type Person } from './support/contacts.js'
 import { operateInGroup, sendToGroups } from './support/group-messaging.js'
 import { aGroup, expectSuccess, groupCall } from './support/groups.js'
 import { operate, recall } from './support/message-operations.js'
@@ -418,10 +418,11 @@ const step: fc.Arbitrary<Step> = fc.record({
 for (const backend of testBackends()) {
   describe(`conversations of groups on ${backend.name}`, () => {
     let watched: WatchedServer
-    let pool: Person[] = []
+    let pool: PeoplePool
 
     beforeAll(async () => {
       watched = await startWatchedServer(backend)
+      pool = new PeoplePool(watched.server, userCount * 10)
     })
 
     afterAll(async () => {
@@ -429,8 +430,7 @@ for (const backend of testBackends()) {
     })
 
     async function newWorld(): Promise<World> {
-      if (pool.length < userCount) pool = await registerPeople(watched.server, userCount * 10)
-      return World.create(watched, pool.splice(0, userCount))
+      return World.create(watched, await pool.take(userCount))
     }
 
     it('are what the model says after every step of any history', { timeout: 300_000 }, async () => {

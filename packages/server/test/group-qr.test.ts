@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Answer, Api, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type GroupQr, groupQrKey, groupQrText } from '../dist/domain/groups/group-qr.js'
-import { codes, type Person, registerPeople } from './support/contacts.js'
+import { codes, PeoplePool, type Person } from './support/contacts.js'
 import { aGroup, expectSuccess, groupCall, groupInfo, groupNotices, groupQuery, memberIds } from './support/groups.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
 
@@ -29,7 +29,7 @@ for (const backend of testBackends()) {
   describe(`QR codes of groups on ${backend.name}`, () => {
     let watched: WatchedServer
     let admin: Api
-    let pool: Person[] = []
+    let pool: PeoplePool
     let owner: Person
     let member: Person
     let guest: Person
@@ -37,6 +37,7 @@ for (const backend of testBackends()) {
     beforeAll(async () => {
       watched = await startWatchedServer(backend)
       admin = watched.server.api.admin()
+      pool = new PeoplePool(watched.server, 60)
     })
 
     afterAll(async () => {
@@ -47,10 +48,7 @@ for (const backend of testBackends()) {
       ;[owner, member, guest] = (await people(3)) as [Person, Person, Person]
     })
 
-    async function people(count: number): Promise<Person[]> {
-      if (pool.length < count) pool = await registerPeople(watched.server, Math.max(count, 60))
-      return pool.splice(0, count)
-    }
+    const people = (count: number): Promise<Person[]> => pool.take(count)
 
     const sign = (api: Api, group_id: number) => groupQuery(api, '/group/qrcode/sign', group_id)
     const scan = (api: Api, qr_info: string) => api.call('POST', '/group/qrcode/invite', { body: { qr_info } })

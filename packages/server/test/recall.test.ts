@@ -1,4 +1,4 @@
-import { type ServerProcess, type Session, startServer, testBackends } from '@hermod/testkit'
+import { type ServerProcess, type Session, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { messageEvents, operate, recall } from './support/message-operations.js'
 import {
@@ -15,7 +15,8 @@ import {
   textTo,
   unreadCounts,
 } from './support/messaging.js'
-import { openSql } from './support/sql.js'
+import type { Sql } from './support/sql.js'
+import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
 
 const invalid = 10002
 const noPermission = 10010
@@ -26,18 +27,18 @@ const disabled = 13003
 
 for (const backend of testBackends()) {
   describe(`recalling on ${backend.name}`, () => {
-    let database: Awaited<ReturnType<typeof backend.createDatabase>>
+    let watched: WatchedServer
     let server: ServerProcess
+    let sql: Sql
 
     beforeAll(async () => {
-      database = await backend.createDatabase()
-      const url = database.url === undefined ? {} : { databaseUrl: database.url }
-      server = await startServer({ ...url, env: { HERMOD_CHECK_ANSWERS: 'on' } })
+      watched = await startWatchedServer(backend)
+      server = watched.server
+      sql = watched.sql
     })
 
     afterAll(async () => {
-      await server?.[Symbol.asyncDispose]()
-      await database?.[Symbol.asyncDispose]()
+      await watched?.[Symbol.asyncDispose]()
     })
 
     async function trio(): Promise<readonly [Session, Session, Session]> {
@@ -48,7 +49,6 @@ for (const backend of testBackends()) {
     /** As if the message had been sent so many seconds earlier. */
     async function age(messageId: number, seconds: number): Promise<number> {
       const older = messageId - seconds * 1_000 * 4_096
-      await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
       await sql.run(`update messages set msg_id = ${older} where msg_id = ${messageId}`)
       await sql.run(`update conversations set last_msg_id = ${older} where last_msg_id = ${messageId}`)
       return older
@@ -78,7 +78,6 @@ for (const backend of testBackends()) {
             expect(await historyPage(reader.api, peer.id, { start: wrong })).toMatchObject({ messages: [{ content: 'first' }] })
             expect(await historyPage(reader.api, peer.id, { limit: 1 })).toMatchObject({ messages: [{ msg_id: last }], is_last: false })
           }
-          await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
           expect(await sql.run(`select * from recalled_messages where msg_id = ${wrong}`)).toMatchObject([
             { seq: 2, sender_id: alice.id, recalled_by: alice.id },
           ])
@@ -125,9 +124,7 @@ for (const backend of testBackends()) {
           await call(alice.api, bob.id, id)
           const recalled = { kind: 'message.recalled', actor: alice.id, messageId: id }
           for (const { id } of [alice, bob])
-            expect(await messageEvents(server, database.url, id)).toEqual([
-              { ...recalled, users: expect.arrayContaining([alice.id, bob.id]) },
-            ])
+            expect(await messageEvents(sql, id)).toEqual([{ ...recalled, users: expect.arrayContaining([alice.id, bob.id]) }])
         })
       })
     }

@@ -29,6 +29,21 @@ export async function registerPeople(server: Pick<ServerProcess, 'api'>, count: 
   return people
 }
 
+/** People whom nobody has had to do with; registered many at a time, because one by one takes long. */
+export class PeoplePool {
+  #people: Person[] = []
+
+  constructor(
+    private readonly server: Pick<ServerProcess, 'api'>,
+    private readonly batch: number,
+  ) {}
+
+  async take(count: number): Promise<Person[]> {
+    if (this.#people.length < count) this.#people = await registerPeople(this.server, Math.max(count, this.batch))
+    return this.#people.splice(0, count)
+  }
+}
+
 const onUser =
   (method: string, path: string, home: 'query' | 'body') =>
   (api: Api, userId: number, extras: object = {}) =>

@@ -1,6 +1,6 @@
 /** Calls that act on messages, and the records that they leave. */
-import type { Answer, Api, Json, ServerProcess } from '@hermod/testkit'
-import { openSql } from './sql.js'
+import type { Answer, Api, Json } from '@hermod/testkit'
+import type { Sql } from './sql.js'
 
 export const operationTypes = { readAck: 9, recall: 10, append: 11, replace: 12 } as const
 
@@ -27,8 +27,7 @@ export interface RecordedEvent {
 }
 
 /** The recorded events about messages that concern a user, oldest first. */
-export async function messageEvents(server: ServerProcess, databaseUrl: string | undefined, userId: number): Promise<RecordedEvent[]> {
-  await using sql = await openSql({ dataDir: server.dataDir, databaseUrl })
+export async function messageEvents(sql: Sql, userId: number): Promise<RecordedEvent[]> {
   const rows = await sql.run(`select kind, payload from events where kind like 'message.%' order by event_id`)
   return rows
     .map(({ kind, payload }) => {
