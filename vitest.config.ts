@@ -9,7 +9,13 @@ export default defineConfig({
     maxWorkers: 2,
     projects: [
       // Long enough for property tests on a machine that is busy with the other project.
-      { test: { name: 'unit', include: ['packages/*/src/**/*.test.ts', 'bench/src/**/*.test.ts'], testTimeout: 30_000 } },
+      {
+        test: {
+          name: 'unit',
+          include: ['packages/*/src/**/*.test.ts', 'bench/src/**/*.test.ts'],
+          testTimeout: 30_000,
+        },
+      },
       {
         test: {
           name: 'integration',

@@ -14,13 +14,25 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const { findPostgres } = await import('../packages/testkit/dist/index.js')
 const postgres = findPostgres()
 if (!postgres && process.env.HERMOD_TEST_BACKENDS !== 'all') {
-  console.log('left out: everything on PostgreSQL, because no PostgreSQL 15 or newer is installed (its server programs are enough)')
+  console.log(
+    'left out: everything on PostgreSQL, because no PostgreSQL 15 or newer is installed (its server programs are enough)',
+  )
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'hermod-test-'))
 const report = join(folder, 'report.json')
-const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs')
-const args = [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...process.argv.slice(2)]
+const vitest = join(
+  dirname(createRequire(import.meta.url).resolve('vitest/package.json')),
+  'vitest.mjs',
+)
+const args = [
+  vitest,
+  'run',
+  '--reporter=default',
+  '--reporter=json',
+  `--outputFile.json=${report}`,
+  ...process.argv.slice(2),
+]
 const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' })
 const counts = readReport()
 rmSync(folder, { recursive: true, force: true })

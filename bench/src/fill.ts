@@ -18,12 +18,19 @@ const acquaintances = Array.from({ length: 10 }, (_, index) => index + 2)
 /** Users who are logged in and have a setting of their own. */
 export async function createUsers(api: Api): Promise<Session[]> {
   const password = 'correct horse battery'
-  const list = Array.from({ length: userCount }, (_, index) => ({ username: `bench_${index}`, password }))
+  const list = Array.from({ length: userCount }, (_, index) => ({
+    username: `bench_${index}`,
+    password,
+  }))
   const users = []
   for (let start = 0; start < userCount; start += registerBatch) {
     const batch = list.slice(start, start + registerBatch)
-    const { data } = await api.admin().succeed('POST', '/user/register/batch', { body: { list: batch } })
-    users.push(...(data as { user_id: number; username: string; success: boolean; reason?: string }[]))
+    const { data } = await api
+      .admin()
+      .succeed('POST', '/user/register/batch', { body: { list: batch } })
+    users.push(
+      ...(data as { user_id: number; username: string; success: boolean; reason?: string }[]),
+    )
   }
   const failed = users.find(({ success }) => !success)
   if (failed) throw new Error(`registering ${failed.username} failed: ${failed.reason}`)
@@ -35,15 +42,32 @@ export async function createUsers(api: Api): Promise<Session[]> {
 }
 
 /** Conversations of more than 200 messages between neighbours, and short ones with 20 others each, half of them unread. */
-export async function createConversations(port: number, plan: Omit<SendPlan, 'kind' | 'offsets' | 'requests'>): Promise<void> {
+export async function createConversations(
+  port: number,
+  plan: Omit<SendPlan, 'kind' | 'offsets' | 'requests'>,
+): Promise<void> {
   const long = userCount * messagesPerSide
   await send(port, { ...plan, kind: 'send', offsets: [[1, userCount - 1]], requests: long })
-  await send(port, { ...plan, kind: 'send', offsets: [acquaintances], requests: userCount, firstTransaction: plan.firstTransaction + long })
+  await send(port, {
+    ...plan,
+    kind: 'send',
+    offsets: [acquaintances],
+    requests: userCount,
+    firstTransaction: plan.firstTransaction + long,
+  })
 }
 
 async function send(port: number, plan: SendPlan): Promise<void> {
-  const { errors, errorSamples, succeeded } = await load({ port, plan, connections: 32, warmUpMs: 0, measureMs: null, minBodyBytes: 0 })
-  if (errors > 0 || succeeded !== plan.requests) throw new Error(`filling failed ${errors} times: ${errorSamples.join('\n')}`)
+  const { errors, errorSamples, succeeded } = await load({
+    port,
+    plan,
+    connections: 32,
+    warmUpMs: 0,
+    measureMs: null,
+    minBodyBytes: 0,
+  })
+  if (errors > 0 || succeeded !== plan.requests)
+    throw new Error(`filling failed ${errors} times: ${errorSamples.join('\n')}`)
 }
 
 export interface HistoryPage {
@@ -57,7 +81,9 @@ export async function findHistoryPages(users: readonly Session[]): Promise<Histo
   const chains = await mapConcurrently(users, readersAtOnce, (user, index) =>
     findPages(user, (users[(index + 1) % users.length] ?? user).id),
   )
-  return Array.from({ length: pagesPerConversation }, (_, page) => chains.map((chain) => chain[page] as HistoryPage)).flat()
+  return Array.from({ length: pagesPerConversation }, (_, page) =>
+    chains.map((chain) => chain[page] as HistoryPage),
+  ).flat()
 }
 
 async function findPages(user: Session, oppositeId: number): Promise<HistoryPage[]> {
@@ -66,7 +92,10 @@ async function findPages(user: Session, oppositeId: number): Promise<HistoryPage
   while (pages.length < pagesPerConversation) {
     const query = { opposite_id: oppositeId, limit: pageLimit, msg_id_start: msgIdStart }
     const { data } = await user.api.succeed('GET', '/message/conversation', { query })
-    if (data.messages.length !== pageLimit) throw new Error(`a history page holds ${data.messages.length} messages instead of ${pageLimit}`)
+    if (data.messages.length !== pageLimit)
+      throw new Error(
+        `a history page holds ${data.messages.length} messages instead of ${pageLimit}`,
+      )
     pages.push({ user, oppositeId, msgIdStart })
     msgIdStart = data.next_msg_id
   }
@@ -74,7 +103,11 @@ async function findPages(user: Session, oppositeId: number): Promise<HistoryPage
 }
 
 /** The results in the order of the items. */
-async function mapConcurrently<T, R>(items: readonly T[], limit: number, work: (item: T, index: number) => Promise<R>): Promise<R[]> {
+async function mapConcurrently<T, R>(
+  items: readonly T[],
+  limit: number,
+  work: (item: T, index: number) => Promise<R>,
+): Promise<R[]> {
   const results: R[] = []
   const queue = items.entries()
   const worker = async () => {

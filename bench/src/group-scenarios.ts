@@ -3,7 +3,15 @@ import type { Session } from '@hermod/testkit'
 import { type GroupWorld, smallGroupSize } from './group-fill.js'
 import type { GroupSendPlan } from './plan.js'
 import { load } from './processes.js'
-import { cycle, getRequest, identityOf, type Population, postRequest, type Scenario, transactionsPerRun } from './scenario.js'
+import {
+  cycle,
+  getRequest,
+  identityOf,
+  type Population,
+  postRequest,
+  type Scenario,
+  transactionsPerRun,
+} from './scenario.js'
 
 const connections = 64
 // A page or a change is judged by what a caller waits for it, not by how many wait in line.
@@ -27,8 +35,17 @@ function groupSend(size: 'small' | 'large', targets: Scenario['targets']): Scena
   }
 }
 
-function groupSendPlan({ appId, transactionIds }: Population, { senders }: GroupWorld, groupId: number): GroupSendPlan {
-  return { kind: 'groupSend', ...identityOf(appId, senders), groupId, firstTransaction: transactionIds(transactionsPerRun) }
+function groupSendPlan(
+  { appId, transactionIds }: Population,
+  { senders }: GroupWorld,
+  groupId: number,
+): GroupSendPlan {
+  return {
+    kind: 'groupSend',
+    ...identityOf(appId, senders),
+    groupId,
+    firstTransaction: transactionIds(transactionsPerRun),
+  }
 }
 
 const withinTenPercent = { ofOther: { name: 'group-send-small', share: 0.9 }, ...latency }
@@ -47,7 +64,11 @@ const groupUnread: Scenario = {
     const distinct = new Set(await counts())
     if (distinct.size !== 1 || distinct.has(0))
       throw new Error(`members of one group have different unread counts: ${[...distinct].join()}`)
-    return cycle(world.readers.map(({ token }) => getRequest('/message/unread', { appId: population.appId, token })))
+    return cycle(
+      world.readers.map(({ token }) =>
+        getRequest('/message/unread', { appId: population.appId, token }),
+      ),
+    )
   },
 }
 
@@ -60,7 +81,14 @@ async function unreadOf({ api }: Session, groupId: number): Promise<number> {
 async function sendSome(population: Population, world: GroupWorld): Promise<void> {
   const plan = { ...groupSendPlan(population, world, world.largeId), requests: 100 }
   const port = Number(new URL(population.api.options.url).port)
-  const { errors, errorSamples } = await load({ port, plan, connections: fewConnections, warmUpMs: 0, measureMs: null, minBodyBytes: 0 })
+  const { errors, errorSamples } = await load({
+    port,
+    plan,
+    connections: fewConnections,
+    warmUpMs: 0,
+    measureMs: null,
+    minBodyBytes: 0,
+  })
   if (errors > 0) throw new Error(`sending to the large group failed: ${errorSamples.join('\n')}`)
 }
 
@@ -72,7 +100,9 @@ const groupInfo: Scenario = {
   targets: { sqlite: latency, postgres: latency },
   prepare: async ({ appId, groups }) => {
     const { largeId, readers } = await groups()
-    return cycle(readers.map(({ token }) => getRequest(`/group/info?group_id=${largeId}`, { appId, token })))
+    return cycle(
+      readers.map(({ token }) => getRequest(`/group/info?group_id=${largeId}`, { appId, token })),
+    )
   },
 }
 
@@ -93,8 +123,14 @@ function memberPages(depth: string, from: number): Scenario {
       const cursors = await findCursors(readers[0] as Session, largeId)
       const pages = Math.ceil(cursors.length / 10)
       const start = Math.min(Math.round(cursors.length * from), cursors.length - pages)
-      const paths = mixed(cursors.slice(start, start + pages)).map((cursor) => pagePath(largeId, cursor))
-      return cycle(paths.map((path, index) => getRequest(path, { appId, token: readers[index % readers.length]?.token ?? '' })))
+      const paths = mixed(cursors.slice(start, start + pages)).map((cursor) =>
+        pagePath(largeId, cursor),
+      )
+      return cycle(
+        paths.map((path, index) =>
+          getRequest(path, { appId, token: readers[index % readers.length]?.token ?? '' }),
+        ),
+      )
     },
   }
 }
@@ -137,9 +173,14 @@ const groupJoin: Scenario = {
     const caller = { appId, token: senders[0]?.token ?? '' }
     let next = 0
     return () => {
-      const users = Array.from({ length: usersPerRun }, () => outsiderIds[next++ % outsiderIds.length])
+      const users = Array.from(
+        { length: usersPerRun },
+        () => outsiderIds[next++ % outsiderIds.length],
+      )
       const requests = users.flatMap((user) =>
-        ['/group/admin/member_join', '/group/kick'].map((path) => postRequest(path, { group_id: largeId, user_list: [user] }, caller)),
+        ['/group/admin/member_join', '/group/kick'].map((path) =>
+          postRequest(path, { group_id: largeId, user_list: [user] }, caller),
+        ),
       )
       return { kind: 'cycle', requests }
     }

@@ -98,7 +98,8 @@ class LoadRun {
   }
 
   open(): void {
-    for (let index = 0; index < this.#order.connections; index++) this.#connections.add(new LoadConnection(this.#order.port, this))
+    for (let index = 0; index < this.#order.connections; index++)
+      this.#connections.add(new LoadConnection(this.#order.port, this))
   }
 
   startMeasuring(): void {
@@ -155,7 +156,11 @@ class LoadRun {
 
   #isGood({ succeeded, body }: ResponseReader): boolean {
     const { minBodyBytes, failureText } = this.#order
-    return succeeded && body.length >= minBodyBytes && (failureText === undefined || !body.includes(failureText))
+    return (
+      succeeded &&
+      body.length >= minBodyBytes &&
+      (failureText === undefined || !body.includes(failureText))
+    )
   }
 
   failed(sample: string): void {

@@ -7,7 +7,10 @@ export type LoadMessage =
   | { readonly type: 'result'; readonly result: LoadResult }
 
 process.once('message', async (order: LoadOrder) => {
-  const result = await runLoad(order, { measuring: () => tell({ type: 'measuring' }), measured: () => tell({ type: 'measured' }) })
+  const result = await runLoad(order, {
+    measuring: () => tell({ type: 'measuring' }),
+    measured: () => tell({ type: 'measured' }),
+  })
   tell({ type: 'result', result }, () => process.disconnect())
 })
 

@@ -5,7 +5,14 @@ import { type Effort, measure, type Row } from './measure.js'
 import { formatReport, type GroupFill, type Report } from './report.js'
 import { type Scenario, setOf } from './scenario.js'
 import { scenarios } from './scenarios.js'
-import { measureStartup, populate, postgresStorage, type StartupFigures, type Storage, sqliteStorage } from './subjects.js'
+import {
+  measureStartup,
+  populate,
+  postgresStorage,
+  type StartupFigures,
+  type Storage,
+  sqliteStorage,
+} from './subjects.js'
 
 const sets = [...new Set(scenarios.map(setOf))]
 
@@ -33,7 +40,8 @@ class UsageError extends Error {}
 function readSettings(args: readonly string[]): Settings | null {
   const { seconds, rounds, only, scenario, members, json, help } = parse(args)
   if (help) return null
-  if (only !== undefined && only !== 'sqlite' && only !== 'postgres') throw new UsageError('--only must be sqlite or postgres')
+  if (only !== undefined && only !== 'sqlite' && only !== 'postgres')
+    throw new UsageError('--only must be sqlite or postgres')
   return {
     seconds: positive('--seconds', seconds),
     rounds: positive('--rounds', rounds),
@@ -83,7 +91,10 @@ async function run(settings: Settings): Promise<Report> {
   const startups: StartupFigures[] = []
   const rows: Row[] = []
   const groupFills: GroupFill[] = []
-  if (machine.dataInMemory) notes.push('the temporary folder is in memory: set TMPDIR to a folder on disk for figures about durable writes')
+  if (machine.dataInMemory)
+    notes.push(
+      'the temporary folder is in memory: set TMPDIR to a folder on disk for figures about durable writes',
+    )
   for (const openStorage of storages(settings.only, machine.postgres, notes)) {
     await using storage = await openStorage()
     progress(`${storage.name}: start-up`)
@@ -92,10 +103,21 @@ async function run(settings: Settings): Promise<Report> {
     rows.push(...measured.rows)
     groupFills.push(...measured.groupFills)
   }
-  return { machine, effort: { seconds: settings.seconds, rounds: settings.rounds }, startups, rows, groupFills, notes }
+  return {
+    machine,
+    effort: { seconds: settings.seconds, rounds: settings.rounds },
+    startups,
+    rows,
+    groupFills,
+    notes,
+  }
 }
 
-function storages(only: string | null, postgres: string | null, notes: string[]): (() => Storage | Promise<Storage>)[] {
+function storages(
+  only: string | null,
+  postgres: string | null,
+  notes: string[],
+): (() => Storage | Promise<Storage>)[] {
   if (only === 'sqlite') return [sqliteStorage]
   if (only === 'postgres') return [postgresStorage]
   if (postgres !== null) return [sqliteStorage, postgresStorage]
@@ -103,7 +125,10 @@ function storages(only: string | null, postgres: string | null, notes: string[])
   return [sqliteStorage]
 }
 
-async function measureAll(storage: Storage, { chosen, groupSize, ...effort }: Settings): Promise<Pick<Report, 'rows' | 'groupFills'>> {
+async function measureAll(
+  storage: Storage,
+  { chosen, groupSize, ...effort }: Settings,
+): Promise<Pick<Report, 'rows' | 'groupFills'>> {
   await using server = await storage.start()
   const tell = (text: string) => progress(`${storage.name}: ${text}`)
   tell('filling')
@@ -130,13 +155,19 @@ async function main(): Promise<number> {
     return 0
   }
   const report = await run(settings)
-  process.stdout.write(`${settings.json ? JSON.stringify(report, null, 2) : formatReport(report)}\n`)
+  process.stdout.write(
+    `${settings.json ? JSON.stringify(report, null, 2) : formatReport(report)}\n`,
+  )
   return report.rows.some(({ errors }) => errors > 0) ? 1 : 0
 }
 
 try {
   process.exitCode = await main()
 } catch (error) {
-  process.stderr.write(error instanceof UsageError ? `${error.message}\n\n${usage}` : `bench: ${(error as Error).stack}\n`)
+  process.stderr.write(
+    error instanceof UsageError
+      ? `${error.message}\n\n${usage}`
+      : `bench: ${(error as Error).stack}\n`,
+  )
   process.exitCode = error instanceof UsageError ? 2 : 1
 }

@@ -18,5 +18,10 @@ test('each figure that falls short is named', () => {
 
 test('a figure that could not be measured is missed', () => {
   const nothing = { share: Number.NaN, ofOther: null, p99Ms: Number.NaN, maxMs: Number.NaN }
-  expect(judge({ share: 0.1, ofOther, p99Ms: 50, maxMs: 50 }, nothing)).toEqual(['share', 'of small', 'p99', 'max'])
+  expect(judge({ share: 0.1, ofOther, p99Ms: 50, maxMs: 50 }, nothing)).toEqual([
+    'share',
+    'of small',
+    'p99',
+    'max',
+  ])
 })

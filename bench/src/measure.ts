@@ -78,7 +78,11 @@ const setRounds = 2
  * Echo and server take turns, so that a slow minute of the machine hits both. Of a set, all echoes have their turn and then all scenarios,
  * every second round in the reverse order.
  */
-export async function measure(set: readonly Scenario[], subject: Subject, { seconds, rounds }: Effort): Promise<Row[]> {
+export async function measure(
+  set: readonly Scenario[],
+  subject: Subject,
+  { seconds, rounds }: Effort,
+): Promise<Row[]> {
   const split = set.length > 1 ? setRounds : 1
   const courses: Course[] = []
   try {
@@ -105,7 +109,11 @@ async function sampleAnswer(plan: Plan, port: number): Promise<string> {
   return exchange(port, request)
 }
 
-async function runRound(subject: Subject, courses: readonly Course[], seconds: number): Promise<void> {
+async function runRound(
+  subject: Subject,
+  courses: readonly Course[],
+  seconds: number,
+): Promise<void> {
   const turns = courses.map((course) => ({ course, order: orderOf(course, seconds) }))
   const echoes: LoadResult[] = []
   for (const { course, order } of turns) {
@@ -174,10 +182,13 @@ function summarise({ scenario, rounds }: Course, set: readonly Course[], subject
   const servers = rounds.map(({ server }) => server)
   const all = rounds.flatMap(({ echo, server }) => [echo, server])
   const target = scenario.targets[subject.database] ?? null
-  const other = target?.ofOther && set.find((course) => course.scenario.name === target.ofOther?.name)
+  const other =
+    target?.ofOther && set.find((course) => course.scenario.name === target.ofOther?.name)
   const figures = {
     share: median(rounds.map(({ echo, server }) => rate(server) / rate(echo))),
-    ofOther: target?.ofOther ? median(rounds.map(({ server }, round) => rate(server) / rateOf(other?.rounds[round]))) : null,
+    ofOther: target?.ofOther
+      ? median(rounds.map(({ server }, round) => rate(server) / rateOf(other?.rounds[round])))
+      : null,
     p99Ms: Math.max(...servers.map((server) => server.p99Ms)),
     maxMs: Math.max(...servers.map((server) => server.maxMs)),
   }
@@ -193,8 +204,12 @@ function summarise({ scenario, rounds }: Course, set: readonly Course[], subject
     errors: sum(all.map(({ errors }) => errors)),
     errorSamples: [...new Set(all.flatMap(({ errorSamples }) => errorSamples))],
     p50Ms: median(servers.map((server) => server.p50Ms)),
-    serverCpuUs: median(rounds.map(({ server, serverCpuMs }) => (serverCpuMs * 1000) / server.succeeded)),
-    databaseCpuUs: median(rounds.map(({ server, databaseCpuMs }) => (databaseCpuMs * 1000) / server.succeeded)),
+    serverCpuUs: median(
+      rounds.map(({ server, serverCpuMs }) => (serverCpuMs * 1000) / server.succeeded),
+    ),
+    databaseCpuUs: median(
+      rounds.map(({ server, databaseCpuMs }) => (databaseCpuMs * 1000) / server.succeeded),
+    ),
     loadCpuShare: median(servers.map(({ cpuMs, seconds }) => cpuMs / 1000 / seconds)),
     rssBytes: subject.rssBytes(),
     target,
@@ -203,11 +218,17 @@ function summarise({ scenario, rounds }: Course, set: readonly Course[], subject
 }
 
 /** A figure that could not be measured is a miss as well. */
-export function judge(target: Target, { share, ofOther, p99Ms, maxMs }: Pick<Row, 'share' | 'ofOther' | 'p99Ms' | 'maxMs'>): string[] {
-  const { p99Ms: p99Limit = Number.POSITIVE_INFINITY, maxMs: maxLimit = Number.POSITIVE_INFINITY } = target
+export function judge(
+  target: Target,
+  { share, ofOther, p99Ms, maxMs }: Pick<Row, 'share' | 'ofOther' | 'p99Ms' | 'maxMs'>,
+): string[] {
+  const { p99Ms: p99Limit = Number.POSITIVE_INFINITY, maxMs: maxLimit = Number.POSITIVE_INFINITY } =
+    target
   return [
     ...(target.share === undefined || share >= target.share ? [] : ['share']),
-    ...(target.ofOther === undefined || (ofOther ?? Number.NaN) >= target.ofOther.share ? [] : [`of ${target.ofOther.name}`]),
+    ...(target.ofOther === undefined || (ofOther ?? Number.NaN) >= target.ofOther.share
+      ? []
+      : [`of ${target.ofOther.name}`]),
     ...(p99Ms <= p99Limit ? [] : ['p99']),
     ...(maxMs <= maxLimit ? [] : ['max']),
   ]
@@ -228,5 +249,7 @@ function sum(values: readonly number[]): number {
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = sorted.length / 2
-  return ((sorted[Math.ceil(middle) - 1] ?? Number.NaN) + (sorted[Math.floor(middle)] ?? Number.NaN)) / 2
+  return (
+    ((sorted[Math.ceil(middle) - 1] ?? Number.NaN) + (sorted[Math.floor(middle)] ?? Number.NaN)) / 2
+  )
 }

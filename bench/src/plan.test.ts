@@ -2,7 +2,13 @@ import { expect, test } from 'vitest'
 import { type RequestSource, requestSource, type SendPlan } from './plan.js'
 
 const users = [5, 16, 27].map((id) => ({ id, token: `hmu_${id}` }))
-const plan: SendPlan = { kind: 'send', appId: 'app', users, offsets: [[1], [1, 2]], firstTransaction: 1000 }
+const plan: SendPlan = {
+  kind: 'send',
+  appId: 'app',
+  users,
+  offsets: [[1], [1, 2]],
+  firstTransaction: 1000,
+}
 
 function take(source: RequestSource, count: number): string[] {
   return Array.from({ length: count }, () => source() ?? 'none')
@@ -25,14 +31,29 @@ test('users send in turn to the users at the offsets of the round', () => {
     'hmu_27',
     'hmu_5',
   ])
-  expect(requests.map((request) => bodyOf(request).targets)).toEqual([[16], [27], [5], [16, 27], [27, 5], [5, 16], [16]])
+  expect(requests.map((request) => bodyOf(request).targets)).toEqual([
+    [16],
+    [27],
+    [5],
+    [16, 27],
+    [27, 5],
+    [5, 16],
+    [16],
+  ])
 })
 
 test('users send in turn to a group', () => {
   const requests = take(requestSource({ ...plan, kind: 'groupSend', groupId: 77, requests: 4 }), 5)
-  expect(requests.slice(0, 4).map((request) => /access-token: (\w+)/.exec(request)?.[1])).toEqual(['hmu_5', 'hmu_16', 'hmu_27', 'hmu_5'])
+  expect(requests.slice(0, 4).map((request) => /access-token: (\w+)/.exec(request)?.[1])).toEqual([
+    'hmu_5',
+    'hmu_16',
+    'hmu_27',
+    'hmu_5',
+  ])
   expect(requests.slice(0, 4).map(bodyOf)).toEqual(
-    [1000, 1001, 1002, 1003].map((transaction_id) => expect.objectContaining({ type: 2, targets: [77], transaction_id })),
+    [1000, 1001, 1002, 1003].map((transaction_id) =>
+      expect.objectContaining({ type: 2, targets: [77], transaction_id }),
+    ),
   )
   expect(requests[4]).toBe('none')
 })
@@ -47,5 +68,11 @@ test('a plan with a number of requests ends', () => {
 })
 
 test('a cycle starts again', () => {
-  expect(take(requestSource({ kind: 'cycle', requests: ['a', 'b'] }), 5)).toEqual(['a', 'b', 'a', 'b', 'a'])
+  expect(take(requestSource({ kind: 'cycle', requests: ['a', 'b'] }), 5)).toEqual([
+    'a',
+    'b',
+    'a',
+    'b',
+    'a',
+  ])
 })

@@ -39,7 +39,9 @@ export type RequestSource = () => string | null
 
 export function requestSource(plan: Plan): RequestSource {
   if (plan.kind === 'cycle') return cycleSource(plan)
-  return plan.kind === 'send' ? sendSource(plan) : messageSource(plan, 2, () => String(plan.groupId))
+  return plan.kind === 'send'
+    ? sendSource(plan)
+    : messageSource(plan, 2, () => String(plan.groupId))
 }
 
 function cycleSource({ requests }: CyclePlan): RequestSource {
@@ -51,22 +53,30 @@ function cycleSource({ requests }: CyclePlan): RequestSource {
   }
 }
 
-const content = 'The quick brown fox jumps over the lazy dog, then rests beside the river until the evening comes.   '
+const content =
+  'The quick brown fox jumps over the lazy dog, then rests beside the river until the evening comes.   '
 
 function sendSource(plan: SendPlan): RequestSource {
   const ids = plan.users.map(({ id }) => String(id))
   const count = ids.length
   const { offsets } = plan
   return messageSource(plan, 1, (sent) =>
-    (offsets[Math.floor(sent / count) % offsets.length] ?? []).map((offset) => ids[(sent + offset) % count]).join(),
+    (offsets[Math.floor(sent / count) % offsets.length] ?? [])
+      .map((offset) => ids[(sent + offset) % count])
+      .join(),
   )
 }
 
 /** @param targetsOf the targets of a message, by the number of those before it */
-function messageSource(plan: SendPlan | GroupSendPlan, type: number, targetsOf: (sent: number) => string): RequestSource {
+function messageSource(
+  plan: SendPlan | GroupSendPlan,
+  type: number,
+  targetsOf: (sent: number) => string,
+): RequestSource {
   const { appId, users, firstTransaction, requests = Number.POSITIVE_INFINITY } = plan
   const heads = users.map(
-    ({ token }) => `${requestHead('POST', '/message/send', { appId, token })}content-type: application/json\r\ncontent-length: `,
+    ({ token }) =>
+      `${requestHead('POST', '/message/send', { appId, token })}content-type: application/json\r\ncontent-length: `,
   )
   let sent = 0
   return () => {
@@ -80,7 +90,11 @@ function messageSource(plan: SendPlan | GroupSendPlan, type: number, targetsOf: 
 }
 
 /** The request line and the headers that every request has; open for more headers. */
-export function requestHead(method: string, path: string, { appId, token }: { readonly appId: string; readonly token?: string }): string {
+export function requestHead(
+  method: string,
+  path: string,
+  { appId, token }: { readonly appId: string; readonly token?: string },
+): string {
   const accessToken = token === undefined ? '' : `access-token: ${token}\r\n`
   return `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\napp_id: ${appId}\r\n${accessToken}`
 }

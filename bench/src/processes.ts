@@ -14,7 +14,9 @@ export function load(order: LoadOrder, events: LoadEvents = noEvents): Promise<L
       if (message.type === 'result') resolve(message.result)
       else events[message.type]()
     })
-    child.once('exit', (code, signal) => reject(new Error(`the load process ended with ${code ?? signal} and no result`)))
+    child.once('exit', (code, signal) =>
+      reject(new Error(`the load process ended with ${code ?? signal} and no result`)),
+    )
     child.send(order)
   })
 }
@@ -28,8 +30,12 @@ export interface Echo extends Disposable {
 export function startEcho(body: string): Promise<Echo> {
   const child = start('echo')
   return new Promise((resolve, reject) => {
-    child.once('message', ({ port }: { readonly port: number }) => resolve({ port, [Symbol.dispose]: () => void child.kill() }))
-    child.once('exit', (code, signal) => reject(new Error(`the echo process ended with ${code ?? signal}`)))
+    child.once('message', ({ port }: { readonly port: number }) =>
+      resolve({ port, [Symbol.dispose]: () => void child.kill() }),
+    )
+    child.once('exit', (code, signal) =>
+      reject(new Error(`the echo process ended with ${code ?? signal}`)),
+    )
     child.send({ body })
   })
 }

@@ -19,7 +19,14 @@ export interface GroupFill extends GroupFillFigures {
   readonly database: DatabaseName
 }
 
-export function formatReport({ machine, effort, startups, rows, groupFills, notes }: Report): string {
+export function formatReport({
+  machine,
+  effort,
+  startups,
+  rows,
+  groupFills,
+  notes,
+}: Report): string {
   const { cpu, cores, memoryBytes, system, node, postgres } = machine
   return [
     `${cpu}, ${cores} cores, ${gigabytes(memoryBytes)} GB, ${system}, Node ${node}, PostgreSQL ${postgres ?? 'not found'}`,
@@ -27,7 +34,9 @@ export function formatReport({ machine, effort, startups, rows, groupFills, note
     '',
     startups.length > 0 ? `${table(startupHeads, startups.map(startupCells))}\n` : '',
     rows.length > 0 ? table(rowHeads, rows.map(rowCells)) : '',
-    ...rows.flatMap(({ database, scenario, errorSamples }) => errorSamples.map((sample) => `${database} ${scenario}: ${sample}`)),
+    ...rows.flatMap(({ database, scenario, errorSamples }) =>
+      errorSamples.map((sample) => `${database} ${scenario}: ${sample}`),
+    ),
     ...groupFills.map(groupFillLine),
     ...notes.map((note) => `Note: ${note}`),
   ]
@@ -37,9 +46,22 @@ export function formatReport({ machine, effort, startups, rows, groupFills, note
 
 const startupHeads = ['database', 'ready ms', 'slowest', 'idle MB', 'target', '']
 
-function startupCells({ database, readyMs, slowestReadyMs, idleRssBytes, missed }: StartupFigures): string[] {
+function startupCells({
+  database,
+  readyMs,
+  slowestReadyMs,
+  idleRssBytes,
+  missed,
+}: StartupFigures): string[] {
   const target = `${readyTargetMs} ms, ${megabytes(idleTargetBytes)} MB`
-  return [database, whole(readyMs), whole(slowestReadyMs), megabytes(idleRssBytes), target, verdict(missed)]
+  return [
+    database,
+    whole(readyMs),
+    whole(slowestReadyMs),
+    megabytes(idleRssBytes),
+    target,
+    verdict(missed),
+  ]
 }
 
 function groupFillLine({ database, imported, importMs, joined, joinMs }: GroupFill): string {
@@ -90,7 +112,9 @@ function targetText(target: Row['target']): string {
   if (!target) return '-'
   const { share, aim, ofOther, p99Ms, maxMs } = target
   return [
-    ...(share === undefined ? [] : [`${percent(share, 0)}${aim === undefined ? '' : ` (${percent(aim, 0)})`}`]),
+    ...(share === undefined
+      ? []
+      : [`${percent(share, 0)}${aim === undefined ? '' : ` (${percent(aim, 0)})`}`]),
     ...(ofOther === undefined ? [] : [`${percent(ofOther.share, 0)} of ${ofOther.name}`]),
     ...(p99Ms === undefined ? [] : [`p99 ${p99Ms} ms`]),
     ...(maxMs === undefined ? [] : [`max ${maxMs} ms`]),
@@ -99,7 +123,9 @@ function targetText(target: Row['target']): string {
 
 function rowVerdict({ target, missed, ofOther }: Row): string {
   if (!target) return ''
-  return ofOther === null ? verdict(missed) : `${verdict(missed)} (${percent(ofOther)} of ${target.ofOther?.name})`
+  return ofOther === null
+    ? verdict(missed)
+    : `${verdict(missed)} (${percent(ofOther)} of ${target.ofOther?.name})`
 }
 
 function verdict(missed: readonly string[]): string {
@@ -108,10 +134,15 @@ function verdict(missed: readonly string[]): string {
 
 /** Columns of one width each: figures to the right, words to the left. */
 function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
-  const isFigure = (column: number) => rows.every((row) => /^[\d.]+( %)?$|^NaN|^-$/.test(row[column] ?? ''))
-  const widths = heads.map((head, column) => Math.max(head.length, ...rows.map((row) => row[column]?.length ?? 0)))
+  const isFigure = (column: number) =>
+    rows.every((row) => /^[\d.]+( %)?$|^NaN|^-$/.test(row[column] ?? ''))
+  const widths = heads.map((head, column) =>
+    Math.max(head.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  )
   const align = (cells: readonly string[]) =>
-    cells.map((cell, column) => (isFigure(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0)))
+    cells.map((cell, column) =>
+      isFigure(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+    )
   return [heads, ...rows].map((cells) => align(cells).join('  ').trimEnd()).join('\n')
 }
 

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { ResponseReader } from './response-reader.js'
 
 const body = '{"code":200,"data":true,"message":null}'
-const answer = Buffer.from(`HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+const answer = Buffer.from(
+  `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+)
 
 test('an answer is read however it is cut', () => {
   for (let cut = 1; cut < answer.length; cut++) {
@@ -11,7 +13,12 @@ test('an answer is read however it is cut', () => {
     expect(reader.feed(reused)).toBe(false)
     reused.fill(0)
     expect(reader.feed(answer.subarray(cut))).toBe(true)
-    expect([reader.status, reader.body.toString(), reader.succeeded, reader.closes]).toEqual([200, body, true, false])
+    expect([reader.status, reader.body.toString(), reader.succeeded, reader.closes]).toEqual([
+      200,
+      body,
+      true,
+      false,
+    ])
   }
 })
 
@@ -22,14 +29,20 @@ test('answers follow each other on one connection', () => {
 
 function read(status: string, text: string) {
   const reader = new ResponseReader()
-  reader.feed(Buffer.from(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: ${text.length}\r\n\r\n${text}`))
+  reader.feed(
+    Buffer.from(
+      `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: ${text.length}\r\n\r\n${text}`,
+    ),
+  )
   return reader
 }
 
 test('only HTTP 200 with code 200 is success', () => {
   expect(read('200 OK', '{"data":1,"code":200}').succeeded).toBe(true)
   expect(read('200 OK', '{"code":2001,"data":null}').succeeded).toBe(false)
-  expect(read('200 OK', '{"code":10002,"data":null,"message":"\\"code\\":200,"}').succeeded).toBe(false)
+  expect(read('200 OK', '{"code":10002,"data":null,"message":"\\"code\\":200,"}').succeeded).toBe(
+    false,
+  )
   expect(read('503 Service Unavailable', body).succeeded).toBe(false)
 })
 

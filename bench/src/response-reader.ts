@@ -27,7 +27,8 @@ export class ResponseReader {
     const bodyStart = headEnd + 4
     const bodyEnd = bodyStart + this.#bodyLength()
     if (data.length < bodyEnd) return this.#hold(data)
-    if (data.length > bodyEnd) throw new Error('more bytes than the answer has by its Content-Length')
+    if (data.length > bodyEnd)
+      throw new Error('more bytes than the answer has by its Content-Length')
     this.#status = Number(this.#head.slice(9, 12))
     this.#body = data.subarray(bodyStart, bodyEnd)
     this.#held = nothing
@@ -54,9 +55,13 @@ export class ResponseReader {
   }
 
   #bodyLength(): number {
-    if (!this.#head.startsWith('HTTP/1.1 ')) throw new Error(`no HTTP/1.1 answer: ${this.#head.slice(0, 100)}`)
+    if (!this.#head.startsWith('HTTP/1.1 '))
+      throw new Error(`no HTTP/1.1 answer: ${this.#head.slice(0, 100)}`)
     const length = contentLength.exec(this.#head)?.[1]
-    if (length === undefined) throw new Error(`an answer without Content-Length (chunked is not supported): ${this.#head.slice(0, 300)}`)
+    if (length === undefined)
+      throw new Error(
+        `an answer without Content-Length (chunked is not supported): ${this.#head.slice(0, 300)}`,
+      )
     return Number(length)
   }
 
@@ -70,5 +75,8 @@ const usualStart = '{"code":200,'
 
 /** The member may stand anywhere; inside a string its quotes would be escaped. */
 function hasCode200(body: Buffer): boolean {
-  return body.toString('latin1', 0, usualStart.length) === usualStart || /"code":200[,}]/.test(body.toString('latin1'))
+  return (
+    body.toString('latin1', 0, usualStart.length) === usualStart ||
+    /"code":200[,}]/.test(body.toString('latin1'))
+  )
 }

@@ -1,7 +1,14 @@
 import type { Session } from '@hermod/testkit'
 import { findHistoryPages, pageLimit, userCount } from './fill.js'
 import { groupScenarios } from './group-scenarios.js'
-import { cycle, getRequest, identityOf, postRequest, type Scenario, transactionsPerRun } from './scenario.js'
+import {
+  cycle,
+  getRequest,
+  identityOf,
+  postRequest,
+  type Scenario,
+  transactionsPerRun,
+} from './scenario.js'
 
 const connections = 64
 const loginConnections = 4
@@ -14,7 +21,12 @@ function offsetsUpTo(count: number): readonly (readonly number[])[] {
   return Array.from({ length: count }, (_, index) => [index + 1])
 }
 
-function sends(name: string, what: string, offsets: readonly (readonly number[])[], targets: Scenario['targets']): Scenario {
+function sends(
+  name: string,
+  what: string,
+  offsets: readonly (readonly number[])[],
+  targets: Scenario['targets'],
+): Scenario {
   return {
     name,
     what: `POST /message/send, one recipient, durable, ${what}`,
@@ -23,16 +35,26 @@ function sends(name: string, what: string, offsets: readonly (readonly number[])
     targets,
     prepare: async ({ appId, users, transactionIds }) => {
       const identity = identityOf(appId, users)
-      return () => ({ kind: 'send', ...identity, offsets, firstTransaction: transactionIds(transactionsPerRun) })
+      return () => ({
+        kind: 'send',
+        ...identity,
+        offsets,
+        firstTransaction: transactionIds(transactionsPerRun),
+      })
     },
   }
 }
 
 /** The warm-up is long enough to start all the conversations. */
-const send = sends('send', `everybody to ${recipientsPerUser} others in turn`, offsetsUpTo(recipientsPerUser), {
-  sqlite: { share: 0.3, aim: 0.45, p99Ms: 50 },
-  postgres: { share: 0.15, aim: 0.25, p99Ms: 50 },
-})
+const send = sends(
+  'send',
+  `everybody to ${recipientsPerUser} others in turn`,
+  offsetsUpTo(recipientsPerUser),
+  {
+    sqlite: { share: 0.3, aim: 0.45, p99Ms: 50 },
+    postgres: { share: 0.15, aim: 0.25, p99Ms: 50 },
+  },
+)
 
 /** Most of these messages are the first of their conversation, which takes two rows more. */
 const start = sends('start', 'everybody to everybody else in turn', everyOther, {})
@@ -47,7 +69,11 @@ const history: Scenario = {
     const pages = await findHistoryPages(users)
     const path = (oppositeId: number, start: number) =>
       `/message/conversation?limit=${pageLimit}&msg_id_start=${start}&opposite_id=${oppositeId}`
-    return cycle(pages.map(({ user, oppositeId, msgIdStart }) => getRequest(path(oppositeId, msgIdStart), { appId, token: user.token })))
+    return cycle(
+      pages.map(({ user, oppositeId, msgIdStart }) =>
+        getRequest(path(oppositeId, msgIdStart), { appId, token: user.token }),
+      ),
+    )
   },
 }
 
@@ -58,7 +84,8 @@ function read(name: string, path: string, targets: Scenario['targets'] = {}): Sc
     connections,
     needsConversations: true,
     targets,
-    prepare: async ({ appId, users }) => cycle(users.map(({ token }) => getRequest(path, { appId, token }))),
+    prepare: async ({ appId, users }) =>
+      cycle(users.map(({ token }) => getRequest(path, { appId, token }))),
   }
 }
 

@@ -31,7 +31,12 @@ export interface Storage extends AsyncDisposable {
 }
 
 export function sqliteStorage(): Storage {
-  return { name: 'sqlite', start: () => startServer(), cpuMs: () => 0, [Symbol.asyncDispose]: async () => {} }
+  return {
+    name: 'sqlite',
+    start: () => startServer(),
+    cpuMs: () => 0,
+    [Symbol.asyncDispose]: async () => {},
+  }
 }
 
 /** A PostgreSQL with its default settings, so with durable commits. */
@@ -61,7 +66,10 @@ export async function measureStartup(storage: Storage): Promise<StartupFigures> 
     readyMs,
     slowestReadyMs: Math.max(...readyTimes),
     idleRssBytes,
-    missed: [...(readyMs <= readyTargetMs ? [] : ['ready']), ...(idleRssBytes <= idleTargetBytes ? [] : ['idle memory'])],
+    missed: [
+      ...(readyMs <= readyTargetMs ? [] : ['ready']),
+      ...(idleRssBytes <= idleTargetBytes ? [] : ['idle memory']),
+    ],
   }
 }
 
@@ -79,11 +87,22 @@ export interface FilledSubject extends Subject {
 }
 
 /** Fills a server with users, with conversations when they are needed, and with groups once a scenario asks for them. */
-export async function populate(server: ServerProcess, storage: Storage, options: FillOptions): Promise<FilledSubject> {
+export async function populate(
+  server: ServerProcess,
+  storage: Storage,
+  options: FillOptions,
+): Promise<FilledSubject> {
   const { appId, api, operatorToken } = server
   const users = await createUsers(api)
   const transactionIds = transactionCounter()
-  const people = { appId, api, operator: api.as(operatorToken), users, groupSize: options.groupSize, transactionIds }
+  const people = {
+    appId,
+    api,
+    operator: api.as(operatorToken),
+    users,
+    groupSize: options.groupSize,
+    transactionIds,
+  }
   let groups: Promise<GroupWorld> | null = null
   const population: Population = {
     ...people,
@@ -93,7 +112,11 @@ export async function populate(server: ServerProcess, storage: Storage, options:
     },
   }
   const port = Number(new URL(server.url).port)
-  if (options.conversations) await createConversations(port, { ...identityOf(appId, users), firstTransaction: transactionIds(1_000_000) })
+  if (options.conversations)
+    await createConversations(port, {
+      ...identityOf(appId, users),
+      firstTransaction: transactionIds(1_000_000),
+    })
   return {
     database: storage.name,
     port,

@@ -14,20 +14,45 @@ export interface Callers {
   readonly description: string
 }
 
-function callers(tokens: readonly TokenKind[], subject: Callers['subject'], groupHeader: boolean, description: string): Callers {
+function callers(
+  tokens: readonly TokenKind[],
+  subject: Callers['subject'],
+  groupHeader: boolean,
+  description: string,
+): Callers {
   return { tokens, subject, groupHeader, description }
 }
 
 /** The one list of caller rules; the keys appear in the OpenAPI document as `x-hermod-callers`. */
 export const callerRules = {
   /** No token needed; a token that is sent is not judged, except an Admin token where registration is closed. */
-  anyone: callers(['none', 'user', 'admin'], 'unused', false, 'Anyone who names the application; no token needed.'),
+  anyone: callers(
+    ['none', 'user', 'admin'],
+    'unused',
+    false,
+    'Anyone who names the application; no token needed.',
+  ),
   /** A call about one user: the token's own user, or the user that an Admin token names in the user_id header. */
-  user: callers(['user', 'admin'], 'required', false, 'A user token, or an Admin token with a user_id header.'),
+  user: callers(
+    ['user', 'admin'],
+    'required',
+    false,
+    'A user token, or an Admin token with a user_id header.',
+  ),
   /** The sender is from_user_id, else the user_id header, else 0, the system (decision C5). */
-  sender: callers(['user', 'admin'], 'optional', false, 'A user token, or an Admin token for any sender or the system.'),
+  sender: callers(
+    ['user', 'admin'],
+    'optional',
+    false,
+    'A user token, or an Admin token for any sender or the system.',
+  ),
   /** Group operations that the contract lists with User headers. */
-  member: callers(['user', 'admin'], 'optional', false, 'A user token, or an Admin token, with or without a user_id header.'),
+  member: callers(
+    ['user', 'admin'],
+    'optional',
+    false,
+    'A user token, or an Admin token, with or without a user_id header.',
+  ),
   /** Group operations that the contract lists with Std headers. */
   groupMember: callers(
     ['user', 'admin'],
@@ -36,7 +61,12 @@ export const callerRules = {
     'A user token, or an Admin token, with or without a user_id or group_id header.',
   ),
   /** Group operations with Std headers that are about the caller: an Admin token must say for whom. */
-  groupUser: callers(['user', 'admin'], 'required', true, 'A user token, or an Admin token with a user_id header.'),
+  groupUser: callers(
+    ['user', 'admin'],
+    'required',
+    true,
+    'A user token, or an Admin token with a user_id header.',
+  ),
   admin: callers(['admin'], 'optional', false, 'An Admin token.'),
   adminForUser: callers(['admin'], 'required', false, 'An Admin token with a user_id header.'),
   operator: callers(['operator'], 'unused', false, 'An operator token.'),

@@ -12,9 +12,14 @@ const needsNoRight: Readonly<Record<string, string>> = {
   'group.invitation_list': 'tells users of themselves',
 }
 
-const aboutGroups: readonly Operation[] = operations.filter(({ path }) => /^\/(group|app\/qrcode)\//.test(path))
-const judged = aboutGroups.flatMap((operation) => (operation.right === undefined ? [] : [{ ...operation, right: operation.right }]))
-const takes = ({ query, body }: Operation, name: string) => name in query || (!isWholeBody(body) && name in body)
+const aboutGroups: readonly Operation[] = operations.filter(({ path }) =>
+  /^\/(group|app\/qrcode)\//.test(path),
+)
+const judged = aboutGroups.flatMap((operation) =>
+  operation.right === undefined ? [] : [{ ...operation, right: operation.right }],
+)
+const takes = ({ query, body }: Operation, name: string) =>
+  name in query || (!isWholeBody(body) && name in body)
 
 /** What a call about one group may be told by the right alone. */
 function refusals({ from, membersWith, refusal }: GroupRight): ErrorName[] {
@@ -31,12 +36,16 @@ describe('the rights in a group', () => {
   })
 
   it('are declared by operations about groups only', () => {
-    const elsewhere = operations.filter((operation) => operation.right !== undefined && !aboutGroups.includes(operation))
+    const elsewhere = operations.filter(
+      (operation) => operation.right !== undefined && !aboutGroups.includes(operation),
+    )
     expect(elsewhere).toEqual([])
   })
 
   it('are all in use, recalls by the operations on messages', () => {
-    const unused = Object.keys(groupRights).filter((name) => !judged.some(({ right }) => right === name))
+    const unused = Object.keys(groupRights).filter(
+      (name) => !judged.some(({ right }) => right === name),
+    )
     expect(unused).toEqual(['recall'])
   })
 
@@ -50,13 +59,19 @@ describe('the rights in a group', () => {
   })
 
   it('open to callers that have the headers for it: what is personal names its user', () => {
-    const personal = judged.filter(({ right }) => 'isPersonal' in groupRights[right]).map(({ id, callers }) => [id, callers])
-    const forUsers = judged.filter(({ callers }) => callers === 'user' || callers === 'groupUser').map(({ id, callers }) => [id, callers])
+    const personal = judged
+      .filter(({ right }) => 'isPersonal' in groupRights[right])
+      .map(({ id, callers }) => [id, callers])
+    const forUsers = judged
+      .filter(({ callers }) => callers === 'user' || callers === 'groupUser')
+      .map(({ id, callers }) => [id, callers])
     expect(personal).toEqual(forUsers)
   })
 
   it('belong to everybody above the lowest standing, and widen only below it', () => {
-    for (const [name, { from, membersWith, ownThings }] of Object.entries<GroupRight>(groupRights)) {
+    for (const [name, { from, membersWith, ownThings }] of Object.entries<GroupRight>(
+      groupRights,
+    )) {
       expect(groupStandings, name).toContain(from)
       if (membersWith || ownThings) expect(from, name).toBe('admin')
     }

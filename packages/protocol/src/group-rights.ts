@@ -40,24 +40,44 @@ const right = <const R extends GroupRight>(definition: R) => definition
  * header does, and has no say in other groups; with a user_id header alone as that user.
  */
 export const groupRights = {
-  info: right({ meaning: 'read the group and its settings', from: 'member', opensToOutsiders: true }),
+  info: right({
+    meaning: 'read the group and its settings',
+    from: 'member',
+    opensToOutsiders: true,
+  }),
   read: right({ meaning: 'read members, announcements, shared files and history', from: 'member' }),
-  join: right({ meaning: 'apply, answer an invitation, join by QR code', from: 'outsider', isPersonal: true }),
+  join: right({
+    meaning: 'apply, answer an invitation, join by QR code',
+    from: 'outsider',
+    isPersonal: true,
+  }),
   own: right({
     meaning: 'leave; set the own display name and message settings',
     from: 'member',
     isPersonal: true,
     refusal: 'not_group_member',
   }),
-  invite: right({ meaning: 'invite users, make QR codes', from: 'admin', membersWith: 'member_invite' }),
-  modify: right({ meaning: 'change name, avatar, description and ext', from: 'admin', membersWith: 'member_modify' }),
+  invite: right({
+    meaning: 'invite users, make QR codes',
+    from: 'admin',
+    membersWith: 'member_invite',
+  }),
+  modify: right({
+    meaning: 'change name, avatar, description and ext',
+    from: 'admin',
+    membersWith: 'member_modify',
+  }),
   settings: right({ meaning: 'change settings, ban the whole group', from: 'admin' }),
   admit: right({ meaning: 'handle applications, add users without asking them', from: 'admin' }),
   moderate: right({ meaning: 'kick, ban, unban, block', from: 'admin', overLower: true }),
   unblock: right({ meaning: 'read the block list and take users off it', from: 'admin' }),
   announce: right({ meaning: 'publish and delete announcements', from: 'admin' }),
   share: right({ meaning: 'share files', from: 'member' }),
-  files: right({ meaning: 'rename and delete shared files', from: 'admin', ownThings: 'shared_file_forbidden' }),
+  files: right({
+    meaning: 'rename and delete shared files',
+    from: 'admin',
+    ownThings: 'shared_file_forbidden',
+  }),
   recall: right({ meaning: 'recall messages of others', from: 'admin', overLower: true }),
   appoint: right({ meaning: 'make admins and make them members again', from: 'owner' }),
   capacity: right({ meaning: 'set the capacity', from: 'owner' }),

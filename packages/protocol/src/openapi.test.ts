@@ -4,11 +4,18 @@ import { type OpenApiOperation, openApiDocument } from './openapi.js'
 import { operations, sendMessage } from './operations/index.js'
 import * as resources from './resources.js'
 
-const document = openApiDocument({ version: '1.2.3', builtOperationIds: new Set([sendMessage.id]), serverUrl: 'https://im.example' })
+const document = openApiDocument({
+  version: '1.2.3',
+  builtOperationIds: new Set([sendMessage.id]),
+  serverUrl: 'https://im.example',
+})
 /** What a client receives, free of anything that JSON cannot carry. */
 const served = JSON.parse(JSON.stringify(document)) as typeof document
 const methods = Object.entries(served.paths).flatMap(([path, item]) =>
-  Object.entries(item).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
+  Object.entries(item).map(([method, operation]) => ({
+    name: `${method.toUpperCase()} ${path}`,
+    operation,
+  })),
 )
 
 function operationAt(method: string, path: string): OpenApiOperation {
@@ -32,7 +39,9 @@ function lookUp(reference: string): unknown {
 
 describe('the OpenAPI document', () => {
   it('holds every method and path pair of every operation, each with an operationId of its own', () => {
-    const expected = operations.flatMap((operation) => operation.methods.map((method) => `${method} ${operation.path}`))
+    const expected = operations.flatMap((operation) =>
+      operation.methods.map((method) => `${method} ${operation.path}`),
+    )
     expect(methods.map(({ name }) => name).sort()).toEqual(expected.sort())
     expect(new Set(methods.map(({ operation }) => operation.operationId)).size).toBe(methods.length)
   })
@@ -42,7 +51,9 @@ describe('the OpenAPI document', () => {
   })
 
   it('resolves every reference', () => {
-    const references = nodesOf(served).flatMap((node) => (typeof node.$ref === 'string' ? [node.$ref] : []))
+    const references = nodesOf(served).flatMap((node) =>
+      typeof node.$ref === 'string' ? [node.$ref] : [],
+    )
     expect(references.length).toBeGreaterThan(0)
     expect(references.filter((reference) => lookUp(reference) === undefined)).toEqual([])
   })
@@ -59,7 +70,9 @@ describe('the OpenAPI document', () => {
   })
 
   it('gives every title to one schema only', () => {
-    const titles = Object.values(resources).flatMap((value) => ('title' in value ? [value.title as string] : []))
+    const titles = Object.values(resources).flatMap((value) =>
+      'title' in value ? [value.title as string] : [],
+    )
     expect(titles.filter((title, index) => titles.indexOf(title) !== index)).toEqual([])
     for (const title of titles) expect(served.components.schemas[title]?.title, title).toBe(title)
   })
@@ -86,20 +99,30 @@ describe('the OpenAPI document', () => {
     expect(schema).toMatchObject({
       content: {
         'application/json': {
-          schema: { properties: { data: { anyOf: [{ type: 'boolean' }, { type: 'null' }] }, msg_ids: { type: 'array' } } },
+          schema: {
+            properties: {
+              data: { anyOf: [{ type: 'boolean' }, { type: 'null' }] },
+              msg_ids: { type: 'array' },
+            },
+          },
         },
       },
     })
   })
 
   it('takes a whole body as JSON or as plain text, and a DELETE body as it is', () => {
-    expect(Object.keys(operationAt('put', '/user/private').requestBody?.content ?? {})).toEqual(['application/json', 'text/plain'])
+    expect(Object.keys(operationAt('put', '/user/private').requestBody?.content ?? {})).toEqual([
+      'application/json',
+      'text/plain',
+    ])
     expect(operationAt('delete', '/user/push/tag').requestBody?.required).toBe(true)
   })
 
   it('offers the headers that the caller rule knows', () => {
     const names = (method: string, path: string) =>
-      operationAt(method, path).parameters.flatMap((parameter) => ('$ref' in parameter ? [parameter.$ref.split('/').at(-1)] : []))
+      operationAt(method, path).parameters.flatMap((parameter) =>
+        '$ref' in parameter ? [parameter.$ref.split('/').at(-1)] : [],
+      )
     expect(names('post', '/token/id')).toEqual(['AccessToken', 'AppId'])
     expect(names('get', '/user/profile')).toEqual(['AccessToken', 'AppId', 'UserId'])
     expect(names('post', '/group/kick')).toEqual(['AccessToken', 'AppId', 'UserId', 'GroupId'])
@@ -107,17 +130,24 @@ describe('the OpenAPI document', () => {
   })
 
   it('names the right in the group that an operation needs', () => {
-    const declared = operations.flatMap(({ id, methods, right }) => (right === undefined ? [] : methods.map(() => [id, right])))
-    const described = methods.flatMap(({ operation: { 'x-hermod-operation': id, 'x-hermod-right': right } }) =>
-      right ? [[id, right]] : [],
+    const declared = operations.flatMap(({ id, methods, right }) =>
+      right === undefined ? [] : methods.map(() => [id, right]),
+    )
+    const described = methods.flatMap(
+      ({ operation: { 'x-hermod-operation': id, 'x-hermod-right': right } }) =>
+        right ? [[id, right]] : [],
     )
     expect(described.toSorted()).toEqual(declared.toSorted())
     expect(operationAt('delete', '/group/kick')['x-hermod-right']).toBe('moderate')
-    expect(operationAt('post', '/group/kick').description).toContain('Right in the group: moderate (kick, ban, unban, block).')
+    expect(operationAt('post', '/group/kick').description).toContain(
+      'Right in the group: moderate (kick, ban, unban, block).',
+    )
     expect(operationAt('post', '/group/create')).not.toHaveProperty('x-hermod-right')
   })
 
   it('describes the answers whose HTTP status is always real', () => {
-    expect(Object.keys(served.components.responses)).toEqual([400, 404, 405, 413, 429, 500, 503].map((status) => `Status${status}`))
+    expect(Object.keys(served.components.responses)).toEqual(
+      [400, 404, 405, 413, 429, 500, 503].map((status) => `Status${status}`),
+    )
   })
 })

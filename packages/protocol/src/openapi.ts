@@ -58,7 +58,11 @@ export interface OpenApiOperation {
   readonly 'x-hermod-callers': string
   /** The right in the group that the caller needs, of operations about a group; a key of groupRights. */
   readonly 'x-hermod-right'?: GroupRightName
-  readonly 'x-hermod-errors': readonly { readonly name: string; readonly code: number; readonly text: string }[]
+  readonly 'x-hermod-errors': readonly {
+    readonly name: string
+    readonly code: number
+    readonly text: string
+  }[]
   readonly 'x-hermod-origin': Operation['origin']
   /** Present only on operations that answer code 50100 so far. */
   readonly 'x-hermod-status'?: 'planned'
@@ -66,7 +70,11 @@ export interface OpenApiOperation {
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.0'
-  readonly info: Readonly<Record<string, unknown>> & { readonly title: string; readonly version: string; readonly description: string }
+  readonly info: Readonly<Record<string, unknown>> & {
+    readonly title: string
+    readonly version: string
+    readonly description: string
+  }
   readonly servers: readonly { readonly url: string }[]
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>
@@ -87,7 +95,11 @@ export interface OpenApiOptions {
   readonly serverUrl?: string
 }
 
-export function openApiDocument({ version, builtOperationIds, serverUrl = '/' }: OpenApiOptions): OpenApiDocument {
+export function openApiDocument({
+  version,
+  builtOperationIds,
+  serverUrl = '/',
+}: OpenApiOptions): OpenApiDocument {
   const schemas: Record<string, OpenApiSchema> = { Failure: failureSchema }
   const paths: Record<string, Record<string, OpenApiOperation>> = {}
   for (const operation of operations) {
@@ -111,7 +123,12 @@ export function openApiDocument({ version, builtOperationIds, serverUrl = '/' }:
     servers: [{ url: serverUrl }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
-    components: { schemas, parameters: headerParameters, responses: statusResponses, securitySchemes },
+    components: {
+      schemas,
+      parameters: headerParameters,
+      responses: statusResponses,
+      securitySchemes,
+    },
   }
 }
 
@@ -130,7 +147,11 @@ interface Surroundings {
   readonly planned: boolean
 }
 
-function describeMethod(operation: Operation, method: Method, { schemas, planned }: Surroundings): OpenApiOperation {
+function describeMethod(
+  operation: Operation,
+  method: Method,
+  { schemas, planned }: Surroundings,
+): OpenApiOperation {
   const callers = callerRules[operation.callers]
   const requestBody = bodyOf(operation, schemas)
   return {
@@ -140,7 +161,8 @@ function describeMethod(operation: Operation, method: Method, { schemas, planned
     description: [
       operation.description,
       `Callers: ${callers.description}`,
-      operation.right && `Right in the group: ${operation.right} (${groupRights[operation.right].meaning}).`,
+      operation.right &&
+        `Right in the group: ${operation.right} (${groupRights[operation.right].meaning}).`,
       errorSentence(operation.errors),
       planned && plannedSentence,
     ]
@@ -149,12 +171,19 @@ function describeMethod(operation: Operation, method: Method, { schemas, planned
     security: securityOf(operation),
     parameters: [...headersOf(operation), ...queryOf(operation, schemas)],
     ...(requestBody && { requestBody }),
-    responses: { 200: successOf(operation, schemas), ...statusReferences(requestBody !== undefined) },
+    responses: {
+      200: successOf(operation, schemas),
+      ...statusReferences(requestBody !== undefined),
+    },
     'x-hermod-operation': operation.id,
     ...(operation.description !== undefined && { 'x-hermod-notes': operation.description }),
     'x-hermod-callers': operation.callers,
     ...(operation.right !== undefined && { 'x-hermod-right': operation.right }),
-    'x-hermod-errors': operation.errors.map((name) => ({ name, code: errorCatalogue[name].code, text: errorCatalogue[name].text })),
+    'x-hermod-errors': operation.errors.map((name) => ({
+      name,
+      code: errorCatalogue[name].code,
+      text: errorCatalogue[name].text,
+    })),
     'x-hermod-origin': operation.origin,
     ...(planned && { 'x-hermod-status': 'planned' as const }),
   }
@@ -162,7 +191,9 @@ function describeMethod(operation: Operation, method: Method, { schemas, planned
 
 /** The id itself for POST, or for the only method; the other method of a pair gets a suffix, as operationIds are unique. */
 function operationIdOf(operation: Operation, method: Method): string {
-  return operation.methods.length === 1 || method === 'POST' ? operation.id : `${operation.id}.${method.toLowerCase()}`
+  return operation.methods.length === 1 || method === 'POST'
+    ? operation.id
+    : `${operation.id}.${method.toLowerCase()}`
 }
 
 function errorSentence(errors: readonly ErrorName[]): string {
@@ -172,7 +203,9 @@ function errorSentence(errors: readonly ErrorName[]): string {
 
 function securityOf(operation: Operation): OpenApiOperation['security'] {
   const withToken = { accessToken: [] }
-  return callerRules[operation.callers].tokens.some((kind) => kind === 'none') ? [{}, withToken] : [withToken]
+  return callerRules[operation.callers].tokens.some((kind) => kind === 'none')
+    ? [{}, withToken]
+    : [withToken]
 }
 
 // Parameters
@@ -194,13 +227,15 @@ const headerParameters: Record<string, OpenApiParameter> = {
   UserId: {
     name: 'user_id',
     in: 'header',
-    description: 'With an Admin token: the user that the call acts as. With a user token: absent, or the user of the token.',
+    description:
+      'With an Admin token: the user that the call acts as. With a user token: absent, or the user of the token.',
     schema: { type: 'integer', format: 'int64' },
   },
   GroupId: {
     name: 'group_id',
     in: 'header',
-    description: 'With an Admin token only: the call is made with the rights of an admin of this group, and of no other.',
+    description:
+      'With an Admin token only: the call is made with the rights of an admin of this group, and of no other.',
     schema: { type: 'integer', format: 'int64' },
   },
 }
@@ -231,15 +266,24 @@ function requiredOf(properties: TProperties): readonly string[] {
   return object(properties).required ?? []
 }
 
-function bodyOf(operation: Operation, schemas: Record<string, OpenApiSchema>): OpenApiOperation['requestBody'] {
+function bodyOf(
+  operation: Operation,
+  schemas: Record<string, OpenApiSchema>,
+): OpenApiOperation['requestBody'] {
   if (isWholeBody(operation.body)) {
     const schema = convert(operation.body.schema, schemas)
-    const content: Content = { 'application/json': { schema }, ...(schema.type === 'string' && { 'text/plain': { schema } }) }
+    const content: Content = {
+      'application/json': { schema },
+      ...(schema.type === 'string' && { 'text/plain': { schema } }),
+    }
     return { required: true, content }
   }
   if (Object.keys(operation.body).length === 0) return undefined
   const schema = convert(object(operation.body), schemas)
-  return { required: requiredOf(operation.body).length > 0, content: { 'application/json': { schema } } }
+  return {
+    required: requiredOf(operation.body).length > 0,
+    content: { 'application/json': { schema } },
+  }
 }
 
 /** The schema as plain JSON, with a reference in place of every titled schema, which moves to the components. */
@@ -255,14 +299,19 @@ function convertMembers(schema: TSchema, schemas: Record<string, OpenApiSchema>)
   return Object.fromEntries(
     Object.entries(schema).map(([keyword, value]) => {
       if (keyword === 'items') return [keyword, convert(value as TSchema, schemas)]
-      if (keyword === 'anyOf') return [keyword, (value as TSchema[]).map((option) => convert(option, schemas))]
-      if (keyword === 'properties') return [keyword, mapValues(value as TProperties, (property) => convert(property, schemas))]
+      if (keyword === 'anyOf')
+        return [keyword, (value as TSchema[]).map((option) => convert(option, schemas))]
+      if (keyword === 'properties')
+        return [keyword, mapValues(value as TProperties, (property) => convert(property, schemas))]
       return [keyword, value]
     }),
   )
 }
 
-function mapValues<A, B>(record: Readonly<Record<string, A>>, change: (value: A) => B): Record<string, B> {
+function mapValues<A, B>(
+  record: Readonly<Record<string, A>>,
+  change: (value: A) => B,
+): Record<string, B> {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))
 }
 
@@ -272,7 +321,10 @@ function successOf(operation: Operation, schemas: Record<string, OpenApiSchema>)
   if (operation.answersFile) {
     return {
       description: 'The file itself, or the envelope of a failure.',
-      content: { 'application/octet-stream': { schema: {} }, 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
+      content: {
+        'application/octet-stream': { schema: {} },
+        'application/json': { schema: { $ref: '#/components/schemas/Failure' } },
+      },
     }
   }
   const extras = mapValues(operation.extras, (schema) => convert(schema, schemas))
@@ -284,8 +336,17 @@ function successOf(operation: Operation, schemas: Record<string, OpenApiSchema>)
         schema: {
           type: 'object',
           properties: {
-            code: { type: 'integer', format: 'int32', description: '200 on success, else the code of the error' },
-            data: { anyOf: [convert(operation.data, schemas), { type: 'null', description: 'on failure' }] },
+            code: {
+              type: 'integer',
+              format: 'int32',
+              description: '200 on success, else the code of the error',
+            },
+            data: {
+              anyOf: [
+                convert(operation.data, schemas),
+                { type: 'null', description: 'on failure' },
+              ],
+            },
             message: { type: ['string', 'null'], description: 'null on success, else a sentence' },
             ...extras,
           },
@@ -296,8 +357,15 @@ function successOf(operation: Operation, schemas: Record<string, OpenApiSchema>)
   }
 }
 
-const requestIdHeader = { 'x-request-id': { description: 'Names the call in the log of the service.', schema: { type: 'string' } } }
-const retryAfterHeader = { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } }
+const requestIdHeader = {
+  'x-request-id': {
+    description: 'Names the call in the log of the service.',
+    schema: { type: 'string' },
+  },
+}
+const retryAfterHeader = {
+  'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } },
+}
 
 const failureSchema: OpenApiSchema = {
   title: 'Failure',
@@ -315,21 +383,32 @@ const failureSchema: OpenApiSchema = {
 const alwaysRealErrors = Object.values<ErrorEntry>(errorCatalogue).filter((entry) => entry.always)
 const realStatuses = [...new Set(alwaysRealErrors.map((entry) => entry.http))].sort((a, b) => a - b)
 
-const statusResponses = Object.fromEntries(realStatuses.map((status) => [`Status${status}`, describeStatus(status)]))
+const statusResponses = Object.fromEntries(
+  realStatuses.map((status) => [`Status${status}`, describeStatus(status)]),
+)
 
 function describeStatus(status: number): OpenApiResponse {
   const entries = alwaysRealErrors.filter((entry) => entry.http === status)
   return {
-    description: entries.map((entry) => `${entry.code} ${entry.text}. ${entry.meaning}`).join('\n\n'),
-    headers: { ...requestIdHeader, ...(entries.some((entry) => entry.retryable) && retryAfterHeader) },
+    description: entries
+      .map((entry) => `${entry.code} ${entry.text}. ${entry.meaning}`)
+      .join('\n\n'),
+    headers: {
+      ...requestIdHeader,
+      ...(entries.some((entry) => entry.retryable) && retryAfterHeader),
+    },
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
   }
 }
 
 /** References to the answers that the path of an operation may give beside its own; an unknown path or method has none. */
 function statusReferences(hasBody: boolean): Record<string, OpenApiReference> {
-  const possible = realStatuses.filter((status) => status !== 404 && status !== 405 && (hasBody || status !== 413))
-  return Object.fromEntries(possible.map((status) => [status, { $ref: `#/components/responses/Status${status}` }]))
+  const possible = realStatuses.filter(
+    (status) => status !== 404 && status !== 405 && (hasBody || status !== 413),
+  )
+  return Object.fromEntries(
+    possible.map((status) => [status, { $ref: `#/components/responses/Status${status}` }]),
+  )
 }
 
 const securitySchemes = {

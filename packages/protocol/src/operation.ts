@@ -13,7 +13,12 @@ export interface WholeBody<Name extends string = string, Schema extends TSchema 
 
 export type Body = TProperties | WholeBody
 
-type FieldsOf<B> = B extends WholeBody<infer Name, infer Schema> ? { [K in Name]: Schema } : B extends TProperties ? B : never
+type FieldsOf<B> =
+  B extends WholeBody<infer Name, infer Schema>
+    ? { [K in Name]: Schema }
+    : B extends TProperties
+      ? B
+      : never
 type ObjectOf<P extends TProperties> = Static<ReturnType<typeof Type.Object<P>>>
 
 /**
@@ -51,7 +56,12 @@ export interface Operation<Params = unknown, Data = unknown, Extras = unknown> {
   readonly types?: { readonly params: Params; readonly data: Data; readonly extras: Extras }
 }
 
-interface Definition<Q extends TProperties, B extends Body, D extends TSchema, X extends TProperties> {
+interface Definition<
+  Q extends TProperties,
+  B extends Body,
+  D extends TSchema,
+  X extends TProperties,
+> {
   readonly id: string
   readonly methods: readonly Method[]
   readonly path: string
@@ -72,10 +82,23 @@ interface Definition<Q extends TProperties, B extends Body, D extends TSchema, X
 // biome-ignore lint/complexity/noBannedTypes: the empty set of properties is what an omitted part means
 type None = {}
 
-export function operation<Q extends TProperties = None, B extends Body = None, D extends TSchema = TSchema, X extends TProperties = None>(
+export function operation<
+  Q extends TProperties = None,
+  B extends Body = None,
+  D extends TSchema = TSchema,
+  X extends TProperties = None,
+>(
   definition: Definition<Q, B, D, X>,
 ): Operation<ObjectOf<Q & FieldsOf<B>>, Static<D>, ObjectOf<X>> {
-  return { query: {}, body: {}, extras: {}, errors: [], origin: 'contract', answersFile: false, ...definition }
+  return {
+    query: {},
+    body: {},
+    extras: {},
+    errors: [],
+    origin: 'contract',
+    answersFile: false,
+    ...definition,
+  }
 }
 
 export function isWholeBody(body: Body): body is WholeBody {

@@ -1,6 +1,11 @@
 /** The operations of an OpenAPI document as a reader looks for them: by section, the methods of one operation together, nested fields flat. */
 import { callerRules } from './callers.js'
-import type { OpenApiDocument, OpenApiOperation, OpenApiParameter, OpenApiSchema } from './openapi.js'
+import type {
+  OpenApiDocument,
+  OpenApiOperation,
+  OpenApiParameter,
+  OpenApiSchema,
+} from './openapi.js'
 
 /** A parameter or a field of an answer. */
 export interface ReferenceField {
@@ -40,7 +45,11 @@ export interface ReferenceSection {
 
 export function referenceSections(document: OpenApiDocument): ReferenceSection[] {
   const entries = Object.entries(document.paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+    Object.entries(item).map(([method, operation]) => ({
+      path,
+      method: method.toUpperCase(),
+      operation,
+    })),
   )
   return document.tags.map(({ name, description }) => {
     const tagged = entries.filter(({ operation }) => operation.tags.includes(name))
@@ -78,17 +87,33 @@ function describe(document: OpenApiDocument, entries: readonly Entry[]): Referen
     notes: operation['x-hermod-notes'] ?? '',
     callers: callerRules[operation['x-hermod-callers'] as keyof typeof callerRules].description,
     planned: operation['x-hermod-status'] === 'planned',
-    headers: parameters.filter((each) => each.in === 'header').map((each) => parameterField(document, each)),
-    query: parameters.filter((each) => each.in === 'query').flatMap((each) => [parameterField(document, each)]),
+    headers: parameters
+      .filter((each) => each.in === 'header')
+      .map((each) => parameterField(document, each)),
+    query: parameters
+      .filter((each) => each.in === 'query')
+      .flatMap((each) => [parameterField(document, each)]),
     body: body ? bodyFields(document, body) : [],
-    answer: answer ? nestedFields(document, answer).filter(({ path: name }) => name !== 'code' && name !== 'message') : [],
+    answer: answer
+      ? nestedFields(document, answer).filter(
+          ({ path: name }) => name !== 'code' && name !== 'message',
+        )
+      : [],
     answersFile: answer === undefined,
     errors: operation['x-hermod-errors'],
-    example: exampleCall(document, { ...first, method: methods.includes('POST') ? 'POST' : first.method, parameters, body }),
+    example: exampleCall(document, {
+      ...first,
+      method: methods.includes('POST') ? 'POST' : first.method,
+      parameters,
+      body,
+    }),
   }
 }
 
-function resolveParameter(document: OpenApiDocument, parameter: OpenApiOperation['parameters'][number]): OpenApiParameter {
+function resolveParameter(
+  document: OpenApiDocument,
+  parameter: OpenApiOperation['parameters'][number],
+): OpenApiParameter {
   if (!('$ref' in parameter)) return parameter
   const found = document.components.parameters[lastSegment(parameter.$ref)]
   if (found === undefined) throw new Error(`no parameter ${parameter.$ref}`)
@@ -100,7 +125,9 @@ function lastSegment(reference: string): string {
 }
 
 function resolve(document: OpenApiDocument, schema: OpenApiSchema): OpenApiSchema {
-  return schema.$ref === undefined ? schema : (document.components.schemas[lastSegment(schema.$ref)] ?? {})
+  return schema.$ref === undefined
+    ? schema
+    : (document.components.schemas[lastSegment(schema.$ref)] ?? {})
 }
 
 function bodyContent(operation: OpenApiOperation): OpenApiSchema | undefined {
@@ -119,32 +146,53 @@ function answerContent(operation: OpenApiOperation): OpenApiSchema | undefined {
 
 function parameterField(document: OpenApiDocument, parameter: OpenApiParameter): ReferenceField {
   const description = parameter.description ?? ''
-  return { ...fieldOf(document, parameter.name, { ...parameter.schema, description }), required: parameter.required === true }
+  return {
+    ...fieldOf(document, parameter.name, { ...parameter.schema, description }),
+    required: parameter.required === true,
+  }
 }
 
 /** The whole body, when it is no object, is shown as a field of its own. */
 function bodyFields(document: OpenApiDocument, schema: OpenApiSchema): ReferenceField[] {
   if (schema.properties) return nestedFields(document, schema)
-  return [{ ...fieldOf(document, '(the whole body)', schema), required: true }, ...innerFields(document, schema, '')]
+  return [
+    { ...fieldOf(document, '(the whole body)', schema), required: true },
+    ...innerFields(document, schema, ''),
+  ]
 }
 
-function nestedFields(document: OpenApiDocument, schema: OpenApiSchema, prefix = ''): ReferenceField[] {
+function nestedFields(
+  document: OpenApiDocument,
+  schema: OpenApiSchema,
+  prefix = '',
+): ReferenceField[] {
   const required = schema.required ?? []
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
     const path = `${prefix}${name}`
-    return [{ ...fieldOf(document, path, property), required: required.includes(name) }, ...innerFields(document, property, path)]
+    return [
+      { ...fieldOf(document, path, property), required: required.includes(name) },
+      ...innerFields(document, property, path),
+    ]
   })
 }
 
 /** What is inside an object, a list of objects, or either of several shapes. */
-function innerFields(document: OpenApiDocument, schema: OpenApiSchema, path: string): ReferenceField[] {
+function innerFields(
+  document: OpenApiDocument,
+  schema: OpenApiSchema,
+  path: string,
+): ReferenceField[] {
   const resolved = resolve(document, schema)
   if (resolved.anyOf) return resolved.anyOf.flatMap((option) => innerFields(document, option, path))
   if (resolved.items) return innerFields(document, resolved.items, `${path}[]`)
   return nestedFields(document, resolved, `${path}.`)
 }
 
-function fieldOf(document: OpenApiDocument, path: string, schema: OpenApiSchema): Omit<ReferenceField, 'required'> {
+function fieldOf(
+  document: OpenApiDocument,
+  path: string,
+  schema: OpenApiSchema,
+): Omit<ReferenceField, 'required'> {
   const options = schema.anyOf?.filter((option) => option.type !== 'null') ?? []
   // A nullable schema is told by its one real option.
   const told = options.length === 1 && options[0] !== undefined ? options[0] : schema
@@ -197,12 +245,17 @@ const tokenVariables: Readonly<Record<string, string>> = {
   operator: '$OPERATOR_TOKEN',
 }
 
-function exampleCall(document: OpenApiDocument, { path, method, operation, parameters, body }: ExampleParts): string {
+function exampleCall(
+  document: OpenApiDocument,
+  { path, method, operation, parameters, body }: ExampleParts,
+): string {
   const callers = operation['x-hermod-callers']
   const token = tokenVariables[callers] ?? '$TOKEN'
   const query = parameters
     .filter((each) => each.in === 'query' && each.required)
-    .map((each) => `${each.name}=${encodeURIComponent(String(exampleValue(document, each.schema)))}`)
+    .map(
+      (each) => `${each.name}=${encodeURIComponent(String(exampleValue(document, each.schema)))}`,
+    )
     .join('&')
   const headers = [
     callers === 'operator' ? '' : 'app_id: $APP_ID',
@@ -213,7 +266,9 @@ function exampleCall(document: OpenApiDocument, { path, method, operation, param
   return [
     `curl -X ${method} "$HERMOD_URL${path}${query === '' ? '' : `?${query}`}"`,
     ...headers.map((header) => `-H "${header}"`),
-    ...(body ? [`-d '${JSON.stringify(exampleValue(document, body)).replaceAll("'", "'\\''")}'`] : []),
+    ...(body
+      ? [`-d '${JSON.stringify(exampleValue(document, body)).replaceAll("'", "'\\''")}'`]
+      : []),
   ].join(' \\\n  ')
 }
 
@@ -247,8 +302,13 @@ function exampleInteger(schema: OpenApiSchema): number {
 /** The required members and those with an example; the first one when there are none. */
 function exampleObject(document: OpenApiDocument, schema: OpenApiSchema): Record<string, unknown> {
   const members = Object.entries(schema.properties ?? {})
-  const shown = members.filter(([name, member]) => schema.required?.includes(name) || member.examples !== undefined)
+  const shown = members.filter(
+    ([name, member]) => schema.required?.includes(name) || member.examples !== undefined,
+  )
   return Object.fromEntries(
-    (shown.length > 0 ? shown : members.slice(0, 1)).map(([name, member]) => [name, exampleValue(document, member)]),
+    (shown.length > 0 ? shown : members.slice(0, 1)).map(([name, member]) => [
+      name,
+      exampleValue(document, member),
+    ]),
   )
 }

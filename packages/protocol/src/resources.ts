@@ -34,15 +34,41 @@ function hour(description: string) {
 
 // Meanings of the enumerated numbers and words, in one place for resources and parameters.
 
-export const authModes = { 0: 'anyone can add', 1: 'consent required', 2: 'question answered correctly', 3: 'all refused' } as const
+export const authModes = {
+  0: 'anyone can add',
+  1: 'consent required',
+  2: 'question answered correctly',
+  3: 'all refused',
+} as const
 export const strangerChats = { 0: 'not set', 1: 'allow', 2: 'reject' } as const
-export const platforms = { 0: 'not known', 1: 'ios', 2: 'android', 3: 'windows', 4: 'mac', 5: 'linux', 6: 'web' } as const
+export const platforms = {
+  0: 'not known',
+  1: 'ios',
+  2: 'android',
+  3: 'windows',
+  4: 'mac',
+  5: 'linux',
+  6: 'web',
+} as const
 export const userStatuses = { 0: 'normal', 1: 'ban' } as const
 export const groupStatuses = { 0: 'normal', 1: 'dissolved' } as const
-export const groupTypes = { 0: 'private group', 1: 'public group', 2: 'chatroom', 3: 'temporary group' } as const
+export const groupTypes = {
+  0: 'private group',
+  1: 'public group',
+  2: 'chatroom',
+  3: 'temporary group',
+} as const
 export const groupRoles = { 0: 'member', 1: 'admin', 2: 'owner' } as const
-export const applyApprovals = { 0: 'agree all', 1: 'needs Admin confirmation', 2: 'reject all' } as const
-export const muteModes = { 0: 'not blocking', 1: 'block local message notifications', 2: 'block messages (not received)' } as const
+export const applyApprovals = {
+  0: 'agree all',
+  1: 'needs Admin confirmation',
+  2: 'reject all',
+} as const
+export const muteModes = {
+  0: 'not blocking',
+  1: 'block local message notifications',
+  2: 'block messages (not received)',
+} as const
 export const pushModes = {
   0: 'all pushes',
   1: 'no pushes',
@@ -50,7 +76,12 @@ export const pushModes = {
   3: 'only Admin pushes',
   4: 'only @message pushes',
 } as const
-export const relations = { 0: 'contact', 1: 'deleted (former contact)', 2: 'stranger', 3: 'blocked' } as const
+export const relations = {
+  0: 'contact',
+  1: 'deleted (former contact)',
+  2: 'stranger',
+  3: 'blocked',
+} as const
 export const applicationStatuses = { 0: 'normal', 1: 'disabled' } as const
 
 /** What a broadcast may hold. */
@@ -70,7 +101,17 @@ export const operationTypes = { 9: 'READ_ACK', 10: 'RECALL', 11: 'APPEND', 12: '
 export const targetTypes = { 1: 'user', 2: 'group' } as const
 export const messageStatuses = ['UNREAD', 'DELIVERED', 'READ'] as const
 
-export const pushChannels = ['ios_gw', 'cloud_gw', 'vendor_f', 'vendor_n', 'vendor_h', 'core', 'vendor_o', 'vendor_v', 'vendor_x'] as const
+export const pushChannels = [
+  'ios_gw',
+  'cloud_gw',
+  'vendor_f',
+  'vendor_n',
+  'vendor_h',
+  'core',
+  'vendor_o',
+  'vendor_v',
+  'vendor_x',
+] as const
 export type PushChannel = (typeof pushChannels)[number]
 
 // Results of operations on several users or files
@@ -81,13 +122,21 @@ const itemResultFields = {
   reason: optional(text('cause of failure; absent on success')),
 }
 
-export const ItemResult = resource('ItemResult', 'What became of one entry of a batch.', itemResultFields)
+export const ItemResult = resource(
+  'ItemResult',
+  'What became of one entry of a batch.',
+  itemResultFields,
+)
 export type ItemResult = Static<typeof ItemResult>
 
-export const RegistrationResult = resource('RegistrationResult', 'What became of one entry of a batch registration.', {
-  ...itemResultFields,
-  username: text('username of the entry'),
-})
+export const RegistrationResult = resource(
+  'RegistrationResult',
+  'What became of one entry of a batch registration.',
+  {
+    ...itemResultFields,
+    username: text('username of the entry'),
+  },
+)
 export type RegistrationResult = Static<typeof RegistrationResult>
 
 const outcomeFields = {
@@ -101,9 +150,13 @@ export const UserResult = resource('UserResult', 'What became of one user of a g
 })
 export type UserResult = Static<typeof UserResult>
 
-export const UserResults = resource('UserResults', 'What became of the users of a group operation.', {
-  list: array(UserResult, { description: 'one entry per user' }),
-})
+export const UserResults = resource(
+  'UserResults',
+  'What became of the users of a group operation.',
+  {
+    list: array(UserResult, { description: 'one entry per user' }),
+  },
+)
 export type UserResults = Static<typeof UserResults>
 
 export const FileResult = resource('FileResult', 'What became of one file of a group operation.', {
@@ -150,13 +203,18 @@ export const UserListEntry = resource('UserListEntry', 'One user of the applicat
 export type UserListEntry = Static<typeof UserListEntry>
 
 /** The settings of a user, apart from whose they are; `words` makes a string field from its description and its longest value. */
-function settingFields<S extends ReturnType<typeof text>>(words: (description: string, maxLength: number) => S) {
+function settingFields<S extends ReturnType<typeof text>>(
+  words: (description: string, maxLength: number) => S,
+) {
   return {
     auth_answer: words('answer of the verification question', 256),
     auth_mode: intEnum(authModes, { description: 'friend-add verification' }),
     auth_question: words('verification question', 256),
     auto_download: boolean({ description: 'true automatic download, false none' }),
-    group_confirm: boolean({ description: 'true: user consent needed when invited to a group; false: invitation agreed automatically' }),
+    group_confirm: boolean({
+      description:
+        'true: user consent needed when invited to a group; false: invitation agreed automatically',
+    }),
     id: int64({ description: 'the user ID; ignored when sent' }),
     no_push: boolean({ description: 'true turns push messages off' }),
     no_push_detail: boolean({ description: 'true hides the text of pushes' }),
@@ -172,14 +230,20 @@ function settingFields<S extends ReturnType<typeof text>>(words: (description: s
   }
 }
 
-export const UserSettings = resource('UserSettings', 'How a user wants to be found, reached and notified.', {
-  ...settingFields((description) => text(description)),
-  user_id: int64({ description: 'user ID' }),
-})
+export const UserSettings = resource(
+  'UserSettings',
+  'How a user wants to be found, reached and notified.',
+  {
+    ...settingFields((description) => text(description)),
+    user_id: int64({ description: 'user ID' }),
+  },
+)
 export type UserSettings = Static<typeof UserSettings>
 
 /** The settings as a caller changes them: what is absent stays as it is. */
-export const userSettingChanges = allOptional(settingFields((description, maxLength) => string({ description, maxLength })))
+export const userSettingChanges = allOptional(
+  settingFields((description, maxLength) => string({ description, maxLength })),
+)
 
 export const DeviceEntry = resource('DeviceEntry', 'A device of the user.', {
   device_sn: int32({ description: 'device serial number' }),
@@ -189,9 +253,13 @@ export const DeviceEntry = resource('DeviceEntry', 'A device of the user.', {
 })
 export type DeviceEntry = Static<typeof DeviceEntry>
 
-export const PinnedConversations = resource('PinnedConversations', 'The conversations that the user pinned.', {
-  conversation_ids: array(int64(), { description: 'IDs of users and groups' }),
-})
+export const PinnedConversations = resource(
+  'PinnedConversations',
+  'The conversations that the user pinned.',
+  {
+    conversation_ids: array(int64(), { description: 'IDs of users and groups' }),
+  },
+)
 export type PinnedConversations = Static<typeof PinnedConversations>
 
 export const OnlineStatus = resource('OnlineStatus', 'Whether the user is online.', {
@@ -214,7 +282,9 @@ export const Xid = resource('Xid', 'One end of a message.', {
 export type Xid = Static<typeof Xid>
 
 export const Message = resource('Message', 'A message as the caller sees it.', {
-  attachment: text('for image, voice, video and file messages: a JSON object that holds the file URL'),
+  attachment: text(
+    'for image, voice, video and file messages: a JSON object that holds the file URL',
+  ),
   config: text('extension fields used by the SDK layer, JSON'),
   content: text('message content'),
   ctype: stringEnum(Object.values(contentTypes), { description: 'what the message holds' }),
@@ -249,11 +319,15 @@ export const ConversationEntry = resource('ConversationEntry', 'A conversation o
 })
 export type ConversationEntry = Static<typeof ConversationEntry>
 
-export const ConversationPage = resource('ConversationPage', 'A page of conversations, most recent activity first.', {
-  conversations: array(ConversationEntry, { description: 'most recent activity first' }),
-  has_more: boolean({ description: 'true: another page follows' }),
-  next_cursor: text('cursor of the next page; "" on the last one'),
-})
+export const ConversationPage = resource(
+  'ConversationPage',
+  'A page of conversations, most recent activity first.',
+  {
+    conversations: array(ConversationEntry, { description: 'most recent activity first' }),
+    has_more: boolean({ description: 'true: another page follows' }),
+    next_cursor: text('cursor of the next page; "" on the last one'),
+  },
+)
 export type ConversationPage = Static<typeof ConversationPage>
 
 export const UnreadEntry = resource('UnreadEntry', 'A conversation with unread messages.', {
@@ -270,31 +344,48 @@ export type BroadcastResult = Static<typeof BroadcastResult>
 
 // Push
 
-export const PushCertificate = resource('PushCertificate', 'What a push gateway asks an application for.', {
-  app_id: text('application ID at the gateway'),
-  app_key: text('application key at the gateway'),
-  app_secret: text('secret; "" unless asked for with an Admin token'),
-  certificate: text('certificate; "" unless asked for with an Admin token'),
-  name: text('certificate name'),
-})
+export const PushCertificate = resource(
+  'PushCertificate',
+  'What a push gateway asks an application for.',
+  {
+    app_id: text('application ID at the gateway'),
+    app_key: text('application key at the gateway'),
+    app_secret: text('secret; "" unless asked for with an Admin token'),
+    certificate: text('certificate; "" unless asked for with an Admin token'),
+    name: text('certificate name'),
+  },
+)
 export type PushCertificate = Static<typeof PushCertificate>
 
-export const PushTask = resource('PushTask', 'A push task on its way.', { task_id: int64({ description: 'push task ID' }) })
+export const PushTask = resource('PushTask', 'A push task on its way.', {
+  task_id: int64({ description: 'push task ID' }),
+})
 export type PushTask = Static<typeof PushTask>
 
-const pushCounts = { received: 'delivered count', sent: 'sent count', target: 'valid target count' } as const
+const pushCounts = {
+  received: 'delivered count',
+  sent: 'sent count',
+  target: 'valid target count',
+} as const
 type PushCounter = `${PushChannel}_${keyof typeof pushCounts}`
 
 const pushCounters = Object.fromEntries(
   pushChannels.flatMap((channel) =>
-    Object.entries(pushCounts).map(([count, meaning]) => [`${channel}_${count}`, int64({ description: `${meaning} of ${channel}` })]),
+    Object.entries(pushCounts).map(([count, meaning]) => [
+      `${channel}_${count}`,
+      int64({ description: `${meaning} of ${channel}` }),
+    ]),
   ),
 ) as Record<PushCounter, ReturnType<typeof int64>>
 
-export const PushTaskStatistics = resource('PushTaskStatistics', 'How far a push task got on each channel.', {
-  task_id: int64({ description: 'push task ID' }),
-  ...pushCounters,
-})
+export const PushTaskStatistics = resource(
+  'PushTaskStatistics',
+  'How far a push task got on each channel.',
+  {
+    task_id: int64({ description: 'push task ID' }),
+    ...pushCounters,
+  },
+)
 export type PushTaskStatistics = Static<typeof PushTaskStatistics>
 
 // Groups
@@ -304,14 +395,19 @@ const groupModes = {
   msg_push_mode: intEnum(pushModes, { description: 'of the caller' }),
 }
 
-export const MuteMode = resource('MuteMode', "The caller's message blocking in a group.", { msg_mute_mode: groupModes.msg_mute_mode })
+export const MuteMode = resource('MuteMode', "The caller's message blocking in a group.", {
+  msg_mute_mode: groupModes.msg_mute_mode,
+})
 export type MuteMode = Static<typeof MuteMode>
 
-export const PushMode = resource('PushMode', "The caller's pushes of a group.", { msg_push_mode: groupModes.msg_push_mode })
+export const PushMode = resource('PushMode', "The caller's pushes of a group.", {
+  msg_push_mode: groupModes.msg_push_mode,
+})
 export type PushMode = Static<typeof PushMode>
 
 const banExpireTime = int64({
-  description: 'seconds; until then only Admins may send messages; 0 or earlier than now: no ban; -1: permanent',
+  description:
+    'seconds; until then only Admins may send messages; 0 or earlier than now: no ban; -1: permanent',
 })
 
 export const Group = resource('Group', 'A group with its settings.', {
@@ -325,7 +421,9 @@ export const Group = resource('Group', 'A group with its settings.', {
   ext: text('extension information'),
   group_id: int64({ description: 'group ID' }),
   hide_member_info: boolean({ description: 'true hides member details, false shows them' }),
-  history_visible: boolean({ description: 'true: new members see chat history; false: they do not' }),
+  history_visible: boolean({
+    description: 'true: new members see chat history; false: they do not',
+  }),
   member_invite: boolean({ description: 'true: members may invite others; false: not' }),
   member_modify: boolean({ description: 'true: members may modify group information; false: not' }),
   ...groupModes,
@@ -352,7 +450,9 @@ export const GroupSummary = resource('GroupSummary', 'The short form of a group.
 })
 export type GroupSummary = Static<typeof GroupSummary>
 
-export const GroupBan = resource('GroupBan', 'A group-wide ban.', { ban_expire_time: banExpireTime })
+export const GroupBan = resource('GroupBan', 'A group-wide ban.', {
+  ban_expire_time: banExpireTime,
+})
 export type GroupBan = Static<typeof GroupBan>
 
 const memberFields = {
@@ -428,13 +528,19 @@ export const GroupQrSignature = resource('GroupQrSignature', 'What a group QR co
 })
 export type GroupQrSignature = Static<typeof GroupQrSignature>
 
-export const GroupQrText = resource('GroupQrText', 'What a group QR code holds, in the older form.', {
-  qr_info: text('opaque signed text to put in the QR code'),
-  expired: instant('expiry time'),
-})
+export const GroupQrText = resource(
+  'GroupQrText',
+  'What a group QR code holds, in the older form.',
+  {
+    qr_info: text('opaque signed text to put in the QR code'),
+    expired: instant('expiry time'),
+  },
+)
 export type GroupQrText = Static<typeof GroupQrText>
 
-export const JoinedGroup = resource('JoinedGroup', 'The group that the caller joined.', { group_id: int64({ description: 'group ID' }) })
+export const JoinedGroup = resource('JoinedGroup', 'The group that the caller joined.', {
+  group_id: int64({ description: 'group ID' }),
+})
 export type JoinedGroup = Static<typeof JoinedGroup>
 
 // Contacts
@@ -446,7 +552,9 @@ export const RosterEntry = resource('RosterEntry', 'A user as another user sees 
   avatar: text('avatar URL or stored object name'),
   description: text('description'),
   ext: text('extension data the caller stored on this contact'),
-  mute_notification: boolean({ description: 'true: the caller silenced message notifications of this contact' }),
+  mute_notification: boolean({
+    description: 'true: the caller silenced message notifications of this contact',
+  }),
   nick_name: text('nickname'),
   public_info: text('public extension information'),
   relation: intEnum(relations),
@@ -463,16 +571,24 @@ export const RosterApplication = resource('RosterApplication', 'A wish to become
 })
 export type RosterApplication = Static<typeof RosterApplication>
 
-export const RosterApplicationFailure = resource('RosterApplicationFailure', 'An application that did not go through.', {
-  user_id: int64({ description: 'user ID' }),
-  reason: text('cause of failure'),
-})
+export const RosterApplicationFailure = resource(
+  'RosterApplicationFailure',
+  'An application that did not go through.',
+  {
+    user_id: int64({ description: 'user ID' }),
+    reason: text('cause of failure'),
+  },
+)
 export type RosterApplicationFailure = Static<typeof RosterApplicationFailure>
 
-export const RosterBatchResult = resource('RosterBatchResult', 'What became of several contact applications.', {
-  success: array(int64(), { description: 'users for whom the application went through' }),
-  fails: array(RosterApplicationFailure, { description: 'users for whom it did not' }),
-})
+export const RosterBatchResult = resource(
+  'RosterBatchResult',
+  'What became of several contact applications.',
+  {
+    success: array(int64(), { description: 'users for whom the application went through' }),
+    fails: array(RosterApplicationFailure, { description: 'users for whom it did not' }),
+  },
+)
 export type RosterBatchResult = Static<typeof RosterBatchResult>
 
 export const RosterName = resource('RosterName', 'A contact and its name.', {
@@ -486,35 +602,81 @@ export type RosterName = Static<typeof RosterName>
 export const UploadTicket = resource('UploadTicket', 'Where and how to send one file.', {
   upload_url: text('where to send the file'),
   upload_method: stringEnum(['POST', 'PUT'], { description: 'HTTP method of the upload' }),
-  oss_body_param: freeObject({ description: 'form fields to send along with the file; may be empty' }),
-  download_url: text('address to store in a message attachment, avatar or shared file; ends with its signature'),
+  oss_body_param: freeObject({
+    description: 'form fields to send along with the file; may be empty',
+  }),
+  download_url: text(
+    'address to store in a message attachment, avatar or shared file; ends with its signature',
+  ),
 })
 export type UploadTicket = Static<typeof UploadTicket>
 
-export const ApplicationFlags = resource('ApplicationFlags', 'What clients need to know of the application.', {
-  hide_member_info: boolean({ description: 'true: groups may hide member details' }),
-  message_forward_max_message_num: int32({ description: 'how many messages may be forwarded at once' }),
-  message_forward_max_user_num: int32({ description: 'to how many users a message may be forwarded at once' }),
-})
+export const ApplicationFlags = resource(
+  'ApplicationFlags',
+  'What clients need to know of the application.',
+  {
+    hide_member_info: boolean({ description: 'true: groups may hide member details' }),
+    message_forward_max_message_num: int32({
+      description: 'how many messages may be forwarded at once',
+    }),
+    message_forward_max_user_num: int32({
+      description: 'to how many users a message may be forwarded at once',
+    }),
+  },
+)
 export type ApplicationFlags = Static<typeof ApplicationFlags>
 
 // Operator side
 
 /** The settings of an application; on the wire, in the store and in the code they have these names. */
 export const applicationSettingFields = {
-  contact_application_days: int32({ minimum: 1, maximum: 365, description: 'days that a contact application stays open' }),
+  contact_application_days: int32({
+    minimum: 1,
+    maximum: 365,
+    description: 'days that a contact application stays open',
+  }),
   contact_limit: int32({ minimum: 1, maximum: 100_000, description: 'most contacts of a user' }),
-  group_application_days: int32({ minimum: 1, maximum: 365, description: 'days that group applications and invitations stay open' }),
-  group_capacity_limit: int32({ minimum: 1, maximum: 1_000_000, description: 'greatest capacity of a group' }),
-  group_limit: int32({ minimum: 0, description: 'most groups of the application, dissolved ones left out; 0: no limit' }),
-  group_owner_limit: int32({ minimum: 1, maximum: 100_000, description: 'most groups that a user owns' }),
-  group_member_limit: int32({ minimum: 1, maximum: 100_000, description: 'most groups that a user is in' }),
+  group_application_days: int32({
+    minimum: 1,
+    maximum: 365,
+    description: 'days that group applications and invitations stay open',
+  }),
+  group_capacity_limit: int32({
+    minimum: 1,
+    maximum: 1_000_000,
+    description: 'greatest capacity of a group',
+  }),
+  group_limit: int32({
+    minimum: 0,
+    description: 'most groups of the application, dissolved ones left out; 0: no limit',
+  }),
+  group_owner_limit: int32({
+    minimum: 1,
+    maximum: 100_000,
+    description: 'most groups that a user owns',
+  }),
+  group_member_limit: int32({
+    minimum: 1,
+    maximum: 100_000,
+    description: 'most groups that a user is in',
+  }),
   hide_member_info: boolean({ description: 'true: groups may hide member details' }),
-  message_forward_max_message_num: int32({ minimum: 1, maximum: 500, description: 'how many messages clients forward at once' }),
-  message_forward_max_user_num: int32({ minimum: 1, maximum: 500, description: 'to how many users clients forward a message at once' }),
+  message_forward_max_message_num: int32({
+    minimum: 1,
+    maximum: 500,
+    description: 'how many messages clients forward at once',
+  }),
+  message_forward_max_user_num: int32({
+    minimum: 1,
+    maximum: 500,
+    description: 'to how many users clients forward a message at once',
+  }),
   recall_enabled: boolean({ description: 'true: senders may recall their messages' }),
   recall_seconds: int32({ minimum: 1, description: 'how long a sender may recall a message' }),
-  stranger_chat_default: intEnum({ 1: 'allow', 2: 'reject' }, { description: 'chats from unknown users where a user has set nothing' }),
+  stranger_chat_default: intEnum(
+    { 1: 'allow', 2: 'reject' },
+    { description: 'chats from unknown users where a user has set nothing' },
+  ),
   time_zone: string({
     description: 'IANA name of the time zone of quiet hours',
     maxLength: 64,
@@ -524,7 +686,11 @@ export const applicationSettingFields = {
   user_limit: int32({ minimum: 0, description: 'most users of the application; 0: no limit' }),
 }
 
-export const ApplicationSettings = resource('ApplicationSettings', 'Settings of an application.', applicationSettingFields)
+export const ApplicationSettings = resource(
+  'ApplicationSettings',
+  'Settings of an application.',
+  applicationSettingFields,
+)
 export type ApplicationSettings = Static<typeof ApplicationSettings>
 
 export const Application = resource('Application', 'An application of this service.', {
@@ -538,11 +704,15 @@ export const Application = resource('Application', 'An application of this servi
 })
 export type Application = Static<typeof Application>
 
-export const CreatedApplication = resource('CreatedApplication', 'A new application with its first Admin token.', {
-  app_id: text('application ID'),
-  name: text('display name'),
-  admin_token: text('Admin token; shown this once'),
-})
+export const CreatedApplication = resource(
+  'CreatedApplication',
+  'A new application with its first Admin token.',
+  {
+    app_id: text('application ID'),
+    name: text('display name'),
+    admin_token: text('Admin token; shown this once'),
+  },
+)
 export type CreatedApplication = Static<typeof CreatedApplication>
 
 const adminTokenFields = {
@@ -567,12 +737,17 @@ export type CreatedAdminToken = Static<typeof CreatedAdminToken>
 
 const ownedBy = { user_id: int64({ description: 'user ID' }), username: text('username') }
 
-export const OperatorUser = resource('OperatorUser', 'A user and whether it may log in.', { ...ownedBy, status: intEnum(userStatuses) })
+export const OperatorUser = resource('OperatorUser', 'A user and whether it may log in.', {
+  ...ownedBy,
+  status: intEnum(userStatuses),
+})
 export type OperatorUser = Static<typeof OperatorUser>
 
 export const UserWithPassword = resource('UserWithPassword', 'A user whose password was set.', {
   ...ownedBy,
-  password: text('the password that the service made, shown this once; "" when the caller chose it'),
+  password: text(
+    'the password that the service made, shown this once; "" when the caller chose it',
+  ),
 })
 export type UserWithPassword = Static<typeof UserWithPassword>
 
@@ -586,7 +761,9 @@ export const userImportResults = ['created', 'exists', 'updated', 'failed'] as c
 
 export const ImportedUser = resource('ImportedUser', 'What became of one entry of an import.', {
   username: text('the username as it was sent'),
-  result: stringEnum(userImportResults, { description: 'exists: a user with this username is there already and stays as it is' }),
+  result: stringEnum(userImportResults, {
+    description: 'exists: a user with this username is there already and stays as it is',
+  }),
   user_id: optional(int64({ description: 'user ID; absent when the entry failed' })),
   reason: optional(text('why the entry failed; absent otherwise')),
 })
@@ -603,7 +780,9 @@ export const ExportedUser = resource('ExportedUser', 'A user as an import takes 
   private_info: text('private information, visible only to the user'),
   status: intEnum(userStatuses),
   created_at: instant('creation time'),
-  password_hash: optional(text('PHC string or bcrypt; "" for a user without a password; absent unless asked for')),
+  password_hash: optional(
+    text('PHC string or bcrypt; "" for a user without a password; absent unless asked for'),
+  ),
 })
 export type ExportedUser = Static<typeof ExportedUser>
 
@@ -613,12 +792,16 @@ export const UserExport = resource('UserExport', 'A page of users by user ID.', 
 })
 export type UserExport = Static<typeof UserExport>
 
-export const CheckFault = resource('CheckFault', 'A derived fact that does not agree with its log.', {
-  check: text('which check found it'),
-  app_id: text('application concerned'),
-  subject: text('what is wrong'),
-  detail: text('what was found and what was expected'),
-})
+export const CheckFault = resource(
+  'CheckFault',
+  'A derived fact that does not agree with its log.',
+  {
+    check: text('which check found it'),
+    app_id: text('application concerned'),
+    subject: text('what is wrong'),
+    detail: text('what was found and what was expected'),
+  },
+)
 export type CheckFault = Static<typeof CheckFault>
 
 export const CheckReport = resource('CheckReport', 'What an integrity check found.', {

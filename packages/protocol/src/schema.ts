@@ -61,7 +61,10 @@ export function boolean(options: Described & { readonly default?: boolean } = {}
 }
 
 /** One of a few integers, each with its meaning, such as auth_mode. */
-export function intEnum(meanings: Readonly<Record<number, string>>, options: Described & { readonly default?: number } = {}) {
+export function intEnum(
+  meanings: Readonly<Record<number, string>>,
+  options: Described & { readonly default?: number } = {},
+) {
   const values = Object.keys(meanings).map(Number)
   const meaning = Object.entries(meanings)
     .map(([value, text]) => `${value} ${text}`)
@@ -76,7 +79,10 @@ export function intEnum(meanings: Readonly<Record<number, string>>, options: Des
 }
 
 /** One of a few strings. */
-export function stringEnum<const Values extends readonly string[]>(values: Values, options: Described = {}) {
+export function stringEnum<const Values extends readonly string[]>(
+  values: Values,
+  options: Described = {},
+) {
   return Type.Unsafe<Values[number]>({ type: 'string', ...options, enum: [...values] })
 }
 
@@ -88,12 +94,24 @@ export type Item<T> = { readonly value: T } | { readonly fault: string; readonly
  *
  * @param options.maxItems more entries than this fail the call (10002)
  */
-export function itemList<T extends TSchema>(item: T, options: Described & { readonly maxItems?: number; readonly minItems?: number } = {}) {
-  return Type.Unsafe<Item<Static<T>>[]>({ type: 'array', items: item, maxItems: 500, ...options, 'x-item-list': true })
+export function itemList<T extends TSchema>(
+  item: T,
+  options: Described & { readonly maxItems?: number; readonly minItems?: number } = {},
+) {
+  return Type.Unsafe<Item<Static<T>>[]>({
+    type: 'array',
+    items: item,
+    maxItems: 500,
+    ...options,
+    'x-item-list': true,
+  })
 }
 
 /** A list that fails as a whole when an entry is bad; at most 500 entries unless said otherwise (decision D9). */
-export function list<T extends TSchema>(item: T, options: Described & { readonly maxItems?: number; readonly minItems?: number } = {}) {
+export function list<T extends TSchema>(
+  item: T,
+  options: Described & { readonly maxItems?: number; readonly minItems?: number } = {},
+) {
   return Type.Array(item, { maxItems: 500, ...options })
 }
 
@@ -104,7 +122,11 @@ export function array<T extends TSchema>(item: T, options: Described = {}) {
 
 /** A JSON object whose members are the caller's own business; they pass unchanged. */
 export function freeObject(options: Described = {}) {
-  return Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, ...options })
+  return Type.Unsafe<Record<string, unknown>>({
+    type: 'object',
+    additionalProperties: true,
+    ...options,
+  })
 }
 
 /** The same properties, each of them optional. */

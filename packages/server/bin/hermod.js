@@ -1,7 +1,15 @@
 #!/usr/bin/env node
 // The hermod command. In a checkout it first builds what is missing or older than its sources; an installed package has no sources.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -19,12 +27,16 @@ if (!existsSync(join(packageFolder, 'src')) || buildWhenStale()) {
 /** @returns {boolean} false: nothing that could be started */
 function buildWhenStale() {
   const projects = [...projectsBelow(packageFolder)]
-  const complete = projects.every((project) => existsSync(join(project, 'dist'))) && existsSync(main)
-  if (complete && projects.every((project) => newestSource(project) <= builtAt(project))) return true
+  const complete =
+    projects.every((project) => existsSync(join(project, 'dist'))) && existsSync(main)
+  if (complete && projects.every((project) => newestSource(project) <= builtAt(project)))
+    return true
   const compiler = findCompiler()
   if (compiler === null) {
     const state = complete ? 'older than its sources' : 'missing'
-    process.stderr.write(`hermod: the build is ${state} and TypeScript is not installed; run npm install in the checkout\n`)
+    process.stderr.write(
+      `hermod: the build is ${state} and TypeScript is not installed; run npm install in the checkout\n`,
+    )
     return complete
   }
   return build(compiler, projects, complete)
@@ -60,7 +72,9 @@ function recordsOf(project) {
 }
 
 function builtAt(project) {
-  return Math.max(...recordsOf(project).map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0))
+  return Math.max(
+    ...recordsOf(project).map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0),
+  )
 }
 
 function findCompiler() {
@@ -82,7 +96,9 @@ function build(compiler, projects, complete) {
   if (status !== 0) {
     // The compiler has left output of the faulty sources; without the records the next start builds again.
     for (const record of projects.flatMap(recordsOf)) rmSync(record, { force: true })
-    process.stderr.write(`hermod: the build failed${error ? `: ${error.message}` : '; its faults are named above'}\n`)
+    process.stderr.write(
+      `hermod: the build failed${error ? `: ${error.message}` : '; its faults are named above'}\n`,
+    )
     return false
   }
   for (const project of projects) {

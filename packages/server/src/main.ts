@@ -32,7 +32,10 @@ export async function run(args: readonly string[]): Promise<void> {
 // Each is imported by the command that needs it, so that the others start at once.
 
 async function serve(loaded: LoadedConfig): Promise<void> {
-  const [{ startServer }, { createLog }] = await Promise.all([import('./context/server.js'), import('./observability/log.js')])
+  const [{ startServer }, { createLog }] = await Promise.all([
+    import('./context/server.js'),
+    import('./observability/log.js'),
+  ])
   const log = createLog(loaded.config.log.level)
   const server = await startServer(loaded, log)
   if (server.first) process.stdout.write(firstStartText(server.url, server.first))
@@ -90,7 +93,12 @@ const local: LocalCalls = async ({ config, secrets }) => {
         requestId: 'command',
         address: 'local',
         userAgent: 'hermod command',
-        credentials: { appId: undefined, accessToken: undefined, userId: undefined, groupId: undefined },
+        credentials: {
+          appId: undefined,
+          accessToken: undefined,
+          userId: undefined,
+          groupId: undefined,
+        },
         isOperator: true,
         query: {},
         body: { bytes: Buffer.from(JSON.stringify(params)), contentType: 'application/json' },
@@ -101,7 +109,13 @@ const local: LocalCalls = async ({ config, secrets }) => {
   }
 }
 
-async function migrate(loaded: LoadedConfig, options: { readonly statusOnly: boolean }): Promise<readonly Migration[]> {
-  const [{ migrateDatabase }, { createLog }] = await Promise.all([import('./context/migration.js'), import('./observability/log.js')])
+async function migrate(
+  loaded: LoadedConfig,
+  options: { readonly statusOnly: boolean },
+): Promise<readonly Migration[]> {
+  const [{ migrateDatabase }, { createLog }] = await Promise.all([
+    import('./context/migration.js'),
+    import('./observability/log.js'),
+  ])
   return migrateDatabase({ ...loaded, log: createLog('silent') }, options)
 }

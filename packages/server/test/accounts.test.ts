@@ -78,7 +78,10 @@ for (const backend of testBackends()) {
     }
 
     async function usernamesOf(application: { appId: string; token: string }): Promise<string[]> {
-      const { data } = await api.succeed('GET', '/user/list', { ...application, query: { page_size: 200 } })
+      const { data } = await api.succeed('GET', '/user/list', {
+        ...application,
+        query: { page_size: 200 },
+      })
       return data.map((user: Json) => user.username)
     }
 
@@ -96,7 +99,9 @@ for (const backend of testBackends()) {
     }
 
     async function exists(username: string): Promise<boolean> {
-      const { code } = await api.call('POST', '/token/user', { body: { name: username, password: 'whatever' } })
+      const { code } = await api.call('POST', '/token/user', {
+        body: { name: username, password: 'whatever' },
+      })
       return code !== userNotFound
     }
 
@@ -114,15 +119,24 @@ for (const backend of testBackends()) {
         expect(new Set(ids).size).toBe(5)
       })
 
-      it.each(['a', '_', 'A1', '1a', '用户', '用', '張三_2', 'x'.repeat(64), '\u{20BB7}'.repeat(64)])(
-        'accepts the username %s',
-        async (username) => {
-          expect(await register({ username })).toMatchObject({ status: 200, code: 200 })
-          const { data } = await api.succeed('POST', '/token/user', { body: { name: username, password } })
-          const profile = await api.as(data.token).succeed('GET', '/user/profile')
-          expect(profile.data.username).toBe(username)
-        },
-      )
+      it.each([
+        'a',
+        '_',
+        'A1',
+        '1a',
+        '用户',
+        '用',
+        '張三_2',
+        'x'.repeat(64),
+        '\u{20BB7}'.repeat(64),
+      ])('accepts the username %s', async (username) => {
+        expect(await register({ username })).toMatchObject({ status: 200, code: 200 })
+        const { data } = await api.succeed('POST', '/token/user', {
+          body: { name: username, password },
+        })
+        const profile = await api.as(data.token).succeed('GET', '/user/profile')
+        expect(profile.data.username).toBe(username)
+      })
 
       it.each([
         ['7', 'username must contain a character that is not a digit'],
@@ -143,7 +157,11 @@ for (const backend of testBackends()) {
       ])('refuses the username %j', async (username, fault) => {
         for (const path of ['/user/register/v2', '/user/register/push']) {
           const { envelope } = await register({ username }, path)
-          expect(envelope).toEqual({ code: invalid, data: null, message: `invalid request parameter: ${fault}` })
+          expect(envelope).toEqual({
+            code: invalid,
+            data: null,
+            message: `invalid request parameter: ${fault}`,
+          })
         }
         if (username.length > 0 && username.length <= 64) expect(await exists(username)).toBe(false)
       })
@@ -162,8 +180,14 @@ for (const backend of testBackends()) {
         const answer = await register({ username, password: chosen })
         expect(answer.code).toBe(code)
         if (code === 200)
-          expect(await api.call('POST', '/token/user', { body: { name: username, password: chosen } })).toMatchObject({ code: 200 })
-        else expect([answer.envelope.message, await exists(username)]).toEqual([expect.stringContaining('password must'), false])
+          expect(
+            await api.call('POST', '/token/user', { body: { name: username, password: chosen } }),
+          ).toMatchObject({ code: 200 })
+        else
+          expect([answer.envelope.message, await exists(username)]).toEqual([
+            expect.stringContaining('password must'),
+            false,
+          ])
       })
 
       it('names the faults of username and password together', async () => {
@@ -209,27 +233,43 @@ for (const backend of testBackends()) {
       const path = '/user/register/push'
 
       it('is a plain one without what pushes need', async () => {
-        const { data } = (await register({ username: newName(), alias: undefined, device_guid: '', push_token: '' }, path)).envelope
+        const { data } = (
+          await register(
+            { username: newName(), alias: undefined, device_guid: '', push_token: '' },
+            path,
+          )
+        ).envelope
         expect(data).toEqual({ ...freshSettings, id: data.user_id, user_id: data.user_id })
       })
 
       it('binds no alias that is empty', async () => {
         for (let time = 0; time < 2; time++)
-          expect((await register({ username: newName(), alias: '' }, path)).envelope).toMatchObject({ code: 200 })
+          expect((await register({ username: newName(), alias: '' }, path)).envelope).toMatchObject(
+            { code: 200 },
+          )
       })
 
       it('opens a device and answers its push token, which stays that of the device', async () => {
-        const { data } = (await register({ username: newName(), device_guid: 'phone' }, path)).envelope
+        const { data } = (await register({ username: newName(), device_guid: 'phone' }, path))
+          .envelope
         expect(data.push_token).not.toBe('')
-        expect((await logIn({ id: data.user_id }, { device_guid: 'phone' })).data.push_token).toBe(data.push_token)
-        expect((await logIn({ id: data.user_id }, { device_guid: 'tablet' })).data.push_token).not.toBe(data.push_token)
+        expect((await logIn({ id: data.user_id }, { device_guid: 'phone' })).data.push_token).toBe(
+          data.push_token,
+        )
+        expect(
+          (await logIn({ id: data.user_id }, { device_guid: 'tablet' })).data.push_token,
+        ).not.toBe(data.push_token)
       })
 
       it('binds the push token that the device brings', async () => {
         const brought = `push_${newName()}`
-        const { data } = (await register({ username: newName(), device_guid: 'phone', push_token: brought }, path)).envelope
+        const { data } = (
+          await register({ username: newName(), device_guid: 'phone', push_token: brought }, path)
+        ).envelope
         expect(data.push_token).toBe(brought)
-        expect((await logIn({ id: data.user_id }, { device_guid: 'phone' })).data.push_token).toBe(brought)
+        expect((await logIn({ id: data.user_id }, { device_guid: 'phone' })).data.push_token).toBe(
+          brought,
+        )
       })
 
       it('with an alias that another user has leaves no trace', async () => {
@@ -260,7 +300,10 @@ for (const backend of testBackends()) {
       it('gives an alias to exactly one of several at once', async () => {
         const application = await newApplication()
         const calls = Array.from({ length: 6 }, (_, index) =>
-          api.call('POST', path, { appId: application.appId, body: { username: `racer_${index}`, password, alias: 'prize' } }),
+          api.call('POST', path, {
+            appId: application.appId,
+            body: { username: `racer_${index}`, password, alias: 'prize' },
+          }),
         )
         const codes = (await Promise.all(calls)).map(({ code }) => code)
         expect(codes.toSorted((a, b) => a - b)).toEqual([200, ...Array(5).fill(aliasTaken)])
@@ -271,18 +314,25 @@ for (const backend of testBackends()) {
         const alias = newName('alias')
         const { appId } = await newApplication()
         expect(await register({ username: newName(), alias }, path)).toMatchObject({ code: 200 })
-        expect(await register({ username: newName(), alias: alias.toUpperCase() }, path)).toMatchObject({ code: 200 })
-        expect(await api.call('POST', path, { appId, body: { username: newName(), password, alias } })).toMatchObject({ code: 200 })
+        expect(
+          await register({ username: newName(), alias: alias.toUpperCase() }, path),
+        ).toMatchObject({ code: 200 })
+        expect(
+          await api.call('POST', path, { appId, body: { username: newName(), password, alias } }),
+        ).toMatchObject({ code: 200 })
       })
 
       it('ignores the sign of an application without a registration secret', async () => {
-        expect(await register({ username: newName(), sign: 'nonsense' }, path)).toMatchObject({ code: 200 })
+        expect(await register({ username: newName(), sign: 'nonsense' }, path)).toMatchObject({
+          code: 200,
+        })
       })
     })
 
     describe('registration of several', () => {
       let application: { appId: string; token: string }
-      const registerAll = (list: unknown) => api.call('POST', '/user/register/batch', { ...application, body: { list } })
+      const registerAll = (list: unknown) =>
+        api.call('POST', '/user/register/batch', { ...application, body: { list } })
 
       beforeAll(async () => {
         application = await newApplication()
@@ -312,14 +362,26 @@ for (const backend of testBackends()) {
           reason: `invalid request parameter: ${fault}`,
           username,
         })
-        const good = (username: string) => ({ user_id: expect.any(Number), success: true, username })
-        const taken = (username: string) => ({ user_id: 0, success: false, reason: 'user already exists', username })
+        const good = (username: string) => ({
+          user_id: expect.any(Number),
+          success: true,
+          username,
+        })
+        const taken = (username: string) => ({
+          user_id: 0,
+          success: false,
+          reason: 'user already exists',
+          username,
+        })
         expect([status, envelope.code, envelope.message]).toEqual([200, 200, null])
         expect(envelope.data).toEqual([
           good('first'),
           taken('FIRST'),
           taken('Early'),
-          bad('username must contain a character that is not a digit; password must have 6 to 128 characters', '7'),
+          bad(
+            'username must contain a character that is not a digit; password must have 6 to 128 characters',
+            '7',
+          ),
           bad('password must have 6 to 128 characters', 'late'),
           good('late'),
           bad('username must not start with official_', 'official_one'),
@@ -331,29 +393,54 @@ for (const backend of testBackends()) {
           bad('username must have at most 64 characters', 'x'.repeat(65)),
           good('last'),
         ])
-        for (const entry of envelope.data) expect(Object.hasOwn(entry, 'reason')).toBe(!entry.success)
+        for (const entry of envelope.data)
+          expect(Object.hasOwn(entry, 'reason')).toBe(!entry.success)
         expect(await usernamesOf(application)).toEqual(['early', 'first', 'late', 'last'])
-        const { data } = await api.succeed('POST', '/token/user', { appId: application.appId, body: { name: 'late', password } })
+        const { data } = await api.succeed('POST', '/token/user', {
+          appId: application.appId,
+          body: { name: 'late', password },
+        })
         expect(data.user_id).toBe(envelope.data[5].user_id)
       })
 
-      it.each([{}, { list: [] }, { list: null }, { list: '' }])('of none answers none: %j', async (body) => {
-        expect(await api.call('POST', '/user/register/batch', { ...application, body })).toMatchObject({ code: 200, data: [] })
-      })
+      it.each([{}, { list: [] }, { list: null }, { list: '' }])(
+        'of none answers none: %j',
+        async (body) => {
+          expect(
+            await api.call('POST', '/user/register/batch', { ...application, body }),
+          ).toMatchObject({ code: 200, data: [] })
+        },
+      )
 
       it('takes 500 and not one more', async () => {
         const before = await usernamesOf(application)
         const most = await registerAll(Array(500).fill({ username: '7', password }))
         expect([most.code, most.data.length]).toEqual([200, 500])
-        const { envelope } = await registerAll([...Array(500).fill({ username: '7', password }), { username: 'one_too_many', password }])
-        expect(envelope).toEqual({ code: invalid, data: null, message: 'invalid request parameter: list must have at most 500 items' })
+        const { envelope } = await registerAll([
+          ...Array(500).fill({ username: '7', password }),
+          { username: 'one_too_many', password },
+        ])
+        expect(envelope).toEqual({
+          code: invalid,
+          data: null,
+          message: 'invalid request parameter: list must have at most 500 items',
+        })
         expect(await usernamesOf(application)).toEqual(before)
       })
 
       it('gives every name to exactly one of two batches at once', async () => {
-        const list = Array.from({ length: 8 }, (_, index) => ({ username: `twin_${index}`, password }))
-        const answers = await Promise.all([registerAll(list), registerAll(list.toReversed()), registerAll(list)])
-        const results = answers.flatMap(({ data }) => data as { username: string; success: boolean }[])
+        const list = Array.from({ length: 8 }, (_, index) => ({
+          username: `twin_${index}`,
+          password,
+        }))
+        const answers = await Promise.all([
+          registerAll(list),
+          registerAll(list.toReversed()),
+          registerAll(list),
+        ])
+        const results = answers.flatMap(
+          ({ data }) => data as { username: string; success: boolean }[],
+        )
         expect(results).toHaveLength(24)
         for (const { username } of list) {
           expect(
@@ -361,7 +448,9 @@ for (const backend of testBackends()) {
             username,
           ).toHaveLength(1)
         }
-        const twins = (await usernamesOf(application)).filter((username) => username.startsWith('twin_'))
+        const twins = (await usernamesOf(application)).filter((username) =>
+          username.startsWith('twin_'),
+        )
         expect(twins.toSorted()).toEqual(list.map(({ username }) => username))
       })
     })
@@ -375,8 +464,12 @@ for (const backend of testBackends()) {
           await api.succeed('POST', '/token/id', { body: { user_id: String(user.id), password } }),
           await api.succeed('POST', '/token/user', { body: { name: user.username, password } }),
           await api.succeed('POST', '/token/user', { body: { name: lower, password } }),
-          await api.succeed('POST', '/token/login', { body: { login_name: user.username, password } }),
-          await api.succeed('POST', '/token/login', { body: { login_name: lower.toUpperCase(), password } }),
+          await api.succeed('POST', '/token/login', {
+            body: { login_name: user.username, password },
+          }),
+          await api.succeed('POST', '/token/login', {
+            body: { login_name: lower.toUpperCase(), password },
+          }),
         ]
         for (const { data } of logins) {
           expect(data.user_id).toBe(user.id)
@@ -402,61 +495,111 @@ for (const backend of testBackends()) {
         expect(days).toBeGreaterThan(29)
         expect(days).toBeLessThan(31)
         const withDevice = (await logIn(user, { device_guid: 'phone' })).data
-        expect(Object.keys(withDevice).toSorted()).toEqual([...Object.keys(plain), 'push_token'].toSorted())
-        expect(Object.hasOwn((await logIn(user, { device_guid: '' })).data, 'push_token')).toBe(false)
+        expect(Object.keys(withDevice).toSorted()).toEqual(
+          [...Object.keys(plain), 'push_token'].toSorted(),
+        )
+        expect(Object.hasOwn((await logIn(user, { device_guid: '' })).data, 'push_token')).toBe(
+          false,
+        )
       })
 
       it('gives file credentials that are the user’s own and stay', async () => {
         const [user, other] = [await api.register(), await api.register()]
-        const [first, second, others] = [(await logIn(user)).data, (await logIn(user)).data, (await logIn(other)).data]
-        const credentials = ({ store_token, access_key_secret }: TokenRecord) => [store_token, access_key_secret]
+        const [first, second, others] = [
+          (await logIn(user)).data,
+          (await logIn(user)).data,
+          (await logIn(other)).data,
+        ]
+        const credentials = ({ store_token, access_key_secret }: TokenRecord) => [
+          store_token,
+          access_key_secret,
+        ]
         expect(credentials(second)).toEqual(credentials(first))
         expect(new Set([...credentials(first), ...credentials(others)]).size).toBe(4)
       })
 
       it('with a wrong password says so and gives nothing', async () => {
         const user = await api.register()
-        for (const wrong of ['x', `${password} `, password.toUpperCase(), password.slice(1), '*', '%', 'x'.repeat(128)]) {
+        for (const wrong of [
+          'x',
+          `${password} `,
+          password.toUpperCase(),
+          password.slice(1),
+          '*',
+          '%',
+          'x'.repeat(128),
+        ]) {
           for (const [path, name] of [
             ['/token/id', { user_id: user.id }],
             ['/token/user', { name: user.username }],
             ['/token/login', { login_name: user.username }],
           ] as const) {
-            const { status, envelope } = await api.call('POST', path, { body: { ...name, password: wrong } })
-            expect([status, envelope], wrong).toEqual([200, { code: passwordIncorrect, data: null, message: 'password is incorrect' }])
+            const { status, envelope } = await api.call('POST', path, {
+              body: { ...name, password: wrong },
+            })
+            expect([status, envelope], wrong).toEqual([
+              200,
+              { code: passwordIncorrect, data: null, message: 'password is incorrect' },
+            ])
           }
         }
         expect(await logIn(user)).toMatchObject({ code: 200 })
       })
 
-      it.each([1, 0, -1, 9007199254740991, 9007199254740993n, 9223372036854775807n, -9223372036854775808n])(
-        'of the ID %s, which nobody has, finds nobody',
-        async (userId) => {
-          const { status, envelope } = await api.call('POST', '/token/id', { body: { user_id: userId, password } })
-          expect([status, envelope]).toEqual([200, { code: userNotFound, data: null, message: 'user does not exist' }])
-        },
-      )
+      it.each([
+        1,
+        0,
+        -1,
+        9007199254740991,
+        9007199254740993n,
+        9223372036854775807n,
+        -9223372036854775808n,
+      ])('of the ID %s, which nobody has, finds nobody', async (userId) => {
+        const { status, envelope } = await api.call('POST', '/token/id', {
+          body: { user_id: userId, password },
+        })
+        expect([status, envelope]).toEqual([
+          200,
+          { code: userNotFound, data: null, message: 'user does not exist' },
+        ])
+      })
 
-      it.each(['nobody', '13812345678', '+15551234567', '7', '9'.repeat(64), 'someone@example.org', '@', '%', '_%', "' or ''='"])(
-        'of the name %s, which nobody has, finds nobody',
-        async (name) => {
-          expect(await api.call('POST', '/token/user', { body: { name, password } })).toMatchObject({ status: 200, code: userNotFound })
-          expect(await api.call('POST', '/token/login', { body: { login_name: name, password } })).toMatchObject({
-            status: 200,
-            code: userNotFound,
-          })
-        },
-      )
+      it.each([
+        'nobody',
+        '13812345678',
+        '+15551234567',
+        '7',
+        '9'.repeat(64),
+        'someone@example.org',
+        '@',
+        '%',
+        '_%',
+        "' or ''='",
+      ])('of the name %s, which nobody has, finds nobody', async (name) => {
+        expect(await api.call('POST', '/token/user', { body: { name, password } })).toMatchObject({
+          status: 200,
+          code: userNotFound,
+        })
+        expect(
+          await api.call('POST', '/token/login', { body: { login_name: name, password } }),
+        ).toMatchObject({
+          status: 200,
+          code: userNotFound,
+        })
+      })
 
       it('does not find a user by the ID as a name', async () => {
         const user = await api.register()
-        const login = await api.call('POST', '/token/login', { body: { login_name: String(user.id), password } })
+        const login = await api.call('POST', '/token/login', {
+          body: { login_name: String(user.id), password },
+        })
         expect(login).toMatchObject({ code: userNotFound })
       })
     })
 
     describe('a device', () => {
-      const open = async (user: User, deviceGuid: string) => (await logIn(user, { device_guid: deviceGuid })).data
+      const open = async (user: User, deviceGuid: string) =>
+        (await logIn(user, { device_guid: deviceGuid })).data
 
       it('is the same by its GUID, per user', async () => {
         const [user, other] = [await api.register(), await api.register()]
@@ -467,8 +610,12 @@ for (const backend of testBackends()) {
           await open(other, 'phone'),
         ]
         expect(again.push_token).toBe(phone.push_token)
-        expect(new Set([phone, tablet, others].map(({ push_token: pushToken }) => pushToken)).size).toBe(3)
-        expect(await Promise.all([phone, again, tablet, others].map(({ token }) => judge(token)))).toEqual([200, 200, 200, 200])
+        expect(
+          new Set([phone, tablet, others].map(({ push_token: pushToken }) => pushToken)).size,
+        ).toBe(3)
+        expect(
+          await Promise.all([phone, again, tablet, others].map(({ token }) => judge(token))),
+        ).toEqual([200, 200, 200, 200])
       })
 
       it('is made once by several first logins at once', async () => {
@@ -476,7 +623,9 @@ for (const backend of testBackends()) {
         const logins = await Promise.all(Array.from({ length: 6 }, () => open(user, 'phone')))
         expect(new Set(logins.map(({ push_token: pushToken }) => pushToken)).size).toBe(1)
         // Had it been made more often, the surplus would have pushed it out.
-        expect(await Promise.all(logins.map(({ token }) => judge(token)))).toEqual(Array(6).fill(200))
+        expect(await Promise.all(logins.map(({ token }) => judge(token)))).toEqual(
+          Array(6).fill(200),
+        )
       })
 
       it('gives way when there are too many and it is unused for longest; its tokens end at once, those of the others stay', async () => {
@@ -490,7 +639,9 @@ for (const backend of testBackends()) {
         expect(await judge(third.token)).toBe(200)
         const fourth = await open(user, 'fourth')
         const stay = [plain, first, firstAgain, second, secondAgain, fourth]
-        expect(await Promise.all(stay.map(({ token }) => judge(token)))).toEqual(Array(stay.length).fill(200))
+        expect(await Promise.all(stay.map(({ token }) => judge(token)))).toEqual(
+          Array(stay.length).fill(200),
+        )
         expect(await judge(third.token)).toBe(tokenEnded)
         expect((await open(user, 'third')).push_token).not.toBe(third.push_token)
         expect(await judge(first.token)).toBe(tokenEnded)
@@ -506,30 +657,62 @@ for (const backend of testBackends()) {
     })
 
     describe('a profile', () => {
-      const fresh = { avatar: '', description: '', email: '', mobile: '', nick_name: '', private_info: '', public_info: '' }
-      const profileOf = async (session: Session) => (await session.api.succeed('GET', '/user/profile')).data
+      const fresh = {
+        avatar: '',
+        description: '',
+        email: '',
+        mobile: '',
+        nick_name: '',
+        private_info: '',
+        public_info: '',
+      }
+      const profileOf = async (session: Session) =>
+        (await session.api.succeed('GET', '/user/profile')).data
 
       it('of a fresh user is empty', async () => {
         const session = await api.newSession()
-        expect(await profileOf(session)).toEqual({ ...fresh, user_id: session.id, username: session.username })
+        expect(await profileOf(session)).toEqual({
+          ...fresh,
+          user_id: session.id,
+          username: session.username,
+        })
       })
 
-      it.each(['PUT', 'POST'])('is changed by %s in what is sent and in nothing else', async (method) => {
-        const [session, other] = [await api.newSession(), await api.newSession()]
-        const change = (body: object) => session.api.call(method, '/user/profile', { body })
-        const all = { description: 'd', nick_name: 'n', private_info: 'p', public_info: 'q' }
-        expect(await change(all)).toMatchObject({ status: 200, code: 200, data: true })
-        for (const name of Object.keys(all)) {
-          expect(await change({ [name]: `new ${name}`, username: 'other', avatar: 'x', user_id: other.id })).toMatchObject({ code: 200 })
-          Object.assign(all, { [name]: `new ${name}` })
-          expect(await profileOf(session)).toEqual({ ...fresh, ...all, user_id: session.id, username: session.username })
-        }
-        expect(await change({ nick_name: null, description: '' })).toMatchObject({ code: 200 })
-        expect(await profileOf(session)).toMatchObject({ ...all, description: '' })
-        expect(await change({})).toMatchObject({ code: 200, data: true })
-        expect(await profileOf(session)).toMatchObject({ ...all, description: '' })
-        expect(await profileOf(other)).toEqual({ ...fresh, user_id: other.id, username: other.username })
-      })
+      it.each(['PUT', 'POST'])(
+        'is changed by %s in what is sent and in nothing else',
+        async (method) => {
+          const [session, other] = [await api.newSession(), await api.newSession()]
+          const change = (body: object) => session.api.call(method, '/user/profile', { body })
+          const all = { description: 'd', nick_name: 'n', private_info: 'p', public_info: 'q' }
+          expect(await change(all)).toMatchObject({ status: 200, code: 200, data: true })
+          for (const name of Object.keys(all)) {
+            expect(
+              await change({
+                [name]: `new ${name}`,
+                username: 'other',
+                avatar: 'x',
+                user_id: other.id,
+              }),
+            ).toMatchObject({ code: 200 })
+            Object.assign(all, { [name]: `new ${name}` })
+            expect(await profileOf(session)).toEqual({
+              ...fresh,
+              ...all,
+              user_id: session.id,
+              username: session.username,
+            })
+          }
+          expect(await change({ nick_name: null, description: '' })).toMatchObject({ code: 200 })
+          expect(await profileOf(session)).toMatchObject({ ...all, description: '' })
+          expect(await change({})).toMatchObject({ code: 200, data: true })
+          expect(await profileOf(session)).toMatchObject({ ...all, description: '' })
+          expect(await profileOf(other)).toEqual({
+            ...fresh,
+            user_id: other.id,
+            username: other.username,
+          })
+        },
+      )
 
       it('holds any text up to its length', async () => {
         const session = await api.newSession()
@@ -541,7 +724,9 @@ for (const backend of testBackends()) {
         }
         await session.api.succeed('PUT', '/user/profile', { body: texts })
         expect(await profileOf(session)).toMatchObject(texts)
-        const tooLong = await session.api.call('PUT', '/user/profile', { body: { nick_name: '😀'.repeat(257), description: 'changed' } })
+        const tooLong = await session.api.call('PUT', '/user/profile', {
+          body: { nick_name: '😀'.repeat(257), description: 'changed' },
+        })
         expect(tooLong).toMatchObject({ status: 200, code: invalid })
         expect(await profileOf(session)).toMatchObject(texts)
       })
@@ -549,7 +734,9 @@ for (const backend of testBackends()) {
       it('keeps all of several changes at once', async () => {
         const session = await api.newSession()
         const changes = { description: 'd', nick_name: 'n', private_info: 'p', public_info: 'q' }
-        const calls = Object.entries(changes).map(([name, value]) => session.api.call('PUT', '/user/profile', { body: { [name]: value } }))
+        const calls = Object.entries(changes).map(([name, value]) =>
+          session.api.call('PUT', '/user/profile', { body: { [name]: value } }),
+        )
         expect((await Promise.all(calls)).map(({ code }) => code)).toEqual([200, 200, 200, 200])
         expect(await profileOf(session)).toMatchObject(changes)
       })
@@ -558,22 +745,35 @@ for (const backend of testBackends()) {
         const [session, other] = [await api.newSession(), await api.newSession()]
         const onBehalf = api.admin({ userId: session.id })
         await onBehalf.succeed('PUT', '/user/profile', { body: { nick_name: 'by the Admin' } })
-        await onBehalf.succeed('POST', '/user/profile', { body: { description: 'by the Admin too' } })
+        await onBehalf.succeed('POST', '/user/profile', {
+          body: { description: 'by the Admin too' },
+        })
         const { data } = await onBehalf.succeed('GET', '/user/profile')
-        expect(data).toMatchObject({ user_id: session.id, nick_name: 'by the Admin', description: 'by the Admin too' })
+        expect(data).toMatchObject({
+          user_id: session.id,
+          nick_name: 'by the Admin',
+          description: 'by the Admin too',
+        })
         expect(await profileOf(session)).toEqual(data)
         expect(await profileOf(other)).toMatchObject(fresh)
         for (const body of [{}, { nick_name: 'x' }]) {
-          expect(await api.admin({ userId: 1 }).call('PUT', '/user/profile', { body })).toMatchObject({ status: 200, code: userNotFound })
+          expect(
+            await api.admin({ userId: 1 }).call('PUT', '/user/profile', { body }),
+          ).toMatchObject({ status: 200, code: userNotFound })
         }
       })
     })
 
     describe('the list of users', () => {
       let application: { appId: string; token: string }
-      const all = Array.from({ length: 203 }, (_, index) => `member_${String(index).padStart(3, '0')}`)
-      const list = (query: object) => api.call('GET', '/user/list', { ...application, query: query as Record<string, string> })
-      const namesOf = async (query: object) => (await list(query)).data.map((user: Json) => user.username)
+      const all = Array.from(
+        { length: 203 },
+        (_, index) => `member_${String(index).padStart(3, '0')}`,
+      )
+      const list = (query: object) =>
+        api.call('GET', '/user/list', { ...application, query: query as Record<string, string> })
+      const namesOf = async (query: object) =>
+        (await list(query)).data.map((user: Json) => user.username)
 
       beforeAll(async () => {
         application = await newApplication()
@@ -607,43 +807,69 @@ for (const backend of testBackends()) {
       })
 
       it('ends', async () => {
-        for (const page of [6, 1_000_000, 2_147_483_647]) expect(await namesOf({ page_num: page, page_size: 200 })).toEqual([])
+        for (const page of [6, 1_000_000, 2_147_483_647])
+          expect(await namesOf({ page_num: page, page_size: 200 })).toEqual([])
       })
 
       it('has no page and no size below 1', async () => {
         const { envelope } = await list({ page_num: 0, page_size: -1 })
-        expect(envelope.message).toMatch(/^invalid request parameter: page_num must .*; page_size must /)
+        expect(envelope.message).toMatch(
+          /^invalid request parameter: page_num must .*; page_size must /,
+        )
         for (const query of [{ page_num: 0 }, { page_size: 0 }, { page_num: -1 }])
           expect(await list(query)).toMatchObject({ code: invalid, data: null })
       })
 
       it('shows who is disabled and nobody of another application', async () => {
         const [first, second] = (await list({ page_size: 2 })).data
-        await api.succeed('PUT', '/user/disable', { ...application, body: { list: [second.user_id] } })
+        await api.succeed('PUT', '/user/disable', {
+          ...application,
+          body: { list: [second.user_id] },
+        })
         expect((await list({ page_size: 2 })).data).toEqual([first, { ...second, status: 1 }])
-        const strangers = await admin.call('PUT', '/user/disable', { body: { list: [first.user_id] } })
+        const strangers = await admin.call('PUT', '/user/disable', {
+          body: { list: [first.user_id] },
+        })
         expect(strangers).toMatchObject({ status: 200, code: userNotFound })
         expect((await list({ page_size: 1 })).data).toEqual([first])
       })
     })
 
     describe('disabling users', () => {
-      const disable = (list: readonly unknown[]) => admin.call('PUT', '/user/disable', { body: { list } })
-      const enable = (list: readonly unknown[]) => admin.call('PUT', '/user/enable', { body: { list } })
+      const disable = (list: readonly unknown[]) =>
+        admin.call('PUT', '/user/disable', { body: { list } })
+      const enable = (list: readonly unknown[]) =>
+        admin.call('PUT', '/user/enable', { body: { list } })
 
       it('ends their tokens at once and keeps them out until they are enabled', async () => {
-        const [first, second, bystander] = [await api.newSession(), await api.login(await api.register(), 'phone'), await api.newSession()]
+        const [first, second, bystander] = [
+          await api.newSession(),
+          await api.login(await api.register(), 'phone'),
+          await api.newSession(),
+        ]
         const extra = (await logIn(first)).data
-        expect(await disable([first.id, String(second.id)])).toMatchObject({ status: 200, code: 200, data: true })
+        expect(await disable([first.id, String(second.id)])).toMatchObject({
+          status: 200,
+          code: 200,
+          data: true,
+        })
         const ended = [first.token, extra.token, second.token]
         expect(await Promise.all(ended.map(judge))).toEqual([tokenEnded, tokenEnded, tokenEnded])
         expect(await judge(bystander.token)).toBe(200)
         for (const user of [first, second]) {
-          expect((await logIn(user)).envelope).toEqual({ code: userDisabled, data: null, message: 'user is disabled' })
-          expect(await logIn(user, { password: 'wrong' })).toMatchObject({ code: passwordIncorrect })
+          expect((await logIn(user)).envelope).toEqual({
+            code: userDisabled,
+            data: null,
+            message: 'user is disabled',
+          })
+          expect(await logIn(user, { password: 'wrong' })).toMatchObject({
+            code: passwordIncorrect,
+          })
         }
         const send = { content: 'hi', content_type: 0, targets: [bystander.id], type: 1 }
-        expect(await first.api.call('POST', '/message/send', { body: send })).toMatchObject({ code: tokenEnded })
+        expect(await first.api.call('POST', '/message/send', { body: send })).toMatchObject({
+          code: tokenEnded,
+        })
 
         expect(await enable([first.id])).toMatchObject({ status: 200, code: 200, data: true })
         expect(await judge((await logIn(first)).data.token)).toBe(200)
@@ -659,7 +885,11 @@ for (const backend of testBackends()) {
           [[session.id, 0], '0'],
           [[-1, session.id, session.id], '-1'],
         ] as const) {
-          expect((await disable(list)).envelope).toEqual({ code: userNotFound, data: null, message: `user does not exist: ${unknown}` })
+          expect((await disable(list)).envelope).toEqual({
+            code: userNotFound,
+            data: null,
+            message: `user does not exist: ${unknown}`,
+          })
         }
         expect(await judge(session.token)).toBe(200)
         await disable([session.id])
@@ -675,7 +905,10 @@ for (const backend of testBackends()) {
           [disable, userDisabled],
           [enable, 200],
         ] as const) {
-          expect(await call([user.id, user.id, String(user.id)])).toMatchObject({ code: 200, data: true })
+          expect(await call([user.id, user.id, String(user.id)])).toMatchObject({
+            code: 200,
+            data: true,
+          })
           expect((await logIn(user)).code).toBe(code)
         }
       })

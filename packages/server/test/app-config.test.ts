@@ -48,7 +48,9 @@ for (const backend of testBackends()) {
     })
 
     function update(changes: object) {
-      return operator.call('POST', '/operator/v1/app/update', { body: { app_id: app.appId, ...changes } })
+      return operator.call('POST', '/operator/v1/app/update', {
+        body: { app_id: app.appId, ...changes },
+      })
     }
 
     async function shown(): Promise<Json> {
@@ -57,7 +59,10 @@ for (const backend of testBackends()) {
     }
 
     function register(username: string, more: object = {}, path = '/user/register/v2') {
-      return server.api.call('POST', path, { appId: app.appId, body: { username, password, ...more } })
+      return server.api.call('POST', path, {
+        appId: app.appId,
+        body: { username, password, ...more },
+      })
     }
 
     it('have defaults', async () => {
@@ -66,9 +71,16 @@ for (const backend of testBackends()) {
 
     it('change one by one and stay otherwise as they are', async () => {
       const first = { recall_seconds: 60, time_zone: 'Europe/Berlin', hide_member_info: false }
-      expect((await update({ settings: first })).data).toMatchObject({ settings: { ...defaults, ...first } })
+      expect((await update({ settings: first })).data).toMatchObject({
+        settings: { ...defaults, ...first },
+      })
       await update({ settings: { recall_seconds: 300, user_limit: 9 }, name: 'renamed' })
-      const expected = { ...defaults, time_zone: 'Europe/Berlin', hide_member_info: false, user_limit: 9 }
+      const expected = {
+        ...defaults,
+        time_zone: 'Europe/Berlin',
+        hide_member_info: false,
+        user_limit: 9,
+      }
       expect(await shown()).toMatchObject({ name: 'renamed', settings: expected })
     })
 
@@ -85,9 +97,13 @@ for (const backend of testBackends()) {
     })
 
     it('are refused by name when they are unknown or bad, and then nothing is changed', async () => {
-      const answer = await update({ name: 'renamed', settings: { recall_second: 5, time_zone: 7, user_limit: -1 } })
+      const answer = await update({
+        name: 'renamed',
+        settings: { recall_second: 5, time_zone: 7, user_limit: -1 },
+      })
       expect(answer).toMatchObject({ status: 200, code: invalid, data: null })
-      for (const name of ['recall_second ', 'time_zone ', 'user_limit ']) expect(answer.envelope.message).toContain(`settings.${name}must`)
+      for (const name of ['recall_second ', 'time_zone ', 'user_limit '])
+        expect(answer.envelope.message).toContain(`settings.${name}must`)
       for (const time_zone of ['Mars/Olympus', '+01:00', '']) {
         const refused = await update({ name: 'renamed', settings: { time_zone } })
         expect(refused).toMatchObject({ code: invalid })
@@ -98,20 +114,40 @@ for (const backend of testBackends()) {
 
     it('of an application that nobody has are not found', async () => {
       const body = { app_id: 'nobody', settings: { user_limit: 1 } }
-      expect(await operator.call('POST', '/operator/v1/app/update', { body })).toMatchObject({ code: applicationNotFound })
+      expect(await operator.call('POST', '/operator/v1/app/update', { body })).toMatchObject({
+        code: applicationNotFound,
+      })
     })
 
     it('are shown to clients as far as they need them', async () => {
-      const config = () => server.api.succeed('GET', '/app/config', { appId: app.appId, query: { platform: 2 } })
-      const flags = { hide_member_info: true, message_forward_max_message_num: 100, message_forward_max_user_num: 20 }
+      const config = () =>
+        server.api.succeed('GET', '/app/config', { appId: app.appId, query: { platform: 2 } })
+      const flags = {
+        hide_member_info: true,
+        message_forward_max_message_num: 100,
+        message_forward_max_user_num: 20,
+      }
       expect((await config()).data).toEqual(flags)
-      await update({ settings: { hide_member_info: false, message_forward_max_user_num: 5, message_forward_max_message_num: 6 } })
-      const changed = { hide_member_info: false, message_forward_max_message_num: 6, message_forward_max_user_num: 5 }
+      await update({
+        settings: {
+          hide_member_info: false,
+          message_forward_max_user_num: 5,
+          message_forward_max_message_num: 6,
+        },
+      })
+      const changed = {
+        hide_member_info: false,
+        message_forward_max_message_num: 6,
+        message_forward_max_user_num: 5,
+      }
       expect((await config()).data).toEqual(changed)
     })
 
     it('ask clients for their platform', async () => {
-      const answer = await server.api.call('GET', '/app/config', { appId: app.appId, query: { platform: 9 } })
+      const answer = await server.api.call('GET', '/app/config', {
+        appId: app.appId,
+        query: { platform: 9 },
+      })
       expect(answer).toMatchObject({ code: invalid })
       expect(answer.envelope.message).toContain('platform must')
     })
@@ -121,21 +157,35 @@ for (const backend of testBackends()) {
         await update({ settings: { user_limit: 2 } })
         expect(await register('first')).toMatchObject({ code: 200 })
         const list = ['second', 'third', 'first'].map((username) => ({ username, password }))
-        const { data } = await server.api.succeed('POST', '/user/register/batch', { ...app, body: { list } })
+        const { data } = await server.api.succeed('POST', '/user/register/batch', {
+          ...app,
+          body: { list },
+        })
         expect(data.map(({ success }: Json) => success)).toEqual([true, false, false])
         expect(data[1].reason).toContain('user limit')
         expect(data[2].reason).toContain('exists')
         expect(await register('fourth')).toMatchObject({ code: userLimitReached })
-        expect(await register('fourth', {}, '/user/register/push')).toMatchObject({ code: userLimitReached })
-        expect(await register('fourth', {}, '/user/register/anonymous')).toMatchObject({ code: userLimitReached })
+        expect(await register('fourth', {}, '/user/register/push')).toMatchObject({
+          code: userLimitReached,
+        })
+        expect(await register('fourth', {}, '/user/register/anonymous')).toMatchObject({
+          code: userLimitReached,
+        })
         await update({ settings: { user_limit: 3 } })
         expect(await register('fourth')).toMatchObject({ code: 200 })
       })
 
       it('is kept when many register at once', async () => {
         await update({ settings: { user_limit: 3 } })
-        const codes = await Promise.all(Array.from({ length: 8 }, async (_, index) => (await register(`racer_${index}`)).code))
-        expect(codes.toSorted((a, b) => a - b)).toEqual([200, 200, 200, ...Array(5).fill(userLimitReached)])
+        const codes = await Promise.all(
+          Array.from({ length: 8 }, async (_, index) => (await register(`racer_${index}`)).code),
+        )
+        expect(codes.toSorted((a, b) => a - b)).toEqual([
+          200,
+          200,
+          200,
+          ...Array(5).fill(userLimitReached),
+        ])
         expect((await server.api.succeed('GET', '/user/list', app)).data).toHaveLength(3)
       })
 
@@ -158,7 +208,9 @@ for (const backend of testBackends()) {
       const sign = createHmac('sha256', secret).update(`${app.appId}\nsigned`).digest('hex')
       expect(await register('other', { sign }, path)).toMatchObject({ code: signatureInvalid })
       expect(await register('signed', { sign }, path)).toMatchObject({ code: 200 })
-      expect((await update({ registration_secret: '' })).data).toMatchObject({ has_registration_secret: false })
+      expect((await update({ registration_secret: '' })).data).toMatchObject({
+        has_registration_secret: false,
+      })
       expect(await register('unsigned', {}, path)).toMatchObject({ code: 200 })
     })
   })

@@ -1,8 +1,22 @@
 /** Every parameter of every operation: what is wrong with it is named, and nothing is left behind (decisions A4, B2, B3). */
 import { type Operation, operations } from '@hermod/protocol'
-import { type Answer, type Api, type Json, type ServerProcess, type Session, testBackends } from '@hermod/testkit'
+import {
+  type Answer,
+  type Api,
+  type Json,
+  type ServerProcess,
+  type Session,
+  testBackends,
+} from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { asQueryText, type BadValue, badValues, type Parameter, parametersOf, sample } from './support/parameter-values.js'
+import {
+  asQueryText,
+  type BadValue,
+  badValues,
+  type Parameter,
+  parametersOf,
+  sample,
+} from './support/parameter-values.js'
 
 const withParameters = operations.filter((operation) => parametersOf(operation).length > 0)
 const password = 'correct horse'
@@ -70,11 +84,19 @@ for (const backend of testBackends()) {
     }
 
     /** Calls with the given values and good ones for whatever else is required, each where the contract puts it, if it can stand there. */
-    function callWith(operation: Operation, method: string, given: readonly Given[]): Promise<Answer> {
+    function callWith(
+      operation: Operation,
+      method: string,
+      given: readonly Given[],
+    ): Promise<Answer> {
       const others = parametersOf(operation).filter(
-        ({ isRequired, name }) => isRequired && !given.some(({ parameter }) => parameter.name === name),
+        ({ isRequired, name }) =>
+          isRequired && !given.some(({ parameter }) => parameter.name === name),
       )
-      const all = [...others.map((parameter) => ({ parameter, value: goodValue(parameter) })), ...given]
+      const all = [
+        ...others.map((parameter) => ({ parameter, value: goodValue(parameter) })),
+        ...given,
+      ]
       const query: Record<string, string> = {}
       const body: Record<string, unknown> = {}
       for (const { parameter, value } of all) {
@@ -88,36 +110,58 @@ for (const backend of testBackends()) {
 
     /** A query says less than a body: GET cannot carry every bad value. */
     function badValuesFor({ schema }: Parameter, method: string): BadValue[] {
-      return method === 'GET' ? badValues(schema).filter(({ value }) => asQueryText(schema, value) !== undefined) : badValues(schema)
+      return method === 'GET'
+        ? badValues(schema).filter(({ value }) => asQueryText(schema, value) !== undefined)
+        : badValues(schema)
     }
 
     function names({ status, code, envelope }: Answer, name: string): boolean {
-      const fault = new RegExp(`(?:parameter: |; )${name}(?:\\[\\d+\\])?(?:\\.\\w+)* (?:must|is required)`)
-      return status === 200 && code === 10002 && envelope.data === null && fault.test(envelope.message ?? '')
+      const fault = new RegExp(
+        `(?:parameter: |; )${name}(?:\\[\\d+\\])?(?:\\.\\w+)* (?:must|is required)`,
+      )
+      return (
+        status === 200 &&
+        code === 10002 &&
+        envelope.data === null &&
+        fault.test(envelope.message ?? '')
+      )
     }
 
     /** Descriptions of the answers that do not name the parameter. */
-    async function unnamed(cases: readonly { what: string; name: string; answer: Promise<Answer> }[]): Promise<string[]> {
-      const judged = await Promise.all(cases.map(async ({ what, name, answer }) => ({ what, name, answer: await answer })))
-      return judged.filter(({ name, answer }) => !names(answer, name)).map(({ what, answer }) => `${what}: ${answer.text.slice(0, 300)}`)
+    async function unnamed(
+      cases: readonly { what: string; name: string; answer: Promise<Answer> }[],
+    ): Promise<string[]> {
+      const judged = await Promise.all(
+        cases.map(async ({ what, name, answer }) => ({ what, name, answer: await answer })),
+      )
+      return judged
+        .filter(({ name, answer }) => !names(answer, name))
+        .map(({ what, answer }) => `${what}: ${answer.text.slice(0, 300)}`)
     }
 
-    it.each(withParameters.map((operation) => ({ id: operation.id, operation })))('are named by $id, one by one', async ({ operation }) => {
-      for (const method of operation.methods) {
-        const cases = parametersOf(operation).flatMap((parameter) => {
-          const { name, schema, isRequired } = parameter
-          const bad = badValuesFor(parameter, method)
-          const absent = schema.type === 'string' ? [] : [{ what: 'empty', value: '' }]
-          const missing = [{ what: 'missing', value: undefined }, ...(method === 'GET' ? [] : [{ what: 'null', value: null }]), ...absent]
-          return [...bad, ...(isRequired ? missing : [])].map(({ what, value }) => ({
-            what: `${method} with ${name} ${what}`,
-            name,
-            answer: callWith(operation, method, [{ parameter, value }]),
-          }))
-        })
-        expect(await unnamed(cases)).toEqual([])
-      }
-    })
+    it.each(withParameters.map((operation) => ({ id: operation.id, operation })))(
+      'are named by $id, one by one',
+      async ({ operation }) => {
+        for (const method of operation.methods) {
+          const cases = parametersOf(operation).flatMap((parameter) => {
+            const { name, schema, isRequired } = parameter
+            const bad = badValuesFor(parameter, method)
+            const absent = schema.type === 'string' ? [] : [{ what: 'empty', value: '' }]
+            const missing = [
+              { what: 'missing', value: undefined },
+              ...(method === 'GET' ? [] : [{ what: 'null', value: null }]),
+              ...absent,
+            ]
+            return [...bad, ...(isRequired ? missing : [])].map(({ what, value }) => ({
+              what: `${method} with ${name} ${what}`,
+              name,
+              answer: callWith(operation, method, [{ parameter, value }]),
+            }))
+          })
+          expect(await unnamed(cases)).toEqual([])
+        }
+      },
+    )
 
     it.each(withParameters.map((operation) => ({ id: operation.id, operation })))(
       'are named by $id all together',
@@ -128,7 +172,11 @@ for (const backend of testBackends()) {
             return bad === undefined ? [] : [{ parameter, value: bad.value }]
           })
           const answer = callWith(operation, method, given)
-          expect(await unnamed(given.map(({ parameter: { name } }) => ({ what: `${method} ${name}`, name, answer })))).toEqual([])
+          expect(
+            await unnamed(
+              given.map(({ parameter: { name } }) => ({ what: `${method} ${name}`, name, answer })),
+            ),
+          ).toEqual([])
         }
       },
     )

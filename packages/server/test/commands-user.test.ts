@@ -20,7 +20,15 @@ import { openSql, type SqlRow } from './support/sql.js'
 
 const password = 'correct horse'
 const cheapHash = argon2.hashSync(password, { memoryCost: 1024, timeCost: 1 })
-const nothing = { created: 0, exists: 0, updated: 0, failed: 0, without_password: 0, failures: [], truncated: false }
+const nothing = {
+  created: 0,
+  exists: 0,
+  updated: 0,
+  failed: 0,
+  without_password: 0,
+  failures: [],
+  truncated: false,
+}
 const passwordIncorrect = 10013
 const userDisabled = 10014
 const userNotFound = 10000
@@ -89,7 +97,10 @@ class Place {
     const appId = `app-${++this.#names}`
     const made = await runHermod(['app', 'create', '--id', appId], this.settings)
     expect(made).toMatchObject({ code: 0 })
-    if (options.length > 0) expect(await runHermod(['app', 'update', appId, ...options], this.settings)).toMatchObject({ code: 0 })
+    if (options.length > 0)
+      expect(await runHermod(['app', 'update', appId, ...options], this.settings)).toMatchObject({
+        code: 0,
+      })
     return appId
   }
 
@@ -104,7 +115,10 @@ class Place {
   }
 
   logIn(appId: string, name: string, secret = password): Promise<Answer> {
-    return this.server.api.call('POST', '/token/login', { appId, body: { login_name: name, password: secret } })
+    return this.server.api.call('POST', '/token/login', {
+      appId,
+      body: { login_name: name, password: secret },
+    })
   }
 
   async profile(appId: string, name: string): Promise<Json> {
@@ -113,7 +127,9 @@ class Place {
   }
 
   operate(path: string, body: object): Promise<Answer> {
-    return this.server.api.as(this.server.operatorToken).call('POST', `/operator/v1/user/${path}`, { body })
+    return this.server.api
+      .as(this.server.operatorToken)
+      .call('POST', `/operator/v1/user/${path}`, { body })
   }
 
   async sql(statement: string): Promise<SqlRow[]> {
@@ -122,7 +138,9 @@ class Place {
   }
 
   async storedHash(appId: string, username: string): Promise<string> {
-    const [row] = await this.sql(`select password_hash from users where app_id = '${appId}' and username = '${username}'`)
+    const [row] = await this.sql(
+      `select password_hash from users where app_id = '${appId}' and username = '${username}'`,
+    )
     return String(row?.password_hash)
   }
 }
@@ -143,7 +161,16 @@ function creating(place: Place): void {
   test('create takes the password from standard input and never shows it', async () => {
     const appId = await place.newApp()
     const secret = 'p4ssw0rd of alice'
-    const args = ['create', appId, 'alice', '--password-stdin', '--nick-name', 'Alice', '--email', 'alice@example.org']
+    const args = [
+      'create',
+      appId,
+      'alice',
+      '--password-stdin',
+      '--nick-name',
+      'Alice',
+      '--email',
+      'alice@example.org',
+    ]
     const result = await place.run(args, `${secret}\n`)
     expect(result).toMatchObject({ code: 0, err: '' })
     expect(result.out).not.toContain(secret)
@@ -173,16 +200,37 @@ function creating(place: Place): void {
     expect(await refused([appId, 'Alice'])).toEqual({ code: 10004, message: 'user already exists' })
     expect(await refused([appId, 'bob'])).toMatchObject({ code: 40002 })
     expect(await refused(['nowhere', 'bob'])).toMatchObject({ code: 40000 })
-    expect(await refused([appId, '123'])).toMatchObject({ code: 10002, message: expect.stringContaining('username') })
-    expect(await refused([appId, 'bob', '--password-stdin'], 'short')).toMatchObject({ message: expect.stringContaining('password') })
-    expect(await refused([appId, 'bob', '--password-stdin'], '')).toEqual({ code: null, message: 'standard input holds no password' })
+    expect(await refused([appId, '123'])).toMatchObject({
+      code: 10002,
+      message: expect.stringContaining('username'),
+    })
+    expect(await refused([appId, 'bob', '--password-stdin'], 'short')).toMatchObject({
+      message: expect.stringContaining('password'),
+    })
+    expect(await refused([appId, 'bob', '--password-stdin'], '')).toEqual({
+      code: null,
+      message: 'standard input holds no password',
+    })
   })
 }
 
 function importing(place: Place): void {
   const users = [
-    { username: 'plain', password, nick_name: 'Pläin "P"', avatar: 'https://example.org/a.png', description: 'one,\ntwo' },
-    { username: 'hashed', password_hash: cheapHash, mobile: '+15551234567', email: 'h@example.org', public_info: 'p', private_info: 'q' },
+    {
+      username: 'plain',
+      password,
+      nick_name: 'Pläin "P"',
+      avatar: 'https://example.org/a.png',
+      description: 'one,\ntwo',
+    },
+    {
+      username: 'hashed',
+      password_hash: cheapHash,
+      mobile: '+15551234567',
+      email: 'h@example.org',
+      public_info: 'p',
+      private_info: 'q',
+    },
     { username: 'off', password, status: 1 },
     { username: 'old', password, created_at: 1_500_000_000_000 },
     { username: 'silent' },
@@ -193,11 +241,20 @@ function importing(place: Place): void {
     const columns = [...new Set(users.flatMap((user) => Object.keys(user)))]
     const quoted = (value: unknown) => `"${String(value ?? '').replaceAll('"', '""')}"`
     const rows = users.map((user) => columns.map((name) => quoted((user as Json)[name])).join(','))
-    const file = format === 'csv' ? place.file('users.csv', `\ufeff${columns.join(',')}\r\n${rows.join('\r\n')}`) : place.ndjson(users)
-    expect(await place.json(['import', appId, file])).toEqual({ ...nothing, created: 5, without_password: 1 })
+    const file =
+      format === 'csv'
+        ? place.file('users.csv', `\ufeff${columns.join(',')}\r\n${rows.join('\r\n')}`)
+        : place.ndjson(users)
+    expect(await place.json(['import', appId, file])).toEqual({
+      ...nothing,
+      created: 5,
+      without_password: 1,
+    })
     const before = await place.sql(`select * from users where app_id = '${appId}' order by user_id`)
     expect(await place.json(['import', appId, file])).toEqual({ ...nothing, exists: 5 })
-    expect(await place.sql(`select * from users where app_id = '${appId}' order by user_id`)).toEqual(before)
+    expect(
+      await place.sql(`select * from users where app_id = '${appId}' order by user_id`),
+    ).toEqual(before)
     expect(before.map((row) => row.username)).toEqual(users.map(({ username }) => username))
     expect(before[3]?.created_at).toBe(1_500_000_000_000)
     expect(await place.profile(appId, 'plain')).toMatchObject({
@@ -218,8 +275,10 @@ function importing(place: Place): void {
 
   test('import reads standard input, and tells people in words', async () => {
     const appId = await place.newApp()
-    const run = () => place.run(['import', appId, '-', '--format', 'csv'], 'username,password_hash\nalice,\n')
-    const text = '1 created, 0 there already, 0 updated, 0 failed; 1 of the created have no password and cannot log in\n'
+    const run = () =>
+      place.run(['import', appId, '-', '--format', 'csv'], 'username,password_hash\nalice,\n')
+    const text =
+      '1 created, 0 there already, 0 updated, 0 failed; 1 of the created have no password and cannot log in\n'
     expect(await run()).toEqual({ code: 0, out: text, err: '' })
     expect((await run()).out).toBe('0 created, 1 there already, 0 updated, 0 failed\n')
   })
@@ -234,8 +293,17 @@ function importing(place: Place): void {
       { username: 'fresh', password },
     ]
     const result = await place.run(['import', appId, place.ndjson(changes), '--update', '--json'])
-    expect(JSON.parse(result.out)).toMatchObject({ created: 1, updated: 2, failed: 1, failures: [{ line: 2, username: 'off' }] })
-    expect(await place.profile(appId, 'plain')).toMatchObject({ username: 'plain', nick_name: 'New', description: 'one,\ntwo' })
+    expect(JSON.parse(result.out)).toMatchObject({
+      created: 1,
+      updated: 2,
+      failed: 1,
+      failures: [{ line: 2, username: 'off' }],
+    })
+    expect(await place.profile(appId, 'plain')).toMatchObject({
+      username: 'plain',
+      nick_name: 'New',
+      description: 'one,\ntwo',
+    })
     expect(await place.profile(appId, 'old@example.org')).toMatchObject({ username: 'old' })
   })
 
@@ -246,11 +314,19 @@ function importing(place: Place): void {
       password_hash: cheapHash,
       email: `u${index}@example.org`,
     }))
-    const runs = [many, many.toReversed(), many].map((each) => place.json(['import', appId, place.ndjson(each)]))
+    const runs = [many, many.toReversed(), many].map((each) =>
+      place.json(['import', appId, place.ndjson(each)]),
+    )
     const results = await Promise.all(runs)
     const sum = (name: string) => results.reduce((total, result) => total + result[name], 0)
-    expect({ created: sum('created'), exists: sum('exists'), failed: sum('failed') }).toEqual({ created: 700, exists: 1400, failed: 0 })
-    expect(await place.sql(`select count(*) as n from users where app_id = '${appId}'`)).toEqual([{ n: 700 }])
+    expect({ created: sum('created'), exists: sum('exists'), failed: sum('failed') }).toEqual({
+      created: 700,
+      exists: 1400,
+      failed: 0,
+    })
+    expect(await place.sql(`select count(*) as n from users where app_id = '${appId}'`)).toEqual([
+      { n: 700 },
+    ])
   })
 
   test('import fills an application up to its limit of users', async () => {
@@ -278,28 +354,55 @@ function badLines(place: Place): void {
       [JSON.stringify({ username: 'unknown', passwort: secret }), 'passwort must be left out'],
       [JSON.stringify({ username: 'has space', password: secret }), 'username must consist of'],
       [JSON.stringify({ password: secret }), 'username is required'],
-      [JSON.stringify({ username: 'weak', password: 'weak' }), 'password must have 6 to 128 characters'],
-      [JSON.stringify({ username: 'both', password: secret, password_hash: cheapHash }), 'give either password or password_hash'],
-      [JSON.stringify({ username: 'md5', password_hash: '5f4dcc3b5aa765d61d8327deb882cf99' }), 'password_hash must be bcrypt'],
+      [
+        JSON.stringify({ username: 'weak', password: 'weak' }),
+        'password must have 6 to 128 characters',
+      ],
+      [
+        JSON.stringify({ username: 'both', password: secret, password_hash: cheapHash }),
+        'give either password or password_hash',
+      ],
+      [
+        JSON.stringify({ username: 'md5', password_hash: '5f4dcc3b5aa765d61d8327deb882cf99' }),
+        'password_hash must be bcrypt',
+      ],
       [
         JSON.stringify({ username: 'dear', password_hash: `$2b$16$${'a'.repeat(53)}` }),
         'password_hash must have a bcrypt cost from 4 to 15',
       ],
-      [JSON.stringify({ username: 'status', password: secret, status: 7 }), 'status must be one of 0, 1'],
-      [JSON.stringify({ username: 'later', password: secret, created_at: 9e15 }), 'created_at must not lie in the future'],
+      [
+        JSON.stringify({ username: 'status', password: secret, status: 7 }),
+        'status must be one of 0, 1',
+      ],
+      [
+        JSON.stringify({ username: 'later', password: secret, created_at: 9e15 }),
+        'created_at must not lie in the future',
+      ],
       [JSON.stringify({ username: 'mail', password: secret, email: 'none' }), 'email must match'],
-      [JSON.stringify({ username: 'breaks', password: secret, nick_name: 'a\u0007b' }), 'nick_name must not contain control characters'],
-      [JSON.stringify({ username: 'long', description: 'x'.repeat(300_000) }), 'is longer than 256 KiB'],
+      [
+        JSON.stringify({ username: 'breaks', password: secret, nick_name: 'a\u0007b' }),
+        'nick_name must not contain control characters',
+      ],
+      [
+        JSON.stringify({ username: 'long', description: 'x'.repeat(300_000) }),
+        'is longer than 256 KiB',
+      ],
       [JSON.stringify({ username: 'last', password }), null],
     ]
     const file = place.file('bad.ndjson', lines.map(([text]) => text).join('\n'))
-    const wrong = lines.flatMap(([, reason], index) => (reason === null ? [] : [{ line: index + 1, reason }]))
+    const wrong = lines.flatMap(([, reason], index) =>
+      reason === null ? [] : [{ line: index + 1, reason }],
+    )
     const { code, out, err } = await place.run(['import', appId, file, '--json'])
     expect(code).toBe(1)
     const report = JSON.parse(out)
     expect(report).toMatchObject({ created: 2, failed: wrong.length })
     expect(report.failures).toEqual(
-      wrong.map(({ line, reason }) => ({ line, username: expect.any(String), reason: expect.stringContaining(reason) })),
+      wrong.map(({ line, reason }) => ({
+        line,
+        username: expect.any(String),
+        reason: expect.stringContaining(reason),
+      })),
     )
     const told = await place.run(['import', appId, file])
     expect(told.code).toBe(1)
@@ -330,7 +433,11 @@ function badLines(place: Place): void {
       { line: 3, username: 'two\nlines', reason: expect.stringContaining('username') },
       { line: 5, username: '', reason: 'has another number of columns than the header' },
       { line: 6, username: '"quo"ted', reason: expect.stringContaining('username') },
-      { line: 8, username: '', reason: 'begins a quoted field that does not end; nothing after it was read' },
+      {
+        line: 8,
+        username: '',
+        reason: 'begins a quoted field that does not end; nothing after it was read',
+      },
     ])
     expect(out + err).not.toContain(secret)
   })
@@ -346,17 +453,26 @@ function badLines(place: Place): void {
 
   test('import refuses a file or an application that is not there', async () => {
     const file = place.ndjson([{ username: 'a1' }])
-    expect(await place.run(['import', 'nowhere', file])).toEqual({ code: 1, out: '', err: 'hermod: app_id does not exist\n' })
-    expect((await place.run(['import', 'nowhere', join(place.folder.path, 'none')])).err).toContain('none cannot be read')
+    expect(await place.run(['import', 'nowhere', file])).toEqual({
+      code: 1,
+      out: '',
+      err: 'hermod: app_id does not exist\n',
+    })
+    expect((await place.run(['import', 'nowhere', join(place.folder.path, 'none')])).err).toContain(
+      'none cannot be read',
+    )
   })
 
-  test.each(['ndjson', 'csv'])('import says so when a file of %s cannot be read', async (format) => {
-    const folder = join(place.folder.path, `folder.${format}`)
-    mkdirSync(folder, { recursive: true })
-    const { code, out, err } = await place.run(['import', await place.newApp(), folder])
-    expect({ code, out }).toEqual({ code: 1, out: '' })
-    expect(err).toMatch(/^hermod: .*folder\.\w+ cannot be read: EISDIR[^\n]*\n$/)
-  })
+  test.each(['ndjson', 'csv'])(
+    'import says so when a file of %s cannot be read',
+    async (format) => {
+      const folder = join(place.folder.path, `folder.${format}`)
+      mkdirSync(folder, { recursive: true })
+      const { code, out, err } = await place.run(['import', await place.newApp(), folder])
+      expect({ code, out }).toEqual({ code: 1, out: '' })
+      expect(err).toMatch(/^hermod: .*folder\.\w+ cannot be read: EISDIR[^\n]*\n$/)
+    },
+  )
 
   test('import makes e-mail addresses unique without regard to case', async () => {
     const appId = await place.newApp()
@@ -366,7 +482,11 @@ function badLines(place: Place): void {
     ]
     const { code, out } = await place.run(['import', appId, place.ndjson(users), '--json'])
     expect(code).toBe(1)
-    expect(JSON.parse(out.split('\n')[0] ?? '')).toMatchObject({ created: 1, failed: 1, failures: [{ line: 2, username: 'lower' }] })
+    expect(JSON.parse(out.split('\n')[0] ?? '')).toMatchObject({
+      created: 1,
+      failed: 1,
+      failures: [{ line: 2, username: 'lower' }],
+    })
     expect((await place.run(['export', appId])).out).toContain('"email":"same@example.org"')
   })
 }
@@ -385,7 +505,9 @@ function manyUsers(place: Place): void {
     expect(await place.json(['import', appId, file])).toEqual({ ...nothing, exists: 10_000 })
     const { out } = await place.run(['export', appId])
     const names = out.trimEnd().split('\n')
-    expect(names.map((line) => JSON.parse(line).username)).toEqual(users.map(({ username }) => username))
+    expect(names.map((line) => JSON.parse(line).username)).toEqual(
+      users.map(({ username }) => username),
+    )
     expect((await place.logIn(appId, 'user_9999')).code).toBe(200)
   })
 }
@@ -401,28 +523,49 @@ function moving(place: Place): void {
       mobile: '+15550000001',
       created_at: 1_400_000_000_000,
     },
-    { username: '李雷', password_hash: cheapHash, public_info: '{"a":[1,2]}', private_info: 'x'.repeat(8192) },
+    {
+      username: '李雷',
+      password_hash: cheapHash,
+      public_info: '{"a":[1,2]}',
+      private_info: 'x'.repeat(8192),
+    },
     { username: 'off', password, status: 1 },
     { username: 'silent' },
   ]
 
-  test.each(['ndjson', 'csv'])('what export --hashes writes as %s makes the same users elsewhere, with their passwords', async (format) => {
-    const [from, to] = [await place.newApp(), await place.newApp()]
-    await place.json(['import', from, place.ndjson(users)])
-    const exported = async (appId: string) => {
-      const { code, out, err } = await place.run(['export', appId, '--hashes', '--format', format])
-      expect({ code, err }).toEqual({ code: 0, err: '' })
-      return out
-    }
-    const text = await exported(from)
-    expect(await place.json(['import', to, place.file(`export.${format}`, text)])).toMatchObject({ created: 4, failed: 0 })
-    const withoutIds = (exportText: string) => exportText.replaceAll(/^(\{"user_id":)?\d+,/gm, '')
-    expect(withoutIds(await exported(to))).toBe(withoutIds(text))
-    for (const name of ['alice', 'a@example.org', '李雷']) expect((await place.logIn(to, name)).code).toBe(200)
-    expect((await place.logIn(to, 'off')).code).toBe(userDisabled)
-    expect((await place.logIn(to, 'alice', 'wrong password')).code).toBe(passwordIncorrect)
-    expect(await place.profile(to, 'alice')).toMatchObject({ nick_name: users[0]?.nick_name, description: users[0]?.description })
-  })
+  test.each(['ndjson', 'csv'])(
+    'what export --hashes writes as %s makes the same users elsewhere, with their passwords',
+    async (format) => {
+      const [from, to] = [await place.newApp(), await place.newApp()]
+      await place.json(['import', from, place.ndjson(users)])
+      const exported = async (appId: string) => {
+        const { code, out, err } = await place.run([
+          'export',
+          appId,
+          '--hashes',
+          '--format',
+          format,
+        ])
+        expect({ code, err }).toEqual({ code: 0, err: '' })
+        return out
+      }
+      const text = await exported(from)
+      expect(await place.json(['import', to, place.file(`export.${format}`, text)])).toMatchObject({
+        created: 4,
+        failed: 0,
+      })
+      const withoutIds = (exportText: string) => exportText.replaceAll(/^(\{"user_id":)?\d+,/gm, '')
+      expect(withoutIds(await exported(to))).toBe(withoutIds(text))
+      for (const name of ['alice', 'a@example.org', '李雷'])
+        expect((await place.logIn(to, name)).code).toBe(200)
+      expect((await place.logIn(to, 'off')).code).toBe(userDisabled)
+      expect((await place.logIn(to, 'alice', 'wrong password')).code).toBe(passwordIncorrect)
+      expect(await place.profile(to, 'alice')).toMatchObject({
+        nick_name: users[0]?.nick_name,
+        description: users[0]?.description,
+      })
+    },
+  )
 
   test('export shows hashes only when asked, and list shows no more than a few columns', async () => {
     const appId = await place.newApp()
@@ -455,19 +598,28 @@ function foreignHashes(place: Place): void {
     ['scrypt', scrypt],
     ['argon2i', argon2.hashSync(password, { algorithm: 1, memoryCost: 1024, timeCost: 1 })],
     ['a cheaper argon2id', cheapHash],
-  ])('the first login with a hash of %s replaces it by one of the service, whoever logs in at the same time', async (_, hash) => {
-    const appId = await place.newApp()
-    await place.json(['import', appId, place.ndjson([{ username: 'alice', password_hash: hash }])])
-    expect((await place.logIn(appId, 'alice', 'wrong password')).code).toBe(passwordIncorrect)
-    expect(await place.storedHash(appId, 'alice')).toBe(hash)
-    const codes = await Promise.all(Array.from({ length: 4 }, async () => (await place.logIn(appId, 'alice')).code))
-    expect(codes).toEqual([200, 200, 200, 200])
-    const upgraded = await place.storedHash(appId, 'alice')
-    expect(upgraded).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
-    expect((await place.logIn(appId, 'alice')).code).toBe(200)
-    expect((await place.logIn(appId, 'alice', 'wrong password')).code).toBe(passwordIncorrect)
-    expect(await place.storedHash(appId, 'alice')).toBe(upgraded)
-  })
+  ])(
+    'the first login with a hash of %s replaces it by one of the service, whoever logs in at the same time',
+    async (_, hash) => {
+      const appId = await place.newApp()
+      await place.json([
+        'import',
+        appId,
+        place.ndjson([{ username: 'alice', password_hash: hash }]),
+      ])
+      expect((await place.logIn(appId, 'alice', 'wrong password')).code).toBe(passwordIncorrect)
+      expect(await place.storedHash(appId, 'alice')).toBe(hash)
+      const codes = await Promise.all(
+        Array.from({ length: 4 }, async () => (await place.logIn(appId, 'alice')).code),
+      )
+      expect(codes).toEqual([200, 200, 200, 200])
+      const upgraded = await place.storedHash(appId, 'alice')
+      expect(upgraded).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+      expect((await place.logIn(appId, 'alice')).code).toBe(200)
+      expect((await place.logIn(appId, 'alice', 'wrong password')).code).toBe(passwordIncorrect)
+      expect(await place.storedHash(appId, 'alice')).toBe(upgraded)
+    },
+  )
 }
 
 function oneUser(place: Place): void {
@@ -475,7 +627,8 @@ function oneUser(place: Place): void {
     const appId = await place.newApp()
     await place.json(['create', appId, 'alice', '--password-stdin'], password)
     const { data } = await place.logIn(appId, 'alice')
-    const call = async () => (await place.server.api.as(data.token).call('GET', '/user/profile', { appId })).code
+    const call = async () =>
+      (await place.server.api.as(data.token).call('GET', '/user/profile', { appId })).code
     expect(await call()).toBe(200)
     return { appId, id: String(data.user_id), call }
   }
@@ -488,20 +641,34 @@ function oneUser(place: Place): void {
     expect(await call()).toBe(402)
     expect((await place.logIn(appId, 'alice')).code).toBe(userDisabled)
     expect((await place.run(['disable', appId, id])).out).toMatch(/^status +disabled$/m)
-    for (const who of ['ALICE', id]) expect(await place.json(['enable', appId, who])).toEqual({ ...disabled, status: 0 })
+    for (const who of ['ALICE', id])
+      expect(await place.json(['enable', appId, who])).toEqual({ ...disabled, status: 0 })
     expect((await place.logIn(appId, 'alice')).code).toBe(200)
   })
 
   test('delete ends the user, tells of a repeat, and frees the username', async () => {
     const { appId, id, call } = await anAlice()
-    expect(await place.json(['delete', appId, 'alice'])).toEqual({ user_id: Number(id), deleted: true })
+    expect(await place.json(['delete', appId, 'alice'])).toEqual({
+      user_id: Number(id),
+      deleted: true,
+    })
     expect(await place.json(['delete', appId, id])).toEqual({ user_id: Number(id), deleted: false })
-    expect(await place.run(['delete', appId, id])).toMatchObject({ code: 0, out: `User ${id} of ${appId} was deleted before.\n` })
-    expect(await place.run(['delete', appId, 'alice'])).toMatchObject({ code: 1, err: 'hermod: user does not exist\n' })
+    expect(await place.run(['delete', appId, id])).toMatchObject({
+      code: 0,
+      out: `User ${id} of ${appId} was deleted before.\n`,
+    })
+    expect(await place.run(['delete', appId, 'alice'])).toMatchObject({
+      code: 1,
+      err: 'hermod: user does not exist\n',
+    })
     expect(await call()).toBe(402)
     expect((await place.logIn(appId, 'alice')).code).toBe(userNotFound)
-    expect(JSON.parse((await place.run(['enable', appId, id, '--json'])).err)).toMatchObject({ code: userDeleted })
-    expect(await place.json(['import', appId, place.ndjson([{ username: 'alice' }])])).toMatchObject({ created: 1 })
+    expect(JSON.parse((await place.run(['enable', appId, id, '--json'])).err)).toMatchObject({
+      code: userDeleted,
+    })
+    expect(
+      await place.json(['import', appId, place.ndjson([{ username: 'alice' }])]),
+    ).toMatchObject({ created: 1 })
   })
 
   test('reset-password sets or makes a password and ends the tokens', async () => {
@@ -516,8 +683,14 @@ function oneUser(place: Place): void {
     const made = await place.json(['reset-password', appId, id])
     expect((await place.logIn(appId, 'alice', made.password)).code).toBe(200)
     expect((await place.logIn(appId, 'alice', secret)).code).toBe(passwordIncorrect)
-    const weak = await place.run(['reset-password', appId, 'alice', '--password-stdin', '--json'], 'weak')
-    expect(JSON.parse(weak.err)).toMatchObject({ code: 10002, message: expect.stringContaining('password must have') })
+    const weak = await place.run(
+      ['reset-password', appId, 'alice', '--password-stdin', '--json'],
+      'weak',
+    )
+    expect(JSON.parse(weak.err)).toMatchObject({
+      code: 10002,
+      message: expect.stringContaining('password must have'),
+    })
     expect(place.server.output()).not.toContain(secret)
   })
 }
@@ -529,16 +702,26 @@ function operations(place: Place): void {
     for (const path of ['disable', 'enable', 'delete', 'reset_password']) {
       for (const body of [user, { app_id: appId }]) {
         const { code, envelope } = await place.operate(path, body)
-        expect([path, code, envelope.message]).toEqual([path, 10002, 'invalid request parameter: give either user_id or username'])
+        expect([path, code, envelope.message]).toEqual([
+          path,
+          10002,
+          'invalid request parameter: give either user_id or username',
+        ])
       }
       expect((await place.operate(path, { app_id: appId, user_id: 1 })).code).toBe(userNotFound)
       expect((await place.operate(path, { app_id: 'nowhere', user_id: 1 })).code).toBe(40000)
     }
     const users = Array.from({ length: 501 }, (_, index) => ({ username: `u${index}` }))
-    expect((await place.operate('import', { app_id: appId, users })).envelope.message).toContain('users must have at most 500 items')
-    expect((await place.operate('import', { app_id: appId, users: [] })).envelope.message).toContain('users must not be empty')
+    expect((await place.operate('import', { app_id: appId, users })).envelope.message).toContain(
+      'users must have at most 500 items',
+    )
+    expect(
+      (await place.operate('import', { app_id: appId, users: [] })).envelope.message,
+    ).toContain('users must not be empty')
     const operator = place.server.api.as(place.server.operatorToken)
-    const page = await operator.call('GET', '/operator/v1/user/export', { query: { app_id: appId, cursor: 'x' } })
+    const page = await operator.call('GET', '/operator/v1/user/export', {
+      query: { app_id: appId, cursor: 'x' },
+    })
     expect(page.envelope.message).toContain('cursor must be one that was answered')
   })
 
@@ -555,7 +738,11 @@ function operations(place: Place): void {
     const id = data[0].user_id
     expect(data).toEqual([
       { username: 'a1', result: 'created', user_id: expect.any(Number) },
-      { username: '', result: 'failed', reason: 'invalid request parameter: username must be a string' },
+      {
+        username: '',
+        result: 'failed',
+        reason: 'invalid request parameter: username must be a string',
+      },
       { username: 'A1', result: 'exists', user_id: id },
       { username: 'b1', result: 'failed', reason: 'e-mail address is taken' },
       { username: '', result: 'failed', reason: expect.stringContaining('must be an object') },
@@ -567,9 +754,15 @@ function waysToReach(place: Place, backend: Backend): void {
   test('--url works from anywhere with the operator token', async () => {
     const appId = await place.newApp()
     using elsewhere = new TempFolder('elsewhere')
-    const settings = { HERMOD_DATA_DIR: elsewhere.path, HERMOD_OPERATOR_TOKEN: place.server.operatorToken }
-    const run = (args: readonly string[]) => runHermod(['user', ...args, '--url', place.server.url], settings)
-    expect((await run(['import', appId, place.ndjson([{ username: 'far', password }])])).code).toBe(0)
+    const settings = {
+      HERMOD_DATA_DIR: elsewhere.path,
+      HERMOD_OPERATOR_TOKEN: place.server.operatorToken,
+    }
+    const run = (args: readonly string[]) =>
+      runHermod(['user', ...args, '--url', place.server.url], settings)
+    expect((await run(['import', appId, place.ndjson([{ username: 'far', password }])])).code).toBe(
+      0,
+    )
     expect((await run(['export', appId])).out).toContain('"username":"far"')
     expect((await place.logIn(appId, 'far')).code).toBe(200)
   })
@@ -580,9 +773,16 @@ function waysToReach(place: Place, backend: Backend): void {
     const settings = { HERMOD_DATA_DIR: folder.path, HERMOD_DATABASE_URL: database.url }
     const run = (...args: string[]) => runHermod(args, settings)
     expect(await run('app', 'create', '--id', 'alone')).toMatchObject({ code: 0 })
-    const users = Array.from({ length: 1200 }, (_, index) => ({ username: `u${index}`, password_hash: cheapHash }))
-    expect(printed(await run('user', 'import', 'alone', place.ndjson(users), '--json'))).toMatchObject({ created: 1200 })
-    expect(printed(await run('user', 'disable', 'alone', 'u7', '--json'))).toMatchObject({ status: 1 })
+    const users = Array.from({ length: 1200 }, (_, index) => ({
+      username: `u${index}`,
+      password_hash: cheapHash,
+    }))
+    expect(
+      printed(await run('user', 'import', 'alone', place.ndjson(users), '--json')),
+    ).toMatchObject({ created: 1200 })
+    expect(printed(await run('user', 'disable', 'alone', 'u7', '--json'))).toMatchObject({
+      status: 1,
+    })
     expect((await run('user', 'export', 'alone')).out.split('\n')).toHaveLength(1201)
   })
 }

@@ -59,7 +59,10 @@ class Place {
   async start(): Promise<void> {
     this.database = await this.backend.createDatabase()
     const { url } = this.database
-    this.server = await startServer({ dataDir: this.folder.path, ...(url === undefined ? {} : { databaseUrl: url }) })
+    this.server = await startServer({
+      dataDir: this.folder.path,
+      ...(url === undefined ? {} : { databaseUrl: url }),
+    })
     if (!this.isRunning) await this.server.stop()
   }
 
@@ -104,7 +107,9 @@ function usePlace(backend: Backend, isRunning: boolean): Place {
   return place
 }
 
-function opened(path: string): { readonly connection: InstanceType<typeof DatabaseSync> } & Disposable {
+function opened(
+  path: string,
+): { readonly connection: InstanceType<typeof DatabaseSync> } & Disposable {
   const connection = new DatabaseSync(path, { timeout: 10_000 })
   return { connection, [Symbol.dispose]: () => connection.close() }
 }
@@ -124,27 +129,75 @@ function toldFailure({ code, out, err }: CommandResult) {
 function appCommands(place: Place): void {
   test('app create, list and update make, show and change an application', async () => {
     const created = await place.json('app', 'create', '--id', 'shop', '--name', 'Shop')
-    expect(created).toEqual({ app_id: 'shop', name: 'Shop', admin_token: expect.stringMatching(/^hma_[A-Za-z0-9]{32,}$/) })
-    const listed = (await place.json('app', 'list')).find((app: { app_id: string }) => app.app_id === 'shop')
-    expect(listed).toMatchObject({ app_id: 'shop', name: 'Shop', status: 0, open_registration: true, created_at: expect.any(Number) })
-    const changes = ['--name', 'Corner Shop', '--status', 'disabled', '--open-registration', 'false']
-    const more = ['--registration-secret', 'between us', '--set', 'recall_seconds=600', '--set', 'recall_enabled=false']
+    expect(created).toEqual({
+      app_id: 'shop',
+      name: 'Shop',
+      admin_token: expect.stringMatching(/^hma_[A-Za-z0-9]{32,}$/),
+    })
+    const listed = (await place.json('app', 'list')).find(
+      (app: { app_id: string }) => app.app_id === 'shop',
+    )
+    expect(listed).toMatchObject({
+      app_id: 'shop',
+      name: 'Shop',
+      status: 0,
+      open_registration: true,
+      created_at: expect.any(Number),
+    })
+    const changes = [
+      '--name',
+      'Corner Shop',
+      '--status',
+      'disabled',
+      '--open-registration',
+      'false',
+    ]
+    const more = [
+      '--registration-secret',
+      'between us',
+      '--set',
+      'recall_seconds=600',
+      '--set',
+      'recall_enabled=false',
+    ]
     const settings = { ...listed.settings, recall_seconds: 600, recall_enabled: false }
-    const changed = { ...listed, name: 'Corner Shop', status: 1, open_registration: false, has_registration_secret: true, settings }
+    const changed = {
+      ...listed,
+      name: 'Corner Shop',
+      status: 1,
+      open_registration: false,
+      has_registration_secret: true,
+      settings,
+    }
     expect(await place.json('app', 'update', 'shop', ...changes, ...more)).toEqual(changed)
     expect(await place.json('app', 'list')).toContainEqual(changed)
     const refused = await place.run('app', 'update', 'shop', '--set', 'no_such=1')
     expect(refused).toMatchObject({ code: 1, out: '' })
     expect(refused.err).toContain('settings.no_such')
-    expect((await place.run('app', 'list')).out).toMatch(/^shop +Corner Shop +disabled +no +\d{4}-\d\d-\d\dT/m)
+    expect((await place.run('app', 'list')).out).toMatch(
+      /^shop +Corner Shop +disabled +no +\d{4}-\d\d-\d\dT/m,
+    )
   })
 }
 
 function tokenCommands(place: Place): void {
   test('token create, list and revoke make, show and end an Admin token; the list never shows the token', async () => {
     await place.run('app', 'create', '--id', 'tokens')
-    const created = await place.json('token', 'create', '--app', 'tokens', '--name', 'ci', '--expires', '90d')
-    expect(created).toMatchObject({ app_id: 'tokens', name: 'ci', token: expect.stringMatching(/^hma_[A-Za-z0-9]{32,}$/) })
+    const created = await place.json(
+      'token',
+      'create',
+      '--app',
+      'tokens',
+      '--name',
+      'ci',
+      '--expires',
+      '90d',
+    )
+    expect(created).toMatchObject({
+      app_id: 'tokens',
+      name: 'ci',
+      token: expect.stringMatching(/^hma_[A-Za-z0-9]{32,}$/),
+    })
     const list = () => place.run('token', 'list', '--app', 'tokens', '--json')
     const { out } = await list()
     expect(out).not.toContain(created.token)
@@ -159,7 +212,9 @@ function tokenCommands(place: Place): void {
     const before = JSON.parse(out)
     expect(before).toHaveLength(2)
     expect(before).toContainEqual(entry)
-    expect(await place.json('token', 'revoke', String(created.token_id), '--app', 'tokens')).toBe(true)
+    expect(await place.json('token', 'revoke', String(created.token_id), '--app', 'tokens')).toBe(
+      true,
+    )
     const after = printedJson(await list())
     const revoked = after.find((token: { token_id: number }) => token.token_id === created.token_id)
     expect(revoked.revoked_at).toBeGreaterThan(0)
@@ -172,16 +227,24 @@ function checkCommand(place: Place): void {
     const server = place.isRunning ? place.server : await place.server.startAgain()
     const [from, to] = [await server.api.newSession(), await server.api.newSession()]
     for (const content of ['one', 'two']) {
-      await from.api.succeed('POST', '/message/send', { body: { content, content_type: 0, type: 1, targets: [to.id] } })
+      await from.api.succeed('POST', '/message/send', {
+        body: { content, content_type: 0, type: 1, targets: [to.id] },
+      })
     }
     if (!place.isRunning) await server.stop()
-    expect(await place.json('check')).toEqual({ checked: expect.any(Number), faults: [], truncated: false })
+    expect(await place.json('check')).toEqual({
+      checked: expect.any(Number),
+      faults: [],
+      truncated: false,
+    })
     expect((await place.run('check')).out).toMatch(/^\d+ facts checked, all agree\.\n$/)
     await place.tamper('update conversations set seq = seq + 1')
     const wrong = await place.run('check', '--json')
     expect(wrong.code).toBe(1)
     const { faults } = JSON.parse(wrong.out)
-    expect(faults).toContainEqual(expect.objectContaining({ check: 'conversation_end', app_id: server.appId }))
+    expect(faults).toContainEqual(
+      expect.objectContaining({ check: 'conversation_end', app_id: server.appId }),
+    )
     expect((await place.run('check')).err).toContain('wrong')
     await place.tamper('update conversations set seq = seq - 1')
     expect((await place.json('check')).faults).toEqual([])
@@ -199,7 +262,10 @@ function refusals(place: Place): void {
 
   test('app says what is wrong with what it cannot do', async () => {
     await place.run('app', 'create', '--id', 'twice')
-    expect(toldFailure(await place.run('app', 'create', '--id', 'twice', '--json'))).toEqual({ code: 40004, message: 'app_id is taken' })
+    expect(toldFailure(await place.run('app', 'create', '--id', 'twice', '--json'))).toEqual({
+      code: 40004,
+      message: 'app_id is taken',
+    })
     const bad = toldFailure(await place.run('app', 'create', '--id', 'No Good', '--json'))
     expect(bad).toEqual({ code: 10002, message: expect.stringContaining('app_id') })
     const { code, err } = await place.run('app', 'update', 'nowhere', '--name', 'x')
@@ -209,25 +275,48 @@ function refusals(place: Place): void {
   test('token says what is wrong with what it cannot do', async () => {
     const unknown = await place.run('token', 'revoke', '1', '--app', place.server.appId, '--json')
     expect(toldFailure(unknown)).toEqual({ code: 40005, message: 'token does not exist' })
-    expect(toldFailure(await place.run('token', 'revoke', '1', '--app', 'nowhere', '--json')).code).toBe(40000)
+    expect(
+      toldFailure(await place.run('token', 'revoke', '1', '--app', 'nowhere', '--json')).code,
+    ).toBe(40000)
     expect(toldFailure(await place.run('token', 'list', '--app', 'nowhere', '--json'))).toEqual({
       code: 40000,
       message: 'app_id does not exist',
     })
-    expect(toldFailure(await place.run('token', 'create', '--app', 'nowhere', '--name', 'x', '--json')).code).toBe(40000)
+    expect(
+      toldFailure(await place.run('token', 'create', '--app', 'nowhere', '--name', 'x', '--json'))
+        .code,
+    ).toBe(40000)
   })
 
   test('token revoke cannot end a token through another application', async () => {
     await place.run('app', 'create', '--id', 'neighbour')
-    const { token_id: tokenId } = await place.json('token', 'create', '--app', place.server.appId, '--name', 'mine')
-    expect(toldFailure(await place.run('token', 'revoke', String(tokenId), '--app', 'neighbour', '--json')).code).toBe(40005)
+    const { token_id: tokenId } = await place.json(
+      'token',
+      'create',
+      '--app',
+      place.server.appId,
+      '--name',
+      'mine',
+    )
+    expect(
+      toldFailure(
+        await place.run('token', 'revoke', String(tokenId), '--app', 'neighbour', '--json'),
+      ).code,
+    ).toBe(40005)
   })
 }
 
 function effectsAtOnce(place: Place): void {
   test('a token works as soon as it is made and not a moment after it is revoked', async () => {
     const { api, appId } = place.server
-    const { token, token_id: tokenId } = await place.json('token', 'create', '--app', appId, '--name', 'short-lived')
+    const { token, token_id: tokenId } = await place.json(
+      'token',
+      'create',
+      '--app',
+      appId,
+      '--name',
+      'short-lived',
+    )
     await api.as(token).succeed('GET', '/user/list')
     await place.run('token', 'revoke', String(tokenId), '--app', appId)
     expect((await api.as(token).call('GET', '/user/list')).code).toBe(402)
@@ -235,7 +324,8 @@ function effectsAtOnce(place: Place): void {
 
   test('an application that is disabled refuses every call until it is normal again', async () => {
     const { admin_token: token } = await place.json('app', 'create', '--id', 'switched')
-    const list = async () => (await place.server.api.call('GET', '/user/list', { appId: 'switched', token })).code
+    const list = async () =>
+      (await place.server.api.call('GET', '/user/list', { appId: 'switched', token })).code
     expect(await list()).toBe(200)
     await place.run('app', 'update', 'switched', '--status', 'disabled')
     expect(await list()).toBe(40003)
@@ -247,7 +337,11 @@ function effectsAtOnce(place: Place): void {
     const { admin_token: token } = await place.json('app', 'create', '--id', 'closed')
     await place.run('app', 'update', 'closed', '--open-registration', 'false')
     const register = (username: string, given: string | null) =>
-      place.server.api.call('POST', '/user/register/v2', { appId: 'closed', token: given, body: { username, password: 'correct horse' } })
+      place.server.api.call('POST', '/user/register/v2', {
+        appId: 'closed',
+        token: given,
+        body: { username, password: 'correct horse' },
+      })
     expect((await register('stranger', null)).code).toBe(40001)
     expect((await register('guest', token)).code).toBe(200)
   })
@@ -256,8 +350,12 @@ function effectsAtOnce(place: Place): void {
 function remoteCommands(place: Place): void {
   test('--url works from anywhere with the operator token', async () => {
     using elsewhere = new TempFolder('elsewhere')
-    const settings = { HERMOD_DATA_DIR: elsewhere.path, HERMOD_OPERATOR_TOKEN: place.server.operatorToken }
-    const run = (...args: string[]) => runHermod([...args, '--url', place.server.url, '--json'], settings)
+    const settings = {
+      HERMOD_DATA_DIR: elsewhere.path,
+      HERMOD_OPERATOR_TOKEN: place.server.operatorToken,
+    }
+    const run = (...args: string[]) =>
+      runHermod([...args, '--url', place.server.url, '--json'], settings)
     printedJson(await run('app', 'create', '--id', 'remote'))
     const { token } = printedJson(await run('token', 'create', '--app', 'remote', '--name', 'far'))
     const api = new Api({ url: place.server.url, appId: 'remote', adminToken: token })
@@ -265,15 +363,23 @@ function remoteCommands(place: Place): void {
     api.close()
     expect(printedJson(await run('token', 'list', '--app', 'remote'))).toHaveLength(2)
     expect(printedJson(await run('check'))).toMatchObject({ truncated: false })
-    expect(await place.json('app', 'list')).toContainEqual(expect.objectContaining({ app_id: 'remote' }))
+    expect(await place.json('app', 'list')).toContainEqual(
+      expect.objectContaining({ app_id: 'remote' }),
+    )
   })
 
   test('--url says what is wrong with the token or the address', async () => {
     using elsewhere = new TempFolder('elsewhere')
     const run = (url: string, operatorToken?: string) =>
-      runHermod(['app', 'list', '--url', url], { HERMOD_DATA_DIR: elsewhere.path, HERMOD_OPERATOR_TOKEN: operatorToken })
+      runHermod(['app', 'list', '--url', url], {
+        HERMOD_DATA_DIR: elsewhere.path,
+        HERMOD_OPERATOR_TOKEN: operatorToken,
+      })
     const { url, operatorToken, adminToken } = place.server
-    expect(await run(url)).toMatchObject({ code: 1, err: expect.stringContaining('HERMOD_OPERATOR_TOKEN') })
+    expect(await run(url)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('HERMOD_OPERATOR_TOKEN'),
+    })
     const wrong = await run(url, `hmo_${'w'.repeat(40)}`)
     expect(wrong).toMatchObject({ code: 1, out: '', err: 'hermod: access-token is invalid\n' })
     expect(await run('example', operatorToken)).toMatchObject({
@@ -282,7 +388,10 @@ function remoteCommands(place: Place): void {
     })
     const gone = await run(`http://127.0.0.1:${await freePort()}`, operatorToken)
     expect(gone).toMatchObject({ code: 1, err: expect.stringContaining('cannot be reached') })
-    expect(await run(url, adminToken)).toMatchObject({ code: 2, err: expect.stringContaining('HERMOD_OPERATOR_TOKEN must be') })
+    expect(await run(url, adminToken)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('HERMOD_OPERATOR_TOKEN must be'),
+    })
   })
 }
 
@@ -299,8 +408,11 @@ function migrateCommand(backend: Backend): void {
     await using database = await backend.createDatabase()
     using folder = new TempFolder('migrate')
     const settings = { HERMOD_DATA_DIR: folder.path, HERMOD_DATABASE_URL: database.url }
-    const run = async (...args: string[]) => printedJson(await runHermod(['migrate', ...args, '--json'], settings))
-    const states = (migrations: { state: string }[]) => [...new Set(migrations.map(({ state }) => state))]
+    const run = async (...args: string[]) =>
+      printedJson(await runHermod(['migrate', ...args, '--json'], settings))
+    const states = (migrations: { state: string }[]) => [
+      ...new Set(migrations.map(({ state }) => state)),
+    ]
     expect(states(await run('--status'))).toEqual(['pending'])
     expect(states(await run('--status'))).toEqual(['pending'])
     expect(states(await run())).toEqual(['appliedNow'])
@@ -315,13 +427,20 @@ function restarts(backend: Backend): void {
     await using database = await backend.createDatabase()
     using folder = new TempFolder('before')
     const settings = { HERMOD_DATA_DIR: folder.path, HERMOD_DATABASE_URL: database.url }
-    const early = printedJson(await runHermod(['app', 'create', '--id', 'early', '--json'], settings))
-    const where = { dataDir: folder.path, ...(database.url === undefined ? {} : { databaseUrl: database.url }) }
+    const early = printedJson(
+      await runHermod(['app', 'create', '--id', 'early', '--json'], settings),
+    )
+    const where = {
+      dataDir: folder.path,
+      ...(database.url === undefined ? {} : { databaseUrl: database.url }),
+    }
     const server = await startServer({ ...where, test })
     await server.api.succeed('GET', '/user/list', { appId: 'early', token: early.admin_token })
     // Its control socket stays behind.
     await server.kill9()
-    const late = printedJson(await runHermod(['token', 'create', '--app', 'early', '--name', 'late', '--json'], settings))
+    const late = printedJson(
+      await runHermod(['token', 'create', '--app', 'early', '--name', 'late', '--json'], settings),
+    )
     const again = await server.startAgain({ test })
     await again.api.succeed('GET', '/user/list', { appId: 'early', token: late.token })
   })
@@ -343,7 +462,11 @@ describe('hermod', () => {
   })
 
   test('--version prints the version of the package and --help names every command', async () => {
-    expect(await runHermod(['--version'])).toEqual({ code: 0, out: `${packageJson.version}\n`, err: '' })
+    expect(await runHermod(['--version'])).toEqual({
+      code: 0,
+      out: `${packageJson.version}\n`,
+      err: '',
+    })
     const { code, out } = await runHermod(['--help'])
     expect(code).toBe(0)
     for (const command of ['serve', 'app', 'token', 'user', 'config', 'migrate', 'check'])
@@ -364,7 +487,11 @@ describe('hermod', () => {
     const result = await runHermod(['config', '--json'], settings)
     const shown = printedJson(result)
     expect(shown).toContainEqual({ name: 'HERMOD_PORT', value: '9000', source: 'file' })
-    expect(shown).toContainEqual({ name: 'HERMOD_LOG_LEVEL', value: 'debug', source: 'environment' })
+    expect(shown).toContainEqual({
+      name: 'HERMOD_LOG_LEVEL',
+      value: 'debug',
+      source: 'environment',
+    })
     expect(shown).toContainEqual({ name: 'HERMOD_HOST', value: '127.0.0.1', source: 'default' })
     const everything = result.out + (await runHermod(['config'], settings)).out
     for (const secret of ['hunter2', 'kkkk', 'xxxx']) expect(everything).not.toContain(secret)
@@ -373,13 +500,18 @@ describe('hermod', () => {
   test('config --reference describes every setting that config shows', async () => {
     const { code, out } = await runHermod(['config', '--reference'])
     expect(code).toBe(0)
-    const names: string[] = printedJson(await runHermod(['config', '--json'])).map(({ name }: { name: string }) => name)
+    const names: string[] = printedJson(await runHermod(['config', '--json'])).map(
+      ({ name }: { name: string }) => name,
+    )
     expect(names.length).toBeGreaterThan(20)
     for (const name of names) expect(out).toContain(`\n## ${name}\n`)
   })
 
   test('a bad configuration stops every command, with all faults for scripts too', async () => {
-    const { code, out, err } = await runHermod(['app', 'list', '--json'], { HERMOD_PROT: '1', HERMOD_PORT: 'x' })
+    const { code, out, err } = await runHermod(['app', 'list', '--json'], {
+      HERMOD_PROT: '1',
+      HERMOD_PORT: 'x',
+    })
     expect({ code, out }).toEqual({ code: 2, out: '' })
     expect(JSON.parse(err)).toMatchObject({
       code: null,

@@ -12,7 +12,9 @@ import { openSql, type Sql } from './support/sql.js'
 
 const userCount = 3
 const users = Array.from({ length: userCount }, (_, user) => user)
-const pairs = users.flatMap((user) => users.filter((peer) => peer !== user).map((peer) => [user, peer] as const))
+const pairs = users.flatMap((user) =>
+  users.filter((peer) => peer !== user).map((peer) => [user, peer] as const),
+)
 const poolSize = 60
 const rightAnswer = 'Blue'
 const blockedRelation = 3
@@ -55,7 +57,9 @@ interface State {
 
 function newState(): State {
   return {
-    sides: users.map(() => users.map(() => ({ state: 2, isBlocked: false, alias: '', ext: '', isMuted: false }))),
+    sides: users.map(() =>
+      users.map(() => ({ state: 2, isBlocked: false, alias: '', ext: '', isMuted: false })),
+    ),
     asked: users.map(() => users.map(() => null)),
     authModes: users.map(() => 0),
     refusesStrangers: users.map(() => false),
@@ -63,10 +67,18 @@ function newState(): State {
 }
 
 const side = (state: State, user: number, peer: number) => state.sides[user]?.[peer] as Side
-const asked = (state: State, user: number, applicant: number) => state.asked[user]?.[applicant] ?? null
-const isOpen = (state: State, user: number, applicant: number) => asked(state, user, applicant)?.status === 0
+const asked = (state: State, user: number, applicant: number) =>
+  state.asked[user]?.[applicant] ?? null
+const isOpen = (state: State, user: number, applicant: number) =>
+  asked(state, user, applicant)?.status === 0
 
-function makeContacts(state: State, user: number, peer: number, alias: string, aliasOfUser: string): number {
+function makeContacts(
+  state: State,
+  user: number,
+  peer: number,
+  alias: string,
+  aliasOfUser: string,
+): number {
   for (const [own, name] of [
     [side(state, user, peer), alias],
     [side(state, peer, user), aliasOfUser],
@@ -74,7 +86,8 @@ function makeContacts(state: State, user: number, peer: number, alias: string, a
     own.state = 0
     if (name !== '') own.alias = name
   }
-  for (const application of [asked(state, user, peer), asked(state, peer, user)]) if (application?.status === 0) application.status = 1
+  for (const application of [asked(state, user, peer), asked(state, peer, user)])
+    if (application?.status === 0) application.status = 1
   return 200
 }
 
@@ -92,7 +105,8 @@ const rules = {
     const [own, theirs] = [side(state, actor, peer), side(state, peer, actor)]
     if (own.state === 0) return 10005
     if (own.isBlocked || theirs.isBlocked) return 10006
-    if (isOpen(state, actor, peer)) return makeContacts(state, actor, peer, text, asked(state, actor, peer)?.alias ?? '')
+    if (isOpen(state, actor, peer))
+      return makeContacts(state, actor, peer, text, asked(state, actor, peer)?.alias ?? '')
     const mode = state.authModes[peer]
     if (mode === 3) return 10012
     if (mode === 2 && !flag) return 10018
@@ -153,7 +167,10 @@ function keep(state: State, { actor, peer }: Call, change: Partial<Side>): numbe
   return 200
 }
 
-type Request = readonly [path: string, what: { readonly query?: Record<string, number>; readonly body?: object }]
+type Request = readonly [
+  path: string,
+  what: { readonly query?: Record<string, number>; readonly body?: object },
+]
 
 /** How a call looks on the wire, to users by their IDs. */
 const requests: Record<Call['kind'], (call: Call, ids: readonly number[]) => Request> = {
@@ -170,8 +187,14 @@ const requests: Record<Call['kind'], (call: Call, ids: readonly number[]) => Req
   block: (_, [, user_id = 0]) => ['/roster/block', { query: { user_id } }],
   unblock: (_, [, user_id = 0]) => ['/roster/unblock', { query: { user_id } }],
   add: (_, [, user_id]) => ['/user/add_roster', { body: { list: [user_id] } }],
-  authMode: ({ choice }, [own]) => ['/user/settings', { body: { user_id: own, auth_mode: choice, auth_answer: rightAnswer } }],
-  strangers: ({ flag }, [own]) => ['/user/settings', { body: { user_id: own, stranger_chat: flag ? 2 : 0 } }],
+  authMode: ({ choice }, [own]) => [
+    '/user/settings',
+    { body: { user_id: own, auth_mode: choice, auth_answer: rightAnswer } },
+  ],
+  strangers: ({ flag }, [own]) => [
+    '/user/settings',
+    { body: { user_id: own, stranger_chat: flag ? 2 : 0 } },
+  ],
   send: (_, [, user_id = 0]) => ['/message/send', { body: textTo([user_id], 'hi') }],
 }
 
@@ -191,7 +214,9 @@ class World {
     this.people = this.#pool.splice(0, userCount)
     this.#tokens = await Promise.all(
       this.people.map(async ({ id: user_id }) => {
-        const { data } = await this.server.api.succeed('POST', '/token/id', { body: { user_id, password: 'correct horse' } })
+        const { data } = await this.server.api.succeed('POST', '/token/id', {
+          body: { user_id, password: 'correct horse' },
+        })
         return data.token
       }),
     )
@@ -205,7 +230,9 @@ class World {
   async perform(call: Call): Promise<number> {
     const [path, what] = requests[call.kind](call, [this.id(call.actor), this.id(call.peer)])
     const api =
-      call.kind === 'add' ? this.server.api.admin({ userId: this.id(call.actor) }) : this.server.api.as(this.#tokens[call.actor] as string)
+      call.kind === 'add'
+        ? this.server.api.admin({ userId: this.id(call.actor) })
+        : this.server.api.as(this.#tokens[call.actor] as string)
     return (await api.call('POST', path, what)).code
   }
 
@@ -217,23 +244,35 @@ class World {
         const [contacts, blocked, entries, received] = await Promise.all([
           api.succeed('GET', '/roster/list'),
           api.succeed('GET', '/roster/blocked_list'),
-          api.succeed('POST', '/roster/list', { body: { list: this.people.map((person) => person.id) } }),
+          api.succeed('POST', '/roster/list', {
+            body: { list: this.people.map((person) => person.id) },
+          }),
           api.succeed('GET', '/roster/apply/list'),
         ])
         const mayReach = await Promise.all(
-          this.people.map((peer) => api.succeed('GET', '/roster/may_message', { query: { user_id: id, roster_id: peer.id } })),
+          this.people.map((peer) =>
+            api.succeed('GET', '/roster/may_message', {
+              query: { user_id: id, roster_id: peer.id },
+            }),
+          ),
         )
         return {
           contacts: contacts.data,
           blocked: blocked.data,
-          entries: entries.data.map(({ relation, alias, ext, mute_notification }: Record<string, unknown>) => [
-            relation,
-            alias,
-            ext,
-            mute_notification,
-          ]),
+          entries: entries.data.map(
+            ({ relation, alias, ext, mute_notification }: Record<string, unknown>) => [
+              relation,
+              alias,
+              ext,
+              mute_notification,
+            ],
+          ),
           received: received.data
-            .map(({ user_id, status, reason }: Record<string, unknown>) => [user_id, status, reason])
+            .map(({ user_id, status, reason }: Record<string, unknown>) => [
+              user_id,
+              status,
+              reason,
+            ])
             .sort((a: number[], b: number[]) => (a[0] as number) - (b[0] as number)),
           mayReach: mayReach.map(({ data }) => data),
         }
@@ -243,7 +282,8 @@ class World {
 
   expected(state: State): unknown {
     return users.map((user) => {
-      const peers = (accept: (peer: number) => boolean) => users.filter(accept).map((peer) => this.id(peer))
+      const peers = (accept: (peer: number) => boolean) =>
+        users.filter(accept).map((peer) => this.id(peer))
       return {
         contacts: peers((peer) => side(state, user, peer).state === 0),
         blocked: peers((peer) => side(state, user, peer).isBlocked),
@@ -263,19 +303,33 @@ class World {
   /** What was recorded must lead to what is there. */
   async judgeEvents(state: State): Promise<void> {
     const ids = this.people.map(({ id }) => id)
-    const rows = await this.sql.run(`select kind, payload from events where kind like 'contact.%' and payload like '%${ids[0]}%'
+    const rows =
+      await this.sql.run(`select kind, payload from events where kind like 'contact.%' and payload like '%${ids[0]}%'
       or kind like 'contact.%' and payload like '%${ids[1]}%' or kind like 'contact.%' and payload like '%${ids[2]}%'`)
-    const events = rows.map(({ kind, payload }) => ({ kind: String(kind).slice('contact.'.length), ...JSON.parse(String(payload)) }))
+    const events = rows.map(({ kind, payload }) => ({
+      kind: String(kind).slice('contact.'.length),
+      ...JSON.parse(String(payload)),
+    }))
     const count = (kinds: readonly string[], user: number, peer: number) =>
-      events.filter(({ kind, actor, users: to }) => kinds.includes(kind) && actor === this.id(user) && to.includes(this.id(peer))).length
+      events.filter(
+        ({ kind, actor, users: to }) =>
+          kinds.includes(kind) && actor === this.id(user) && to.includes(this.id(peer)),
+      ).length
     for (const [user, peer] of pairs) {
-      const balance = (plus: readonly string[], minus: readonly string[]) => count(plus, user, peer) - count(minus, user, peer)
-      expect(balance(['blocked'], ['unblocked']), 'blocks').toBe(Number(side(state, user, peer).isBlocked))
+      const balance = (plus: readonly string[], minus: readonly string[]) =>
+        count(plus, user, peer) - count(minus, user, peer)
+      expect(balance(['blocked'], ['unblocked']), 'blocks').toBe(
+        Number(side(state, user, peer).isBlocked),
+      )
       const both = [
         [user, peer],
         [peer, user],
       ] as const
-      const made = both.reduce((sum, [one, other]) => sum + count(['added', 'accepted'], one, other) - count(['removed'], one, other), 0)
+      const made = both.reduce(
+        (sum, [one, other]) =>
+          sum + count(['added', 'accepted'], one, other) - count(['removed'], one, other),
+        0,
+      )
       expect(made, 'contacts').toBe(Number(side(state, user, peer).state === 0))
     }
   }
@@ -303,7 +357,9 @@ const weights: Readonly<Record<Call['kind'], number>> = {
 }
 
 function callOf(kinds: readonly Call['kind'][]): fc.Arbitrary<Call> {
-  const kind = fc.oneof(...kinds.map((each) => ({ weight: weights[each], arbitrary: fc.constant(each) })))
+  const kind = fc.oneof(
+    ...kinds.map((each) => ({ weight: weights[each], arbitrary: fc.constant(each) })),
+  )
   const text = fc.constantFrom('', 'a', 'b')
   // Mostly the kind that asks, without which there is little to answer.
   const choice = fc.constantFrom(0, 1, 1, 1, 2, 3)
@@ -315,16 +371,23 @@ const histories = fc.array(callOf(kinds), { minLength: 1, maxLength: 40, size: '
 /** Users who ask, so that bursts find applications. */
 const beginnings = fc.array(callOf(kinds), { maxLength: 8 })
 /** Settings and sends look at several things at different instants, so no single order need explain them. */
-const burst = fc.array(callOf(kinds.filter((kind) => !['send', 'authMode', 'strangers'].includes(kind))), { minLength: 2, maxLength: 5 })
+const burst = fc.array(
+  callOf(kinds.filter((kind) => !['send', 'authMode', 'strangers'].includes(kind))),
+  { minLength: 2, maxLength: 5 },
+)
 
 /** Every order of a list. */
 function* permutations<T>(items: readonly T[]): Generator<readonly T[]> {
   if (items.length === 0) yield []
-  for (const [index, item] of items.entries()) for (const rest of permutations(items.toSpliced(index, 1))) yield [item, ...rest]
+  for (const [index, item] of items.entries())
+    for (const rest of permutations(items.toSpliced(index, 1))) yield [item, ...rest]
 }
 
 /** @returns the states to which the orders lead that explain all of the answers */
-function explanations(before: State, calls: readonly { readonly call: Call; readonly code: number }[]): State[] {
+function explanations(
+  before: State,
+  calls: readonly { readonly call: Call; readonly code: number }[],
+): State[] {
   const found: State[] = []
   for (const order of permutations(calls)) {
     const state = structuredClone(before)
@@ -342,7 +405,10 @@ for (const backend of testBackends()) {
       database = await backend.createDatabase()
       const url = database.url === undefined ? {} : { databaseUrl: database.url }
       const server = await startServer({ ...url, env: { HERMOD_CHECK_ANSWERS: 'on' } })
-      world = new World(server, await openSql({ dataDir: server.dataDir, databaseUrl: database.url }))
+      world = new World(
+        server,
+        await openSql({ dataDir: server.dataDir, databaseUrl: database.url }),
+      )
     })
 
     afterAll(async () => {
@@ -355,32 +421,45 @@ for (const backend of testBackends()) {
       const property = fc.asyncProperty(histories, async (calls) => {
         await world.newUsers()
         const state = newState()
-        for (const call of calls) expect(await world.perform(call), JSON.stringify(call)).toBe(step(state, call))
+        for (const call of calls)
+          expect(await world.perform(call), JSON.stringify(call)).toBe(step(state, call))
         expect(await world.observed()).toEqual(world.expected(state))
         await world.judgeEvents(state)
       })
       await fc.assert(property, { numRuns: 60 })
     })
 
-    it('are what some order of the calls explains, whatever several do at once', { timeout: 300_000 }, async () => {
-      const property = fc.asyncProperty(beginnings, fc.array(burst, { minLength: 1, maxLength: 4 }), async (beginning, bursts) => {
-        await world.newUsers()
-        let state = newState()
-        for (const call of beginning) expect(await world.perform(call), JSON.stringify(call)).toBe(step(state, call))
-        for (const calls of bursts) {
-          const codes = await Promise.all(calls.map((call) => world.perform(call)))
-          const answered = calls.map((call, index) => ({ call, code: codes[index] as number }))
-          const observed = await world.observed()
-          const explained = explanations(state, answered).map((after) => ({ after, expected: world.expected(after) }))
-          expect(
-            explained.map(({ expected }) => expected),
-            JSON.stringify(answered),
-          ).toContainEqual(observed)
-          const same = explained.find(({ expected }) => JSON.stringify(expected) === JSON.stringify(observed))
-          state = same?.after ?? state
-        }
-        await world.judgeEvents(state)
-      })
+    it('are what some order of the calls explains, whatever several do at once', {
+      timeout: 300_000,
+    }, async () => {
+      const property = fc.asyncProperty(
+        beginnings,
+        fc.array(burst, { minLength: 1, maxLength: 4 }),
+        async (beginning, bursts) => {
+          await world.newUsers()
+          let state = newState()
+          for (const call of beginning)
+            expect(await world.perform(call), JSON.stringify(call)).toBe(step(state, call))
+          for (const calls of bursts) {
+            const codes = await Promise.all(calls.map((call) => world.perform(call)))
+            const answered = calls.map((call, index) => ({ call, code: codes[index] as number }))
+            const observed = await world.observed()
+            const explained = explanations(state, answered).map((after) => ({
+              after,
+              expected: world.expected(after),
+            }))
+            expect(
+              explained.map(({ expected }) => expected),
+              JSON.stringify(answered),
+            ).toContainEqual(observed)
+            const same = explained.find(
+              ({ expected }) => JSON.stringify(expected) === JSON.stringify(observed),
+            )
+            state = same?.after ?? state
+          }
+          await world.judgeEvents(state)
+        },
+      )
       await fc.assert(property, { numRuns: 60 })
     })
 

@@ -81,7 +81,9 @@ for (const backend of testBackends()) {
 
     /** What is recorded of what this user did, oldest first. */
     async function eventsBy({ id }: Person): Promise<Json[]> {
-      const rows = await sql(`select kind, payload from events where kind like 'contact.%' order by event_id`)
+      const rows = await sql(
+        `select kind, payload from events where kind like 'contact.%' order by event_id`,
+      )
       return rows
         .map(({ kind, payload }) => ({ kind: String(kind), ...JSON.parse(String(payload)) }))
         .filter(({ actor }) => actor === id)
@@ -98,20 +100,28 @@ for (const backend of testBackends()) {
     }
 
     /** Both sides see each other so. */
-    async function expectRelations(a: Person, b: Person, expected: readonly [number, number]): Promise<void> {
+    async function expectRelations(
+      a: Person,
+      b: Person,
+      expected: readonly [number, number],
+    ): Promise<void> {
       expect([await relationOf(a.api, b.id), await relationOf(b.api, a.id)]).toEqual(expected)
     }
 
-    const areContacts = (a: Person, b: Person) => expectRelations(a, b, [relations.contact, relations.contact])
-    const areStrangers = (a: Person, b: Person) => expectRelations(a, b, [relations.stranger, relations.stranger])
+    const areContacts = (a: Person, b: Person) =>
+      expectRelations(a, b, [relations.contact, relations.contact])
+    const areStrangers = (a: Person, b: Person) =>
+      expectRelations(a, b, [relations.stranger, relations.stranger])
 
     describe('applying', () => {
       it('makes contacts at once where anybody may be a contact', async () => {
-        expect((await apply(alice.api, bob.id, { alias: 'Bobby', reason: 'hi' })).envelope).toEqual({
-          code: 200,
-          data: true,
-          message: null,
-        })
+        expect((await apply(alice.api, bob.id, { alias: 'Bobby', reason: 'hi' })).envelope).toEqual(
+          {
+            code: 200,
+            data: true,
+            message: null,
+          },
+        )
         await areContacts(alice, bob)
         expect(await contactIds(alice.api)).toEqual([bob.id])
         expect(await contactIds(bob.api)).toEqual([alice.id])
@@ -124,10 +134,17 @@ for (const backend of testBackends()) {
       it('asks where consent is required, for as many days as the application says', async () => {
         await changeSettings(bob, { auth_mode: authModes.consent })
         const before = Date.now()
-        expect((await apply(alice.api, bob.id, { alias: 'Bobby', reason: 'It is Alice' })).code).toBe(code.ok)
+        expect(
+          (await apply(alice.api, bob.id, { alias: 'Bobby', reason: 'It is Alice' })).code,
+        ).toBe(code.ok)
         await areStrangers(alice, bob)
         const [application] = await applications(bob.api)
-        expect(application).toEqual({ expired_time: expect.any(Number), reason: 'It is Alice', status: 0, user_id: alice.id })
+        expect(application).toEqual({
+          expired_time: expect.any(Number),
+          reason: 'It is Alice',
+          status: 0,
+          user_id: alice.id,
+        })
         // Clocks of two processes may differ a little, days do not.
         const days = (expiredTime: unknown) => Math.round((Number(expiredTime) - before) / dayMs)
         expect(days(application?.expired_time)).toBe(7)
@@ -136,14 +153,20 @@ for (const backend of testBackends()) {
         await changeApplication({ contact_application_days: 30 })
         try {
           await apply(carol.api, bob.id)
-          expect((await applications(bob.api)).map(({ expired_time }) => days(expired_time))).toEqual([30, 7])
+          expect(
+            (await applications(bob.api)).map(({ expired_time }) => days(expired_time)),
+          ).toEqual([30, 7])
         } finally {
           await changeApplication({ contact_application_days: 7 })
         }
       })
 
       it('compares the answer where a question is to be answered', async () => {
-        await changeSettings(bob, { auth_mode: authModes.question, auth_question: 'Which colour?', auth_answer: 'Blue' })
+        await changeSettings(bob, {
+          auth_mode: authModes.question,
+          auth_question: 'Which colour?',
+          auth_answer: 'Blue',
+        })
         for (const auth_answer of [undefined, '', 'Red', 'blue', 'Blue '])
           expect((await apply(alice.api, bob.id, { auth_answer })).code).toBe(code.wrongAnswer)
         await areStrangers(alice, bob)
@@ -171,8 +194,11 @@ for (const backend of testBackends()) {
           code: code.invalid,
           message: expect.stringContaining('user_id'),
         })
-        for (const id of [nobody, 0, -5, Number.MAX_SAFE_INTEGER]) expect((await apply(alice.api, id)).code).toBe(code.unknown)
-        expect((await alice.api.call('POST', '/roster/apply', { body: { user_id: huge } })).code).toBe(code.unknown)
+        for (const id of [nobody, 0, -5, Number.MAX_SAFE_INTEGER])
+          expect((await apply(alice.api, id)).code).toBe(code.unknown)
+        expect(
+          (await alice.api.call('POST', '/roster/apply', { body: { user_id: huge } })).code,
+        ).toBe(code.unknown)
         expect((await apply(alice.api, carol.id)).code).toBe(code.deleted)
         await block(alice.api, bob.id)
         expect((await apply(alice.api, bob.id)).code).toBe(code.blocked)
@@ -199,9 +225,13 @@ for (const backend of testBackends()) {
       it('again replaces the application that waits', async () => {
         await changeSettings(bob, { auth_mode: authModes.consent })
         await apply(alice.api, bob.id, { reason: 'first', alias: 'one' })
-        await sql(`update contact_applications set expires_at = expires_at - 1000 where applicant_id = ${alice.id}`)
+        await sql(
+          `update contact_applications set expires_at = expires_at - 1000 where applicant_id = ${alice.id}`,
+        )
         const [first] = await applications(bob.api)
-        expect((await apply(alice.api, bob.id, { reason: 'second', alias: 'two' })).code).toBe(code.ok)
+        expect((await apply(alice.api, bob.id, { reason: 'second', alias: 'two' })).code).toBe(
+          code.ok,
+        )
         const received = await applications(bob.api)
         expect(received).toEqual([{ ...first, reason: 'second', expired_time: expect.any(Number) }])
         expect(Number(received[0]?.expired_time)).toBeGreaterThan(Number(first?.expired_time))
@@ -227,8 +257,12 @@ for (const backend of testBackends()) {
       it('of both at once makes contacts and leaves nothing open', async () => {
         for (let round = 0; round < 10; round++) {
           const [one, other] = (await people(2)) as [Person, Person]
-          await Promise.all([one, other].map((person) => changeSettings(person, { auth_mode: authModes.consent })))
-          expect(codes(await Promise.all([apply(one.api, other.id), apply(other.api, one.id)]))).toEqual([200, 200])
+          await Promise.all(
+            [one, other].map((person) => changeSettings(person, { auth_mode: authModes.consent })),
+          )
+          expect(
+            codes(await Promise.all([apply(one.api, other.id), apply(other.api, one.id)])),
+          ).toEqual([200, 200])
           await areContacts(one, other)
           const open = [...(await applications(one.api)), ...(await applications(other.api))]
           expect(open.map(({ status }) => status)).toEqual([1])
@@ -236,15 +270,23 @@ for (const backend of testBackends()) {
       })
 
       it('several times at once makes contacts once', async () => {
-        const answers = codes(await Promise.all(Array.from({ length: 6 }, () => apply(alice.api, bob.id))))
-        expect(answers.toSorted((a, b) => a - b)).toEqual([200, ...Array(5).fill(code.alreadyContact)])
+        const answers = codes(
+          await Promise.all(Array.from({ length: 6 }, () => apply(alice.api, bob.id))),
+        )
+        expect(answers.toSorted((a, b) => a - b)).toEqual([
+          200,
+          ...Array(5).fill(code.alreadyContact),
+        ])
         expect(await eventsBy(alice)).toHaveLength(1)
       })
 
       it('while being blocked ends either as contacts who block or not at all', async () => {
         for (let round = 0; round < 10; round++) {
           const [one, other] = (await people(2)) as [Person, Person]
-          const [applied, blocked] = await Promise.all([apply(one.api, other.id), block(other.api, one.id)])
+          const [applied, blocked] = await Promise.all([
+            apply(one.api, other.id),
+            block(other.api, one.id),
+          ])
           expect(blocked.code).toBe(code.ok)
           expect([code.ok, code.blocked]).toContain(applied.code)
           await unblock(other.api, one.id)
@@ -254,7 +296,8 @@ for (const backend of testBackends()) {
     })
 
     describe('applying to several', () => {
-      const applyMany = (list: unknown) => alice.api.call('POST', '/roster/apply/batch', { body: list })
+      const applyMany = (list: unknown) =>
+        alice.api.call('POST', '/roster/apply/batch', { body: list })
 
       it('judges each alone', async () => {
         const [dave, erin, frank] = (await people(3)) as [Person, Person, Person]
@@ -309,13 +352,18 @@ for (const backend of testBackends()) {
         const { data } = await applyMany(Array(500).fill({ user_id: bob.id }))
         expect(data.success).toEqual([bob.id])
         expect(data.fails).toHaveLength(499)
-        expect(await applyMany(Array(501).fill({ user_id: carol.id }))).toMatchObject({ code: code.invalid })
+        expect(await applyMany(Array(501).fill({ user_id: carol.id }))).toMatchObject({
+          code: code.invalid,
+        })
         expect(await contactIds(alice.api)).toEqual([bob.id])
       })
 
-      it.each([{ list: [{ user_id: 5 }] }, 'text', 5, null])('is not a list when it is %j', async (body) => {
-        expect(await applyMany(body)).toMatchObject({ code: code.invalid })
-      })
+      it.each([{ list: [{ user_id: 5 }] }, 'text', 5, null])(
+        'is not a list when it is %j',
+        async (body) => {
+          expect(await applyMany(body)).toMatchObject({ code: code.invalid })
+        },
+      )
     })
 
     describe('an application', () => {
@@ -325,7 +373,11 @@ for (const backend of testBackends()) {
       })
 
       it('makes contacts when it is accepted, and can then neither be accepted nor declined', async () => {
-        expect((await accept(bob.api, alice.id)).envelope).toEqual({ code: 200, data: true, message: null })
+        expect((await accept(bob.api, alice.id)).envelope).toEqual({
+          code: 200,
+          data: true,
+          message: null,
+        })
         await areContacts(alice, bob)
         expect((await entryOf(alice.api, bob.id)).alias).toBe('Bobby')
         expect(await applications(bob.api)).toMatchObject([{ user_id: alice.id, status: 1 }])
@@ -335,7 +387,11 @@ for (const backend of testBackends()) {
       })
 
       it('makes nothing when it is declined, and another one may follow', async () => {
-        expect((await decline(bob.api, alice.id, { reason: 'sorry' })).envelope).toEqual({ code: 200, data: true, message: null })
+        expect((await decline(bob.api, alice.id, { reason: 'sorry' })).envelope).toEqual({
+          code: 200,
+          data: true,
+          message: null,
+        })
         await areStrangers(alice, bob)
         expect(await applications(bob.api)).toMatchObject([{ user_id: alice.id, status: 2 }])
         expect((await accept(bob.api, alice.id)).code).toBe(code.notOpen)
@@ -347,7 +403,9 @@ for (const backend of testBackends()) {
       })
 
       it('runs out', async () => {
-        await sql(`update contact_applications set expires_at = ${Date.now() - 1} where applicant_id = ${alice.id}`)
+        await sql(
+          `update contact_applications set expires_at = ${Date.now() - 1} where applicant_id = ${alice.id}`,
+        )
         expect((await accept(bob.api, alice.id)).code).toBe(code.notOpen)
         expect((await decline(bob.api, alice.id)).code).toBe(code.notOpen)
         expect(await applications(bob.api)).toMatchObject([{ user_id: alice.id, status: 0 }])
@@ -398,15 +456,22 @@ for (const backend of testBackends()) {
         for (let round = 0; round < 10; round++) {
           const [one] = (await people(1)) as [Person]
           await apply(one.api, bob.id)
-          const answers = codes(await Promise.all([accept(bob.api, one.id), decline(bob.api, one.id)]))
+          const answers = codes(
+            await Promise.all([accept(bob.api, one.id), decline(bob.api, one.id)]),
+          )
           expect(answers.toSorted((a, b) => a - b)).toEqual([200, code.notOpen])
           await (answers[0] === code.ok ? areContacts : areStrangers)(one, bob)
-          expect((await applications(bob.api))[0]).toMatchObject({ user_id: one.id, status: answers[0] === code.ok ? 1 : 2 })
+          expect((await applications(bob.api))[0]).toMatchObject({
+            user_id: one.id,
+            status: answers[0] === code.ok ? 1 : 2,
+          })
         }
       })
 
       it('accepted several times at once is accepted once', async () => {
-        const answers = codes(await Promise.all(Array.from({ length: 6 }, () => accept(bob.api, alice.id))))
+        const answers = codes(
+          await Promise.all(Array.from({ length: 6 }, () => accept(bob.api, alice.id))),
+        )
         expect(answers.toSorted((a, b) => a - b)).toEqual([200, ...Array(5).fill(code.notOpen)])
         expect(await eventsBy(bob)).toHaveLength(1)
       })
@@ -429,12 +494,21 @@ for (const backend of testBackends()) {
         expect(first.data).toHaveLength(10)
         await accept(bob.api, newestFirst[3] as number)
         await accept(bob.api, newestFirst[12] as number)
-        const second = await bob.api.succeed('GET', '/roster/apply/list', { query: { limit: 10, cursor: first.cursor } })
-        const third = await bob.api.succeed('GET', '/roster/apply/list', { query: { limit: 10, cursor: second.cursor } })
-        expect([...first.data, ...second.data, ...third.data].map(({ user_id }: Json) => user_id)).toEqual(newestFirst)
+        const second = await bob.api.succeed('GET', '/roster/apply/list', {
+          query: { limit: 10, cursor: first.cursor },
+        })
+        const third = await bob.api.succeed('GET', '/roster/apply/list', {
+          query: { limit: 10, cursor: second.cursor },
+        })
+        expect(
+          [...first.data, ...second.data, ...third.data].map(({ user_id }: Json) => user_id),
+        ).toEqual(newestFirst)
         expect(third).not.toHaveProperty('cursor')
         expect(second.data[2]).toMatchObject({ user_id: newestFirst[12], status: 1 })
-        for (const limit of [1, 7, 23, 24]) expect((await applications(bob.api, limit)).map(({ user_id }) => user_id)).toEqual(newestFirst)
+        for (const limit of [1, 7, 23, 24])
+          expect((await applications(bob.api, limit)).map(({ user_id }) => user_id)).toEqual(
+            newestFirst,
+          )
       })
 
       it('has applications of one instant on exactly one page', async () => {
@@ -453,21 +527,29 @@ for (const backend of testBackends()) {
         expect(await version()).toBe(0)
         await changeSettings(bob, { auth_mode: authModes.consent })
         await apply(alice.api, bob.id)
-        await sql(`update contact_applications set created_at = 5, updated_at = 5 where user_id = ${bob.id}`)
+        await sql(
+          `update contact_applications set created_at = 5, updated_at = 5 where user_id = ${bob.id}`,
+        )
         expect(await version()).toBe(5)
         await decline(bob.api, alice.id)
         expect(await version()).toBeGreaterThan(5)
       })
 
-      it.each(['x', '1', '-1-5', '5-', '5-x', '99999999999999999-5', '5-99999999999999999', "5-'"])('has no cursor %j', async (cursor) => {
-        const answer = await bob.api.call('GET', '/roster/apply/list', { query: { cursor } })
-        expect(answer.code).toBe(code.invalid)
-        expect(answer.envelope.message).toContain('cursor')
-      })
+      it.each(['x', '1', '-1-5', '5-', '5-x', '99999999999999999-5', '5-99999999999999999', "5-'"])(
+        'has no cursor %j',
+        async (cursor) => {
+          const answer = await bob.api.call('GET', '/roster/apply/list', { query: { cursor } })
+          expect(answer.code).toBe(code.invalid)
+          expect(answer.envelope.message).toContain('cursor')
+        },
+      )
 
       it('has a page of at least one', async () => {
         const answer = await bob.api.call('GET', '/roster/apply/list', { query: { limit: 0 } })
-        expect(answer.envelope).toMatchObject({ code: code.invalid, message: expect.stringContaining('limit') })
+        expect(answer.envelope).toMatchObject({
+          code: code.invalid,
+          message: expect.stringContaining('limit'),
+        })
         expect(await applications(bob.api, 2_147_483_647)).toEqual([])
       })
     })
@@ -475,10 +557,23 @@ for (const backend of testBackends()) {
     describe('ending a contact', () => {
       it('turns both sides to former, and clears what the remover kept', async () => {
         await connect(alice, bob)
-        await updateContact(alice.api, bob.id, { alias: 'Bobby', ext: 'e', mute_notification: true })
+        await updateContact(alice.api, bob.id, {
+          alias: 'Bobby',
+          ext: 'e',
+          mute_notification: true,
+        })
         await updateContact(bob.api, alice.id, { alias: 'Ali', ext: 'x', mute_notification: true })
-        expect((await remove(alice.api, bob.id)).envelope).toEqual({ code: 200, data: true, message: null })
-        expect(await entryOf(alice.api, bob.id)).toMatchObject({ relation: relations.former, alias: '', ext: '', mute_notification: false })
+        expect((await remove(alice.api, bob.id)).envelope).toEqual({
+          code: 200,
+          data: true,
+          message: null,
+        })
+        expect(await entryOf(alice.api, bob.id)).toMatchObject({
+          relation: relations.former,
+          alias: '',
+          ext: '',
+          mute_notification: false,
+        })
         expect(await entryOf(bob.api, alice.id)).toMatchObject({
           relation: relations.former,
           alias: 'Ali',
@@ -507,7 +602,9 @@ for (const backend of testBackends()) {
         for (let round = 0; round < 5; round++) {
           const [one, other] = (await people(2)) as [Person, Person]
           await connect(one, other)
-          const answers = codes(await Promise.all([remove(one.api, other.id), remove(other.api, one.id)]))
+          const answers = codes(
+            await Promise.all([remove(one.api, other.id), remove(other.api, one.id)]),
+          )
           expect(answers.toSorted((a, b) => a - b)).toEqual([200, code.notContact])
           await expectRelations(one, other, [relations.former, relations.former])
         }
@@ -525,28 +622,36 @@ for (const backend of testBackends()) {
     })
 
     describe('what is kept about a contact', () => {
-      it.each(['PUT', 'POST'])('is changed by %s in what is sent and in nothing else', async (method) => {
-        await connect(alice, bob)
-        const kept: Record<string, unknown> = { alias: 'a', ext: 'e', mute_notification: true }
-        const change = (fields: object) => alice.api.call(method, '/roster/ext', { body: { user_id: bob.id, ...fields } })
-        expect((await change(kept)).data).toBe(true)
-        for (const [name, value] of [
-          ['alias', 'b'],
-          ['ext', '{"k":1}'],
-          ['mute_notification', false],
-          ['alias', ''],
-          ['mute_notification', true],
-          ['ext', ''],
-        ] as const) {
-          expect((await change({ [name]: value })).code).toBe(code.ok)
-          kept[name] = value
+      it.each(['PUT', 'POST'])(
+        'is changed by %s in what is sent and in nothing else',
+        async (method) => {
+          await connect(alice, bob)
+          const kept: Record<string, unknown> = { alias: 'a', ext: 'e', mute_notification: true }
+          const change = (fields: object) =>
+            alice.api.call(method, '/roster/ext', { body: { user_id: bob.id, ...fields } })
+          expect((await change(kept)).data).toBe(true)
+          for (const [name, value] of [
+            ['alias', 'b'],
+            ['ext', '{"k":1}'],
+            ['mute_notification', false],
+            ['alias', ''],
+            ['mute_notification', true],
+            ['ext', ''],
+          ] as const) {
+            expect((await change({ [name]: value })).code).toBe(code.ok)
+            kept[name] = value
+            expect(await entryOf(alice.api, bob.id)).toMatchObject(kept)
+          }
+          expect((await change({})).code).toBe(code.ok)
+          expect((await change({ alias: null })).code).toBe(code.ok)
           expect(await entryOf(alice.api, bob.id)).toMatchObject(kept)
-        }
-        expect((await change({})).code).toBe(code.ok)
-        expect((await change({ alias: null })).code).toBe(code.ok)
-        expect(await entryOf(alice.api, bob.id)).toMatchObject(kept)
-        expect(await entryOf(bob.api, alice.id)).toMatchObject({ alias: '', ext: '', mute_notification: false })
-      })
+          expect(await entryOf(bob.api, alice.id)).toMatchObject({
+            alias: '',
+            ext: '',
+            mute_notification: false,
+          })
+        },
+      )
 
       it('is recorded by its changed fields', async () => {
         await connect(alice, bob)
@@ -565,8 +670,14 @@ for (const backend of testBackends()) {
       it('keeps all of several changes at once', async () => {
         await connect(alice, bob)
         const fields = [{ alias: 'a' }, { ext: 'e' }, { mute_notification: true }]
-        expect(codes(await Promise.all(fields.map((field) => updateContact(alice.api, bob.id, field))))).toEqual([200, 200, 200])
-        expect(await entryOf(alice.api, bob.id)).toMatchObject({ alias: 'a', ext: 'e', mute_notification: true })
+        expect(
+          codes(await Promise.all(fields.map((field) => updateContact(alice.api, bob.id, field)))),
+        ).toEqual([200, 200, 200])
+        expect(await entryOf(alice.api, bob.id)).toMatchObject({
+          alias: 'a',
+          ext: 'e',
+          mute_notification: true,
+        })
       })
 
       it('is of contacts only', async () => {
@@ -587,7 +698,10 @@ for (const backend of testBackends()) {
       ])('names what is wrong, and changes nothing', async (fields, name) => {
         await connect(alice, bob)
         const answer = await updateContact(alice.api, bob.id, { alias: 'y', ext: 'y', ...fields })
-        expect(answer.envelope).toMatchObject({ code: code.invalid, message: expect.stringContaining(name) })
+        expect(answer.envelope).toMatchObject({
+          code: code.invalid,
+          message: expect.stringContaining(name),
+        })
         expect((await entryOf(alice.api, bob.id)).alias).toBe('')
       })
     })
@@ -600,11 +714,14 @@ for (const backend of testBackends()) {
         const page = await alice.api.succeed('GET', '/roster/list')
         expect(page.data).toEqual(ids)
         expect(page).not.toHaveProperty('cursor')
-        for (const limit of [1, 9, 130, 131, 2_147_483_647]) expect(await contactIds(alice.api, limit)).toEqual(ids)
+        for (const limit of [1, 9, 130, 131, 2_147_483_647])
+          expect(await contactIds(alice.api, limit)).toEqual(ids)
         const first = await alice.api.succeed('GET', '/roster/list', { query: { limit: 50 } })
         await remove(alice.api, ids[10] as number)
         await remove(alice.api, ids[60] as number)
-        const second = await alice.api.succeed('GET', '/roster/list', { query: { cursor: first.cursor } })
+        const second = await alice.api.succeed('GET', '/roster/list', {
+          query: { cursor: first.cursor },
+        })
         expect([...first.data, ...second.data]).toEqual(ids.filter((_, index) => index !== 60))
       })
 
@@ -620,10 +737,16 @@ for (const backend of testBackends()) {
         expect(version).toBeGreaterThan(5)
       })
 
-      it.each(['x', '-1', '1.5', '99999999999999999', '9007199254740993'])('has no cursor %j', async (cursor) => {
-        const answer = await alice.api.call('GET', '/roster/list', { query: { cursor } })
-        expect(answer.envelope).toMatchObject({ code: code.invalid, message: expect.stringContaining('cursor') })
-      })
+      it.each(['x', '-1', '1.5', '99999999999999999', '9007199254740993'])(
+        'has no cursor %j',
+        async (cursor) => {
+          const answer = await alice.api.call('GET', '/roster/list', { query: { cursor } })
+          expect(answer.envelope).toMatchObject({
+            code: code.invalid,
+            message: expect.stringContaining('cursor'),
+          })
+        },
+      )
 
       it('by name shows nicknames, and usernames where there is none', async () => {
         await connect(alice, bob, carol)
@@ -633,22 +756,36 @@ for (const backend of testBackends()) {
           { user_id: bob.id, name: 'Bobby' },
           { user_id: carol.id, name: carol.username },
         ])
-        expect((await bob.api.succeed('GET', '/user/rosters')).data).toEqual([{ user_id: alice.id, name: alice.username }])
+        expect((await bob.api.succeed('GET', '/user/rosters')).data).toEqual([
+          { user_id: alice.id, name: alice.username },
+        ])
         const [dave] = (await people(1)) as [Person]
         expect((await dave.api.succeed('GET', '/user/rosters')).data).toEqual([])
       })
     })
 
     describe('looking up users', () => {
-      const find = (list: unknown) => alice.api.call<RosterEntry[]>('POST', '/roster/list', { body: { list } })
+      const find = (list: unknown) =>
+        alice.api.call<RosterEntry[]>('POST', '/roster/list', { body: { list } })
 
       it('shows what others may see, and the relation from the side of the caller', async () => {
         await bob.api.succeed('PUT', '/user/profile', {
-          body: { nick_name: 'Bobby', description: 'd', public_info: 'public', private_info: 'private' },
+          body: {
+            nick_name: 'Bobby',
+            description: 'd',
+            public_info: 'public',
+            private_info: 'private',
+          },
         })
-        await bob.api.succeed('PUT', '/user/avatar', { body: { avatar: 'https://example.org/b.png' } })
+        await bob.api.succeed('PUT', '/user/avatar', {
+          body: { avatar: 'https://example.org/b.png' },
+        })
         await bob.api.succeed('PUT', '/user/mobile', { query: { mobile: `+49${bob.id}` } })
-        await changeSettings(bob, { auth_mode: authModes.question, auth_question: 'Which colour?', auth_answer: 'Blue' })
+        await changeSettings(bob, {
+          auth_mode: authModes.question,
+          auth_question: 'Which colour?',
+          auth_answer: 'Blue',
+        })
         const stranger = {
           alias: '',
           auth_mode: 2,
@@ -665,14 +802,23 @@ for (const backend of testBackends()) {
         }
         const lookUps = [
           () => alice.api.call('GET', '/roster/id', { query: { user_id: bob.id } }),
-          () => alice.api.call('GET', '/roster/name', { query: { username: bob.username.toUpperCase() } }),
+          () =>
+            alice.api.call('GET', '/roster/name', {
+              query: { username: bob.username.toUpperCase() },
+            }),
           () => alice.api.call('GET', '/roster/mobile', { query: { mobile: `+49${bob.id}` } }),
         ]
         for (const lookUp of lookUps) expect((await lookUp()).data).toEqual(stranger)
         expect((await find([bob.id])).data).toEqual([stranger])
         await connect(alice, bob)
         await updateContact(alice.api, bob.id, { alias: 'A', ext: 'e', mute_notification: true })
-        const contact = { ...stranger, alias: 'A', ext: 'e', mute_notification: true, relation: relations.contact }
+        const contact = {
+          ...stranger,
+          alias: 'A',
+          ext: 'e',
+          mute_notification: true,
+          relation: relations.contact,
+        }
         for (const lookUp of lookUps) expect((await lookUp()).data).toEqual(contact)
         expect((await find([bob.id])).data).toEqual([contact])
         expect(await entryOf(bob.api, bob.id)).toEqual(stranger)
@@ -681,7 +827,8 @@ for (const backend of testBackends()) {
       it('tells unknown from deleted by ID, and finds nobody by what a deleted user had', async () => {
         await bob.api.succeed('PUT', '/user/mobile', { query: { mobile: `+49${bob.id}` } })
         await deletePerson(bob)
-        const lookUp = async (path: string, query: Record<string, string | number>) => (await alice.api.call('GET', path, { query })).code
+        const lookUp = async (path: string, query: Record<string, string | number>) =>
+          (await alice.api.call('GET', path, { query })).code
         expect(await lookUp('/roster/id', { user_id: bob.id })).toBe(code.deleted)
         expect(await lookUp('/roster/id', { user_id: nobody })).toBe(code.unknown)
         expect(await lookUp('/roster/id', { user_id: 0 })).toBe(code.unknown)
@@ -699,7 +846,9 @@ for (const backend of testBackends()) {
         const [dave] = (await people(1)) as [Person]
         const list = [dave.id, nobody, alice.id, bob.id, carol.id, dave.id, huge, 0, -1]
         const { data } = await find(list)
-        expect(data.map(({ user_id, relation, username }) => [user_id, relation, username])).toEqual([
+        expect(
+          data.map(({ user_id, relation, username }) => [user_id, relation, username]),
+        ).toEqual([
           [dave.id, relations.stranger, dave.username],
           [alice.id, relations.stranger, alice.username],
           [carol.id, relations.contact, carol.username],
@@ -710,25 +859,46 @@ for (const backend of testBackends()) {
       it('takes 10,000 and not one more', async () => {
         const others = await people(40)
         const fillers = Array.from({ length: 9_960 }, (_, index) => index + 1)
-        const list = [...others.slice(0, 20).map(({ id }) => id), ...fillers, ...others.slice(20).map(({ id }) => id)]
-        expect((await find(list)).data.map(({ user_id }) => user_id)).toEqual(others.map(({ id }) => id))
+        const list = [
+          ...others.slice(0, 20).map(({ id }) => id),
+          ...fillers,
+          ...others.slice(20).map(({ id }) => id),
+        ]
+        expect((await find(list)).data.map(({ user_id }) => user_id)).toEqual(
+          others.map(({ id }) => id),
+        )
         const tooMany = await find([...list, 5])
-        expect(tooMany.envelope).toMatchObject({ code: code.invalid, message: expect.stringContaining('list') })
-        expect((await find([1, 'x'])).envelope).toMatchObject({ code: code.invalid, message: expect.stringContaining('list[1]') })
+        expect(tooMany.envelope).toMatchObject({
+          code: code.invalid,
+          message: expect.stringContaining('list'),
+        })
+        expect((await find([1, 'x'])).envelope).toMatchObject({
+          code: code.invalid,
+          message: expect.stringContaining('list[1]'),
+        })
       })
 
       it('does not cross applications', async () => {
         const appId = `other-${backend.name}`
         const operator = server.api.as(server.operatorToken)
-        const { data } = await operator.succeed('POST', '/operator/v1/app/create', { body: { app_id: appId } })
+        const { data } = await operator.succeed('POST', '/operator/v1/app/create', {
+          body: { app_id: appId },
+        })
         const foreign = { appId, token: data.admin_token as string }
         const body = { list: [{ username: 'stranger', password: 'correct horse' }] }
-        const registered = await server.api.succeed('POST', '/user/register/batch', { ...foreign, body })
+        const registered = await server.api.succeed('POST', '/user/register/batch', {
+          ...foreign,
+          body,
+        })
         const foreigner: number = registered.data[0].user_id
         expect((await apply(alice.api, foreigner)).code).toBe(code.unknown)
         expect((await block(alice.api, foreigner)).code).toBe(code.unknown)
         expect((await find([foreigner])).data).toEqual([])
-        const look = await server.api.call('GET', '/roster/id', { ...foreign, userId: foreigner, query: { user_id: alice.id } })
+        const look = await server.api.call('GET', '/roster/id', {
+          ...foreign,
+          userId: foreigner,
+          query: { user_id: alice.id },
+        })
         expect(look.code).toBe(code.unknown)
       })
     })
@@ -736,11 +906,13 @@ for (const backend of testBackends()) {
     describe('the block list', () => {
       it('holds whom the user blocked, once, and nobody else sees it', async () => {
         const order = [carol, bob]
-        for (const { id } of [...order, ...order]) expect((await block(alice.api, id)).envelope.data).toBe(true)
+        for (const { id } of [...order, ...order])
+          expect((await block(alice.api, id)).envelope.data).toBe(true)
         expect(await blockedIds(alice.api)).toEqual([bob.id, carol.id])
         expect(await blockedIds(bob.api)).toEqual([])
         await expectRelations(alice, bob, [relations.blocked, relations.stranger])
-        for (let times = 0; times < 2; times++) expect((await unblock(alice.api, bob.id)).envelope.data).toBe(true)
+        for (let times = 0; times < 2; times++)
+          expect((await unblock(alice.api, bob.id)).envelope.data).toBe(true)
         expect(await blockedIds(alice.api)).toEqual([carol.id])
         await areStrangers(alice, bob)
         expect(await eventsBy(alice)).toEqual([
@@ -754,7 +926,10 @@ for (const backend of testBackends()) {
         await connect(alice, bob)
         await updateContact(alice.api, bob.id, { alias: 'Bobby' })
         await block(alice.api, bob.id)
-        expect(await entryOf(alice.api, bob.id)).toMatchObject({ relation: relations.blocked, alias: 'Bobby' })
+        expect(await entryOf(alice.api, bob.id)).toMatchObject({
+          relation: relations.blocked,
+          alias: 'Bobby',
+        })
         expect(await relationOf(bob.api, alice.id)).toBe(relations.contact)
         expect(await contactIds(alice.api)).toEqual([bob.id])
         await unblock(alice.api, bob.id)
@@ -771,8 +946,13 @@ for (const backend of testBackends()) {
         expect((await block(alice.api, nobody)).code).toBe(code.unknown)
         expect((await block(alice.api, carol.id)).code).toBe(code.deleted)
         const self = await block(alice.api, alice.id)
-        expect(self.envelope).toMatchObject({ code: code.invalid, message: expect.stringContaining('user_id') })
-        expect((await alice.api.call('PUT', '/roster/block')).envelope.message).toContain('user_id is required')
+        expect(self.envelope).toMatchObject({
+          code: code.invalid,
+          message: expect.stringContaining('user_id'),
+        })
+        expect((await alice.api.call('PUT', '/roster/block')).envelope.message).toContain(
+          'user_id is required',
+        )
         expect((await unblock(alice.api, nobody)).code).toBe(code.ok)
         expect(await blockedIds(alice.api)).toEqual([])
       })
@@ -794,7 +974,8 @@ for (const backend of testBackends()) {
 
       it('makes none when one of them is not there', async () => {
         await deletePerson(carol)
-        const add = async (list: unknown) => (await alice.api.call('POST', '/user/add_roster', { body: { list } })).code
+        const add = async (list: unknown) =>
+          (await alice.api.call('POST', '/user/add_roster', { body: { list } })).code
         expect(await add([bob.id, nobody])).toBe(code.unknown)
         expect(await add([bob.id, carol.id])).toBe(code.deleted)
         expect(await add([bob.id, alice.id])).toBe(code.invalid)
@@ -806,9 +987,16 @@ for (const backend of testBackends()) {
 
       it('is for the Admin only', async () => {
         const session = await server.api.newSession()
-        expect((await session.api.call('POST', '/user/add_roster', { body: { list: [bob.id] } })).code).toBe(code.noPermission)
-        const withoutUser = await server.api.admin().call('POST', '/user/add_roster', { body: { list: [bob.id] } })
-        expect(withoutUser.envelope).toMatchObject({ code: code.invalid, message: expect.stringContaining('user_id') })
+        expect(
+          (await session.api.call('POST', '/user/add_roster', { body: { list: [bob.id] } })).code,
+        ).toBe(code.noPermission)
+        const withoutUser = await server.api
+          .admin()
+          .call('POST', '/user/add_roster', { body: { list: [bob.id] } })
+        expect(withoutUser.envelope).toMatchObject({
+          code: code.invalid,
+          message: expect.stringContaining('user_id'),
+        })
       })
 
       it('at once in both directions makes contacts once', async () => {
@@ -818,7 +1006,9 @@ for (const backend of testBackends()) {
           ...others.map((other) => connect(other, alice)),
           connect(alice, ...others.toReversed()),
         ])
-        expect(await contactIds(alice.api)).toEqual(others.map(({ id }) => id).sort((a, b) => a - b))
+        expect(await contactIds(alice.api)).toEqual(
+          others.map(({ id }) => id).sort((a, b) => a - b),
+        )
         for (const { api } of others) expect(await contactIds(api)).toEqual([alice.id])
       })
     })
@@ -828,9 +1018,19 @@ for (const backend of testBackends()) {
         await changeApplication({ contact_limit: 3 })
         try {
           const others = await people(5)
-          const [first, second, third, fourth, fifth] = others as [Person, Person, Person, Person, Person]
+          const [first, second, third, fourth, fifth] = others as [
+            Person,
+            Person,
+            Person,
+            Person,
+            Person,
+          ]
           const add = async (person: Person, ...list: Person[]) =>
-            (await person.api.call('POST', '/user/add_roster', { body: { list: list.map(({ id }) => id) } })).code
+            (
+              await person.api.call('POST', '/user/add_roster', {
+                body: { list: list.map(({ id }) => id) },
+              })
+            ).code
           expect(await add(alice, first, second, third, fourth)).toBe(code.full)
           expect(await contactIds(alice.api)).toEqual([])
           await changeSettings(alice, { auth_mode: authModes.consent })
@@ -856,7 +1056,10 @@ for (const backend of testBackends()) {
         try {
           const others = await people(10)
           const answers = codes(await Promise.all(others.map(({ api }) => apply(api, alice.id))))
-          expect(answers.toSorted((a, b) => a - b)).toEqual([...Array(3).fill(code.ok), ...Array(7).fill(code.full)])
+          expect(answers.toSorted((a, b) => a - b)).toEqual([
+            ...Array(3).fill(code.ok),
+            ...Array(7).fill(code.full),
+          ])
           expect(await contactIds(alice.api)).toHaveLength(3)
         } finally {
           await changeApplication({ contact_limit: 5_000 })
@@ -867,14 +1070,19 @@ for (const backend of testBackends()) {
     describe('sending', () => {
       /** With the user's own token, for an Admin token passes over all of this. */
       const sender = async () => server.api.newSession()
-      const send = (api: Person['api'], targets: readonly number[]) => api.call('POST', '/message/send', { body: textTo(targets, 'hi') })
+      const send = (api: Person['api'], targets: readonly number[]) =>
+        api.call('POST', '/message/send', { body: textTo(targets, 'hi') })
 
       it('to somebody who blocked the sender is refused, at once and until unblocked', async () => {
         const mallory = await sender()
         expect((await send(mallory.api, [alice.id])).code).toBe(code.ok)
         await block(alice.api, mallory.id)
         const refused = await send(mallory.api, [alice.id])
-        expect(refused.envelope).toEqual({ code: code.blockedByRecipient, data: null, message: 'you have been blocked by the recipient' })
+        expect(refused.envelope).toEqual({
+          code: code.blockedByRecipient,
+          data: null,
+          message: 'you have been blocked by the recipient',
+        })
         expect(await mayMessage(alice.api, mallory.id, alice.id)).toBe(false)
         expect(await mayMessage(alice.api, alice.id, mallory.id)).toBe(true)
         await connect(alice, mallory)
@@ -957,9 +1165,14 @@ for (const backend of testBackends()) {
       it('what is not stored is judged all the same', async () => {
         const mallory = await sender()
         await block(alice.api, mallory.id)
-        for (const extras of [{ online_only: true }, { content: '', ext: '{"input_status":"typing"}' }]) {
+        for (const extras of [
+          { online_only: true },
+          { content: '', ext: '{"input_status":"typing"}' },
+        ]) {
           const body = { ...textTo([alice.id], 'x'), ...extras }
-          expect((await mallory.api.call('POST', '/message/send', { body })).code).toBe(code.blockedByRecipient)
+          expect((await mallory.api.call('POST', '/message/send', { body })).code).toBe(
+            code.blockedByRecipient,
+          )
         }
       })
     })
@@ -973,20 +1186,25 @@ for (const backend of testBackends()) {
         expect(await mayMessage(server.api.admin(), other.id, one.id)).toBe(false)
         expect(await mayMessage(server.api.admin(), one.id, other.id)).toBe(true)
         const query = { user_id: alice.id, roster_id: bob.id }
-        expect((await one.api.call('GET', '/roster/may_message', { query })).code).toBe(code.noPermission)
+        expect((await one.api.call('GET', '/roster/may_message', { query })).code).toBe(
+          code.noPermission,
+        )
       })
 
       it('is about users who are there and may send', async () => {
         await deletePerson(carol)
         const ask = async (user_id: number, roster_id: number) =>
-          (await alice.api.call('GET', '/roster/may_message', { query: { user_id, roster_id } })).code
+          (await alice.api.call('GET', '/roster/may_message', { query: { user_id, roster_id } }))
+            .code
         expect(await ask(alice.id, nobody)).toBe(code.unknown)
         expect(await ask(nobody, alice.id)).toBe(code.unknown)
         expect(await ask(alice.id, carol.id)).toBe(code.deleted)
         expect(await ask(carol.id, alice.id)).toBe(code.deleted)
         await server.api.admin().succeed('PUT', '/user/disable', { body: { list: [bob.id] } })
         expect(await mayMessage(server.api.admin(), bob.id, alice.id)).toBe(false)
-        const answer = await alice.api.call('GET', '/roster/may_message', { query: { user_id: 'x' } })
+        const answer = await alice.api.call('GET', '/roster/may_message', {
+          query: { user_id: 'x' },
+        })
         expect(answer.envelope.message).toMatch(/roster_id.*user_id|user_id.*roster_id/)
       })
     })
@@ -1011,7 +1229,9 @@ for (const backend of testBackends()) {
           ...others.map(({ api, id }) => connect({ api }, carol).then(() => apply(bob.api, id))),
         ])
         for (const { api } of others) expect(await contactIds(api)).toEqual([carol.id])
-        expect(await sql(`select * from contacts where user_id = ${bob.id} or peer_id = ${bob.id}`)).toEqual([])
+        expect(
+          await sql(`select * from contacts where user_id = ${bob.id} or peer_id = ${bob.id}`),
+        ).toEqual([])
       })
     })
 
@@ -1026,7 +1246,9 @@ for (const backend of testBackends()) {
       pool = new PeoplePool(server, 150)
       expect(await contactIds(as(alice))).toEqual([bob.id])
       expect(await blockedIds(as(alice))).toEqual([carol.id])
-      expect(await applications(as(bob))).toMatchObject([{ user_id: carol.id, reason: 'still there' }])
+      expect(await applications(as(bob))).toMatchObject([
+        { user_id: carol.id, reason: 'still there' },
+      ])
       expect((await accept(as(bob), carol.id)).code).toBe(code.ok)
     })
 

@@ -57,14 +57,19 @@ class World {
 
   /** Calls as a user, or as the system. */
   api(party: number): Api {
-    return party === system ? this.server.api.admin() : this.server.api.admin({ userId: this.id(party) })
+    return party === system
+      ? this.server.api.admin()
+      : this.server.api.admin({ userId: this.id(party) })
   }
 
   /** Calls from a device of a user. */
   async device(user: number): Promise<Api> {
     const known = this.#devices.get(user)
     if (known !== undefined) return this.server.api.as(known)
-    const { token, api } = await this.server.api.login({ id: this.id(user), username: this.#names[user] as string, password }, 'phone')
+    const { token, api } = await this.server.api.login(
+      { id: this.id(user), username: this.#names[user] as string, password },
+      'phone',
+    )
     this.#devices.set(user, token)
     return api
   }
@@ -84,8 +89,13 @@ class World {
 
   async #register(): Promise<void> {
     const batch = ++this.#batches
-    const list = Array.from({ length: batchSize }, (_, index) => ({ username: `u${batch}_${index}`, password }))
-    const { data } = await this.server.api.admin().succeed('POST', '/user/register/batch', { body: { list } })
+    const list = Array.from({ length: batchSize }, (_, index) => ({
+      username: `u${batch}_${index}`,
+      password,
+    }))
+    const { data } = await this.server.api
+      .admin()
+      .succeed('POST', '/user/register/batch', { body: { list } })
     this.#pool = data
   }
 }
@@ -137,7 +147,8 @@ class Conversation {
 
   unread(party: number): number {
     const { read, hidden } = this.marks(party)
-    const isUnread = ({ sender, isRecalled }: Written, index: number) => index >= Math.max(read, hidden) && sender !== party && !isRecalled
+    const isUnread = ({ sender, isRecalled }: Written, index: number) =>
+      index >= Math.max(read, hidden) && sender !== party && !isRecalled
     return this.messages.filter(isUnread).length
   }
 
@@ -182,7 +193,10 @@ class Model {
   }
 
   unread(user: number): Map<number, number> {
-    const counts = parties.map((peer): [number, number] => [peer, this.find(user, peer)?.unread(user) ?? 0])
+    const counts = parties.map((peer): [number, number] => [
+      peer,
+      this.find(user, peer)?.unread(user) ?? 0,
+    ])
     return new Map(counts.filter(([, count]) => count > 0))
   }
 }
@@ -217,7 +231,9 @@ class Send implements Command {
       content,
       { transaction_id: this.#transactionId(world.number), online_only: onlineOnly },
     )
-    const { data, msg_ids } = await world.api(sender).succeed('POST', isSystem ? '/message/notify' : '/message/send', { body })
+    const { data, msg_ids } = await world
+      .api(sender)
+      .succeed('POST', isSystem ? '/message/notify' : '/message/send', { body })
     expect(data).toBe(true)
     expect(msg_ids?.length).toBe(targets.length === 1 ? 1 : undefined)
     if (onlineOnly) return
@@ -227,7 +243,14 @@ class Send implements Command {
       return
     }
     const written = targets.map((target) => {
-      const message: Written = { ...newlyWritten, content, sender, isSystem, send, id: msg_ids?.[0] ?? null }
+      const message: Written = {
+        ...newlyWritten,
+        content,
+        sender,
+        isSystem,
+        send,
+        id: msg_ids?.[0] ?? null,
+      }
       model.write(sender, target, message)
       return message
     })
@@ -247,7 +270,11 @@ class Send implements Command {
 
   toString = () => {
     const { sender, targets, transaction, isSystem, onlineOnly } = this.what
-    const marks = [transaction > 0 && `transaction ${transaction}`, isSystem && 'notify', onlineOnly && 'online only'].filter(Boolean)
+    const marks = [
+      transaction > 0 && `transaction ${transaction}`,
+      isSystem && 'notify',
+      onlineOnly && 'online only',
+    ].filter(Boolean)
     return `${sender} sends to ${targets}${marks.length > 0 ? ` (${marks.join(', ')})` : ''}`
   }
 }
@@ -257,7 +284,13 @@ interface Reading {
   readonly onDevice?: boolean
 }
 
-async function compareHistory(model: Model, world: World, reader: number, peer: number, { limit, onDevice = false }: Reading) {
+async function compareHistory(
+  model: Model,
+  world: World,
+  reader: number,
+  peer: number,
+  { limit, onDevice = false }: Reading,
+) {
   const expected = model.visible(reader, peer).toReversed()
   const api = onDevice ? await world.device(reader) : world.api(reader)
   const conversation = model.find(reader, peer)
@@ -325,7 +358,8 @@ class ReadHistory implements Command {
   ) {}
   check = () => true
   run = (model: Model, world: World) => compareHistory(model, world, this.user, this.peer, this)
-  toString = () => `${this.user} reads the history with ${this.peer} by ${this.limit}${this.onDevice ? ' on a device' : ''}`
+  toString = () =>
+    `${this.user} reads the history with ${this.peer} by ${this.limit}${this.onDevice ? ' on a device' : ''}`
 }
 
 class ListUnread implements Command {
@@ -361,7 +395,9 @@ class AcknowledgeConversation implements Command {
 
   async run(model: Model, world: World): Promise<void> {
     const { user, peer } = this
-    const answer = await world.api(user).call('GET', '/message/ack', { query: { conversation_id: world.id(peer) } })
+    const answer = await world
+      .api(user)
+      .call('GET', '/message/ack', { query: { conversation_id: world.id(peer) } })
     expect(codesFor(model, user, peer)).toContain(answer.code)
     const conversation = model.find(user, peer)
     conversation?.read(user, conversation.messages.length)
@@ -387,7 +423,8 @@ class AcknowledgeMessage implements Command {
     const written = visible[age % visible.length] as Written
     if (written.id === null) await compareHistory(model, world, user, peer, { limit: 100 })
     const named = { peer: world.id(peer), message: Number(written.id) }
-    if (way === 'operation') expect((await operate(world.api(user), 'readAck', named)).code).toBe(200)
+    if (way === 'operation')
+      expect((await operate(world.api(user), 'readAck', named)).code).toBe(200)
     else await acknowledge(world.api(user), way === 'named' ? named : { message: named.message })
     const conversation = model.find(user, peer)
     conversation?.read(user, conversation.messages.indexOf(written) + 1)
@@ -410,7 +447,10 @@ abstract class ChangeMessage implements Command {
   async run(model: Model, world: World): Promise<void> {
     const known = this.#known(model).toReversed()
     const written = known[this.age % known.length] as Written
-    await this.change(model, world, written, { peer: world.id(this.peer), message: written.id as number })
+    await this.change(model, world, written, {
+      peer: world.id(this.peer),
+      message: written.id as number,
+    })
   }
 
   protected abstract change(
@@ -437,9 +477,16 @@ class Recall extends ChangeMessage {
     super(user, peer, age)
   }
 
-  protected async change(_: Model, world: World, written: Written, place: { peer: number; message: number }): Promise<void> {
+  protected async change(
+    _: Model,
+    world: World,
+    written: Written,
+    place: { peer: number; message: number },
+  ): Promise<void> {
     const api = world.api(this.user)
-    const answer = await (this.asMessage ? operate(api, 'recall', place) : recall(api, place.peer, place.message))
+    const answer = await (this.asMessage
+      ? operate(api, 'recall', place)
+      : recall(api, place.peer, place.message))
     expect(answer.code).toBe(written.isRecalled ? messageNotFound : 200)
     written.isRecalled = true
   }
@@ -452,16 +499,30 @@ class Edit extends ChangeMessage {
     user: number,
     peer: number,
     age: number,
-    private readonly what: { readonly kind: 'append' | 'replace'; readonly content: string; readonly transaction: number },
+    private readonly what: {
+      readonly kind: 'append' | 'replace'
+      readonly content: string
+      readonly transaction: number
+    },
   ) {
     super(user, peer, age)
   }
 
-  protected async change(model: Model, world: World, written: Written, place: { peer: number; message: number }): Promise<void> {
+  protected async change(
+    model: Model,
+    world: World,
+    written: Written,
+    place: { peer: number; message: number },
+  ): Promise<void> {
     const { kind, content, transaction } = this.what
-    const transaction_id = transaction === 0 ? 0 : (world.number * 2 ** 8 + 2 ** 7 + transaction) * 2 ** userCount
+    const transaction_id =
+      transaction === 0 ? 0 : (world.number * 2 ** 8 + 2 ** 7 + transaction) * 2 ** userCount
     const key = `${this.user}/edit/${transaction}`
-    const { code } = await operate(world.api(this.user), kind, { ...place, content, transaction_id })
+    const { code } = await operate(world.api(this.user), kind, {
+      ...place,
+      content,
+      transaction_id,
+    })
     const isRepeat = transaction > 0 && model.transactions.has(key)
     expect(code).toBe(written.isRecalled && !isRepeat ? messageNotFound : 200)
     if (code !== 200 || isRepeat) return
@@ -470,7 +531,8 @@ class Edit extends ChangeMessage {
     written.isEdited = true
   }
 
-  toString = () => `${this.user} edits message -${this.age} of ${this.peer}: ${JSON.stringify(this.what)}`
+  toString = () =>
+    `${this.user} edits message -${this.age} of ${this.peer}: ${JSON.stringify(this.what)}`
 }
 
 class AcknowledgeAll implements Command {
@@ -497,7 +559,9 @@ class DeleteConversation implements Command {
 
   async run(model: Model, world: World): Promise<void> {
     const { user, peer } = this
-    const answer = await world.api(user).call('DELETE', '/message/conversation', { body: { conversation_id: world.id(peer) } })
+    const answer = await world
+      .api(user)
+      .call('DELETE', '/message/conversation', { body: { conversation_id: world.id(peer) } })
     expect(codesFor(model, user, peer)).toContain(answer.code)
     const conversation = model.find(user, peer)
     if (conversation) conversation.marks(user).hidden = conversation.messages.length
@@ -515,12 +579,18 @@ class Restart implements Command {
 const user = fc.nat(userCount - 1)
 const party = fc.nat(userCount)
 const someUsers = fc.uniqueArray(user, { minLength: 1, maxLength: userCount })
-const targets = fc.oneof({ weight: 3, arbitrary: user.map((target) => [target]) }, { weight: 1, arbitrary: someUsers })
+const targets = fc.oneof(
+  { weight: 3, arbitrary: user.map((target) => [target]) },
+  { weight: 1, arbitrary: someUsers },
+)
 const rarely = fc.nat(9).map((chance) => chance === 9)
 const send = fc.record({
   sender: party,
   targets,
-  transaction: fc.oneof({ weight: 2, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.integer({ min: 1, max: 2 }) }),
+  transaction: fc.oneof(
+    { weight: 2, arbitrary: fc.constant(0) },
+    { weight: 1, arbitrary: fc.integer({ min: 1, max: 2 }) },
+  ),
   isSystem: rarely,
   onlineOnly: rarely,
 })
@@ -529,18 +599,45 @@ const way = fc.constantFrom('message' as const, 'named' as const, 'operation' as
 const edit = fc.record({
   kind: fc.constantFrom('append' as const, 'replace' as const),
   content: fc.constantFrom('', '+', 'new'),
-  transaction: fc.oneof({ weight: 2, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.integer({ min: 1, max: 2 }) }),
+  transaction: fc.oneof(
+    { weight: 2, arbitrary: fc.constant(0) },
+    { weight: 1, arbitrary: fc.integer({ min: 1, max: 2 }) },
+  ),
 })
 
 const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 80, arbitrary: send.map((what) => new Send(what)) },
-  { weight: 30, arbitrary: fc.tuple(user, party, fc.integer({ min: 1, max: 5 }), rarely).map((args) => new ReadHistory(...args)) },
+  {
+    weight: 30,
+    arbitrary: fc
+      .tuple(user, party, fc.integer({ min: 1, max: 5 }), rarely)
+      .map((args) => new ReadHistory(...args)),
+  },
   { weight: 15, arbitrary: user.map((args) => new ListUnread(args)) },
-  { weight: 15, arbitrary: fc.tuple(user, fc.integer({ min: 1, max: 5 })).map((args) => new ListConversations(...args)) },
-  { weight: 12, arbitrary: fc.tuple(user, party).map((args) => new AcknowledgeConversation(...args)) },
-  { weight: 20, arbitrary: fc.tuple(user, party, fc.nat(10), way).map((args) => new AcknowledgeMessage(...args)) },
-  { weight: 25, arbitrary: fc.tuple(user, party, fc.nat(10), fc.boolean()).map((args) => new Recall(...args)) },
-  { weight: 25, arbitrary: fc.tuple(user, party, fc.nat(10), edit).map((args) => new Edit(...args)) },
+  {
+    weight: 15,
+    arbitrary: fc
+      .tuple(user, fc.integer({ min: 1, max: 5 }))
+      .map((args) => new ListConversations(...args)),
+  },
+  {
+    weight: 12,
+    arbitrary: fc.tuple(user, party).map((args) => new AcknowledgeConversation(...args)),
+  },
+  {
+    weight: 20,
+    arbitrary: fc
+      .tuple(user, party, fc.nat(10), way)
+      .map((args) => new AcknowledgeMessage(...args)),
+  },
+  {
+    weight: 25,
+    arbitrary: fc.tuple(user, party, fc.nat(10), fc.boolean()).map((args) => new Recall(...args)),
+  },
+  {
+    weight: 25,
+    arbitrary: fc.tuple(user, party, fc.nat(10), edit).map((args) => new Edit(...args)),
+  },
   { weight: 6, arbitrary: user.map((args) => new AcknowledgeAll(args)) },
   { weight: 14, arbitrary: fc.tuple(user, party).map((args) => new DeleteConversation(...args)) },
   { weight: 1, arbitrary: fc.constant(null).map(() => new Restart()) },
@@ -549,15 +646,25 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 /** Who of the users does what while others do something else; nobody but the system's users 2 and 3 deletes, and user 0 only sends. */
 type Action =
   | { readonly kind: 'send'; readonly peer: number }
-  | { readonly kind: 'acknowledge'; readonly peer: number; readonly how: 'conversation' | 'message' | 'all' }
+  | {
+      readonly kind: 'acknowledge'
+      readonly peer: number
+      readonly how: 'conversation' | 'message' | 'all'
+    }
   | { readonly kind: 'delete'; readonly peer: number }
   | { readonly kind: 'recall' | 'append' | 'look'; readonly peer: number }
 
 const sendAction = user.map((peer): Action => ({ kind: 'send', peer }))
 const acknowledgeAction = fc
-  .record({ peer: user, how: fc.constantFrom('conversation' as const, 'message' as const, 'all' as const) })
+  .record({
+    peer: user,
+    how: fc.constantFrom('conversation' as const, 'message' as const, 'all' as const),
+  })
   .map((what): Action => ({ kind: 'acknowledge', ...what }))
-const otherAction = fc.record({ kind: fc.constantFrom('recall' as const, 'append' as const, 'look' as const), peer: user })
+const otherAction = fc.record({
+  kind: fc.constantFrom('recall' as const, 'append' as const, 'look' as const),
+  peer: user,
+})
 const deleteAction = user.map((peer): Action => ({ kind: 'delete', peer }))
 
 /** Two clients for each user. */
@@ -604,11 +711,15 @@ class Crowd {
   constructor(private readonly world: World) {}
 
   async run(actions: readonly (readonly Action[])[]): Promise<void> {
-    await Promise.all(actions.map((script, client) => this.#play(client, client % userCount, script)))
+    await Promise.all(
+      actions.map((script, client) => this.#play(client, client % userCount, script)),
+    )
   }
 
   between(a: number, b: number): Sent[] {
-    return this.sent.filter(({ sender, peer }) => keyOf(sender, peer) === keyOf(a, b)).sort((x, y) => y.id - x.id)
+    return this.sent
+      .filter(({ sender, peer }) => keyOf(sender, peer) === keyOf(a, b))
+      .sort((x, y) => y.id - x.id)
   }
 
   async #play(client: number, actor: number, script: readonly Action[]): Promise<void> {
@@ -619,7 +730,16 @@ class Crowd {
       if (action.kind === 'send') {
         const content = `${client}/${step}`
         const id = await sendText(this.world.api(actor), this.world.id(peer), content)
-        this.sent.push({ sender: actor, peer, content, id, isRecalled: false, appended: [], begun, answered: ++this.#time })
+        this.sent.push({
+          sender: actor,
+          peer,
+          content,
+          id,
+          isRecalled: false,
+          appended: [],
+          begun,
+          answered: ++this.#time,
+        })
       } else if (this.between(actor, peer).length === 0) {
         // Nothing to read or to delete yet that one could be sure of.
       } else if (action.kind === 'delete') {
@@ -634,36 +754,62 @@ class Crowd {
   }
 
   /** Of the messages that both have sent, an old one. */
-  async #change(actor: number, peer: number, kind: 'recall' | 'append', mark: string): Promise<void> {
+  async #change(
+    actor: number,
+    peer: number,
+    kind: 'recall' | 'append',
+    mark: string,
+  ): Promise<void> {
     const all = this.between(actor, peer)
     const one = all[Math.floor(all.length / 3)]
     if (!one) return
     const api = this.world.api(actor)
     const place = { peer: this.world.id(peer), message: one.id }
-    const answer: Answer<Json> = await operate(api, kind, { ...place, content: kind === 'append' ? mark : '' })
+    const answer: Answer<Json> = await operate(api, kind, {
+      ...place,
+      content: kind === 'append' ? mark : '',
+    })
     if (answer.code === 200 && kind === 'append') one.appended.push(mark)
     else if (answer.code === 200) one.isRecalled = true
     else expect(answer.code).toBe(messageNotFound)
   }
 
-  async #acknowledge(actor: number, { peer, how }: Action & { kind: 'acknowledge' }, deed: () => Deed): Promise<void> {
+  async #acknowledge(
+    actor: number,
+    { peer, how }: Action & { kind: 'acknowledge' },
+    deed: () => Deed,
+  ): Promise<void> {
     const api = this.world.api(actor)
     const message = this.between(actor, peer)[0]?.id as number
     if (how === 'all') await acknowledge(api)
     else {
-      const query = { conversation_id: this.world.id(peer), ...(how === 'message' ? { msg_id: message } : {}) }
+      const query = {
+        conversation_id: this.world.id(peer),
+        ...(how === 'message' ? { msg_id: message } : {}),
+      }
       const { code } = await api.call('GET', '/message/ack', { query })
       if (how === 'message' && code === messageNotFound) return
       expect(code).toBe(200)
     }
-    this.reads.push({ ...deed(), peer: how === 'all' ? 'all' : peer, upTo: how === 'message' ? message : null })
+    this.reads.push({
+      ...deed(),
+      peer: how === 'all' ? 'all' : peer,
+      upTo: how === 'message' ? message : null,
+    })
   }
 }
 
-const concerns = (deed: Deed, reader: number, peer: number) => deed.user === reader && (deed.peer === peer || deed.peer === 'all')
+const concerns = (deed: Deed, reader: number, peer: number) =>
+  deed.user === reader && (deed.peer === peer || deed.peer === 'all')
 
 /** @returns the unread count that the history shows */
-function judgeHistory(crowd: Crowd, shown: readonly Message[], reader: number, peer: number, readerId: number): number {
+function judgeHistory(
+  crowd: Crowd,
+  shown: readonly Message[],
+  reader: number,
+  peer: number,
+  readerId: number,
+): number {
   const everything = crowd.between(reader, peer)
   const all = everything.filter(({ isRecalled }) => !isRecalled)
   const visible = all.slice(0, shown.length)
@@ -677,22 +823,40 @@ function judgeHistory(crowd: Crowd, shown: readonly Message[], reader: number, p
     expect(begun, `${content} came after the last deletion`).toBeLessThan(lastDeleted)
   for (const { content, answered } of visible)
     for (const deletion of deletions)
-      expect(answered, `${content} was there when the conversation was deleted`).toBeGreaterThan(deletion.begun)
+      expect(answered, `${content} was there when the conversation was deleted`).toBeGreaterThan(
+        deletion.begun,
+      )
 
   const received = shown.filter(({ from_xid }) => from_xid.uid !== readerId)
   const unread = received.filter(({ status }) => status !== 'READ')
   expect(received.slice(0, unread.length), 'the unread messages are the newest').toEqual(unread)
   const reads = crowd.reads.filter((deed) => concerns(deed, reader, peer))
-  const ownLast = Math.max(0, ...everything.filter(({ sender }) => sender === reader).map(({ id }) => id))
-  const atLeast = reads.map(({ begun, upTo }) => upTo ?? everything.find(({ answered }) => answered < begun)?.id ?? 0)
+  const ownLast = Math.max(
+    0,
+    ...everything.filter(({ sender }) => sender === reader).map(({ id }) => id),
+  )
+  const atLeast = reads.map(
+    ({ begun, upTo }) => upTo ?? everything.find(({ answered }) => answered < begun)?.id ?? 0,
+  )
   const readTo = Math.max(ownLast, ...atLeast)
-  for (const { msg_id, content } of unread) expect(Number(msg_id), `${content} was read`).toBeGreaterThan(readTo)
-  if (reads.length === 0 && deletions.length === 0) expect(unread).toEqual(received.filter(({ msg_id }) => Number(msg_id) > ownLast))
+  for (const { msg_id, content } of unread)
+    expect(Number(msg_id), `${content} was read`).toBeGreaterThan(readTo)
+  if (reads.length === 0 && deletions.length === 0)
+    expect(unread).toEqual(received.filter(({ msg_id }) => Number(msg_id) > ownLast))
   const undelivered = unread.filter(({ status }) => status === 'UNREAD')
-  expect(unread.slice(0, undelivered.length), 'the messages that no device got are the newest').toEqual(undelivered)
-  const lastLook = Math.max(0, ...crowd.looks.filter((deed) => concerns(deed, reader, peer)).map(({ begun }) => begun))
+  expect(
+    unread.slice(0, undelivered.length),
+    'the messages that no device got are the newest',
+  ).toEqual(undelivered)
+  const lastLook = Math.max(
+    0,
+    ...crowd.looks.filter((deed) => concerns(deed, reader, peer)).map(({ begun }) => begun),
+  )
   for (const { msg_id, content } of undelivered)
-    expect(all.find(({ id }) => id === msg_id)?.answered, `a device got ${content}`).toBeGreaterThan(lastLook)
+    expect(
+      all.find(({ id }) => id === msg_id)?.answered,
+      `a device got ${content}`,
+    ).toBeGreaterThan(lastLook)
   return unread.length
 }
 
@@ -708,9 +872,9 @@ async function judge(crowd: Crowd, world: World): Promise<void> {
     }
     expect(await unreadCounts(world.api(reader))).toEqual(Object.fromEntries(unread))
     const list = await conversationList(world.api(reader), 3)
-    expect(list.map(({ conversation_id, latest_msg_id }) => [conversation_id.uid, latest_msg_id])).toEqual(
-      latest.sort((a, b) => b[1] - a[1]),
-    )
+    expect(
+      list.map(({ conversation_id, latest_msg_id }) => [conversation_id.uid, latest_msg_id]),
+    ).toEqual(latest.sort((a, b) => b[1] - a[1]))
   }
   expect(await integrityFaults(world.server)).toEqual([])
 }
@@ -734,7 +898,8 @@ for (const backend of testBackends()) {
         const model = new Model()
         await fc.asyncModelRun(() => ({ model, real: world }), calls)
         for (const reader of users) {
-          for (const peer of parties) await compareHistory(model, world, reader, peer, { limit: 100 })
+          for (const peer of parties)
+            await compareHistory(model, world, reader, peer, { limit: 100 })
           await compareUnread(model, world, reader)
           await compareList(model, world, reader, 20)
         }
@@ -742,7 +907,9 @@ for (const backend of testBackends()) {
       await fc.assert(property, { numRuns: 100 })
     })
 
-    it('keep every answered message and every mark whatever many clients do at once', { timeout: 300_000 }, async () => {
+    it('keep every answered message and every mark whatever many clients do at once', {
+      timeout: 300_000,
+    }, async () => {
       const property = fc.asyncProperty(scripts, async (actions) => {
         await world.newUsers()
         const crowd = new Crowd(world)

@@ -36,7 +36,8 @@ for (const backend of testBackends()) {
       const run = await CrashRun.start(url)
       try {
         for (let round = 1; round <= serverKills; round++) {
-          const isDatabaseToo = backend.name === 'postgres' && round % (serverKills / databaseKills) === 0
+          const isDatabaseToo =
+            backend.name === 'postgres' && round % (serverKills / databaseKills) === 0
           if (isDatabaseToo) await run.killDatabase(backend as PostgresBackend)
           await run.killServer()
           if (round % 5 === 0) await run.killDuringStart(url)
@@ -60,15 +61,27 @@ class CrashRun implements AsyncDisposable {
   /** Index of the first send after the last verification. */
   #roundBegins = 0
 
-  private constructor(server: ServerProcess, users: Awaited<ReturnType<typeof newUsers>>, isRemote: boolean) {
+  private constructor(
+    server: ServerProcess,
+    users: Awaited<ReturnType<typeof newUsers>>,
+    isRemote: boolean,
+  ) {
     this.#server = server
     this.#userIds = users.map((user) => user.id)
     const onStorageFailure = isRemote ? 'unknown' : 'refused'
-    this.#traffic = new Traffic({ users, ledger: this.#ledger, random: this.#random, onStorageFailure })
+    this.#traffic = new Traffic({
+      users,
+      ledger: this.#ledger,
+      random: this.#random,
+      onStorageFailure,
+    })
   }
 
   static async start(databaseUrl: string | undefined): Promise<CrashRun> {
-    const server = await startServer({ ...(databaseUrl === undefined ? {} : { databaseUrl }), env: { HERMOD_CHECK_ANSWERS: 'on' } })
+    const server = await startServer({
+      ...(databaseUrl === undefined ? {} : { databaseUrl }),
+      env: { HERMOD_CHECK_ANSWERS: 'on' },
+    })
     const run = new CrashRun(server, await newUsers(server), databaseUrl !== undefined)
     run.#traffic.start(server)
     return run
@@ -79,7 +92,10 @@ class CrashRun implements AsyncDisposable {
     await this.#answers(this.#random.integer(10, 60))
     await sleep(this.#random.next() * 10)
     const exit = await this.#server.kill9()
-    expect(exit.signal, `the server ended by the kill and not before\n${this.#server.output()}`).toBe('SIGKILL')
+    expect(
+      exit.signal,
+      `the server ended by the kill and not before\n${this.#server.output()}`,
+    ).toBe('SIGKILL')
     await this.#traffic.stop()
     this.#counts.serverKills++
   }
@@ -92,7 +108,10 @@ class CrashRun implements AsyncDisposable {
     await cluster.kill9()
     const endOutage = this.#traffic.beginOutage()
     const failuresBefore = this.#traffic.failures
-    await this.#until('failures without a database', () => this.#traffic.failures > failuresBefore + 20)
+    await this.#until(
+      'failures without a database',
+      () => this.#traffic.failures > failuresBefore + 20,
+    )
     endOutage()
     await cluster.restart()
     await this.#answers(20)
@@ -108,7 +127,9 @@ class CrashRun implements AsyncDisposable {
       HERMOD_BOOTSTRAP_APP_ID: this.#server.appId,
       HERMOD_BOOTSTRAP_ADMIN_TOKEN: this.#server.adminToken,
     }
-    const child = new Child([process.execPath, hermodScript, 'serve'], { env: hermodEnvironment(settings) })
+    const child = new Child([process.execPath, hermodScript, 'serve'], {
+      env: hermodEnvironment(settings),
+    })
     await sleep(this.#random.next() * 600)
     child.killTree()
     expect((await child.exited).signal).toBe('SIGKILL')
@@ -117,17 +138,29 @@ class CrashRun implements AsyncDisposable {
 
   async restartAndVerify(): Promise<void> {
     this.#server = await this.#server.startAgain()
-    const lost = this.#ledger.sends.slice(this.#roundBegins).filter((send) => send.outcome === 'unknown')
+    const lost = this.#ledger.sends
+      .slice(this.#roundBegins)
+      .filter((send) => send.outcome === 'unknown')
     this.#counts.lost += lost.length
     await this.#verify()
     const repeatable = lost.filter((send) => send.transactionId !== null)
-    const answered = this.#ledger.withOutcome('answered').filter((send) => send.transactionId !== null)
-    const again = answered.length === 0 ? [] : Array.from({ length: 5 }, () => this.#random.pick(answered))
+    const answered = this.#ledger
+      .withOutcome('answered')
+      .filter((send) => send.transactionId !== null)
+    const again =
+      answered.length === 0 ? [] : Array.from({ length: 5 }, () => this.#random.pick(answered))
     await this.#traffic.repeat(this.#server.api, [...repeatable, ...again])
     expect(repeatable.map((send) => send.outcome)).toEqual(repeatable.map(() => 'answered'))
     await this.#verify()
-    const [reader, peer] = [this.#random.integer(0, userCount - 1), this.#random.integer(1, userCount - 1)]
-    await this.#ledger.acknowledge(this.#server.api.admin(), this.#idAt(reader), this.#idAt(reader + peer))
+    const [reader, peer] = [
+      this.#random.integer(0, userCount - 1),
+      this.#random.integer(1, userCount - 1),
+    ]
+    await this.#ledger.acknowledge(
+      this.#server.api.admin(),
+      this.#idAt(reader),
+      this.#idAt(reader + peer),
+    )
     this.#roundBegins = this.#ledger.sends.length
     this.#traffic.start(this.#server)
   }
@@ -154,7 +187,10 @@ class CrashRun implements AsyncDisposable {
   async #verify(): Promise<void> {
     const { api, operatorToken } = this.#server
     this.#counts.seen = await this.#ledger.verify(api.admin(), this.#userIds)
-    const { data } = await api.succeed('POST', '/operator/v1/check', { token: operatorToken, body: {} })
+    const { data } = await api.succeed('POST', '/operator/v1/check', {
+      token: operatorToken,
+      body: {},
+    })
     expect(data.faults, 'faults that the integrity check finds').toEqual([])
   }
 
@@ -166,7 +202,8 @@ class CrashRun implements AsyncDisposable {
   async #until(what: string, isReached: () => boolean): Promise<void> {
     const look = () => {
       this.#traffic.check()
-      if (!isRunning(this.#server.pid)) throw new Error(`waiting for ${what}: the server has ended\n${this.#server.output()}`)
+      if (!isRunning(this.#server.pid))
+        throw new Error(`waiting for ${what}: the server has ended\n${this.#server.output()}`)
       return isReached()
     }
     await waitFor(look, { what, timeoutMs: patienceMs, everyMs: 1 })

@@ -31,7 +31,9 @@ const endThread = () => threads.at(-1)?.terminate()
 const insert = (tx: Tx, mark: number) => sql`insert into marks values (${mark})`.execute(tx)
 
 async function marks(): Promise<number[]> {
-  const { rows } = await database.read((db) => sql<{ mark: number }>`select mark from marks order by mark`.execute(db))
+  const { rows } = await database.read((db) =>
+    sql<{ mark: number }>`select mark from marks order by mark`.execute(db),
+  )
   return rows.map(({ mark }) => mark)
 }
 
@@ -59,7 +61,9 @@ describe('the thread of the embedded database', () => {
     const started = threads.length
     const { runProcedure } = database.dialect
     await database[Symbol.asyncDispose]()
-    await expect(runProcedure?.({ module: 'none', name: 'none', input: null })).rejects.toMatchObject({ errcode: 10 })
+    await expect(
+      runProcedure?.({ module: 'none', name: 'none', input: null }),
+    ).rejects.toMatchObject({ errcode: 10 })
     expect(threads).toHaveLength(started)
   })
 })

@@ -1,7 +1,23 @@
 /** What is left of a deleted user, on both databases (decision D5). */
-import { type Answer, type Api, type Json, type ServerProcess, type Session, startServer, testBackends, waitFor } from '@hermod/testkit'
+import {
+  type Answer,
+  type Api,
+  type Json,
+  type ServerProcess,
+  type Session,
+  startServer,
+  testBackends,
+  waitFor,
+} from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { aGroup, expectSuccess, type GroupNotice, groupCall, groupNotices, types } from './support/groups.js'
+import {
+  aGroup,
+  expectSuccess,
+  type GroupNotice,
+  groupCall,
+  groupNotices,
+  types,
+} from './support/groups.js'
 import { contents, integrityFaults, peers, sendText } from './support/messaging.js'
 import { openSql, type SqlRow } from './support/sql.js'
 
@@ -72,7 +88,10 @@ for (const backend of testBackends()) {
     beforeAll(async () => {
       database = await backend.createDatabase()
       const env = { HERMOD_CHECK_ANSWERS: 'on' }
-      server = await startServer({ env, ...(database.url === undefined ? {} : { databaseUrl: database.url }) })
+      server = await startServer({
+        env,
+        ...(database.url === undefined ? {} : { databaseUrl: database.url }),
+      })
       api = server.api
     })
 
@@ -82,7 +101,11 @@ for (const backend of testBackends()) {
     })
 
     beforeEach(async () => {
-      ;[alice, bob, carol] = await Promise.all([api.newSession(), api.newSession(), api.newSession()])
+      ;[alice, bob, carol] = await Promise.all([
+        api.newSession(),
+        api.newSession(),
+        api.newSession(),
+      ])
     })
 
     async function query(statement: string): Promise<SqlRow[]> {
@@ -103,12 +126,17 @@ for (const backend of testBackends()) {
     async function tablesThatSay(text: string): Promise<string[]> {
       const found: string[] = []
       for (const table of await tables())
-        if ((await query(`select * from ${table}`)).some((row) => JSON.stringify(row).includes(text))) found.push(table)
+        if (
+          (await query(`select * from ${table}`)).some((row) => JSON.stringify(row).includes(text))
+        )
+          found.push(table)
       return found
     }
 
     async function rowsOf(table: string, userId: number): Promise<SqlRow[]> {
-      return (await query(`select * from ${table}`)).filter((row) => ownerColumns.some((column) => row[column] === userId))
+      return (await query(`select * from ${table}`)).filter((row) =>
+        ownerColumns.some((column) => row[column] === userId),
+      )
     }
 
     async function textsAreErased(): Promise<void> {
@@ -122,14 +150,25 @@ for (const backend of testBackends()) {
 
     /** Writes the marker wherever a user leaves something personal, also with others. */
     async function fill(user: Session, marker: string): Promise<void> {
-      const post = (caller: Api, path: string, body: object) => caller.succeed('POST', path, { body })
+      const post = (caller: Api, path: string, body: object) =>
+        caller.succeed('POST', path, { body })
       const { api: own, id } = user
-      await post(own, '/user/profile', { description: marker, nick_name: marker, private_info: marker, public_info: marker })
+      await post(own, '/user/profile', {
+        description: marker,
+        nick_name: marker,
+        private_info: marker,
+        public_info: marker,
+      })
       await post(own, '/user/avatar', { avatar: marker })
       await post(own, '/user/email', { email: `${marker}@example.org` })
       await post(own, '/user/mobile', { mobile: `+49151${String(id).slice(-9)}` })
       await post(own, '/user/username', { username: marker })
-      const words = { auth_answer: marker, auth_question: marker, push_nick_name: marker, push_token: marker }
+      const words = {
+        auth_answer: marker,
+        auth_question: marker,
+        push_nick_name: marker,
+        push_token: marker,
+      }
       await post(own, '/user/settings', { ...words, auth_mode: 1, user_id: id })
       await post(own, '/user/push/alias', { alias: marker })
       await post(own, '/user/push/tag', { tags: [marker] })
@@ -138,7 +177,11 @@ for (const backend of testBackends()) {
       const login = { user_id: id, password, device_guid: marker }
       const { data: record } = await api.succeed('POST', '/token/id', { body: login, headers })
       const { data: devices } = await own.succeed('GET', '/user/device/list')
-      const binding = { device_sn: devices[0].device_sn, device_token: marker, notifier_name: marker }
+      const binding = {
+        device_sn: devices[0].device_sn,
+        device_token: marker,
+        notifier_name: marker,
+      }
       await post(api.as(record.token), '/user/token/bind', binding)
       await post(own, '/user/conversation/pin', { conversation_id: bob.id })
       await post(bob.api, '/user/conversation/pin', { conversation_id: id })
@@ -159,8 +202,12 @@ for (const backend of testBackends()) {
 
     /** Writes the marker wherever a user leaves something personal in groups, and what groups keep. */
     async function fillGroups({ api: own, id }: Session, marker: string): Promise<void> {
-      const inGroup = async (group_id: number, path: string, params: object = {}, caller = bob.api) =>
-        expectSuccess(await groupCall(caller, path, group_id, params))
+      const inGroup = async (
+        group_id: number,
+        path: string,
+        params: object = {},
+        caller = bob.api,
+      ) => expectSuccess(await groupCall(caller, path, group_id, params))
       const user = { user_list: [id] }
       const joined = await aGroup(bob, { members: [{ id }], admins: [{ id }] })
       await inGroup(joined, '/group/display_name', { value: marker }, own)
@@ -168,10 +215,17 @@ for (const backend of testBackends()) {
       await inGroup(joined, '/group/announcement/edit', { title: marker, content: marker }, own)
       await inGroup(joined, '/group/file/upload', { name: marker, size: 1, url: `/${marker}` }, own)
       for (const person of [{ api: own, id }, carol])
-        await person.api.succeed('POST', '/user/settings', { body: { user_id: person.id, group_confirm: true } })
+        await person.api.succeed('POST', '/user/settings', {
+          body: { user_id: person.id, group_confirm: true },
+        })
       await inGroup(joined, '/group/invite', { user_list: [carol.id], reason: marker }, own)
       await inGroup(await aGroup(bob), '/group/invite', { ...user, reason: marker })
-      await inGroup(await aGroup(bob, { more: { type: types.public } }), '/group/apply', { reason: marker }, own)
+      await inGroup(
+        await aGroup(bob, { more: { type: types.public } }),
+        '/group/apply',
+        { reason: marker },
+        own,
+      )
       await inGroup(await aGroup(bob, { members: [{ id }] }), '/group/kick', user)
       await inGroup(await aGroup(bob), '/group/block', user)
     }
@@ -183,46 +237,80 @@ for (const backend of testBackends()) {
     it('leaves nothing but the ID and what belongs to others', async () => {
       const marker = `alice_${alice.id.toString(36)}`
       await fill(alice, marker)
-      const before = await Promise.all(erasedTables.map(async (table) => [table, (await rowsOf(table, alice.id)).length > 0]))
+      const before = await Promise.all(
+        erasedTables.map(async (table) => [table, (await rowsOf(table, alice.id)).length > 0]),
+      )
       expect(before).toEqual(erasedTables.map((table) => [table, true]))
       expect(await tablesThatSay(marker)).toEqual(
-        expect.arrayContaining(['contacts', 'events', 'group_members', 'group_applications', 'users', 'messages']),
+        expect.arrayContaining([
+          'contacts',
+          'events',
+          'group_members',
+          'group_applications',
+          'users',
+          'messages',
+        ]),
       )
       expect(await remove(alice.api)).toMatchObject({ status: 200, code: 200, data: true })
 
-      for (const table of erasedTables) expect([table, await rowsOf(table, alice.id)]).toEqual([table, []])
+      for (const table of erasedTables)
+        expect([table, await rowsOf(table, alice.id)]).toEqual([table, []])
       await textsAreErased()
-      expect(await tablesThatSay(marker)).toEqual(['events', 'group_announcements', 'group_files', 'messages'])
-      const said = await query(`select distinct kind from events where payload like '%${marker}%' order by kind`)
-      expect(said.map(({ kind }) => kind)).toEqual(['group.announcement_updated', 'group.file_uploaded'])
+      expect(await tablesThatSay(marker)).toEqual([
+        'events',
+        'group_announcements',
+        'group_files',
+        'messages',
+      ])
+      const said = await query(
+        `select distinct kind from events where payload like '%${marker}%' order by kind`,
+      )
+      expect(said.map(({ kind }) => kind)).toEqual([
+        'group.announcement_updated',
+        'group.file_uploaded',
+      ])
       for (const [table, end] of Object.entries(fate)) {
         if (end !== 'names nobody') continue
         const rows = await query(`select * from ${table}`)
-        expect([table, rows.filter((row) => Object.values(row).includes(alice.id))]).toEqual([table, []])
+        expect([table, rows.filter((row) => Object.values(row).includes(alice.id))]).toEqual([
+          table,
+          [],
+        ])
       }
       const [row = {}] = await query(`select * from users where user_id = ${alice.id}`)
       const { app_id, user_id, deleted_at, ...rest } = row
       expect([app_id, user_id]).toEqual([server.appId, alice.id])
       expect(deleted_at).toBeGreaterThan(0)
-      expect(Object.entries(rest).filter(([, value]) => value !== '' && value !== null && value !== 0)).toEqual([])
+      expect(
+        Object.entries(rest).filter(([, value]) => value !== '' && value !== null && value !== 0),
+      ).toEqual([])
       expect(await integrityFaults(server)).toEqual([])
     })
 
     it('erases the texts of those whose erasure was interrupted, and nobody else’s', async () => {
       const texts = async () => {
-        const rows = await query("select payload from events where kind = 'contact.applied' order by event_id")
+        const rows = await query(
+          "select payload from events where kind = 'contact.applied' order by event_id",
+        )
         const payloads = rows.map(({ payload }) => JSON.parse(String(payload)))
         return new Map(payloads.map(({ actor, content }) => [actor, content]))
       }
-      const neighbours = await api.as(server.operatorToken).succeed('POST', '/operator/v1/app/create')
+      const neighbours = await api
+        .as(server.operatorToken)
+        .succeed('POST', '/operator/v1/app/create')
       await bob.api.succeed('POST', '/user/authmode', { body: { value: 1 } })
-      for (const user of [alice, carol]) await user.api.succeed('POST', '/roster/apply', { body: { user_id: bob.id, reason: 'hello' } })
+      for (const user of [alice, carol])
+        await user.api.succeed('POST', '/roster/apply', {
+          body: { user_id: bob.id, reason: 'hello' },
+        })
       // As a server leaves it that was killed; the other user is somebody of another application.
       for (const [appId, user] of [
         [server.appId, alice],
         [neighbours.data.app_id, carol],
       ] as const)
-        await query(`insert into pending_erasures (app_id, user_id, created_at) values ('${appId}', ${user.id}, 1)`)
+        await query(
+          `insert into pending_erasures (app_id, user_id, created_at) values ('${appId}', ${user.id}, 1)`,
+        )
       await remove((await api.newSession()).api)
       await textsAreErased()
       const found = await texts()
@@ -232,9 +320,15 @@ for (const backend of testBackends()) {
     it('leaves a group what it was told, but for the deleted user’s own words and name', async () => {
       const dave = await api.newSession()
       for (const person of [alice, dave])
-        await person.api.succeed('POST', '/user/settings', { body: { user_id: person.id, group_confirm: true } })
+        await person.api.succeed('POST', '/user/settings', {
+          body: { user_id: person.id, group_confirm: true },
+        })
       const invited = await aGroup(bob)
-      const group = await aGroup(bob, { members: [carol], admins: [alice], more: { type: types.public } })
+      const group = await aGroup(bob, {
+        members: [carol],
+        admins: [alice],
+        more: { type: types.public },
+      })
       const applied = await aGroup(bob, { more: { type: types.public } })
       const inGroup = async (caller: Session, path: string, params: object, group_id = group) =>
         expectSuccess(await groupCall(caller.api, path, group_id, params))
@@ -244,27 +338,46 @@ for (const backend of testBackends()) {
       await inGroup(alice, '/group/info/name', { value: 'of the group' })
       await inGroup(alice, '/group/announcement/edit', { title: 'of the group', content: 'x' })
       await inGroup(alice, '/group/file/upload', { name: 'of the group', size: 1, url: '/x' })
-      for (const user of [alice, carol]) await inGroup(user, '/group/display_name', { value: `name of ${user.id}` })
+      for (const user of [alice, carol])
+        await inGroup(user, '/group/display_name', { value: `name of ${user.id}` })
       await inGroup(alice, '/group/invite', { user_list: [dave.id], reason: 'by alice' })
-      await inGroup(bob, '/group/invite', { user_list: [alice.id, dave.id], reason: 'to both' }, invited)
+      await inGroup(
+        bob,
+        '/group/invite',
+        { user_list: [alice.id, dave.id], reason: 'to both' },
+        invited,
+      )
       await inGroup(bob, '/group/invite', { user_list: [alice.id], reason: 'to alice' }, invited)
-      for (const user of [alice, carol]) await inGroup(user, '/group/apply', { reason: `by ${user.id}` }, applied)
+      for (const user of [alice, carol])
+        await inGroup(user, '/group/apply', { reason: `by ${user.id}` }, applied)
       const before = new Map<number, GroupNotice[]>()
-      for (const group_id of [group, invited, applied]) before.set(group_id, await notices(group_id))
+      for (const group_id of [group, invited, applied])
+        before.set(group_id, await notices(group_id))
       await remove(alice.api)
       await textsAreErased()
       // What the deletion itself tells comes after.
-      const after = async (group_id: number) => (await notices(group_id)).slice(0, before.get(group_id)?.length)
+      const after = async (group_id: number) =>
+        (await notices(group_id)).slice(0, before.get(group_id)?.length)
       const emptied = [`name of ${alice.id}`, 'by alice', 'to alice', `by ${alice.id}`]
       for (const [group_id, told] of before) {
-        const without = told.map((notice) => (emptied.some((text) => notice.content.includes(text)) ? { ...notice, content: '' } : notice))
+        const without = told.map((notice) =>
+          emptied.some((text) => notice.content.includes(text))
+            ? { ...notice, content: '' }
+            : notice,
+        )
         expect(await after(group_id)).toEqual(without)
       }
       const texts = [...(await after(group)), ...(await after(invited)), ...(await after(applied))]
         .filter(({ content }) => content !== '')
-        .map(({ kind, actor, users, content }) => [kind, actor, [...users].sort((a, b) => a - b), content])
+        .map(({ kind, actor, users, content }) => [
+          kind,
+          actor,
+          [...users].sort((a, b) => a - b),
+          content,
+        ])
       const named = (name: string) => expect.stringContaining(name)
-      const nameSet = (property: string, value: string) => JSON.stringify({ property, [property]: value })
+      const nameSet = (property: string, value: string) =>
+        JSON.stringify({ property, [property]: value })
       expect(texts).toEqual([
         ['banned', bob.id, both, '60'],
         ['info_updated', alice.id, [], nameSet('name', 'of the group')],
@@ -284,12 +397,19 @@ for (const backend of testBackends()) {
     it('leaves the messages, the conversation and the pin to the others', async () => {
       await sendText(alice.api, bob.id, 'from alice')
       await sendText(bob.api, alice.id, 'from bob')
-      await bob.api.succeed('POST', '/user/conversation/pin', { body: { conversation_id: alice.id } })
+      await bob.api.succeed('POST', '/user/conversation/pin', {
+        body: { conversation_id: alice.id },
+      })
       await remove(alice.api)
       expect(await contents(bob.api, alice.id)).toEqual(['from bob', 'from alice'])
       expect(await peers(bob.api)).toEqual([alice.id])
-      expect((await bob.api.succeed('GET', '/user/conversation/pin_list')).data).toEqual({ conversation_ids: [alice.id] })
-      expect((await bob.api.succeed('GET', '/message/conversation_list')).data.conversations[0].conversation_id.uid).toBe(alice.id)
+      expect((await bob.api.succeed('GET', '/user/conversation/pin_list')).data).toEqual({
+        conversation_ids: [alice.id],
+      })
+      expect(
+        (await bob.api.succeed('GET', '/message/conversation_list')).data.conversations[0]
+          .conversation_id.uid,
+      ).toBe(alice.id)
     })
 
     it('asks a user for the password, and an administrator for none', async () => {
@@ -298,12 +418,20 @@ for (const backend of testBackends()) {
         expect(missing).toMatchObject({ status: 200, code: invalid, data: null })
         expect(missing.envelope.message).toContain('password is required')
       }
-      expect(await remove(alice.api, { password: 'wrong one' })).toMatchObject({ status: 200, code: passwordIncorrect, data: null })
+      expect(await remove(alice.api, { password: 'wrong one' })).toMatchObject({
+        status: 200,
+        code: passwordIncorrect,
+        data: null,
+      })
       expect(await alice.api.call('GET', '/user/profile')).toMatchObject({ code: 200 })
-      expect(await alice.api.call('DELETE', '/user/delete', { body: { password } })).toMatchObject({ code: 200 })
+      expect(await alice.api.call('DELETE', '/user/delete', { body: { password } })).toMatchObject({
+        code: 200,
+      })
       const admin = api.admin({ userId: bob.id })
       expect(await remove(admin, { password: 'wrong one' })).toMatchObject({ code: 200 })
-      expect(await remove(api.admin({ userId: carol.id }), { password: '' })).toMatchObject({ code: 200 })
+      expect(await remove(api.admin({ userId: carol.id }), { password: '' })).toMatchObject({
+        code: 200,
+      })
       expect(await remove(api.admin({ userId: 1 }), {})).toMatchObject({ code: userNotFound })
       expect(await remove(api.admin(), {})).toMatchObject({ code: invalid })
     })
@@ -323,31 +451,46 @@ for (const backend of testBackends()) {
         ['contact', bob.api.call('GET', '/roster/id', { query: { user_id: alice.id } })],
         ['application', bob.api.call('POST', '/roster/apply', { body: { user_id: alice.id } })],
         ['ban', api.admin().call('PUT', '/user/disable', { body: { list: [alice.id] } })],
-        ['message', bob.api.call('POST', '/message/send', { body: { type: 1, content_type: 0, content: 'x', targets: [alice.id] } })],
+        [
+          'message',
+          bob.api.call('POST', '/message/send', {
+            body: { type: 1, content_type: 0, content: 'x', targets: [alice.id] },
+          }),
+        ],
       ]
-      const codes = await Promise.all(lookUps.map(async ([name, answer]) => [name, (await answer).code]))
+      const codes = await Promise.all(
+        lookUps.map(async ([name, answer]) => [name, (await answer).code]),
+      )
       expect(codes).toEqual(lookUps.map(([name]) => [name, userDeleted]))
-      expect(await api.call('POST', '/token/user', { body: { name: alice.username, password } })).toMatchObject({ code: userNotFound })
+      expect(
+        await api.call('POST', '/token/user', { body: { name: alice.username, password } }),
+      ).toMatchObject({ code: userNotFound })
       const { data } = await api.admin().succeed('GET', '/user/list', { query: { page_size: 200 } })
       expect(data.map((user: Json) => user.user_id)).not.toContain(alice.id)
     })
 
     it('frees what nobody else could have', async () => {
       const unique = { mobile: '+4915188888888', email: 'free@example.org' }
-      for (const [field, value] of Object.entries(unique)) await alice.api.succeed('POST', `/user/${field}`, { body: { [field]: value } })
+      for (const [field, value] of Object.entries(unique))
+        await alice.api.succeed('POST', `/user/${field}`, { body: { [field]: value } })
       await alice.api.succeed('POST', '/user/push/alias', { body: { alias: 'free' } })
       await remove(alice.api)
       const again = await api.login(await api.register(alice.username))
       expect(again.id).not.toBe(alice.id)
-      for (const [field, value] of Object.entries(unique)) await again.api.succeed('POST', `/user/${field}`, { body: { [field]: value } })
+      for (const [field, value] of Object.entries(unique))
+        await again.api.succeed('POST', `/user/${field}`, { body: { [field]: value } })
       await again.api.succeed('POST', '/user/push/alias', { body: { alias: 'free' } })
     })
 
     it('succeeds once when it is asked for several times at once', async () => {
       const sessions = [alice, await api.login(alice), await api.login(alice)]
-      const codes = await Promise.all(sessions.map(async (session) => (await remove(session.api)).code))
+      const codes = await Promise.all(
+        sessions.map(async (session) => (await remove(session.api)).code),
+      )
       expect(codes.filter((code) => code === 200)).toHaveLength(1)
-      expect(codes.every((code) => [200, tokenEnded, userDeleted, passwordIncorrect].includes(code))).toBe(true)
+      expect(
+        codes.every((code) => [200, tokenEnded, userDeleted, passwordIncorrect].includes(code)),
+      ).toBe(true)
     })
 
     it('leaves nothing behind of what is under way', async () => {
@@ -355,7 +498,9 @@ for (const backend of testBackends()) {
         const user = await api.newSession()
         const marker = `m${round}`
         const busy = Array.from({ length: 4 }, (_, index) => [
-          api.call('POST', '/token/id', { body: { user_id: user.id, password, device_guid: `${marker}-${index}` } }),
+          api.call('POST', '/token/id', {
+            body: { user_id: user.id, password, device_guid: `${marker}-${index}` },
+          }),
           user.api.call('POST', '/user/sounds', { query: { value: true } }),
           user.api.call('POST', '/user/profile', { body: { nick_name: marker } }),
           user.api.call('POST', '/user/push/alias', { body: { alias: `${marker}-${index}` } }),
@@ -364,15 +509,27 @@ for (const backend of testBackends()) {
           user.api.call('POST', '/roster/apply', { body: { user_id: bob.id, reason: marker } }),
           carol.api.call('POST', '/roster/apply', { body: { user_id: user.id, reason: marker } }),
           bob.api.call('PUT', '/roster/block', { query: { user_id: user.id } }),
-          api.call('POST', '/user/register/anonymous', { body: { username: marker, password, cid: user.id } }),
+          api.call('POST', '/user/register/anonymous', {
+            body: { username: marker, password, cid: user.id },
+          }),
         ]).flat()
         const deleted = remove(api.admin({ userId: user.id }))
-        const tokens = (await Promise.all(busy)).map(({ data }) => data?.token).filter((token) => token !== undefined)
+        const tokens = (await Promise.all(busy))
+          .map(({ data }) => data?.token)
+          .filter((token) => token !== undefined)
         expect(await deleted).toMatchObject({ code: 200 })
-        for (const table of erasedTables) expect([table, await rowsOf(table, user.id)]).toEqual([table, []])
-        expect(await query(`select token_hash from user_tokens where user_id = ${user.id} and revoked_at is null`)).toEqual([])
-        for (const token of tokens) expect((await api.as(token).call('GET', '/user/profile')).code).toBe(tokenEnded)
-        const [row] = await query(`select username, nick_name, last_device_sn from users where user_id = ${user.id}`)
+        for (const table of erasedTables)
+          expect([table, await rowsOf(table, user.id)]).toEqual([table, []])
+        expect(
+          await query(
+            `select token_hash from user_tokens where user_id = ${user.id} and revoked_at is null`,
+          ),
+        ).toEqual([])
+        for (const token of tokens)
+          expect((await api.as(token).call('GET', '/user/profile')).code).toBe(tokenEnded)
+        const [row] = await query(
+          `select username, nick_name, last_device_sn from users where user_id = ${user.id}`,
+        )
         expect(row).toEqual({ username: '', nick_name: '', last_device_sn: 0 })
       }
       expect(await integrityFaults(server)).toEqual([])
@@ -380,13 +537,16 @@ for (const backend of testBackends()) {
 
     it('lets no message be lost that was answered', async () => {
       const sends = Array.from({ length: 10 }, (_, index) =>
-        bob.api.call('POST', '/message/send', { body: { type: 1, content_type: 0, content: `${index}`, targets: [alice.id] } }),
+        bob.api.call('POST', '/message/send', {
+          body: { type: 1, content_type: 0, content: `${index}`, targets: [alice.id] },
+        }),
       )
       await remove(alice.api)
       const answers = await Promise.all(sends)
       expect(answers.every(({ code }) => code === 200 || code === userDeleted)).toBe(true)
       const stored = new Set(await contents(bob.api, alice.id))
-      for (const [index, { code }] of answers.entries()) expect(stored.has(`${index}`)).toBe(code === 200)
+      for (const [index, { code }] of answers.entries())
+        expect(stored.has(`${index}`)).toBe(code === 200)
       expect(await integrityFaults(server)).toEqual([])
     })
   })

@@ -1,5 +1,12 @@
 /** Devices, the push tokens bound to them, and the ends of tokens, on both databases (decisions C6, D6, D8). */
-import { type Answer, type Api, type Json, type Session, testBackends, type User } from '@hermod/testkit'
+import {
+  type Answer,
+  type Api,
+  type Json,
+  type Session,
+  testBackends,
+  type User,
+} from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Sql } from './support/sql.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
@@ -29,7 +36,8 @@ for (const backend of testBackends()) {
     async function withDevices(count: number): Promise<Session[]> {
       const user = await api.register()
       const sessions: Session[] = []
-      for (let index = 1; index <= count; index++) sessions.push(await api.login(user, `guid ${index}`))
+      for (let index = 1; index <= count; index++)
+        sessions.push(await api.login(user, `guid ${index}`))
       return sessions
     }
 
@@ -44,11 +52,20 @@ for (const backend of testBackends()) {
 
     /** Their codes at the profile. */
     function judge(sessions: readonly Session[]): Promise<number[]> {
-      return Promise.all(sessions.map(async (session) => (await session.api.call('GET', '/user/profile')).code))
+      return Promise.all(
+        sessions.map(async (session) => (await session.api.call('GET', '/user/profile')).code),
+      )
     }
 
-    function bind(caller: Api, device_sn: number, device_token: string, notifier_name = 'certificate'): Promise<Answer> {
-      return caller.call('POST', '/user/token/bind', { body: { device_sn, device_token, notifier_name } })
+    function bind(
+      caller: Api,
+      device_sn: number,
+      device_token: string,
+      notifier_name = 'certificate',
+    ): Promise<Answer> {
+      return caller.call('POST', '/user/token/bind', {
+        body: { device_sn, device_token, notifier_name },
+      })
     }
 
     /** As `user/device_sn/notifier_name/device_token`. */
@@ -61,11 +78,17 @@ for (const backend of testBackends()) {
 
     async function storedEvents({ id }: User): Promise<Json[]> {
       const rows = await sql.run(`select kind, payload from events order by event_id`)
-      return rows.map(({ kind, payload }) => ({ kind, ...JSON.parse(String(payload)) })).filter(({ users }) => users.includes(id))
+      return rows
+        .map(({ kind, payload }) => ({ kind, ...JSON.parse(String(payload)) }))
+        .filter(({ users }) => users.includes(id))
     }
 
     async function eventsOf(user: User): Promise<Json[]> {
-      return (await storedEvents(user)).map(({ kind, actor, content }) => [kind, actor === user.id, content])
+      return (await storedEvents(user)).map(({ kind, actor, content }) => [
+        kind,
+        actor === user.id,
+        content,
+      ])
     }
 
     describe('the list', () => {
@@ -135,15 +158,21 @@ for (const backend of testBackends()) {
 
       it('is one for all logins at once with the same new GUID', async () => {
         const user = await api.register()
-        const sessions = await Promise.all(Array.from({ length: 8 }, () => api.login(user, 'phone')))
+        const sessions = await Promise.all(
+          Array.from({ length: 8 }, () => api.login(user, 'phone')),
+        )
         expect(await serialsOf(api.admin({ userId: user.id }))).toHaveLength(1)
         expect(await judge(sessions)).toEqual(Array(8).fill(200))
-        expect((await eventsOf(user)).filter(([kind]) => kind === 'user.device_added')).toHaveLength(1)
+        expect(
+          (await eventsOf(user)).filter(([kind]) => kind === 'user.device_added'),
+        ).toHaveLength(1)
       })
 
       it('is another for each of several new GUIDs at once', async () => {
         const user = await api.register()
-        const sessions = await Promise.all(Array.from({ length: 6 }, (_, index) => api.login(user, `guid ${index}`)))
+        const sessions = await Promise.all(
+          Array.from({ length: 6 }, (_, index) => api.login(user, `guid ${index}`)),
+        )
         expect(await serialsOf(api.admin({ userId: user.id }))).toEqual([1, 2, 3, 4, 5, 6])
         expect(await judge(sessions)).toEqual(Array(6).fill(200))
       })
@@ -155,7 +184,8 @@ for (const backend of testBackends()) {
       const secondAgain = await api.login(second, 'guid 2')
       const plain = await api.login(first)
       const firstAgain = await api.login(first, 'guid 1')
-      for (const device_sn of [2, 3]) await bind(plain.api, device_sn, `token ${device_sn} of ${first.id}`)
+      for (const device_sn of [2, 3])
+        await bind(plain.api, device_sn, `token ${device_sn} of ${first.id}`)
       expect(await judge(sessions)).toEqual(Array(devicesPerUser).fill(200))
 
       const last = await api.login(first, 'one too many')
@@ -163,7 +193,11 @@ for (const backend of testBackends()) {
       const others = [first, second, ...sessions.slice(3), secondAgain, firstAgain, plain, last]
       expect(await judge(others)).toEqual(Array(others.length).fill(200))
       const serials = await serialsOf(plain.api)
-      expect(serials).toEqual([1, 2, ...Array.from({ length: devicesPerUser - 2 }, (_, index) => index + 4)])
+      expect(serials).toEqual([
+        1,
+        2,
+        ...Array.from({ length: devicesPerUser - 2 }, (_, index) => index + 4),
+      ])
       expect(await bindingsOf(first)).toEqual([`${first.id}/2/certificate/token 2 of ${first.id}`])
       expect((await eventsOf(first)).slice(-2)).toEqual([
         ['user.device_added', true, '{"device_sn":21}'],
@@ -172,19 +206,32 @@ for (const backend of testBackends()) {
     })
 
     describe('removing a device', () => {
-      it.each(['DELETE', 'POST'])('by %s ends its tokens at once, and nothing else', async (method) => {
-        const [first, second] = (await withDevices(2)) as [Session, Session]
-        const [secondAgain, plain, other] = [await api.login(second, 'guid 2'), await api.login(first), await api.newSession()]
-        await bind(first.api, 1, `kept of ${first.id}`)
-        await bind(first.api, 2, `gone of ${first.id}`)
-        const answer = await first.api.call(method, '/user/device/remove', { query: { device_sn: 2 } })
-        expect(answer.envelope).toEqual({ code: 200, data: true, message: null })
-        expect(await judge([second, secondAgain])).toEqual([tokenEnded, tokenEnded])
-        expect(await judge([first, plain, other])).toEqual([200, 200, 200])
-        expect(await serialsOf(plain.api)).toEqual([1])
-        expect(await bindingsOf(first)).toEqual([`${first.id}/1/certificate/kept of ${first.id}`])
-        expect((await eventsOf(first)).at(-1)).toEqual(['user.device_removed', true, '{"device_sn":2}'])
-      })
+      it.each(['DELETE', 'POST'])(
+        'by %s ends its tokens at once, and nothing else',
+        async (method) => {
+          const [first, second] = (await withDevices(2)) as [Session, Session]
+          const [secondAgain, plain, other] = [
+            await api.login(second, 'guid 2'),
+            await api.login(first),
+            await api.newSession(),
+          ]
+          await bind(first.api, 1, `kept of ${first.id}`)
+          await bind(first.api, 2, `gone of ${first.id}`)
+          const answer = await first.api.call(method, '/user/device/remove', {
+            query: { device_sn: 2 },
+          })
+          expect(answer.envelope).toEqual({ code: 200, data: true, message: null })
+          expect(await judge([second, secondAgain])).toEqual([tokenEnded, tokenEnded])
+          expect(await judge([first, plain, other])).toEqual([200, 200, 200])
+          expect(await serialsOf(plain.api)).toEqual([1])
+          expect(await bindingsOf(first)).toEqual([`${first.id}/1/certificate/kept of ${first.id}`])
+          expect((await eventsOf(first)).at(-1)).toEqual([
+            'user.device_removed',
+            true,
+            '{"device_sn":2}',
+          ])
+        },
+      )
 
       it('works for the own one', async () => {
         const [session] = (await withDevices(1)) as [Session]
@@ -197,29 +244,36 @@ for (const backend of testBackends()) {
         const [session] = (await withDevices(1)) as [Session]
         const caller = api.admin({ userId: session.id })
         const removal = caller.succeed('POST', '/user/device/remove', { query: { device_sn: 1 } })
-        const [, ...logins] = await Promise.all([removal, ...Array.from({ length: 6 }, () => api.login(session, 'guid 1'))])
+        const [, ...logins] = await Promise.all([
+          removal,
+          ...Array.from({ length: 6 }, () => api.login(session, 'guid 1')),
+        ])
         const serials = await serialsOf(caller)
         const codes = await judge(logins)
         expect(codes.filter((code) => code !== 200 && code !== tokenEnded)).toEqual([])
         expect(serials).toHaveLength(codes.includes(200) ? 1 : 0)
-        for (const device_sn of serials) await caller.succeed('POST', '/user/device/remove', { query: { device_sn } })
+        for (const device_sn of serials)
+          await caller.succeed('POST', '/user/device/remove', { query: { device_sn } })
         expect(await judge([session, ...logins])).toEqual(Array(7).fill(tokenEnded))
       })
     })
 
     describe('kicking', () => {
-      it.each(['PUT', 'POST'])('a device by %s ends its tokens and leaves the device', async (method) => {
-        const [first, second] = (await withDevices(2)) as [Session, Session]
-        const plain = await api.login(first)
-        const answer = await first.api.call(method, '/user/kick', { query: { device_sn: 2 } })
-        expect(answer.envelope).toEqual({ code: 200, data: true, message: null })
-        expect(await judge([first, second, plain])).toEqual([200, tokenEnded, 200])
-        const again = await api.login(second, 'guid 2')
-        expect(again.record.push_token).toBe(second.record.push_token)
-        expect(await serialsOf(again.api)).toEqual([1, 2])
-        expect(await judge([second, again])).toEqual([tokenEnded, 200])
-        expect((await eventsOf(first)).at(-1)).toEqual(['user.kicked', true, '{"device_sn":2}'])
-      })
+      it.each(['PUT', 'POST'])(
+        'a device by %s ends its tokens and leaves the device',
+        async (method) => {
+          const [first, second] = (await withDevices(2)) as [Session, Session]
+          const plain = await api.login(first)
+          const answer = await first.api.call(method, '/user/kick', { query: { device_sn: 2 } })
+          expect(answer.envelope).toEqual({ code: 200, data: true, message: null })
+          expect(await judge([first, second, plain])).toEqual([200, tokenEnded, 200])
+          const again = await api.login(second, 'guid 2')
+          expect(again.record.push_token).toBe(second.record.push_token)
+          expect(await serialsOf(again.api)).toEqual([1, 2])
+          expect(await judge([second, again])).toEqual([tokenEnded, 200])
+          expect((await eventsOf(first)).at(-1)).toEqual(['user.kicked', true, '{"device_sn":2}'])
+        },
+      )
 
       it('without a device ends all tokens of the user, also those tied to none', async () => {
         const sessions = await withDevices(2)
@@ -240,7 +294,9 @@ for (const backend of testBackends()) {
         await admin.succeed('PUT', '/user/kick', { query: { device_sn: 2 } })
         await admin.succeed('POST', '/user/device/remove', { query: { device_sn: 2 } })
         await admin.succeed('PUT', '/user/kick')
-        expect((await storedEvents(first)).slice(-3).map(({ kind, actor }) => [kind, actor])).toEqual([
+        expect(
+          (await storedEvents(first)).slice(-3).map(({ kind, actor }) => [kind, actor]),
+        ).toEqual([
           ['user.kicked', 0],
           ['user.device_removed', 0],
           ['user.kicked', 0],
@@ -249,20 +305,30 @@ for (const backend of testBackends()) {
     })
 
     describe('binding a push token', () => {
-      it.each(['PUT', 'POST'])('by %s keeps one for each certificate of a device', async (method) => {
-        const [{ api: caller, ...user }] = (await withDevices(1)) as [Session]
-        const bindings = [
-          ['old', 'one'],
-          ['new', 'one'],
-          ['new', 'two'],
-          ['new', 'two'],
-        ].map(([token, notifier_name]) => ({ device_sn: 1, device_token: `${token} of ${user.id}`, notifier_name }))
-        for (const body of bindings) {
-          const answer = await caller.call(method, '/user/token/bind', { body })
-          expect(answer.envelope).toEqual({ code: 200, data: true, message: null })
-        }
-        expect(await bindingsOf(user)).toEqual([`${user.id}/1/one/new of ${user.id}`, `${user.id}/1/two/new of ${user.id}`])
-      })
+      it.each(['PUT', 'POST'])(
+        'by %s keeps one for each certificate of a device',
+        async (method) => {
+          const [{ api: caller, ...user }] = (await withDevices(1)) as [Session]
+          const bindings = [
+            ['old', 'one'],
+            ['new', 'one'],
+            ['new', 'two'],
+            ['new', 'two'],
+          ].map(([token, notifier_name]) => ({
+            device_sn: 1,
+            device_token: `${token} of ${user.id}`,
+            notifier_name,
+          }))
+          for (const body of bindings) {
+            const answer = await caller.call(method, '/user/token/bind', { body })
+            expect(answer.envelope).toEqual({ code: 200, data: true, message: null })
+          }
+          expect(await bindingsOf(user)).toEqual([
+            `${user.id}/1/one/new of ${user.id}`,
+            `${user.id}/1/two/new of ${user.id}`,
+          ])
+        },
+      )
 
       it('takes it away from the device that had it, of whomever, under any certificate', async () => {
         const [first] = (await withDevices(2)) as [Session]
@@ -271,7 +337,10 @@ for (const backend of testBackends()) {
         await bind(first.api, 1, token)
         await bind(first.api, 1, `staying of ${first.id}`, 'second')
         await bind(first.api, 2, token)
-        expect(await bindingsOf(first)).toEqual([`${first.id}/1/second/staying of ${first.id}`, `${first.id}/2/certificate/${token}`])
+        expect(await bindingsOf(first)).toEqual([
+          `${first.id}/1/second/staying of ${first.id}`,
+          `${first.id}/2/certificate/${token}`,
+        ])
         await bind(other.api, 1, token, 'another')
         expect(await bindingsOf(first)).toEqual([`${first.id}/1/second/staying of ${first.id}`])
         expect(await bindingsOf(other)).toEqual([`${other.id}/1/another/${token}`])
@@ -280,22 +349,29 @@ for (const backend of testBackends()) {
       it('by several devices at once leaves it with exactly one', async () => {
         const sessions = [...(await withDevices(3)), ...(await withDevices(3))]
         const token = `wanted of ${sessions[0]?.id}`
-        const answers = await Promise.all(sessions.map((session, index) => bind(session.api, (index % 3) + 1, token)))
+        const answers = await Promise.all(
+          sessions.map((session, index) => bind(session.api, (index % 3) + 1, token)),
+        )
         expect(answers.map(({ code }) => code)).toEqual(Array(6).fill(200))
         expect(await bindingsOf(...sessions)).toHaveLength(1)
       })
 
-      it.each(['DELETE', 'POST'])('is undone by %s for all certificates of the device, and also when there is none', async (method) => {
-        const [{ api: caller, ...user }] = (await withDevices(2)) as [Session]
-        await bind(caller, 1, `one of ${user.id}`, 'one')
-        await bind(caller, 1, `two of ${user.id}`, 'two')
-        await bind(caller, 2, `other of ${user.id}`)
-        for (let time = 1; time <= 2; time++) {
-          const answer = await caller.call(method, '/user/token/unbind', { query: { deviceSn: 1 } })
-          expect(answer.envelope).toEqual({ code: 200, data: {}, message: null })
-          expect(await bindingsOf(user)).toEqual([`${user.id}/2/certificate/other of ${user.id}`])
-        }
-      })
+      it.each(['DELETE', 'POST'])(
+        'is undone by %s for all certificates of the device, and also when there is none',
+        async (method) => {
+          const [{ api: caller, ...user }] = (await withDevices(2)) as [Session]
+          await bind(caller, 1, `one of ${user.id}`, 'one')
+          await bind(caller, 1, `two of ${user.id}`, 'two')
+          await bind(caller, 2, `other of ${user.id}`)
+          for (let time = 1; time <= 2; time++) {
+            const answer = await caller.call(method, '/user/token/unbind', {
+              query: { deviceSn: 1 },
+            })
+            expect(answer.envelope).toEqual({ code: 200, data: {}, message: null })
+            expect(await bindingsOf(user)).toEqual([`${user.id}/2/certificate/other of ${user.id}`])
+          }
+        },
+      )
 
       it.each([
         ['device_token must not be empty', { device_token: '' }],
@@ -306,7 +382,11 @@ for (const backend of testBackends()) {
         const [session] = (await withDevices(1)) as [Session]
         const body = { device_sn: 1, device_token: 'token', notifier_name: 'certificate', ...bad }
         const { envelope } = await session.api.call('POST', '/user/token/bind', { body })
-        expect(envelope).toEqual({ code: invalid, data: null, message: `invalid request parameter: ${fault}` })
+        expect(envelope).toEqual({
+          code: invalid,
+          data: null,
+          message: `invalid request parameter: ${fault}`,
+        })
         expect(await bindingsOf(session)).toEqual([])
       })
     })
@@ -323,7 +403,11 @@ for (const backend of testBackends()) {
           bind(first.api, sn, 'token'),
         ])
         for (const { envelope } of answers) {
-          expect(envelope).toEqual({ code: deviceNotFound, data: null, message: 'device does not exist' })
+          expect(envelope).toEqual({
+            code: deviceNotFound,
+            data: null,
+            message: 'device does not exist',
+          })
         }
       }
       expect(await judge([first])).toEqual([200])
@@ -334,7 +418,9 @@ for (const backend of testBackends()) {
       it('of a user without a connection is offline', async () => {
         const { api: caller, id } = await api.newSession()
         expect((await caller.succeed('GET', '/user/online_status')).data).toEqual({ online: false })
-        expect((await api.admin({ userId: id }).succeed('GET', '/user/online_status')).data).toEqual({ online: false })
+        expect(
+          (await api.admin({ userId: id }).succeed('GET', '/user/online_status')).data,
+        ).toEqual({ online: false })
       })
 
       it('of nobody is refused', async () => {

@@ -13,7 +13,12 @@ import {
 import { afterAll, describe, expect, test } from 'vitest'
 import { MessageLedger } from './support/message-ledger.js'
 import { Random } from './support/random.js'
-import { faultInjectionProblem, injectFault, SmallDisk, type SystemFault } from './support/system-faults.js'
+import {
+  faultInjectionProblem,
+  injectFault,
+  SmallDisk,
+  type SystemFault,
+} from './support/system-faults.js'
 import { Traffic } from './support/traffic.js'
 
 const backends = testBackends()
@@ -31,8 +36,18 @@ if (tracingProblem !== null) console.log(`no system-call faults: ${tracingProble
 describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded database', () => {
   const faults: [string, (dataDir: string) => SystemFault][] = [
     ['fsync fails', () => ({ calls: syncs, error: 'EIO' })],
-    ['the disk is full', (dataDir) => ({ calls: ['write', 'pwrite64'], error: 'ENOSPC', paths: databaseFiles(dataDir) })],
-    ['writing fails', (dataDir) => ({ calls: ['write', 'pwrite64'], error: 'EIO', paths: databaseFiles(dataDir) })],
+    [
+      'the disk is full',
+      (dataDir) => ({
+        calls: ['write', 'pwrite64'],
+        error: 'ENOSPC',
+        paths: databaseFiles(dataDir),
+      }),
+    ],
+    [
+      'writing fails',
+      (dataDir) => ({ calls: ['write', 'pwrite64'], error: 'EIO', paths: databaseFiles(dataDir) }),
+    ],
   ]
 
   describe.skipIf(tracingProblem !== null)('by failing system calls', () => {
@@ -42,7 +57,10 @@ describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded dat
       async ([, fault]) => {
         await using subject = await Subject.start(await startServer({ env }), 'refused')
         await subject.answers(20)
-        const injected = await injectFault(fault(subject.server.dataDir), { pids: [subject.server.pid], withChildren: true })
+        const injected = await injectFault(fault(subject.server.dataDir), {
+          pids: [subject.server.pid],
+          withChildren: true,
+        })
         await subject.refusesEverything()
         await injected[Symbol.asyncDispose]()
         await subject.goesOn()
@@ -50,7 +68,9 @@ describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded dat
       },
     )
 
-    test('where every few fsyncs fail, each send is answered by what became of it', { timeout: timeoutMs }, async () => {
+    test('where every few fsyncs fail, each send is answered by what became of it', {
+      timeout: timeoutMs,
+    }, async () => {
       await using subject = await Subject.start(await startServer({ env }), 'refused')
       const fault: SystemFault = { calls: syncs, error: 'EIO', when: '2+3' }
       const injected = await injectFault(fault, { pids: [subject.server.pid], withChildren: true })
@@ -61,7 +81,9 @@ describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded dat
       await subject.survivesKill()
     })
 
-    test('killed while fsync fails, it has every answered message after the restart', { timeout: timeoutMs }, async () => {
+    test('killed while fsync fails, it has every answered message after the restart', {
+      timeout: timeoutMs,
+    }, async () => {
       // What could not be synced may be on the disk or not, so a refused send is open until it is repeated.
       await using subject = await Subject.start(await startServer({ env }), 'unknown')
       await subject.answers(50)
@@ -93,26 +115,39 @@ describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded dat
 const postgres = backends.find((backend): backend is PostgresBackend => backend.name === 'postgres')
 
 describe.runIf(postgres && tracingProblem === null)('PostgreSQL', () => {
-  test('stopping itself on a failing fsync, it is waited for and used again', { timeout: timeoutMs }, async () => {
+  test('stopping itself on a failing fsync, it is waited for and used again', {
+    timeout: timeoutMs,
+  }, async () => {
     const { cluster, subject: started } = await onPostgres()
     await using subject = started
     await subject.answers(20)
     // Only the processes of now: those that PostgreSQL starts in their place find a disk that works.
-    const injected = await injectFault({ calls: syncs, error: 'EIO' }, { pids: descendants(cluster.postmasterPid), withChildren: false })
+    const injected = await injectFault(
+      { calls: syncs, error: 'EIO' },
+      { pids: descendants(cluster.postmasterPid), withChildren: false },
+    )
     await subject.failures(1)
-    await waitFor(() => cluster.output().includes('PANIC'), { what: 'the panic of PostgreSQL', timeoutMs: patienceMs })
+    await waitFor(() => cluster.output().includes('PANIC'), {
+      what: 'the panic of PostgreSQL',
+      timeoutMs: patienceMs,
+    })
     await injected[Symbol.asyncDispose]()
     await subject.goesOn()
     await subject.survivesKill()
   })
 
-  test('staying down on a disk that never syncs, it is asked for until it is back', { timeout: timeoutMs }, async () => {
+  test('staying down on a disk that never syncs, it is asked for until it is back', {
+    timeout: timeoutMs,
+  }, async () => {
     const { cluster, subject: started } = await onPostgres()
     await using subject = started
     await subject.answers(20)
     const pids = [cluster.postmasterPid, ...descendants(cluster.postmasterPid)]
     const injected = await injectFault({ calls: syncs, error: 'EIO' }, { pids, withChildren: true })
-    await waitFor(() => cluster.postmasterPid === -1, { what: 'the end of PostgreSQL', timeoutMs: patienceMs })
+    await waitFor(() => cluster.postmasterPid === -1, {
+      what: 'the end of PostgreSQL',
+      timeoutMs: patienceMs,
+    })
     await injected[Symbol.asyncDispose]()
     await subject.refusesEverything()
     await cluster.restart()
@@ -138,15 +173,25 @@ class Subject implements AsyncDisposable {
   readonly #ledger = new MessageLedger()
   readonly #traffic: Traffic
 
-  private constructor(server: ServerProcess, traffic: (ledger: MessageLedger) => Traffic, userIds: readonly number[]) {
+  private constructor(
+    server: ServerProcess,
+    traffic: (ledger: MessageLedger) => Traffic,
+    userIds: readonly number[],
+  ) {
     this.server = server
     this.#userIds = userIds
     this.#traffic = traffic(this.#ledger)
   }
 
-  static async start(server: ServerProcess, onStorageFailure: 'refused' | 'unknown'): Promise<Subject> {
-    const users = await Promise.all(Array.from({ length: userCount }, () => server.api.newSession()))
-    const traffic = (ledger: MessageLedger) => new Traffic({ users, ledger, random: new Random(1), onStorageFailure })
+  static async start(
+    server: ServerProcess,
+    onStorageFailure: 'refused' | 'unknown',
+  ): Promise<Subject> {
+    const users = await Promise.all(
+      Array.from({ length: userCount }, () => server.api.newSession()),
+    )
+    const traffic = (ledger: MessageLedger) =>
+      new Traffic({ users, ledger, random: new Random(1), onStorageFailure })
     const subject = new Subject(
       server,
       traffic,
@@ -185,9 +230,10 @@ class Subject implements AsyncDisposable {
     await this.answers(50)
     await this.#traffic.stop()
     await this.#verify()
-    const again = [...this.#ledger.withOutcome('refused'), ...this.#ledger.withOutcome('unknown')].filter(
-      (send) => send.transactionId !== null,
-    )
+    const again = [
+      ...this.#ledger.withOutcome('refused'),
+      ...this.#ledger.withOutcome('unknown'),
+    ].filter((send) => send.transactionId !== null)
     await this.#traffic.repeat(this.server.api, again)
     expect(again.map((send) => send.outcome)).toEqual(again.map(() => 'answered'))
     await this.#verify()
@@ -210,14 +256,18 @@ class Subject implements AsyncDisposable {
   async #verify(): Promise<void> {
     const { api, operatorToken } = this.server
     await this.#ledger.verify(api.admin(), this.#userIds)
-    const { data } = await api.succeed('POST', '/operator/v1/check', { token: operatorToken, body: {} })
+    const { data } = await api.succeed('POST', '/operator/v1/check', {
+      token: operatorToken,
+      body: {},
+    })
     expect(data.faults, 'faults that the integrity check finds').toEqual([])
   }
 
   async #until(what: string, isReached: () => boolean): Promise<void> {
     const look = () => {
       this.#traffic.check()
-      if (!isRunning(this.server.pid)) throw new Error(`waiting for ${what}: the server has ended\n${this.server.output()}`)
+      if (!isRunning(this.server.pid))
+        throw new Error(`waiting for ${what}: the server has ended\n${this.server.output()}`)
       return isReached()
     }
     await waitFor(look, { what, timeoutMs: patienceMs, everyMs: 1 })

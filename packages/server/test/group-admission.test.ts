@@ -76,15 +76,26 @@ for (const backend of testBackends()) {
     }
 
     /** Of the owner, with the helper as admin and the member. */
-    const theGroup = (more: object = {}) => aGroup(owner, { members: [member], admins: [helper], more })
+    const theGroup = (more: object = {}) =>
+      aGroup(owner, { members: [member], admins: [helper], more })
 
-    const apply = ({ api }: Pick<Person, 'api'>, group_id: number, more: object = {}) => groupCall(api, '/group/apply', group_id, more)
+    const apply = ({ api }: Pick<Person, 'api'>, group_id: number, more: object = {}) =>
+      groupCall(api, '/group/apply', group_id, more)
     const handle = (api: Api, group_id: number, { id }: Pick<Person, 'id'>, approval: boolean) =>
       groupCall(api, '/group/apply/handle', group_id, { user_id: id, approval })
-    const invite = (api: Api, group_id: number, users: readonly Pick<Person, 'id'>[], more: object = {}) =>
+    const invite = (
+      api: Api,
+      group_id: number,
+      users: readonly Pick<Person, 'id'>[],
+      more: object = {},
+    ) =>
       groupCall(api, '/group/invite', group_id, { user_list: users.map(({ id }) => id), ...more })
-    const respond = ({ api }: Pick<Person, 'api'>, group_id: number, user_id: number, approval: boolean) =>
-      groupCall(api, '/group/invite/handle', group_id, { user_id, approval })
+    const respond = (
+      { api }: Pick<Person, 'api'>,
+      group_id: number,
+      user_id: number,
+      approval: boolean,
+    ) => groupCall(api, '/group/invite/handle', group_id, { user_id, approval })
 
     async function changeGroup(path: string, group_id: number, params: object = {}): Promise<void> {
       expectSuccess(await groupCall(owner.api, path, group_id, params))
@@ -92,7 +103,8 @@ for (const backend of testBackends()) {
 
     const take = (group_id: number, apply_approval: number) =>
       changeGroup('/group/settings/require_admin_approval', group_id, { apply_approval })
-    const setCapacity = (group_id: number, value: number) => changeGroup('/group/settings/capacity', group_id, { value })
+    const setCapacity = (group_id: number, value: number) =>
+      changeGroup('/group/settings/capacity', group_id, { value })
 
     async function kickTimes(times: number, group_id: number, { id }: Person): Promise<void> {
       for (let kick = 0; kick < times; kick++) {
@@ -108,11 +120,19 @@ for (const backend of testBackends()) {
       return (await groupNotices(watched.sql, group_id)).filter(({ kind }) => kinds.includes(kind))
     }
 
-    async function applicationStatus(group_id: number, { id }: Person): Promise<number | undefined> {
-      return (await groupApplications(owner.api, group_id)).find(({ applicant_id }) => applicant_id === id)?.status
+    async function applicationStatus(
+      group_id: number,
+      { id }: Person,
+    ): Promise<number | undefined> {
+      return (await groupApplications(owner.api, group_id)).find(
+        ({ applicant_id }) => applicant_id === id,
+      )?.status
     }
 
-    async function invitationStatus(group_id: number, { api }: Person): Promise<number | undefined> {
+    async function invitationStatus(
+      group_id: number,
+      { api }: Person,
+    ): Promise<number | undefined> {
       return (await groupInvitations(api)).find((each) => each.group_id === group_id)?.status
     }
 
@@ -132,14 +152,26 @@ for (const backend of testBackends()) {
       it('waits for an admin, and tells the admins why', async () => {
         const group_id = await theGroup()
         const applied = await apply(guest, group_id, { reason: 'let me in' })
-        expect(applied.envelope).toMatchObject({ code: code.ok, data: { user_id: guest.id, result: 'success' } })
+        expect(applied.envelope).toMatchObject({
+          code: code.ok,
+          data: { user_id: guest.id, result: 'success' },
+        })
         expect(applied.data).not.toHaveProperty('reason')
         const [application] = await groupApplications(owner.api, group_id)
         const { expired_time, ...rest } = application as GroupApplication
-        expect(rest).toEqual({ applicant_id: guest.id, group_id, reason: 'let me in', status: status.pending })
-        const [row] = await watched.sql.run(`select created_at from group_applications where group_id = ${group_id}`)
+        expect(rest).toEqual({
+          applicant_id: guest.id,
+          group_id,
+          reason: 'let me in',
+          status: status.pending,
+        })
+        const [row] = await watched.sql.run(
+          `select created_at from group_applications where group_id = ${group_id}`,
+        )
         expect(expired_time).toBe(Number(row?.created_at) + 7 * dayMs)
-        expect(await notices(group_id, 'applied')).toEqual([{ kind: 'applied', actor: guest.id, users: [], content: 'let me in' }])
+        expect(await notices(group_id, 'applied')).toEqual([
+          { kind: 'applied', actor: guest.id, users: [], content: 'let me in' },
+        ])
         expect(await members(group_id)).not.toContain(guest.id)
       })
 
@@ -155,7 +187,10 @@ for (const backend of testBackends()) {
       it('is joining where the group takes all', async () => {
         const group_id = await theGroup()
         await take(group_id, approvals.all)
-        expect((await apply(guest, group_id, { reason: 'hello' })).data).toEqual({ user_id: guest.id, result: 'success' })
+        expect((await apply(guest, group_id, { reason: 'hello' })).data).toEqual({
+          user_id: guest.id,
+          result: 'success',
+        })
         expect(await members(group_id)).toContain(guest.id)
         expect(await groupApplications(owner.api, group_id)).toEqual([])
         expect((await notices(group_id, 'joined', 'applied')).at(-1)).toEqual({
@@ -184,14 +219,19 @@ for (const backend of testBackends()) {
           const [blocked] = (await people(1)) as [Person]
           await changeGroup('/group/block', group_id, { user_list: [blocked.id] })
           await kickTimes(3, group_id, guest)
-          expect((await apply(guest, group_id)).code).toBe(approval === approvals.none ? code.closed : code.ok)
+          expect((await apply(guest, group_id)).code).toBe(
+            approval === approvals.none ? code.closed : code.ok,
+          )
           await kickTimes(approval === approvals.all ? 0 : 1, group_id, guest)
-          if (approval === approvals.all) await changeGroup('/group/kick', group_id, { user_list: [guest.id] })
-          expect(codes([await apply(guest, group_id), await apply(blocked, group_id), await apply(owner, group_id)])).toEqual([
-            code.kicked,
-            code.blocked,
-            code.already,
-          ])
+          if (approval === approvals.all)
+            await changeGroup('/group/kick', group_id, { user_list: [guest.id] })
+          expect(
+            codes([
+              await apply(guest, group_id),
+              await apply(blocked, group_id),
+              await apply(owner, group_id),
+            ]),
+          ).toEqual([code.kicked, code.blocked, code.already])
           expect(await members(group_id)).toEqual([owner.id, helper.id, member.id])
         },
       )
@@ -212,18 +252,28 @@ for (const backend of testBackends()) {
         expect((await handle(owner.api, group_id, guest, true)).code).toBe(code.applicationNotOpen)
         expectSuccess(await apply(guest, group_id, { reason: 'second' }))
         const applications = await groupApplications(owner.api, group_id)
-        expect(applications.map(({ reason, status }) => [reason, status])).toEqual([['second', status.pending]])
+        expect(applications.map(({ reason, status }) => [reason, status])).toEqual([
+          ['second', status.pending],
+        ])
         expect((await handle(owner.api, group_id, guest, true)).code).toBe(code.ok)
       })
 
       it('is told once while it is open, however often it is renewed', async () => {
         const group_id = await theGroup()
-        for (const reason of ['first', 'second', 'third']) expectSuccess(await apply(guest, group_id, { reason }))
-        expect((await notices(group_id, 'applied')).map(({ content }) => content)).toEqual(['first'])
-        expect((await groupApplications(owner.api, group_id)).map(({ reason }) => reason)).toEqual(['third'])
+        for (const reason of ['first', 'second', 'third'])
+          expectSuccess(await apply(guest, group_id, { reason }))
+        expect((await notices(group_id, 'applied')).map(({ content }) => content)).toEqual([
+          'first',
+        ])
+        expect((await groupApplications(owner.api, group_id)).map(({ reason }) => reason)).toEqual([
+          'third',
+        ])
         await expire('group_applications', group_id)
         expectSuccess(await apply(guest, group_id, { reason: 'fourth' }))
-        expect((await notices(group_id, 'applied')).map(({ content }) => content)).toEqual(['first', 'fourth'])
+        expect((await notices(group_id, 'applied')).map(({ content }) => content)).toEqual([
+          'first',
+          'fourth',
+        ])
       })
 
       it('is possible again after a rejection and after leaving', async () => {
@@ -264,11 +314,15 @@ for (const backend of testBackends()) {
 
       it('twice at once leaves one application, or one member', async () => {
         const group_id = await theGroup()
-        const applied = await Promise.all(Array.from({ length: crowd }, () => apply(guest, group_id)))
+        const applied = await Promise.all(
+          Array.from({ length: crowd }, () => apply(guest, group_id)),
+        )
         expect(codes(applied)).toEqual(Array(crowd).fill(code.ok))
         expect(await groupApplications(owner.api, group_id)).toHaveLength(1)
         await take(group_id, approvals.all)
-        const joined = await Promise.all(Array.from({ length: crowd }, () => apply(guest, group_id)))
+        const joined = await Promise.all(
+          Array.from({ length: crowd }, () => apply(guest, group_id)),
+        )
         expect(codes(joined).toSorted()).toEqual([code.ok, ...Array(crowd - 1).fill(code.already)])
         expect(await members(group_id)).toHaveLength(4)
         expect(await applicationStatus(group_id, guest)).toBe(status.agreed)
@@ -277,18 +331,21 @@ for (const backend of testBackends()) {
       it('and being invited at once can both be answered, and make one member', async () => {
         const crossing = await cautiousPeople(crowd)
         const group_id = await theGroup()
-        await Promise.all(crossing.flatMap((each) => [apply(each, group_id), invite(owner.api, group_id, [each])]))
+        await Promise.all(
+          crossing.flatMap((each) => [apply(each, group_id), invite(owner.api, group_id, [each])]),
+        )
         const joined = await members(group_id)
         for (const each of crossing.filter(({ id }) => !joined.includes(id))) {
-          expect([await applicationStatus(group_id, each), await invitationStatus(group_id, each)]).toEqual([
-            status.pending,
-            status.pending,
-          ])
+          expect([
+            await applicationStatus(group_id, each),
+            await invitationStatus(group_id, each),
+          ]).toEqual([status.pending, status.pending])
           expectSuccess(await respond(each, group_id, each.id, true))
           expect(await applicationStatus(group_id, each)).toBe(status.agreed)
         }
         expect(await members(group_id)).toHaveLength(3 + crowd)
-        for (const each of crossing) expect(await invitationStatus(group_id, each)).toBe(status.agreed)
+        for (const each of crossing)
+          expect(await invitationStatus(group_id, each)).toBe(status.agreed)
       })
 
       it('lets as many in as there is room for', async () => {
@@ -305,7 +362,9 @@ for (const backend of testBackends()) {
         const setLimit = (group_member_limit: number) =>
           watched.server.api
             .as(watched.server.operatorToken)
-            .succeed('POST', '/operator/v1/app/update', { body: { app_id: watched.server.appId, settings: { group_member_limit } } })
+            .succeed('POST', '/operator/v1/app/update', {
+              body: { app_id: watched.server.appId, settings: { group_member_limit } },
+            })
         const [first, second] = [await theGroup(), await theGroup()]
         await take(first, approvals.all)
         await take(second, approvals.all)
@@ -315,7 +374,9 @@ for (const backend of testBackends()) {
           const answers = await Promise.all([apply(guest, first), apply(guest, second)])
           expect(codes(answers).toSorted()).toEqual([code.ok, code.joinedTooMany])
           await groupCall(guest.api, '/group/destroy', other)
-          expect(codes([await apply(guest, first), await apply(guest, second)]).toSorted()).toEqual([code.ok, code.already])
+          expect(codes([await apply(guest, first), await apply(guest, second)]).toSorted()).toEqual(
+            [code.ok, code.already],
+          )
         } finally {
           await setLimit(5_000)
         }
@@ -344,10 +405,17 @@ for (const backend of testBackends()) {
       it('lets the applicant in when it is approved', async () => {
         const group_id = await theGroup()
         expectSuccess(await apply(guest, group_id))
-        expect((await handle(helper.api, group_id, guest, true)).data).toEqual({ user_id: guest.id, result: 'success' })
+        expect((await handle(helper.api, group_id, guest, true)).data).toEqual({
+          user_id: guest.id,
+          result: 'success',
+        })
         expect(await members(group_id)).toContain(guest.id)
         expect(await applicationStatus(group_id, guest)).toBe(status.agreed)
-        expect((await notices(group_id, 'joined', 'application_accepted', 'application_declined')).slice(1)).toEqual(
+        expect(
+          (await notices(group_id, 'joined', 'application_accepted', 'application_declined')).slice(
+            1,
+          ),
+        ).toEqual(
           expect.arrayContaining([
             { kind: 'application_accepted', actor: helper.id, users: [guest.id], content: '' },
             { kind: 'joined', actor: helper.id, users: [guest.id], content: '' },
@@ -358,7 +426,14 @@ for (const backend of testBackends()) {
       it('leaves the applicant outside when it is rejected', async () => {
         const group_id = await theGroup()
         expectSuccess(await apply(guest, group_id))
-        expect((await groupCall(owner.api, '/group/apply/handle', group_id, { user_id: guest.id, approval: 0 })).code).toBe(code.ok)
+        expect(
+          (
+            await groupCall(owner.api, '/group/apply/handle', group_id, {
+              user_id: guest.id,
+              approval: 0,
+            })
+          ).code,
+        ).toBe(code.ok)
         expect(await members(group_id)).not.toContain(guest.id)
         expect(await applicationStatus(group_id, guest)).toBe(status.rejected)
         expect(await notices(group_id, 'application_accepted', 'application_declined')).toEqual([
@@ -371,9 +446,14 @@ for (const backend of testBackends()) {
         const group_id = await theGroup()
         expectSuccess(await apply(guest, group_id))
         const answers = await Promise.all(
-          Array.from({ length: crowd }, (_, index) => handle(index % 2 ? owner.api : helper.api, group_id, guest, true)),
+          Array.from({ length: crowd }, (_, index) =>
+            handle(index % 2 ? owner.api : helper.api, group_id, guest, true),
+          ),
         )
-        expect(codes(answers).toSorted()).toEqual([code.ok, ...Array(crowd - 1).fill(code.applicationNotOpen)])
+        expect(codes(answers).toSorted()).toEqual([
+          code.ok,
+          ...Array(crowd - 1).fill(code.applicationNotOpen),
+        ])
         expect(await members(group_id)).toHaveLength(4)
         expect(await notices(group_id, 'application_accepted')).toHaveLength(1)
       })
@@ -390,7 +470,9 @@ for (const backend of testBackends()) {
           expect(codes([approved, rejected]).toSorted()).toEqual([code.ok, code.applicationNotOpen])
           const isIn = approved.code === code.ok
           expect((await members(group_id)).includes(each.id)).toBe(isIn)
-          expect(await applicationStatus(group_id, each)).toBe(isIn ? status.agreed : status.rejected)
+          expect(await applicationStatus(group_id, each)).toBe(
+            isIn ? status.agreed : status.rejected,
+          )
         }
       })
 
@@ -399,15 +481,21 @@ for (const backend of testBackends()) {
         const [invited] = (await people(1)) as [Person]
         expectSuccess(await apply(guest, group_id))
         expectSuccess(await apply(invited, group_id))
-        expect(codes([await handle(owner.api, group_id, member, true), await handle(owner.api, group_id, { id: nobody }, true)])).toEqual([
-          code.applicationNotOpen,
-          code.applicationNotOpen,
-        ])
+        expect(
+          codes([
+            await handle(owner.api, group_id, member, true),
+            await handle(owner.api, group_id, { id: nobody }, true),
+          ]),
+        ).toEqual([code.applicationNotOpen, code.applicationNotOpen])
         expectSuccess(await invite(member.api, group_id, [invited]))
         await expire('group_applications', group_id)
         for (const approval of [true, false]) {
-          expect((await handle(owner.api, group_id, guest, approval)).code).toBe(code.applicationNotOpen)
-          expect((await handle(owner.api, group_id, invited, approval)).code).toBe(code.applicationNotOpen)
+          expect((await handle(owner.api, group_id, guest, approval)).code).toBe(
+            code.applicationNotOpen,
+          )
+          expect((await handle(owner.api, group_id, invited, approval)).code).toBe(
+            code.applicationNotOpen,
+          )
         }
         expect(await applicationStatus(group_id, invited)).toBe(status.agreed)
         expect(await groupApplications(owner.api, group_id)).toContainEqual({
@@ -423,7 +511,10 @@ for (const backend of testBackends()) {
         const group_id = await theGroup()
         await setCapacity(group_id, 3)
         expectSuccess(await apply(guest, group_id))
-        expect((await handle(owner.api, group_id, guest, true)).envelope).toMatchObject({ code: code.full, data: null })
+        expect((await handle(owner.api, group_id, guest, true)).envelope).toMatchObject({
+          code: code.full,
+          data: null,
+        })
         expect(await applicationStatus(group_id, guest)).toBe(status.pending)
         expect(await notices(group_id, 'application_accepted')).toEqual([])
         await setCapacity(group_id, 4)
@@ -462,7 +553,10 @@ for (const backend of testBackends()) {
         for (const [index, [api, expected]] of callers.entries()) {
           const applicant = applicants[index] as Person
           expectSuccess(await apply(applicant, group_id))
-          expect([index, (await handle(api, group_id, applicant, true)).code]).toEqual([index, expected])
+          expect([index, (await handle(api, group_id, applicant, true)).code]).toEqual([
+            index,
+            expected,
+          ])
           expect((await members(group_id)).includes(applicant.id)).toBe(expected === code.ok)
         }
         expect((await handle(owner.api, nobody, guest, true)).code).toBe(code.groupUnknown)
@@ -472,31 +566,57 @@ for (const backend of testBackends()) {
         for (let round = 0; round < 3; round++) {
           const group_id = await theGroup()
           expectSuccess(await apply(guest, group_id))
-          const [handled] = await Promise.all([handle(helper.api, group_id, guest, true), changeGroup('/group/destroy', group_id)])
+          const [handled] = await Promise.all([
+            handle(helper.api, group_id, guest, true),
+            changeGroup('/group/destroy', group_id),
+          ])
           expect([code.ok, code.groupUnknown]).toContain(handled.code)
-          const rows = await watched.sql.run(`select user_id from group_members where group_id = ${group_id} and user_id = ${guest.id}`)
+          const rows = await watched.sql.run(
+            `select user_id from group_members where group_id = ${group_id} and user_id = ${guest.id}`,
+          )
           expect(rows).toHaveLength(handled.code === code.ok ? 1 : 0)
-          const [application] = await watched.sql.run(`select status from group_applications where group_id = ${group_id}`)
-          expect(application?.status).toBe(handled.code === code.ok ? status.agreed : status.rejected)
+          const [application] = await watched.sql.run(
+            `select status from group_applications where group_id = ${group_id}`,
+          )
+          expect(application?.status).toBe(
+            handled.code === code.ok ? status.agreed : status.rejected,
+          )
         }
       })
 
       it('names a faulty parameter when it is handled', async () => {
         const group_id = await theGroup()
-        await expectFault(groupCall(owner.api, '/group/apply/handle', group_id, { user_id: guest.id }), 'approval')
-        await expectFault(groupCall(owner.api, '/group/apply/handle', group_id, { user_id: guest.id, approval: 2 }), 'approval')
-        await expectFault(groupCall(owner.api, '/group/apply/handle', group_id, { approval: true }), 'user_id')
+        await expectFault(
+          groupCall(owner.api, '/group/apply/handle', group_id, { user_id: guest.id }),
+          'approval',
+        )
+        await expectFault(
+          groupCall(owner.api, '/group/apply/handle', group_id, { user_id: guest.id, approval: 2 }),
+          'approval',
+        )
+        await expectFault(
+          groupCall(owner.api, '/group/apply/handle', group_id, { approval: true }),
+          'user_id',
+        )
       })
     })
 
     describe('the list of applications', () => {
-      const list = (api: Api, group_list: readonly unknown[], query: Record<string, string | number> = {}) =>
-        api.call<GroupApplication[]>('POST', '/group/application_list', { query, body: { group_list } })
+      const list = (
+        api: Api,
+        group_list: readonly unknown[],
+        query: Record<string, string | number> = {},
+      ) =>
+        api.call<GroupApplication[]>('POST', '/group/application_list', {
+          query,
+          body: { group_list },
+        })
 
       it('is of the groups that the caller may manage', async () => {
         const [mine, other, foreign] = [await theGroup(), await theGroup(), await aGroup(guest)]
         const [applicant] = (await people(1)) as [Person]
-        for (const group_id of [mine, other, foreign]) expectSuccess(await apply(applicant, group_id))
+        for (const group_id of [mine, other, foreign])
+          expectSuccess(await apply(applicant, group_id))
         await changeGroup('/group/admin/remove', other, { user_list: [helper.id] })
         const all = [foreign, nobody, mine, mine, other]
         const groupsSeenBy = async (api: Api) => {
@@ -511,7 +631,9 @@ for (const backend of testBackends()) {
         expect(await groupsSeenBy(guest.api)).toEqual([foreign])
         expect(await groupsSeenBy(admin)).toEqual([mine, other, foreign].toSorted())
         expect(await groupsSeenBy(watched.server.api.admin({ groupId: other }))).toEqual([other])
-        expect(await groupsSeenBy(watched.server.api.admin({ groupId: other, userId: guest.id }))).toEqual([other, foreign].toSorted())
+        expect(
+          await groupsSeenBy(watched.server.api.admin({ groupId: other, userId: guest.id })),
+        ).toEqual([other, foreign].toSorted())
         await changeGroup('/group/destroy', mine)
         expect(await groupsSeenBy(owner.api)).toEqual([other])
       })
@@ -519,24 +641,34 @@ for (const backend of testBackends()) {
       it('is empty for no groups and where nobody has applied', async () => {
         const group_id = await theGroup()
         for (const groups of [[], [group_id], [nobody]])
-          expect((await list(owner.api, groups)).envelope).toEqual({ code: code.ok, message: null, data: [], total: 0, version: 0 })
+          expect((await list(owner.api, groups)).envelope).toEqual({
+            code: code.ok,
+            message: null,
+            data: [],
+            total: 0,
+            version: 0,
+          })
       })
 
       it('goes from new to old over all groups, page by page', async () => {
         const groups = [await theGroup(), await theGroup()]
         const applicants = await people(5)
-        for (const each of applicants) for (const group_id of groups) expectSuccess(await apply(each, group_id))
+        for (const each of applicants)
+          for (const group_id of groups) expectSuccess(await apply(each, group_id))
         // Some at the same time, so that the IDs decide.
         await watched.sql.run(
           `update group_applications set created_at = 5 where applicant_id in (${applicants[0]?.id}, ${applicants[1]?.id})`,
         )
-        const place = ({ group_id, applicant_id }: GroupApplication) => `${group_id}/${applicant_id}`
+        const place = ({ group_id, applicant_id }: GroupApplication) =>
+          `${group_id}/${applicant_id}`
         const whole = (await list(owner.api, groups)).data.map(place)
         expect(whole).toHaveLength(10)
         const rows = await watched.sql.run(
           `select group_id, applicant_id from group_applications where group_id in (${groups}) order by created_at desc, group_id desc, applicant_id desc`,
         )
-        expect(whole).toEqual(rows.map(({ group_id, applicant_id }) => `${group_id}/${applicant_id}`))
+        expect(whole).toEqual(
+          rows.map(({ group_id, applicant_id }) => `${group_id}/${applicant_id}`),
+        )
         for (const limit of [1, 3, 9]) {
           const paged: string[] = []
           let cursor = ''
@@ -555,7 +687,9 @@ for (const backend of testBackends()) {
       it('has the newest change as its version', async () => {
         const group_id = await theGroup()
         expectSuccess(await apply(guest, group_id))
-        await watched.sql.run(`update group_applications set updated_at = 5 where group_id = ${group_id}`)
+        await watched.sql.run(
+          `update group_applications set updated_at = 5 where group_id = ${group_id}`,
+        )
         expect((await list(owner.api, [group_id])).envelope.version).toBe(5)
         expectSuccess(await handle(owner.api, group_id, guest, false))
         const { version } = (await list(owner.api, [group_id], { version: 5 })).envelope
@@ -566,10 +700,14 @@ for (const backend of testBackends()) {
         const { sql } = watched
         const group_id = await theGroup()
         const first = 1_001
-        const [columns, values] = ['app_id, group_id, applicant_id, reason, status, created_at, expires_at, updated_at', "'', 0, 1, 1, 1"]
+        const [columns, values] = [
+          'app_id, group_id, applicant_id, reason, status, created_at, expires_at, updated_at',
+          "'', 0, 1, 1, 1",
+        ]
         /** The groups are copies of one, with one application each. */
         const each = `with recursive n (i) as (select ${first} union all select i + 1 from n where i < ${first + 9_998})`
-        const copied = 'type, name, avatar, description, owner_id, capacity, member_count, created_at, updated_at, members_changed_at'
+        const copied =
+          'type, name, avatar, description, owner_id, capacity, member_count, created_at, updated_at, members_changed_at'
         await sql.run(`${each} insert into groups (app_id, group_id, ${copied})
           select app_id, i, ${copied} from groups cross join n where group_id = ${group_id}`)
         await sql.run(`${each} insert into group_members (app_id, group_id, user_id, role, joined_at)
@@ -580,9 +718,17 @@ for (const backend of testBackends()) {
         const groups = [...Array.from({ length: 9_999 }, (_, index) => first + index), group_id]
         for (const api of [owner.api, admin]) {
           const page = await list(api, groups, { limit: 1_000_000 })
-          expect([page.data.length, page.envelope.total, page.data[0]?.group_id]).toEqual([500, 9_999, first + 9_998])
+          expect([page.data.length, page.envelope.total, page.data[0]?.group_id]).toEqual([
+            500,
+            9_999,
+            first + 9_998,
+          ])
           const next = await list(api, groups, { cursor: page.envelope.cursor })
-          expect([next.data.length, next.envelope.total, next.data[0]?.group_id]).toEqual([100, 9_999, first + 9_498])
+          expect([next.data.length, next.envelope.total, next.data[0]?.group_id]).toEqual([
+            100,
+            9_999,
+            first + 9_498,
+          ])
         }
         expect((await list(member.api, groups)).data).toEqual([])
         await expectFault(list(owner.api, [...groups, nobody]), 'group_list')
@@ -590,22 +736,46 @@ for (const backend of testBackends()) {
 
       it('names a faulty parameter', async () => {
         const group_id = await theGroup()
-        await expectFault(owner.api.call('POST', '/group/application_list', { body: {} }), 'group_list')
+        await expectFault(
+          owner.api.call('POST', '/group/application_list', { body: {} }),
+          'group_list',
+        )
         await expectFault(list(owner.api, ['x']), 'group_list')
         await expectFault(list(owner.api, [group_id], { limit: 0 }), 'limit')
-        for (const cursor of ['x', '1-2', '1-2-3-4', '1-2-', '-1-2-3', '1-2-9999999999999999', `${'1'.repeat(600)}-1-1`])
+        for (const cursor of [
+          'x',
+          '1-2',
+          '1-2-3-4',
+          '1-2-',
+          '-1-2-3',
+          '1-2-9999999999999999',
+          `${'1'.repeat(600)}-1-1`,
+        ])
           await expectFault(list(owner.api, [group_id], { cursor }), 'cursor')
       })
     })
 
     describe('inviting', () => {
       it('takes in who does not want to be asked, and asks the others', async () => {
-        const [asked, sure, deleted] = [...(await cautiousPeople(1)), ...(await people(2))] as [Person, Person, Person]
+        const [asked, sure, deleted] = [...(await cautiousPeople(1)), ...(await people(2))] as [
+          Person,
+          Person,
+          Person,
+        ]
         await deleted.api.succeed('POST', '/user/delete', { body: {} })
         const group_id = await theGroup()
         const user_list = [asked.id, sure.id, nobody, asked.id, deleted.id, member.id, sure.id]
-        const invited = await groupCall(member.api, '/group/invite', group_id, { user_list, reason: 'come' })
-        expect(invited.data.map(({ user_id }: { user_id: number }) => user_id)).toEqual([asked.id, sure.id, nobody, deleted.id, member.id])
+        const invited = await groupCall(member.api, '/group/invite', group_id, {
+          user_list,
+          reason: 'come',
+        })
+        expect(invited.data.map(({ user_id }: { user_id: number }) => user_id)).toEqual([
+          asked.id,
+          sure.id,
+          nobody,
+          deleted.id,
+          member.id,
+        ])
         expect(outcomes(invited)).toEqual({
           [asked.id]: null,
           [sure.id]: null,
@@ -613,10 +783,14 @@ for (const backend of testBackends()) {
           [deleted.id]: 'user has been deregistered',
           [member.id]: 'user is already a member of the group',
         })
-        expect(await members(group_id)).toEqual([owner.id, helper.id, member.id, sure.id].toSorted())
+        expect(await members(group_id)).toEqual(
+          [owner.id, helper.id, member.id, sure.id].toSorted(),
+        )
         const [received, ...more] = await groupInvitations(asked.api)
         expect(more).toEqual([])
-        const [row] = await watched.sql.run(`select * from group_invitations where group_id = ${group_id}`)
+        const [row] = await watched.sql.run(
+          `select * from group_invitations where group_id = ${group_id}`,
+        )
         expect(received).toEqual({
           expired_time: Number(row?.created_at) + 7 * dayMs,
           group_id,
@@ -650,10 +824,26 @@ for (const backend of testBackends()) {
           for (const api of callers) answers.push(await invite(api, group_id, await people(1)))
           return codes(answers)
         }
-        expect(await inviting()).toEqual([code.ok, code.ok, code.ok, code.memberRequired, code.ok, code.ok, code.ok])
+        expect(await inviting()).toEqual([
+          code.ok,
+          code.ok,
+          code.ok,
+          code.memberRequired,
+          code.ok,
+          code.ok,
+          code.ok,
+        ])
         expect(await members(group_id)).toHaveLength(9)
         await changeGroup('/group/settings/allow_member_invitation', group_id, { value: false })
-        expect(await inviting()).toEqual([code.ok, code.ok, code.adminRequired, code.adminRequired, code.ok, code.ok, code.ok])
+        expect(await inviting()).toEqual([
+          code.ok,
+          code.ok,
+          code.adminRequired,
+          code.adminRequired,
+          code.ok,
+          code.ok,
+          code.ok,
+        ])
         expect((await invite(owner.api, nobody, [guest])).code).toBe(code.groupUnknown)
       })
 
@@ -667,15 +857,25 @@ for (const backend of testBackends()) {
         const refused = await invite(member.api, group_id, [guest, asked])
         expect(outcomes(refused)).toEqual({ [guest.id]: kickedText, [asked.id]: kickedText })
         expect(await groupInvitations(asked.api)).toEqual([])
-        expect(outcomes(await invite(helper.api, group_id, [guest, asked]))).toEqual({ [guest.id]: null, [asked.id]: null })
+        expect(outcomes(await invite(helper.api, group_id, [guest, asked]))).toEqual({
+          [guest.id]: null,
+          [asked.id]: null,
+        })
         expectSuccess(await respond(asked, group_id, helper.id, true))
         expect(await members(group_id)).toEqual(expect.arrayContaining([guest.id, asked.id]))
         await changeGroup('/group/kick', group_id, { user_list: [guest.id] })
-        expectSuccess(await groupCall(helper.api, '/group/admin/member_join', group_id, { user_list: [guest.id] }))
+        expectSuccess(
+          await groupCall(helper.api, '/group/admin/member_join', group_id, {
+            user_list: [guest.id],
+          }),
+        )
       })
 
       it('does not reach the blocked, nor more than there is room for', async () => {
-        const [asked, ...crowding] = [...(await cautiousPeople(1)), ...(await people(crowd))] as [Person, ...Person[]]
+        const [asked, ...crowding] = [...(await cautiousPeople(1)), ...(await people(crowd))] as [
+          Person,
+          ...Person[],
+        ]
         const group_id = await theGroup()
         await changeGroup('/group/block', group_id, { user_list: [guest.id] })
         await setCapacity(group_id, 4)
@@ -683,7 +883,11 @@ for (const backend of testBackends()) {
           [guest.id]: 'user is on the block list of the group',
           [asked.id]: null,
         })
-        const answers = await Promise.all(crowding.map((each, index) => invite(index % 2 ? owner.api : member.api, group_id, [each])))
+        const answers = await Promise.all(
+          crowding.map((each, index) =>
+            invite(index % 2 ? owner.api : member.api, group_id, [each]),
+          ),
+        )
         const reasons = answers.flatMap((answer) => Object.values(outcomes(answer)))
         expect(reasons.filter((reason) => reason === null)).toHaveLength(1)
         expect(reasons.filter((reason) => reason === 'group is full')).toHaveLength(crowd - 1)
@@ -694,7 +898,10 @@ for (const backend of testBackends()) {
         const [asked] = (await cautiousPeople(1)) as [Person]
         const group_id = await theGroup()
         const inviters = [owner, helper, member]
-        for (const answer of await Promise.all(inviters.map(({ api }) => invite(api, group_id, [asked])))) expectSuccess(answer)
+        for (const answer of await Promise.all(
+          inviters.map(({ api }) => invite(api, group_id, [asked])),
+        ))
+          expectSuccess(answer)
         const received = await groupInvitations(asked.api)
         expect(received).toHaveLength(1)
         expect(inviters.map(({ id }) => id)).toContain(received[0]?.inviter_id)
@@ -703,11 +910,23 @@ for (const backend of testBackends()) {
 
       it('names a faulty parameter', async () => {
         const group_id = await theGroup()
-        await expectFault(invite(owner.api, group_id, [guest], { reason: 'x'.repeat(1025) }), 'reason')
+        await expectFault(
+          invite(owner.api, group_id, [guest], { reason: 'x'.repeat(1025) }),
+          'reason',
+        )
         await expectFault(invite(owner.api, group_id, []), 'user_list')
-        await expectFault(groupCall(owner.api, '/group/invite', group_id, { user_list: ['x'] }), 'user_list')
-        await expectFault(groupCall(owner.api, '/group/invite', group_id, { user_list: Array(501).fill(guest.id) }), 'user_list')
-        await expectFault(owner.api.call('POST', '/group/invite', { body: { user_list: [guest.id] } }), 'group_id')
+        await expectFault(
+          groupCall(owner.api, '/group/invite', group_id, { user_list: ['x'] }),
+          'user_list',
+        )
+        await expectFault(
+          groupCall(owner.api, '/group/invite', group_id, { user_list: Array(501).fill(guest.id) }),
+          'user_list',
+        )
+        await expectFault(
+          owner.api.call('POST', '/group/invite', { body: { user_list: [guest.id] } }),
+          'group_id',
+        )
       })
     })
 
@@ -727,7 +946,10 @@ for (const backend of testBackends()) {
 
       it.each(['the inviter', 'the invited user'])('is accepted by naming %s', async (named) => {
         const group_id = await anInvitation()
-        expect((await respond(invited, group_id, named === 'the inviter' ? member.id : invited.id, true)).data).toBe(true)
+        expect(
+          (await respond(invited, group_id, named === 'the inviter' ? member.id : invited.id, true))
+            .data,
+        ).toBe(true)
         expect(await members(group_id)).toContain(invited.id)
         expect(await invitationStatus(group_id, invited)).toBe(status.agreed)
         expect(await notices(group_id, 'invitation_accepted', 'invitation_declined')).toEqual([
@@ -743,7 +965,9 @@ for (const backend of testBackends()) {
         expect(await notices(group_id, 'invitation_accepted', 'invitation_declined')).toEqual([
           { kind: 'invitation_declined', actor: invited.id, users: [member.id], content: '' },
         ])
-        expect((await respond(invited, group_id, invited.id, true)).code).toBe(code.invitationNotOpen)
+        expect((await respond(invited, group_id, invited.id, true)).code).toBe(
+          code.invitationNotOpen,
+        )
         expectSuccess(await invite(helper.api, group_id, [invited]))
         expect((await respond(invited, group_id, helper.id, true)).code).toBe(code.ok)
       })
@@ -764,19 +988,32 @@ for (const backend of testBackends()) {
 
       it('is nobody else’s to answer', async () => {
         const group_id = await anInvitation()
-        expect(codes([await respond(guest, group_id, invited.id, true), await respond(guest, group_id, member.id, true)])).toEqual([
-          code.invitationNotOpen,
-          code.invitationNotOpen,
-        ])
-        await expectFault(groupCall(admin, '/group/invite/handle', group_id, { user_id: invited.id, approval: true }), 'header user_id')
+        expect(
+          codes([
+            await respond(guest, group_id, invited.id, true),
+            await respond(guest, group_id, member.id, true),
+          ]),
+        ).toEqual([code.invitationNotOpen, code.invitationNotOpen])
+        await expectFault(
+          groupCall(admin, '/group/invite/handle', group_id, {
+            user_id: invited.id,
+            approval: true,
+          }),
+          'header user_id',
+        )
         expect(await invitationStatus(group_id, invited)).toBe(status.pending)
         expect(await members(group_id)).not.toContain(invited.id)
       })
 
       it('is answered once', async () => {
         const group_id = await anInvitation()
-        const answers = await Promise.all(Array.from({ length: crowd }, () => respond(invited, group_id, invited.id, true)))
-        expect(codes(answers).toSorted()).toEqual([code.ok, ...Array(crowd - 1).fill(code.invitationNotOpen)])
+        const answers = await Promise.all(
+          Array.from({ length: crowd }, () => respond(invited, group_id, invited.id, true)),
+        )
+        expect(codes(answers).toSorted()).toEqual([
+          code.ok,
+          ...Array(crowd - 1).fill(code.invitationNotOpen),
+        ])
         expect(await members(group_id)).toHaveLength(4)
       })
 
@@ -790,7 +1027,9 @@ for (const backend of testBackends()) {
           expect(codes([accepted, declined]).toSorted()).toEqual([code.ok, code.invitationNotOpen])
           const isIn = accepted.code === code.ok
           expect((await members(group_id)).includes(invited.id)).toBe(isIn)
-          expect(await invitationStatus(group_id, invited)).toBe(isIn ? status.agreed : status.rejected)
+          expect(await invitationStatus(group_id, invited)).toBe(
+            isIn ? status.agreed : status.rejected,
+          )
         }
       })
 
@@ -798,8 +1037,12 @@ for (const backend of testBackends()) {
         const group_id = await anInvitation()
         await expire('group_invitations', group_id)
         for (const approval of [true, false])
-          expect((await respond(invited, group_id, invited.id, approval)).code).toBe(code.invitationNotOpen)
-        expect(await groupInvitations(invited.api)).toMatchObject([{ group_id, expired_time: 1, status: status.pending }])
+          expect((await respond(invited, group_id, invited.id, approval)).code).toBe(
+            code.invitationNotOpen,
+          )
+        expect(await groupInvitations(invited.api)).toMatchObject([
+          { group_id, expired_time: 1, status: status.pending },
+        ])
         expectSuccess(await invite(member.api, group_id, [invited]))
         expect((await respond(invited, group_id, invited.id, true)).code).toBe(code.ok)
       })
@@ -807,7 +1050,10 @@ for (const backend of testBackends()) {
       it('stays open while the group is full', async () => {
         const group_id = await anInvitation()
         await setCapacity(group_id, 3)
-        expect((await respond(invited, group_id, invited.id, true)).envelope).toMatchObject({ code: code.full, data: null })
+        expect((await respond(invited, group_id, invited.id, true)).envelope).toMatchObject({
+          code: code.full,
+          data: null,
+        })
         expect(await invitationStatus(group_id, invited)).toBe(status.pending)
         expect(await notices(group_id, 'invitation_accepted')).toEqual([])
         await setCapacity(group_id, 4)
@@ -817,7 +1063,9 @@ for (const backend of testBackends()) {
       it('is worth nothing to a user who is blocked meanwhile', async () => {
         const group_id = await anInvitation()
         await changeGroup('/group/block', group_id, { user_list: [invited.id] })
-        expect((await respond(invited, group_id, invited.id, true)).code).toBe(code.invitationNotOpen)
+        expect((await respond(invited, group_id, invited.id, true)).code).toBe(
+          code.invitationNotOpen,
+        )
         expect((await apply(invited, group_id)).code).toBe(code.blocked)
       })
 
@@ -826,11 +1074,18 @@ for (const backend of testBackends()) {
         const group_id = await theGroup()
         expectSuccess(await invite(owner.api, group_id, racing))
         await setCapacity(group_id, 4)
-        const answers = await Promise.all(racing.map((each) => respond(each, group_id, owner.id, true)))
+        const answers = await Promise.all(
+          racing.map((each) => respond(each, group_id, owner.id, true)),
+        )
         expect(codes(answers).toSorted()).toEqual([code.ok, ...Array(crowd - 1).fill(code.full)])
         const winner = racing[answers.findIndex((answer) => answer.code === code.ok)] as Person
-        expect(await members(group_id)).toEqual([owner.id, helper.id, member.id, winner.id].toSorted())
-        for (const each of racing) expect(await invitationStatus(group_id, each)).toBe(each === winner ? status.agreed : status.pending)
+        expect(await members(group_id)).toEqual(
+          [owner.id, helper.id, member.id, winner.id].toSorted(),
+        )
+        for (const each of racing)
+          expect(await invitationStatus(group_id, each)).toBe(
+            each === winner ? status.agreed : status.pending,
+          )
       })
 
       it('accepted while the user is blocked leaves the user outside', async () => {
@@ -842,7 +1097,9 @@ for (const backend of testBackends()) {
           ])
           expect([code.ok, code.invitationNotOpen]).toContain(accepted.code)
           expect(await members(group_id)).not.toContain(invited.id)
-          expect(await invitationStatus(group_id, invited)).toBe(accepted.code === code.ok ? status.agreed : status.rejected)
+          expect(await invitationStatus(group_id, invited)).toBe(
+            accepted.code === code.ok ? status.agreed : status.rejected,
+          )
         }
       })
 
@@ -860,19 +1117,37 @@ for (const backend of testBackends()) {
       it('accepted while the group is dissolved is agreed or rejected', async () => {
         for (let round = 0; round < 3; round++) {
           const group_id = await anInvitation()
-          const [accepted] = await Promise.all([respond(invited, group_id, invited.id, true), changeGroup('/group/destroy', group_id)])
+          const [accepted] = await Promise.all([
+            respond(invited, group_id, invited.id, true),
+            changeGroup('/group/destroy', group_id),
+          ])
           expect([code.ok, code.groupUnknown]).toContain(accepted.code)
-          expect(await invitationStatus(group_id, invited)).toBe(accepted.code === code.ok ? status.agreed : status.rejected)
-          const rows = await watched.sql.run(`select user_id from group_members where group_id = ${group_id} and user_id = ${invited.id}`)
+          expect(await invitationStatus(group_id, invited)).toBe(
+            accepted.code === code.ok ? status.agreed : status.rejected,
+          )
+          const rows = await watched.sql.run(
+            `select user_id from group_members where group_id = ${group_id} and user_id = ${invited.id}`,
+          )
           expect(rows).toHaveLength(accepted.code === code.ok ? 1 : 0)
         }
       })
 
       it('names a faulty parameter when it is answered', async () => {
         const group_id = await anInvitation()
-        await expectFault(groupCall(invited.api, '/group/invite/handle', group_id, { user_id: invited.id }), 'approval')
-        await expectFault(groupCall(invited.api, '/group/invite/handle', group_id, { approval: true }), 'user_id')
-        await expectFault(invited.api.call('PUT', '/group/invite/handle', { body: { approval: true, user_id: invited.id } }), 'group_id')
+        await expectFault(
+          groupCall(invited.api, '/group/invite/handle', group_id, { user_id: invited.id }),
+          'approval',
+        )
+        await expectFault(
+          groupCall(invited.api, '/group/invite/handle', group_id, { approval: true }),
+          'user_id',
+        )
+        await expectFault(
+          invited.api.call('PUT', '/group/invite/handle', {
+            body: { approval: true, user_id: invited.id },
+          }),
+          'group_id',
+        )
       })
     })
 
@@ -883,17 +1158,24 @@ for (const backend of testBackends()) {
         for (let count = 0; count < 5; count++) groups.push(await aGroup(owner))
         for (const group_id of groups) expectSuccess(await invite(owner.api, group_id, [invited]))
         expectSuccess(await invite(owner.api, groups[0] as number, [other]))
-        await watched.sql.run(`update group_invitations set created_at = 5 where group_id in (${groups.slice(0, 3)})`)
+        await watched.sql.run(
+          `update group_invitations set created_at = 5 where group_id in (${groups.slice(0, 3)})`,
+        )
         const rows = await watched.sql.run(
           `select group_id from group_invitations where invitee_id = ${invited.id} order by created_at desc, group_id desc`,
         )
         const newestFirst = rows.map(({ group_id }) => group_id)
         const places = async (api: Api, limit?: number) =>
-          (await allPages<{ group_id: number }>(api, '/group/invitation_list', {}, limit)).map(({ group_id }) => group_id)
-        for (const limit of [undefined, 1, 2, 4, 5]) expect(await places(invited.api, limit)).toEqual(newestFirst)
+          (await allPages<{ group_id: number }>(api, '/group/invitation_list', {}, limit)).map(
+            ({ group_id }) => group_id,
+          )
+        for (const limit of [undefined, 1, 2, 4, 5])
+          expect(await places(invited.api, limit)).toEqual(newestFirst)
         expect(await places(other.api)).toEqual([groups[0]])
         expect(await places(owner.api)).toEqual([])
-        const { total, cursor } = await invited.api.succeed('GET', '/group/invitation_list', { query: { limit: 2 } })
+        const { total, cursor } = await invited.api.succeed('GET', '/group/invitation_list', {
+          query: { limit: 2 },
+        })
         expect([total, typeof cursor]).toEqual([5, 'string'])
       })
 
@@ -902,16 +1184,27 @@ for (const backend of testBackends()) {
         const group_id = await theGroup()
         expectSuccess(await invite(owner.api, group_id, [invited]))
         await changeGroup('/group/destroy', group_id)
-        expect(await groupInvitations(invited.api)).toMatchObject([{ group_id, status: status.rejected }])
+        expect(await groupInvitations(invited.api)).toMatchObject([
+          { group_id, status: status.rejected },
+        ])
       })
 
       it('has the newest change as its version, 0 without any invitation', async () => {
         const [invited] = (await cautiousPeople(1)) as [Person]
-        const list = () => invited.api.succeed('GET', '/group/invitation_list', { query: { version: 1 } })
-        expect(await list()).toEqual({ code: code.ok, message: null, data: [], total: 0, version: 0 })
+        const list = () =>
+          invited.api.succeed('GET', '/group/invitation_list', { query: { version: 1 } })
+        expect(await list()).toEqual({
+          code: code.ok,
+          message: null,
+          data: [],
+          total: 0,
+          version: 0,
+        })
         const group_id = await theGroup()
         expectSuccess(await invite(owner.api, group_id, [invited]))
-        await watched.sql.run(`update group_invitations set updated_at = 5 where group_id = ${group_id}`)
+        await watched.sql.run(
+          `update group_invitations set updated_at = 5 where group_id = ${group_id}`,
+        )
         expect((await list()).version).toBe(5)
         expectSuccess(await respond(invited, group_id, invited.id, false))
         const { version, data } = await list()
@@ -920,9 +1213,11 @@ for (const backend of testBackends()) {
       })
 
       it('names a faulty parameter', async () => {
-        const list = (query: Record<string, string | number>) => guest.api.call('GET', '/group/invitation_list', { query })
+        const list = (query: Record<string, string | number>) =>
+          guest.api.call('GET', '/group/invitation_list', { query })
         await expectFault(list({ limit: 0 }), 'limit')
-        for (const cursor of ['x', '1', '1-2-3', '1-x']) await expectFault(list({ cursor }), 'cursor')
+        for (const cursor of ['x', '1', '1-2-3', '1-x'])
+          await expectFault(list({ cursor }), 'cursor')
         await expectFault(admin.call('GET', '/group/invitation_list'), 'header user_id')
       })
     })

@@ -38,7 +38,12 @@ for (const backend of testBackends()) {
 
     beforeAll(async () => {
       watched = await startWatchedServer(backend)
-      ;[owner, admin, member, outsider] = (await registerPeople(watched.server, 4)) as [Person, Person, Person, Person]
+      ;[owner, admin, member, outsider] = (await registerPeople(watched.server, 4)) as [
+        Person,
+        Person,
+        Person,
+        Person,
+      ]
     })
 
     afterAll(async () => {
@@ -49,8 +54,10 @@ for (const backend of testBackends()) {
       group_id = await aGroup(owner, { members: [member], admins: [admin] })
     })
 
-    const publish = (api: Api, title = 'News', content = 'Some') => groupCall(api, paths.publish, group_id, { title, content })
-    const read = (api: Api, announcement_id: Id) => groupQuery(api, paths.get, group_id, { announcement_id })
+    const publish = (api: Api, title = 'News', content = 'Some') =>
+      groupCall(api, paths.publish, group_id, { title, content })
+    const read = (api: Api, announcement_id: Id) =>
+      groupQuery(api, paths.get, group_id, { announcement_id })
     const remove = (api: Api, announcement_id: Id, method = 'POST') =>
       api.call(method, paths.delete, { query: { group_id, announcement_id } })
 
@@ -60,7 +67,10 @@ for (const backend of testBackends()) {
       return answer.data
     }
 
-    const told = async () => (await groupNotices(watched.sql, group_id)).filter(({ kind }) => kind === 'announcement_updated')
+    const told = async () =>
+      (await groupNotices(watched.sql, group_id)).filter(
+        ({ kind }) => kind === 'announcement_updated',
+      )
 
     it('are published with all that is said of them, each as a new one', async () => {
       const first = await published(admin.api, 'Picnic', 'On Sunday,\nat noon.')
@@ -97,8 +107,14 @@ for (const backend of testBackends()) {
       expect(await announcements(member.api, group_id)).toEqual([first])
       expect((await groupQuery(member.api, paths.last, group_id)).data).toEqual(first)
       for (const answer of [await remove(admin.api, second.id), await read(admin.api, second.id)])
-        expect(answer.envelope).toEqual({ code: announcementNotFound, data: null, message: 'announcement does not exist' })
-      expect((await told()).map(({ actor, content }) => [actor, JSON.parse(content).title])).toEqual([
+        expect(answer.envelope).toEqual({
+          code: announcementNotFound,
+          data: null,
+          message: 'announcement does not exist',
+        })
+      expect(
+        (await told()).map(({ actor, content }) => [actor, JSON.parse(content).title]),
+      ).toEqual([
         [owner.id, 'one'],
         [owner.id, 'two'],
         [admin.id, 'two'],
@@ -107,8 +123,15 @@ for (const backend of testBackends()) {
 
     it('are deleted by one of several who delete the same at once', async () => {
       const { id } = await published(owner.api)
-      const answers = await Promise.all([owner, admin, owner, admin].map(({ api }) => remove(api, id)))
-      expect(codes(answers).toSorted()).toEqual([succeeded, announcementNotFound, announcementNotFound, announcementNotFound])
+      const answers = await Promise.all(
+        [owner, admin, owner, admin].map(({ api }) => remove(api, id)),
+      )
+      expect(codes(answers).toSorted()).toEqual([
+        succeeded,
+        announcementNotFound,
+        announcementNotFound,
+        announcementNotFound,
+      ])
       expect(await told()).toHaveLength(2)
     })
 
@@ -120,7 +143,8 @@ for (const backend of testBackends()) {
     it('belong to their group', async () => {
       const { id } = await published(owner.api)
       group_id = await aGroup(owner)
-      for (const answer of [await read(owner.api, id), await remove(owner.api, id)]) expect(answer.code).toBe(announcementNotFound)
+      for (const answer of [await read(owner.api, id), await remove(owner.api, id)])
+        expect(answer.code).toBe(announcementNotFound)
       expect(await announcements(owner.api, group_id)).toEqual([])
     })
 
@@ -136,14 +160,22 @@ for (const backend of testBackends()) {
         ])
       const readers = [succeeded, succeeded, succeeded]
       expect(await all(member.api)).toEqual([adminRequired, ...readers, adminRequired])
-      expect(await all(outsider.api)).toEqual([adminRequired, memberRequired, memberRequired, memberRequired, adminRequired])
+      expect(await all(outsider.api)).toEqual([
+        adminRequired,
+        memberRequired,
+        memberRequired,
+        memberRequired,
+        adminRequired,
+      ])
       const { api } = watched.server
       const publisher = async (caller: Api) => (await published(caller)).author
       expect(await publisher(owner.api)).toBe(owner.id)
       expect(await publisher(admin.api)).toBe(admin.id)
       expect(await publisher(api.admin())).toBe(system)
       expect(await publisher(api.admin({ groupId: group_id }))).toBe(system)
-      expect(await publisher(api.admin({ groupId: group_id, userId: outsider.id }))).toBe(outsider.id)
+      expect(await publisher(api.admin({ groupId: group_id, userId: outsider.id }))).toBe(
+        outsider.id,
+      )
       const elsewhere = await aGroup(owner)
       expect((await publish(api.admin({ groupId: elsewhere }))).code).toBe(noPermission)
       expect(await all(api.admin())).toEqual([succeeded, ...readers, succeeded])
@@ -159,10 +191,14 @@ for (const backend of testBackends()) {
         await owner.api.call('GET', paths.list, { query: { group_id: id } }),
         await owner.api.call('POST', paths.delete, { query: { group_id: id, announcement_id: 1 } }),
       ]
-      for (const id of [1, -1, farId]) expect(codes(await answersIn(id))).toEqual(Array(5).fill(groupNotFound))
+      for (const id of [1, -1, farId])
+        expect(codes(await answersIn(id))).toEqual(Array(5).fill(groupNotFound))
       for (const id of [undefined, 'none', 1.5])
         for (const { envelope } of await answersIn(id))
-          expect(envelope).toMatchObject({ code: invalid, message: expect.stringMatching(/group_id (is|must)/) })
+          expect(envelope).toMatchObject({
+            code: invalid,
+            message: expect.stringMatching(/group_id (is|must)/),
+          })
       await owner.api.succeed('POST', '/group/destroy', { query: { group_id } })
       expect(codes(await answersIn(group_id))).toEqual(Array(5).fill(groupNotFound))
     })
@@ -175,7 +211,10 @@ for (const backend of testBackends()) {
       }
       for (const id of [undefined, 'last', 2n ** 63n])
         for (const { envelope } of [await read(owner.api, id), await remove(owner.api, id)])
-          expect(envelope).toMatchObject({ code: invalid, message: expect.stringMatching(/announcement_id (is|must)/) })
+          expect(envelope).toMatchObject({
+            code: invalid,
+            message: expect.stringMatching(/announcement_id (is|must)/),
+          })
     })
 
     it('have a title and a text within bounds', async () => {
@@ -191,14 +230,19 @@ for (const backend of testBackends()) {
       ]
       for (const [params, field] of bad) {
         const { envelope } = await groupCall(owner.api, paths.publish, group_id, params)
-        expect(envelope).toMatchObject({ code: invalid, message: expect.stringMatching(new RegExp(`parameter: ${field} (is|must)`)) })
+        expect(envelope).toMatchObject({
+          code: invalid,
+          message: expect.stringMatching(new RegExp(`parameter: ${field} (is|must)`)),
+        })
       }
       expect(await announcements(owner.api, group_id)).toHaveLength(2)
     })
 
     it('are in one order when several are published at once, and the last one is the last of the list', async () => {
       const answers = await Promise.all(
-        Array.from({ length: 12 }, (_, index) => publish([owner, admin][index % 2]?.api as Api, `${index}`)),
+        Array.from({ length: 12 }, (_, index) =>
+          publish([owner, admin][index % 2]?.api as Api, `${index}`),
+        ),
       )
       expect(codes(answers)).toEqual(Array(12).fill(succeeded))
       const list = await announcements(member.api, group_id)
@@ -215,7 +259,9 @@ for (const backend of testBackends()) {
         (_, index) => `('${watched.server.appId}', ${group_id}, ${index + 1}, 0, 't', 'c', 1)`,
       )
       const columns = 'app_id, group_id, announcement_id, author_id, title, content, created_at'
-      await watched.sql.run(`insert into group_announcements (${columns}) values ${values.join(', ')}`)
+      await watched.sql.run(
+        `insert into group_announcements (${columns}) values ${values.join(', ')}`,
+      )
       const newest = await published(owner.api, 'newest')
       const list = await announcements(owner.api, group_id)
       expect(list).toHaveLength(keptPerGroup)

@@ -2,13 +2,28 @@
  * Many callers at once, on both databases. Every storm has an outcome of its own to prove, and after each the invariants of groups hold
  * (support/group-invariants.ts). HERMOD_TEST_SEED repeats the choices of the test; the machine decides the rest.
  */
-import { type Api, type Backend, type ServerProcess, startServer, testBackends, waitFor } from '@hermod/testkit'
+import {
+  type Api,
+  type Backend,
+  type ServerProcess,
+  startServer,
+  testBackends,
+  waitFor,
+} from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { changeSettings, codes, type Person, registerPeople } from './support/contacts.js'
 import { GroupWatch } from './support/group-invariants.js'
 import { type Speaker, sendToGroup, speakers } from './support/group-messaging.js'
 import { GroupStorms, hasSucceeded, refusalOf, successes } from './support/group-storm.js'
-import { aGroup, expectSuccess, groupCall, groupInfo, groupNotices, memberIds, outcomes } from './support/groups.js'
+import {
+  aGroup,
+  expectSuccess,
+  groupCall,
+  groupInfo,
+  groupNotices,
+  memberIds,
+  outcomes,
+} from './support/groups.js'
 import { acknowledge, integrityFaults } from './support/messaging.js'
 import { openSql, type Sql } from './support/sql.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
@@ -50,15 +65,22 @@ for (const backend of testBackends()) {
       await watched?.[Symbol.asyncDispose]()
     })
 
-    const setCapacity = (group: number, value: number) => groupCall(admin, '/group/settings/capacity', group, { value })
+    const setCapacity = (group: number, value: number) =>
+      groupCall(admin, '/group/settings/capacity', group, { value })
     const count = async (group: number) => Number((await groupInfo(admin, group)).count)
 
     it.each([
-      ['a count that is not that of the members', 'update groups set member_count = member_count + 1'],
+      [
+        'a count that is not that of the members',
+        'update groups set member_count = member_count + 1',
+      ],
       ['more members than the capacity', 'update groups set capacity = 1'],
       ['not one owner', 'update group_members set role = 2'],
       ['an owner who is no member', 'update groups set owner_id = 1'],
-      ['a member who is blocked', 'insert into group_blocks select app_id, group_id, user_id, 1 from group_members'],
+      [
+        'a member who is blocked',
+        'insert into group_blocks select app_id, group_id, user_id, 1 from group_members',
+      ],
       ['what was told leads to', 'update group_members set role = 1'],
       ['told to have a capacity of', 'update groups set capacity = 1'],
       ['the total of group', 'update groups set member_count = 3'],
@@ -91,9 +113,13 @@ for (const backend of testBackends()) {
         await setCapacity(group, 9)
         const lists = Array.from({ length: 6 }, () => storms.some(6, people.slice(1)))
         const answers = await storms.atOnce(
-          ...lists.map((user_list) => () => groupCall(admin, '/group/admin/member_join', group, { user_list })),
+          ...lists.map(
+            (user_list) => () => groupCall(admin, '/group/admin/member_join', group, { user_list }),
+          ),
         )
-        const admitted = answers.flatMap((answer) => Object.values(outcomes(answer)).filter((reason) => reason === null))
+        const admitted = answers.flatMap((answer) =>
+          Object.values(outcomes(answer)).filter((reason) => reason === null),
+        )
         expect(await count(group)).toBe(admitted.length + 1)
         const wanted = new Set(lists.flat()).size
         expect(admitted).toHaveLength(Math.min(8, wanted))
@@ -116,11 +142,16 @@ for (const backend of testBackends()) {
     it('a user who comes by every way at once is in once', async () => {
       await storms.everyRound(async () => {
         const open = await storms.anOpenGroup(owner)
-        const answers = await storms.atOnce(...storms.waysOf(bob, open), ...storms.waysOf(bob, open))
+        const answers = await storms.atOnce(
+          ...storms.waysOf(bob, open),
+          ...storms.waysOf(bob, open),
+        )
         const refusals = answers.map(refusalOf).filter((refusal) => refusal !== null)
         expect(refusals).toHaveLength(answers.length - 1)
         for (const refusal of refusals) expect(alreadyMember).toContain(refusal)
-        const joined = (await groupNotices(watched.sql, open.group)).filter(({ kind }) => kind === 'joined')
+        const joined = (await groupNotices(watched.sql, open.group)).filter(
+          ({ kind }) => kind === 'joined',
+        )
         expect(joined.map(({ users }) => users)).toEqual([[bob.id]])
         return [open.group]
       })
@@ -132,7 +163,8 @@ for (const backend of testBackends()) {
         const { group } = await storms.anOpenGroup(owner, { admins: [bob] })
         const user_list = [carol.id]
         await groupCall(owner.api, '/group/invite', group, { user_list })
-        const accept = () => groupCall(carol.api, '/group/invite/handle', group, { user_id: carol.id, approval: true })
+        const accept = () =>
+          groupCall(carol.api, '/group/invite/handle', group, { user_id: carol.id, approval: true })
         const kick =
           ({ api }: Person) =>
           () =>
@@ -151,8 +183,11 @@ for (const backend of testBackends()) {
       await storms.everyRound(async () => {
         const open = await storms.anOpenGroup(owner, { members: [bob] })
         const { group } = open
-        await groupCall(owner.api, '/group/settings/require_admin_approval', group, { apply_approval: 1 })
-        const destroy = (api: Api) => () => api.call('DELETE', '/group/destroy', { query: { group_id: group } })
+        await groupCall(owner.api, '/group/settings/require_admin_approval', group, {
+          apply_approval: 1,
+        })
+        const destroy = (api: Api) => () =>
+          api.call('DELETE', '/group/destroy', { query: { group_id: group } })
         const [byOwner, byAdmin, transferred] = await storms.atOnce(
           destroy(owner.api),
           destroy(admin),
@@ -174,9 +209,13 @@ for (const backend of testBackends()) {
           () =>
             api.call('DELETE', '/group/leave', { query: { group_id: group } })
         const transfer = () => groupCall(owner.api, '/group/transfer', group, { new_owner: bob.id })
-        const [transferred, left, ownerLeft] = codes(await storms.atOnce(transfer, leave(bob), leave(owner)))
+        const [transferred, left, ownerLeft] = codes(
+          await storms.atOnce(transfer, leave(bob), leave(owner)),
+        )
         const isBobs = transferred === success
-        expect([transferred, left]).toEqual(isBobs ? [success, ownerCannotLeave] : [newOwnerNotMember, success])
+        expect([transferred, left]).toEqual(
+          isBobs ? [success, ownerCannotLeave] : [newOwnerNotMember, success],
+        )
         if (!isBobs) expect(ownerLeft).toBe(ownerCannotLeave)
         expect((await groupInfo(admin, group)).owner_id).toBe(isBobs ? bob.id : owner.id)
         return [group]
@@ -199,7 +238,9 @@ for (const backend of testBackends()) {
         )
         const passedOn = answers.slice(0, heirs.length)
         expect(successes(passedOn)).toBe(1)
-        expect((await groupInfo(admin, group)).owner_id).toBe(heirs[passedOn.findIndex(hasSucceeded)]?.id)
+        expect((await groupInfo(admin, group)).owner_id).toBe(
+          heirs[passedOn.findIndex(hasSucceeded)]?.id,
+        )
         return [group]
       })
     })
@@ -211,9 +252,12 @@ for (const backend of testBackends()) {
           [bob, carol],
           [carol, bob],
         ] as const
-        const act = (path: string, by: Person, on: Person) => () => groupCall(by.api, path, group, { user_list: [on.id], duration: 5 })
+        const act = (path: string, by: Person, on: Person) => () =>
+          groupCall(by.api, path, group, { user_list: [on.id], duration: 5 })
         const paths = ['/group/kick', '/group/ban', '/group/block', '/group/admin/remove']
-        const equals = await storms.atOnce(...both.flatMap(([one, other]) => paths.map((path) => act(path, one, other))))
+        const equals = await storms.atOnce(
+          ...both.flatMap(([one, other]) => paths.map((path) => act(path, one, other))),
+        )
         expect(successes(equals)).toBe(0)
         const answers = await storms.atOnce(
           ...both.map(([one, other]) => act('/group/kick', one, other)),
@@ -234,13 +278,20 @@ for (const backend of testBackends()) {
         await groupCall(owner.api, '/group/invite', group, { user_list: [dave.id] })
         const [blocks] = await storms.atOnce(
           () => groupCall(bob.api, '/group/block', group, { user_list: [carol.id, dave.id] }),
-          () => groupCall(dave.api, '/group/invite/handle', group, { user_id: dave.id, approval: true }),
+          () =>
+            groupCall(dave.api, '/group/invite/handle', group, {
+              user_id: dave.id,
+              approval: true,
+            }),
           ...storms.waysOf(carol, open),
           ...storms.waysOf(dave, open),
         )
         expect(blocks && outcomes(blocks)).toEqual({ [carol.id]: null, [dave.id]: null })
         expect(await memberIds(admin, group)).toEqual([owner.id, bob.id])
-        const later = await storms.atOnce(...storms.waysOf(carol, open), ...storms.waysOf(dave, open))
+        const later = await storms.atOnce(
+          ...storms.waysOf(carol, open),
+          ...storms.waysOf(dave, open),
+        )
         for (const answer of later) expect(blocked).toContain(refusalOf(answer))
         return [group]
       })
@@ -251,7 +302,8 @@ for (const backend of testBackends()) {
       await storms.everyRound(async () => {
         const group = await aGroup(owner, { admins: [bob] })
         await groupCall(carol.api, '/group/apply', group)
-        const handle = (api: Api, approval: boolean) => () => groupCall(api, '/group/apply/handle', group, { user_id: carol.id, approval })
+        const handle = (api: Api, approval: boolean) => () =>
+          groupCall(api, '/group/apply/handle', group, { user_id: carol.id, approval })
         const adminOfGroup = watched.server.api.admin({ groupId: group })
         const answers = await storms.atOnce(
           handle(owner.api, true),
@@ -259,11 +311,20 @@ for (const backend of testBackends()) {
           handle(admin, true),
           handle(adminOfGroup, false),
         )
-        expect(codes(answers).sort()).toEqual([success, applicationNotOpen, applicationNotOpen, applicationNotOpen])
+        expect(codes(answers).sort()).toEqual([
+          success,
+          applicationNotOpen,
+          applicationNotOpen,
+          applicationNotOpen,
+        ])
         const isApproved = answers.findIndex(hasSucceeded) % 2 === 0
         expect((await memberIds(admin, group)).includes(carol.id)).toBe(isApproved)
-        const told = (await groupNotices(watched.sql, group)).filter(({ kind }) => kind.startsWith('application_'))
-        expect(told.map(({ kind }) => kind)).toEqual([isApproved ? 'application_accepted' : 'application_declined'])
+        const told = (await groupNotices(watched.sql, group)).filter(({ kind }) =>
+          kind.startsWith('application_'),
+        )
+        expect(told.map(({ kind }) => kind)).toEqual([
+          isApproved ? 'application_accepted' : 'application_declined',
+        ])
         return [group]
       })
     })
@@ -271,10 +332,19 @@ for (const backend of testBackends()) {
     it('users who are kicked and fetched back by many at once are in or out', async () => {
       await storms.everyRound(async () => {
         const { group } = await storms.anOpenGroup(owner, { admins: [bob, carol] })
-        const callers = [owner.api, bob.api, carol.api, admin, watched.server.api.admin({ groupId: group })]
+        const callers = [
+          owner.api,
+          bob.api,
+          carol.api,
+          admin,
+          watched.server.api.admin({ groupId: group }),
+        ]
         const calls = Array.from({ length: 24 }, (_, index) => {
           const path = index % 2 === 0 ? '/group/admin/member_join' : '/group/kick'
-          const [api, user_list] = [storms.random.pick(callers), storms.some(5, people.slice(3, 11))]
+          const [api, user_list] = [
+            storms.random.pick(callers),
+            storms.some(5, people.slice(3, 11)),
+          ]
           return () => groupCall(api, path, group, { user_list })
         })
         expect(codes(await storms.atOnce(...calls))).toEqual(calls.map(() => success))
@@ -288,19 +358,29 @@ for (const backend of testBackends()) {
       const setLimit = (group_owner_limit: number) =>
         server.api
           .as(server.operatorToken)
-          .succeed('POST', '/operator/v1/app/update', { body: { app_id: server.appId, settings: { group_owner_limit } } })
+          .succeed('POST', '/operator/v1/app/update', {
+            body: { app_id: server.appId, settings: { group_owner_limit } },
+          })
       await storms.everyRound(async () => {
         const [alice, giver] = (await registerPeople(server, 2)) as [Person, Person]
-        const given = await Promise.all(Array.from({ length: limit }, () => aGroup(giver, { members: [alice] })))
+        const given = await Promise.all(
+          Array.from({ length: limit }, () => aGroup(giver, { members: [alice] })),
+        )
         await setLimit(limit)
         const create = () => alice.api.call('POST', '/group/create', { body: { name: 'Group' } })
         const answers = await storms.atOnce(
           ...Array.from({ length: 5 }, () => create),
-          ...given.map((group) => () => groupCall(giver.api, '/group/transfer', group, { new_owner: alice.id })),
+          ...given.map(
+            (group) => () =>
+              groupCall(giver.api, '/group/transfer', group, { new_owner: alice.id }),
+          ),
         )
         await setLimit(5_000)
         const refused = Array(answers.length - limit).fill(ownerLimit)
-        expect(codes(answers).sort((a, b) => a - b)).toEqual([...Array(limit).fill(success), ...refused])
+        expect(codes(answers).sort((a, b) => a - b)).toEqual([
+          ...Array(limit).fill(success),
+          ...refused,
+        ])
         const made = answers.slice(0, 5).filter(hasSucceeded)
         return [...given, ...made.map(({ envelope }) => envelope.data.group_id as number)]
       })
@@ -308,15 +388,24 @@ for (const backend of testBackends()) {
 
     it('nothing is left of users who are deleted in the midst of it all, and their groups go on', async () => {
       await storms.everyRound(async () => {
-        const [alice, ben, cleo, dora] = (await registerPeople(watched.server, 4)) as [Person, Person, Person, Person]
+        const [alice, ben, cleo, dora] = (await registerPeople(watched.server, 4)) as [
+          Person,
+          Person,
+          Person,
+          Person,
+        ]
         const gone = [alice, ben, cleo]
         const open = await storms.anOpenGroup(owner)
         const own = await aGroup(alice, { members: [ben, cleo], admins: [dora] })
         const lonely = await aGroup(ben)
         const user_list = gone.map(({ id }) => id)
-        const transfer = (by: Person, group: number, to: Person) => () => groupCall(by.api, '/group/transfer', group, { new_owner: to.id })
+        const transfer = (by: Person, group: number, to: Person) => () =>
+          groupCall(by.api, '/group/transfer', group, { new_owner: to.id })
         const [late, ...others] = await storms.atOnce(
-          () => alice.api.call('POST', '/group/create', { body: { name: 'Late', user_list: [ben.id, dora.id] } }),
+          () =>
+            alice.api.call('POST', '/group/create', {
+              body: { name: 'Late', user_list: [ben.id, dora.id] },
+            }),
           ...gone.map(
             ({ api }) =>
               () =>
@@ -333,19 +422,30 @@ for (const backend of testBackends()) {
         )
         expect(codes(others.slice(0, gone.length))).toEqual(gone.map(() => success))
         expect(await memberIds(admin, own)).toEqual([dora.id])
-        const owners = await Promise.all([own, open.group].map(async (group) => (await groupInfo(admin, group)).owner_id))
+        const owners = await Promise.all(
+          [own, open.group].map(async (group) => (await groupInfo(admin, group)).owner_id),
+        )
         expect(owners).toEqual([dora.id, owner.id])
         expect((await groupInfo(admin, lonely)).status).toBe(1)
-        return [open.group, own, lonely, ...(late && hasSucceeded(late) ? [late.envelope.data.group_id] : [])]
+        return [
+          open.group,
+          own,
+          lonely,
+          ...(late && hasSucceeded(late) ? [late.envelope.data.group_id] : []),
+        ]
       })
     })
 
     it('whatever everybody does at once, all groups agree with themselves', async () => {
       const cautious = people.slice(8, 11)
       for (const each of cautious) await changeSettings(each, { group_confirm: true })
-      const groups = await Promise.all([owner, bob, carol].map((each) => aGroup(each, { members: people.slice(3, 7) })))
+      const groups = await Promise.all(
+        [owner, bob, carol].map((each) => aGroup(each, { members: people.slice(3, 7) })),
+      )
       await storms.everyRound(async () => {
-        await storms.atOnce(...Array.from({ length: 60 }, () => storms.anything(storms.random.pick(groups))))
+        await storms.atOnce(
+          ...Array.from({ length: 60 }, () => storms.anything(storms.random.pick(groups))),
+        )
         return groups
       })
     })
@@ -374,8 +474,11 @@ function describeLocks(backend: Backend): void {
 
     /** How many of the other connections to the database satisfy it. */
     async function countOthers(sql: Sql, condition = 'true'): Promise<number> {
-      const others = "datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'"
-      const [row] = await sql.run(`select count(*) as count from pg_stat_activity where ${others} and ${condition}`)
+      const others =
+        "datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'"
+      const [row] = await sql.run(
+        `select count(*) as count from pg_stat_activity where ${others} and ${condition}`,
+      )
       return Number(row?.count)
     }
 
@@ -384,19 +487,25 @@ function describeLocks(backend: Backend): void {
       const group = await aGroup(owner)
       const user_list = [victim.id]
       const login = (device_guid?: string) =>
-        server.api.succeed('POST', '/token/id', { body: { user_id: victim.id, password: 'correct horse', device_guid } })
+        server.api.succeed('POST', '/token/id', {
+          body: { user_id: victim.id, password: 'correct horse', device_guid },
+        })
       await login('known phone')
       await using watch = await open()
       await using holder = await open()
       await holder.run('begin')
       await holder.run(`select group_id from groups where group_id = ${group} for update`)
-      expect(await groupCall(outsider.api, '/group/invite', group, { user_list })).toMatchObject({ code: memberRequired })
+      expect(await groupCall(outsider.api, '/group/invite', group, { user_list })).toMatchObject({
+        code: memberRequired,
+      })
       const invitation = groupCall(owner.api, '/group/invite', group, { user_list })
       const waits = async () => (await countOthers(watch, "wait_event_type = 'Lock'")) > 0
       await waitFor(waits, { what: 'the invitation to wait for the group', timeoutMs: 10_000 })
       await login()
       await login('known phone')
-      expect(await groupCall(outsider.api, '/group/invite', group, { user_list })).toMatchObject({ code: memberRequired })
+      expect(await groupCall(outsider.api, '/group/invite', group, { user_list })).toMatchObject({
+        code: memberRequired,
+      })
       expect(await waits()).toBe(true)
       await holder.run('commit')
       expectSuccess(await invitation)
@@ -406,7 +515,9 @@ function describeLocks(backend: Backend): void {
     it('run into no deadlock when members mute, send and read at once', async () => {
       const members = await speakers(server, 8)
       const [owner, muter, ...others] = members as [Speaker, Speaker, ...Speaker[]]
-      const groups = await Promise.all([1, 2].map(() => aGroup(owner, { members: [muter, ...others] })))
+      const groups = await Promise.all(
+        [1, 2].map(() => aGroup(owner, { members: [muter, ...others] })),
+      )
       for (const group of groups) await sendToGroup(owner.api, group, 'begins the conversation')
       const repeat = async (times: number, work: (round: number) => Promise<unknown>) => {
         for (let round = 0; round < times; round++) await work(round)
@@ -414,7 +525,9 @@ function describeLocks(backend: Backend): void {
       await Promise.all(
         groups.flatMap((group) => {
           const mute = async (msg_mute_mode: number) =>
-            expectSuccess(await groupCall(muter.api, '/group/msg/mute_mode', group, { msg_mute_mode }))
+            expectSuccess(
+              await groupCall(muter.api, '/group/msg/mute_mode', group, { msg_mute_mode }),
+            )
           return [
             repeat(60, async () => {
               await mute(2)
@@ -433,7 +546,9 @@ function describeLocks(backend: Backend): void {
       const deadlocks = async () => {
         const areGone = async () => (await countOthers(watch)) === 0
         await waitFor(areGone, { what: 'the end of all other connections', timeoutMs: 15_000 })
-        const [row] = await watch.run('select deadlocks from pg_stat_database where datname = current_database()')
+        const [row] = await watch.run(
+          'select deadlocks from pg_stat_database where datname = current_database()',
+        )
         return Number(row?.deadlocks)
       }
       expect(await deadlocks()).toBe(0)
@@ -448,11 +563,14 @@ async function provokeDeadlock(open: () => Promise<Sql>): Promise<void> {
   await using first = await open()
   await using second = await open()
   await first.run('create table crossing as select n from generate_series(1, 2) n')
-  const lock = (sql: Sql, row: number) => sql.run(`select n from crossing where n = ${row} for update`)
+  const lock = (sql: Sql, row: number) =>
+    sql.run(`select n from crossing where n = ${row} for update`)
   for (const sql of [first, second]) await sql.run('begin')
   await lock(first, 1)
   await lock(second, 2)
-  const crossed = [lock(first, 2), lock(second, 1)].map((work, index) => work.then(() => [first, second][index]?.run('commit')))
+  const crossed = [lock(first, 2), lock(second, 1)].map((work, index) =>
+    work.then(() => [first, second][index]?.run('commit')),
+  )
   const outcomes = await Promise.allSettled(crossed)
   expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(1)
 }

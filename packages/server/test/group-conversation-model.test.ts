@@ -10,7 +10,15 @@ import { PeoplePool, type Person } from './support/contacts.js'
 import { operateInGroup, sendToGroups } from './support/group-messaging.js'
 import { aGroup, expectSuccess, groupCall } from './support/groups.js'
 import { operate, recall } from './support/message-operations.js'
-import { acknowledge, conversationList, history, historyPage, integrityFaults, textTo, unreadCounts } from './support/messaging.js'
+import {
+  acknowledge,
+  conversationList,
+  history,
+  historyPage,
+  integrityFaults,
+  textTo,
+  unreadCounts,
+} from './support/messaging.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
 
 const userCount = 4
@@ -96,7 +104,14 @@ class Conversation {
   join(user: number): void {
     if (this.members.has(user)) return
     const { end } = this
-    this.members.set(user, { joined: end, read: end, seen: end, delivered: end, hidden: 0, mute: 0 })
+    this.members.set(user, {
+      joined: end,
+      read: end,
+      seen: end,
+      delivered: end,
+      hidden: 0,
+      mute: 0,
+    })
   }
 
   send(message: Written): void {
@@ -135,7 +150,9 @@ class Conversation {
   unread(user: number): number {
     const marks = this.members.get(user)
     if (!marks || marks.mute === notReceived) return 0
-    return this.messages.filter(({ sender, isRecalled }, index) => index >= marks.seen && sender !== user && !isRecalled).length
+    return this.messages.filter(
+      ({ sender, isRecalled }, index) => index >= marks.seen && sender !== user && !isRecalled,
+    ).length
   }
 
   status(reader: number, message: Written): Message['status'] {
@@ -144,7 +161,8 @@ class Conversation {
       const isRead = [...this.#everRead].some(([user, count]) => user !== reader && index < count)
       return isRead && this.hasReadAck ? 'READ' : 'UNREAD'
     }
-    const judge = message.sender === reader ? [...this.members.keys()].find((user) => user !== reader) : reader
+    const judge =
+      message.sender === reader ? [...this.members.keys()].find((user) => user !== reader) : reader
     const marks = this.members.get(judge as number)
     if (!marks || index < marks.read) return 'READ'
     return index < marks.delivered ? 'DELIVERED' : 'UNREAD'
@@ -156,7 +174,8 @@ class Conversation {
     if (!marks) return
     for (const message of page) {
       const count = this.messages.indexOf(message) + 1
-      if (message.sender !== reader && count > marks.read) marks.delivered = Math.max(marks.delivered, count)
+      if (message.sender !== reader && count > marks.read)
+        marks.delivered = Math.max(marks.delivered, count)
     }
   }
 }
@@ -178,7 +197,10 @@ class World {
 
   static async create(watched: WatchedServer, people: readonly Person[]): Promise<World> {
     const [first, second, third, fourth] = people as [Person, Person, Person, Person]
-    const groupIds = [await aGroup(first, { members: [second, third] }), await aGroup(first, { members: [fourth] })]
+    const groupIds = [
+      await aGroup(first, { members: [second, third] }),
+      await aGroup(first, { members: [fourth] }),
+    ]
     const world = new World(watched, people, groupIds)
     await performs.setReadAck(world, { kind: 'setReadAck', who: owner, place: 0, age: 0, way: 0 })
     return world
@@ -192,7 +214,10 @@ class World {
   /** With the user's own token, on a device. */
   async device(user: number): Promise<Api> {
     const { id, username } = this.people[user] as Person
-    const known = this.#devices.get(user) ?? (await this.watched.server.api.login({ id, username, password: 'correct horse' }, 'phone')).api
+    const known =
+      this.#devices.get(user) ??
+      (await this.watched.server.api.login({ id, username, password: 'correct horse' }, 'phone'))
+        .api
     this.#devices.set(user, known)
     return known
   }
@@ -217,25 +242,35 @@ class World {
 
   async #compare(user: number): Promise<void> {
     const api = this.api(user)
-    const unread = places.map((place) => [this.id(place, user), this.conversation(place).unread(user)] as const)
+    const unread = places.map(
+      (place) => [this.id(place, user), this.conversation(place).unread(user)] as const,
+    )
     const listed = places
-      .map((place) => [this.id(place, user), this.conversation(place).visible(user).at(-1)?.id ?? 0] as const)
+      .map(
+        (place) =>
+          [this.id(place, user), this.conversation(place).visible(user).at(-1)?.id ?? 0] as const,
+      )
       .filter(([, latest]) => latest > 0)
       .toSorted(([, a], [, b]) => b - a)
     const seen = { unread: await unreadCounts(api), list: await conversationList(api, 2) }
-    expect(seen.unread, `unread of ${user}`).toEqual(Object.fromEntries(unread.filter(([, count]) => count > 0)))
+    expect(seen.unread, `unread of ${user}`).toEqual(
+      Object.fromEntries(unread.filter(([, count]) => count > 0)),
+    )
     expect(
       seen.list.map(({ conversation_id, latest_msg_id }) => [conversation_id.uid, latest_msg_id]),
       `list of ${user}`,
     ).toEqual(listed)
-    for (const place of places) if (place !== direct || user < 2) await this.#compareHistory(user, place)
+    for (const place of places)
+      if (place !== direct || user < 2) await this.#compareHistory(user, place)
   }
 
   async #compareHistory(user: number, place: number): Promise<void> {
     const conversation = this.conversation(place)
     if (!conversation.members.has(user)) {
       const query = { opposite_id: this.id(place, user), msg_id_start: 0, limit: 3 }
-      expect((await this.api(user).call('GET', '/message/conversation', { query })).code).toBe(memberRequired)
+      expect((await this.api(user).call('GET', '/message/conversation', { query })).code).toBe(
+        memberRequired,
+      )
       return
     }
     const shown = await history(this.api(user), this.id(place, user), 7)
@@ -246,7 +281,11 @@ class World {
       conversation
         .visible(user)
         .toReversed()
-        .map((message) => [message.id, this.userId(message.sender), conversation.status(user, message)]),
+        .map((message) => [
+          message.id,
+          this.userId(message.sender),
+          conversation.status(user, message),
+        ]),
     )
   }
 }
@@ -268,7 +307,8 @@ const send: Perform = async (world, step) => {
       : await sendToGroups(world.api(sender), [id], 'x')
   const isTaken = sender === system || conversation.members.has(sender)
   expect(answer.code).toBe(isTaken ? ok : notGroupMember)
-  if (isTaken) conversation.send({ id: Number(answer.envelope.msg_ids[0]), sender, isRecalled: false })
+  if (isTaken)
+    conversation.send({ id: Number(answer.envelope.msg_ids[0]), sender, isRecalled: false })
 }
 
 /** By the conversation, by a message with and without it, as a message of content_type 9, and everything. */
@@ -293,12 +333,15 @@ const acknowledgeStep: Perform = async (world, step) => {
   if (!message) return
   const named = { peer: conversation_id, message: message.id }
   const isKnown = isThere && !message.isRecalled
-  const unknown = (hasNamed: boolean) => (isThere || !hasNamed ? messageNotFound : conversationNotFound)
+  const unknown = (hasNamed: boolean) =>
+    isThere || !hasNamed ? messageNotFound : conversationNotFound
   if (step.way === 2) {
     const { code } = await api.call('GET', '/message/ack', { query: { msg_id: message.id } })
     expect(code).toBe(isKnown ? ok : unknown(false))
   } else if (step.way === 3) {
-    const { code } = await api.call('GET', '/message/ack', { query: { conversation_id, msg_id: message.id } })
+    const { code } = await api.call('GET', '/message/ack', {
+      query: { conversation_id, msg_id: message.id },
+    })
     expect(code).toBe(isKnown ? ok : unknown(true))
   } else {
     const operation = conversation.isGroup
@@ -328,7 +371,11 @@ const recallStep: Perform = async (world, step) => {
   const message = conversation.messages.at(-1 - (step.age % Math.max(conversation.end, 1)))
   if (!message) return
   const isAdmin = step.way < 3
-  const { code } = await recall(isAdmin ? world.api(user) : await world.device(user), world.id(step.place, user), message.id)
+  const { code } = await recall(
+    isAdmin ? world.api(user) : await world.device(user),
+    world.id(step.place, user),
+    message.id,
+  )
   const isMember = conversation.members.has(user)
   const isOwners = conversation.isGroup && user === owner && message.sender !== system
   const isAllowed = isAdmin || message.sender === user || isOwners
@@ -343,13 +390,19 @@ const deleteStep: Perform = async (world, step) => {
   const conversation = world.conversation(step.place)
   const body = { conversation_id: world.id(step.place, user) }
   const { code } = await world.api(user).call('DELETE', '/message/conversation', { body })
-  expect(code).toBe(conversation.members.has(user) && conversation.end > 0 ? ok : conversationNotFound)
+  expect(code).toBe(
+    conversation.members.has(user) && conversation.end > 0 ? ok : conversationNotFound,
+  )
   conversation.hide(user)
 }
 
 /** A change of a group that the owner makes, if there is something to change. */
 const byOwner =
-  (path: string, params: (world: World, step: Step) => object | null, change: (conversation: Conversation, step: Step) => void): Perform =>
+  (
+    path: string,
+    params: (world: World, step: Step) => object | null,
+    change: (conversation: Conversation, step: Step) => void,
+  ): Perform =>
   async (world, step) => {
     const place = groupOf(step.place)
     const named = params(world, { ...step, place })
@@ -395,20 +448,31 @@ const performs: Readonly<Record<Kind, Perform>> = {
   async leave(world, { who, place }) {
     const conversation = world.conversation(groupOf(place))
     if (who === owner || !conversation.members.delete(who)) return
-    await world.api(who).succeed('POST', '/group/leave', { query: { group_id: world.id(groupOf(place), who) } })
+    await world
+      .api(who)
+      .succeed('POST', '/group/leave', { query: { group_id: world.id(groupOf(place), who) } })
   },
   async mute(world, { who, place, way }) {
     const conversation = world.conversation(groupOf(place))
     const marks = conversation.members.get(who)
     if (!marks) return
     const msg_mute_mode = marks.mute === notReceived || way > 2 ? way % 2 : notReceived
-    expectSuccess(await groupCall(world.api(who), '/group/msg/mute_mode', world.id(groupOf(place), who), { msg_mute_mode }))
+    expectSuccess(
+      await groupCall(world.api(who), '/group/msg/mute_mode', world.id(groupOf(place), who), {
+        msg_mute_mode,
+      }),
+    )
     conversation.mute(who, msg_mute_mode)
   },
 }
 
 const step: fc.Arbitrary<Step> = fc.record({
-  kind: fc.oneof(...Object.entries(kinds).map(([kind, weight]) => ({ weight, arbitrary: fc.constant(kind as Kind) }))),
+  kind: fc.oneof(
+    ...Object.entries(kinds).map(([kind, weight]) => ({
+      weight,
+      arbitrary: fc.constant(kind as Kind),
+    })),
+  ),
   who: fc.nat(userCount - 1),
   place: fc.nat(places.length - 1),
   age: fc.nat(6),
@@ -433,7 +497,9 @@ for (const backend of testBackends()) {
       return World.create(watched, await pool.take(userCount))
     }
 
-    it('are what the model says after every step of any history', { timeout: 300_000 }, async () => {
+    it('are what the model says after every step of any history', {
+      timeout: 300_000,
+    }, async () => {
       const histories = fc.array(step, { minLength: 1, maxLength: 40, size: 'max' })
       const property = fc.asyncProperty(histories, async (steps) => {
         const world = await newWorld()

@@ -24,7 +24,12 @@ const paths = {
   rename: '/group/file/update_name',
   delete: '/group/file/delete',
 } as const
-const map = { name: 'map.png', size: 1234, type: 'image/png', url: 'https://example.org/map.png?sign=abc' }
+const map = {
+  name: 'map.png',
+  size: 1234,
+  type: 'image/png',
+  url: 'https://example.org/map.png?sign=abc',
+}
 const system = 0
 const farId = 2n ** 63n - 1n
 
@@ -42,7 +47,13 @@ for (const backend of testBackends()) {
 
     beforeAll(async () => {
       watched = await startWatchedServer(backend)
-      ;[owner, admin, member, other, outsider] = (await registerPeople(watched.server, 5)) as [Person, Person, Person, Person, Person]
+      ;[owner, admin, member, other, outsider] = (await registerPeople(watched.server, 5)) as [
+        Person,
+        Person,
+        Person,
+        Person,
+        Person,
+      ]
     })
 
     afterAll(async () => {
@@ -53,20 +64,25 @@ for (const backend of testBackends()) {
       group_id = await aGroup(owner, { members: [member, other], admins: [admin] })
     })
 
-    const share = (api: Api, more: object = {}) => groupCall(api, paths.share, group_id, { ...map, ...more })
+    const share = (api: Api, more: object = {}) =>
+      groupCall(api, paths.share, group_id, { ...map, ...more })
     const read = (api: Api, file_id: Id) => groupQuery(api, paths.get, group_id, { file_id })
     const rename = (api: Api, file_id: unknown, name: unknown, method = 'POST') =>
       api.call(method, paths.rename, { body: { group_id, file_id, name } })
     const remove = (api: Api, file_list: readonly unknown[], method = 'POST') =>
       api.call(method, paths.delete, { body: { group_id, file_list } })
 
-    async function shared(api: Api, more?: object): Promise<SharedFile & { readonly file_id: number }> {
+    async function shared(
+      api: Api,
+      more?: object,
+    ): Promise<SharedFile & { readonly file_id: number }> {
       const answer = await share(api, more)
       expect(answer.code).toBe(succeeded)
       return answer.data
     }
 
-    const files = async (api: Api): Promise<SharedFile[]> => (await api.succeed('GET', paths.list, { query: { group_id } })).data
+    const files = async (api: Api): Promise<SharedFile[]> =>
+      (await api.succeed('GET', paths.list, { query: { group_id } })).data
 
     const told = async () =>
       (await groupNotices(watched.sql, group_id))
@@ -75,10 +91,20 @@ for (const backend of testBackends()) {
 
     /** By file: null, or the reason of the failure. */
     const results = ({ data }: Answer): [number, string | null][] =>
-      data.map(({ file_id, result, reason = null }: { file_id: number; result: string; reason?: string | null }) => {
-        expect(result).toBe(reason === null ? 'success' : 'fail')
-        return [file_id, reason]
-      })
+      data.map(
+        ({
+          file_id,
+          result,
+          reason = null,
+        }: {
+          file_id: number
+          result: string
+          reason?: string | null
+        }) => {
+          expect(result).toBe(reason === null ? 'success' : 'fail')
+          return [file_id, reason]
+        },
+      )
 
     it('are shared by members, and listed with all that is said of them, oldest first', async () => {
       const first = await shared(member.api)
@@ -103,25 +129,42 @@ for (const backend of testBackends()) {
       ])
     })
 
-    it.each(['PUT', 'POST'])('are renamed by %s by whoever shared them and by admins', async (method) => {
-      const file = await shared(member.api)
-      for (const [{ api }, name] of [
-        [member, 'plan.png'],
-        [admin, 'route.png'],
-        [owner, 'way.png'],
-      ] as const) {
-        expect((await rename(api, file.file_id, name, method)).envelope).toEqual({ code: succeeded, data: true, message: null })
-        expect((await read(other.api, file.file_id)).data).toEqual({ ...file, name, updated_at: expect.any(Number) })
-      }
-      expect((await read(other.api, file.file_id)).data.updated_at).toBeGreaterThanOrEqual(Number(file.created_at))
-      expect((await rename(other.api, file.file_id, 'mine.png')).envelope).toEqual({ code: fileForbidden, data: null, message: forbidden })
-      expect((await read(other.api, file.file_id)).data.name).toBe('way.png')
-      expect((await told()).slice(1)).toEqual([
-        ['file_updated', member.id, [], { file_id: file.file_id, name: 'plan.png' }],
-        ['file_updated', admin.id, [], { file_id: file.file_id, name: 'route.png' }],
-        ['file_updated', owner.id, [], { file_id: file.file_id, name: 'way.png' }],
-      ])
-    })
+    it.each(['PUT', 'POST'])(
+      'are renamed by %s by whoever shared them and by admins',
+      async (method) => {
+        const file = await shared(member.api)
+        for (const [{ api }, name] of [
+          [member, 'plan.png'],
+          [admin, 'route.png'],
+          [owner, 'way.png'],
+        ] as const) {
+          expect((await rename(api, file.file_id, name, method)).envelope).toEqual({
+            code: succeeded,
+            data: true,
+            message: null,
+          })
+          expect((await read(other.api, file.file_id)).data).toEqual({
+            ...file,
+            name,
+            updated_at: expect.any(Number),
+          })
+        }
+        expect((await read(other.api, file.file_id)).data.updated_at).toBeGreaterThanOrEqual(
+          Number(file.created_at),
+        )
+        expect((await rename(other.api, file.file_id, 'mine.png')).envelope).toEqual({
+          code: fileForbidden,
+          data: null,
+          message: forbidden,
+        })
+        expect((await read(other.api, file.file_id)).data.name).toBe('way.png')
+        expect((await told()).slice(1)).toEqual([
+          ['file_updated', member.id, [], { file_id: file.file_id, name: 'plan.png' }],
+          ['file_updated', admin.id, [], { file_id: file.file_id, name: 'route.png' }],
+          ['file_updated', owner.id, [], { file_id: file.file_id, name: 'way.png' }],
+        ])
+      },
+    )
 
     it('stay as they are when they get the name that they have', async () => {
       const file = await shared(member.api)
@@ -131,33 +174,38 @@ for (const backend of testBackends()) {
       expect(await told()).toHaveLength(1)
     })
 
-    it.each(['DELETE', 'POST'])('are deleted by %s one by one, each with a result of its own', async (method) => {
-      const own = await shared(member.api, { name: 'own' })
-      const foreign = await shared(admin.api, { name: 'foreign' })
-      const kept = await shared(owner.api, { name: 'kept' })
-      const list = [foreign.file_id, own.file_id, 1, own.file_id]
-      expect(results(await remove(member.api, list, method))).toEqual([
-        [foreign.file_id, forbidden],
-        [own.file_id, null],
-        [1, unknownFile],
-      ])
-      expect(await files(other.api)).toEqual([foreign, kept])
-      expect(results(await remove(owner.api, [foreign.file_id, own.file_id], method))).toEqual([
-        [foreign.file_id, null],
-        [own.file_id, unknownFile],
-      ])
-      expect(await files(other.api)).toEqual([kept])
-      expect((await read(other.api, own.file_id)).code).toBe(fileNotFound)
-      expect((await rename(owner.api, own.file_id, 'x')).code).toBe(fileNotFound)
-      expect((await told()).slice(3)).toEqual([
-        ['file_deleted', member.id, [], { file_id: own.file_id, name: 'own' }],
-        ['file_deleted', owner.id, [], { file_id: foreign.file_id, name: 'foreign' }],
-      ])
-    })
+    it.each(['DELETE', 'POST'])(
+      'are deleted by %s one by one, each with a result of its own',
+      async (method) => {
+        const own = await shared(member.api, { name: 'own' })
+        const foreign = await shared(admin.api, { name: 'foreign' })
+        const kept = await shared(owner.api, { name: 'kept' })
+        const list = [foreign.file_id, own.file_id, 1, own.file_id]
+        expect(results(await remove(member.api, list, method))).toEqual([
+          [foreign.file_id, forbidden],
+          [own.file_id, null],
+          [1, unknownFile],
+        ])
+        expect(await files(other.api)).toEqual([foreign, kept])
+        expect(results(await remove(owner.api, [foreign.file_id, own.file_id], method))).toEqual([
+          [foreign.file_id, null],
+          [own.file_id, unknownFile],
+        ])
+        expect(await files(other.api)).toEqual([kept])
+        expect((await read(other.api, own.file_id)).code).toBe(fileNotFound)
+        expect((await rename(owner.api, own.file_id, 'x')).code).toBe(fileNotFound)
+        expect((await told()).slice(3)).toEqual([
+          ['file_deleted', member.id, [], { file_id: own.file_id, name: 'own' }],
+          ['file_deleted', owner.id, [], { file_id: foreign.file_id, name: 'foreign' }],
+        ])
+      },
+    )
 
     it('are deleted once when several ask for it at once', async () => {
       const { file_id } = await shared(member.api)
-      const answers = await Promise.all([owner, admin, member, owner].map(({ api }) => remove(api, [file_id])))
+      const answers = await Promise.all(
+        [owner, admin, member, owner].map(({ api }) => remove(api, [file_id])),
+      )
       const reasons = answers.flatMap((answer) => results(answer).map(([, reason]) => reason))
       expect(reasons.filter((reason) => reason === null)).toHaveLength(1)
       expect(reasons.filter((reason) => reason === unknownFile)).toHaveLength(3)
@@ -175,7 +223,8 @@ for (const backend of testBackends()) {
       ]
       await other.api.succeed('POST', '/group/leave', { query: { group_id } })
       for (const { api } of [outsider, other])
-        for (const call of calls(api)) expect((await call()).envelope).toMatchObject({ code: memberRequired, data: null })
+        for (const call of calls(api))
+          expect((await call()).envelope).toMatchObject({ code: memberRequired, data: null })
       expect(await files(member.api)).toHaveLength(1)
     })
 
@@ -185,14 +234,24 @@ for (const backend of testBackends()) {
       const file = await shared(member.api)
       expect((await shared(api.admin())).uploader).toBe(system)
       expect((await shared(api.admin({ groupId: group_id }))).uploader).toBe(system)
-      expect((await shared(api.admin({ groupId: group_id, userId: outsider.id }))).uploader).toBe(outsider.id)
+      expect((await shared(api.admin({ groupId: group_id, userId: outsider.id }))).uploader).toBe(
+        outsider.id,
+      )
       expect((await share(api.admin({ groupId: elsewhere }))).code).toBe(noPermission)
-      for (const caller of [api.admin(), api.admin({ groupId: group_id }), api.admin({ groupId: group_id, userId: other.id })])
+      for (const caller of [
+        api.admin(),
+        api.admin({ groupId: group_id }),
+        api.admin({ groupId: group_id, userId: other.id }),
+      ])
         expect((await rename(caller, file.file_id, 'renamed')).code).toBe(succeeded)
       const acting = api.admin({ userId: other.id })
       expect((await rename(acting, file.file_id, 'x')).code).toBe(fileForbidden)
       expect(results(await remove(acting, [file.file_id]))).toEqual([[file.file_id, forbidden]])
-      expect(results(await remove(api.admin({ groupId: group_id, userId: outsider.id }), [file.file_id]))).toEqual([[file.file_id, null]])
+      expect(
+        results(
+          await remove(api.admin({ groupId: group_id, userId: outsider.id }), [file.file_id]),
+        ),
+      ).toEqual([[file.file_id, null]])
     })
 
     it('belong to their group', async () => {
@@ -221,18 +280,31 @@ for (const backend of testBackends()) {
         await groupCall(owner.api, paths.rename, id, { file_id, name: 'x' }),
         await groupCall(owner.api, paths.delete, id, { file_list: [file_id] }),
       ]
-      for (const id of [1, -1, farId]) expect(codes(await answersIn(id))).toEqual(Array(5).fill(groupNotFound))
+      for (const id of [1, -1, farId])
+        expect(codes(await answersIn(id))).toEqual(Array(5).fill(groupNotFound))
       for (const id of [undefined, 'none', 1.5])
         for (const { envelope } of await answersIn(id))
-          expect(envelope).toMatchObject({ code: invalid, message: expect.stringMatching(/group_id (is|must)/) })
+          expect(envelope).toMatchObject({
+            code: invalid,
+            message: expect.stringMatching(/group_id (is|must)/),
+          })
       await owner.api.succeed('POST', '/group/destroy', { query: { group_id } })
       expect(codes(await answersIn(group_id))).toEqual(Array(5).fill(groupNotFound))
     })
 
     it('take what can be a file, and name the field that cannot', async () => {
-      const widest = { name: '圖'.repeat(256), size: Number.MAX_SAFE_INTEGER, type: 'x'.repeat(128), url: `/${'x'.repeat(2047)}` }
+      const widest = {
+        name: '圖'.repeat(256),
+        size: Number.MAX_SAFE_INTEGER,
+        type: 'x'.repeat(128),
+        url: `/${'x'.repeat(2047)}`,
+      }
       expect(await shared(owner.api, widest)).toMatchObject(widest)
-      for (const url of ['/file/download/chat?file_sign=abc', 'http://example.org', 'https://例え.jp/%20?a=b#c'])
+      for (const url of [
+        '/file/download/chat?file_sign=abc',
+        'http://example.org',
+        'https://例え.jp/%20?a=b#c',
+      ])
         expect(await shared(owner.api, { url, size: 0 })).toMatchObject({ url, size: 0 })
       const bad: [object, string][] = [
         [{ name: undefined }, 'name'],
@@ -246,9 +318,17 @@ for (const backend of testBackends()) {
         [{ type: 'x'.repeat(129) }, 'type'],
         [{ url: undefined }, 'url'],
         [{ url: `/${'x'.repeat(2048)}` }, 'url'],
-        ...['', 'map.png', 'javascript:alert(1)', ' https://a.b', 'https://', 'https://a b', 'data:text/html,x', 'ftp://a.b', '/a\nb'].map(
-          (url): [object, string] => [{ url }, 'url'],
-        ),
+        ...[
+          '',
+          'map.png',
+          'javascript:alert(1)',
+          ' https://a.b',
+          'https://',
+          'https://a b',
+          'data:text/html,x',
+          'ftp://a.b',
+          '/a\nb',
+        ].map((url): [object, string] => [{ url }, 'url']),
       ]
       const before = await files(owner.api)
       for (const [params, field] of bad) {
@@ -268,23 +348,41 @@ for (const backend of testBackends()) {
         [['x'], 'file_list'],
       ]
       for (const [list, field] of lists)
-        expect((await remove(owner.api, list)).envelope).toMatchObject({ code: invalid, message: expect.stringContaining(field) })
+        expect((await remove(owner.api, list)).envelope).toMatchObject({
+          code: invalid,
+          message: expect.stringContaining(field),
+        })
       for (const [id, name, field] of [
         [undefined, 'x', 'file_id'],
         [1, '', 'name'],
         [1, undefined, 'name'],
       ])
-        expect((await rename(owner.api, id, name)).envelope).toMatchObject({ code: invalid, message: expect.stringContaining(`${field} `) })
+        expect((await rename(owner.api, id, name)).envelope).toMatchObject({
+          code: invalid,
+          message: expect.stringContaining(`${field} `),
+        })
     })
 
     it('are at most 1000 in a group, also when they are shared at once', async () => {
-      const columns = 'app_id, group_id, file_id, uploader_id, name, size, type, url, created_at, updated_at'
-      const row = (id: number) => `('${watched.server.appId}', ${group_id}, ${id}, 0, 'n', 1, '', '/', 1, 1)`
+      const columns =
+        'app_id, group_id, file_id, uploader_id, name, size, type, url, created_at, updated_at'
+      const row = (id: number) =>
+        `('${watched.server.appId}', ${group_id}, ${id}, 0, 'n', 1, '', '/', 1, 1)`
       const rows = Array.from({ length: filesPerGroup - 2 }, (_, index) => row(index + 1))
       await watched.sql.run(`insert into group_files (${columns}) values ${rows.join(', ')}`)
-      const answers = await Promise.all(Array.from({ length: 6 }, (_, index) => share([member, other][index % 2]?.api as Api)))
-      expect(codes(answers).toSorted((a, b) => a - b)).toEqual([succeeded, succeeded, ...Array(4).fill(fileLimitReached)])
-      expect((await share(owner.api)).envelope).toEqual({ code: fileLimitReached, data: null, message: 'group has too many shared files' })
+      const answers = await Promise.all(
+        Array.from({ length: 6 }, (_, index) => share([member, other][index % 2]?.api as Api)),
+      )
+      expect(codes(answers).toSorted((a, b) => a - b)).toEqual([
+        succeeded,
+        succeeded,
+        ...Array(4).fill(fileLimitReached),
+      ])
+      expect((await share(owner.api)).envelope).toEqual({
+        code: fileLimitReached,
+        data: null,
+        message: 'group has too many shared files',
+      })
       expect(await files(owner.api)).toHaveLength(filesPerGroup)
       await remove(owner.api, [1])
       expect((await share(member.api)).code).toBe(succeeded)

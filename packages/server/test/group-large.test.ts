@@ -32,7 +32,9 @@ for (const backend of testBackends()) {
       userIds = imported.slice(0, memberCount - 1)
       outsiders = imported.slice(memberCount)
       group = await aGroup(owner)
-      await expectSuccess(await groupCall(server.api.admin(), '/group/settings/capacity', group, { value: 10_000 }))
+      await expectSuccess(
+        await groupCall(server.api.admin(), '/group/settings/capacity', group, { value: 10_000 }),
+      )
       await add(userIds)
     }, timeoutMs)
 
@@ -42,7 +44,11 @@ for (const backend of testBackends()) {
 
     async function inLists(path: string, ids: readonly number[]): Promise<void> {
       for (let start = 0; start < ids.length; start += listLength)
-        expectSuccess(await groupCall(owner.api, path, group, { user_list: ids.slice(start, start + listLength) }))
+        expectSuccess(
+          await groupCall(owner.api, path, group, {
+            user_list: ids.slice(start, start + listLength),
+          }),
+        )
     }
 
     const add = (ids: readonly number[]) => inLists('/group/admin/member_join', ids)
@@ -63,7 +69,9 @@ for (const backend of testBackends()) {
       })
       expect(found).toEqual(everybody())
       expect(lengths).toEqual(Array(memberCount / pageLength).fill(pageLength))
-      expect((await groupMembers(owner.api, group)).map(({ user_id }) => user_id)).toEqual(everybody())
+      expect((await groupMembers(owner.api, group)).map(({ user_id }) => user_id)).toEqual(
+        everybody(),
+      )
     })
 
     it('lists everybody who stays once and in order while others come and go', async () => {
@@ -78,7 +86,9 @@ for (const backend of testBackends()) {
         }
         return changes
       }
-      const quarters = [0, 1, 2, 3].map((quarter) => goes.filter((_, index) => index % 4 === quarter))
+      const quarters = [0, 1, 2, 3].map((quarter) =>
+        goes.filter((_, index) => index % 4 === quarter),
+      )
       const unrest = Promise.all(quarters.map(comeAndGo))
       const readings: number[][] = []
       for (let reading = 0; reading < 5; reading++) readings.push(await pagesOf(owner.api, group))
@@ -99,8 +109,13 @@ for (const backend of testBackends()) {
       const expected = [...userIds.toReversed(), owner.id]
       for (const path of ['/group/members/display_name', '/group/members/info'])
         expect((await look(path, asked)).data.map(({ user_id }) => user_id)).toEqual(expected)
-      const tooMany = await groupCall(owner.api, '/group/members/display_name', group, { user_list: Array(10_001).fill(owner.id) })
-      expect([tooMany.code, tooMany.envelope.message]).toEqual([10002, expect.stringContaining('user_list')])
+      const tooMany = await groupCall(owner.api, '/group/members/display_name', group, {
+        user_list: Array(10_001).fill(owner.id),
+      })
+      expect([tooMany.code, tooMany.envelope.message]).toEqual([
+        10002,
+        expect.stringContaining('user_list'),
+      ])
     })
 
     it('agrees with itself after all that', async () => {
@@ -121,7 +136,9 @@ async function pagesOf(
   const ids: number[] = []
   let cursor: string | undefined
   do {
-    const page = await api.succeed<GroupMember[]>('GET', '/group/member_list', { query: { group_id, cursor, limit: pageLength } })
+    const page = await api.succeed<GroupMember[]>('GET', '/group/member_list', {
+      query: { group_id, cursor, limit: pageLength },
+    })
     look(page)
     ids.push(...page.data.map(({ user_id }) => Number(user_id)))
     cursor = page.cursor
@@ -139,7 +156,9 @@ async function importUsers(server: ServerProcess, count: number): Promise<number
       username: `imported_${start + index}`,
       password_hash,
     }))
-    const { data } = await operator.succeed('POST', '/operator/v1/user/import', { body: { app_id: server.appId, users } })
+    const { data } = await operator.succeed('POST', '/operator/v1/user/import', {
+      body: { app_id: server.appId, users },
+    })
     ids.push(...data.map(({ user_id }: { user_id: number }) => user_id))
   }
   return ascending(ids)

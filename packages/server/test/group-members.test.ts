@@ -49,13 +49,22 @@ const readLists = ['/group/member_list', '/group/banned_list', '/group/admin_lis
 const lookUps = ['/group/members/display_name', '/group/members/info']
 const pagedLists = ['/group/member_list', '/group/banned_list', '/group/blocked_list']
 
-type Act = (api: Api, group_id: unknown, ...users: readonly (Pick<Person, 'id'> | number | bigint)[]) => Promise<Answer>
+type Act = (
+  api: Api,
+  group_id: unknown,
+  ...users: readonly (Pick<Person, 'id'> | number | bigint)[]
+) => Promise<Answer>
 
-const idOf = (user: Pick<Person, 'id'> | number | bigint) => (typeof user === 'object' ? user.id : user)
+const idOf = (user: Pick<Person, 'id'> | number | bigint) =>
+  typeof user === 'object' ? user.id : user
 const act =
   (path: string, more: object = {}): Act =>
   (api, group_id, ...users) =>
-    groupCall(api, path, group_id, { user_list: users.map(idOf), ...(path === '/group/ban' ? { duration: 5 } : {}), ...more })
+    groupCall(api, path, group_id, {
+      user_list: users.map(idOf),
+      ...(path === '/group/ban' ? { duration: 5 } : {}),
+      ...more,
+    })
 
 const appoint = act('/group/admin/add')
 const dismiss = act('/group/admin/remove')
@@ -65,7 +74,8 @@ const block = act('/group/block')
 const unblock = act('/group/unblock')
 const kick = act('/group/kick')
 const add = act('/group/admin/member_join')
-const leave = (api: Api, group_id: number) => api.call('POST', '/group/leave', { query: { group_id } })
+const leave = (api: Api, group_id: number) =>
+  api.call('POST', '/group/leave', { query: { group_id } })
 
 for (const backend of testBackends()) {
   describe(`members of groups on ${backend.name}`, () => {
@@ -100,18 +110,31 @@ for (const backend of testBackends()) {
         Person,
         Person,
       ]
-      const group_id = await aGroup(owner, { admins: [admin, otherAdmin], members: [member, otherMember], more })
+      const group_id = await aGroup(owner, {
+        admins: [admin, otherAdmin],
+        members: [member, otherMember],
+        more,
+      })
       return { group_id, owner, admin, otherAdmin, member, otherMember, outsider, otherOutsider }
     }
 
     const admins = async (api: Api, group_id: number) =>
-      (await groupQuery(api, '/group/admin_list', group_id)).data.map(({ user_id }: GroupMember) => user_id)
-    const bannedList = (api: Api, group_id: number, limit?: number) => allPages<GroupMember>(api, '/group/banned_list', { group_id }, limit)
-    const bannedIds = async (api: Api, group_id: number) => (await bannedList(api, group_id)).map(({ user_id }) => user_id)
+      (await groupQuery(api, '/group/admin_list', group_id)).data.map(
+        ({ user_id }: GroupMember) => user_id,
+      )
+    const bannedList = (api: Api, group_id: number, limit?: number) =>
+      allPages<GroupMember>(api, '/group/banned_list', { group_id }, limit)
+    const bannedIds = async (api: Api, group_id: number) =>
+      (await bannedList(api, group_id)).map(({ user_id }) => user_id)
     const blockList = (api: Api, group_id: number, limit?: number) =>
       allPages<BlacklistEntry>(api, '/group/blocked_list', { group_id }, limit)
-    const blockedIds = async (api: Api, group_id: number) => (await blockList(api, group_id)).map(({ user_id }) => user_id)
-    const infoOf = async (api: Api, group_id: number, ...users: readonly Pick<Person, 'id'>[]): Promise<GroupMemberInfo[]> =>
+    const blockedIds = async (api: Api, group_id: number) =>
+      (await blockList(api, group_id)).map(({ user_id }) => user_id)
+    const infoOf = async (
+      api: Api,
+      group_id: number,
+      ...users: readonly Pick<Person, 'id'>[]
+    ): Promise<GroupMemberInfo[]> =>
       expectSuccess(await act('/group/members/info')(api, group_id, ...users)).data
 
     async function roleOf(api: Api, group_id: number, user: Person) {
@@ -128,7 +151,13 @@ for (const backend of testBackends()) {
       expectSuccess(await groupQuery(api, path, group_id)).envelope.version
 
     /** All ways to call about the group of the cast, by their standing. */
-    function callers({ owner, admin, member, outsider, group_id }: Awaited<ReturnType<typeof cast>>) {
+    function callers({
+      owner,
+      admin,
+      member,
+      outsider,
+      group_id,
+    }: Awaited<ReturnType<typeof cast>>) {
       const { api } = watched.server
       return {
         owners: [owner.api, api.admin(), api.admin({ userId: owner.id, groupId: group_id })],
@@ -158,7 +187,16 @@ for (const backend of testBackends()) {
       it('are appointed and dismissed by the owner, one by one', async () => {
         const { group_id, owner, admin, otherAdmin, member, outsider } = await cast()
         const told = await since(group_id)
-        const appointed = await appoint(owner.api, group_id, member, outsider, owner, admin, member, 1)
+        const appointed = await appoint(
+          owner.api,
+          group_id,
+          member,
+          outsider,
+          owner,
+          admin,
+          member,
+          1,
+        )
         expect(outcomes(appointed)).toEqual({
           [member.id]: null,
           [outsider.id]: reasons.notMember,
@@ -166,12 +204,26 @@ for (const backend of testBackends()) {
           [admin.id]: null,
           1: reasons.notMember,
         })
-        expect(appointed.data.map(({ user_id }: { user_id: number }) => user_id)).toEqual([member.id, outsider.id, owner.id, admin.id, 1])
+        expect(appointed.data.map(({ user_id }: { user_id: number }) => user_id)).toEqual([
+          member.id,
+          outsider.id,
+          owner.id,
+          admin.id,
+          1,
+        ])
         expect(await admins(owner.api, group_id)).toEqual([admin.id, otherAdmin.id, member.id])
         expect(await roleOf(outsiderView(), group_id, member)).toBe(roles.admin)
         expect(await roleOf(owner.api, group_id, owner)).toBe(roles.owner)
 
-        const dismissed = await dismiss(owner.api, group_id, member, outsider, owner, otherAdmin, member)
+        const dismissed = await dismiss(
+          owner.api,
+          group_id,
+          member,
+          outsider,
+          owner,
+          otherAdmin,
+          member,
+        )
         expect(outcomes(dismissed)).toEqual({
           [member.id]: null,
           [outsider.id]: reasons.notMember,
@@ -182,7 +234,12 @@ for (const backend of testBackends()) {
         expect(outcomes(await dismiss(owner.api, group_id, member))).toEqual({ [member.id]: null })
         expect(await told()).toEqual([
           { kind: 'admin_granted', actor: owner.id, users: [member.id], content: '' },
-          { kind: 'admin_revoked', actor: owner.id, users: [member.id, otherAdmin.id], content: '' },
+          {
+            kind: 'admin_revoked',
+            actor: owner.id,
+            users: [member.id, otherAdmin.id],
+            content: '',
+          },
         ])
       })
 
@@ -193,8 +250,13 @@ for (const backend of testBackends()) {
         await watched.sql.run(
           `insert into group_members (${columns}) values ${Array.from({ length: 497 }, (_, id) => row(id + 1)).join(', ')}`,
         )
-        const answers = await Promise.all([appoint(owner.api, group_id, member), appoint(owner.api, group_id, otherMember)])
-        const failures = answers.flatMap((answer) => Object.values(outcomes(answer))).filter((reason) => reason !== null)
+        const answers = await Promise.all([
+          appoint(owner.api, group_id, member),
+          appoint(owner.api, group_id, otherMember),
+        ])
+        const failures = answers
+          .flatMap((answer) => Object.values(outcomes(answer)))
+          .filter((reason) => reason !== null)
         expect(failures).toEqual(['group has too many admins'])
         expect(await admins(owner.api, group_id)).toHaveLength(500)
         expect(outcomes(await appoint(owner.api, group_id, admin))).toEqual({ [admin.id]: null })
@@ -234,7 +296,8 @@ for (const backend of testBackends()) {
         const { owners, ...others } = callers(scene)
         const before = await everythingOf(owner, group_id)
         for (const api of Object.values(others).flat())
-          for (const path of appointing) expect((await act(path)(api, group_id, member, admin)).code, path).toBe(ownerRequired)
+          for (const path of appointing)
+            expect((await act(path)(api, group_id, member, admin)).code, path).toBe(ownerRequired)
         expect(await everythingOf(owner, group_id)).toEqual(before)
         for (const api of owners) {
           expectSuccess(await appoint(api, group_id, member))
@@ -250,15 +313,20 @@ for (const backend of testBackends()) {
         const { owners, admins, members, outsiders } = callers(scene)
         const before = await everythingOf(owner, group_id)
         for (const api of [...members, ...outsiders]) {
-          for (const path of moderating) expect((await act(path)(api, group_id, otherMember)).code, path).toBe(adminRequired)
+          for (const path of moderating)
+            expect((await act(path)(api, group_id, otherMember)).code, path).toBe(adminRequired)
           expect((await groupQuery(api, '/group/blocked_list', group_id)).code).toBe(adminRequired)
         }
         const otherHeader = watched.server.api.admin({ groupId: group_id + 1 })
-        for (const path of moderating) expect((await act(path)(otherHeader, group_id, otherMember)).code, path).toBe(noPermission)
+        for (const path of moderating)
+          expect((await act(path)(otherHeader, group_id, otherMember)).code, path).toBe(
+            noPermission,
+          )
         expect(await everythingOf(owner, group_id)).toEqual(before)
 
         for (const api of [...owners, ...admins]) {
-          for (const path of ['/group/ban', '/group/unban', '/group/kick']) expectSuccess(await act(path)(api, group_id, otherMember))
+          for (const path of ['/group/ban', '/group/unban', '/group/kick'])
+            expectSuccess(await act(path)(api, group_id, otherMember))
           for (const path of ['/group/block', '/group/unblock', '/group/admin/member_join'])
             expectSuccess(await act(path)(api, group_id, otherMember))
         }
@@ -271,24 +339,47 @@ for (const backend of testBackends()) {
         const { group_id, owner, admin, otherAdmin, member, outsider } = scene
         const { api } = watched.server
         const everybody = [owner, admin, otherAdmin, member]
-        const refused = { [owner.id]: reasons.noPermission, [admin.id]: reasons.noPermission, [otherAdmin.id]: reasons.noPermission }
+        const refused = {
+          [owner.id]: reasons.noPermission,
+          [admin.id]: reasons.noPermission,
+          [otherAdmin.id]: reasons.noPermission,
+        }
         for (const path of ['/group/ban', '/group/unban', '/group/kick', '/group/block']) {
           const told = await since(group_id)
-          for (const each of [admin.api, api.admin({ groupId: group_id }), api.admin({ userId: outsider.id, groupId: group_id })])
-            expect(outcomes(await act(path)(each, group_id, owner, admin, otherAdmin)), path).toEqual(refused)
-          expect(outcomes(await act(path)(owner.api, group_id, owner)), path).toEqual({ [owner.id]: reasons.noPermission })
-          expect(outcomes(await act(path)(api.admin(), group_id, owner)), path).toEqual({ [owner.id]: reasons.noPermission })
+          for (const each of [
+            admin.api,
+            api.admin({ groupId: group_id }),
+            api.admin({ userId: outsider.id, groupId: group_id }),
+          ])
+            expect(
+              outcomes(await act(path)(each, group_id, owner, admin, otherAdmin)),
+              path,
+            ).toEqual(refused)
+          expect(outcomes(await act(path)(owner.api, group_id, owner)), path).toEqual({
+            [owner.id]: reasons.noPermission,
+          })
+          expect(outcomes(await act(path)(api.admin(), group_id, owner)), path).toEqual({
+            [owner.id]: reasons.noPermission,
+          })
           const raised = api.admin({ userId: member.id, groupId: group_id })
-          expect(outcomes(await act(path)(raised, group_id, member)), path).toEqual({ [member.id]: reasons.noPermission })
+          expect(outcomes(await act(path)(raised, group_id, member)), path).toEqual({
+            [member.id]: reasons.noPermission,
+          })
           expect(await told(), path).toEqual([])
         }
         const own = api.admin({ userId: outsider.id, groupId: group_id })
-        expect(outcomes(await block(own, group_id, outsider))).toEqual({ [outsider.id]: reasons.noPermission })
-        expect(await memberIds(owner.api, group_id)).toEqual(expect.arrayContaining(everybody.map(({ id }) => id)))
+        expect(outcomes(await block(own, group_id, outsider))).toEqual({
+          [outsider.id]: reasons.noPermission,
+        })
+        expect(await memberIds(owner.api, group_id)).toEqual(
+          expect.arrayContaining(everybody.map(({ id }) => id)),
+        )
 
         expect(outcomes(await ban(owner.api, group_id, admin))).toEqual({ [admin.id]: null })
         expect(outcomes(await kick(api.admin(), group_id, admin))).toEqual({ [admin.id]: null })
-        expect(outcomes(await block(owner.api, group_id, otherAdmin))).toEqual({ [otherAdmin.id]: null })
+        expect(outcomes(await block(owner.api, group_id, otherAdmin))).toEqual({
+          [otherAdmin.id]: null,
+        })
       })
 
       it('has the actor told: the user, or the system for an Admin token', async () => {
@@ -307,8 +398,19 @@ for (const backend of testBackends()) {
       it('lasts for minutes, is listed, and ends when somebody ends it', async () => {
         const { group_id, owner, admin, member, otherMember, outsider } = await cast()
         const told = await since(group_id)
-        const banned = await act('/group/ban', { duration: 30 })(admin.api, group_id, otherMember, member, outsider, otherMember)
-        expect(outcomes(banned)).toEqual({ [otherMember.id]: null, [member.id]: null, [outsider.id]: reasons.notMember })
+        const banned = await act('/group/ban', { duration: 30 })(
+          admin.api,
+          group_id,
+          otherMember,
+          member,
+          outsider,
+          otherMember,
+        )
+        expect(outcomes(banned)).toEqual({
+          [otherMember.id]: null,
+          [member.id]: null,
+          [outsider.id]: reasons.notMember,
+        })
         const list = await bannedList(member.api, group_id)
         expect(list.map(({ user_id }) => user_id)).toEqual([member.id, otherMember.id])
         const end = list[0]?.expired_time ?? 0
@@ -364,19 +466,32 @@ for (const backend of testBackends()) {
         const { group_id, owner, admin, member } = await cast()
         const told = await since(group_id)
         const forEver = act('/group/ban', { duration: permanent })
-        for (const each of [await forEver(admin.api, group_id, member), await forEver(owner.api, group_id, member)])
+        for (const each of [
+          await forEver(admin.api, group_id, member),
+          await forEver(owner.api, group_id, member),
+        ])
           expect(outcomes(each)).toEqual({ [member.id]: null })
-        expect((await bannedList(owner.api, group_id)).map(({ expired_time }) => expired_time)).toEqual([permanent])
-        expect(await told()).toEqual([{ kind: 'banned', actor: admin.id, users: [member.id], content: '-1' }])
+        expect(
+          (await bannedList(owner.api, group_id)).map(({ expired_time }) => expired_time),
+        ).toEqual([permanent])
+        expect(await told()).toEqual([
+          { kind: 'banned', actor: admin.id, users: [member.id], content: '-1' },
+        ])
       })
 
       it('that has passed is none', async () => {
         const { group_id, owner, admin, member, otherMember } = await cast()
         expectSuccess(await ban(admin.api, group_id, member, otherMember))
-        await watched.sql.run(`update group_members set ban_expires_at = 1 where group_id = ${group_id} and user_id = ${member.id}`)
+        await watched.sql.run(
+          `update group_members set ban_expires_at = 1 where group_id = ${group_id} and user_id = ${member.id}`,
+        )
         const told = await since(group_id)
         const { envelope } = await groupQuery(owner.api, '/group/banned_list', group_id)
-        expect([envelope.total, envelope.data.length, envelope.data[0].user_id]).toEqual([1, 1, otherMember.id])
+        expect([envelope.total, envelope.data.length, envelope.data[0].user_id]).toEqual([
+          1,
+          1,
+          otherMember.id,
+        ])
         expect(await expirationOf(owner.api, group_id, member)).toBe(0)
         expectSuccess(await unban(admin.api, group_id, member))
         expect(await told()).toEqual([])
@@ -384,14 +499,24 @@ for (const backend of testBackends()) {
 
       it('outlives the membership, however it ends', async () => {
         const { group_id, owner, admin, member, otherMember, otherAdmin } = await cast()
-        expectSuccess(await act('/group/ban', { duration: permanent })(owner.api, group_id, member, otherMember, otherAdmin))
+        expectSuccess(
+          await act('/group/ban', { duration: permanent })(
+            owner.api,
+            group_id,
+            member,
+            otherMember,
+            otherAdmin,
+          ),
+        )
         expect((await leave(member.api, group_id)).code).toBe(success)
         expectSuccess(await kick(admin.api, group_id, otherMember))
         expectSuccess(await block(owner.api, group_id, otherAdmin))
         expect(await bannedIds(owner.api, group_id)).toEqual([])
         expectSuccess(await unblock(owner.api, group_id, otherAdmin))
         expectSuccess(await add(owner.api, group_id, member, otherMember, otherAdmin))
-        expect(await bannedIds(owner.api, group_id)).toEqual([otherAdmin.id, member.id, otherMember.id].sort((a, b) => a - b))
+        expect(await bannedIds(owner.api, group_id)).toEqual(
+          [otherAdmin.id, member.id, otherMember.id].sort((a, b) => a - b),
+        )
         expectSuccess(await unban(owner.api, group_id, member))
         expect((await leave(member.api, group_id)).code).toBe(success)
         expectSuccess(await add(owner.api, group_id, member))
@@ -401,14 +526,19 @@ for (const backend of testBackends()) {
       it('is ended for somebody who has left, too', async () => {
         const { group_id, owner, admin, member, otherMember } = await cast()
         expectSuccess(await act('/group/ban', { duration: permanent })(owner.api, group_id, member))
-        for (const { api } of [member, otherMember]) expect((await leave(api, group_id)).code).toBe(success)
+        for (const { api } of [member, otherMember])
+          expect((await leave(api, group_id)).code).toBe(success)
         const told = await since(group_id)
         expect(outcomes(await unban(admin.api, group_id, member, otherMember))).toEqual({
           [member.id]: null,
           [otherMember.id]: reasons.notMember,
         })
-        expect(await told()).toEqual([{ kind: 'unbanned', actor: admin.id, users: [member.id], content: '' }])
-        expect(outcomes(await unban(admin.api, group_id, member))).toEqual({ [member.id]: reasons.notMember })
+        expect(await told()).toEqual([
+          { kind: 'unbanned', actor: admin.id, users: [member.id], content: '' },
+        ])
+        expect(outcomes(await unban(admin.api, group_id, member))).toEqual({
+          [member.id]: reasons.notMember,
+        })
         expectSuccess(await add(owner.api, group_id, member))
         expect(await bannedIds(owner.api, group_id)).toEqual([])
       })
@@ -416,13 +546,30 @@ for (const backend of testBackends()) {
       it('has a length that is a number of minutes or -1, with an end that can be told exactly', async () => {
         const { group_id, owner, member } = await cast()
         const told = await since(group_id)
-        for (const duration of [0, -2, maxMinutes + 1, 2n ** 63n - 1n, 2n ** 63n, '', 'long', 1.5, null, undefined]) {
-          const { code, envelope } = await act('/group/ban', { duration })(owner.api, group_id, member)
+        for (const duration of [
+          0,
+          -2,
+          maxMinutes + 1,
+          2n ** 63n - 1n,
+          2n ** 63n,
+          '',
+          'long',
+          1.5,
+          null,
+          undefined,
+        ]) {
+          const { code, envelope } = await act('/group/ban', { duration })(
+            owner.api,
+            group_id,
+            member,
+          )
           expect(code, String(duration)).toBe(invalid)
           expect(envelope.message, String(duration)).toContain('duration')
         }
         expect(await told()).toEqual([])
-        expectSuccess(await act('/group/ban', { duration: maxMinutes })(owner.api, group_id, member))
+        expectSuccess(
+          await act('/group/ban', { duration: maxMinutes })(owner.api, group_id, member),
+        )
         const end = (await expirationOf(owner.api, group_id, member)) ?? 0
         expect(Number.isSafeInteger(end)).toBe(true)
         expect(end).toBeGreaterThan(maxMinutes * minuteMs)
@@ -435,7 +582,16 @@ for (const backend of testBackends()) {
         const deleted = await watched.server.api.newSession()
         await deleted.api.succeed('POST', '/user/delete', { body: { password: deleted.password } })
         const told = await since(group_id)
-        const blocked = await block(admin.api, group_id, outsider, member, 1, deleted, owner, outsider)
+        const blocked = await block(
+          admin.api,
+          group_id,
+          outsider,
+          member,
+          1,
+          deleted,
+          owner,
+          outsider,
+        )
         expect(outcomes(blocked)).toEqual({
           [outsider.id]: null,
           [member.id]: null,
@@ -443,16 +599,23 @@ for (const backend of testBackends()) {
           [deleted.id]: reasons.deleted,
           [owner.id]: reasons.noPermission,
         })
-        expect(outcomes(await block(admin.api, group_id, member, outsider))).toEqual({ [member.id]: null, [outsider.id]: null })
+        expect(outcomes(await block(admin.api, group_id, member, outsider))).toEqual({
+          [member.id]: null,
+          [outsider.id]: null,
+        })
         expect(await memberIds(owner.api, group_id)).not.toContain(member.id)
         expect((await groupInfo(owner.api, group_id)).count).toBe(4)
-        expect((await groupQuery(member.api, '/group/member_list', group_id)).code).toBe(memberRequired)
+        expect((await groupQuery(member.api, '/group/member_list', group_id)).code).toBe(
+          memberRequired,
+        )
         expect(await blockedIds(admin.api, group_id)).toEqual([member.id, outsider.id])
         expect(outcomes(await add(owner.api, group_id, member, outsider))).toEqual({
           [member.id]: reasons.blocked,
           [outsider.id]: reasons.blocked,
         })
-        expect(await told()).toEqual([{ kind: 'blocked', actor: admin.id, users: [outsider.id, member.id], content: '' }])
+        expect(await told()).toEqual([
+          { kind: 'blocked', actor: admin.id, users: [outsider.id, member.id], content: '' },
+        ])
       })
 
       it('lets those who are taken off it come back', async () => {
@@ -460,29 +623,47 @@ for (const backend of testBackends()) {
         expectSuccess(await block(admin.api, group_id, member, outsider))
         const told = await since(group_id)
         const unblocked = await unblock(admin.api, group_id, outsider, otherOutsider, member, 1)
-        expect(outcomes(unblocked)).toEqual({ [outsider.id]: null, [otherOutsider.id]: null, [member.id]: null, 1: null })
+        expect(outcomes(unblocked)).toEqual({
+          [outsider.id]: null,
+          [otherOutsider.id]: null,
+          [member.id]: null,
+          1: null,
+        })
         expectSuccess(await unblock(admin.api, group_id, outsider))
         expect(await blockList(admin.api, group_id)).toEqual([])
-        expect(await told()).toEqual([{ kind: 'unblocked', actor: admin.id, users: [outsider.id, member.id], content: '' }])
+        expect(await told()).toEqual([
+          { kind: 'unblocked', actor: admin.id, users: [outsider.id, member.id], content: '' },
+        ])
         expectSuccess(await add(owner.api, group_id, member, outsider))
       })
 
       it('ends what was open between the group and those who come on it', async () => {
         const { owner, outsider, otherOutsider, member } = await cast()
-        for (const each of [outsider, otherOutsider]) await changeSettings(each, { group_confirm: true })
-        const group_id = await aGroup(owner, { more: { user_list: [outsider.id, otherOutsider.id] } })
-        const app = (await watched.sql.run(`select app_id from groups where group_id = ${group_id}`))[0]?.app_id
+        for (const each of [outsider, otherOutsider])
+          await changeSettings(each, { group_confirm: true })
+        const group_id = await aGroup(owner, {
+          more: { user_list: [outsider.id, otherOutsider.id] },
+        })
+        const app = (
+          await watched.sql.run(`select app_id from groups where group_id = ${group_id}`)
+        )[0]?.app_id
         await watched.sql.run(
           `insert into group_applications (app_id, group_id, applicant_id, reason, status, created_at, expires_at, updated_at)
            values ('${app}', ${group_id}, ${member.id}, '', 0, 1, 9000000000000, 1)`,
         )
         expectSuccess(await block(owner.api, group_id, outsider, member))
-        const invitations = await watched.sql.run(`select invitee_id, status from group_invitations where group_id = ${group_id}`)
-        expect(Object.fromEntries(invitations.map(({ invitee_id, status }) => [invitee_id, status]))).toEqual({
+        const invitations = await watched.sql.run(
+          `select invitee_id, status from group_invitations where group_id = ${group_id}`,
+        )
+        expect(
+          Object.fromEntries(invitations.map(({ invitee_id, status }) => [invitee_id, status])),
+        ).toEqual({
           [outsider.id]: 2,
           [otherOutsider.id]: 0,
         })
-        const applications = await watched.sql.run(`select status from group_applications where group_id = ${group_id}`)
+        const applications = await watched.sql.run(
+          `select status from group_applications where group_id = ${group_id}`,
+        )
         expect(applications.map(({ status }) => status)).toEqual([2])
         expect((await groupQuery(outsider.api, '/group/info', group_id)).code).toBe(memberRequired)
       })
@@ -498,15 +679,23 @@ for (const backend of testBackends()) {
           expect(of).toBe(group_id)
           expect(new Date(created_at).toISOString()).toBe(created_at)
         }
-        expect((await groupQuery(owner.api, '/group/blocked_list', group_id, { limit: 10 })).envelope.total).toBe(25)
+        expect(
+          (await groupQuery(owner.api, '/group/blocked_list', group_id, { limit: 10 })).envelope
+            .total,
+        ).toBe(25)
       })
 
       it('takes 500 users at once, members and others', async () => {
-        const [owner, ...others] = (await registerPeople(watched.server, 501)) as [Person, ...Person[]]
+        const [owner, ...others] = (await registerPeople(watched.server, 501)) as [
+          Person,
+          ...Person[],
+        ]
         const group_id = await aGroup(owner, { members: others.slice(0, 250) })
         expectSuccess(await block(owner.api, group_id, ...others))
         expect(await memberIds(owner.api, group_id)).toEqual([owner.id])
-        expect((await groupQuery(owner.api, '/group/blocked_list', group_id)).envelope.total).toBe(500)
+        expect((await groupQuery(owner.api, '/group/blocked_list', group_id)).envelope.total).toBe(
+          500,
+        )
         expectSuccess(await unblock(owner.api, group_id, ...others))
         expectSuccess(await add(owner.api, group_id, ...others))
         expectSuccess(await ban(owner.api, group_id, ...others))
@@ -520,7 +709,16 @@ for (const backend of testBackends()) {
       it('is kicking: members are out, whoever else is named stays as he is', async () => {
         const { group_id, owner, admin, member, otherMember, outsider } = await cast()
         const told = await since(group_id)
-        const kicked = await kick(admin.api, group_id, otherMember, outsider, member, otherMember, 1, 2n ** 63n - 1n)
+        const kicked = await kick(
+          admin.api,
+          group_id,
+          otherMember,
+          outsider,
+          member,
+          otherMember,
+          1,
+          2n ** 63n - 1n,
+        )
         expect(kicked.text).toContain('"user_id":9223372036854775807')
         expect(outcomes(kicked)).toMatchObject({
           [otherMember.id]: null,
@@ -528,22 +726,34 @@ for (const backend of testBackends()) {
           [member.id]: null,
           1: reasons.notMember,
         })
-        expect(outcomes(await kick(admin.api, group_id, member))).toEqual({ [member.id]: reasons.notMember })
+        expect(outcomes(await kick(admin.api, group_id, member))).toEqual({
+          [member.id]: reasons.notMember,
+        })
         expect(await infoOf(owner.api, group_id, member, otherMember)).toEqual([])
         expect((await groupInfo(owner.api, group_id)).count).toBe(3)
         expect((await groupInfo(watched.server.api.admin(), group_id)).count).toBe(3)
-        expect(await told()).toEqual([{ kind: 'kicked', actor: admin.id, users: [otherMember.id, member.id], content: '' }])
+        expect(await told()).toEqual([
+          { kind: 'kicked', actor: admin.id, users: [otherMember.id, member.id], content: '' },
+        ])
       })
 
       it('is leaving, for everybody but the owner', async () => {
         const { group_id, owner, admin, member, outsider } = await cast()
         const told = await since(group_id)
         for (const method of ['DELETE', 'POST'])
-          expect((await (method === 'POST' ? admin : member).api.call(method, '/group/leave', { query: { group_id } })).data).toBe(true)
+          expect(
+            (
+              await (method === 'POST' ? admin : member).api.call(method, '/group/leave', {
+                query: { group_id },
+              })
+            ).data,
+          ).toBe(true)
         expect((await leave(member.api, group_id)).code).toBe(notMember)
         expect((await leave(outsider.api, group_id)).code).toBe(notMember)
         expect((await leave(owner.api, group_id)).code).toBe(ownerCannotLeave)
-        expect((await leave(watched.server.api.admin(), group_id)).envelope.message).toContain('user_id')
+        expect((await leave(watched.server.api.admin(), group_id)).envelope.message).toContain(
+          'user_id',
+        )
         expect((await groupInfo(owner.api, group_id)).count).toBe(3)
         expect(await told()).toEqual([
           { kind: 'left', actor: member.id, users: [member.id], content: '' },
@@ -581,27 +791,44 @@ for (const backend of testBackends()) {
         // The group_id header is none of the GET operations.
         const readers = [...owners.slice(0, 2), ...admins.slice(0, 1), ...members]
         for (const path of readLists) {
-          for (const api of readers) expect((await groupQuery(api, path, group_id)).code, path).toBe(success)
-          for (const api of outsiders) expect((await groupQuery(api, path, group_id)).code, path).toBe(memberRequired)
+          for (const api of readers)
+            expect((await groupQuery(api, path, group_id)).code, path).toBe(success)
+          for (const api of outsiders)
+            expect((await groupQuery(api, path, group_id)).code, path).toBe(memberRequired)
         }
         for (const path of lookUps) {
-          for (const api of [...owners, ...admins, ...members]) expect((await act(path)(api, group_id, member)).data, path).toHaveLength(1)
-          for (const api of outsiders) expect((await act(path)(api, group_id, member)).code, path).toBe(memberRequired)
+          for (const api of [...owners, ...admins, ...members])
+            expect((await act(path)(api, group_id, member)).data, path).toHaveLength(1)
+          for (const api of outsiders)
+            expect((await act(path)(api, group_id, member)).code, path).toBe(memberRequired)
         }
         const open = await aGroup(scene.owner, { more: { type: types.public } })
-        for (const path of readLists) expect((await groupQuery(scene.outsider.api, path, open)).code, path).toBe(memberRequired)
+        for (const path of readLists)
+          expect((await groupQuery(scene.outsider.api, path, open)).code, path).toBe(memberRequired)
       })
 
       it('show every member once, by user ID, whatever the length of a page', async () => {
-        const [owner, ...others] = (await registerPeople(watched.server, 23)) as [Person, ...Person[]]
+        const [owner, ...others] = (await registerPeople(watched.server, 23)) as [
+          Person,
+          ...Person[],
+        ]
         const group_id = await aGroup(owner, { members: [...others].reverse() })
         const ids = [owner, ...others].map(({ id }) => id).sort((a, b) => a - b)
         for (const limit of [1, 5, 22, 23, 24, 5_000, undefined]) {
           const members = await groupMembers(owner.api, group_id, limit)
           expect(members.map(({ user_id }) => user_id)).toEqual(ids)
         }
-        const { envelope } = await groupQuery(owner.api, '/group/member_list', group_id, { limit: 5, cursor: '', version: 1 })
-        expect(envelope.data[0]).toEqual({ display_name: '', expired_time: 0, join_time: expect.any(Number), user_id: ids[0] })
+        const { envelope } = await groupQuery(owner.api, '/group/member_list', group_id, {
+          limit: 5,
+          cursor: '',
+          version: 1,
+        })
+        expect(envelope.data[0]).toEqual({
+          display_name: '',
+          expired_time: 0,
+          join_time: expect.any(Number),
+          user_id: ids[0],
+        })
         expect(envelope.total).toBe(23)
         const last = await groupQuery(owner.api, '/group/member_list', group_id, { limit: 23 })
         expect('cursor' in last.envelope).toBe(false)
@@ -609,23 +836,38 @@ for (const backend of testBackends()) {
         expectSuccess(await ban(owner.api, group_id, ...others))
         const banned = await bannedList(owner.api, group_id, 4)
         expect(banned.map(({ user_id }) => user_id)).toEqual(ids.filter((id) => id !== owner.id))
-        expect((await groupQuery(owner.api, '/group/banned_list', group_id, { limit: 4 })).envelope.total).toBe(22)
+        expect(
+          (await groupQuery(owner.api, '/group/banned_list', group_id, { limit: 4 })).envelope
+            .total,
+        ).toBe(22)
       })
 
       it('go on behind the last entry of the page before, also when it is gone', async () => {
         const { group_id, owner, admin, otherAdmin, member, otherMember } = await cast()
         const first = await groupQuery(owner.api, '/group/member_list', group_id, { limit: 4 })
-        expect(first.data.map(({ user_id }: GroupMember) => user_id)).toEqual([owner.id, admin.id, otherAdmin.id, member.id])
+        expect(first.data.map(({ user_id }: GroupMember) => user_id)).toEqual([
+          owner.id,
+          admin.id,
+          otherAdmin.id,
+          member.id,
+        ])
         expectSuccess(await kick(owner.api, group_id, member, otherAdmin))
         const { cursor } = first.envelope
-        const second = await groupQuery(owner.api, '/group/member_list', group_id, { limit: 4, cursor })
+        const second = await groupQuery(owner.api, '/group/member_list', group_id, {
+          limit: 4,
+          cursor,
+        })
         expect(second.data.map(({ user_id }: GroupMember) => user_id)).toEqual([otherMember.id])
       })
 
       it('have versions that grow with every change of them, and with nothing else', async () => {
         const { group_id, owner, member, otherMember, outsider } = await cast()
         const versions = async () =>
-          Object.fromEntries(await Promise.all(pagedLists.map(async (path) => [path, await versionOf(owner.api, path, group_id)])))
+          Object.fromEntries(
+            await Promise.all(
+              pagedLists.map(async (path) => [path, await versionOf(owner.api, path, group_id)]),
+            ),
+          )
         const changed = async (change: () => Promise<Answer>) => {
           const before = await versions()
           expectSuccess(await change())
@@ -634,7 +876,8 @@ for (const backend of testBackends()) {
             .filter((path) => Number(after[path]) > Number(before[path]))
             .map((path) => path.slice('/group/'.length, -'_list'.length))
         }
-        const rename = ({ api }: Person, value: string) => groupCall(api, '/group/display_name', group_id, { value })
+        const rename = ({ api }: Person, value: string) =>
+          groupCall(api, '/group/display_name', group_id, { value })
         expect(await changed(() => rename(member, 'free'))).toEqual(['member'])
         expect(await changed(() => ban(owner.api, group_id, member))).toEqual(['member', 'banned'])
         expect(await changed(() => rename(member, 'banned'))).toEqual(['member', 'banned'])
@@ -642,11 +885,17 @@ for (const backend of testBackends()) {
         expect(await changed(() => appoint(owner.api, group_id, otherMember))).toEqual([])
         expect(await changed(() => dismiss(owner.api, group_id, otherMember))).toEqual(['member'])
         expect(await changed(() => dismiss(owner.api, group_id, otherMember))).toEqual([])
-        expect(await changed(() => unban(owner.api, group_id, member))).toEqual(['member', 'banned'])
+        expect(await changed(() => unban(owner.api, group_id, member))).toEqual([
+          'member',
+          'banned',
+        ])
         expect(await changed(() => unban(owner.api, group_id, member))).toEqual([])
         expect(await changed(() => block(owner.api, group_id, outsider))).toEqual(['blocked'])
         expect(await changed(() => block(owner.api, group_id, outsider))).toEqual([])
-        expect(await changed(() => block(owner.api, group_id, otherMember))).toEqual(['member', 'blocked'])
+        expect(await changed(() => block(owner.api, group_id, otherMember))).toEqual([
+          'member',
+          'blocked',
+        ])
         expect(await changed(() => unblock(owner.api, group_id, outsider))).toEqual(['blocked'])
         expect(await changed(() => unblock(owner.api, group_id, outsider))).toEqual([])
         expect(await changed(() => kick(owner.api, group_id, member))).toEqual(['member'])
@@ -655,13 +904,28 @@ for (const backend of testBackends()) {
       it('refuse cursors that they have not made', async () => {
         const { group_id, owner } = await cast()
         for (const path of pagedLists) {
-          for (const cursor of ['x', '-1', '1e3', ' 1', '9007199254740993', '12345678901234567', "1' or 1=1", 'null']) {
+          for (const cursor of [
+            'x',
+            '-1',
+            '1e3',
+            ' 1',
+            '9007199254740993',
+            '12345678901234567',
+            "1' or 1=1",
+            'null',
+          ]) {
             const { code, envelope } = await groupQuery(owner.api, path, group_id, { cursor })
-            expect([code, envelope.message], `${path} ${cursor}`).toEqual([invalid, expect.stringContaining('cursor')])
+            expect([code, envelope.message], `${path} ${cursor}`).toEqual([
+              invalid,
+              expect.stringContaining('cursor'),
+            ])
           }
           for (const limit of [0, -1, 'x', 1.5]) {
             const { code, envelope } = await groupQuery(owner.api, path, group_id, { limit })
-            expect([code, envelope.message], `${path} ${limit}`).toEqual([invalid, expect.stringContaining('limit')])
+            expect([code, envelope.message], `${path} ${limit}`).toEqual([
+              invalid,
+              expect.stringContaining('limit'),
+            ])
           }
         }
       })
@@ -669,18 +933,26 @@ for (const backend of testBackends()) {
       it('look members up in the order asked for and each once', async () => {
         const { group_id, owner, admin, member, outsider } = await cast()
         for (const path of lookUps) {
-          const found = await act(path)(member.api, group_id, member, outsider, owner, 1, member, 2n ** 63n - 1n, admin)
+          const found = await act(path)(
+            member.api,
+            group_id,
+            member,
+            outsider,
+            owner,
+            1,
+            member,
+            2n ** 63n - 1n,
+            admin,
+          )
           expect(
             found.data.map(({ user_id }: GroupMember) => user_id),
             path,
           ).toEqual([member.id, owner.id, admin.id])
           expect((await act(path)(member.api, group_id)).data, path).toEqual([])
         }
-        expect((await infoOf(member.api, group_id, member, owner, admin)).map(({ role }) => role)).toEqual([
-          roles.member,
-          roles.owner,
-          roles.admin,
-        ])
+        expect(
+          (await infoOf(member.api, group_id, member, owner, admin)).map(({ role }) => role),
+        ).toEqual([roles.member, roles.owner, roles.admin])
       })
 
       it('look 10,000 users up at once and refuse more', async () => {
@@ -692,8 +964,18 @@ for (const backend of testBackends()) {
             data.map(({ user_id }: GroupMember) => user_id),
             path,
           ).toEqual([member.id, owner.id])
-          const { code, envelope } = await act(path)(owner.api, group_id, member, ...unknown, owner, 1)
-          expect([code, envelope.message], path).toEqual([invalid, expect.stringContaining('user_list')])
+          const { code, envelope } = await act(path)(
+            owner.api,
+            group_id,
+            member,
+            ...unknown,
+            owner,
+            1,
+          )
+          expect([code, envelope.message], path).toEqual([
+            invalid,
+            expect.stringContaining('user_list'),
+          ])
         }
       })
 
@@ -703,26 +985,44 @@ for (const backend of testBackends()) {
           `update group_members set display_name = case when user_id = ${member.id} then 'me' else 'other' end where group_id = ${group_id}`,
         )
         const namesSeenBy = async (api: Api) => {
-          const seen = [await groupMembers(api, group_id), await infoOf(api, group_id, owner, admin, member, otherMember)]
+          const seen = [
+            await groupMembers(api, group_id),
+            await infoOf(api, group_id, owner, admin, member, otherMember),
+          ]
           return [
-            ...new Set(seen.flat().map(({ user_id, display_name }) => `${user_id === member.id ? 'self' : 'others'}: ${display_name}`)),
+            ...new Set(
+              seen
+                .flat()
+                .map(
+                  ({ user_id, display_name }) =>
+                    `${user_id === member.id ? 'self' : 'others'}: ${display_name}`,
+                ),
+            ),
           ].sort()
         }
         const all = ['others: other', 'self: me']
-        const hide = (on: number) => watched.sql.run(`update groups set hide_member_info = ${on} where group_id = ${group_id}`)
+        const hide = (on: number) =>
+          watched.sql.run(`update groups set hide_member_info = ${on} where group_id = ${group_id}`)
         const { server } = watched
         const allow = (hide_member_info: boolean) =>
           server.api
             .as(server.operatorToken)
-            .succeed('POST', '/operator/v1/app/update', { body: { app_id: server.api.options.appId, settings: { hide_member_info } } })
+            .succeed('POST', '/operator/v1/app/update', {
+              body: { app_id: server.api.options.appId, settings: { hide_member_info } },
+            })
 
         expect(await namesSeenBy(member.api)).toEqual(all)
         await hide(1)
         expect(await namesSeenBy(member.api)).toEqual(['others: ', 'self: me'])
-        for (const api of [admin.api, owner.api, server.api.admin()]) expect(await namesSeenBy(api)).toEqual(all)
+        for (const api of [admin.api, owner.api, server.api.admin()])
+          expect(await namesSeenBy(api)).toEqual(all)
         expectSuccess(await ban(owner.api, group_id, otherMember))
-        expect((await bannedList(member.api, group_id)).map(({ display_name }) => display_name)).toEqual([''])
-        expect((await groupQuery(member.api, '/group/admin_list', group_id)).data[0].display_name).toBe('')
+        expect(
+          (await bannedList(member.api, group_id)).map(({ display_name }) => display_name),
+        ).toEqual([''])
+        expect(
+          (await groupQuery(member.api, '/group/admin_list', group_id)).data[0].display_name,
+        ).toBe('')
         await allow(false)
         try {
           expect(await namesSeenBy(member.api)).toEqual(all)
@@ -737,8 +1037,14 @@ for (const backend of testBackends()) {
     describe('many callers at once', () => {
       it('do not have their way when they are two admins who kick each other', async () => {
         const { group_id, owner, admin, otherAdmin } = await cast()
-        const answers = await Promise.all([kick(admin.api, group_id, otherAdmin), kick(otherAdmin.api, group_id, admin)])
-        expect(answers.map(outcomes)).toEqual([{ [otherAdmin.id]: reasons.noPermission }, { [admin.id]: reasons.noPermission }])
+        const answers = await Promise.all([
+          kick(admin.api, group_id, otherAdmin),
+          kick(otherAdmin.api, group_id, admin),
+        ])
+        expect(answers.map(outcomes)).toEqual([
+          { [otherAdmin.id]: reasons.noPermission },
+          { [admin.id]: reasons.noPermission },
+        ])
         expect(await admins(owner.api, group_id)).toEqual([admin.id, otherAdmin.id])
       })
 
@@ -752,7 +1058,9 @@ for (const backend of testBackends()) {
         expect(results.filter((result) => result === reasons.notMember)).toHaveLength(3)
         expect((await told()).map(({ kind }) => kind)).toEqual(['kicked'])
         expect((await groupInfo(owner.api, group_id)).count).toBe(4)
-        const [removal] = await watched.sql.run(`select kicks from group_removals where group_id = ${group_id} and user_id = ${member.id}`)
+        const [removal] = await watched.sql.run(
+          `select kicks from group_removals where group_id = ${group_id} and user_id = ${member.id}`,
+        )
         expect(removal?.kicks).toBe(1)
       })
 
@@ -772,8 +1080,11 @@ for (const backend of testBackends()) {
           expect(seen.includes('kicked')).toBe(wasKicked)
           if (wasKicked) expect(seen.indexOf('admin_revoked')).toBeLessThan(seen.indexOf('kicked'))
           expect(byAdmin.code).toBe(seen.includes('banned') ? success : adminRequired)
-          if (byAdmin.code === success) expect(seen.indexOf('banned')).toBeLessThan(seen.indexOf('admin_revoked'))
-          expect(await bannedIds(owner.api, group_id)).toEqual(byAdmin.code === success ? [member.id] : [])
+          if (byAdmin.code === success)
+            expect(seen.indexOf('banned')).toBeLessThan(seen.indexOf('admin_revoked'))
+          expect(await bannedIds(owner.api, group_id)).toEqual(
+            byAdmin.code === success ? [member.id] : [],
+          )
         }
       })
 
@@ -781,7 +1092,10 @@ for (const backend of testBackends()) {
         for (let round = 0; round < 10; round++) {
           const { group_id, owner, admin, member } = await cast()
           const told = await since(group_id)
-          const [kicked, left] = await Promise.all([kick(admin.api, group_id, member), leave(member.api, group_id)])
+          const [kicked, left] = await Promise.all([
+            kick(admin.api, group_id, member),
+            leave(member.api, group_id),
+          ])
           const wasKicked = outcomes(kicked)[member.id] === null
           expect(left.code).toBe(wasKicked ? notMember : success)
           expect((await told()).map(({ kind }) => kind)).toEqual([wasKicked ? 'kicked' : 'left'])
@@ -806,7 +1120,9 @@ for (const backend of testBackends()) {
         expect(results).toContain(reasons.full)
         expect((await groupInfo(owner.api, group_id)).count).toBe(15)
         expect(await memberIds(owner.api, group_id)).toHaveLength(15)
-        expect((await groupQuery(owner.api, '/group/member_list', group_id)).envelope.total).toBe(15)
+        expect((await groupQuery(owner.api, '/group/member_list', group_id)).envelope.total).toBe(
+          15,
+        )
       })
 
       it('never have somebody both in the group and on its block list', async () => {
@@ -827,7 +1143,10 @@ for (const backend of testBackends()) {
       })
 
       it('settle crossing lists of the same users', async () => {
-        const [owner, ...others] = (await registerPeople(watched.server, 41)) as [Person, ...Person[]]
+        const [owner, ...others] = (await registerPeople(watched.server, 41)) as [
+          Person,
+          ...Person[],
+        ]
         const group_id = await aGroup(owner, { members: others })
         const backwards = [...others].reverse()
         const calls = Array.from({ length: 8 }, (_, index) => {
@@ -849,8 +1168,12 @@ for (const backend of testBackends()) {
         for (const path of [...appointing, ...moderating, ...lookUps])
           expect((await act(path)(owner.api, id, member)).code, path).toBe(groupNotFound)
         for (const path of [...readLists, '/group/blocked_list'])
-          expect((await owner.api.call('GET', path, { query: { group_id: id } })).code, path).toBe(groupNotFound)
-        expect((await member.api.call('POST', '/group/leave', { query: { group_id: id } })).code).toBe(groupNotFound)
+          expect((await owner.api.call('GET', path, { query: { group_id: id } })).code, path).toBe(
+            groupNotFound,
+          )
+        expect(
+          (await member.api.call('POST', '/group/leave', { query: { group_id: id } })).code,
+        ).toBe(groupNotFound)
       }
     })
 
@@ -866,11 +1189,20 @@ for (const backend of testBackends()) {
           ])
         }
         const { code, envelope } = await act(path)(owner.api, undefined, member)
-        expect([code, envelope.message], path).toEqual([invalid, expect.stringContaining('group_id')])
+        expect([code, envelope.message], path).toEqual([
+          invalid,
+          expect.stringContaining('group_id'),
+        ])
       }
       for (const path of [...readLists, '/group/blocked_list', '/group/leave']) {
-        const { code, envelope } = await owner.api.call(path === '/group/leave' ? 'POST' : 'GET', path)
-        expect([code, envelope.message], path).toEqual([invalid, expect.stringContaining('group_id')])
+        const { code, envelope } = await owner.api.call(
+          path === '/group/leave' ? 'POST' : 'GET',
+          path,
+        )
+        expect([code, envelope.message], path).toEqual([
+          invalid,
+          expect.stringContaining('group_id'),
+        ])
       }
       expect(await memberIds(owner.api, group_id)).toHaveLength(5)
     })

@@ -62,37 +62,58 @@ for (const backend of testBackends()) {
       await watched?.[Symbol.asyncDispose]()
     })
 
-    const admin = (userId?: number): Api => watched.server.api.admin(userId === undefined ? {} : { userId })
+    const admin = (userId?: number): Api =>
+      watched.server.api.admin(userId === undefined ? {} : { userId })
     /** Of alice, with bob and carol; dave and erin are not in it. */
-    const trio = (options: GroupOptions = {}) => aGroup(alice, { members: [bob, carol], ...options })
+    const trio = (options: GroupOptions = {}) =>
+      aGroup(alice, { members: [bob, carol], ...options })
     const change = async (api: Api, path: string, group: number, params: object = {}) => {
       expectSuccess(await groupCall(api, path, group, params))
     }
-    const setting = (group: number, name: string, value: unknown) => change(alice.api, `/group/settings/${name}`, group, { value })
+    const setting = (group: number, name: string, value: unknown) =>
+      change(alice.api, `/group/settings/${name}`, group, { value })
     const join = (group: number, ...users: readonly Speaker[]) =>
       change(alice.api, '/group/admin/member_join', group, { user_list: users.map(({ id }) => id) })
     const leave = async (user: Speaker, group: number) => {
-      expect((await user.api.call('POST', '/group/leave', { query: { group_id: group } })).code).toBe(200)
+      expect(
+        (await user.api.call('POST', '/group/leave', { query: { group_id: group } })).code,
+      ).toBe(200)
     }
     const destroy = async (group: number) => {
-      expect((await alice.api.call('POST', '/group/destroy', { query: { group_id: group } })).code).toBe(200)
+      expect(
+        (await alice.api.call('POST', '/group/destroy', { query: { group_id: group } })).code,
+      ).toBe(200)
     }
-    const mute = (user: Speaker, group: number, mode: number) => change(user.api, '/group/msg/mute_mode', group, { msg_mute_mode: mode })
+    const mute = (user: Speaker, group: number, mode: number) =>
+      change(user.api, '/group/msg/mute_mode', group, { msg_mute_mode: mode })
     const codeOfHistory = async (api: Api, group: number) =>
-      (await api.call('GET', '/message/conversation', { query: { opposite_id: group, msg_id_start: 0, limit: 10 } })).code
+      (
+        await api.call('GET', '/message/conversation', {
+          query: { opposite_id: group, msg_id_start: 0, limit: 10 },
+        })
+      ).code
     const codeOfAck = async (api: Api, what: { conversation_id?: number; msg_id?: number }) =>
       (await api.call('GET', '/message/ack', { query: what })).code
-    const unread = async (user: Speaker, group: number) => (await unreadCounts(user.api))[group] ?? 0
-    const statuses = async (user: Speaker, group: number) => (await history(user.api, group)).map(({ status }) => status)
+    const unread = async (user: Speaker, group: number) =>
+      (await unreadCounts(user.api))[group] ?? 0
+    const statuses = async (user: Speaker, group: number) =>
+      (await history(user.api, group)).map(({ status }) => status)
     const latest = async (user: Speaker, group: number) =>
-      (await conversationList(user.api)).find(({ conversation_id }) => conversation_id.uid === group)?.latest_msg_id
+      (await conversationList(user.api)).find(
+        ({ conversation_id }) => conversation_id.uid === group,
+      )?.latest_msg_id
 
     describe('sending', () => {
       it('by a member answers the msg_id, and every member reads the same message', async () => {
         const group = await trio()
         const texts = { attachment: '{"url":"x"}', config: '{"mentionAll":true}', ext: '{"k":1}' }
         const answer = await sendToGroups(bob.api, [group], 'Hello', texts)
-        expect(answer.envelope).toMatchObject({ code: 200, data: true, message: null, msg_ids: [expect.any(Number)] })
+        expect(answer.envelope).toMatchObject({
+          code: 200,
+          data: true,
+          message: null,
+          msg_ids: [expect.any(Number)],
+        })
         const expected = {
           ...texts,
           content: 'Hello',
@@ -103,23 +124,28 @@ for (const backend of testBackends()) {
           msg_id: answer.envelope.msg_ids[0],
           to_xid: { device_sn: 0, uid: group },
         }
-        for (const { api } of [alice, bob, carol]) expect(await history(api, group)).toEqual([expect.objectContaining(expected)])
+        for (const { api } of [alice, bob, carol])
+          expect(await history(api, group)).toEqual([expect.objectContaining(expected)])
       })
 
       it('to several groups at once stores one message in each, and has no msg_ids', async () => {
         const [first, second] = [await trio(), await trio()]
         const answer = await sendToGroups(alice.api, [first, second, first], 'both')
         expect(answer.envelope).toEqual({ code: 200, data: true, message: null })
-        for (const group of [first, second]) expect(await contents(bob.api, group)).toEqual(['both'])
+        for (const group of [first, second])
+          expect(await contents(bob.api, group)).toEqual(['both'])
       })
 
       it('is refused where there is no such group, and where a user is meant', async () => {
         const group = await trio()
         const gone = await trio()
         await destroy(gone)
-        for (const id of [nobody, gone, bob.id, 0]) expect((await sendToGroups(alice.api, [id], 'x')).code, `to ${id}`).toBe(groupNotFound)
+        for (const id of [nobody, gone, bob.id, 0])
+          expect((await sendToGroups(alice.api, [id], 'x')).code, `to ${id}`).toBe(groupNotFound)
         for (const type of [1, undefined]) {
-          const answer = await alice.api.call('POST', '/message/send', { body: textTo([group], 'x', { type }) })
+          const answer = await alice.api.call('POST', '/message/send', {
+            body: textTo([group], 'x', { type }),
+          })
           expect(answer.code).toBe(type === 1 ? userNotFound : invalid)
         }
         expect(await contents(alice.api, group)).toEqual([])
@@ -129,14 +155,20 @@ for (const backend of testBackends()) {
         const group = await trio()
         expect((await sendToGroups(dave.api, [group], 'x')).code).toBe(notGroupMember)
         expect((await sendToGroups(admin(dave.id), [group], 'x')).code).toBe(notGroupMember)
-        expect((await sendToGroups(admin(), [group], 'x', { from_user_id: dave.id })).code).toBe(notGroupMember)
+        expect((await sendToGroups(admin(), [group], 'x', { from_user_id: dave.id })).code).toBe(
+          notGroupMember,
+        )
         await leave(carol, group)
         expect((await sendToGroups(carol.api, [group], 'x')).code).toBe(notGroupMember)
         await sendToGroup(admin(bob.id), group, 'for bob')
         await sendToGroup(admin(), group, 'of the system')
-        const { msg_ids } = await admin().succeed('POST', '/message/notify', { body: textTo([group], 'notice', { type: 2 }) })
+        const { msg_ids } = await admin().succeed('POST', '/message/notify', {
+          body: textTo([group], 'notice', { type: 2 }),
+        })
         expect(msg_ids).toHaveLength(1)
-        const senders = (await history(alice.api, group)).map(({ from_xid, is_system, content }) => [content, from_xid.uid, is_system])
+        const senders = (await history(alice.api, group)).map(
+          ({ from_xid, is_system, content }) => [content, from_xid.uid, is_system],
+        )
         expect(senders).toEqual([
           ['notice', 0, true],
           ['of the system', 0, false],
@@ -148,10 +180,15 @@ for (const backend of testBackends()) {
 
       it('is refused to a member who is banned until the ban ends, whatever the role, but not to an Admin token', async () => {
         const group = await trio({ members: [bob], admins: [carol] })
-        await change(alice.api, '/group/ban', group, { user_list: [bob.id, carol.id], duration: -1 })
+        await change(alice.api, '/group/ban', group, {
+          user_list: [bob.id, carol.id],
+          duration: -1,
+        })
         for (const banned of [bob, carol]) {
           expect((await sendToGroups(banned.api, [group], 'x')).code).toBe(memberBanned)
-          expect((await sendToGroups(banned.api, [group], 'x', { online_only: true })).code).toBe(memberBanned)
+          expect((await sendToGroups(banned.api, [group], 'x', { online_only: true })).code).toBe(
+            memberBanned,
+          )
           await sendToGroup(admin(banned.id), group, 'by the administrator')
           expect(await contents(banned.api, group)).not.toEqual([])
         }
@@ -181,12 +218,18 @@ for (const backend of testBackends()) {
       it('to several groups judges each alone, and fails with the first reason when none takes the message', async () => {
         const [open, closed, foreign] = [await trio(), await trio(), await aGroup(dave)]
         await change(alice.api, '/group/ban', closed, { user_list: [bob.id], duration: -1 })
-        expect((await sendToGroups(bob.api, [foreign, nobody, closed, open], 'some')).code).toBe(200)
+        expect((await sendToGroups(bob.api, [foreign, nobody, closed, open], 'some')).code).toBe(
+          200,
+        )
         expect(await contents(bob.api, open)).toEqual(['some'])
         expect(await contents(bob.api, closed)).toEqual([])
         expect(await contents(dave.api, foreign)).toEqual([])
-        expect((await sendToGroups(bob.api, [nobody, foreign, closed], 'none')).code).toBe(groupNotFound)
-        expect((await sendToGroups(bob.api, [closed, foreign, nobody], 'none')).code).toBe(memberBanned)
+        expect((await sendToGroups(bob.api, [nobody, foreign, closed], 'none')).code).toBe(
+          groupNotFound,
+        )
+        expect((await sendToGroups(bob.api, [closed, foreign, nobody], 'none')).code).toBe(
+          memberBanned,
+        )
         expect((await sendToGroups(bob.api, [foreign, closed], 'none')).code).toBe(notGroupMember)
       })
 
@@ -199,10 +242,16 @@ for (const backend of testBackends()) {
         await change(alice.api, '/group/kick', group, { user_list: [bob.id] })
         expect(await sendToGroup(bob.api, group, 'later', { transaction_id })).toBe(first)
         const together = await Promise.all(
-          Array.from({ length: 8 }, () => sendToGroup(carol.api, group, 'at once', { transaction_id: transaction_id + 1 })),
+          Array.from({ length: 8 }, () =>
+            sendToGroup(carol.api, group, 'at once', { transaction_id: transaction_id + 1 }),
+          ),
         )
         expect(new Set(together).size).toBe(1)
-        expect((await history(alice.api, group)).map(({ msg_id }) => msg_id)).toEqual([together[0], own, first])
+        expect((await history(alice.api, group)).map(({ msg_id }) => msg_id)).toEqual([
+          together[0],
+          own,
+          first,
+        ])
       })
 
       it('stores nothing of typing signals and of what is for connected devices alone', async () => {
@@ -220,28 +269,41 @@ for (const backend of testBackends()) {
         await sendToGroup(alice.api, group, 'look', { config })
         const malformed = '{"mentionList": [1, '
         await sendToGroup(alice.api, group, 'look', { config: malformed })
-        expect((await history(bob.api, group)).map((message) => message.config)).toEqual([malformed, config])
+        expect((await history(bob.api, group)).map((message) => message.config)).toEqual([
+          malformed,
+          config,
+        ])
       })
 
-      it.each([true, false])('costs one message and no row for any member; receipts wanted: %s', async (wanted) => {
-        const members = [...people.slice(1), ...(await registerPeople(watched.server, 30))]
-        const group = await aGroup(alice, { members })
-        await setting(group, 'enable_read_ack', true)
-        await sendToGroup(alice.api, group, 'the first one begins the conversation')
-        const before = await rowCounts(watched.sql, backend.name)
-        const config = wanted ? JSON.stringify({ groupMemberList: members.map(({ id }) => id) }) : ''
-        await sendToGroup(bob.api, group, 'one copy', { config })
-        const after = await rowCounts(watched.sql, backend.name)
-        const asked = { receipt_requests: (before.receipt_requests ?? 0) + 1 }
-        expect(after).toEqual({ ...before, messages: (before.messages ?? 0) + 1, ...(wanted ? asked : {}) })
-      })
+      it.each([true, false])(
+        'costs one message and no row for any member; receipts wanted: %s',
+        async (wanted) => {
+          const members = [...people.slice(1), ...(await registerPeople(watched.server, 30))]
+          const group = await aGroup(alice, { members })
+          await setting(group, 'enable_read_ack', true)
+          await sendToGroup(alice.api, group, 'the first one begins the conversation')
+          const before = await rowCounts(watched.sql, backend.name)
+          const config = wanted
+            ? JSON.stringify({ groupMemberList: members.map(({ id }) => id) })
+            : ''
+          await sendToGroup(bob.api, group, 'one copy', { config })
+          const after = await rowCounts(watched.sql, backend.name)
+          const asked = { receipt_requests: (before.receipt_requests ?? 0) + 1 }
+          expect(after).toEqual({
+            ...before,
+            messages: (before.messages ?? 0) + 1,
+            ...(wanted ? asked : {}),
+          })
+        },
+      )
 
       it('by many at once gives every message its place, and every member the exact number of unread ones', async () => {
         const group = await aGroup(alice, { members: people.slice(1) })
         const sent = await Promise.all(
           people.map(async ({ api, id }, index) => {
             const ids: number[] = []
-            for (let message = 0; message < 1 + (index % 5); message++) ids.push(await sendToGroup(api, group, `${id}/${message}`))
+            for (let message = 0; message < 1 + (index % 5); message++)
+              ids.push(await sendToGroup(api, group, `${id}/${message}`))
             return ids
           }),
         )
@@ -253,9 +315,13 @@ for (const backend of testBackends()) {
           expect(shown.map(({ msg_id }) => msg_id)).toEqual(newestFirst)
           const ownLast = sent[index]?.at(-1) as number
           expect(await unread(user, group)).toBe(newestFirst.filter((id) => id > ownLast).length)
-          expect(shown.every(({ from_xid, content }) => content.startsWith(`${from_xid.uid}/`))).toBe(true)
+          expect(
+            shown.every(({ from_xid, content }) => content.startsWith(`${from_xid.uid}/`)),
+          ).toBe(true)
         }
-        const rows = await watched.sql.run(`select seq from messages where low_id = ${group} order by msg_id`)
+        const rows = await watched.sql.run(
+          `select seq from messages where low_id = ${group} order by msg_id`,
+        )
         expect(rows.map(({ seq }) => seq)).toEqual(newestFirst.map((_, index) => index + 1))
         expect(await integrityFaults(watched.server)).toEqual([])
       })
@@ -265,7 +331,8 @@ for (const backend of testBackends()) {
       it('is for members alone', async () => {
         const group = await trio()
         await sendToGroup(alice.api, group, 'inside')
-        for (const api of [dave.api, admin(dave.id)]) expect(await codeOfHistory(api, group)).toBe(memberRequired)
+        for (const api of [dave.api, admin(dave.id)])
+          expect(await codeOfHistory(api, group)).toBe(memberRequired)
         expect(await codeOfHistory(admin(bob.id), group)).toBe(200)
         expect(await codeOfHistory(admin(), group)).toBe(invalid)
         expect(await codeOfHistory(bob.api, nobody)).toBe(userNotFound)
@@ -279,9 +346,13 @@ for (const backend of testBackends()) {
       it('is read page by page, newest first, from a message on', async () => {
         const group = await trio()
         const ids: number[] = []
-        for (let number = 0; number < 5; number++) ids.unshift(await sendToGroup([alice, bob][number % 2]?.api as Api, group, `${number}`))
+        for (let number = 0; number < 5; number++)
+          ids.unshift(await sendToGroup([alice, bob][number % 2]?.api as Api, group, `${number}`))
         const page = async (start: number, limit: number) => {
-          const { messages, next_msg_id, is_last } = await historyPage(carol.api, group, { start, limit })
+          const { messages, next_msg_id, is_last } = await historyPage(carol.api, group, {
+            start,
+            limit,
+          })
           return [messages.map(({ msg_id }) => msg_id), next_msg_id, is_last]
         }
         expect(await page(0, 2)).toEqual([ids.slice(0, 2), ids[2], false])
@@ -332,8 +403,10 @@ for (const backend of testBackends()) {
         await sendToGroup(alice.api, group, 'last words')
         await leave(carol, group)
         await destroy(group)
-        for (const { api } of [alice, bob]) expect(await contents(api, group)).toEqual(['last words'])
-        for (const { api } of [carol, dave]) expect(await codeOfHistory(api, group)).toBe(memberRequired)
+        for (const { api } of [alice, bob])
+          expect(await contents(api, group)).toEqual(['last words'])
+        for (const { api } of [carol, dave])
+          expect(await codeOfHistory(api, group)).toBe(memberRequired)
         expect(await latest(bob, group)).toBeDefined()
       })
     })
@@ -360,28 +433,50 @@ for (const backend of testBackends()) {
       })
 
       it('are all read by an ack without parameters, in groups and with users', async () => {
-        const [reader, ...others] = (await speakers(watched.server, 3)) as [Speaker, Speaker, Speaker]
-        const [first, second] = [await aGroup(reader, { members: others }), await aGroup(others[0], { members: [reader] })]
+        const [reader, ...others] = (await speakers(watched.server, 3)) as [
+          Speaker,
+          Speaker,
+          Speaker,
+        ]
+        const [first, second] = [
+          await aGroup(reader, { members: others }),
+          await aGroup(others[0], { members: [reader] }),
+        ]
         await sendToGroup(others[0].api, first, 'x')
         await sendToGroup(others[0].api, second, 'x')
         await sendText(others[1].api, reader.id, 'x')
-        expect(await unreadCounts(reader.api)).toEqual({ [first]: 1, [second]: 1, [others[1].id]: 1 })
+        expect(await unreadCounts(reader.api)).toEqual({
+          [first]: 1,
+          [second]: 1,
+          [others[1].id]: 1,
+        })
         await acknowledge(reader.api)
         expect(await unreadCounts(reader.api)).toEqual({})
         expect(await unreadCounts(others[1].api)).toEqual({ [first]: 1 })
       })
 
       it('cannot be acknowledged where there is no such conversation or message', async () => {
-        const [group, other, foreign, empty] = [await trio(), await trio(), await aGroup(dave), await trio()]
+        const [group, other, foreign, empty] = [
+          await trio(),
+          await trio(),
+          await aGroup(dave),
+          await trio(),
+        ]
         const message = await sendToGroup(alice.api, group, 'x')
         await sendToGroup(alice.api, other, 'x')
         const unseen = await sendToGroup(dave.api, foreign, 'x')
         expect(await codeOfAck(bob.api, { conversation_id: nobody })).toBe(conversationNotFound)
         expect(await codeOfAck(bob.api, { conversation_id: empty })).toBe(conversationNotFound)
         expect(await codeOfAck(bob.api, { conversation_id: foreign })).toBe(conversationNotFound)
-        expect(await codeOfAck(bob.api, { conversation_id: foreign, msg_id: unseen })).toBe(conversationNotFound)
-        expect(await codeOfAck(bob.api, { conversation_id: other, msg_id: message })).toBe(messageNotFound)
-        expect(await codeOfAck(bob.api, { conversation_id: group, msg_id: nobody })).toBe(messageNotFound)
+        expect(await codeOfAck(bob.api, { conversation_id: foreign, msg_id: unseen })).toBe(
+          conversationNotFound,
+        )
+        expect(await codeOfAck(bob.api, { conversation_id: other, msg_id: message })).toBe(
+          messageNotFound,
+        )
+        expect(await codeOfAck(bob.api, { conversation_id: group, msg_id: nobody })).toBe(
+          messageNotFound,
+        )
         expect(await codeOfAck(bob.api, { msg_id: unseen })).toBe(messageNotFound)
         expect(await codeOfAck(admin(), { conversation_id: group })).toBe(invalid)
         expect(await unread(bob, group)).toBe(1)
@@ -437,7 +532,8 @@ for (const backend of testBackends()) {
         expect(await unread(bob, group)).toBe(1)
         expect(await latest(bob, group)).toBe(next)
         const code = async (api: Api, id: number) =>
-          (await api.call('DELETE', '/message/conversation', { body: { conversation_id: id } })).code
+          (await api.call('DELETE', '/message/conversation', { body: { conversation_id: id } }))
+            .code
         expect(await code(dave.api, group)).toBe(conversationNotFound)
         expect(await code(bob.api, await trio())).toBe(conversationNotFound)
       })
@@ -446,7 +542,10 @@ for (const backend of testBackends()) {
         const group = await trio()
         await sendToGroup(alice.api, group, 'x')
         for (let round = 0; round < 40; round++) {
-          const twice = () => [deleteConversation(bob.api, group), sendToGroup(bob.api, group, 'own')]
+          const twice = () => [
+            deleteConversation(bob.api, group),
+            sendToGroup(bob.api, group, 'own'),
+          ]
           await Promise.all([...twice(), ...twice(), ...twice()])
           expect(await unread(bob, group)).toBe(0)
         }
@@ -455,7 +554,11 @@ for (const backend of testBackends()) {
     })
 
     it('the list of conversations mixes groups and users, most recent activity first, page by page', async () => {
-      const [reader, friend, other] = (await speakers(watched.server, 3)) as [Speaker, Speaker, Speaker]
+      const [reader, friend, other] = (await speakers(watched.server, 3)) as [
+        Speaker,
+        Speaker,
+        Speaker,
+      ]
       const [first, second, third] = [
         await aGroup(reader, { members: [friend] }),
         await aGroup(friend, { members: [reader] }),
@@ -470,16 +573,15 @@ for (const backend of testBackends()) {
       const expected = [...ids].toSorted(([, a], [, b]) => b - a)
       for (const limit of [1, 2, 20]) {
         const list = await conversationList(reader.api, limit)
-        expect(list.map(({ conversation_id, latest_msg_id }) => [conversation_id.uid, latest_msg_id])).toEqual(expected)
+        expect(
+          list.map(({ conversation_id, latest_msg_id }) => [conversation_id.uid, latest_msg_id]),
+        ).toEqual(expected)
         expect(list.map(({ conversation_id }) => conversation_id.uid)).not.toContain(third)
       }
       await recall(friend.api, second, ids.get(second) as number)
-      expect((await conversationList(reader.api)).map(({ conversation_id }) => conversation_id.uid)).toEqual([
-        other.id,
-        first,
-        friend.id,
-        second,
-      ])
+      expect(
+        (await conversationList(reader.api)).map(({ conversation_id }) => conversation_id.uid),
+      ).toEqual([other.id, first, friend.id, second])
     })
 
     describe('status', () => {
@@ -523,7 +625,9 @@ for (const backend of testBackends()) {
       it('of a sent message is READ once a newcomer to whom the history is shown has read it, and is told', async () => {
         const group = await trio()
         await setting(group, 'enable_read_ack', true)
-        const before = await sendToGroup(alice.api, group, 'before', { config: JSON.stringify({ groupMemberList: [dave.id, erin.id] }) })
+        const before = await sendToGroup(alice.api, group, 'before', {
+          config: JSON.stringify({ groupMemberList: [dave.id, erin.id] }),
+        })
         await join(group, dave)
         await acknowledge(dave.api, { peer: group })
         expect(await statuses(alice, group)).toEqual(['UNREAD'])
@@ -534,18 +638,34 @@ for (const backend of testBackends()) {
         expect(await statuses(alice, group)).toEqual(['UNREAD'])
         await acknowledge(erin.api, { peer: group })
         expect(await statuses(alice, group)).toEqual(['READ'])
-        expect(await receipts(watched.sql, group)).toEqual([{ reader: erin.id, users: [alice.id], message: before }])
+        expect(await receipts(watched.sql, group)).toEqual([
+          { reader: erin.id, users: [alice.id], message: before },
+        ])
       })
 
-      it('of sent messages is exact whoever sends and reads at once', { timeout: 120_000 }, async () => {
+      it('of sent messages is exact whoever sends and reads at once', {
+        timeout: 120_000,
+      }, async () => {
         const readers = people.slice(0, 4)
-        type Deed = { readonly who: number; readonly does: 'send' | 'ack' | 'ackAll'; readonly age: number }
+        type Deed = {
+          readonly who: number
+          readonly does: 'send' | 'ack' | 'ackAll'
+          readonly age: number
+        }
         const deed = fc.record({
           who: fc.nat(3),
-          does: fc.constantFrom('send' as const, 'send' as const, 'ack' as const, 'ackAll' as const),
+          does: fc.constantFrom(
+            'send' as const,
+            'send' as const,
+            'ack' as const,
+            'ackAll' as const,
+          ),
           age: fc.nat(5),
         })
-        const rounds = fc.array(fc.array(deed, { minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 6 })
+        const rounds = fc.array(fc.array(deed, { minLength: 1, maxLength: 6 }), {
+          minLength: 1,
+          maxLength: 6,
+        })
         const property = fc.asyncProperty(rounds, async (all) => {
           const group = await aGroup(alice, { members: readers.slice(1) })
           await setting(group, 'enable_read_ack', true)
@@ -578,8 +698,13 @@ for (const backend of testBackends()) {
               const others = Math.max(...marks.filter((_, other) => other !== reader))
               const expected = sent
                 .toSorted((a, b) => b.id - a.id)
-                .map(({ id, by }) => [id, id <= (by === reader ? others : (marks[reader] as number)) ? 'READ' : 'UNREAD'])
-              expect((await history(user.api, group)).map(({ msg_id, status }) => [msg_id, status])).toEqual(expected)
+                .map(({ id, by }) => [
+                  id,
+                  id <= (by === reader ? others : (marks[reader] as number)) ? 'READ' : 'UNREAD',
+                ])
+              expect(
+                (await history(user.api, group)).map(({ msg_id, status }) => [msg_id, status]),
+              ).toEqual(expected)
             }
           }
         })
@@ -589,7 +714,9 @@ for (const backend of testBackends()) {
     })
 
     describe('receipts', () => {
-      const wanting = (...readers: readonly Speaker[]) => ({ config: JSON.stringify({ groupMemberList: readers.map(({ id }) => id) }) })
+      const wanting = (...readers: readonly Speaker[]) => ({
+        config: JSON.stringify({ groupMemberList: readers.map(({ id }) => id) }),
+      })
 
       it('go to the sender of each message that names the reader, once', async () => {
         const group = await trio()
@@ -613,12 +740,19 @@ for (const backend of testBackends()) {
         expect(await receipts(watched.sql, group)).toEqual(got)
         // Both have sent meanwhile, which is reading, but only an acknowledgement tells the senders.
         await acknowledge(carol.api, { peer: group })
-        got.push({ reader: carol.id, users: [alice.id], message: forCarol }, { reader: carol.id, users: [alice.id], message: fourth })
+        got.push(
+          { reader: carol.id, users: [alice.id], message: forCarol },
+          { reader: carol.id, users: [alice.id], message: fourth },
+        )
         await acknowledge(alice.api, { peer: group })
         got.push({ reader: alice.id, users: [carol.id], message: second })
         expect(await receipts(watched.sql, group)).toEqual(got)
-        const own = (await recordedReads(watched.sql, group)).filter(({ reader, users }) => users.includes(reader))
-        expect(own.map(({ reader, users }) => [reader, users])).toEqual([bob, carol, alice].map(({ id }) => [id, [id]]))
+        const own = (await recordedReads(watched.sql, group)).filter(({ reader, users }) =>
+          users.includes(reader),
+        )
+        expect(own.map(({ reader, users }) => [reader, users])).toEqual(
+          [bob, carol, alice].map(({ id }) => [id, [id]]),
+        )
       })
 
       it('are none while read_ack is off, when the message was sent or when it is read', async () => {
@@ -636,7 +770,9 @@ for (const backend of testBackends()) {
       it('can be asked for with IDs as text, and a config of another form asks for nothing', async () => {
         const group = await trio()
         await setting(group, 'enable_read_ack', true)
-        const asText = await sendToGroup(alice.api, group, 'x', { config: `{"groupMemberList":["${bob.id}", 9007199254740993]}` })
+        const asText = await sendToGroup(alice.api, group, 'x', {
+          config: `{"groupMemberList":["${bob.id}", 9007199254740993]}`,
+        })
         for (const config of [
           '{"groupMemberList":',
           `["groupMemberList",${bob.id}]`,
@@ -646,7 +782,9 @@ for (const backend of testBackends()) {
         ])
           await sendToGroup(alice.api, group, 'x', { config })
         await acknowledge(bob.api, { peer: group })
-        expect(await receipts(watched.sql, group)).toEqual([{ reader: bob.id, users: [alice.id], message: asText }])
+        expect(await receipts(watched.sql, group)).toEqual([
+          { reader: bob.id, users: [alice.id], message: asText },
+        ])
       })
 
       it('are those of the latest 1,000 requests when somebody reads more at once', async () => {
@@ -661,7 +799,9 @@ for (const backend of testBackends()) {
         }
         await acknowledge(bob.api, { peer: group })
         const told = await receipts(watched.sql, group)
-        expect(told.map(({ message }) => message)).toEqual(sent.toSorted((a, b) => a - b).slice(-1_000))
+        expect(told.map(({ message }) => message)).toEqual(
+          sent.toSorted((a, b) => a - b).slice(-1_000),
+        )
         expect(new Set(told.map(({ reader }) => reader))).toEqual(new Set([bob.id]))
         expect(await unread(bob, group)).toBe(0)
       })
@@ -671,10 +811,15 @@ for (const backend of testBackends()) {
         await setting(group, 'enable_read_ack', true)
         const strangers = Array.from({ length: 1_500 }, (_, index) => 2 ** 52 + index)
         const padding = '\u{10000}'.repeat(1_500)
-        const config = JSON.stringify({ padding, groupMemberList: [...strangers, bob.id, ...strangers.map((id) => -id)] })
+        const config = JSON.stringify({
+          padding,
+          groupMemberList: [...strangers, bob.id, ...strangers.map((id) => -id)],
+        })
         const sent: number[] = []
         while (sent.length < 300) {
-          const some = Array.from({ length: 20 }, () => sendToGroup(alice.api, group, 'x', { config }))
+          const some = Array.from({ length: 20 }, () =>
+            sendToGroup(alice.api, group, 'x', { config }),
+          )
           sent.push(...(await Promise.all(some)))
         }
         const others = Array.from({ length: 10 }, () => sendToGroup(carol.api, group, 'meanwhile'))
@@ -714,22 +859,35 @@ for (const backend of testBackends()) {
           ])
         }
         const all = await recordedReads(watched.sql, group)
-        expect(all.filter(({ users }) => users.includes(alice.id)).map(({ message }) => message)).toEqual(expected)
+        expect(
+          all.filter(({ users }) => users.includes(alice.id)).map(({ message }) => message),
+        ).toEqual(expected)
         const own = all.filter(({ users }) => users.includes(bob.id)).map(({ message }) => message)
         expect(new Set(own).size).toBe(own.length)
       })
     })
 
     for (const [way, call] of [
-      ['/message/recall', (api: Api, group: number, message: number) => recall(api, group, message)],
-      ['content_type 10', (api: Api, group: number, message: number) => operateInGroup(api, 'recall', { group, message })],
+      [
+        '/message/recall',
+        (api: Api, group: number, message: number) => recall(api, group, message),
+      ],
+      [
+        'content_type 10',
+        (api: Api, group: number, message: number) =>
+          operateInGroup(api, 'recall', { group, message }),
+      ],
     ] as const) {
       describe(`recalling with ${way}`, () => {
         it('takes the message out of history, list and unread counts of all', async () => {
           const group = await trio()
           const first = await sendToGroup(alice.api, group, 'first')
           const last = await sendToGroup(alice.api, group, 'last')
-          expect((await call(alice.api, group, last)).envelope).toEqual({ code: 200, data: true, message: null })
+          expect((await call(alice.api, group, last)).envelope).toEqual({
+            code: 200,
+            data: true,
+            message: null,
+          })
           for (const user of [alice, bob, carol]) {
             expect(await contents(user.api, group)).toEqual(['first'])
             expect(await latest(user, group)).toBe(first)
@@ -745,22 +903,28 @@ for (const backend of testBackends()) {
         it('is for the sender, and for owner and admins where the sender is below them', async () => {
           const group = await aGroup(alice, { members: [bob, carol], admins: [dave, erin] })
           const standings = [alice, dave, erin, bob, carol] as const
-          const rank = (user: Speaker) => (user === alice ? 2 : user === dave || user === erin ? 1 : 0)
+          const rank = (user: Speaker) =>
+            user === alice ? 2 : user === dave || user === erin ? 1 : 0
           for (const sender of standings)
             for (const actor of standings) {
               const message = await sendToGroup(sender.api, group, 'x')
               const isAllowed = sender === actor || rank(actor) > rank(sender)
-              expect((await call(actor.api, group, message)).code, `${rank(actor)} recalls of ${rank(sender)}`).toBe(
-                isAllowed ? 200 : noPermission,
-              )
+              expect(
+                (await call(actor.api, group, message)).code,
+                `${rank(actor)} recalls of ${rank(sender)}`,
+              ).toBe(isAllowed ? 200 : noPermission)
             }
         })
 
         it('of what the system or a former member has sent', async () => {
           const group = await aGroup(alice, { members: [bob, carol], admins: [dave] })
           const notice = await sendToGroup(admin(), group, 'notice')
-          for (const { api } of [alice, dave, bob]) expect((await call(api, group, notice)).code).toBe(noPermission)
-          const left = [await sendToGroup(bob.api, group, 'x'), await sendToGroup(dave.api, group, 'x')] as const
+          for (const { api } of [alice, dave, bob])
+            expect((await call(api, group, notice)).code).toBe(noPermission)
+          const left = [
+            await sendToGroup(bob.api, group, 'x'),
+            await sendToGroup(dave.api, group, 'x'),
+          ] as const
           await change(alice.api, '/group/kick', group, { user_list: [bob.id, dave.id] })
           expect((await call(carol.api, group, left[0])).code).toBe(noPermission)
           expect((await call(bob.api, group, left[0])).code).toBe(memberRequired)
@@ -779,7 +943,8 @@ for (const backend of testBackends()) {
           expect((await call(admin(dave.id), group, message)).code).toBe(200)
           const last = await sendToGroup(bob.api, group, 'z')
           await destroy(group)
-          for (const api of [bob.api, alice.api, admin(bob.id)]) expect((await call(api, group, last)).code).toBe(groupNotFound)
+          for (const api of [bob.api, alice.api, admin(bob.id)])
+            expect((await call(api, group, last)).code).toBe(groupNotFound)
         })
 
         it('is too late for the sender after the window, whose role does not matter, but not for those above and an Admin token', async () => {
@@ -790,8 +955,12 @@ for (const backend of testBackends()) {
             await sendToGroup(alice.api, group, '3'),
           ]
           const older = 301 * 1_000 * 4_096
-          await watched.sql.run(`update messages set msg_id = msg_id - ${older} where low_id = ${group}`)
-          await watched.sql.run(`update conversations set last_msg_id = last_msg_id - ${older} where low_id = ${group}`)
+          await watched.sql.run(
+            `update messages set msg_id = msg_id - ${older} where low_id = ${group}`,
+          )
+          await watched.sql.run(
+            `update conversations set last_msg_id = last_msg_id - ${older} where low_id = ${group}`,
+          )
           for (const [user, message] of [
             [bob, first],
             [alice, own],
@@ -820,7 +989,9 @@ for (const backend of testBackends()) {
         await change(alice.api, '/group/ban', group, { user_list: [bob.id], duration: -1 })
         expect(await edit(bob, 'replace')).toBe(memberBanned)
         expect(await edit(bob, 'replace', { type: 1 })).toBe(userNotFound)
-        expect((await operateInGroup(admin(bob.id), 'replace', { group, message, content: 'c' })).code).toBe(200)
+        expect(
+          (await operateInGroup(admin(bob.id), 'replace', { group, message, content: 'c' })).code,
+        ).toBe(200)
         expect(await contents(carol.api, group)).toEqual(['c'])
         expect((await history(carol.api, group))[0]?.edit_timestamp).toBeGreaterThan(0)
         await change(alice.api, '/group/kick', group, { user_list: [bob.id] })
@@ -832,8 +1003,18 @@ for (const backend of testBackends()) {
         const message = await sendToGroup(bob.api, group, 'x')
         const direct = await sendText(bob.api, carol.id, 'x')
         for (const kind of ['append', 'replace', 'recall'] as const) {
-          expect((await operate(bob.api, kind, { peer: group, message, content: 'y' })).code).toBe(userNotFound)
-          expect((await operateInGroup(bob.api, kind, { group: carol.id, message: direct, content: 'y' })).code).toBe(groupNotFound)
+          expect((await operate(bob.api, kind, { peer: group, message, content: 'y' })).code).toBe(
+            userNotFound,
+          )
+          expect(
+            (
+              await operateInGroup(bob.api, kind, {
+                group: carol.id,
+                message: direct,
+                content: 'y',
+              })
+            ).code,
+          ).toBe(groupNotFound)
         }
         expect(await contents(alice.api, group)).toEqual(['x'])
       })
@@ -845,10 +1026,16 @@ for (const backend of testBackends()) {
         const answer = await operateInGroup(bob.api, 'readAck', { group, message: first })
         expect(answer.envelope).toEqual({ code: 200, data: true, message: null })
         expect(await unread(bob, group)).toBe(1)
-        expect((await operate(carol.api, 'readAck', { peer: alice.id, message: second })).code).toBe(200)
+        expect(
+          (await operate(carol.api, 'readAck', { peer: alice.id, message: second })).code,
+        ).toBe(200)
         expect(await unread(carol, group)).toBe(0)
-        expect((await operateInGroup(dave.api, 'readAck', { group, message: second })).code).toBe(conversationNotFound)
-        expect((await operateInGroup(bob.api, 'readAck', { group, message: second + 1 })).code).toBe(messageNotFound)
+        expect((await operateInGroup(dave.api, 'readAck', { group, message: second })).code).toBe(
+          conversationNotFound,
+        )
+        expect(
+          (await operateInGroup(bob.api, 'readAck', { group, message: second + 1 })).code,
+        ).toBe(messageNotFound)
         expect(await unread(bob, group)).toBe(1)
       })
 
@@ -858,7 +1045,9 @@ for (const backend of testBackends()) {
         const elsewhere = await sendToGroup(alice.api, other, '2')
         const direct = await sendText(alice.api, bob.id, '3')
         for (const message of [elsewhere, direct])
-          expect((await operateInGroup(bob.api, 'readAck', { group, message })).code).toBe(messageNotFound)
+          expect((await operateInGroup(bob.api, 'readAck', { group, message })).code).toBe(
+            messageNotFound,
+          )
         expect(await unreadCounts(bob.api)).toMatchObject({ [group]: 1, [other]: 1, [alice.id]: 1 })
       })
 
@@ -869,15 +1058,26 @@ for (const backend of testBackends()) {
         const inGroup = await sendToGroup(alice.api, group, '1', asking)
         await sendToGroup(alice.api, group, '2', asking)
         const direct = await sendText(alice.api, bob.id, '3')
-        expect((await operate(bob.api, 'readAck', { peer: alice.id, message: inGroup })).code).toBe(200)
-        expect(await unreadCounts(bob.api)).toMatchObject({ [group]: 1, [alice.id]: expect.any(Number) })
-        expect(await receipts(watched.sql, group)).toEqual([{ reader: bob.id, users: [alice.id], message: inGroup }])
-        expect((await operate(bob.api, 'readAck', { peer: alice.id, message: direct })).code).toBe(200)
+        expect((await operate(bob.api, 'readAck', { peer: alice.id, message: inGroup })).code).toBe(
+          200,
+        )
+        expect(await unreadCounts(bob.api)).toMatchObject({
+          [group]: 1,
+          [alice.id]: expect.any(Number),
+        })
+        expect(await receipts(watched.sql, group)).toEqual([
+          { reader: bob.id, users: [alice.id], message: inGroup },
+        ])
+        expect((await operate(bob.api, 'readAck', { peer: alice.id, message: direct })).code).toBe(
+          200,
+        )
         expect(await unread(bob, alice.id)).toBe(0)
         expect(await unread(bob, group)).toBe(1)
         const foreign = await sendToGroup(dave.api, await aGroup(dave), 'x')
         await sendText(dave.api, bob.id, 'y')
-        expect((await operate(bob.api, 'readAck', { peer: dave.id, message: foreign })).code).toBe(messageNotFound)
+        expect((await operate(bob.api, 'readAck', { peer: dave.id, message: foreign })).code).toBe(
+          messageNotFound,
+        )
       })
     })
 

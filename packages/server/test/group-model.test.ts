@@ -14,7 +14,8 @@ import { integrityFaults } from './support/messaging.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
 
 const runs = Number(process.env.HERMOD_TEST_RUNS ?? 60)
-const seed = process.env.HERMOD_TEST_SEED === undefined ? {} : { seed: Number(process.env.HERMOD_TEST_SEED) }
+const seed =
+  process.env.HERMOD_TEST_SEED === undefined ? {} : { seed: Number(process.env.HERMOD_TEST_SEED) }
 const timeoutMs = 300_000
 
 for (const backend of testBackends()) {
@@ -50,19 +51,28 @@ for (const backend of testBackends()) {
       await fc.assert(property, { ...seed, numRuns: runs })
     })
 
-    it('are what some order of the calls explains, whatever several do at once', { timeout: timeoutMs }, async () => {
-      const property = fc.asyncProperty(groupTypes, beginnings, bursts, async (type, beginning, storms) => {
-        let state = await begin(type, beginning)
-        for (const storm of storms) {
-          const before = state
-          const calls = storm.map((call) => aimed(before, call))
-          const answers = await Promise.all(calls.map((call) => world.perform(call)))
-          const observed = await world.observed()
-          const explained = explanations(state, calls, answers)
-          expect(explained.map(expected), JSON.stringify({ calls, answers })).toContainEqual(observed)
-          state = explained.find((each) => isEqual(expected(each), observed)) ?? state
-        }
-      })
+    it('are what some order of the calls explains, whatever several do at once', {
+      timeout: timeoutMs,
+    }, async () => {
+      const property = fc.asyncProperty(
+        groupTypes,
+        beginnings,
+        bursts,
+        async (type, beginning, storms) => {
+          let state = await begin(type, beginning)
+          for (const storm of storms) {
+            const before = state
+            const calls = storm.map((call) => aimed(before, call))
+            const answers = await Promise.all(calls.map((call) => world.perform(call)))
+            const observed = await world.observed()
+            const explained = explanations(state, calls, answers)
+            expect(explained.map(expected), JSON.stringify({ calls, answers })).toContainEqual(
+              observed,
+            )
+            state = explained.find((each) => isEqual(expected(each), observed)) ?? state
+          }
+        },
+      )
       await fc.assert(property, { ...seed, numRuns: runs })
     })
 
@@ -76,7 +86,8 @@ for (const backend of testBackends()) {
 /** Every order of a list. */
 function* permutations<T>(items: readonly T[]): Generator<readonly T[]> {
   if (items.length === 0) yield []
-  for (const [index, item] of items.entries()) for (const rest of permutations(items.toSpliced(index, 1))) yield [item, ...rest]
+  for (const [index, item] of items.entries())
+    for (const rest of permutations(items.toSpliced(index, 1))) yield [item, ...rest]
 }
 
 /** @returns the states to which the orders lead that explain all of the answers */
@@ -84,7 +95,8 @@ function explanations(before: State, calls: readonly Call[], answers: readonly R
   const found: State[] = []
   for (const order of permutations([...calls.keys()])) {
     const state = structuredClone(before)
-    if (order.every((index) => isEqual(step(state, calls[index] as Call), answers[index]))) found.push(state)
+    if (order.every((index) => isEqual(step(state, calls[index] as Call), answers[index])))
+      found.push(state)
   }
   return found
 }

@@ -5,7 +5,15 @@ import { type Answer, Api, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type GroupQr, groupQrKey, groupQrText } from '../dist/domain/groups/group-qr.js'
 import { codes, PeoplePool, type Person } from './support/contacts.js'
-import { aGroup, expectSuccess, groupCall, groupInfo, groupNotices, groupQuery, memberIds } from './support/groups.js'
+import {
+  aGroup,
+  expectSuccess,
+  groupCall,
+  groupInfo,
+  groupNotices,
+  groupQuery,
+  memberIds,
+} from './support/groups.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
 
 const code = {
@@ -51,7 +59,8 @@ for (const backend of testBackends()) {
     const people = (count: number): Promise<Person[]> => pool.take(count)
 
     const sign = (api: Api, group_id: number) => groupQuery(api, '/group/qrcode/sign', group_id)
-    const scan = (api: Api, qr_info: string) => api.call('POST', '/group/qrcode/invite', { body: { qr_info } })
+    const scan = (api: Api, qr_info: string) =>
+      api.call('POST', '/group/qrcode/invite', { body: { qr_info } })
 
     async function qrText(api: Api, group_id: number): Promise<string> {
       return expectSuccess(await sign(api, group_id)).data.qr_info
@@ -60,12 +69,19 @@ for (const backend of testBackends()) {
     /** A text as the server itself would sign it. */
     function signed(qr: Partial<GroupQr> & Pick<GroupQr, 'groupId'>): string {
       const key = groupQrKey(readFileSync(join(watched.server.dataDir, 'secret.key')))
-      return groupQrText(key, { appId: watched.server.appId, signerId: 0, expiresAt: Date.now() + dayMs, ...qr })
+      return groupQrText(key, {
+        appId: watched.server.appId,
+        signerId: 0,
+        expiresAt: Date.now() + dayMs,
+        ...qr,
+      })
     }
 
     async function kickTimes(times: number, group_id: number, { id }: Person): Promise<void> {
       for (let kick = 0; kick < times; kick++) {
-        expectSuccess(await groupCall(owner.api, '/group/admin/member_join', group_id, { user_list: [id] }))
+        expectSuccess(
+          await groupCall(owner.api, '/group/admin/member_join', group_id, { user_list: [id] }),
+        )
         expectSuccess(await groupCall(owner.api, '/group/kick', group_id, { user_list: [id] }))
       }
     }
@@ -81,8 +97,15 @@ for (const backend of testBackends()) {
         expect(joined.envelope).toMatchObject({ code: code.ok, data: { group_id } })
         expect(await memberIds(owner.api, group_id)).toContain(guest.id)
         expect((await groupInfo(guest.api, group_id)).count).toBe(3)
-        const joins = (await groupNotices(watched.sql, group_id)).filter(({ kind }) => kind === 'joined')
-        expect(joins.at(-1)).toEqual({ kind: 'joined', actor: guest.id, users: [guest.id], content: '' })
+        const joins = (await groupNotices(watched.sql, group_id)).filter(
+          ({ kind }) => kind === 'joined',
+        )
+        expect(joins.at(-1)).toEqual({
+          kind: 'joined',
+          actor: guest.id,
+          users: [guest.id],
+          content: '',
+        })
       }
     })
 
@@ -91,19 +114,33 @@ for (const backend of testBackends()) {
       const { data } = expectSuccess(await sign(owner.api, group_id))
       expect(Object.keys(data).toSorted()).toEqual(['create_at', 'expire_at', 'qr_info'])
       expect(data.expire_at - data.create_at).toBe(7 * dayMs)
-      expect((await scan(guest.api, signed({ groupId: group_id, expiresAt: 1 }))).code).toBe(code.qrExpired)
+      expect((await scan(guest.api, signed({ groupId: group_id, expiresAt: 1 }))).code).toBe(
+        code.qrExpired,
+      )
       expect((await scan(guest.api, signed({ groupId: group_id }))).code).toBe(code.ok)
     })
 
     it('have an older form that means the same', async () => {
       const group_id = await aGroup(owner)
-      const { data } = expectSuccess(await groupQuery(owner.api, '/app/qrcode/group_sign', group_id))
+      const { data } = expectSuccess(
+        await groupQuery(owner.api, '/app/qrcode/group_sign', group_id),
+      )
       expect(Object.keys(data).toSorted()).toEqual(['expired', 'qr_info'])
       const query = { qr_info: data.qr_info }
-      expect((await guest.api.call('GET', '/app/qrcode/group_invite', { query })).data).toEqual({ group_id })
-      expect((await guest.api.call('GET', '/app/qrcode/group_invite', { query })).code).toBe(code.already)
+      expect((await guest.api.call('GET', '/app/qrcode/group_invite', { query })).data).toEqual({
+        group_id,
+      })
+      expect((await guest.api.call('GET', '/app/qrcode/group_invite', { query })).code).toBe(
+        code.already,
+      )
       const { data: newer } = expectSuccess(await sign(owner.api, group_id))
-      expect((await member.api.call('GET', '/app/qrcode/group_invite', { query: { qr_info: newer.qr_info } })).code).toBe(code.ok)
+      expect(
+        (
+          await member.api.call('GET', '/app/qrcode/group_invite', {
+            query: { qr_info: newer.qr_info },
+          })
+        ).code,
+      ).toBe(code.ok)
     })
 
     it('are made by those who may invite', async () => {
@@ -111,9 +148,21 @@ for (const backend of testBackends()) {
       const group_id = await aGroup(owner, { members: [member], admins: [adminMember] })
       const callers = [owner.api, adminMember.api, member.api, guest.api, admin]
       const signing = () => Promise.all(callers.map(async (api) => sign(api, group_id)))
-      expect(codes(await signing())).toEqual([code.ok, code.ok, code.ok, code.memberRequired, code.ok])
+      expect(codes(await signing())).toEqual([
+        code.ok,
+        code.ok,
+        code.ok,
+        code.memberRequired,
+        code.ok,
+      ])
       await changeGroup('/group/settings/allow_member_invitation', group_id, { value: false })
-      expect(codes(await signing())).toEqual([code.ok, code.ok, code.adminRequired, code.adminRequired, code.ok])
+      expect(codes(await signing())).toEqual([
+        code.ok,
+        code.ok,
+        code.adminRequired,
+        code.adminRequired,
+        code.ok,
+      ])
     })
 
     it('are good while whoever made them may invite', async () => {
@@ -127,7 +176,8 @@ for (const backend of testBackends()) {
       ]
       const comeAndGo = async (text: string): Promise<number> => {
         const answer = await scan(guest.api, text)
-        if (answer.code === code.ok) expectSuccess(await groupCall(guest.api, '/group/leave', group_id))
+        if (answer.code === code.ok)
+          expectSuccess(await groupCall(guest.api, '/group/leave', group_id))
         return answer.code
       }
       expect(await comeAndGo(ofMember)).toBe(code.ok)
@@ -141,15 +191,25 @@ for (const backend of testBackends()) {
       expect([await comeAndGo(ofAdmin), await comeAndGo(ofMember)]).toEqual([code.ok, code.ok])
       expectSuccess(await groupCall(member.api, '/group/leave', group_id))
       await changeGroup('/group/kick', group_id, { user_list: [other.id] })
-      expect([await comeAndGo(ofMember), await comeAndGo(ofOther)]).toEqual([code.qrInvalid, code.qrInvalid])
+      expect([await comeAndGo(ofMember), await comeAndGo(ofOther)]).toEqual([
+        code.qrInvalid,
+        code.qrInvalid,
+      ])
     })
 
     it('are invalid when they were changed, cut, made elsewhere or for another application', async () => {
       const group_id = await aGroup(owner)
       const text = await qrText(owner.api, group_id)
       const [payload = '', mac = ''] = text.split('.')
-      const claims = Buffer.from(JSON.stringify([watched.server.appId, group_id, 0, Date.now() + dayMs])).toString('base64url')
-      const elsewhere = { appId: watched.server.appId, groupId: group_id, signerId: 0, expiresAt: Date.now() + dayMs }
+      const claims = Buffer.from(
+        JSON.stringify([watched.server.appId, group_id, 0, Date.now() + dayMs]),
+      ).toString('base64url')
+      const elsewhere = {
+        appId: watched.server.appId,
+        groupId: group_id,
+        signerId: 0,
+        expiresAt: Date.now() + dayMs,
+      }
       const forged = [
         'x',
         text.slice(0, -1),
@@ -160,16 +220,25 @@ for (const backend of testBackends()) {
         groupQrText(groupQrKey(Buffer.from('the secret key of another service')), elsewhere),
         signed({ groupId: group_id, appId: 'other' }),
       ]
-      for (const each of forged) expect((await scan(guest.api, each)).code, each).toBe(code.qrInvalid)
+      for (const each of forged)
+        expect((await scan(guest.api, each)).code, each).toBe(code.qrInvalid)
       expect(await memberIds(owner.api, group_id)).toEqual([owner.id])
     })
 
     it('are of no use in another application', async () => {
-      const { data: app } = await watched.server.api.as(watched.server.operatorToken).succeed('POST', '/operator/v1/app/create')
-      const there = new Api({ url: watched.server.url, appId: app.app_id, adminToken: app.admin_token })
+      const { data: app } = await watched.server.api
+        .as(watched.server.operatorToken)
+        .succeed('POST', '/operator/v1/app/create')
+      const there = new Api({
+        url: watched.server.url,
+        appId: app.app_id,
+        adminToken: app.admin_token,
+      })
       const { id } = await there
         .admin()
-        .succeed('POST', '/user/register/v2', { body: { username: 'somebody', password: 'correct horse' } })
+        .succeed('POST', '/user/register/v2', {
+          body: { username: 'somebody', password: 'correct horse' },
+        })
         .then(({ data }) => ({ id: data.user_id }))
       const text = await qrText(owner.api, await aGroup(owner))
       expect((await scan(there.admin({ userId: id }), text)).code).toBe(code.qrInvalid)
@@ -227,7 +296,9 @@ for (const backend of testBackends()) {
         groupCall(owner.api, '/group/kick', group_id, { user_list: [member.id] }),
       ])
       expect([code.ok, code.qrInvalid]).toContain(scanned.code)
-      expect((await memberIds(owner.api, group_id)).includes(guest.id)).toBe(scanned.code === code.ok)
+      expect((await memberIds(owner.api, group_id)).includes(guest.id)).toBe(
+        scanned.code === code.ok,
+      )
       expect((await scan(guest.api, text)).code).toBe(code.qrInvalid)
     })
 

@@ -30,11 +30,20 @@ import {
 } from './support/group-callers.js'
 import { groupSnapshot } from './support/group-snapshot.js'
 import { memberIds, outcomes, types } from './support/groups.js'
-import { type GroupFixture, type GroupScene, groupParams, groupRightFixtures, newGroup, takes } from './support/walk-fixtures-groups.js'
+import {
+  type GroupFixture,
+  type GroupScene,
+  groupParams,
+  groupRightFixtures,
+  newGroup,
+  takes,
+} from './support/walk-fixtures-groups.js'
 import { type Identity, type Params, type Person, World } from './support/walk-world.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
 
-const fixtures = groupRightFixtures.filter(isJudged).map((fixture) => ({ ...fixture, id: fixture.operation.id }))
+const fixtures = groupRightFixtures
+  .filter(isJudged)
+  .map((fixture) => ({ ...fixture, id: fixture.operation.id }))
 type JudgedFixture = (typeof fixtures)[number]
 const neverIssued = 1
 
@@ -53,7 +62,13 @@ interface Stage extends GroupCircumstances {
 const outsiders = callerKinds.filter(({ as }) => as === 'outsider')
 const withInvites = { member_invite: true, member_modify: false }
 const withChanges = { member_invite: false, member_modify: true }
-const closed = { isOpen: false, isOwnThing: false, type: types.private, settings: withInvites, kinds: callerKinds }
+const closed = {
+  isOpen: false,
+  isOwnThing: false,
+  type: types.private,
+  settings: withInvites,
+  kinds: callerKinds,
+}
 
 const stages: readonly Stage[] = [
   { ...closed, name: 'members may invite' },
@@ -72,7 +87,9 @@ const ownThings: Stage = {
 }
 
 it('has a fixture for every operation that asks for a right', () => {
-  const judged = operations.filter((operation: Operation) => operation.right !== undefined).map(({ id }) => id)
+  const judged = operations
+    .filter((operation: Operation) => operation.right !== undefined)
+    .map(({ id }) => id)
   expect(fixtures.map(({ id }) => id).toSorted()).toEqual(judged.toSorted())
 })
 
@@ -86,14 +103,27 @@ for (const backend of testBackends()) {
     beforeAll(async () => {
       watched = await startWatchedServer(backend)
       world = await World.create(watched.server)
-      const [owner, admin, member] = [await world.newPerson(), await world.newPerson(), await world.newPerson()]
-      const [outsider, friend, peer] = [await world.newPerson(), await world.newPerson(), await world.newPerson()]
+      const [owner, admin, member] = [
+        await world.newPerson(),
+        await world.newPerson(),
+        await world.newPerson(),
+      ]
+      const [outsider, friend, peer] = [
+        await world.newPerson(),
+        await world.newPerson(),
+        await world.newPerson(),
+      ]
       people = { owner, admin, member, outsider, friend, peer }
-      await world.prepare(updateSettings, world.adminFor(outsider), { user_id: outsider.id, group_confirm: true })
+      await world.prepare(updateSettings, world.adminFor(outsider), {
+        user_id: outsider.id,
+        group_confirm: true,
+      })
     })
 
     afterAll(async () => {
-      console.info(`group rights: ${calls} calls of ${fixtures.length} operations on ${backend.name}`)
+      console.info(
+        `group rights: ${calls} calls of ${fixtures.length} operations on ${backend.name}`,
+      )
       await watched?.[Symbol.asyncDispose]()
     })
 
@@ -104,19 +134,32 @@ for (const backend of testBackends()) {
     }
 
     /** @returns its ID */
-    async function aGroupOfAll({ type = types.private, settings = withInvites, isInvited }: GroupOptions = {}): Promise<number> {
+    async function aGroupOfAll({
+      type = types.private,
+      settings = withInvites,
+      isInvited,
+    }: GroupOptions = {}): Promise<number> {
       const { owner, admin, peer, member, friend, outsider } = people
       const byOwner = world.adminFor(owner)
       const invited = [admin, peer, member, friend, ...(isInvited ? [outsider] : [])]
-      const group_id = await newGroup(world, owner, { type, user_list: invited.map(({ id }) => id) })
+      const group_id = await newGroup(world, owner, {
+        type,
+        user_list: invited.map(({ id }) => id),
+      })
       await world.prepare(addGroupAdmins, byOwner, { group_id, user_list: [admin.id, peer.id] })
-      if (!settings.member_invite) await world.prepare(setMemberInvitation, byOwner, { group_id, value: false })
-      if (settings.member_modify) await world.prepare(setMemberModification, byOwner, { group_id, value: true })
+      if (!settings.member_invite)
+        await world.prepare(setMemberInvitation, byOwner, { group_id, value: false })
+      if (settings.member_modify)
+        await world.prepare(setMemberModification, byOwner, { group_id, value: true })
       return group_id
     }
 
     /** Valid parameters of a call about the subject. */
-    async function paramsOf({ operation, params }: GroupFixture, group_id: number, scene: Partial<GroupScene>): Promise<Params> {
+    async function paramsOf(
+      { operation, params }: GroupFixture,
+      group_id: number,
+      scene: Partial<GroupScene>,
+    ): Promise<Params> {
       const { owner: keeper, friend, outsider: subject } = people
       return {
         ...groupParams(operation, group_id),
@@ -124,20 +167,36 @@ for (const backend of testBackends()) {
       }
     }
 
-    function identityOf({ token, as, hasGroupHeader }: GroupCallerKind, group_id: number): Identity {
+    function identityOf(
+      { token, as, hasGroupHeader }: GroupCallerKind,
+      group_id: number,
+    ): Identity {
       const person = as && people[as]
       if (token === 'user') return { appId: world.here.appId, token: person?.token ?? null }
       const user = person === undefined ? {} : { userId: person.id }
-      return { appId: world.here.appId, token: world.here.adminToken, ...user, ...(hasGroupHeader ? { groupId: group_id } : {}) }
+      return {
+        appId: world.here.appId,
+        token: world.here.adminToken,
+        ...user,
+        ...(hasGroupHeader ? { groupId: group_id } : {}),
+      }
     }
 
-    async function callAs({ operation }: JudgedFixture, identity: Identity, params: Params): Promise<Outcome> {
+    async function callAs(
+      { operation }: JudgedFixture,
+      identity: Identity,
+      params: Params,
+    ): Promise<Outcome> {
       calls++
       return outcomeOf(operation, await world.call(operation, identity, params))
     }
 
-    const call = (fixture: JudgedFixture, kind: GroupCallerKind, group_id: number, params: Params) =>
-      callAs(fixture, identityOf(kind, group_id), params)
+    const call = (
+      fixture: JudgedFixture,
+      kind: GroupCallerKind,
+      group_id: number,
+      params: Params,
+    ) => callAs(fixture, identityOf(kind, group_id), params)
 
     function outcomeOf(operation: Operation, { code, data, text }: Answer): Outcome {
       if (code !== 200) return errorNamed((entry) => entry.code === code, text)
@@ -147,24 +206,39 @@ for (const backend of testBackends()) {
       return takes(operation, 'group_list') && results.length === 0 ? 'left out' : 'done'
     }
 
-    function errorNamed(isIt: (entry: { readonly code: number; readonly text: string }) => boolean, text: string): ErrorName {
+    function errorNamed(
+      isIt: (entry: { readonly code: number; readonly text: string }) => boolean,
+      text: string,
+    ): ErrorName {
       const found = Object.entries(errorCatalogue).find(([, entry]) => isIt(entry))
       if (!found) throw new Error(`an unknown error: ${text}`)
       return found[0] as ErrorName
     }
 
-    const refusedAs = (operation: Operation, refusal: ErrorName): Outcome => (takes(operation, 'group_list') ? 'left out' : refusal)
+    const refusedAs = (operation: Operation, refusal: ErrorName): Outcome =>
+      takes(operation, 'group_list') ? 'left out' : refusal
 
     /** All kinds that must be refused, on one group, which stays as it is. @returns outcomes by kind, those found and those expected */
-    async function refuseAll(fixture: JudgedFixture, group_id: number, params: Params, refusals: ReadonlyMap<GroupCallerKind, Outcome>) {
+    async function refuseAll(
+      fixture: JudgedFixture,
+      group_id: number,
+      params: Params,
+      refusals: ReadonlyMap<GroupCallerKind, Outcome>,
+    ) {
       const before = await groupSnapshot(watched.sql, group_id)
       const kinds = [...refusals.keys()]
       const found = await Promise.all(kinds.map((kind) => call(fixture, kind, group_id, params)))
-      expect(await groupSnapshot(watched.sql, group_id), 'a refused call changed something').toEqual(before)
+      expect(
+        await groupSnapshot(watched.sql, group_id),
+        'a refused call changed something',
+      ).toEqual(before)
       expect(byKind(kinds, found)).toEqual(byKind(kinds, [...refusals.values()]))
     }
 
-    function byKind(kinds: readonly GroupCallerKind[], outcomes: readonly Outcome[]): Record<string, Outcome> {
+    function byKind(
+      kinds: readonly GroupCallerKind[],
+      outcomes: readonly Outcome[],
+    ): Record<string, Outcome> {
       return Object.fromEntries(kinds.map(({ name }, index) => [name, outcomes[index] as Outcome]))
     }
 
@@ -173,7 +247,10 @@ for (const backend of testBackends()) {
       const expected = new Map(
         stage.kinds.map((kind): [GroupCallerKind, Outcome] => {
           const refusal = refusalOf(kind, operation, stage)
-          return [kind, refusal ? refusedAs(operation, refusal) : (pointlessFor(kind, operation) ?? 'done')]
+          return [
+            kind,
+            refusal ? refusedAs(operation, refusal) : (pointlessFor(kind, operation) ?? 'done'),
+          ]
         }),
       )
       const refused = new Map([...expected].filter(([, outcome]) => outcome !== 'done'))
@@ -187,14 +264,23 @@ for (const backend of testBackends()) {
           const group_id = await aGroupOfAll(stage)
           const subject = people[kind.as ?? 'outsider']
           const author = stage.isOwnThing ? subject : people.owner
-          return call(fixture, kind, group_id, await paramsOf(fixture, group_id, { subject, author }))
+          return call(
+            fixture,
+            kind,
+            group_id,
+            await paramsOf(fixture, group_id, { subject, author }),
+          )
         }),
       )
-      expect(byKind(allowed, found)).toEqual(Object.fromEntries(allowed.map(({ name }) => [name, 'done'])))
+      expect(byKind(allowed, found)).toEqual(
+        Object.fromEntries(allowed.map(({ name }) => [name, 'done'])),
+      )
     }
 
     describe.each(stages)('with $name', (stage) => {
-      it.each(fixtures)('let those call $id who have them, and nobody else', async (fixture) => playStage(fixture, stage))
+      it.each(fixtures)('let those call $id who have them, and nobody else', async (fixture) =>
+        playStage(fixture, stage),
+      )
     })
 
     it.each(fixtures.filter(({ operation }) => 'ownThings' in groupRights[operation.right]))(
@@ -202,32 +288,51 @@ for (const backend of testBackends()) {
       async (fixture) => playStage(fixture, ownThings),
     )
 
-    it.each(fixtures)('end for $id with the group, but for what its members may read', async (fixture) => {
-      const { operation } = fixture
-      const group_id = await aGroupOfAll()
-      const params = await paramsOf(fixture, group_id, {})
-      await watched.server.api.admin().succeed('POST', '/group/destroy', { query: { group_id } })
-      const isReadable = (kind: GroupCallerKind) => operation.right === 'info' && standingOf(kind, operation) !== 'outsider'
-      const readers = callerKinds.filter(isReadable)
-      await refuseAll(
-        fixture,
-        group_id,
-        params,
-        new Map(callerKinds.filter((kind) => !isReadable(kind)).map((kind) => [kind, gone(kind, fixture)])),
-      )
-      const found = await Promise.all(readers.map((kind) => call(fixture, kind, group_id, params)))
-      expect(byKind(readers, found)).toEqual(Object.fromEntries(readers.map(({ name }) => [name, 'done'])))
-    })
+    it.each(fixtures)(
+      'end for $id with the group, but for what its members may read',
+      async (fixture) => {
+        const { operation } = fixture
+        const group_id = await aGroupOfAll()
+        const params = await paramsOf(fixture, group_id, {})
+        await watched.server.api.admin().succeed('POST', '/group/destroy', { query: { group_id } })
+        const isReadable = (kind: GroupCallerKind) =>
+          operation.right === 'info' && standingOf(kind, operation) !== 'outsider'
+        const readers = callerKinds.filter(isReadable)
+        await refuseAll(
+          fixture,
+          group_id,
+          params,
+          new Map(
+            callerKinds
+              .filter((kind) => !isReadable(kind))
+              .map((kind) => [kind, gone(kind, fixture)]),
+          ),
+        )
+        const found = await Promise.all(
+          readers.map((kind) => call(fixture, kind, group_id, params)),
+        )
+        expect(byKind(readers, found)).toEqual(
+          Object.fromEntries(readers.map(({ name }) => [name, 'done'])),
+        )
+      },
+    )
 
     const gone = (kind: GroupCallerKind, { operation }: JudgedFixture): Outcome =>
       lacksUser(kind, operation) ? 'invalid_parameter' : refusedAs(operation, 'group_not_found')
 
-    const aboutOneGroup = fixtures.filter(({ operation }) => takes(operation, 'group_id') || takes(operation, 'group_list'))
+    const aboutOneGroup = fixtures.filter(
+      ({ operation }) => takes(operation, 'group_id') || takes(operation, 'group_list'),
+    )
 
     it.each(aboutOneGroup)('are none for $id in a group that never was', async (fixture) => {
       const group_id = await aGroupOfAll()
-      const params = { ...(await paramsOf(fixture, group_id, {})), ...groupParams(fixture.operation, neverIssued) }
-      const found = await Promise.all(callerKinds.map((kind) => call(fixture, kind, neverIssued, params)))
+      const params = {
+        ...(await paramsOf(fixture, group_id, {})),
+        ...groupParams(fixture.operation, neverIssued),
+      }
+      const found = await Promise.all(
+        callerKinds.map((kind) => call(fixture, kind, neverIssued, params)),
+      )
       expect(byKind(callerKinds, found)).toEqual(
         byKind(
           callerKinds,
@@ -240,60 +345,102 @@ for (const backend of testBackends()) {
       const [group_id, another] = [await aGroupOfAll(), await aGroupOfAll()]
       const params = await paramsOf(fixture, group_id, {})
       const before = await groupSnapshot(watched.sql, group_id)
-      const isRefused = ({ as }: GroupCallerKind) => as === undefined || as === 'outsider' || takes(fixture.operation, 'group_id')
+      const isRefused = ({ as }: GroupCallerKind) =>
+        as === undefined || as === 'outsider' || takes(fixture.operation, 'group_id')
       const kinds = callerKinds.filter((kind) => kind.hasGroupHeader && isRefused(kind))
-      const found = await Promise.all(kinds.map((kind) => callAs(fixture, identityOf(kind, another), params)))
+      const found = await Promise.all(
+        kinds.map((kind) => callAs(fixture, identityOf(kind, another), params)),
+      )
       const refused = (kind: GroupCallerKind) =>
-        lacksUser(kind, fixture.operation) ? 'invalid_parameter' : refusedAs(fixture.operation, 'no_permission')
+        lacksUser(kind, fixture.operation)
+          ? 'invalid_parameter'
+          : refusedAs(fixture.operation, 'no_permission')
       expect(byKind(kinds, found)).toEqual(byKind(kinds, kinds.map(refused)))
       expect(await groupSnapshot(watched.sql, group_id)).toEqual(before)
     })
 
-    const overLower = fixtures.filter(({ operation }) => 'overLower' in groupRights[operation.right])
-    const moderators = callerKinds.filter(({ as, hasGroupHeader }) => !(as === 'outsider' && hasGroupHeader))
-    const onUsers = overLower.flatMap((fixture) => moderators.map((kind) => ({ ...fixture, kind, by: kind.name })))
+    const overLower = fixtures.filter(
+      ({ operation }) => 'overLower' in groupRights[operation.right],
+    )
+    const moderators = callerKinds.filter(
+      ({ as, hasGroupHeader }) => !(as === 'outsider' && hasGroupHeader),
+    )
+    const onUsers = overLower.flatMap((fixture) =>
+      moderators.map((kind) => ({ ...fixture, kind, by: kind.name })),
+    )
 
-    it.each(onUsers)('let $by call $id for others of lower standing only', async ({ operation, kind }) => {
-      const { owner, admin, peer, member, friend, outsider } = people
-      const group_id = await aGroupOfAll()
-      const byOwner = watched.server.api.admin({ userId: owner.id })
-      const members = { owner, admin, peer, member, friend }
-      const targets = { ...members, outsider }
-      const standings = { owner: 'owner', admin: 'admin', peer: 'admin', member: 'member', friend: 'member', outsider: 'outsider' } as const
-      const user_list = Object.values(targets).map(({ id }) => id)
-      const bannedBefore = [member, friend].map(({ id }) => id)
-      if (operation.id === unbanGroupMembers.id)
-        await world.prepare(banGroupMembers, world.adminFor(owner), { group_id, user_list: bannedBefore, duration: 5 })
-      const before = await groupSnapshot(watched.sql, group_id)
+    it.each(onUsers)(
+      'let $by call $id for others of lower standing only',
+      async ({ operation, kind }) => {
+        const { owner, admin, peer, member, friend, outsider } = people
+        const group_id = await aGroupOfAll()
+        const byOwner = watched.server.api.admin({ userId: owner.id })
+        const members = { owner, admin, peer, member, friend }
+        const targets = { ...members, outsider }
+        const standings = {
+          owner: 'owner',
+          admin: 'admin',
+          peer: 'admin',
+          member: 'member',
+          friend: 'member',
+          outsider: 'outsider',
+        } as const
+        const user_list = Object.values(targets).map(({ id }) => id)
+        const bannedBefore = [member, friend].map(({ id }) => id)
+        if (operation.id === unbanGroupMembers.id)
+          await world.prepare(banGroupMembers, world.adminFor(owner), {
+            group_id,
+            user_list: bannedBefore,
+            duration: 5,
+          })
+        const before = await groupSnapshot(watched.sql, group_id)
 
-      const answer = await world.call(operation, identityOf(kind, group_id), { group_id, user_list, duration: 5 })
-      const standing = standingOf(kind, operation)
-      if (isBelow(standing, 'admin')) {
-        expect(outcomeOf(operation, answer)).toBe('group_admin_required')
-        expect(await groupSnapshot(watched.sql, group_id)).toEqual(before)
-        return
-      }
-      const mayBeOutsider = operation.id === blockGroupUsers.id
-      const expected = Object.entries(standings).map(([name, other]) => {
-        if (name === kind.as || !isBelow(other, standing)) return [name, 'no_permission']
-        return [name, other === 'outsider' && !mayBeOutsider ? 'not_group_member' : null]
-      })
-      const reasons = Object.fromEntries(expected.map(([name, error]) => [name, error && errorCatalogue[error as ErrorName].text]))
-      const found = outcomes(answer)
-      expect(Object.fromEntries(Object.entries(targets).map(([name, { id }]) => [name, found[id]]))).toEqual(reasons)
+        const answer = await world.call(operation, identityOf(kind, group_id), {
+          group_id,
+          user_list,
+          duration: 5,
+        })
+        const standing = standingOf(kind, operation)
+        if (isBelow(standing, 'admin')) {
+          expect(outcomeOf(operation, answer)).toBe('group_admin_required')
+          expect(await groupSnapshot(watched.sql, group_id)).toEqual(before)
+          return
+        }
+        const mayBeOutsider = operation.id === blockGroupUsers.id
+        const expected = Object.entries(standings).map(([name, other]) => {
+          if (name === kind.as || !isBelow(other, standing)) return [name, 'no_permission']
+          return [name, other === 'outsider' && !mayBeOutsider ? 'not_group_member' : null]
+        })
+        const reasons = Object.fromEntries(
+          expected.map(([name, error]) => [name, error && errorCatalogue[error as ErrorName].text]),
+        )
+        const found = outcomes(answer)
+        expect(
+          Object.fromEntries(Object.entries(targets).map(([name, { id }]) => [name, found[id]])),
+        ).toEqual(reasons)
 
-      const hit = Object.values(targets).filter(({ id }) => found[id] === null)
-      const left = Object.values(members).filter((person) => (removes(operation) ? !hit.includes(person) : true))
-      expect((await memberIds(byOwner, group_id)).toSorted()).toEqual(left.map(({ id }) => id).toSorted())
-      const hitIds = hit.map(({ id }) => id)
-      const stillBanned = operation.id === unbanGroupMembers.id ? bannedBefore.filter((id) => !hitIds.includes(id)) : []
-      const banned = operation.id === banGroupMembers.id ? hitIds : stillBanned
-      const { data } = await byOwner.succeed('GET', '/group/banned_list', { query: { group_id } })
-      expect(data.map(({ user_id }: Json) => user_id).toSorted()).toEqual(banned.toSorted())
-    })
+        const hit = Object.values(targets).filter(({ id }) => found[id] === null)
+        const left = Object.values(members).filter((person) =>
+          removes(operation) ? !hit.includes(person) : true,
+        )
+        expect((await memberIds(byOwner, group_id)).toSorted()).toEqual(
+          left.map(({ id }) => id).toSorted(),
+        )
+        const hitIds = hit.map(({ id }) => id)
+        const stillBanned =
+          operation.id === unbanGroupMembers.id
+            ? bannedBefore.filter((id) => !hitIds.includes(id))
+            : []
+        const banned = operation.id === banGroupMembers.id ? hitIds : stillBanned
+        const { data } = await byOwner.succeed('GET', '/group/banned_list', { query: { group_id } })
+        expect(data.map(({ user_id }: Json) => user_id).toSorted()).toEqual(banned.toSorted())
+      },
+    )
 
     it('stand on operations that are all built', () => {
-      expect(fixtures.map(({ operation }) => operation).filter((operation) => !world.isBuilt(operation))).toEqual([])
+      expect(
+        fixtures.map(({ operation }) => operation).filter((operation) => !world.isBuilt(operation)),
+      ).toEqual([])
     })
   })
 }

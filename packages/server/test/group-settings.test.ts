@@ -3,7 +3,16 @@ import { type ServerProcess, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { registerPeople } from './support/contacts.js'
 import { aCast, admins, type Cast, codesOf, members, only, owners } from './support/group-cast.js'
-import { aGroup, expectSuccess, type GroupNotice, groupCall, groupInfo, groupMembers, groupNotices, types } from './support/groups.js'
+import {
+  aGroup,
+  expectSuccess,
+  type GroupNotice,
+  groupCall,
+  groupInfo,
+  groupMembers,
+  groupNotices,
+  types,
+} from './support/groups.js'
 import { unreadCounts } from './support/messaging.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
 
@@ -19,7 +28,12 @@ const unknownId = 1
 /** Path, name in the group, a value that a fresh group does not have, and values that cannot be. */
 const texts = [
   ['/group/info/name', 'name', 'Walkers 🥾', ['', 'n'.repeat(129), 7]],
-  ['/group/info/avatar', 'avatar', 'https://example.org/a.png', ['javascript:alert(1)', 'data:text/html,x', `/${'a'.repeat(2048)}`]],
+  [
+    '/group/info/avatar',
+    'avatar',
+    'https://example.org/a.png',
+    ['javascript:alert(1)', 'data:text/html,x', `/${'a'.repeat(2048)}`],
+  ],
   ['/group/info/description', 'description', 'Those who walk', ['d'.repeat(1025), null]],
   ['/group/info/ext', 'ext', '{"a":"\\u0000?"}', ['e'.repeat(8193), {}]],
 ] as const
@@ -61,14 +75,29 @@ for (const backend of testBackends()) {
       return (await groupNotices(watched.sql, group_id)).slice(before.length)
     }
 
-    function updated(actor: number, property: string, value: unknown, users: readonly number[] = []): GroupNotice {
-      return { kind: 'info_updated', actor, users, content: JSON.stringify({ property, [property]: value }) }
+    function updated(
+      actor: number,
+      property: string,
+      value: unknown,
+      users: readonly number[] = [],
+    ): GroupNotice {
+      return {
+        kind: 'info_updated',
+        actor,
+        users,
+        content: JSON.stringify({ property, [property]: value }),
+      }
     }
 
     describe.each([
       ...texts.map(([path, name, value]) => ({ path, name, parameter: 'value', value })),
       ...flags.map(([path, name, value]) => ({ path, name, parameter: 'value', value })),
-      { path: '/group/settings/require_admin_approval', name: 'apply_approval', parameter: 'apply_approval', value: 2 },
+      {
+        path: '/group/settings/require_admin_approval',
+        name: 'apply_approval',
+        parameter: 'apply_approval',
+        value: 2,
+      },
       { path: '/group/settings/capacity', name: 'capacity', parameter: 'value', value: 3 },
     ])('$name', ({ path, name, parameter, value }) => {
       it('is set, told, and makes the group newer', async () => {
@@ -76,7 +105,10 @@ for (const backend of testBackends()) {
         const actor = name === 'capacity' ? owner : admin
         const before = await info()
         const notices = await noticesOf(async () => {
-          expect(await groupCall(actor.api, path, group_id, { [parameter]: value })).toMatchObject({ code: 200, data: true })
+          expect(await groupCall(actor.api, path, group_id, { [parameter]: value })).toMatchObject({
+            code: 200,
+            data: true,
+          })
         })
         expect(notices).toEqual([updated(actor.id, name, value)])
         const { updated_at, ...after } = await info()
@@ -88,17 +120,28 @@ for (const backend of testBackends()) {
         const before = (await info()) as Record<string, unknown>
         const again = { [parameter]: value }
         const asItIs = { [parameter]: before[name] }
-        expect(await noticesOf(async () => expectSuccess(await groupCall(cast.owner.api, path, group_id, asItIs)))).toEqual([])
+        expect(
+          await noticesOf(async () =>
+            expectSuccess(await groupCall(cast.owner.api, path, group_id, asItIs)),
+          ),
+        ).toEqual([])
         expect(await info()).toEqual(before)
         await expectSuccess(await groupCall(cast.owner.api, path, group_id, again))
         const set = await info()
-        expect(await noticesOf(async () => expectSuccess(await groupCall(cast.owner.api, path, group_id, again)))).toEqual([])
+        expect(
+          await noticesOf(async () =>
+            expectSuccess(await groupCall(cast.owner.api, path, group_id, again)),
+          ),
+        ).toEqual([])
         expect(await info()).toEqual(set)
       })
 
       it('takes PUT as well', async () => {
         const body = { group_id, [parameter]: value }
-        expect(await cast.owner.api.call('PUT', path, { body })).toMatchObject({ code: 200, data: true })
+        expect(await cast.owner.api.call('PUT', path, { body })).toMatchObject({
+          code: 200,
+          data: true,
+        })
         expect(await info()).toMatchObject({ [name]: value })
       })
 
@@ -106,7 +149,10 @@ for (const backend of testBackends()) {
         const gone = await aGroup(cast.owner)
         await expectSuccess(await groupCall(cast.owner.api, '/group/destroy', gone))
         for (const id of [unknownId, gone])
-          expect(await groupCall(cast.owner.api, path, id, { [parameter]: value })).toMatchObject({ code: groupNotFound, data: null })
+          expect(await groupCall(cast.owner.api, path, id, { [parameter]: value })).toMatchObject({
+            code: groupNotFound,
+            data: null,
+          })
         for (const [params, field] of [
           [{ [parameter]: value }, 'group_id'],
           [{ group_id }, parameter],
@@ -122,7 +168,11 @@ for (const backend of testBackends()) {
       it('is open to admins, and to members while the group says so', async () => {
         const call = (api: Cast['owner']['api']) => groupCall(api, path, group_id, { value })
         expect(await codesOf(cast, call)).toEqual(only(admins, adminRequired))
-        await expectSuccess(await groupCall(cast.admin.api, '/group/settings/allow_member_modify', group_id, { value: true }))
+        await expectSuccess(
+          await groupCall(cast.admin.api, '/group/settings/allow_member_modify', group_id, {
+            value: true,
+          }),
+        )
         const codes = await codesOf(cast, call)
         expect(codes).toEqual({ ...only(members, adminRequired), outsider: 20011 })
       })
@@ -156,7 +206,9 @@ for (const backend of testBackends()) {
       '%s is open to admins only',
       async (path, name, value) => {
         const params = { [name === 'apply_approval' ? name : 'value']: value }
-        expect(await codesOf(cast, (api) => groupCall(api, path, group_id, params))).toEqual(only(admins, adminRequired))
+        expect(await codesOf(cast, (api) => groupCall(api, path, group_id, params))).toEqual(
+          only(admins, adminRequired),
+        )
       },
     )
 
@@ -172,38 +224,59 @@ for (const backend of testBackends()) {
           expect(answer.envelope.message).toContain('value ')
         }
       }
-      const answer = await groupCall(cast.owner.api, '/group/settings/require_admin_approval', group_id, { apply_approval: 3 })
+      const answer = await groupCall(
+        cast.owner.api,
+        '/group/settings/require_admin_approval',
+        group_id,
+        { apply_approval: 3 },
+      )
       expect(answer).toMatchObject({ code: invalid })
       expect(answer.envelope.message).toContain('apply_approval must')
     })
 
     it('keeps every one of several changes that are made at once', async () => {
       const before = await info()
-      const changes = [...texts.map(([path, name, value]) => [path, name, value] as const), ...flags]
+      const changes = [
+        ...texts.map(([path, name, value]) => [path, name, value] as const),
+        ...flags,
+      ]
       const notices = await noticesOf(async () => {
-        const answers = changes.map(([path, , value]) => groupCall(cast.admin.api, path, group_id, { value }))
+        const answers = changes.map(([path, , value]) =>
+          groupCall(cast.admin.api, path, group_id, { value }),
+        )
         for (const answer of await Promise.all(answers)) expectSuccess(answer)
       })
-      const expected = changes.map(([, name, value]) => JSON.stringify({ property: name, [name]: value }))
+      const expected = changes.map(([, name, value]) =>
+        JSON.stringify({ property: name, [name]: value }),
+      )
       expect(notices.map(({ content }) => content).toSorted()).toEqual(expected.toSorted())
       const after = await info()
-      expect(after).toMatchObject(Object.fromEntries(changes.map(([, name, value]) => [name, value])))
-      expect(Number(after.updated_at) - Number(before.updated_at)).toBeGreaterThanOrEqual(changes.length)
+      expect(after).toMatchObject(
+        Object.fromEntries(changes.map(([, name, value]) => [name, value])),
+      )
+      expect(Number(after.updated_at) - Number(before.updated_at)).toBeGreaterThanOrEqual(
+        changes.length,
+      )
     })
 
     it('makes the group newer with every change, whatever the clock says', async () => {
       const ahead = 9_000_000_000_000
       await watched.sql.run(`update groups set updated_at = ${ahead} where group_id = ${group_id}`)
-      for (const [path, , value] of flags) await expectSuccess(await groupCall(cast.admin.api, path, group_id, { value }))
+      for (const [path, , value] of flags)
+        await expectSuccess(await groupCall(cast.admin.api, path, group_id, { value }))
       expect((await info()).updated_at).toBe(ahead + flags.length)
-      await expectSuccess(await groupCall(cast.owner.api, '/group/transfer', group_id, { new_owner: cast.admin.id }))
+      await expectSuccess(
+        await groupCall(cast.owner.api, '/group/transfer', group_id, { new_owner: cast.admin.id }),
+      )
       expect((await info()).updated_at).toBe(ahead + flags.length + 1)
     })
 
     it('has the last of several names that are set at once, and each was told', async () => {
       const names = Array.from({ length: 8 }, (_, index) => `Name ${index}`)
       const notices = await noticesOf(async () => {
-        const answers = names.map((value) => groupCall(cast.admin.api, '/group/info/name', group_id, { value }))
+        const answers = names.map((value) =>
+          groupCall(cast.admin.api, '/group/info/name', group_id, { value }),
+        )
         for (const answer of await Promise.all(answers)) expectSuccess(answer)
       })
       expect(notices).toHaveLength(names.length)
@@ -211,14 +284,18 @@ for (const backend of testBackends()) {
     })
 
     describe('capacity', () => {
-      const setCapacity = (value: unknown, api = cast.owner.api) => groupCall(api, '/group/settings/capacity', group_id, { value })
+      const setCapacity = (value: unknown, api = cast.owner.api) =>
+        groupCall(api, '/group/settings/capacity', group_id, { value })
 
       it('is set by the owner and an Admin token only', async () => {
-        expect(await codesOf(cast, (api) => setCapacity(10, api))).toEqual(only(owners, ownerRequired))
+        expect(await codesOf(cast, (api) => setCapacity(10, api))).toEqual(
+          only(owners, ownerRequired),
+        )
       })
 
       it('is at least the number of members and at most what the application allows', async () => {
-        for (const value of [3, 100_000, '500']) expect(await setCapacity(value)).toMatchObject({ code: 200 })
+        for (const value of [3, 100_000, '500'])
+          expect(await setCapacity(value)).toMatchObject({ code: 200 })
         for (const value of [2, 1, 100_001, 2 ** 40, 2n ** 62n])
           expect(await setCapacity(value)).toMatchObject({ code: capacityInvalid, data: null })
         for (const value of [0, -1, 'many', 2n ** 63n]) {
@@ -232,7 +309,9 @@ for (const backend of testBackends()) {
       it('is never below the members, also when users join at the same time', async () => {
         await expectSuccess(await setCapacity(6))
         const people = await registerPeople(server, 5)
-        const joins = people.map(({ id }) => groupCall(cast.owner.api, '/group/admin/member_join', group_id, { user_list: [id] }))
+        const joins = people.map(({ id }) =>
+          groupCall(cast.owner.api, '/group/admin/member_join', group_id, { user_list: [id] }),
+        )
         await Promise.all([...joins, ...[5, 4, 3].map((value) => setCapacity(value))])
         const { capacity, count } = await info()
         expect(count).toBeLessThanOrEqual(Number(capacity))
@@ -241,7 +320,8 @@ for (const backend of testBackends()) {
     })
 
     describe('a ban of the whole group', () => {
-      const ban = (duration: unknown, api = cast.admin.api) => groupCall(api, '/group/settings/ban_all', group_id, { duration })
+      const ban = (duration: unknown, api = cast.admin.api) =>
+        groupCall(api, '/group/settings/ban_all', group_id, { duration })
       const unban = (api = cast.admin.api) => groupCall(api, '/group/settings/unban_all', group_id)
 
       it('ends after so many minutes, in seconds, and is told', async () => {
@@ -272,21 +352,30 @@ for (const backend of testBackends()) {
 
       it('is ended, which says nothing when there is none', async () => {
         const before = await info()
-        expect(await noticesOf(async () => expect(await unban()).toMatchObject({ code: 200, data: true }))).toEqual([])
+        expect(
+          await noticesOf(async () =>
+            expect(await unban()).toMatchObject({ code: 200, data: true }),
+          ),
+        ).toEqual([])
         expect(await info()).toEqual(before)
         await expectSuccess(await ban(-1))
-        expect(await noticesOf(() => unban())).toEqual([updated(cast.admin.id, 'ban_expire_time', 0)])
+        expect(await noticesOf(() => unban())).toEqual([
+          updated(cast.admin.id, 'ban_expire_time', 0),
+        ])
         expect(await info()).toMatchObject({ ban_expire_time: 0 })
         await watched.sql.run(`update groups set ban_expires_at = 1 where group_id = ${group_id}`)
         expect(await noticesOf(() => unban())).toEqual([])
       })
 
-      it.each([0, -2, 100_000_000_001, 2n ** 62n, -(2n ** 63n), 'long', 1.5, undefined])('does not last %s minutes', async (duration) => {
-        const answer = await ban(duration)
-        expect(answer).toMatchObject({ code: invalid, data: null })
-        expect(answer.envelope.message).toContain('duration')
-        expect(await info()).toMatchObject({ ban_expire_time: 0 })
-      })
+      it.each([0, -2, 100_000_000_001, 2n ** 62n, -(2n ** 63n), 'long', 1.5, undefined])(
+        'does not last %s minutes',
+        async (duration) => {
+          const answer = await ban(duration)
+          expect(answer).toMatchObject({ code: invalid, data: null })
+          expect(answer.envelope.message).toContain('duration')
+          expect(await info()).toMatchObject({ ban_expire_time: 0 })
+        },
+      )
 
       it('is the affair of admins, in a group that is there', async () => {
         expect(await codesOf(cast, (api) => ban(5, api))).toEqual(only(admins, adminRequired))
@@ -294,8 +383,12 @@ for (const backend of testBackends()) {
         const gone = await aGroup(cast.owner)
         await expectSuccess(await groupCall(cast.owner.api, '/group/destroy', gone))
         for (const id of [unknownId, gone]) {
-          expect(await groupCall(cast.owner.api, '/group/settings/ban_all', id, { duration: 5 })).toMatchObject({ code: groupNotFound })
-          expect(await groupCall(cast.owner.api, '/group/settings/unban_all', id)).toMatchObject({ code: groupNotFound })
+          expect(
+            await groupCall(cast.owner.api, '/group/settings/ban_all', id, { duration: 5 }),
+          ).toMatchObject({ code: groupNotFound })
+          expect(await groupCall(cast.owner.api, '/group/settings/unban_all', id)).toMatchObject({
+            code: groupNotFound,
+          })
         }
         const unnamed = await groupCall(cast.owner.api, '/group/settings/unban_all', undefined)
         expect(unnamed).toMatchObject({ code: invalid })
@@ -310,43 +403,81 @@ for (const backend of testBackends()) {
         ['/group/msg/push_mode', { msg_push_mode: 4 }],
         ['/group/msg/not_disturb', { value: true }],
       ] as const
-      const call = (path: string, params: object, api = cast.member.api) => groupCall(api, path, group_id, params)
+      const call = (path: string, params: object, api = cast.member.api) =>
+        groupCall(api, path, group_id, params)
 
-      it.each(own)('%s are set by members for themselves, and by an Admin token for them', async (path, params) => {
-        const codes = await codesOf(cast, (api) => call(path, params, api))
-        expect(codes).toMatchObject({ owner: 200, admin: 200, member: 200, outsider: notGroupMember })
-        expect(codes).toMatchObject({ 'Admin token': invalid, 'Admin token, group_id': invalid, 'Admin token, user_id of the member': 200 })
-        expect(codes['Admin token, user_id of the member, group_id']).toBe(200)
-      })
+      it.each(own)(
+        '%s are set by members for themselves, and by an Admin token for them',
+        async (path, params) => {
+          const codes = await codesOf(cast, (api) => call(path, params, api))
+          expect(codes).toMatchObject({
+            owner: 200,
+            admin: 200,
+            member: 200,
+            outsider: notGroupMember,
+          })
+          expect(codes).toMatchObject({
+            'Admin token': invalid,
+            'Admin token, group_id': invalid,
+            'Admin token, user_id of the member': 200,
+          })
+          expect(codes['Admin token, user_id of the member, group_id']).toBe(200)
+        },
+      )
 
-      it.each(own)('%s are those of a member of a public group too, and of a group that is there', async (path, params) => {
-        const open = await aGroup(cast.owner, { more: { type: types.public } })
-        expect(await groupCall(cast.outsider.api, path, open, params)).toMatchObject({ code: notGroupMember })
-        await expectSuccess(await groupCall(cast.owner.api, '/group/destroy', open))
-        for (const id of [unknownId, open]) expect(await groupCall(cast.owner.api, path, id, params)).toMatchObject({ code: groupNotFound })
-        const answer = await groupCall(cast.owner.api, path, undefined, params)
-        expect(answer).toMatchObject({ code: invalid })
-        expect(answer.envelope.message).toContain('group_id')
-        const [name = ''] = Object.keys(params)
-        expect((await call(path, {})).envelope.message).toContain(name)
-      })
+      it.each(own)(
+        '%s are those of a member of a public group too, and of a group that is there',
+        async (path, params) => {
+          const open = await aGroup(cast.owner, { more: { type: types.public } })
+          expect(await groupCall(cast.outsider.api, path, open, params)).toMatchObject({
+            code: notGroupMember,
+          })
+          await expectSuccess(await groupCall(cast.owner.api, '/group/destroy', open))
+          for (const id of [unknownId, open])
+            expect(await groupCall(cast.owner.api, path, id, params)).toMatchObject({
+              code: groupNotFound,
+            })
+          const answer = await groupCall(cast.owner.api, path, undefined, params)
+          expect(answer).toMatchObject({ code: invalid })
+          expect(answer.envelope.message).toContain('group_id')
+          const [name = ''] = Object.keys(params)
+          expect((await call(path, {})).envelope.message).toContain(name)
+        },
+      )
 
       it('are seen by the member alone', async () => {
-        expect((await call('/group/msg/mute_mode', { msg_mute_mode: 2 })).data).toEqual({ msg_mute_mode: 2 })
-        expect((await call('/group/msg/push_mode', { msg_push_mode: 3 })).data).toEqual({ msg_push_mode: 3 })
+        expect((await call('/group/msg/mute_mode', { msg_mute_mode: 2 })).data).toEqual({
+          msg_mute_mode: 2,
+        })
+        expect((await call('/group/msg/push_mode', { msg_push_mode: 3 })).data).toEqual({
+          msg_push_mode: 3,
+        })
         expect(await info()).toMatchObject({ msg_mute_mode: 2, msg_push_mode: 3 })
-        expect(await groupInfo(cast.owner.api, group_id)).toMatchObject({ msg_mute_mode: 0, msg_push_mode: 0 })
-        expect(await groupInfo(server.api.admin(), group_id)).toMatchObject({ msg_mute_mode: 0, msg_push_mode: 0 })
+        expect(await groupInfo(cast.owner.api, group_id)).toMatchObject({
+          msg_mute_mode: 0,
+          msg_push_mode: 0,
+        })
+        expect(await groupInfo(server.api.admin(), group_id)).toMatchObject({
+          msg_mute_mode: 0,
+          msg_push_mode: 0,
+        })
       })
 
       it('tell a display name once, show it, and make the list of members newer', async () => {
         const { id, api } = cast.member
-        const version = async () => (await api.succeed('GET', '/group/member_list', { query: { group_id } })).version
+        const version = async () =>
+          (await api.succeed('GET', '/group/member_list', { query: { group_id } })).version
         const before = await version()
         const name = 'Sir Walksalot'
-        const set = async (value: unknown) => expect(await call('/group/display_name', { value })).toMatchObject({ code: 200, data: true })
+        const set = async (value: unknown) =>
+          expect(await call('/group/display_name', { value })).toMatchObject({
+            code: 200,
+            data: true,
+          })
         expect(await noticesOf(() => set(name))).toEqual([updated(id, 'display_name', name, [id])])
-        expect((await groupMembers(cast.owner.api, group_id)).find(({ user_id }) => user_id === id)).toMatchObject({ display_name: name })
+        expect(
+          (await groupMembers(cast.owner.api, group_id)).find(({ user_id }) => user_id === id),
+        ).toMatchObject({ display_name: name })
         const after = await version()
         expect(after).toBeGreaterThan(Number(before))
         expect(await noticesOf(() => set(name))).toEqual([])
@@ -370,22 +501,34 @@ for (const backend of testBackends()) {
         const actor = cast.member.id
         const notice = (kind: string, content = '') => ({ kind, actor, users: [actor], content })
         const setting = (content: object) => notice('message_setting', JSON.stringify(content))
-        const told = (path: string, params: object) => noticesOf(async () => expectSuccess(await call(path, params)))
+        const told = (path: string, params: object) =>
+          noticesOf(async () => expectSuccess(await call(path, params)))
         const mute = (msg_mute_mode: number) => told('/group/msg/mute_mode', { msg_mute_mode })
         expect(await mute(0)).toEqual([])
         expect(await mute(1)).toEqual([setting({ msg_mute_mode: 1 }), notice('muted')])
         expect(await mute(2)).toEqual([setting({ msg_mute_mode: 2 })])
         expect(await mute(2)).toEqual([])
         expect(await mute(0)).toEqual([setting({ msg_mute_mode: 0 }), notice('unmuted')])
-        expect(await told('/group/msg/not_disturb', { value: true })).toEqual([setting({ msg_mute_mode: 1 }), notice('muted')])
-        expect(await told('/group/msg/not_disturb', { value: false })).toEqual([setting({ msg_mute_mode: 0 }), notice('unmuted')])
-        expect(await told('/group/msg/push_mode', { msg_push_mode: 2 })).toEqual([setting({ msg_push_mode: 2 })])
+        expect(await told('/group/msg/not_disturb', { value: true })).toEqual([
+          setting({ msg_mute_mode: 1 }),
+          notice('muted'),
+        ])
+        expect(await told('/group/msg/not_disturb', { value: false })).toEqual([
+          setting({ msg_mute_mode: 0 }),
+          notice('unmuted'),
+        ])
+        expect(await told('/group/msg/push_mode', { msg_push_mode: 2 })).toEqual([
+          setting({ msg_push_mode: 2 }),
+        ])
         expect(await told('/group/msg/push_mode', { msg_push_mode: 2 })).toEqual([])
       })
 
       it('have modes of their own ranges', async () => {
         for (const msg_push_mode of [5, -1, 1000])
-          expect(await call('/group/msg/push_mode', { msg_push_mode })).toMatchObject({ code: pushModeOutOfRange, data: null })
+          expect(await call('/group/msg/push_mode', { msg_push_mode })).toMatchObject({
+            code: pushModeOutOfRange,
+            data: null,
+          })
         for (const [path, params] of [
           ['/group/msg/push_mode', { msg_push_mode: 'all' }],
           ['/group/msg/mute_mode', { msg_mute_mode: 3 }],
@@ -402,15 +545,23 @@ for (const backend of testBackends()) {
       it('go with the membership', async () => {
         for (const [path, params] of own) await expectSuccess(await call(path, params))
         await expectSuccess(await call('/group/leave', {}))
-        await expectSuccess(await groupCall(cast.owner.api, '/group/admin/member_join', group_id, { user_list: [cast.member.id] }))
+        await expectSuccess(
+          await groupCall(cast.owner.api, '/group/admin/member_join', group_id, {
+            user_list: [cast.member.id],
+          }),
+        )
         expect(await info()).toMatchObject({ msg_mute_mode: 0, msg_push_mode: 0 })
-        const entry = (await groupMembers(cast.owner.api, group_id)).find(({ user_id }) => user_id === cast.member.id)
+        const entry = (await groupMembers(cast.owner.api, group_id)).find(
+          ({ user_id }) => user_id === cast.member.id,
+        )
         expect(entry).toMatchObject({ display_name: '' })
       })
 
       it('make nothing unread of what came while messages were not received', async () => {
         const send = (content: string) =>
-          cast.owner.api.succeed('POST', '/message/send', { body: { type: 2, content_type: 0, targets: [group_id], content } })
+          cast.owner.api.succeed('POST', '/message/send', {
+            body: { type: 2, content_type: 0, targets: [group_id], content },
+          })
         const unread = async () => (await unreadCounts(cast.member.api))[group_id] ?? 0
         await send('before')
         expect(await unread()).toBe(1)

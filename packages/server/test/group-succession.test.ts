@@ -60,7 +60,11 @@ for (const backend of testBackends()) {
       return watched.server.api.admin({ userId: id }).call('POST', '/user/delete', { body: {} })
     }
 
-    async function rolesIn(api: Api, group_id: number, list: readonly Person[]): Promise<Record<number, number>> {
+    async function rolesIn(
+      api: Api,
+      group_id: number,
+      list: readonly Person[],
+    ): Promise<Record<number, number>> {
       const body = { group_id, user_list: list.map(({ id }) => id) }
       const { data } = await api.succeed<GroupMemberInfo[]>('POST', '/group/members/info', { body })
       return Object.fromEntries(data.map(({ user_id, role }) => [user_id, role]))
@@ -69,10 +73,15 @@ for (const backend of testBackends()) {
     /** As if they had joined in this order. */
     async function joinedInOrder(group_id: number, ...order: readonly Person[]): Promise<void> {
       for (const [index, { id }] of order.entries())
-        await sql(`update group_members set joined_at = ${index + 1} where group_id = ${group_id} and user_id = ${id}`)
+        await sql(
+          `update group_members set joined_at = ${index + 1} where group_id = ${group_id} and user_id = ${id}`,
+        )
     }
 
-    async function noticesSince(group_id: number, before: readonly GroupNotice[]): Promise<GroupNotice[]> {
+    async function noticesSince(
+      group_id: number,
+      before: readonly GroupNotice[],
+    ): Promise<GroupNotice[]> {
       return (await groupNotices(watched.sql, group_id)).slice(before.length)
     }
 
@@ -87,11 +96,15 @@ for (const backend of testBackends()) {
     async function expectNothingOf(...gone: readonly Person[]): Promise<void> {
       for (const [table, columns] of Object.entries(groupTables))
         for (const column of columns)
-          expect([table, await sql(`select * from ${table} where ${column} in (${gone.map(({ id }) => id).join(', ')})`)]).toEqual([
+          expect([
             table,
-            [],
-          ])
-      const named = await sql(`select * from groups where status = 0 and owner_id in (${gone.map(({ id }) => id).join(', ')})`)
+            await sql(
+              `select * from ${table} where ${column} in (${gone.map(({ id }) => id).join(', ')})`,
+            ),
+          ]).toEqual([table, []])
+      const named = await sql(
+        `select * from groups where status = 0 and owner_id in (${gone.map(({ id }) => id).join(', ')})`,
+      )
       expect(named).toEqual([])
       expect(await integrityFaults(watched.server)).toEqual([])
     }
@@ -112,14 +125,22 @@ for (const backend of testBackends()) {
         [first.id]: roles.member,
         [other.id]: roles.member,
       })
-      expect(await noticesSince(group_id, before)).toEqual([notice('left', [owner]), notice('owner_assigned', [older])])
-      expectSuccess(await groupCall(older.api, '/group/admin/add', group_id, { user_list: [first.id] }))
+      expect(await noticesSince(group_id, before)).toEqual([
+        notice('left', [owner]),
+        notice('owner_assigned', [older]),
+      ])
+      expectSuccess(
+        await groupCall(older.api, '/group/admin/add', group_id, { user_list: [first.id] }),
+      )
       await expectNothingOf(owner)
     })
 
     it('pass to the member who has been there for longest where there is no admin, of equals to the one with the smaller ID', async () => {
       const [owner, second, first, third, fourth] = await people()
-      const [ranked, equal] = [await aGroup(owner, { members: [second, first, third] }), await aGroup(owner, { members: [fourth, third] })]
+      const [ranked, equal] = [
+        await aGroup(owner, { members: [second, first, third] }),
+        await aGroup(owner, { members: [fourth, third] }),
+      ]
       await joinedInOrder(ranked, first, second, third)
       await sql(`update group_members set joined_at = 5 where group_id = ${equal}`)
       await remove(owner)
@@ -131,8 +152,11 @@ for (const backend of testBackends()) {
     it('have an owner who is not banned', async () => {
       const [owner, heir] = await people()
       const group_id = await aGroup(owner, { members: [heir] })
-      expectSuccess(await groupCall(owner.api, '/group/ban', group_id, { user_list: [heir.id], duration: -1 }))
-      const banned = async () => (await groupQuery(heir.api, '/group/banned_list', group_id)).envelope
+      expectSuccess(
+        await groupCall(owner.api, '/group/ban', group_id, { user_list: [heir.id], duration: -1 }),
+      )
+      const banned = async () =>
+        (await groupQuery(heir.api, '/group/banned_list', group_id)).envelope
       const before = await banned()
       expect(before.data).toHaveLength(1)
       await remove(owner)
@@ -147,16 +171,23 @@ for (const backend of testBackends()) {
       const group_id = await aGroup(owner, { more: { type: types.public } })
       await changeSettings(invitee, { group_confirm: true })
       expectSuccess(await groupCall(applicant.api, '/group/apply', group_id, { reason: 'hello' }))
-      expectSuccess(await groupCall(admin(), '/group/invite', group_id, { user_list: [invitee.id] }))
+      expectSuccess(
+        await groupCall(admin(), '/group/invite', group_id, { user_list: [invitee.id] }),
+      )
       const before = await groupNotices(watched.sql, group_id)
       await remove(owner)
       expect((await groupCall(applicant.api, '/group/apply', group_id)).code).toBe(groupNotFound)
-      expect(await sql(`select status, member_count from groups where group_id = ${group_id}`)).toEqual([
-        { status: dissolved, member_count: 0 },
-      ])
+      expect(
+        await sql(`select status, member_count from groups where group_id = ${group_id}`),
+      ).toEqual([{ status: dissolved, member_count: 0 }])
       expect(await groupInvitations(invitee.api)).toMatchObject([{ group_id, status: rejected }])
-      expect(await sql(`select status from group_applications where group_id = ${group_id}`)).toEqual([{ status: rejected }])
-      expect(await noticesSince(group_id, before)).toEqual([notice('left', [owner]), notice('destroyed', [])])
+      expect(
+        await sql(`select status from group_applications where group_id = ${group_id}`),
+      ).toEqual([{ status: rejected }])
+      expect(await noticesSince(group_id, before)).toEqual([
+        notice('left', [owner]),
+        notice('destroyed', []),
+      ])
       await expectNothingOf(owner)
     })
 
@@ -164,22 +195,48 @@ for (const backend of testBackends()) {
       const [owner, member, banned, outsider] = await people()
       const group_id = await aGroup(owner, { members: [member, banned] })
       const chatroom = await aGroup(owner, { members: [member], more: { type: types.chatroom } })
-      expectSuccess(await groupCall(owner.api, '/group/ban', group_id, { user_list: [banned.id], duration: -1 }))
-      expectSuccess(await groupCall(owner.api, '/group/block', group_id, { user_list: [outsider.id] }))
+      expectSuccess(
+        await groupCall(owner.api, '/group/ban', group_id, {
+          user_list: [banned.id],
+          duration: -1,
+        }),
+      )
+      expectSuccess(
+        await groupCall(owner.api, '/group/block', group_id, { user_list: [outsider.id] }),
+      )
       const lists = ['/group/member_list', '/group/banned_list', '/group/blocked_list']
-      const read = () => Promise.all(lists.map(async (path) => (await groupQuery(owner.api, path, group_id)).envelope))
+      const read = () =>
+        Promise.all(
+          lists.map(async (path) => (await groupQuery(owner.api, path, group_id)).envelope),
+        )
       const before = await read()
-      const beforeNotices = [await groupNotices(watched.sql, group_id), await groupNotices(watched.sql, chatroom)] as const
+      const beforeNotices = [
+        await groupNotices(watched.sql, group_id),
+        await groupNotices(watched.sql, chatroom),
+      ] as const
       expect(before.map(({ total }) => total)).toEqual([3, 1, 1])
-      expect(await member.api.call('POST', '/user/delete', { body: {} })).toMatchObject({ code: succeeded })
+      expect(await member.api.call('POST', '/user/delete', { body: {} })).toMatchObject({
+        code: succeeded,
+      })
       for (const person of [banned, outsider]) await remove(person)
       const after = await read()
       expect(after.map(({ total }) => total)).toEqual([1, 0, 0])
-      for (const [index, { version }] of after.entries()) expect(version).toBeGreaterThan(before[index]?.version)
+      for (const [index, { version }] of after.entries())
+        expect(version).toBeGreaterThan(before[index]?.version)
       expect(await memberIds(owner.api, group_id)).toEqual([owner.id])
-      expect(await groupInfo(owner.api, group_id)).toMatchObject({ owner_id: owner.id, count: 1, status: 0 })
-      expect(await noticesSince(group_id, beforeNotices[0])).toEqual([notice('left', [member]), notice('left', [banned])])
-      expect(await noticesSince(chatroom, beforeNotices[1])).toEqual([notice('left', [member]), notice('absence', [member])])
+      expect(await groupInfo(owner.api, group_id)).toMatchObject({
+        owner_id: owner.id,
+        count: 1,
+        status: 0,
+      })
+      expect(await noticesSince(group_id, beforeNotices[0])).toEqual([
+        notice('left', [member]),
+        notice('left', [banned]),
+      ])
+      expect(await noticesSince(chatroom, beforeNotices[1])).toEqual([
+        notice('left', [member]),
+        notice('absence', [member]),
+      ])
       expect(await rolesIn(owner.api, group_id, [member, banned, outsider])).toEqual({})
       await expectNothingOf(member, banned, outsider)
     })
@@ -200,11 +257,26 @@ for (const backend of testBackends()) {
     it('keep what they have from the user: announcements and files', async () => {
       const [owner, heir] = await people()
       const group_id = await aGroup(owner, { members: [heir] })
-      expectSuccess(await groupCall(owner.api, '/group/announcement/edit', group_id, { title: 'News', content: 'Some' }))
-      expectSuccess(await groupCall(owner.api, '/group/file/upload', group_id, { name: 'map', size: 1, url: '/map' }))
+      expectSuccess(
+        await groupCall(owner.api, '/group/announcement/edit', group_id, {
+          title: 'News',
+          content: 'Some',
+        }),
+      )
+      expectSuccess(
+        await groupCall(owner.api, '/group/file/upload', group_id, {
+          name: 'map',
+          size: 1,
+          url: '/map',
+        }),
+      )
       await remove(owner)
-      expect(await announcements(heir.api, group_id)).toMatchObject([{ author: owner.id, title: 'News' }])
-      expect((await groupQuery(heir.api, '/group/file/list', group_id)).data).toMatchObject([{ uploader: owner.id, name: 'map' }])
+      expect(await announcements(heir.api, group_id)).toMatchObject([
+        { author: owner.id, title: 'News' },
+      ])
+      expect((await groupQuery(heir.api, '/group/file/list', group_id)).data).toMatchObject([
+        { uploader: owner.id, name: 'map' },
+      ])
     })
 
     it('lose their former members too when they are dissolved, and tell nobody', async () => {
@@ -220,18 +292,24 @@ for (const backend of testBackends()) {
     })
 
     async function rows(group_id: number) {
-      return await sql(`select user_id, role from group_members where group_id = ${group_id} order by user_id`)
+      return await sql(
+        `select user_id, role from group_members where group_id = ${group_id} order by user_id`,
+      )
     }
 
     it('take no invitation of the user, and none to the user', async () => {
       const [owner, inviter, invitee] = await people()
       const group_id = await aGroup(owner, { members: [inviter] })
       await changeSettings(invitee, { group_confirm: true })
-      expectSuccess(await groupCall(inviter.api, '/group/invite', group_id, { user_list: [invitee.id] }))
+      expectSuccess(
+        await groupCall(inviter.api, '/group/invite', group_id, { user_list: [invitee.id] }),
+      )
       expect(await groupInvitations(invitee.api)).toHaveLength(1)
       await remove(inviter)
       expect(await groupInvitations(invitee.api)).toEqual([])
-      expectSuccess(await groupCall(owner.api, '/group/invite', group_id, { user_list: [invitee.id] }))
+      expectSuccess(
+        await groupCall(owner.api, '/group/invite', group_id, { user_list: [invitee.id] }),
+      )
       await remove(invitee)
       await expectNothingOf(inviter, invitee)
     })
@@ -257,20 +335,29 @@ for (const backend of testBackends()) {
       const [owner, heir] = await people()
       const { appId } = watched.server
       const ids = Array.from({ length: many }, (_, index) => index + 1_000)
-      const groups = ids.map((id) => `('${appId}', ${id}, 0, '', '', '', ${owner.id}, 10, ${id % 2 === 0 ? 2 : 1}, 1, 1, 1)`)
+      const groups = ids.map(
+        (id) =>
+          `('${appId}', ${id}, 0, '', '', '', ${owner.id}, 10, ${id % 2 === 0 ? 2 : 1}, 1, 1, 1)`,
+      )
       const columns =
         'app_id, group_id, type, name, avatar, description, owner_id, capacity, member_count, created_at, updated_at, members_changed_at'
       await sql(`insert into groups (${columns}) values ${groups.join(', ')}`)
-      const member = (id: number, { id: userId }: Person, role: number) => `('${appId}', ${id}, ${userId}, ${role}, 1)`
-      const members = ids.flatMap((id) => [member(id, owner, roles.owner), ...(id % 2 === 0 ? [member(id, heir, roles.member)] : [])])
-      await sql(`insert into group_members (app_id, group_id, user_id, role, joined_at) values ${members.join(', ')}`)
+      const member = (id: number, { id: userId }: Person, role: number) =>
+        `('${appId}', ${id}, ${userId}, ${role}, 1)`
+      const members = ids.flatMap((id) => [
+        member(id, owner, roles.owner),
+        ...(id % 2 === 0 ? [member(id, heir, roles.member)] : []),
+      ])
+      await sql(
+        `insert into group_members (app_id, group_id, user_id, role, joined_at) values ${members.join(', ')}`,
+      )
       expect(await remove(owner)).toMatchObject({ code: succeeded })
       const { data: joined } = await heir.api.succeed('GET', '/group/user_joined')
       expect(joined).toHaveLength(Math.ceil(many / 2))
       expect(await groupInfo(heir.api, joined[0])).toMatchObject({ owner_id: heir.id, count: 1 })
-      expect(await sql(`select count(*) as n from groups where owner_id = ${owner.id} and status = 1`)).toEqual([
-        { n: Math.floor(many / 2) },
-      ])
+      expect(
+        await sql(`select count(*) as n from groups where owner_id = ${owner.id} and status = 1`),
+      ).toEqual([{ n: Math.floor(many / 2) }])
       await expectNothingOf(owner)
       await remove(heir)
       await expectNothingOf(owner, heir)
@@ -279,12 +366,23 @@ for (const backend of testBackends()) {
     it('let the new owner act at once', async () => {
       const [owner] = await people()
       // With tokens of their own: an Admin token passes over bans.
-      const [heir, member] = [await watched.server.api.newSession(), await watched.server.api.newSession()]
+      const [heir, member] = [
+        await watched.server.api.newSession(),
+        await watched.server.api.newSession(),
+      ]
       const group_id = await aGroup(owner, { members: [heir, member] })
-      await sql(`update group_members set joined_at = 1 where group_id = ${group_id} and user_id = ${heir.id}`)
-      expectSuccess(await groupCall(owner.api, '/group/settings/ban_all', group_id, { duration: -1 }))
+      await sql(
+        `update group_members set joined_at = 1 where group_id = ${group_id} and user_id = ${heir.id}`,
+      )
+      expectSuccess(
+        await groupCall(owner.api, '/group/settings/ban_all', group_id, { duration: -1 }),
+      )
       const send = async ({ api }: { readonly api: Api }) =>
-        (await api.call('POST', '/message/send', { body: { type: 2, content_type: 0, content: 'hello', targets: [group_id] } })).code
+        (
+          await api.call('POST', '/message/send', {
+            body: { type: 2, content_type: 0, content: 'hello', targets: [group_id] },
+          })
+        ).code
       expect([await send(heir), await send(member)]).toEqual([memberBanned, memberBanned])
       await remove(owner)
       expect([await send(heir), await send(member)]).toEqual([succeeded, memberBanned])
@@ -304,7 +402,9 @@ for (const backend of testBackends()) {
         const answers = await Promise.all(gone.map(remove))
         expect(codes(answers)).toEqual(gone.map(() => succeeded))
         await expectNothingOf(...gone)
-        const states = await sql(`select status, owner_id from groups where group_id in (${groups.join(', ')})`)
+        const states = await sql(
+          `select status, owner_id from groups where group_id in (${groups.join(', ')})`,
+        )
         if (survivors.length === 0) expect(states.map(({ status }) => status)).toEqual([1, 1, 1])
         else expect(states).toEqual(Array(3).fill({ status: 0, owner_id: two.id }))
       }
@@ -318,13 +418,24 @@ for (const backend of testBackends()) {
         await joinedInOrder(group_id, owner, heir, next)
         await sql('begin')
         try {
-          await sql(`update groups set member_count = member_count - 1 where group_id = ${group_id}`)
+          await sql(
+            `update groups set member_count = member_count - 1 where group_id = ${group_id}`,
+          )
           const removed = remove(owner)
           const isWaiting = async () =>
-            (await sql('select 1 from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))')).length > 0
-          await waitFor(isWaiting, { what: 'the deletion to wait for the group', timeoutMs: 10_000 })
+            (
+              await sql(
+                'select 1 from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))',
+              )
+            ).length > 0
+          await waitFor(isWaiting, {
+            what: 'the deletion to wait for the group',
+            timeoutMs: 10_000,
+          })
           // As a kick does it.
-          await sql(`delete from group_members where group_id = ${group_id} and user_id = ${heir.id}`)
+          await sql(
+            `delete from group_members where group_id = ${group_id} and user_id = ${heir.id}`,
+          )
           await sql('commit')
           expect(await removed).toMatchObject({ code: succeeded })
         } finally {
@@ -359,8 +470,12 @@ for (const backend of testBackends()) {
           groupCall(gone.api, '/group/transfer', own, { new_owner: heir.id }),
           groupCall(gone.api, '/group/invite', own, { user_list: [fourth.id], reason: 'come' }),
           groupCall(other.api, '/group/kick', own, { user_list: [heir.id] }),
-          gone.api.call('POST', '/group/create', { body: { name: 'late', type: 0, user_list: [owner.id] } }),
-          owner.api.call('POST', '/group/create', { body: { name: 'late', type: 0, user_list: [gone.id] } }),
+          gone.api.call('POST', '/group/create', {
+            body: { name: 'late', type: 0, user_list: [owner.id] },
+          }),
+          owner.api.call('POST', '/group/create', {
+            body: { name: 'late', type: 0, user_list: [gone.id] },
+          }),
         ]
         // At another moment of the others' work in every round.
         await Promise.all(busy.slice(0, round * 2))
@@ -379,10 +494,14 @@ for (const backend of testBackends()) {
       const [owner, gone] = await people()
       const group_id = await aGroup(owner, { members: [gone] })
       await remove(gone)
-      expect((await gone.api.call('GET', '/group/info', { query: { group_id } })).code).toBe(userDeleted)
+      expect((await gone.api.call('GET', '/group/info', { query: { group_id } })).code).toBe(
+        userDeleted,
+      )
       const kicked = await groupCall(owner.api, '/group/kick', group_id, { user_list: [gone.id] })
       expect(kicked.data[0]).toMatchObject({ user_id: gone.id, result: 'fail' })
-      expect((await groupCall(owner.api, '/group/transfer', group_id, { new_owner: gone.id })).code).toBe(newOwnerNotMember)
+      expect(
+        (await groupCall(owner.api, '/group/transfer', group_id, { new_owner: gone.id })).code,
+      ).toBe(newOwnerNotMember)
     })
   })
 }

@@ -4,7 +4,16 @@ import { Api, type ServerProcess, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { changeSettings, codes, type Person, registerPeople } from './support/contacts.js'
 import { aCast, codesOf, members, only, owners } from './support/group-cast.js'
-import { aGroup, expectSuccess, groupCall, groupInfo, groupNotices, groupQuery, outcomes, types } from './support/groups.js'
+import {
+  aGroup,
+  expectSuccess,
+  groupCall,
+  groupInfo,
+  groupNotices,
+  groupQuery,
+  outcomes,
+  types,
+} from './support/groups.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
 
 const invalid = 10002
@@ -46,8 +55,16 @@ for (const backend of testBackends()) {
       return (await api.succeed('GET', '/group/user_joined')).data
     }
 
-    async function rolesIn(api: Api, group_id: number, users: readonly Person[]): Promise<Record<number, number>> {
-      const { data } = (await groupCall(api, '/group/members/info', group_id, { user_list: users.map(({ id }) => id) })).envelope
+    async function rolesIn(
+      api: Api,
+      group_id: number,
+      users: readonly Person[],
+    ): Promise<Record<number, number>> {
+      const { data } = (
+        await groupCall(api, '/group/members/info', group_id, {
+          user_list: users.map(({ id }) => id),
+        })
+      ).envelope
       return Object.fromEntries(data.map(({ user_id, role }: GroupMemberInfo) => [user_id, role]))
     }
 
@@ -82,14 +99,22 @@ for (const backend of testBackends()) {
           status: 0,
           type: 0,
         })
-        expect(await groupNotices(watched.sql, group_id)).toEqual([{ kind: 'created', actor: alice.id, users: [alice.id], content: '' }])
+        expect(await groupNotices(watched.sql, group_id)).toEqual([
+          { kind: 'created', actor: alice.id, users: [alice.id], content: '' },
+        ])
       })
 
       it('take their texts and type, and need none of them', async () => {
         const [alice] = await people()
-        const texts = { avatar: 'https://example.org/a.png', description: 'All of us', name: '家 🏠' }
+        const texts = {
+          avatar: 'https://example.org/a.png',
+          description: 'All of us',
+          name: '家 🏠',
+        }
         for (const type of [1, 2, 3])
-          expect(await groupInfo(alice.api, await aGroup(alice, { more: { ...texts, type } }))).toMatchObject({ ...texts, type })
+          expect(
+            await groupInfo(alice.api, await aGroup(alice, { more: { ...texts, type } })),
+          ).toMatchObject({ ...texts, type })
         const { data } = await alice.api.succeed('POST', '/group/create', { body: {} })
         expect(data).toMatchObject({ avatar: '', count: 1, description: '', name: '', type: 0 })
       })
@@ -140,17 +165,23 @@ for (const backend of testBackends()) {
         const answer = await api.call('POST', '/group/create', { body: {} })
         expect(answer).toMatchObject({ code: invalid })
         expect(answer.envelope.message).toContain('header user_id')
-        expect(await api.call('POST', '/group/create', { userId: unknownId, body: {} })).toMatchObject({ code: userNotFound })
+        expect(
+          await api.call('POST', '/group/create', { userId: unknownId, body: {} }),
+        ).toMatchObject({ code: userNotFound })
         const [gone] = await people()
         await gone.api.succeed('POST', '/user/delete')
-        expect(await gone.api.call('POST', '/group/create', { body: {} })).toMatchObject({ code: userDeleted })
+        expect(await gone.api.call('POST', '/group/create', { body: {} })).toMatchObject({
+          code: userDeleted,
+        })
       })
 
       it('take users in whom an admin adds', async () => {
         const [alice, bob, carol] = await people()
         const group_id = await aGroup(alice)
         const user_list = [bob.id, carol.id, bob.id, unknownId, alice.id]
-        const added = await groupCall(alice.api, '/group/admin/member_join', group_id, { user_list })
+        const added = await groupCall(alice.api, '/group/admin/member_join', group_id, {
+          user_list,
+        })
         expect(outcomes(added)).toEqual({
           [bob.id]: null,
           [carol.id]: null,
@@ -165,16 +196,21 @@ for (const backend of testBackends()) {
       it('show a private group, and its settings, to members and admins only', async () => {
         const cast = await aCast(server)
         for (const path of ['/group/info', '/group/settings'])
-          expect(await codesOf(cast, (api) => groupQuery(api, path, cast.group_id))).toEqual(only(members, memberRequired))
+          expect(await codesOf(cast, (api) => groupQuery(api, path, cast.group_id))).toEqual(
+            only(members, memberRequired),
+          )
         const settings = (await groupQuery(cast.member.api, '/group/settings', cast.group_id)).data
         expect(settings).toEqual(await groupInfo(cast.member.api, cast.group_id))
       })
 
-      it.each([types.public, types.chatroom])('show a group of type %i to everybody', async (type) => {
-        const cast = await aCast(server, { type })
-        const codes = await codesOf(cast, (api) => groupQuery(api, '/group/info', cast.group_id))
-        expect(codes).toEqual(only([...members, 'outsider'], memberRequired))
-      })
+      it.each([types.public, types.chatroom])(
+        'show a group of type %i to everybody',
+        async (type) => {
+          const cast = await aCast(server, { type })
+          const codes = await codesOf(cast, (api) => groupQuery(api, '/group/info', cast.group_id))
+          expect(codes).toEqual(only([...members, 'outsider'], memberRequired))
+        },
+      )
 
       it('show a private group to whoever is invited, while the invitation can be answered', async () => {
         const [alice, bob] = await people()
@@ -183,8 +219,12 @@ for (const backend of testBackends()) {
         expect((await groupInfo(bob.api, group_id)).count).toBe(1)
         const [shown] = await batch(bob.api, [group_id])
         expect(shown).toMatchObject({ group_id, count: 1 })
-        await watched.sql.run(`update group_invitations set expires_at = 1 where group_id = ${group_id}`)
-        expect(await groupQuery(bob.api, '/group/info', group_id)).toMatchObject({ code: memberRequired })
+        await watched.sql.run(
+          `update group_invitations set expires_at = 1 where group_id = ${group_id}`,
+        )
+        expect(await groupQuery(bob.api, '/group/info', group_id)).toMatchObject({
+          code: memberRequired,
+        })
         expect(await batch(bob.api, [group_id])).toEqual([])
       })
 
@@ -198,7 +238,9 @@ for (const backend of testBackends()) {
         const hidden = await aGroup(bob)
         const open = await aGroup(bob, { more: { type: types.public, name: 'Open' } })
         const gone = await aGroup(bob, { members: [alice] })
-        await expectSuccess(await groupCall(alice.api, '/group/msg/mute_mode', own, { msg_mute_mode: 2 }))
+        await expectSuccess(
+          await groupCall(alice.api, '/group/msg/mute_mode', own, { msg_mute_mode: 2 }),
+        )
         await expectSuccess(await groupCall(bob.api, '/group/destroy', gone))
         const shown = await batch(alice.api, [open, unknownId, own, hidden, open, gone, 2n ** 62n])
         expect(shown.map(({ group_id }) => group_id)).toEqual([open, own, gone])
@@ -217,18 +259,26 @@ for (const backend of testBackends()) {
         })
         expect(shown[2]).toMatchObject({ status: 1 })
         expect((await batch(bob.api, [own]))[0]).toMatchObject({ msg_mute_mode: 0 })
-        expect((await batch(server.api.admin(), [own, hidden])).map(({ group_id }) => group_id)).toEqual([own, hidden])
+        expect(
+          (await batch(server.api.admin(), [own, hidden])).map(({ group_id }) => group_id),
+        ).toEqual([own, hidden])
         const adminOfOwn = server.api.admin({ groupId: own })
-        expect((await batch(adminOfOwn, [hidden, own])).map(({ group_id }) => group_id)).toEqual([own])
+        expect((await batch(adminOfOwn, [hidden, own])).map(({ group_id }) => group_id)).toEqual([
+          own,
+        ])
       })
 
       it('are looked up in lists of up to 10,000', async () => {
         const [alice] = await people()
         const group_id = await aGroup(alice)
         const ids = Array.from({ length: 9_999 }, (_, index) => index + 1)
-        expect((await batch(alice.api, [...ids, group_id])).map((each) => each.group_id)).toEqual([group_id])
+        expect((await batch(alice.api, [...ids, group_id])).map((each) => each.group_id)).toEqual([
+          group_id,
+        ])
         expect(await batch(alice.api, [])).toEqual([])
-        const answer = await alice.api.call('POST', '/group/info/batch', { body: { group_list: [...ids, group_id, 0] } })
+        const answer = await alice.api.call('POST', '/group/info/batch', {
+          body: { group_list: [...ids, group_id, 0] },
+        })
         expect(answer).toMatchObject({ code: invalid })
         expect(answer.envelope.message).toContain('group_list must')
       })
@@ -237,7 +287,8 @@ for (const backend of testBackends()) {
         const [alice, bob] = await people()
         const first = await aGroup(alice, { more: { type: types.public } })
         const second = await aGroup(alice, { more: { type: types.public } })
-        for (const type of [types.private, types.chatroom, types.temporary]) await aGroup(alice, { more: { type } })
+        for (const type of [types.private, types.chatroom, types.temporary])
+          await aGroup(alice, { more: { type } })
         const dissolved = await aGroup(alice, { more: { type: types.public } })
         await expectSuccess(await groupCall(alice.api, '/group/destroy', dissolved))
         for (const api of [bob.api, server.api.admin()]) {
@@ -266,18 +317,30 @@ for (const backend of testBackends()) {
     describe('that are dissolved', () => {
       it('are so for their owner and an Admin token only', async () => {
         const refused = await aCast(server)
-        const codes = await codesOf(refused, (api) => groupCall(api, '/group/destroy', refused.group_id), { without: owners })
+        const codes = await codesOf(
+          refused,
+          (api) => groupCall(api, '/group/destroy', refused.group_id),
+          { without: owners },
+        )
         expect(codes).toEqual(only(owners, ownerRequired, { without: owners }))
         expect(await groupInfo(refused.member.api, refused.group_id)).toMatchObject({ status: 0 })
         for (const name of owners) {
-          const { callers, member, outsider, group_id } = await aCast(server, { type: types.public })
+          const { callers, member, outsider, group_id } = await aCast(server, {
+            type: types.public,
+          })
           const api = (await callers())[name]
           const answer = await api.call('DELETE', '/group/destroy', { query: { group_id } })
           expect(answer).toMatchObject({ code: 200, data: true })
           expect(await groupInfo(member.api, group_id)).toMatchObject({ status: 1, count: 3 })
-          expect(await groupQuery(member.api, '/group/settings', group_id)).toMatchObject({ code: 200 })
-          expect(await groupQuery(outsider.api, '/group/info', group_id)).toMatchObject({ code: groupNotFound })
-          expect(await groupCall(api, '/group/destroy', group_id)).toMatchObject({ code: groupNotFound })
+          expect(await groupQuery(member.api, '/group/settings', group_id)).toMatchObject({
+            code: 200,
+          })
+          expect(await groupQuery(outsider.api, '/group/info', group_id)).toMatchObject({
+            code: groupNotFound,
+          })
+          expect(await groupCall(api, '/group/destroy', group_id)).toMatchObject({
+            code: groupNotFound,
+          })
         }
       })
 
@@ -288,34 +351,56 @@ for (const backend of testBackends()) {
         await expectSuccess(await groupCall(carol.api, '/group/apply', group_id))
         const before = await groupInfo(alice.api, group_id)
         await expectSuccess(await groupCall(alice.api, '/group/destroy', group_id))
-        expect((await groupInfo(alice.api, group_id)).updated_at).toBeGreaterThan(Number(before.updated_at))
+        expect((await groupInfo(alice.api, group_id)).updated_at).toBeGreaterThan(
+          Number(before.updated_at),
+        )
         for (const table of ['group_applications', 'group_invitations'])
-          expect(await watched.sql.run(`select status from ${table} where group_id = ${group_id}`)).toEqual([{ status: 2 }])
+          expect(
+            await watched.sql.run(`select status from ${table} where group_id = ${group_id}`),
+          ).toEqual([{ status: 2 }])
         const notices = await groupNotices(watched.sql, group_id)
-        expect(notices.at(-1)).toEqual({ kind: 'destroyed', actor: alice.id, users: [], content: '' })
+        expect(notices.at(-1)).toEqual({
+          kind: 'destroyed',
+          actor: alice.id,
+          users: [],
+          content: '',
+        })
       })
 
       it('are dissolved once when many do so at once', async () => {
         const [alice] = await people()
         const group_id = await aGroup(alice)
-        const answers = await Promise.all(Array.from({ length: 6 }, () => groupCall(alice.api, '/group/destroy', group_id)))
-        expect(codes(answers).toSorted((a, b) => a - b)).toEqual([200, ...Array(5).fill(groupNotFound)])
+        const answers = await Promise.all(
+          Array.from({ length: 6 }, () => groupCall(alice.api, '/group/destroy', group_id)),
+        )
+        expect(codes(answers).toSorted((a, b) => a - b)).toEqual([
+          200,
+          ...Array(5).fill(groupNotFound),
+        ])
         expect((await kinds(group_id)).filter((kind) => kind === 'destroyed')).toHaveLength(1)
       })
     })
 
     describe('that pass to another owner', () => {
-      const transfer = (api: Api, group_id: number, new_owner: unknown) => groupCall(api, '/group/transfer', group_id, { new_owner })
+      const transfer = (api: Api, group_id: number, new_owner: unknown) =>
+        groupCall(api, '/group/transfer', group_id, { new_owner })
 
       it('make the old one an ordinary member', async () => {
         const [alice, bob, carol] = await people()
         const group_id = await aGroup(alice, { members: [carol], admins: [bob] })
         const before = await groupInfo(alice.api, group_id)
-        expect(await transfer(alice.api, group_id, bob.id)).toMatchObject({ code: 200, data: { user_id: bob.id, result: 'success' } })
+        expect(await transfer(alice.api, group_id, bob.id)).toMatchObject({
+          code: 200,
+          data: { user_id: bob.id, result: 'success' },
+        })
         const after = await groupInfo(alice.api, group_id)
         expect(after).toMatchObject({ owner_id: bob.id, count: 3 })
         expect(after.updated_at).toBeGreaterThan(Number(before.updated_at))
-        expect(await rolesIn(bob.api, group_id, [alice, bob, carol])).toEqual({ [alice.id]: 0, [bob.id]: 2, [carol.id]: 0 })
+        expect(await rolesIn(bob.api, group_id, [alice, bob, carol])).toEqual({
+          [alice.id]: 0,
+          [bob.id]: 2,
+          [carol.id]: 0,
+        })
         const assigned = { kind: 'owner_assigned', actor: alice.id, users: [bob.id], content: '' }
         expect((await groupNotices(watched.sql, group_id)).at(-1)).toEqual(assigned)
         expect(await transfer(alice.api, group_id, alice.id)).toMatchObject({ code: ownerRequired })
@@ -325,12 +410,21 @@ for (const backend of testBackends()) {
       it('do so for the owner and an Admin token only', async () => {
         const cast = await aCast(server)
         const { group_id, owner, admin, member } = cast
-        const codes = await codesOf(cast, (api) => transfer(api, group_id, admin.id), { without: owners })
+        const codes = await codesOf(cast, (api) => transfer(api, group_id, admin.id), {
+          without: owners,
+        })
         expect(codes).toEqual(only(owners, ownerRequired, { without: owners }))
         expect(await kinds(group_id)).not.toContain('owner_assigned')
         expect(await transfer(server.api.admin(), group_id, member.id)).toMatchObject({ code: 200 })
-        expect(await rolesIn(member.api, group_id, [owner, admin, member])).toEqual({ [owner.id]: 0, [admin.id]: 1, [member.id]: 2 })
-        expect((await groupNotices(watched.sql, group_id)).at(-1)).toMatchObject({ kind: 'owner_assigned', actor: 0 })
+        expect(await rolesIn(member.api, group_id, [owner, admin, member])).toEqual({
+          [owner.id]: 0,
+          [admin.id]: 1,
+          [member.id]: 2,
+        })
+        expect((await groupNotices(watched.sql, group_id)).at(-1)).toMatchObject({
+          kind: 'owner_assigned',
+          actor: 0,
+        })
       })
 
       it('go to a member only', async () => {
@@ -338,7 +432,10 @@ for (const backend of testBackends()) {
         const group_id = await aGroup(alice, { members: [carol] })
         await carol.api.succeed('POST', '/user/delete')
         for (const id of [bob.id, unknownId, carol.id, 0])
-          expect(await transfer(alice.api, group_id, id)).toMatchObject({ code: newOwnerNotMember, data: null })
+          expect(await transfer(alice.api, group_id, id)).toMatchObject({
+            code: newOwnerNotMember,
+            data: null,
+          })
         for (const bad of [undefined, 'bob', 1.5]) {
           const answer = await transfer(alice.api, group_id, bad)
           expect(answer).toMatchObject({ code: invalid })
@@ -351,7 +448,9 @@ for (const backend of testBackends()) {
         const [alice] = await people()
         const group_id = await aGroup(alice)
         const before = await groupInfo(alice.api, group_id)
-        expect(await transfer(alice.api, group_id, alice.id)).toMatchObject({ data: { user_id: alice.id, result: 'success' } })
+        expect(await transfer(alice.api, group_id, alice.id)).toMatchObject({
+          data: { user_id: alice.id, result: 'success' },
+        })
         expect(await groupInfo(alice.api, group_id)).toEqual(before)
         expect(await kinds(group_id)).toEqual(['created'])
       })
@@ -359,7 +458,9 @@ for (const backend of testBackends()) {
       it('end the ban of the new one', async () => {
         const [alice, bob] = await people()
         const group_id = await aGroup(alice, { members: [bob] })
-        await expectSuccess(await groupCall(alice.api, '/group/ban', group_id, { user_list: [bob.id], duration: -1 }))
+        await expectSuccess(
+          await groupCall(alice.api, '/group/ban', group_id, { user_list: [bob.id], duration: -1 }),
+        )
         await expectSuccess(await transfer(alice.api, group_id, bob.id))
         const banned = await groupQuery(bob.api, '/group/banned_list', group_id)
         expect(banned).toMatchObject({ code: 200, data: [] })
@@ -369,13 +470,20 @@ for (const backend of testBackends()) {
         const [alice, ...others] = await people(6)
         const group_id = await aGroup(alice, { members: others })
         const byAlice = await Promise.all(others.map(({ id }) => transfer(alice.api, group_id, id)))
-        expect(codes(byAlice).toSorted((a, b) => a - b)).toEqual([200, ...Array(4).fill(ownerRequired)])
-        const byAdmin = await Promise.all(others.map(({ id }) => transfer(server.api.admin(), group_id, id)))
+        expect(codes(byAlice).toSorted((a, b) => a - b)).toEqual([
+          200,
+          ...Array(4).fill(ownerRequired),
+        ])
+        const byAdmin = await Promise.all(
+          others.map(({ id }) => transfer(server.api.admin(), group_id, id)),
+        )
         expect(codes(byAdmin)).toEqual(Array(5).fill(200))
         const { owner_id, count } = await groupInfo(alice.api, group_id)
         expect(count).toBe(6)
         const roles = await rolesIn(alice.api, group_id, [alice, ...others])
-        expect(roles).toEqual(Object.fromEntries([alice, ...others].map(({ id }) => [id, id === owner_id ? 2 : 0])))
+        expect(roles).toEqual(
+          Object.fromEntries([alice, ...others].map(({ id }) => [id, id === owner_id ? 2 : 0])),
+        )
       })
     })
 
@@ -391,14 +499,19 @@ for (const backend of testBackends()) {
         for (const group_id of [unknownId, 0, dissolved]) {
           for (const [path, params] of posts) {
             for (const api of [alice.api, server.api.admin()])
-              expect(await groupCall(api, path, group_id, params)).toMatchObject({ code: groupNotFound, data: null })
+              expect(await groupCall(api, path, group_id, params)).toMatchObject({
+                code: groupNotFound,
+                data: null,
+              })
             const missing = await groupCall(alice.api, path, undefined, params)
             expect(missing).toMatchObject({ code: invalid })
             expect(missing.envelope.message).toContain('group_id')
           }
         }
         for (const path of ['/group/info', '/group/settings']) {
-          expect(await groupQuery(alice.api, path, unknownId)).toMatchObject({ code: groupNotFound })
+          expect(await groupQuery(alice.api, path, unknownId)).toMatchObject({
+            code: groupNotFound,
+          })
           expect((await alice.api.call('GET', path)).envelope.message).toContain('group_id')
         }
       })
@@ -409,7 +522,9 @@ for (const backend of testBackends()) {
         const [alice] = await people()
         const group_id = await aGroup(alice, { more: { type: types.public } })
         for (const api of [app.admin(), stranger?.api ?? app])
-          expect(await groupQuery(api, '/group/info', group_id)).toMatchObject({ code: groupNotFound })
+          expect(await groupQuery(api, '/group/info', group_id)).toMatchObject({
+            code: groupNotFound,
+          })
         expect((await app.admin().succeed('GET', '/group/public_list')).data).toEqual([])
       })
     })
@@ -419,9 +534,14 @@ for (const backend of testBackends()) {
       const operator = server.api.as(server.operatorToken)
       const { data } = await operator.succeed('POST', '/operator/v1/app/create')
       const update = (changes: object) =>
-        operator.succeed('POST', '/operator/v1/app/update', { body: { app_id: data.app_id, settings: changes } })
+        operator.succeed('POST', '/operator/v1/app/update', {
+          body: { app_id: data.app_id, settings: changes },
+        })
       await update(settings)
-      return { app: new Api({ ...server.api.options, appId: data.app_id, adminToken: data.admin_token }), update }
+      return {
+        app: new Api({ ...server.api.options, appId: data.app_id, adminToken: data.admin_token }),
+        update,
+      }
     }
 
     const create = ({ api }: Pick<Person, 'api'>) => api.call('POST', '/group/create', { body: {} })
@@ -434,7 +554,12 @@ for (const backend of testBackends()) {
       it('are as many as it may have, also when many are made at once', async () => {
         const { app, update } = await anApplication({ group_limit: 3 })
         const creators = await registerPeople({ api: app }, 8)
-        expect(await createAtOnce(creators)).toEqual([200, 200, 200, ...Array(5).fill(tooManyGroups)])
+        expect(await createAtOnce(creators)).toEqual([
+          200,
+          200,
+          200,
+          ...Array(5).fill(tooManyGroups),
+        ])
         const made = (await Promise.all(creators.map(joinedBy))).flat()
         expect(made).toHaveLength(3)
         await expectSuccess(await groupCall(app.admin(), '/group/destroy', made[0]))
@@ -447,12 +572,19 @@ for (const backend of testBackends()) {
         const { app } = await anApplication({ group_owner_limit: 2 })
         const [alice, bob] = await registerPeople({ api: app }, 2)
         if (!alice || !bob) throw new Error('nobody')
-        expect(await createAtOnce(Array(6).fill(alice))).toEqual([200, 200, ...Array(4).fill(ownsTooMany)])
+        expect(await createAtOnce(Array(6).fill(alice))).toEqual([
+          200,
+          200,
+          ...Array(4).fill(ownsTooMany),
+        ])
         const theirs = await aGroup(bob, { members: [alice] })
-        const transfer = () => groupCall(bob.api, '/group/transfer', theirs, { new_owner: alice.id })
+        const transfer = () =>
+          groupCall(bob.api, '/group/transfer', theirs, { new_owner: alice.id })
         expect(await transfer()).toMatchObject({ code: ownsTooMany })
         expect(await groupInfo(bob.api, theirs)).toMatchObject({ owner_id: bob.id })
-        await expectSuccess(await groupCall(alice.api, '/group/destroy', (await joinedBy(alice))[0]))
+        await expectSuccess(
+          await groupCall(alice.api, '/group/destroy', (await joinedBy(alice))[0]),
+        )
         const crossing = await Promise.all([transfer(), create(alice), create(alice)])
         expect(codes(crossing).toSorted((a, b) => a - b)).toEqual([200, ownsTooMany, ownsTooMany])
       })
@@ -462,10 +594,14 @@ for (const backend of testBackends()) {
         const [bob, ...hosts] = await registerPeople({ api: app }, 6)
         if (!bob) throw new Error('nobody')
         const groups = await Promise.all(hosts.map((host) => aGroup(host)))
-        const joins = groups.map((group_id) => groupCall(app.admin(), '/group/admin/member_join', group_id, { user_list: [bob.id] }))
+        const joins = groups.map((group_id) =>
+          groupCall(app.admin(), '/group/admin/member_join', group_id, { user_list: [bob.id] }),
+        )
         const reasons = (await Promise.all(joins)).map((answer) => outcomes(answer)[bob.id])
         expect(reasons.filter((reason) => reason === null)).toHaveLength(2)
-        expect(reasons.filter((reason) => reason === 'user has joined too many groups')).toHaveLength(3)
+        expect(
+          reasons.filter((reason) => reason === 'user has joined too many groups'),
+        ).toHaveLength(3)
         expect(await joinedBy(bob)).toHaveLength(2)
         expect(await create(bob)).toMatchObject({ code: joinedTooMany })
         await expectSuccess(await groupCall(bob.api, '/group/leave', (await joinedBy(bob))[0]))
@@ -476,9 +612,18 @@ for (const backend of testBackends()) {
         const { app } = await anApplication({ group_member_limit: 2 })
         const [bob, ...hosts] = await registerPeople({ api: app }, 6)
         if (!bob) throw new Error('nobody')
-        const groups = await Promise.all(hosts.map((host) => aGroup(host, { more: { type: types.public } })))
-        const [first, second, third, fourth, fifth] = groups as [number, number, number, number, number]
-        const dissolve = async (group_id: number) => expectSuccess(await groupCall(app.admin(), '/group/destroy', group_id))
+        const groups = await Promise.all(
+          hosts.map((host) => aGroup(host, { more: { type: types.public } })),
+        )
+        const [first, second, third, fourth, fifth] = groups as [
+          number,
+          number,
+          number,
+          number,
+          number,
+        ]
+        const dissolve = async (group_id: number) =>
+          expectSuccess(await groupCall(app.admin(), '/group/destroy', group_id))
         const join = async (group_id: number, path = '/group/admin/member_join') =>
           outcomes(await groupCall(app.admin(), path, group_id, { user_list: [bob.id] }))[bob.id]
         for (const group_id of [first, second]) expect(await join(group_id)).toBeNull()
@@ -503,7 +648,9 @@ for (const backend of testBackends()) {
         if (!alice || !bob || !carol) throw new Error('nobody')
         const group_id = await aGroup(alice)
         expect(await groupInfo(alice.api, group_id)).toMatchObject({ capacity: 2 })
-        const added = await groupCall(alice.api, '/group/admin/member_join', group_id, { user_list: [bob.id, carol.id] })
+        const added = await groupCall(alice.api, '/group/admin/member_join', group_id, {
+          user_list: [bob.id, carol.id],
+        })
         expect(outcomes(added)).toEqual({ [bob.id]: null, [carol.id]: 'group is full' })
         const grow = () => groupCall(alice.api, '/group/settings/capacity', group_id, { value: 3 })
         expect(await grow()).toMatchObject({ code: capacityInvalid })

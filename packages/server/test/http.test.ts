@@ -1,5 +1,13 @@
 /** The HTTP side of the pipeline, in which the database plays no part (decisions A1, A2, A7, B4, B5). */
-import { type Answer, type CallOptions, PostgresCluster, type ServerProcess, startServer, testBackends, waitFor } from '@hermod/testkit'
+import {
+  type Answer,
+  type CallOptions,
+  PostgresCluster,
+  type ServerProcess,
+  startServer,
+  testBackends,
+  waitFor,
+} from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerTo, RawConnection } from './support/raw-http.js'
 
@@ -21,7 +29,10 @@ function call(method: string, path: string, options?: CallOptions): Promise<Answ
 }
 
 /** Registers by a hand-written body. */
-function register(rawBody: string | Uint8Array, headers: CallOptions['headers'] = {}): Promise<Answer> {
+function register(
+  rawBody: string | Uint8Array,
+  headers: CallOptions['headers'] = {},
+): Promise<Answer> {
   return call('POST', '/user/register/v2', { rawBody, headers })
 }
 
@@ -36,7 +47,14 @@ function credentials(more: object = {}): string {
 
 /** The head of a raw request to an operation. */
 function head(line: string, ...headers: readonly string[]): string {
-  return [line, `host: ${new URL(server.url).host}`, `app_id: ${server.appId}`, ...headers, '', ''].join('\r\n')
+  return [
+    line,
+    `host: ${new URL(server.url).host}`,
+    `app_id: ${server.appId}`,
+    ...headers,
+    '',
+    '',
+  ].join('\r\n')
 }
 
 const invalid = { status: 200, code: 10002 }
@@ -51,14 +69,18 @@ describe('the envelope', () => {
   })
 
   it('of a failure is the code, data null and a sentence, under HTTP 200', async () => {
-    const { status, headers, envelope } = await call('POST', '/token/user', { body: { name: 'nobody', password: 'x' } })
+    const { status, headers, envelope } = await call('POST', '/token/user', {
+      body: { name: 'nobody', password: 'x' },
+    })
     expect(status).toBe(200)
     expect(headers['content-type']).toBe('application/json; charset=utf-8')
     expect(envelope).toEqual({ code: 10000, data: null, message: 'user does not exist' })
   })
 
   it('names all faulty parameters together', async () => {
-    const { envelope } = await call('POST', '/token/id', { body: { user_id: 'x', password: 5, device_guid: 'x'.repeat(129) } })
+    const { envelope } = await call('POST', '/token/id', {
+      body: { user_id: 'x', password: 5, device_guid: 'x'.repeat(129) },
+    })
     expect(envelope).toEqual({
       code: 10002,
       data: null,
@@ -85,27 +107,36 @@ describe('what is not the answer of an operation', () => {
     for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD']) {
       const answer = await call(method, path, method === 'POST' ? { body: { a: 1 } } : {})
       expect(answer.status, method).toBe(404)
-      if (method !== 'HEAD') expect(answer.envelope).toEqual({ code: 40400, data: null, message: 'unknown path' })
+      if (method !== 'HEAD')
+        expect(answer.envelope).toEqual({ code: 40400, data: null, message: 'unknown path' })
     }
   })
 
   it('is a real 405 with the accepted methods for any other method', async () => {
-    const accepted = { '/token/id': 'POST', '/user/profile': 'GET, PUT, POST', '/user/disable': 'PUT', '/user/delete': 'DELETE, POST' }
+    const accepted = {
+      '/token/id': 'POST',
+      '/user/profile': 'GET, PUT, POST',
+      '/user/disable': 'PUT',
+      '/user/delete': 'DELETE, POST',
+    }
     for (const [path, allow] of Object.entries(accepted)) {
       for (const method of ['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'HEAD', 'TRACE']) {
         if (allow.split(', ').includes(method)) continue
         const answer = await call(method, path)
-        expect([answer.status, answer.headers.allow?.split(', ').toSorted()], `${method} ${path}`).toEqual([
-          405,
-          allow.split(', ').toSorted(),
-        ])
+        expect(
+          [answer.status, answer.headers.allow?.split(', ').toSorted()],
+          `${method} ${path}`,
+        ).toEqual([405, allow.split(', ').toSorted()])
         if (method !== 'HEAD') expect(answer.code).toBe(40500)
       }
     }
   })
 
   it('is a real 413 for a body that is announced as larger than 1 MiB, before it is sent', async () => {
-    const answer = await answerTo(server.url, head('POST /user/register/v2 HTTP/1.1', `content-length: ${maxBodyBytes + 1}`))
+    const answer = await answerTo(
+      server.url,
+      head('POST /user/register/v2 HTTP/1.1', `content-length: ${maxBodyBytes + 1}`),
+    )
     expect(answer.status).toBe(413)
     expect(JSON.parse(answer.body)).toMatchObject({ code: 41300, data: null })
   })
@@ -114,7 +145,8 @@ describe('what is not the answer of an operation', () => {
     using connection = await RawConnection.open(server.url)
     connection.send(head('POST /user/register/v2 HTTP/1.1', 'transfer-encoding: chunked'))
     const chunk = 65_536
-    for (let sent = 0; sent <= maxBodyBytes; sent += chunk) connection.send(`${chunk.toString(16)}\r\n${' '.repeat(chunk)}\r\n`)
+    for (let sent = 0; sent <= maxBodyBytes; sent += chunk)
+      connection.send(`${chunk.toString(16)}\r\n${' '.repeat(chunk)}\r\n`)
     const answer = await connection.answer()
     expect(answer.status).toBe(413)
     expect(JSON.parse(answer.body)).toMatchObject({ code: 41300, data: null })
@@ -136,7 +168,10 @@ describe('what is not the answer of an operation', () => {
   })
 
   it('is no 413 for a body of exactly 1 MiB', async () => {
-    expect(await register(credentials().padEnd(maxBodyBytes, ' '))).toMatchObject({ status: 200, code: 200 })
+    expect(await register(credentials().padEnd(maxBodyBytes, ' '))).toMatchObject({
+      status: 200,
+      code: 200,
+    })
   })
 })
 
@@ -148,18 +183,34 @@ describe('bytes that are no HTTP', () => {
     ['a header without a name', 'GET /healthz HTTP/1.1\r\nhost: x\r\n: y\r\n\r\n'],
     ['a header with a NUL', 'GET /healthz HTTP/1.1\r\nhost: x\r\napp_id: a\0b\r\n\r\n'],
     ['a header name with a space', 'GET /healthz HTTP/1.1\r\nhost: x\r\napp id: a\r\n\r\n'],
-    ['two lengths', 'POST /token/id HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello'],
-    ['a length that is no number', 'POST /token/id HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n'],
-    ['a length beside chunks', 'POST /token/id HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n'],
+    [
+      'two lengths',
+      'POST /token/id HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello',
+    ],
+    [
+      'a length that is no number',
+      'POST /token/id HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n',
+    ],
+    [
+      'a length beside chunks',
+      'POST /token/id HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
     ['no host', 'GET /healthz HTTP/1.1\r\n\r\n'],
   ])('are answered with 400 and the envelope: %s', async (_, bytes) => {
     const answer = await answerTo(server.url, bytes)
     expect(answer.status).toBe(400)
-    expect(JSON.parse(answer.body)).toEqual({ code: 40010, data: null, message: 'malformed HTTP request' })
+    expect(JSON.parse(answer.body)).toEqual({
+      code: 40010,
+      data: null,
+      message: 'malformed HTTP request',
+    })
   })
 
   it('are answered with 431 when they are headers beyond all measure', async () => {
-    const answer = await answerTo(server.url, head('GET /user/profile HTTP/1.1', `access-token: hmu_${'x'.repeat(100_000)}`))
+    const answer = await answerTo(
+      server.url,
+      head('GET /user/profile HTTP/1.1', `access-token: hmu_${'x'.repeat(100_000)}`),
+    )
     expect(answer.status).toBe(431)
     expect(JSON.parse(answer.body)).toMatchObject({ code: 40010, data: null })
   })
@@ -171,7 +222,10 @@ describe('bytes that are no HTTP', () => {
     connection.send(head('POST /user/register/v2 HTTP/1.1', 'transfer-encoding: chunked'))
     connection.send(`${body.length.toString(16)}\r\n${body}\r\nno size\r\n`)
     await connection.closed()
-    expect((await call('POST', '/token/user', { body: { name: username, password: 'correct horse' } })).code).toBe(10000)
+    expect(
+      (await call('POST', '/token/user', { body: { name: username, password: 'correct horse' } }))
+        .code,
+    ).toBe(10000)
   })
 
   it('never stop the server', async () => {
@@ -187,22 +241,32 @@ describe('bytes that are no HTTP', () => {
     {
       using connection = await RawConnection.open(server.url)
       const body = JSON.stringify({ username, password: 'correct horse' })
-      connection.send(head('POST /user/register/v2 HTTP/1.1', `content-length: ${body.length + 1}`) + body)
+      connection.send(
+        head('POST /user/register/v2 HTTP/1.1', `content-length: ${body.length + 1}`) + body,
+      )
     }
-    expect((await call('POST', '/token/user', { body: { name: username, password: 'correct horse' } })).code).toBe(10000)
+    expect(
+      (await call('POST', '/token/user', { body: { name: username, password: 'correct horse' } }))
+        .code,
+    ).toBe(10000)
   })
 })
 
 describe('the request ID', () => {
-  const answers: Readonly<Record<string, () => Promise<{ readonly headers: Readonly<Record<string, unknown>> }>>> = {
+  const answers: Readonly<
+    Record<string, () => Promise<{ readonly headers: Readonly<Record<string, unknown>> }>>
+  > = {
     'a success': () => register(credentials()),
     'a failure': () => register('{}'),
     'an unknown path': () => call('GET', '/nowhere'),
     'a method not accepted': () => call('PUT', '/token/id'),
-    'a body too large': () => answerTo(server.url, head('POST /token/id HTTP/1.1', 'content-length: 9999999')),
-    'a preflight': () => call('OPTIONS', '/token/id', { headers: { origin: 'https://app.example.org' } }),
+    'a body too large': () =>
+      answerTo(server.url, head('POST /token/id HTTP/1.1', 'content-length: 9999999')),
+    'a preflight': () =>
+      call('OPTIONS', '/token/id', { headers: { origin: 'https://app.example.org' } }),
     'a page': () => call('GET', '/healthz'),
-    'a refused page': () => call('GET', '/metrics', { headers: { 'x-forwarded-for': '192.0.2.1' } }),
+    'a refused page': () =>
+      call('GET', '/metrics', { headers: { 'x-forwarded-for': '192.0.2.1' } }),
     'malformed HTTP': () => answerTo(server.url, 'GARBAGE\r\n\r\n'),
   }
 
@@ -212,58 +276,88 @@ describe('the request ID', () => {
   })
 
   it('is never the same', async () => {
-    const all = await Promise.all(Array.from({ length: 50 }, () => call('POST', '/token/id', { body: {} })))
+    const all = await Promise.all(
+      Array.from({ length: 50 }, () => call('POST', '/token/id', { body: {} })),
+    )
     expect(new Set(all.map(({ headers }) => headers['x-request-id'])).size).toBe(50)
   })
 
   it('is ours, whatever the client sends', async () => {
-    const { headers } = await call('POST', '/token/id', { body: {}, headers: { 'x-request-id': 'theirs' } })
+    const { headers } = await call('POST', '/token/id', {
+      body: {},
+      headers: { 'x-request-id': 'theirs' },
+    })
     expect(headers['x-request-id']).not.toContain('theirs')
   })
 })
 
 describe('a request body', () => {
-  it.each(['application/json', 'application/json; charset=utf-8', 'APPLICATION/JSON', 'application/vnd.api+json', undefined])(
-    'may come as %s',
-    async (contentType) => {
-      expect(await register(credentials(), { 'content-type': contentType })).toMatchObject({ status: 200, code: 200 })
-    },
-  )
+  it.each([
+    'application/json',
+    'application/json; charset=utf-8',
+    'APPLICATION/JSON',
+    'application/vnd.api+json',
+    undefined,
+  ])('may come as %s', async (contentType) => {
+    expect(await register(credentials(), { 'content-type': contentType })).toMatchObject({
+      status: 200,
+      code: 200,
+    })
+  })
 
-  it.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/octet-stream', 'nonsense'])(
-    'is refused as %s',
-    async (contentType) => {
-      const answer = await register(credentials(), { 'content-type': contentType })
-      expect(answer).toMatchObject(invalid)
-      expect(answer.envelope.message).toBe('invalid request parameter: content-type must be application/json')
-    },
-  )
+  it.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/octet-stream',
+    'nonsense',
+  ])('is refused as %s', async (contentType) => {
+    const answer = await register(credentials(), { 'content-type': contentType })
+    expect(answer).toMatchObject(invalid)
+    expect(answer.envelope.message).toBe(
+      'invalid request parameter: content-type must be application/json',
+    )
+  })
 
-  it.each(['{', '{"username":', '[', 'username=a&password=b', '{"username":"a",}', "{'username':'a'}", '\0', '{} {}'])(
-    'must be JSON, not %j',
-    async (body) => {
-      const answer = await register(body)
-      expect(answer).toMatchObject(invalid)
-      expect(answer.envelope.message).toBe('invalid request parameter: the body must be valid JSON')
-    },
-  )
+  it.each([
+    '{',
+    '{"username":',
+    '[',
+    'username=a&password=b',
+    '{"username":"a",}',
+    "{'username':'a'}",
+    '\0',
+    '{} {}',
+  ])('must be JSON, not %j', async (body) => {
+    const answer = await register(body)
+    expect(answer).toMatchObject(invalid)
+    expect(answer.envelope.message).toBe('invalid request parameter: the body must be valid JSON')
+  })
 
   it.each(['[]', '"text"', '5', 'null', 'true', '[{"username":"abc","password":"correct horse"}]'])(
     'must be an object, not %s',
     async (body) => {
       const answer = await register(body)
       expect(answer).toMatchObject(invalid)
-      expect(answer.envelope.message).toBe('invalid request parameter: the body must be a JSON object')
+      expect(answer.envelope.message).toBe(
+        'invalid request parameter: the body must be a JSON object',
+      )
     },
   )
 
   it('must be UTF-8', async () => {
     for (const bytes of [[0xff, 0xfe], [0xc3], [0xed, 0xa0, 0x80], [0xc0, 0x80]]) {
       const answer = await register(
-        Buffer.concat([Buffer.from('{"username":"a'), Buffer.from(bytes), Buffer.from('","password":"correct horse"}')]),
+        Buffer.concat([
+          Buffer.from('{"username":"a'),
+          Buffer.from(bytes),
+          Buffer.from('","password":"correct horse"}'),
+        ]),
       )
       expect(answer).toMatchObject(invalid)
-      expect(answer.envelope.message).toBe('invalid request parameter: the body must be valid UTF-8')
+      expect(answer.envelope.message).toBe(
+        'invalid request parameter: the body must be valid UTF-8',
+      )
     }
   })
 
@@ -274,7 +368,9 @@ describe('a request body', () => {
     ] as const) {
       const depth = Math.floor((maxBodyBytes - 100) / (open.length + close.length))
       for (const inner of ['1', '9007199254740993']) {
-        const answer = await register(`{"username":${open.repeat(depth)}${inner}${close.repeat(depth)}}`)
+        const answer = await register(
+          `{"username":${open.repeat(depth)}${inner}${close.repeat(depth)}}`,
+        )
         expect(answer).toMatchObject(invalid)
       }
     }
@@ -282,29 +378,52 @@ describe('a request body', () => {
   })
 
   it('may hold fields that nobody knows (decision B5)', async () => {
-    const strange = { role: 'admin', user_id: 1, list: [[]], status: { $ne: 0 }, constructor: 1, '': null }
+    const strange = {
+      role: 'admin',
+      user_id: 1,
+      list: [[]],
+      status: { $ne: 0 },
+      constructor: 1,
+      '': null,
+    }
     expect(await register(credentials(strange))).toMatchObject({ status: 200, code: 200 })
-    expect(await register(credentials().replace('{', '{"__proto__":{"username":"taken over"},'))).toMatchObject({ status: 200, code: 200 })
+    expect(
+      await register(credentials().replace('{', '{"__proto__":{"username":"taken over"},')),
+    ).toMatchObject({ status: 200, code: 200 })
   })
 
   it('is read with DELETE and ignored with GET', async () => {
     const { api } = await server.api.newSession()
-    const deleted = await api.call('DELETE', '/message/conversation', { body: { conversation_id: 'x' } })
-    expect(deleted.envelope.message).toBe('invalid request parameter: conversation_id must be a 64-bit integer')
-    expect(await api.call('GET', '/user/profile', { rawBody: '{broken' })).toMatchObject({ status: 200, code: 200 })
+    const deleted = await api.call('DELETE', '/message/conversation', {
+      body: { conversation_id: 'x' },
+    })
+    expect(deleted.envelope.message).toBe(
+      'invalid request parameter: conversation_id must be a 64-bit integer',
+    )
+    expect(await api.call('GET', '/user/profile', { rawBody: '{broken' })).toMatchObject({
+      status: 200,
+      code: 200,
+    })
   })
 })
 
 describe('a query', () => {
-  it.each(['?', '?&', '?=', '?&&=&', '?other=1', '?%', '?%zz', '?a[]=1&a[b]=2', `?${'a=1&'.repeat(500)}`])(
-    'without anything known in it does no harm: %s',
-    async (query) => {
-      const { api } = await server.api.newSession()
-      const answer = await api.call('GET', `/user/profile${query}`)
-      expect(answer.status).toBe(200)
-      expect([200, 10002]).toContain(answer.code)
-    },
-  )
+  it.each([
+    '?',
+    '?&',
+    '?=',
+    '?&&=&',
+    '?other=1',
+    '?%',
+    '?%zz',
+    '?a[]=1&a[b]=2',
+    `?${'a=1&'.repeat(500)}`,
+  ])('without anything known in it does no harm: %s', async (query) => {
+    const { api } = await server.api.newSession()
+    const answer = await api.call('GET', `/user/profile${query}`)
+    expect(answer.status).toBe(200)
+    expect([200, 10002]).toContain(answer.code)
+  })
 
   it('may be empty behind its question mark', async () => {
     const { api } = await server.api.newSession()
@@ -313,17 +432,30 @@ describe('a query', () => {
   })
 
   it('gives a parameter once', async () => {
-    const twice = await server.api.admin().call('GET', '/user/list', { query: { page_num: [1, 2], page_size: [5, 5] } })
+    const twice = await server.api
+      .admin()
+      .call('GET', '/user/list', { query: { page_num: [1, 2], page_size: [5, 5] } })
     expect(twice).toMatchObject(invalid)
-    expect(twice.envelope.message).toBe('invalid request parameter: page_num must be given once; page_size must be given once')
+    expect(twice.envelope.message).toBe(
+      'invalid request parameter: page_num must be given once; page_size must be given once',
+    )
   })
 
   it('may repeat what the body says and not contradict it (decision B3)', async () => {
     const username = newName()
     const body = { username, password: 'correct horse' }
-    const differing = await call('POST', '/user/register/v2', { query: { username: `${username}x` }, body })
-    expect(differing.envelope).toMatchObject({ code: 10002, message: 'invalid request parameter: username differs between query and body' })
-    expect(await call('POST', '/user/register/v2', { query: { username }, body })).toMatchObject({ status: 200, code: 200 })
+    const differing = await call('POST', '/user/register/v2', {
+      query: { username: `${username}x` },
+      body,
+    })
+    expect(differing.envelope).toMatchObject({
+      code: 10002,
+      message: 'invalid request parameter: username differs between query and body',
+    })
+    expect(await call('POST', '/user/register/v2', { query: { username }, body })).toMatchObject({
+      status: 200,
+      code: 200,
+    })
   })
 
   it('must be UTF-8', async () => {
@@ -379,28 +511,48 @@ describe('headers', () => {
     expect(await twice('user_id', session.id)).toMatchObject(invalid)
   })
 
-  it.each(['x', '1.5', ' ', '1 2', '0x10', '١', '9223372036854775808', '-9223372036854775809', '9'.repeat(5000)])(
-    'hold IDs as 64-bit integers, not %s',
-    async (bad) => {
-      const answer = await server.api
-        .admin()
-        .call('GET', '/user/profile', { headers: { user_id: Buffer.from(bad).toString('latin1'), group_id: '1e3' } })
-      expect(answer).toMatchObject(invalid)
-      if (bad.trim() !== '') expect(answer.envelope.message).toContain('header user_id must be a 64-bit integer')
-      expect(answer.envelope.message).toContain('header group_id must be a 64-bit integer')
-    },
-  )
+  it.each([
+    'x',
+    '1.5',
+    ' ',
+    '1 2',
+    '0x10',
+    '١',
+    '9223372036854775808',
+    '-9223372036854775809',
+    '9'.repeat(5000),
+  ])('hold IDs as 64-bit integers, not %s', async (bad) => {
+    const answer = await server.api
+      .admin()
+      .call('GET', '/user/profile', {
+        headers: { user_id: Buffer.from(bad).toString('latin1'), group_id: '1e3' },
+      })
+    expect(answer).toMatchObject(invalid)
+    if (bad.trim() !== '')
+      expect(answer.envelope.message).toContain('header user_id must be a 64-bit integer')
+    expect(answer.envelope.message).toContain('header group_id must be a 64-bit integer')
+  })
 
   it('hold IDs that nobody has without harm', async () => {
-    for (const userId of ['9223372036854775807', '-9223372036854775808', '9007199254740993', '0', '-1']) {
-      expect(await server.api.admin({ userId }).call('GET', '/user/profile'), userId).toMatchObject({ status: 200, code: 10000 })
+    for (const userId of [
+      '9223372036854775807',
+      '-9223372036854775808',
+      '9007199254740993',
+      '0',
+      '-1',
+    ]) {
+      expect(await server.api.admin({ userId }).call('GET', '/user/profile'), userId).toMatchObject(
+        { status: 200, code: 10000 },
+      )
     }
   })
 
   it('are compared without regard to the case of their names', async () => {
     const session = await server.api.newSession()
     const headers = { APP_ID: server.appId, 'Access-Token': session.token }
-    expect(await call('GET', '/user/profile', { appId: null, token: null, headers })).toMatchObject({ status: 200, code: 200 })
+    expect(await call('GET', '/user/profile', { appId: null, token: null, headers })).toMatchObject(
+      { status: 200, code: 200 },
+    )
   })
 
   it('may be as strange as HTTP allows', async () => {
@@ -414,7 +566,10 @@ describe('headers', () => {
     }
     const user = await server.api.register()
     const body = { user_id: user.id, password: user.password, device_guid: 'strange' }
-    expect(await call('POST', '/token/id', { body, headers })).toMatchObject({ status: 200, code: 200 })
+    expect(await call('POST', '/token/id', { body, headers })).toMatchObject({
+      status: 200,
+      code: 200,
+    })
   })
 })
 
@@ -428,11 +583,19 @@ describe('browser clients', () => {
 
   it('of any origin may send our headers by default', async () => {
     for (const path of ['/message/send', '/healthz', '/nowhere']) {
-      const { status, headers, text } = await call('OPTIONS', path, { appId: null, headers: preflight })
+      const { status, headers, text } = await call('OPTIONS', path, {
+        appId: null,
+        headers: preflight,
+      })
       expect([status, text]).toEqual([204, ''])
-      expect(headers).toMatchObject({ 'access-control-allow-origin': '*', 'access-control-allow-methods': 'GET, POST, PUT, DELETE' })
+      expect(headers).toMatchObject({
+        'access-control-allow-origin': '*',
+        'access-control-allow-methods': 'GET, POST, PUT, DELETE',
+      })
       const allowed = headers['access-control-allow-headers']?.split(', ') ?? []
-      expect(allowed).toEqual(expect.arrayContaining(['content-type', 'access-token', 'app_id', 'user_id', 'group_id']))
+      expect(allowed).toEqual(
+        expect.arrayContaining(['content-type', 'access-token', 'app_id', 'user_id', 'group_id']),
+      )
       expect(headers['access-control-allow-credentials']).toBeUndefined()
     }
   })
@@ -445,12 +608,17 @@ describe('browser clients', () => {
       await call('GET', '/healthz', { headers: { origin } }),
     ]) {
       expect(answer.headers['access-control-allow-origin']).toBe('*')
-      expect(answer.headers['access-control-expose-headers']?.split(', ').toSorted()).toEqual(['retry-after', 'x-request-id'])
+      expect(answer.headers['access-control-expose-headers']?.split(', ').toSorted()).toEqual([
+        'retry-after',
+        'x-request-id',
+      ])
     }
   })
 
   it('of other origins are kept out by a list of origins', async () => {
-    await using listed = await startServer({ env: { ...checked, HERMOD_CORS_ORIGINS: `${origin},https://admin.example.org` } })
+    await using listed = await startServer({
+      env: { ...checked, HERMOD_CORS_ORIGINS: `${origin},https://admin.example.org` },
+    })
     const at = (method: string, from: string | undefined) =>
       listed.api.call(method, '/token/id', { headers: { ...preflight, origin: from } })
     for (const method of ['OPTIONS', 'POST']) {
@@ -458,22 +626,41 @@ describe('browser clients', () => {
         'access-control-allow-origin': origin,
         vary: expect.stringMatching(/origin/i),
       })
-      for (const stranger of ['https://evil.example.org', `${origin}.evil.org`, 'null', 'http://app.example.org', undefined]) {
-        expect((await at(method, stranger)).headers['access-control-allow-origin'], stranger).toBeUndefined()
+      for (const stranger of [
+        'https://evil.example.org',
+        `${origin}.evil.org`,
+        'null',
+        'http://app.example.org',
+        undefined,
+      ]) {
+        expect(
+          (await at(method, stranger)).headers['access-control-allow-origin'],
+          stranger,
+        ).toBeUndefined()
       }
     }
   })
 
   it('are kept out altogether by none', async () => {
     await using closed = await startServer({ env: { ...checked, HERMOD_CORS_ORIGINS: 'off' } })
-    expect((await closed.api.call('OPTIONS', '/token/id', { headers: preflight })).headers['access-control-allow-origin']).toBeUndefined()
+    expect(
+      (await closed.api.call('OPTIONS', '/token/id', { headers: preflight })).headers[
+        'access-control-allow-origin'
+      ],
+    ).toBeUndefined()
   })
 })
 
 describe('pages', () => {
   it('tell that the server lives and is ready', async () => {
-    expect(await call('GET', '/healthz', { appId: null })).toMatchObject({ status: 200, text: '{"status":"ok"}' })
-    expect(await call('GET', '/readyz', { appId: null })).toMatchObject({ status: 200, text: '{"status":"ready"}' })
+    expect(await call('GET', '/healthz', { appId: null })).toMatchObject({
+      status: 200,
+      text: '{"status":"ok"}',
+    })
+    expect(await call('GET', '/readyz', { appId: null })).toMatchObject({
+      status: 200,
+      text: '{"status":"ready"}',
+    })
   })
 
   it('answer GET and HEAD only', async () => {
@@ -487,7 +674,10 @@ describe('pages', () => {
   it('hold the contract and a reference for people', async () => {
     const contract = await call('GET', '/openapi.json')
     expect(contract.headers['content-type']).toBe('application/json; charset=utf-8')
-    expect(JSON.parse(contract.text)).toMatchObject({ openapi: '3.1.0', paths: { '/message/send': { put: {}, post: {} } } })
+    expect(JSON.parse(contract.text)).toMatchObject({
+      openapi: '3.1.0',
+      paths: { '/message/send': { put: {}, post: {} } },
+    })
     const reference = await call('GET', '/docs')
     expect(reference.headers['content-type']).toBe('text/html; charset=utf-8')
     expect(reference.text).toContain('/message/send')
@@ -497,7 +687,9 @@ describe('pages', () => {
     await call('POST', '/token/id', { body: {} })
     const metrics = await call('GET', '/metrics', { appId: null })
     expect(metrics).toMatchObject({ status: 200 })
-    expect(metrics.text).toMatch(/^hermod_request_answers_total\{.*operation="token\.id".*\} [1-9]/m)
+    expect(metrics.text).toMatch(
+      /^hermod_request_answers_total\{.*operation="token\.id".*\} [1-9]/m,
+    )
 
     const forwarded = (headers: Record<string, string>) =>
       call('GET', '/metrics', { headers: { 'x-forwarded-for': '192.0.2.1', ...headers } })
@@ -506,7 +698,9 @@ describe('pages', () => {
     expect((await forwarded({ 'access-token': `${server.operatorToken}x` })).status).toBe(403)
     expect((await forwarded({ 'access-token': server.operatorToken })).status).toBe(200)
     expect((await forwarded({ authorization: `Bearer ${server.operatorToken}` })).status).toBe(200)
-    expect((await call('GET', '/metrics', { headers: { forwarded: 'for=192.0.2.1' } })).status).toBe(403)
+    expect(
+      (await call('GET', '/metrics', { headers: { forwarded: 'for=192.0.2.1' } })).status,
+    ).toBe(403)
     expect((await forwarded({})).text).not.toContain('hermod_')
   })
 })
@@ -516,10 +710,15 @@ describe('a page that needs a database which is gone', () => {
 
   it.skipIf(!hasPostgres)('is a failure of that page and not the end of the server', async () => {
     await using cluster = await PostgresCluster.start()
-    await using orphan = await startServer({ databaseUrl: (await cluster.createDatabase()).url, env: checked })
+    await using orphan = await startServer({
+      databaseUrl: (await cluster.createDatabase()).url,
+      env: checked,
+    })
     await cluster.stop()
     const headers = { 'x-forwarded-for': '192.0.2.1', 'access-token': 'hmo_unknown' }
-    expect((await orphan.api.call('GET', '/metrics', { headers })).status).toBeGreaterThanOrEqual(500)
+    expect((await orphan.api.call('GET', '/metrics', { headers })).status).toBeGreaterThanOrEqual(
+      500,
+    )
     expect((await orphan.api.call('GET', '/healthz')).status).toBe(200)
     expect((await orphan.api.call('GET', '/readyz')).status).toBe(503)
   })
@@ -536,28 +735,53 @@ describe('HERMOD_HTTP_STATUS=mirror', () => {
       [401, 10003, await api.call('GET', '/user/profile')],
       [401, 10008, await api.as('x').call('GET', '/user/profile')],
       [403, 10010, await user.api.call('GET', '/user/list')],
-      [403, 10013, await api.call('POST', '/token/id', { body: { user_id: user.id, password: 'wrong' } })],
-      [404, 10000, await api.call('POST', '/token/id', { body: { user_id: 1, password: 'wrong' } })],
+      [
+        403,
+        10013,
+        await api.call('POST', '/token/id', { body: { user_id: user.id, password: 'wrong' } }),
+      ],
+      [
+        404,
+        10000,
+        await api.call('POST', '/token/id', { body: { user_id: 1, password: 'wrong' } }),
+      ],
       [404, 40000, await api.call('POST', '/token/id', { appId: 'nowhere', body: {} })],
       [404, 40400, await api.call('GET', '/nowhere')],
       [405, 40500, await api.call('GET', '/token/id')],
-      [409, 10004, await api.call('POST', '/user/register/v2', { body: { username: user.username, password: 'correct horse' } })],
+      [
+        409,
+        10004,
+        await api.call('POST', '/user/register/v2', {
+          body: { username: user.username, password: 'correct horse' },
+        }),
+      ],
     ]
     for (const [status, code, answer] of expected) {
       expect(answer).toMatchObject({ status, code })
       expect(Object.keys(answer.envelope)).toEqual(['code', 'data', 'message'])
-      if (code !== 200) expect(answer.envelope).toMatchObject({ data: null, message: expect.stringMatching(/./) })
+      if (code !== 200)
+        expect(answer.envelope).toMatchObject({ data: null, message: expect.stringMatching(/./) })
     }
   })
 })
 
 describe('an address that floods', () => {
-  const limits = { ...checked, HERMOD_RATE_LIMIT: 'on', HERMOD_ADDRESS_RATE: '1', HERMOD_ADDRESS_BURST: '5' }
+  const limits = {
+    ...checked,
+    HERMOD_RATE_LIMIT: 'on',
+    HERMOD_ADDRESS_RATE: '1',
+    HERMOD_ADDRESS_BURST: '5',
+  }
 
   it('is refused with a real 429 and Retry-After before anything else is judged, whatever address it claims', async () => {
     await using limited = await startServer({ env: limits })
-    const headers = (index: number) => ({ 'x-forwarded-for': `192.0.2.${index}`, forwarded: `for=192.0.2.${index}` })
-    const calls = Array.from({ length: 200 }, (_, index) => limited.api.call('POST', '/token/id', { appId: null, headers: headers(index) }))
+    const headers = (index: number) => ({
+      'x-forwarded-for': `192.0.2.${index}`,
+      forwarded: `for=192.0.2.${index}`,
+    })
+    const calls = Array.from({ length: 200 }, (_, index) =>
+      limited.api.call('POST', '/token/id', { appId: null, headers: headers(index) }),
+    )
     const answers = await Promise.all(calls)
     const refused = answers.filter(({ status }) => status === 429)
     const judged = answers.filter(({ status }) => status === 200)
@@ -565,17 +789,23 @@ describe('an address that floods', () => {
     expect(judged.length).toBeGreaterThanOrEqual(5)
     expect(refused.length).toBeGreaterThan(0)
     for (const { envelope, headers } of refused) {
-      expect(envelope).toEqual({ code: 42901, data: null, message: 'too many requests from this address' })
+      expect(envelope).toEqual({
+        code: 42901,
+        data: null,
+        message: 'too many requests from this address',
+      })
       expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1)
     }
     expect(await limited.api.call('GET', '/healthz')).toMatchObject({ status: 200 })
-    const comesThrough = async () => (await limited.api.call('POST', '/token/id', { body: {} })).status === 200
+    const comesThrough = async () =>
+      (await limited.api.call('POST', '/token/id', { body: {} })).status === 200
     await waitFor(comesThrough, { what: 'the end of the refusal', timeoutMs: 20_000, everyMs: 200 })
   })
 
   it('behind a trusted proxy does not stop the others behind it', async () => {
     await using limited = await startServer({ env: { ...limits, HERMOD_TRUST_PROXY: 'on' } })
-    const from = (address: string) => limited.api.call('POST', '/token/id', { body: {}, headers: { 'x-forwarded-for': address } })
+    const from = (address: string) =>
+      limited.api.call('POST', '/token/id', { body: {}, headers: { 'x-forwarded-for': address } })
     const answers = await Promise.all(Array.from({ length: 200 }, () => from('192.0.2.1')))
     expect(answers.some(({ status }) => status === 429)).toBe(true)
     expect((await from('192.0.2.2')).status).toBe(200)
@@ -590,22 +820,34 @@ describe('SIGTERM', () => {
     using probe = await RawConnection.open(leaving.url)
     // A whole request and the beginning of the next at once: when the first is answered, the second has begun.
     const whole = 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n'
-    late.send(`${whole}POST /user/register/v2 HTTP/1.1\r\nhost: x\r\napp_id: ${leaving.appId}\r\ncontent-length: ${body.length}\r\n\r\n{`)
+    late.send(
+      `${whole}POST /user/register/v2 HTTP/1.1\r\nhost: x\r\napp_id: ${leaving.appId}\r\ncontent-length: ${body.length}\r\n\r\n{`,
+    )
     probe.send(`${whole}GET /readyz HTTP/1.1\r\nhost: x\r\n`)
     expect([(await late.answer()).status, (await probe.answer()).status]).toEqual([200, 200])
     leaving.signal('SIGTERM')
-    await waitFor(() => leaving.output().includes('"stopping"'), { what: 'the beginning of the end', timeoutMs: 20_000 })
+    await waitFor(() => leaving.output().includes('"stopping"'), {
+      what: 'the beginning of the end',
+      timeoutMs: 20_000,
+    })
 
     probe.send('\r\n')
     expect(await probe.answer()).toMatchObject({ status: 503 })
     late.send(body.slice(1))
     const refused = await late.answer()
-    expect(refused).toMatchObject({ status: 503, headers: { connection: 'close', 'retry-after': expect.stringMatching(/^[1-9]/) } })
+    expect(refused).toMatchObject({
+      status: 503,
+      headers: { connection: 'close', 'retry-after': expect.stringMatching(/^[1-9]/) },
+    })
     expect(JSON.parse(refused.body)).toMatchObject({ code: 50300, data: null })
     expect(await leaving.exited).toEqual({ code: 0, signal: null })
 
     await using again = await leaving.startAgain()
-    expect(await again.api.call('POST', '/token/user', { body: { name: 'too_late', password: 'correct horse' } })).toMatchObject({
+    expect(
+      await again.api.call('POST', '/token/user', {
+        body: { name: 'too_late', password: 'correct horse' },
+      }),
+    ).toMatchObject({
       code: 10000,
     })
   })

@@ -5,7 +5,13 @@ import { apply, authModes, changeSettings, connect, registerPeople } from './sup
 import { aGroup, expectSuccess, groupCall, types } from './support/groups.js'
 import { type CommandResult, runHermod } from './support/hermod-command.js'
 import { recall } from './support/message-operations.js'
-import { acknowledge, deleteConversation, integrityFaults, notify, sendText } from './support/messaging.js'
+import {
+  acknowledge,
+  deleteConversation,
+  integrityFaults,
+  notify,
+  sendText,
+} from './support/messaging.js'
 import { openSql } from './support/sql.js'
 
 /** One thing that is wrong, and the way back. */
@@ -55,10 +61,19 @@ for (const backend of testBackends()) {
       const admin = server.api.admin()
       alice = (await server.api.register()).id
       bob = (await server.api.register()).id
-      const body = { username: 'carol', password: 'correct horse', device_guid: 'phone', push_token: 'push' }
+      const body = {
+        username: 'carol',
+        password: 'correct horse',
+        device_guid: 'phone',
+        push_token: 'push',
+      }
       carol = (await server.api.succeed('POST', '/user/register/push', { body })).data.user_id
       const from = (userId: number) => server.api.admin({ userId })
-      ids = [await sendText(from(alice), bob, '1'), await sendText(from(alice), bob, '2'), await sendText(from(alice), bob, '3')]
+      ids = [
+        await sendText(from(alice), bob, '1'),
+        await sendText(from(alice), bob, '2'),
+        await sendText(from(alice), bob, '3'),
+      ]
       await acknowledge(from(bob), { peer: alice, message: ids[0] as number })
       ids.push(await sendText(from(bob), alice, '4'))
       ids.push(await sendText(from(alice), bob, '5'), await sendText(from(alice), bob, '6'))
@@ -80,7 +95,10 @@ for (const backend of testBackends()) {
       erin = invitee.id
       frank = kicked.id
       const owner = server.api.admin({ userId: alice })
-      group = await aGroup({ api: owner }, { members: [{ id: bob }, kicked], more: { type: types.public } })
+      group = await aGroup(
+        { api: owner },
+        { members: [{ id: bob }, kicked], more: { type: types.public } },
+      )
       await changeSettings(invitee, { group_confirm: true })
       expectSuccess(await groupCall(owner, '/group/kick', group, { user_list: [frank] }))
       expectSuccess(await groupCall(owner, '/group/block', group, { user_list: [carol] }))
@@ -88,10 +106,19 @@ for (const backend of testBackends()) {
       expectSuccess(await groupCall(applicant.api, '/group/apply', group))
       await owner.succeed('POST', '/user/conversation/pin', { body: { conversation_id: group } })
       const sent: number[] = []
-      for (const content of ['1', '2']) sent.push(await sendText(owner, group, content, { type: 2 }))
-      expectSuccess(await groupCall(owner, '/group/settings/enable_read_ack', group, { value: true }))
-      thirdMessage = await sendText(owner, group, '3', { type: 2, config: JSON.stringify({ groupMemberList: [bob] }) })
-      await acknowledge(server.api.admin({ userId: bob }), { peer: group, message: sent[1] as number })
+      for (const content of ['1', '2'])
+        sent.push(await sendText(owner, group, content, { type: 2 }))
+      expectSuccess(
+        await groupCall(owner, '/group/settings/enable_read_ack', group, { value: true }),
+      )
+      thirdMessage = await sendText(owner, group, '3', {
+        type: 2,
+        config: JSON.stringify({ groupMemberList: [bob] }),
+      })
+      await acknowledge(server.api.admin({ userId: bob }), {
+        peer: group,
+        message: sent[1] as number,
+      })
     }
 
     afterAll(async () => {
@@ -100,7 +127,10 @@ for (const backend of testBackends()) {
     })
 
     function check(): Promise<CommandResult> {
-      return runHermod(['check', '--json'], { HERMOD_DATA_DIR: server.dataDir, HERMOD_DATABASE_URL: database.url })
+      return runHermod(['check', '--json'], {
+        HERMOD_DATA_DIR: server.dataDir,
+        HERMOD_DATABASE_URL: database.url,
+      })
     }
 
     async function sql(statements: readonly string[]): Promise<void> {
@@ -113,7 +143,10 @@ for (const backend of testBackends()) {
       const pair = `${Math.min(alice, bob)}/${Math.max(alice, bob)}`
       const sideOf = (userId: number) => (userId === Math.min(alice, bob) ? 'low' : 'high')
       const moved = (table: string, where: string) => ({
-        plant: [`create table moved as select * from ${table} where ${where}`, `delete from ${table} where ${where}`],
+        plant: [
+          `create table moved as select * from ${table} where ${where}`,
+          `delete from ${table} where ${where}`,
+        ],
         repair: [`insert into ${table} select * from moved`, 'drop table moved'],
       })
       return [
@@ -131,8 +164,18 @@ for (const backend of testBackends()) {
           check: 'conversation_end',
           subject: pair,
         },
-        { name: 'a missing message in the middle', ...moved('messages', `msg_id = ${ids[1]}`), check: 'message_order', subject: pair },
-        { name: 'a missing last message', ...moved('messages', `msg_id = ${ids[5]}`), check: 'conversation_end', subject: pair },
+        {
+          name: 'a missing message in the middle',
+          ...moved('messages', `msg_id = ${ids[1]}`),
+          check: 'message_order',
+          subject: pair,
+        },
+        {
+          name: 'a missing last message',
+          ...moved('messages', `msg_id = ${ids[5]}`),
+          check: 'conversation_end',
+          subject: pair,
+        },
         {
           name: 'a message at the position of another',
           plant: [`update messages set seq = 1 where msg_id = ${ids[2]}`],
@@ -162,8 +205,12 @@ for (const backend of testBackends()) {
         },
         {
           name: 'a delivered mark beyond the end',
-          plant: [`update conversations set ${sideOf(bob)}_delivered_seq = 100 where ${conversation}`],
-          repair: [`update conversations set ${sideOf(bob)}_delivered_seq = 0 where ${conversation}`],
+          plant: [
+            `update conversations set ${sideOf(bob)}_delivered_seq = 100 where ${conversation}`,
+          ],
+          repair: [
+            `update conversations set ${sideOf(bob)}_delivered_seq = 0 where ${conversation}`,
+          ],
           check: 'conversation_marks',
           subject: `${bob} in ${pair}`,
         },
@@ -175,8 +222,12 @@ for (const backend of testBackends()) {
         },
         {
           name: 'a read mark beyond the end',
-          plant: [`update conversations set ${sideOf(bob)}_read_seq = ${sideOf(bob)}_read_seq + 100 where ${conversation}`],
-          repair: [`update conversations set ${sideOf(bob)}_read_seq = ${sideOf(bob)}_read_seq - 100 where ${conversation}`],
+          plant: [
+            `update conversations set ${sideOf(bob)}_read_seq = ${sideOf(bob)}_read_seq + 100 where ${conversation}`,
+          ],
+          repair: [
+            `update conversations set ${sideOf(bob)}_read_seq = ${sideOf(bob)}_read_seq - 100 where ${conversation}`,
+          ],
           check: 'conversation_marks',
           subject: `${bob} in ${pair}`,
         },
@@ -189,8 +240,12 @@ for (const backend of testBackends()) {
         },
         {
           name: 'messages hidden that are not there yet',
-          plant: [`update conversations set ${sideOf(alice)}_hidden_msg_id = ${(ids[5] as number) + 1} where ${conversation}`],
-          repair: [`update conversations set ${sideOf(alice)}_hidden_msg_id = 0 where ${conversation}`],
+          plant: [
+            `update conversations set ${sideOf(alice)}_hidden_msg_id = ${(ids[5] as number) + 1} where ${conversation}`,
+          ],
+          repair: [
+            `update conversations set ${sideOf(alice)}_hidden_msg_id = 0 where ${conversation}`,
+          ],
           check: 'conversation_marks',
           subject: `${alice} in ${pair}`,
         },
@@ -260,8 +315,14 @@ for (const backend of testBackends()) {
     }
 
     /** In the group: a change of rows, and the way back. */
-    function changed(table: string, where: string, column: string, [wrong, right]: readonly [number, number]) {
-      const set = (value: number, rows: string) => `update ${table} set ${column} = ${value} where ${rows}`
+    function changed(
+      table: string,
+      where: string,
+      column: string,
+      [wrong, right]: readonly [number, number],
+    ) {
+      const set = (value: number, rows: string) =>
+        `update ${table} set ${column} = ${value} where ${rows}`
       const isWrong = where === '' ? `group_id = ${group}` : `group_id = ${group} and ${where}`
       const isNow = isWrong.replace(`${column} = ${right}`, `${column} = ${wrong}`)
       return { plant: [set(wrong, isWrong)], repair: [set(right, isNow)] }
@@ -270,8 +331,10 @@ for (const backend of testBackends()) {
     function groupFaults(): Fault[] {
       const nobody = 5
       const inGroup = (userId: number) => `${userId} in ${group}`
-      const mark = (column: string, values: readonly [number, number]) => changed('group_members', `user_id = ${bob}`, column, values)
-      const set = (column: string, value: number) => `update receipt_requests set ${column} = ${value}`
+      const mark = (column: string, values: readonly [number, number]) =>
+        changed('group_members', `user_id = ${bob}`, column, values)
+      const set = (column: string, value: number) =>
+        `update receipt_requests set ${column} = ${value}`
       const request = (column: string, [wrong, right]: readonly [number, number]) => ({
         plant: [set(column, wrong)],
         repair: [set(column, right)],
@@ -284,8 +347,14 @@ for (const backend of testBackends()) {
         group_invitations: ['invitee_id', erin],
       }
       const conversation = (column: string, values: readonly [number, number]) => {
-        const set = (value: number) => `update conversations set ${column} = ${value} where low_id = ${group}`
-        return { plant: [set(values[0])], repair: [set(values[1])], check: 'group_reads', subject: `${group}` }
+        const set = (value: number) =>
+          `update conversations set ${column} = ${value} where low_id = ${group}`
+        return {
+          plant: [set(values[0])],
+          repair: [set(values[1])],
+          check: 'group_reads',
+          subject: `${group}`,
+        }
       }
       return [
         {
@@ -340,7 +409,9 @@ for (const backend of testBackends()) {
         }),
         {
           name: 'a member who is blocked',
-          plant: [`insert into group_blocks (app_id, group_id, user_id, created_at) values ('test', ${group}, ${bob}, 1)`],
+          plant: [
+            `insert into group_blocks (app_id, group_id, user_id, created_at) values ('test', ${group}, ${bob}, 1)`,
+          ],
           repair: [`delete from group_blocks where user_id = ${bob}`],
           check: 'group_block_member',
           subject: inGroup(bob),
@@ -365,13 +436,22 @@ for (const backend of testBackends()) {
               check,
               subject: inGroup(carol),
             },
-            { name: `${check} of a dissolved group`, ...changed('groups', '', 'status', [1, 0]), check, subject: inGroup(userId) },
+            {
+              name: `${check} of a dissolved group`,
+              ...changed('groups', '', 'status', [1, 0]),
+              check,
+              subject: inGroup(userId),
+            },
           ]
         }),
         {
           name: 'a group that somebody pinned who is no member',
-          plant: [`update pinned_conversations set user_id = ${carol} where conversation_id = ${group}`],
-          repair: [`update pinned_conversations set user_id = ${alice} where conversation_id = ${group}`],
+          plant: [
+            `update pinned_conversations set user_id = ${carol} where conversation_id = ${group}`,
+          ],
+          repair: [
+            `update pinned_conversations set user_id = ${alice} where conversation_id = ${group}`,
+          ],
           check: 'group_pin',
           subject: inGroup(carol),
         },
@@ -387,7 +467,14 @@ for (const backend of testBackends()) {
             ['hidden beyond the end', mark('hidden_msg_id', [2 ** 52, 0])],
             ['joined beyond the end', mark('joined_msg_id', [2 ** 52, 0])],
           ] as const
-        ).map(([name, change]): Fault => ({ name: `a member who has ${name}`, ...change, check: 'member_marks', subject: inGroup(bob) })),
+        ).map(
+          ([name, change]): Fault => ({
+            name: `a member who has ${name}`,
+            ...change,
+            check: 'member_marks',
+            subject: inGroup(bob),
+          }),
+        ),
         {
           name: 'a member who has not read what he sent',
           ...changed('group_members', `user_id = ${alice}`, 'read_seq', [2, 3]),
@@ -403,15 +490,31 @@ for (const backend of testBackends()) {
           ] as const
         ).map(([which, change, sender]): Fault => {
           const subject = which === 'of another group' ? `${sender} in 6` : inGroup(sender)
-          return { name: `a receipt asked for of a message ${which}`, ...change, check: 'receipt_request', subject }
+          return {
+            name: `a receipt asked for of a message ${which}`,
+            ...change,
+            check: 'receipt_request',
+            subject,
+          }
         }),
-        { name: 'a group that is read less far than its members have sent', ...conversation('low_read_seq', [2, 3]) },
+        {
+          name: 'a group that is read less far than its members have sent',
+          ...conversation('low_read_seq', [2, 3]),
+        },
         { name: 'a group that is read beyond its end', ...conversation('low_read_seq', [4, 3]) },
-        { name: 'a group that others have read further than the furthest', ...conversation('high_read_seq', [4, 2]) },
-        { name: 'a group with the marks of a conversation of two', ...conversation('low_seen_seq', [1, 0]) },
+        {
+          name: 'a group that others have read further than the furthest',
+          ...conversation('high_read_seq', [4, 2]),
+        },
+        {
+          name: 'a group with the marks of a conversation of two',
+          ...conversation('low_seen_seq', [1, 0]),
+        },
         {
           name: 'a group in the list of conversations of a user',
-          plant: [`insert into user_conversations (app_id, user_id, low_id, high_id) values ('test', ${alice}, ${group}, ${group})`],
+          plant: [
+            `insert into user_conversations (app_id, user_id, low_id, high_id) values ('test', ${alice}, ${group}, ${group})`,
+          ],
           repair: [`delete from user_conversations where low_id = ${group}`],
           check: 'list_conversation',
           subject: `${alice}`,
@@ -461,7 +564,9 @@ for (const backend of testBackends()) {
     it('tells people as well as programs', async () => {
       const [fault] = faults() as [Fault]
       const settings = { HERMOD_DATA_DIR: server.dataDir, HERMOD_DATABASE_URL: database.url }
-      expect((await runHermod(['check'], settings)).out).toMatch(/^\d+ facts checked, all agree\.\n$/)
+      expect((await runHermod(['check'], settings)).out).toMatch(
+        /^\d+ facts checked, all agree\.\n$/,
+      )
       await sql(fault.plant)
       const { code, out, err } = await runHermod(['check'], settings)
       expect(code).toBe(1)
@@ -484,7 +589,9 @@ for (const backend of testBackends()) {
       const many = 150
       const values = Array.from({ length: many }, (_, index) => `('test', ${index + 1})`).join(', ')
       await sql([`insert into user_settings (app_id, user_id) values ${values}`])
-      const { data } = await server.api.as(server.operatorToken).succeed<CheckReport>('POST', '/operator/v1/check')
+      const { data } = await server.api
+        .as(server.operatorToken)
+        .succeed<CheckReport>('POST', '/operator/v1/check')
       expect(data.truncated).toBe(true)
       expect(data.faults).toHaveLength(100)
       const { code, err } = await check()

@@ -1,11 +1,23 @@
 /** What one user wrote reaches nobody else, and nobody else changes it, whatever operation is called with whatever IDs. */
-import { createGroup, issueTokenById, type Operation, operations, registerAnonymousUser } from '@hermod/protocol'
+import {
+  createGroup,
+  issueTokenById,
+  type Operation,
+  operations,
+  registerAnonymousUser,
+} from '@hermod/protocol'
 import { type Answer, type ServerProcess, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Aim, intrusionsInto } from './support/walk-intrusions.js'
 import { type MarkedWorld, type Marker, markedWorld } from './support/walk-markers.js'
 import { snapshot } from './support/walk-snapshot.js'
-import { type Identity, type Params, type Person, type Tenant, World } from './support/walk-world.js'
+import {
+  type Identity,
+  type Params,
+  type Person,
+  type Tenant,
+  World,
+} from './support/walk-world.js'
 
 /** The caller's own token has ended, or the caller itself: what an operation does to its own user when it is asked to. */
 const endOfCaller = [402, 10014, 10021]
@@ -50,14 +62,28 @@ for (const backend of testBackends()) {
       const { here, there } = world
       const withToken = ({ token, appId }: Person) => ({ token, appId })
       const asAdmin = { token: there.adminToken, appId: there.appId }
-      const intruder = async (tenant: Tenant, identity: Intruder['identity']): Promise<Intruder> => {
-        return { tenant, identity, isNeighbour: tenant === here, person: await world.newPerson(tenant) }
+      const intruder = async (
+        tenant: Tenant,
+        identity: Intruder['identity'],
+      ): Promise<Intruder> => {
+        return {
+          tenant,
+          identity,
+          isNeighbour: tenant === here,
+          person: await world.newPerson(tenant),
+        }
       }
       intruders = {
         'a user of the same application': await intruder(here, withToken),
         'a user of another application': await intruder(there, withToken),
-        'an Admin of another application, for its own user': await intruder(there, ({ id }) => ({ ...asAdmin, userId: id })),
-        'an Admin of another application, for the user': await intruder(there, () => ({ ...asAdmin, userId: alice.id })),
+        'an Admin of another application, for its own user': await intruder(there, ({ id }) => ({
+          ...asAdmin,
+          userId: id,
+        })),
+        'an Admin of another application, for the user': await intruder(there, () => ({
+          ...asAdmin,
+          userId: alice.id,
+        })),
         'an Admin of another application, for nobody': await intruder(there, () => asAdmin),
         'an Admin of another application, for the group': await intruder(there, ({ id }) => {
           return { ...asAdmin, userId: id, groupId: marked.groupId }
@@ -70,10 +96,25 @@ for (const backend of testBackends()) {
       await server?.[Symbol.asyncDispose]()
     })
 
-    function aimsAt({ markers, alice, carol, dave, erin, messageId, recalledId, ...group }: MarkedWorld): Aim[] {
-      const found = (where: string) => markers.find((marker) => marker.where === where)?.text ?? '+15550000000'
+    function aimsAt({
+      markers,
+      alice,
+      carol,
+      dave,
+      erin,
+      messageId,
+      recalledId,
+      ...group
+    }: MarkedWorld): Aim[] {
+      const found = (where: string) =>
+        markers.find((marker) => marker.where === where)?.text ?? '+15550000000'
       const names = { username: alice.username, mobile: found('mobile'), email: found('email') }
-      const common = { group: group.groupId, announcement: group.announcementId, file: group.fileId, names }
+      const common = {
+        group: group.groupId,
+        announcement: group.announcementId,
+        file: group.fileId,
+        names,
+      }
       return [
         { ...common, user: alice.id, message: messageId, contentType: 0 },
         { ...common, user: carol.id, message: messageId, contentType: 10 },
@@ -84,17 +125,31 @@ for (const backend of testBackends()) {
     }
 
     /** All that those concerned see of what is theirs. */
-    const shown = () => Promise.all(victims.map((person) => snapshot(world, person, victims, [marked.groupId])))
+    const shown = () =>
+      Promise.all(victims.map((person) => snapshot(world, person, victims, [marked.groupId])))
 
     function leaksIn({ text }: Answer, isNeighbour: boolean): Marker[] {
-      return marked.markers.filter((marker) => text.includes(marker.text) && !(isNeighbour && marker.audience === 'application'))
+      return marked.markers.filter(
+        (marker) =>
+          text.includes(marker.text) && !(isNeighbour && marker.audience === 'application'),
+      )
     }
 
     /** The answer to a call; a caller who did away with itself comes back as another. */
-    async function intrude(intruder: Intruder, operation: Operation, method: string, params: Params): Promise<Answer> {
+    async function intrude(
+      intruder: Intruder,
+      operation: Operation,
+      method: string,
+      params: Params,
+    ): Promise<Answer> {
       for (let lives = 1; ; lives++) {
         calls++
-        const answer = await world.call(operation, intruder.identity(intruder.person), params, method)
+        const answer = await world.call(
+          operation,
+          intruder.identity(intruder.person),
+          params,
+          method,
+        )
         if (!endOfCaller.includes(answer.code) || lives === maxLives) return answer
         intruder.person = await world.newPerson(intruder.tenant)
       }
@@ -107,7 +162,9 @@ for (const backend of testBackends()) {
 
     it('see what they wrote', async () => {
       const all = JSON.stringify(before)
-      const missing = marked.markers.filter(({ text, isReadable }) => isReadable && !all.includes(text))
+      const missing = marked.markers.filter(
+        ({ text, isReadable }) => isReadable && !all.includes(text),
+      )
       expect(missing).toEqual([])
       expect(marked.markers.length).toBeGreaterThan(30)
     })
@@ -117,13 +174,20 @@ for (const backend of testBackends()) {
         const intruder = intruders[name]
         const leaks: string[] = []
         for (const method of operation.methods) {
-          for (const params of aims.flatMap((aim) => intrusionsInto(operation, aim, () => world.newName()))) {
-            const asked = isInvited(operation, intruder) ? { ...params, cid: undefined, user_list: undefined } : params
+          for (const params of aims.flatMap((aim) =>
+            intrusionsInto(operation, aim, () => world.newName()),
+          )) {
+            const asked = isInvited(operation, intruder)
+              ? { ...params, cid: undefined, user_list: undefined }
+              : params
             const answer = await intrude(intruder, operation, method, asked)
             for (const { where } of leaksIn(answer, intruder.isNeighbour)) {
-              leaks.push(`${where}: ${method} ${JSON.stringify(asked)} answered ${answer.text.slice(0, 300)}`)
+              leaks.push(
+                `${where}: ${method} ${JSON.stringify(asked)} answered ${answer.text.slice(0, 300)}`,
+              )
             }
-            if (answer.code >= 50000 && answer.code !== 50100) leaks.push(`${method} ${JSON.stringify(asked)} answered ${answer.text}`)
+            if (answer.code >= 50000 && answer.code !== 50100)
+              leaks.push(`${method} ${JSON.stringify(asked)} answered ${answer.text}`)
           }
         }
         expect(leaks).toEqual([])
@@ -139,7 +203,11 @@ for (const backend of testBackends()) {
     it('find everything of theirs unchanged, and may still log in', async () => {
       expect(await shown()).toEqual(before)
       for (const { id, password, appId } of victims) {
-        const answer = await world.call(issueTokenById as Operation, { appId }, { user_id: id, password })
+        const answer = await world.call(
+          issueTokenById as Operation,
+          { appId },
+          { user_id: id, password },
+        )
         expect(answer).toMatchObject({ status: 200, code: 200 })
       }
       console.info(`isolation: ${calls} calls, ${marked.markers.length} markers on ${backend.name}`)

@@ -25,7 +25,11 @@ import { Random } from './support/random.js'
 
 const hasCurl = succeeds(() => execFileSync('curl', ['--version']))
 /** As a start by hand: the service chooses and makes everything. */
-const nothingGiven = { HERMOD_BOOTSTRAP_APP_ID: undefined, HERMOD_BOOTSTRAP_ADMIN_TOKEN: undefined, HERMOD_OPERATOR_TOKEN: undefined }
+const nothingGiven = {
+  HERMOD_BOOTSTRAP_APP_ID: undefined,
+  HERMOD_BOOTSTRAP_ADMIN_TOKEN: undefined,
+  HERMOD_OPERATOR_TOKEN: undefined,
+}
 const patienceMs = 30_000
 
 afterAll(stopSharedCluster)
@@ -48,25 +52,41 @@ for (const backend of testBackends()) {
       test.runIf(hasCurl)('prints a curl line that works as it is', async (test) => {
         const server = await backend.startServer({ env: nothingGiven, test })
         const line = /^ *(curl .*)$/m.exec(server.output())?.[1] ?? ''
-        const answer = JSON.parse(execFileSync('sh', ['-c', `${line} --silent`], { encoding: 'utf8' }))
+        const answer = JSON.parse(
+          execFileSync('sh', ['-c', `${line} --silent`], { encoding: 'utf8' }),
+        )
         expect(answer).toMatchObject({ code: 200, data: { user_id: expect.any(Number) } })
       })
 
-      test('killed at any moment of it, the next start is a good one and the operator gets in', { timeout: 120_000 }, async (test) => {
+      test('killed at any moment of it, the next start is a good one and the operator gets in', {
+        timeout: 120_000,
+      }, async (test) => {
         await using database = await backend.createDatabase()
         using folder = new TempFolder('first-start')
         const settings = settingsOf(folder, database)
         const random = new Random(7)
         for (let kills = 0; kills < 5; kills++) {
-          const child = new Child([process.execPath, hermodScript, 'serve'], { env: hermodEnvironment({ ...settings, HERMOD_PORT: '0' }) })
+          const child = new Child([process.execPath, hermodScript, 'serve'], {
+            env: hermodEnvironment({ ...settings, HERMOD_PORT: '0' }),
+          })
           await sleep(random.next() * 700)
           child.killTree()
           await child.exited
         }
-        const server = await startServer({ ...serverOptions(folder, database), env: nothingGiven, test })
-        const { code, out } = await runHermod(['token', 'create', '--app', 'hermod', '--name', 'rescue', '--json'], settings)
+        const server = await startServer({
+          ...serverOptions(folder, database),
+          env: nothingGiven,
+          test,
+        })
+        const { code, out } = await runHermod(
+          ['token', 'create', '--app', 'hermod', '--name', 'rescue', '--json'],
+          settings,
+        )
         expect(code).toBe(0)
-        await server.api.succeed('GET', '/user/list', { appId: 'hermod', token: JSON.parse(out).token })
+        await server.api.succeed('GET', '/user/list', {
+          appId: 'hermod',
+          token: JSON.parse(out).token,
+        })
       })
     })
 
@@ -75,7 +95,10 @@ for (const backend of testBackends()) {
         const server = await backend.startServer({ test })
         expect(server.output()).not.toMatch(/hm[aou]_|curl/)
         await server.api.admin().succeed('GET', '/user/list')
-        await server.api.succeed('POST', '/operator/v1/check', { token: server.operatorToken, body: {} })
+        await server.api.succeed('POST', '/operator/v1/check', {
+          token: server.operatorToken,
+          body: {},
+        })
       })
 
       test('changes nothing when it is given again on a used folder, and adds a token that is new', async (test) => {
@@ -119,7 +142,11 @@ for (const backend of testBackends()) {
         await beginStop(server)
         const late = await answerOrClosed(send(from, to, 'late'))
         if (late !== 'closed')
-          expect(late).toMatchObject({ status: 503, code: 50300, headers: { 'retry-after': expect.stringMatching(/^[1-9]\d*$/) } })
+          expect(late).toMatchObject({
+            status: 503,
+            code: 50300,
+            headers: { 'retry-after': expect.stringMatching(/^[1-9]\d*$/) },
+          })
         const probe = await answerOrClosed(server.api.call('GET', '/readyz'))
         if (probe !== 'closed') expect(probe.status).toBe(503)
         await held.release()
@@ -148,7 +175,11 @@ for (const backend of testBackends()) {
       test('waits no longer than HERMOD_SHUTDOWN_SECONDS and says by its exit code that calls were left', async (test) => {
         await using database = await backend.createDatabase()
         using folder = new TempFolder('stuck')
-        const server = await startServer({ ...serverOptions(folder, database), env: { HERMOD_SHUTDOWN_SECONDS: '1' }, test })
+        const server = await startServer({
+          ...serverOptions(folder, database),
+          env: { HERMOD_SHUTDOWN_SECONDS: '1' },
+          test,
+        })
         const [from, to] = [await server.api.newSession(), await server.api.newSession()]
         await using _ = await holdWrites({ dataDir: folder.path, databaseUrl: database.url })
         const underWay = await sendsUnderWay(server, from, to)
@@ -168,7 +199,9 @@ for (const backend of testBackends()) {
       const { hostname, port } = new URL(server.url)
       const stalled = connect(Number(port), hostname)
       stalled.on('error', () => {})
-      stalled.write(`POST /user/register/v2 HTTP/1.1\r\nhost: hermod\r\napp_id: ${server.appId}\r\ncontent-length: 100\r\n\r\n{`)
+      stalled.write(
+        `POST /user/register/v2 HTTP/1.1\r\nhost: hermod\r\napp_id: ${server.appId}\r\ncontent-length: 100\r\n\r\n{`,
+      )
       // Answered after the other bytes have been read.
       for (let calls = 0; calls < 3; calls++) await server.api.call('GET', '/healthz')
       expect(await server.stop()).toEqual({ code: 0, signal: null })
@@ -179,15 +212,25 @@ for (const backend of testBackends()) {
       await using database = await backend.createDatabase()
       using folder = new TempFolder('secrets')
       const secrets = { databasePassword: 'db-password-4711', secretKey: `key-${'k'.repeat(40)}` }
-      const env = { HERMOD_LOG_LEVEL: 'trace', HERMOD_SECRET_KEY: secrets.secretKey, HERMOD_RATE_LIMIT: 'on' }
+      const env = {
+        HERMOD_LOG_LEVEL: 'trace',
+        HERMOD_SECRET_KEY: secrets.secretKey,
+        HERMOD_RATE_LIMIT: 'on',
+      }
       const given = withPassword(serverOptions(folder, database), secrets.databasePassword)
       const server = await startServer({ ...given, env, test })
       const used = await useWithSecrets(server)
-      if (backend.name === 'postgres') await loseDatabase(server, backend as PostgresBackend, used.session)
+      if (backend.name === 'postgres')
+        await loseDatabase(server, backend as PostgresBackend, used.session)
       await server.stop()
       const output = server.output()
       expect(output).toContain('"msg":"call"')
-      const all = { ...secrets, admin: server.adminToken, operator: server.operatorToken, ...used.secrets }
+      const all = {
+        ...secrets,
+        admin: server.adminToken,
+        operator: server.operatorToken,
+        ...used.secrets,
+      }
       const leaked = Object.entries(all).filter(([, secret]) => output.includes(secret))
       expect(leaked.map(([name]) => name)).toEqual([])
     })
@@ -201,9 +244,15 @@ describe('the data folder', () => {
     mkdirSync(roomy)
     chmodSync(roomy, 0o755)
     for (const dataDir of [join(parent.path, 'fresh'), roomy]) {
-      const server = await startServer({ dataDir, wrapper: ['sh', '-c', 'umask 022; exec "$@"', 'sh'], test })
+      const server = await startServer({
+        dataDir,
+        wrapper: ['sh', '-c', 'umask 022; exec "$@"', 'sh'],
+        test,
+      })
       await send(await server.api.newSession(), await server.api.newSession(), 'hello')
-      const open = readdirSync(dataDir).filter((name) => (statSync(join(dataDir, name)).mode & 0o077) !== 0)
+      const open = readdirSync(dataDir).filter(
+        (name) => (statSync(join(dataDir, name)).mode & 0o077) !== 0,
+      )
       expect(open, `files in ${dataDir} that others may read`).toEqual([])
       if (dataDir !== roomy) expect(statSync(dataDir).mode & 0o777).toBe(0o700)
     }
@@ -237,7 +286,9 @@ describe('what cannot be started', () => {
     }
     const { code, out, err } = await runHermod(['serve'], settings)
     expect({ code, out }).toEqual({ code: 2, out: '' })
-    expect(err).toContain('HERMOD_PROT is not a known setting; the nearest known one is HERMOD_PORT')
+    expect(err).toContain(
+      'HERMOD_PROT is not a known setting; the nearest known one is HERMOD_PORT',
+    )
     expect(err).toContain('HERMOD_LOG_LEVEL must be')
     expect(err).toContain('HERMOD_SHUTDOWN_SECONDS must be')
     expect(err).toContain('HERMOD_OPERATOR_TOKEN must be')
@@ -249,21 +300,32 @@ describe('what cannot be started', () => {
     const first = await startServer({ test })
     using folder = new TempFolder('port')
     const { port } = new URL(first.url)
-    const { code, err } = await runHermod(['serve'], { HERMOD_DATA_DIR: folder.path, HERMOD_PORT: port, HERMOD_LOG_LEVEL: 'silent' })
+    const { code, err } = await runHermod(['serve'], {
+      HERMOD_DATA_DIR: folder.path,
+      HERMOD_PORT: port,
+      HERMOD_LOG_LEVEL: 'silent',
+    })
     expect(code).toBe(1)
     expect(err).toContain(`127.0.0.1:${port} is in use; set HERMOD_HOST and HERMOD_PORT`)
     await startServer({ dataDir: folder.path, test })
   })
 
   test('a data folder that is a file is named', async () => {
-    const { code, err } = await runHermod(['serve'], { HERMOD_DATA_DIR: hermodScript, HERMOD_PORT: '0' })
+    const { code, err } = await runHermod(['serve'], {
+      HERMOD_DATA_DIR: hermodScript,
+      HERMOD_PORT: '0',
+    })
     expect(code).toBe(1)
     expect(err).toContain(`the data folder ${hermodScript} cannot be used`)
   })
 
   test('a database that is not there is named without its password', async () => {
     using folder = new TempFolder('absent')
-    const settings = { HERMOD_DATA_DIR: folder.path, HERMOD_PORT: '0', HERMOD_DATABASE_URL: 'postgres://hermod:hunter2@127.0.0.1:1/hermod' }
+    const settings = {
+      HERMOD_DATA_DIR: folder.path,
+      HERMOD_PORT: '0',
+      HERMOD_DATABASE_URL: 'postgres://hermod:hunter2@127.0.0.1:1/hermod',
+    }
     const { code, out, err } = await runHermod(['serve'], settings)
     expect(code).toBe(1)
     expect(err).toContain('127.0.0.1:1')
@@ -271,33 +333,54 @@ describe('what cannot be started', () => {
   })
 })
 
-const postgres = testBackends().find((backend): backend is PostgresBackend => backend.name === 'postgres')
+const postgres = testBackends().find(
+  (backend): backend is PostgresBackend => backend.name === 'postgres',
+)
 
-test.runIf(postgres)('several nodes that start together on an empty database share one schema and one first application', async (test) => {
-  const cluster = await (postgres as PostgresBackend).cluster()
-  await using database = await cluster.createDatabase()
-  const nodes = await Promise.all([1, 2, 3].map(() => startServer({ databaseUrl: database.url, env: nothingGiven, test })))
-  const printed = nodes.filter((node) => node.output().includes('This is the first start'))
-  expect(printed).toHaveLength(1)
-  const { appId, adminToken } = printedCredentials(printed[0] as ServerProcess)
-  const user = { username: 'everywhere', password: 'correct horse' }
-  const { data } = await (nodes[0] as ServerProcess).api.succeed('POST', '/user/register/v2', { appId, body: user })
-  for (const node of nodes) {
-    const list = await node.api.succeed('GET', '/user/list', { appId, token: adminToken })
-    expect(list.data.map((entry: { user_id: number }) => entry.user_id)).toEqual([data.user_id])
-  }
-})
+test.runIf(postgres)(
+  'several nodes that start together on an empty database share one schema and one first application',
+  async (test) => {
+    const cluster = await (postgres as PostgresBackend).cluster()
+    await using database = await cluster.createDatabase()
+    const nodes = await Promise.all(
+      [1, 2, 3].map(() => startServer({ databaseUrl: database.url, env: nothingGiven, test })),
+    )
+    const printed = nodes.filter((node) => node.output().includes('This is the first start'))
+    expect(printed).toHaveLength(1)
+    const { appId, adminToken } = printedCredentials(printed[0] as ServerProcess)
+    const user = { username: 'everywhere', password: 'correct horse' }
+    const { data } = await (nodes[0] as ServerProcess).api.succeed('POST', '/user/register/v2', {
+      appId,
+      body: user,
+    })
+    for (const node of nodes) {
+      const list = await node.api.succeed('GET', '/user/list', { appId, token: adminToken })
+      expect(list.data.map((entry: { user_id: number }) => entry.user_id)).toEqual([data.user_id])
+    }
+  },
+)
 
-function printedCredentials(server: ServerProcess): { appId: string; adminToken: string; operatorToken: string } {
+function printedCredentials(server: ServerProcess): {
+  appId: string
+  adminToken: string
+  operatorToken: string
+} {
   const value = (label: string) => {
     const found = [...server.output().matchAll(new RegExp(`^ *${label} +(\\S+)$`, 'gm'))]
     expect(found, `printed lines for ${label}`).toHaveLength(1)
     return found[0]?.[1] ?? ''
   }
-  return { appId: value('app_id'), adminToken: value('Admin token'), operatorToken: value('operator token') }
+  return {
+    appId: value('app_id'),
+    adminToken: value('Admin token'),
+    operatorToken: value('operator token'),
+  }
 }
 
-function settingsOf(folder: TempFolder, database: BackendDatabase): Record<string, string | undefined> {
+function settingsOf(
+  folder: TempFolder,
+  database: BackendDatabase,
+): Record<string, string | undefined> {
   return { HERMOD_DATA_DIR: folder.path, HERMOD_DATABASE_URL: database.url }
 }
 
@@ -312,14 +395,19 @@ function withPassword(options: ServerOptions, password: string): ServerOptions {
   return { ...options, databaseUrl: url.href }
 }
 
-async function listTokens(appId: string, settings: Readonly<Record<string, string | undefined>>): Promise<unknown[]> {
+async function listTokens(
+  appId: string,
+  settings: Readonly<Record<string, string | undefined>>,
+): Promise<unknown[]> {
   const { code, out, err } = await runHermod(['token', 'list', '--app', appId, '--json'], settings)
   expect({ code, err }).toEqual({ code: 0, err: '' })
   return JSON.parse(out)
 }
 
 function send(from: Session, to: Session, content: string): Promise<Answer> {
-  return from.api.call('POST', '/message/send', { body: { content, content_type: 0, type: 1, targets: [to.id] } })
+  return from.api.call('POST', '/message/send', {
+    body: { content, content_type: 0, type: 1, targets: [to.id] },
+  })
 }
 
 interface UnderWay {
@@ -328,7 +416,11 @@ interface UnderWay {
 }
 
 /** While writes are held: makes sends until some wait behind those that are being stored, so that all of them have been accepted. */
-async function sendsUnderWay(server: ServerProcess, from: Session, to: Session): Promise<UnderWay[]> {
+async function sendsUnderWay(
+  server: ServerProcess,
+  from: Session,
+  to: Session,
+): Promise<UnderWay[]> {
   const sends: UnderWay[] = []
   while ((await queuedMessages(server)) === 0) {
     const content = `under way ${sends.length}`
@@ -354,7 +446,10 @@ async function queuedMessages(server: ServerProcess): Promise<number> {
 
 async function beginStop(server: ServerProcess): Promise<void> {
   server.signal('SIGTERM')
-  await waitFor(() => server.output().includes('"stopping"'), { what: 'the begin of the stop', timeoutMs: patienceMs })
+  await waitFor(() => server.output().includes('"stopping"'), {
+    what: 'the begin of the stop',
+    timeoutMs: patienceMs,
+  })
 }
 
 async function answerOrClosed(answer: Promise<Answer>): Promise<Answer | 'closed'> {
@@ -364,14 +459,22 @@ async function answerOrClosed(answer: Promise<Answer>): Promise<Answer | 'closed
   })
 }
 
-async function contents(server: ServerProcess, readerId: number, peerId: number): Promise<string[]> {
+async function contents(
+  server: ServerProcess,
+  readerId: number,
+  peerId: number,
+): Promise<string[]> {
   const query = { opposite_id: peerId, limit: 100, msg_id_start: 0 }
-  const { data } = await server.api.admin({ userId: readerId }).succeed('GET', '/message/conversation', { query })
+  const { data } = await server.api
+    .admin({ userId: readerId })
+    .succeed('GET', '/message/conversation', { query })
   return data.messages.map((message: { content: string }) => message.content)
 }
 
 /** Calls of every kind that carry secrets, accepted and refused ones. */
-async function useWithSecrets(server: ServerProcess): Promise<{ session: Session; secrets: Record<string, string> }> {
+async function useWithSecrets(
+  server: ServerProcess,
+): Promise<{ session: Session; secrets: Record<string, string> }> {
   const password = 'user-password-4712'
   const wrongPassword = 'wrong-password-4713'
   const user = await server.api.register('discreet', password)
@@ -379,29 +482,67 @@ async function useWithSecrets(server: ServerProcess): Promise<{ session: Session
   const unknownToken = `hmu_${'u'.repeat(43)}`
   const content = 'a private word 4715'
   await server.api.register('discreet', 'second-password-4716').catch(() => {})
-  await server.api.call('POST', '/token/id', { body: { user_id: user.id, password: wrongPassword } })
-  await server.api.call('POST', '/token/id', { rawBody: `{"user_id":1,"password":"${wrongPassword}"` })
+  await server.api.call('POST', '/token/id', {
+    body: { user_id: user.id, password: wrongPassword },
+  })
+  await server.api.call('POST', '/token/id', {
+    rawBody: `{"user_id":1,"password":"${wrongPassword}"`,
+  })
   await server.api.call('GET', '/user/profile', { token: unknownToken })
   await server.api.call('GET', '/user/profile', { token: session.token, appId: 'elsewhere' })
-  await server.api.call('GET', '/user/profile', { token: session.token, query: { token: unknownToken, password: wrongPassword } })
-  await session.api.succeed('POST', '/message/send', { body: { content, content_type: 0, type: 1, targets: [user.id] } })
+  await server.api.call('GET', '/user/profile', {
+    token: session.token,
+    query: { token: unknownToken, password: wrongPassword },
+  })
+  await session.api.succeed('POST', '/message/send', {
+    body: { content, content_type: 0, type: 1, targets: [user.id] },
+  })
   await server.api.call('GET', '/user/list', { token: `${server.adminToken}x` })
-  await server.api.call('POST', '/operator/v1/check', { token: `${server.operatorToken}x`, body: {} })
+  await server.api.call('POST', '/operator/v1/check', {
+    token: `${server.operatorToken}x`,
+    body: {},
+  })
   const created = await server.api.succeed('POST', '/operator/v1/token/create', {
     token: server.operatorToken,
     body: { app_id: server.appId, name: 'another' },
   })
-  const { store_token: storeToken, access_key_secret: accessKeySecret, push_token: pushToken = '' } = session.record
+  const {
+    store_token: storeToken,
+    access_key_secret: accessKeySecret,
+    push_token: pushToken = '',
+  } = session.record
   expect(pushToken).not.toBe('')
-  const tokens = { session: session.token, created: created.data.token, storeToken, accessKeySecret, pushToken, unknownToken }
-  return { session, secrets: { password, wrongPassword, secondPassword: 'second-password-4716', content, ...tokens } }
+  const tokens = {
+    session: session.token,
+    created: created.data.token,
+    storeToken,
+    accessKeySecret,
+    pushToken,
+    unknownToken,
+  }
+  return {
+    session,
+    secrets: {
+      password,
+      wrongPassword,
+      secondPassword: 'second-password-4716',
+      content,
+      ...tokens,
+    },
+  }
 }
 
 /** Failures of the database are logged with their causes. */
-async function loseDatabase(server: ServerProcess, backend: PostgresBackend, session: Session): Promise<void> {
+async function loseDatabase(
+  server: ServerProcess,
+  backend: PostgresBackend,
+  session: Session,
+): Promise<void> {
   const cluster = await backend.cluster()
   await cluster.kill9()
-  const answer = await server.api.call('POST', '/token/id', { body: { user_id: session.id, password: session.password } })
+  const answer = await server.api.call('POST', '/token/id', {
+    body: { user_id: session.id, password: session.password },
+  })
   expect(answer.code).toBe(20000)
   expect((await send(session, session, 'another word')).code).toBe(20000)
   await cluster.restart()

@@ -1,5 +1,13 @@
 /** Limits by address, user and application, and the slow-down of failed logins, on both databases (decisions A2, A2a, D2). */
-import { type Answer, type Api, type CallOptions, type ServerProcess, testBackends, type User, waitFor } from '@hermod/testkit'
+import {
+  type Answer,
+  type Api,
+  type CallOptions,
+  type ServerProcess,
+  testBackends,
+  type User,
+  waitFor,
+} from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 
 const tooManyRequests = 42900
@@ -11,7 +19,9 @@ const invalid = 10002
 const patience = { timeoutMs: 40_000, everyMs: 100 }
 
 function limits(env: Readonly<Record<string, string>>): { env: Record<string, string> } {
-  return { env: { HERMOD_CHECK_ANSWERS: 'on', HERMOD_TRUST_PROXY: 'on', HERMOD_RATE_LIMIT: 'on', ...env } }
+  return {
+    env: { HERMOD_CHECK_ANSWERS: 'on', HERMOD_TRUST_PROXY: 'on', HERMOD_RATE_LIMIT: 'on', ...env },
+  }
 }
 
 function from(address: string): CallOptions {
@@ -37,7 +47,9 @@ function expectToSayWhen(answers: readonly Answer[]): void {
 for (const backend of testBackends()) {
   describe(`limits on ${backend.name}`, () => {
     it('by user answer code 42900 with HTTP 200 and the time to wait, and concern nobody else', async () => {
-      await using server = await backend.startServer(limits({ HERMOD_USER_RATE: '1', HERMOD_USER_BURST: '10' }))
+      await using server = await backend.startServer(
+        limits({ HERMOD_USER_RATE: '1', HERMOD_USER_BURST: '10' }),
+      )
       const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
       const tablet = await server.api.login(alice, 'tablet')
       const profile = (api: Api) => api.call('GET', '/user/profile')
@@ -46,48 +58,72 @@ for (const backend of testBackends()) {
       expect(answers.length - refused.length).toBeGreaterThanOrEqual(10)
       expect(refused.length).toBeGreaterThan(0)
       for (const { status, envelope } of refused)
-        expect([status, envelope]).toEqual([200, { code: tooManyRequests, data: null, message: 'too many requests' }])
+        expect([status, envelope]).toEqual([
+          200,
+          { code: tooManyRequests, data: null, message: 'too many requests' },
+        ])
       expectToSayWhen(refused)
       expect((await profile(bob.api)).code).toBe(200)
-      expect(codes(await flood(80, () => profile(server.api.admin({ userId: alice.id }))))).toEqual({ 200: 80 })
-      await waitFor(async () => (await profile(alice.api)).code === 200, { what: 'the end of the refusal', ...patience })
+      expect(codes(await flood(80, () => profile(server.api.admin({ userId: alice.id }))))).toEqual(
+        { 200: 80 },
+      )
+      await waitFor(async () => (await profile(alice.api)).code === 200, {
+        what: 'the end of the refusal',
+        ...patience,
+      })
     })
 
     it('by application count all who carry no Admin token, and leave other applications alone', async () => {
-      await using server = await backend.startServer(limits({ HERMOD_APP_RATE: '1', HERMOD_APP_BURST: '20' }))
-      const { data: other } = await server.api.as(server.operatorToken).succeed('POST', '/operator/v1/app/create')
+      await using server = await backend.startServer(
+        limits({ HERMOD_APP_RATE: '1', HERMOD_APP_BURST: '20' }),
+      )
+      const { data: other } = await server.api
+        .as(server.operatorToken)
+        .succeed('POST', '/operator/v1/app/create')
       const admin = server.api.admin()
       const user = await admin.register()
       const { token } = (await admin.login(user)).record
       const answers = await flood(120, (index) =>
-        index % 2 ? server.api.call('POST', '/token/id', { body: {} }) : server.api.as(token).call('GET', '/user/profile'),
+        index % 2
+          ? server.api.call('POST', '/token/id', { body: {} })
+          : server.api.as(token).call('GET', '/user/profile'),
       )
       const refused = answers.filter(({ code }) => code === tooManyRequests)
       expect(refused.length).toBeGreaterThan(0)
       expect(answers.length - refused.length).toBeGreaterThanOrEqual(20)
       for (const { status } of refused) expect(status).toBe(200)
       expectToSayWhen(refused)
-      expect((await server.api.call('POST', '/token/id', { appId: other.app_id, body: {} })).code).toBe(invalid)
+      expect(
+        (await server.api.call('POST', '/token/id', { appId: other.app_id, body: {} })).code,
+      ).toBe(invalid)
       expect(codes(await flood(120, () => admin.call('GET', '/user/list')))).toEqual({ 200: 120 })
     })
 
     it('by address hear a valid Admin token however much its address sends, and no made-up one', async () => {
-      await using server = await backend.startServer(limits({ HERMOD_ADDRESS_RATE: '1', HERMOD_ADDRESS_BURST: '5' }))
+      await using server = await backend.startServer(
+        limits({ HERMOD_ADDRESS_RATE: '1', HERMOD_ADDRESS_BURST: '5' }),
+      )
       const { api } = server
       const judged = (answers: readonly Answer[]) => answers.filter(({ status }) => status === 200)
       const users = await flood(60, () => api.as('hmu_made_up').call('GET', '/user/profile'))
       expect(users.some(({ status, code }) => status === 429 && code === addressLimited)).toBe(true)
       expect((await api.admin().call('GET', '/user/list')).code).toBe(200)
-      expect(codes(await flood(60, () => api.admin().call('GET', '/user/list')))).toEqual({ 200: 60 })
+      expect(codes(await flood(60, () => api.admin().call('GET', '/user/list')))).toEqual({
+        200: 60,
+      })
 
-      const madeUp = await flood(60, (index) => api.as(`hma_${index}`.padEnd(40, 'x')).call('GET', '/user/list', from('192.0.2.9')))
+      const madeUp = await flood(60, (index) =>
+        api.as(`hma_${index}`.padEnd(40, 'x')).call('GET', '/user/list', from('192.0.2.9')),
+      )
       expect(judged(madeUp).length).toBeGreaterThanOrEqual(5)
       expect(codes(judged(madeUp))).toEqual({ [tokenInvalid]: judged(madeUp).length })
       const refused = madeUp.filter(({ status }) => status === 429)
       expect(refused.length).toBe(60 - judged(madeUp).length)
       expect(refused.length).toBeGreaterThan(0)
       expectToSayWhen(refused)
-      expect(codes(await flood(60, () => api.admin().call('GET', '/user/list', from('192.0.2.9'))))).toEqual({ 200: 60 })
+      expect(
+        codes(await flood(60, () => api.admin().call('GET', '/user/list', from('192.0.2.9')))),
+      ).toEqual({ 200: 60 })
     })
 
     describe('failed logins', () => {
@@ -95,14 +131,21 @@ for (const backend of testBackends()) {
         api.call('POST', '/token/id', { body: { user_id: user.id, password }, ...from(address) })
 
       /** Logs in wrongly until that has to wait; @returns how often it was judged. */
-      async function failUntilSlowed(attempt: () => Promise<Answer>, failure: number): Promise<number> {
+      async function failUntilSlowed(
+        attempt: () => Promise<Answer>,
+        failure: number,
+      ): Promise<number> {
         for (let failures = 0; failures < 50; failures++) {
           const answer = await attempt()
           if (answer.code !== tooManyRequests) {
             expect(answer).toMatchObject({ status: 200, code: failure })
             continue
           }
-          expect(answer.envelope).toEqual({ code: tooManyRequests, data: null, message: 'too many requests: failed logins' })
+          expect(answer.envelope).toEqual({
+            code: tooManyRequests,
+            data: null,
+            message: 'too many requests: failed logins',
+          })
           expect(answer.status).toBe(200)
           expectToSayWhen([answer])
           return failures
@@ -111,7 +154,10 @@ for (const backend of testBackends()) {
       }
 
       /** Makes sure that a call has to wait after the failures; on a slow machine the wait may be over before the call is made. */
-      function expectToWait(fail: () => Promise<unknown>, call: () => Promise<Answer>): Promise<unknown> {
+      function expectToWait(
+        fail: () => Promise<unknown>,
+        call: () => Promise<Answer>,
+      ): Promise<unknown> {
         const waits = async () => {
           await fail()
           return (await call()).code === tooManyRequests
@@ -119,7 +165,11 @@ for (const backend of testBackends()) {
         return waitFor(waits, { what: 'a refusal', ...patience })
       }
 
-      const few = { HERMOD_RATE_LIMIT: 'off', HERMOD_LOGIN_USER_FAILURES: '3', HERMOD_LOGIN_MAX_WAIT_SECONDS: '8' }
+      const few = {
+        HERMOD_RATE_LIMIT: 'off',
+        HERMOD_LOGIN_USER_FAILURES: '3',
+        HERMOD_LOGIN_MAX_WAIT_SECONDS: '8',
+      }
 
       it('keep the right password waiting too, from everywhere, and not for ever, also when rate limits are off', async () => {
         await using server: ServerProcess = await backend.startServer(limits(few))
@@ -129,30 +179,43 @@ for (const backend of testBackends()) {
         expect(await fail()).toBeGreaterThanOrEqual(3)
         await expectToWait(fail, () => login(api, alice, alice.password, '192.0.2.2'))
         await expectToWait(fail, () =>
-          api.call('POST', '/token/user', { body: { name: alice.username, password: alice.password }, ...from('192.0.2.3') }),
+          api.call('POST', '/token/user', {
+            body: { name: alice.username, password: alice.password },
+            ...from('192.0.2.3'),
+          }),
         )
         expect((await login(api, bob)).code).toBe(200)
-        await waitFor(async () => (await login(api, alice)).code === 200, { what: 'the end of the wait', ...patience })
-        for (let count = 0; count < 2; count++) expect((await login(api, alice, 'wrong')).code).toBe(passwordIncorrect)
+        await waitFor(async () => (await login(api, alice)).code === 200, {
+          what: 'the end of the wait',
+          ...patience,
+        })
+        for (let count = 0; count < 2; count++)
+          expect((await login(api, alice, 'wrong')).code).toBe(passwordIncorrect)
         expect((await login(api, alice)).code).toBe(200)
       })
 
       it('made at once are no more guesses than made one by one', async () => {
         await using server = await backend.startServer(limits(few))
         const alice = await server.api.register()
-        const answers = await flood(60, (index) => login(server.api, alice, 'wrong', `192.0.2.${index}`))
+        const answers = await flood(60, (index) =>
+          login(server.api, alice, 'wrong', `192.0.2.${index}`),
+        )
         const judged = answers.filter(({ code }) => code === passwordIncorrect).length
         // Every further one is worth a second and more of waiting.
         expect(judged).toBeGreaterThanOrEqual(3)
         expect(judged).toBeLessThan(10)
-        expect(codes(answers)).toEqual({ [passwordIncorrect]: judged, [tooManyRequests]: 60 - judged })
+        expect(codes(answers)).toEqual({
+          [passwordIncorrect]: judged,
+          [tooManyRequests]: 60 - judged,
+        })
       })
 
       it('of a user elsewhere do not lock out the user at an address that the user logged in from', async () => {
         await using server = await backend.startServer(limits(few))
         const alice = await server.api.register()
         expect((await login(server.api, alice, alice.password, '198.51.100.1')).code).toBe(200)
-        const guess = () => failUntilSlowed(() => login(server.api, alice, 'wrong', '192.0.2.66'), passwordIncorrect)
+        const guess = () =>
+          failUntilSlowed(() => login(server.api, alice, 'wrong', '192.0.2.66'), passwordIncorrect)
         await expectToWait(guess, () => login(server.api, alice, alice.password, '192.0.2.67'))
         expect((await login(server.api, alice, alice.password, '198.51.100.1')).code).toBe(200)
       })
@@ -161,9 +224,14 @@ for (const backend of testBackends()) {
         await using server = await backend.startServer(limits(few))
         const alice = await server.api.newSession()
         const change = (old_password: string) =>
-          alice.api.call('POST', '/user/change_password', { body: { old_password, new_password: 'new password' } })
-        const remove = (password: string) => alice.api.call('POST', '/user/delete', { body: { password } })
-        expect(await failUntilSlowed(() => change('wrong'), passwordIncorrect)).toBeGreaterThanOrEqual(3)
+          alice.api.call('POST', '/user/change_password', {
+            body: { old_password, new_password: 'new password' },
+          })
+        const remove = (password: string) =>
+          alice.api.call('POST', '/user/delete', { body: { password } })
+        expect(
+          await failUntilSlowed(() => change('wrong'), passwordIncorrect),
+        ).toBeGreaterThanOrEqual(3)
         await expectToWait(
           () => failUntilSlowed(() => remove('wrong'), passwordIncorrect),
           () => change('wrong'),
@@ -173,14 +241,20 @@ for (const backend of testBackends()) {
       })
 
       it('of names that nobody has count for the address, but not for those who logged in from it', async () => {
-        await using server = await backend.startServer(limits({ ...few, HERMOD_LOGIN_ADDRESS_FAILURES: '4' }))
+        await using server = await backend.startServer(
+          limits({ ...few, HERMOD_LOGIN_ADDRESS_FAILURES: '4' }),
+        )
         const { api } = server
         const [known, stranger] = [await api.register(), await api.register()]
         expect((await login(api, known)).code).toBe(200)
         let names = 0
         const guess = () =>
           failUntilSlowed(
-            () => api.call('POST', '/token/user', { body: { name: `nobody_${++names}`, password: 'x' }, ...from('192.0.2.1') }),
+            () =>
+              api.call('POST', '/token/user', {
+                body: { name: `nobody_${++names}`, password: 'x' },
+                ...from('192.0.2.1'),
+              }),
             userNotFound,
           )
         expect(await guess()).toBeGreaterThanOrEqual(4)

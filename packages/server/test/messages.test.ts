@@ -1,5 +1,11 @@
 import type { Message } from '@hermod/protocol'
-import { type Api, type ServerProcess, type Session, startServer, testBackends } from '@hermod/testkit'
+import {
+  type Api,
+  type ServerProcess,
+  type Session,
+  startServer,
+  testBackends,
+} from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   acknowledge,
@@ -43,7 +49,8 @@ for (const backend of testBackends()) {
       await database?.[Symbol.asyncDispose]()
     })
 
-    const sessions = (count: number): Promise<Session[]> => Promise.all(Array.from({ length: count }, () => server.api.newSession()))
+    const sessions = (count: number): Promise<Session[]> =>
+      Promise.all(Array.from({ length: count }, () => server.api.newSession()))
 
     async function couple(): Promise<readonly [Session, Session]> {
       const [alice, bob] = await sessions(2)
@@ -66,7 +73,9 @@ for (const backend of testBackends()) {
     async function aDeletedUser(): Promise<number> {
       const { id } = await server.api.register()
       await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
-      await sql.run(`update users set deleted_at = ${Date.now()}, username_key = null where user_id = ${id}`)
+      await sql.run(
+        `update users set deleted_at = ${Date.now()}, username_key = null where user_id = ${id}`,
+      )
       return id
     }
 
@@ -74,8 +83,18 @@ for (const backend of testBackends()) {
       it('to one user answers the msg_id, and both parties read the same message', async () => {
         const [alice, bob] = await couple()
         const before = Date.now()
-        const texts = { content: 'Hello', attachment: '{"url":"x"}', config: '{"mentionAll":false}', ext: '{"k":1}' }
-        const answer = await send(alice.api, { ...texts, content_type: 1, targets: [bob.id], type: 1 })
+        const texts = {
+          content: 'Hello',
+          attachment: '{"url":"x"}',
+          config: '{"mentionAll":false}',
+          ext: '{"k":1}',
+        }
+        const answer = await send(alice.api, {
+          ...texts,
+          content_type: 1,
+          targets: [bob.id],
+          type: 1,
+        })
         const after = Date.now()
         expect(answer.envelope).toMatchObject({ code: 200, data: true, message: null })
         const msg_ids = answer.envelope.msg_ids as number[]
@@ -117,8 +136,12 @@ for (const backend of testBackends()) {
         const [alice, bob] = await couple()
         const kinds = ['TEXT', 'IMAGE', 'AUDIO', 'VIDEO', 'FILE', 'LOCATION', 'COMMAND', 'FORWARD']
         for (const content_type of kinds.keys())
-          await alice.api.succeed('PUT', '/message/send', { body: textTo([bob.id], 'x', { content_type: String(content_type) }) })
-        expect((await history(bob.api, alice.id)).map(({ ctype }) => ctype)).toEqual(kinds.toReversed())
+          await alice.api.succeed('PUT', '/message/send', {
+            body: textTo([bob.id], 'x', { content_type: String(content_type) }),
+          })
+        expect((await history(bob.api, alice.id)).map(({ ctype }) => ctype)).toEqual(
+          kinds.toReversed(),
+        )
       })
 
       it('to several users answers no msg_ids and reaches each of them', async () => {
@@ -149,7 +172,10 @@ for (const backend of testBackends()) {
 
       it('judges each target alone and succeeds when one takes the message', async () => {
         const [alice, bob] = await couple()
-        const answer = await send(alice.api, textTo([nobody, bob.id, await aDeletedUser()], 'for whom it may concern'))
+        const answer = await send(
+          alice.api,
+          textTo([nobody, bob.id, await aDeletedUser()], 'for whom it may concern'),
+        )
         expect(answer.envelope).toEqual({ code: 200, data: true, message: null })
         expect(await contents(bob.api, alice.id)).toEqual(['for whom it may concern'])
         expect(await peers(alice.api)).toEqual([bob.id])
@@ -189,8 +215,15 @@ for (const backend of testBackends()) {
         const [alice] = await couple()
         const missing = await send(alice.api, {})
         expect(missing.code).toBe(invalid)
-        for (const name of ['content_type', 'targets', 'type']) expect(missing.envelope.message).toContain(name)
-        const faulty = await send(alice.api, { content_type: 'x', targets: 'x', type: 3, content: 7, transaction_id: 1.5 })
+        for (const name of ['content_type', 'targets', 'type'])
+          expect(missing.envelope.message).toContain(name)
+        const faulty = await send(alice.api, {
+          content_type: 'x',
+          targets: 'x',
+          type: 3,
+          content: 7,
+          transaction_id: 1.5,
+        })
         expect(faulty.code).toBe(invalid)
         for (const name of ['content_type', 'targets', 'type', 'content ', 'transaction_id'])
           expect(faulty.envelope.message).toContain(name)
@@ -200,8 +233,12 @@ for (const backend of testBackends()) {
         const [alice, bob] = await couple()
         const unknown = Array.from({ length: 499 }, (_, index) => nobody + index)
         expect((await send(alice.api, textTo([], 'x'))).code).toBe(invalid)
-        expect((await send(alice.api, textTo([...unknown, bob.id], 'the last of 500'))).code).toBe(200)
-        expect((await send(alice.api, textTo([...unknown, 500, bob.id], 'too many'))).code).toBe(invalid)
+        expect((await send(alice.api, textTo([...unknown, bob.id], 'the last of 500'))).code).toBe(
+          200,
+        )
+        expect((await send(alice.api, textTo([...unknown, 500, bob.id], 'too many'))).code).toBe(
+          invalid,
+        )
         expect(await contents(bob.api, alice.id)).toEqual(['the last of 500'])
       })
 
@@ -220,29 +257,46 @@ for (const backend of testBackends()) {
         const [alice, bob] = await couple()
         await sendText(alice.api, bob.id, 'plain')
         await sendText(alice.api, bob.id, 'named', { from_user_id: alice.id })
-        await alice.api.succeed('POST', '/message/send', { body: textTo([bob.id], 'header'), userId: alice.id })
+        await alice.api.succeed('POST', '/message/send', {
+          body: textTo([bob.id], 'header'),
+          userId: alice.id,
+        })
         expect(await contents(bob.api, alice.id)).toEqual(['header', 'named', 'plain'])
       })
 
       it('of a user token is nobody else, not even the system', async () => {
         const [alice, bob, carol] = await trio()
         for (const from_user_id of [carol.id, bob.id, nobody, 0])
-          expect((await send(alice.api, textTo([bob.id], 'forged', { from_user_id }))).code).toBe(noPermission)
-        const onBehalf = await alice.api.call('POST', '/message/send', { body: textTo([bob.id], 'forged'), userId: carol.id })
+          expect((await send(alice.api, textTo([bob.id], 'forged', { from_user_id }))).code).toBe(
+            noPermission,
+          )
+        const onBehalf = await alice.api.call('POST', '/message/send', {
+          body: textTo([bob.id], 'forged'),
+          userId: carol.id,
+        })
         expect(onBehalf.code).toBe(noPermission)
         expect(await peers(bob.api)).toEqual([])
       })
 
       it('of an Admin token is from_user_id, else the user_id header, else the system', async () => {
         const [alice, bob, carol] = await trio()
-        await sendText(server.api.admin({ userId: alice.id }), carol.id, 'by from_user_id', { from_user_id: bob.id })
+        await sendText(server.api.admin({ userId: alice.id }), carol.id, 'by from_user_id', {
+          from_user_id: bob.id,
+        })
         await sendText(server.api.admin({ userId: alice.id }), carol.id, 'by header')
         await sendText(server.api.admin(), carol.id, 'by nobody')
-        await sendText(server.api.admin({ userId: alice.id }), carol.id, 'by the system', { from_user_id: 0 })
+        await sendText(server.api.admin({ userId: alice.id }), carol.id, 'by the system', {
+          from_user_id: 0,
+        })
         expect(await contents(carol.api, bob.id)).toEqual(['by from_user_id'])
         expect(await contents(carol.api, alice.id)).toEqual(['by header'])
         expect(await contents(carol.api, 0)).toEqual(['by the system', 'by nobody'])
-        expect((await history(carol.api, 0)).map(({ is_system, from_xid }) => ({ is_system, uid: from_xid.uid }))).toEqual([
+        expect(
+          (await history(carol.api, 0)).map(({ is_system, from_xid }) => ({
+            is_system,
+            uid: from_xid.uid,
+          })),
+        ).toEqual([
           { is_system: false, uid: 0 },
           { is_system: false, uid: 0 },
         ])
@@ -251,9 +305,15 @@ for (const backend of testBackends()) {
       it('of an Admin token must exist', async () => {
         const [, bob] = await couple()
         const admin = server.api.admin()
-        expect((await send(admin, textTo([bob.id], 'x', { from_user_id: nobody }))).code).toBe(10000)
-        expect((await send(admin, textTo([bob.id], 'x', { from_user_id: await aDeletedUser() }))).code).toBe(10021)
-        expect((await send(server.api.admin({ userId: nobody }), textTo([bob.id], 'x'))).code).toBe(10000)
+        expect((await send(admin, textTo([bob.id], 'x', { from_user_id: nobody }))).code).toBe(
+          10000,
+        )
+        expect(
+          (await send(admin, textTo([bob.id], 'x', { from_user_id: await aDeletedUser() }))).code,
+        ).toBe(10021)
+        expect((await send(server.api.admin({ userId: nobody }), textTo([bob.id], 'x'))).code).toBe(
+          10000,
+        )
         expect(await peers(bob.api)).toEqual([])
       })
     })
@@ -278,7 +338,10 @@ for (const backend of testBackends()) {
         ])
         await acknowledge(alice.api, { peer: 0, message: first })
         expect(await unreadCounts(alice.api)).toEqual({ 0: 1 })
-        expect((await history(alice.api, 0)).map(({ status }) => status)).toEqual(['UNREAD', 'READ'])
+        expect((await history(alice.api, 0)).map(({ status }) => status)).toEqual([
+          'UNREAD',
+          'READ',
+        ])
         await acknowledge(alice.api, { peer: 0 })
         expect(await unreadCounts(alice.api)).toEqual({})
         expect(await contents(bob.api, 0)).toEqual([])
@@ -286,7 +349,9 @@ for (const backend of testBackends()) {
 
       it('with a sender appears in the conversation with that sender', async () => {
         const [alice, bob] = await couple()
-        await notify(server.api.admin(), bob.id, 'alice changed her number', { from_user_id: alice.id })
+        await notify(server.api.admin(), bob.id, 'alice changed her number', {
+          from_user_id: alice.id,
+        })
         await notify(server.api.admin({ userId: alice.id }), bob.id, 'and her address')
         for (const [reader, peer] of [
           [alice, bob],
@@ -301,7 +366,9 @@ for (const backend of testBackends()) {
 
       it('to several users answers no msg_ids', async () => {
         const [alice, bob] = await couple()
-        const answer = await server.api.admin().call('PUT', '/message/notify', { body: textTo([alice.id, bob.id], 'all') })
+        const answer = await server.api
+          .admin()
+          .call('PUT', '/message/notify', { body: textTo([alice.id, bob.id], 'all') })
         expect(answer.envelope).toEqual({ code: 200, data: true, message: null })
         expect(await unreadCounts(alice.api)).toEqual({ 0: 1 })
         expect(await unreadCounts(bob.api)).toEqual({ 0: 1 })
@@ -309,7 +376,9 @@ for (const backend of testBackends()) {
 
       it('is not for user tokens', async () => {
         const [alice, bob] = await couple()
-        expect((await alice.api.call('POST', '/message/notify', { body: textTo([bob.id], 'x') })).code).toBe(noPermission)
+        expect(
+          (await alice.api.call('POST', '/message/notify', { body: textTo([bob.id], 'x') })).code,
+        ).toBe(noPermission)
         expect(await peers(bob.api)).toEqual([])
       })
     })
@@ -318,12 +387,17 @@ for (const backend of testBackends()) {
       const fleeting: readonly (readonly [string, SendExtras])[] = [
         ['a message for online users only', { content: 'now or never', online_only: true }],
         ['the signal that somebody types', { content: '', ext: '{"input_status":"typing"}' }],
-        ['the signal that somebody stopped typing', { content: '', ext: '{"input_status": "nothing", "more": 1}' }],
+        [
+          'the signal that somebody stopped typing',
+          { content: '', ext: '{"input_status": "nothing", "more": 1}' },
+        ],
       ]
       for (const [name, extras] of fleeting) {
         it(`${name} leaves history, lists and counts as they are`, async () => {
           const [alice, bob] = await couple()
-          expect((await send(alice.api, { ...textTo([bob.id], ''), ...extras })).envelope).toMatchObject({ code: 200, data: true })
+          expect(
+            (await send(alice.api, { ...textTo([bob.id], ''), ...extras })).envelope,
+          ).toMatchObject({ code: 200, data: true })
           for (const [reader, peer] of [
             [alice, bob],
             [bob, alice],
@@ -352,7 +426,8 @@ for (const backend of testBackends()) {
 
       it('is refused all the same when the target does not exist', async () => {
         const [alice] = await couple()
-        for (const [, extras] of fleeting) expect((await send(alice.api, { ...textTo([nobody], ''), ...extras })).code).toBe(10000)
+        for (const [, extras] of fleeting)
+          expect((await send(alice.api, { ...textTo([nobody], ''), ...extras })).code).toBe(10000)
       })
     })
 
@@ -361,9 +436,25 @@ for (const backend of testBackends()) {
         const [alice, bob] = await couple()
         const body = { type: 1, targets: [bob.id] }
         expect((await send(alice.api, { ...body, content_type: 0, content: '' })).code).toBe(200)
-        expect((await send(alice.api, { ...body, content_type: 4, attachment: '{"url":"u"}' })).code).toBe(200)
-        expect((await send(alice.api, { ...body, content_type: 4, attachment: '{"url":"u"}', content: null })).code).toBe(200)
-        expect((await history(bob.api, alice.id)).map(({ content, attachment }) => [content, attachment])).toEqual([
+        expect(
+          (await send(alice.api, { ...body, content_type: 4, attachment: '{"url":"u"}' })).code,
+        ).toBe(200)
+        expect(
+          (
+            await send(alice.api, {
+              ...body,
+              content_type: 4,
+              attachment: '{"url":"u"}',
+              content: null,
+            })
+          ).code,
+        ).toBe(200)
+        expect(
+          (await history(bob.api, alice.id)).map(({ content, attachment }) => [
+            content,
+            attachment,
+          ]),
+        ).toEqual([
           ['', '{"url":"u"}'],
           ['', '{"url":"u"}'],
           ['', ''],
@@ -411,12 +502,16 @@ for (const backend of testBackends()) {
           'null',
         ]
         for (const text of texts)
-          await alice.api.succeed('POST', '/message/send', { body: textTo([bob.id], text, { attachment: text, config: text, ext: text }) })
+          await alice.api.succeed('POST', '/message/send', {
+            body: textTo([bob.id], text, { attachment: text, config: text, ext: text }),
+          })
         const messages = (await history(bob.api, alice.id)).toReversed()
         expect(messages).toHaveLength(texts.length)
         for (const [index, text] of texts.entries())
           for (const field of ['content', 'attachment', 'config', 'ext'] as const)
-            expect(Buffer.from(messages[index]?.[field] ?? '').toString('hex')).toBe(Buffer.from(text).toString('hex'))
+            expect(Buffer.from(messages[index]?.[field] ?? '').toString('hex')).toBe(
+              Buffer.from(text).toString('hex'),
+            )
       })
 
       it('must be Unicode text without U+0000', async () => {
@@ -438,7 +533,10 @@ for (const backend of testBackends()) {
         const texts = { attachment: quarter, config: quarter, ext: quarter }
         expect((await send(alice.api, textTo([bob.id], quarter, texts))).code).toBe(200)
         for (const field of ['content', 'attachment', 'config', 'ext'])
-          expect((await send(alice.api, { ...textTo([bob.id], quarter, texts), [field]: `${quarter}x` })).code).toBe(tooLarge)
+          expect(
+            (await send(alice.api, { ...textTo([bob.id], quarter, texts), [field]: `${quarter}x` }))
+              .code,
+          ).toBe(tooLarge)
         const [message, ...others] = await history(bob.api, alice.id)
         expect(others).toEqual([])
         expect(message).toMatchObject({ content: quarter, ...texts })
@@ -450,14 +548,21 @@ for (const backend of testBackends()) {
         expect(Buffer.byteLength(threeBytes)).toBe(maxBytes - 1)
         expect((await send(alice.api, textTo([bob.id], `${threeBytes}x`))).code).toBe(200)
         expect((await send(alice.api, textTo([bob.id], `${threeBytes}é`))).code).toBe(tooLarge)
-        expect((await send(alice.api, textTo([bob.id], '\u{1F600}'.repeat(maxBytes / 4)))).code).toBe(200)
-        expect((await send(alice.api, textTo([bob.id], '\u{1F600}'.repeat(maxBytes / 4 + 1)))).code).toBe(tooLarge)
+        expect(
+          (await send(alice.api, textTo([bob.id], '\u{1F600}'.repeat(maxBytes / 4)))).code,
+        ).toBe(200)
+        expect(
+          (await send(alice.api, textTo([bob.id], '\u{1F600}'.repeat(maxBytes / 4 + 1)))).code,
+        ).toBe(tooLarge)
         expect(await history(bob.api, alice.id)).toHaveLength(2)
       })
 
       it('of escaped text is that of the text', async () => {
         const [alice, bob] = await couple()
-        const rawBody = JSON.stringify(textTo([bob.id], '')).replace('"content":""', `"content":"${'\\u0061'.repeat(maxBytes)}"`)
+        const rawBody = JSON.stringify(textTo([bob.id], '')).replace(
+          '"content":""',
+          `"content":"${'\\u0061'.repeat(maxBytes)}"`,
+        )
         expect((await alice.api.call('POST', '/message/send', { rawBody })).code).toBe(200)
         expect((await history(bob.api, alice.id))[0]?.content).toBe('a'.repeat(maxBytes))
       })
@@ -465,7 +570,9 @@ for (const backend of testBackends()) {
       it('binds notifications and messages for online users as well', async () => {
         const [alice] = await couple()
         const body = textTo([alice.id], 'x'.repeat(maxBytes + 1))
-        expect((await server.api.admin().call('POST', '/message/notify', { body })).code).toBe(tooLarge)
+        expect((await server.api.admin().call('POST', '/message/notify', { body })).code).toBe(
+          tooLarge,
+        )
         expect((await send(alice.api, { ...body, online_only: true })).code).toBe(tooLarge)
       })
     })
@@ -482,13 +589,26 @@ for (const backend of testBackends()) {
 
       it('is exact over the whole int64 range', async () => {
         const [alice, bob] = await couple()
-        const values = [2n ** 53n, 2n ** 53n + 1n, 2n ** 53n - 1n, 2n ** 63n - 1n, 2n ** 63n - 2n, -(2n ** 63n), -(2n ** 63n) + 1n, -1n, 1n]
+        const values = [
+          2n ** 53n,
+          2n ** 53n + 1n,
+          2n ** 53n - 1n,
+          2n ** 63n - 1n,
+          2n ** 63n - 2n,
+          -(2n ** 63n),
+          -(2n ** 63n) + 1n,
+          -1n,
+          1n,
+        ]
         const ids = new Map<bigint, number>()
-        for (const value of values) ids.set(value, await sendText(alice.api, bob.id, `${value}`, { transaction_id: value }))
+        for (const value of values)
+          ids.set(value, await sendText(alice.api, bob.id, `${value}`, { transaction_id: value }))
         expect(new Set(ids.values()).size).toBe(values.length)
         for (const [value, id] of ids) {
           expect(await sendText(alice.api, bob.id, 'again', { transaction_id: value })).toBe(id)
-          expect(await sendText(alice.api, bob.id, 'again', { transaction_id: `${value}` })).toBe(id)
+          expect(await sendText(alice.api, bob.id, 'again', { transaction_id: `${value}` })).toBe(
+            id,
+          )
         }
         expect(await contents(bob.api, alice.id)).toEqual(values.map(String).toReversed())
       })
@@ -520,7 +640,8 @@ for (const backend of testBackends()) {
       it('of 0, and one that is empty or null, counts as absent', async () => {
         const [alice, bob] = await couple()
         const values = [0, '0', '-0', '', null]
-        for (const transaction_id of [...values, ...values]) await sendText(alice.api, bob.id, 'x', { transaction_id })
+        for (const transaction_id of [...values, ...values])
+          await sendText(alice.api, bob.id, 'x', { transaction_id })
         expect(await history(bob.api, alice.id)).toHaveLength(2 * values.length)
       })
 
@@ -531,7 +652,12 @@ for (const backend of testBackends()) {
         const ofBob = await sendText(bob.api, carol.id, 'bob', extras)
         const ofSystem = await sendText(server.api.admin(), carol.id, 'system', extras)
         expect(new Set([ofAlice, ofBob, ofSystem]).size).toBe(3)
-        expect(await sendText(server.api.admin(), carol.id, 'again', { ...extras, from_user_id: bob.id })).toBe(ofBob)
+        expect(
+          await sendText(server.api.admin(), carol.id, 'again', {
+            ...extras,
+            from_user_id: bob.id,
+          }),
+        ).toBe(ofBob)
         expect(await notify(server.api.admin(), carol.id, 'again', extras)).toBe(ofSystem)
         expect(await unreadCounts(carol.api)).toEqual({ [alice.id]: 1, [bob.id]: 1, 0: 1 })
       })
@@ -550,19 +676,28 @@ for (const backend of testBackends()) {
 
       it('of a refused send is free for the next one', async () => {
         const [alice, bob] = await couple()
-        expect((await send(alice.api, textTo([nobody], 'x', { transaction_id: 5 }))).code).toBe(10000)
-        expect((await send(alice.api, textTo([bob.id], 'x'.repeat(maxBytes + 1), { transaction_id: 5 }))).code).toBe(tooLarge)
+        expect((await send(alice.api, textTo([nobody], 'x', { transaction_id: 5 }))).code).toBe(
+          10000,
+        )
+        expect(
+          (await send(alice.api, textTo([bob.id], 'x'.repeat(maxBytes + 1), { transaction_id: 5 })))
+            .code,
+        ).toBe(tooLarge)
         await sendText(alice.api, bob.id, 'accepted', { transaction_id: 5 })
         expect(await contents(bob.api, alice.id)).toEqual(['accepted'])
       })
 
       it('is remembered over a restart', async () => {
         const [alice, bob] = await couple()
-        const first = await sendText(alice.api, bob.id, 'before', { transaction_id: 2n ** 53n + 1n })
+        const first = await sendText(alice.api, bob.id, 'before', {
+          transaction_id: 2n ** 53n + 1n,
+        })
         await restart()
         const api = server.api.as(alice.token)
         expect(await sendText(api, bob.id, 'after', { transaction_id: 2n ** 53n + 1n })).toBe(first)
-        expect(await sendText(api, bob.id, 'other', { transaction_id: 2n ** 53n })).toBeGreaterThan(first)
+        expect(await sendText(api, bob.id, 'other', { transaction_id: 2n ** 53n })).toBeGreaterThan(
+          first,
+        )
         expect(await contents(api, bob.id)).toEqual(['other', 'before'])
       })
 
@@ -571,7 +706,9 @@ for (const backend of testBackends()) {
         const rounds = 10
         for (let transaction_id = 1; transaction_id <= rounds; transaction_id++) {
           const ids = await Promise.all(
-            Array.from({ length: 16 }, (_, copy) => sendText(alice.api, bob.id, `copy ${copy}`, { transaction_id })),
+            Array.from({ length: 16 }, (_, copy) =>
+              sendText(alice.api, bob.id, `copy ${copy}`, { transaction_id }),
+            ),
           )
           expect(new Set(ids).size).toBe(1)
         }
@@ -585,7 +722,13 @@ for (const backend of testBackends()) {
         const [alice, bob] = await couple()
         const ids: number[] = []
         for (let number = 1; number <= length; number++)
-          ids.unshift(await sendText(number % 2 === 0 ? alice.api : bob.api, number % 2 === 0 ? bob.id : alice.id, `${number}`))
+          ids.unshift(
+            await sendText(
+              number % 2 === 0 ? alice.api : bob.api,
+              number % 2 === 0 ? bob.id : alice.id,
+              `${number}`,
+            ),
+          )
         return { alice, bob, ids }
       }
 
@@ -606,14 +749,20 @@ for (const backend of testBackends()) {
 
       it('says that a page is the last one also when it is full', async () => {
         const { alice, bob, ids } = await aConversation(4)
-        expect(await historyPage(alice.api, bob.id, { limit: 4 })).toMatchObject({ is_last: true, next_msg_id: 0 })
-        expect(await historyPage(alice.api, bob.id, { limit: 2, start: ids[2] as number })).toMatchObject({ is_last: true, next_msg_id: 0 })
+        expect(await historyPage(alice.api, bob.id, { limit: 4 })).toMatchObject({
+          is_last: true,
+          next_msg_id: 0,
+        })
+        expect(
+          await historyPage(alice.api, bob.id, { limit: 2, start: ids[2] as number }),
+        ).toMatchObject({ is_last: true, next_msg_id: 0 })
       })
 
       it('starts at the named message, itself included, or at the next older one', async () => {
         const { alice, bob, ids } = await aConversation(3)
         const [newest, middle, oldest] = ids as [number, number, number]
-        const from = async (start: number | bigint) => idsOf((await historyPage(alice.api, bob.id, { start })).messages)
+        const from = async (start: number | bigint) =>
+          idsOf((await historyPage(alice.api, bob.id, { start })).messages)
         expect(await from(middle)).toEqual([middle, oldest])
         expect(await from(middle - 1)).toEqual([oldest])
         expect(await from(newest + 1)).toEqual(ids)
@@ -625,7 +774,9 @@ for (const backend of testBackends()) {
 
       it('takes pages of 1 to 100 and cuts longer ones', async () => {
         const [alice, bob] = await couple()
-        await Promise.all(Array.from({ length: 102 }, (_, number) => sendText(alice.api, bob.id, `${number}`)))
+        await Promise.all(
+          Array.from({ length: 102 }, (_, number) => sendText(alice.api, bob.id, `${number}`)),
+        )
         for (const [limit, length] of [
           [1, 1],
           [100, 100],
@@ -638,7 +789,9 @@ for (const backend of testBackends()) {
         }
         expect(await history(bob.api, alice.id, 1)).toHaveLength(102)
         for (const limit of [0, -1, 2 ** 31, 1.5, 'x', '']) {
-          const answer = await bob.api.call('GET', '/message/conversation', { query: { opposite_id: alice.id, msg_id_start: 0, limit } })
+          const answer = await bob.api.call('GET', '/message/conversation', {
+            query: { opposite_id: alice.id, msg_id_start: 0, limit },
+          })
           expect(answer.code).toBe(invalid)
           expect(answer.envelope.message).toContain('limit')
         }
@@ -648,21 +801,41 @@ for (const backend of testBackends()) {
         const [alice, bob] = await couple()
         const query = { opposite_id: bob.id, msg_id_start: 0, limit: 10 }
         for (const name of Object.keys(query)) {
-          const answer = await alice.api.call('GET', '/message/conversation', { query: { ...query, [name]: undefined } })
+          const answer = await alice.api.call('GET', '/message/conversation', {
+            query: { ...query, [name]: undefined },
+          })
           expect(answer.code).toBe(invalid)
           expect(answer.envelope.message).toContain(name)
         }
-        expect((await alice.api.call('GET', '/message/conversation', { query: { ...query, msg_id_start: -1 } })).code).toBe(invalid)
+        expect(
+          (
+            await alice.api.call('GET', '/message/conversation', {
+              query: { ...query, msg_id_start: -1 },
+            })
+          ).code,
+        ).toBe(invalid)
       })
 
       it('is empty with somebody one never wrote with, and an error with nobody', async () => {
         const [alice, bob] = await couple()
-        expect(await historyPage(alice.api, bob.id)).toEqual({ is_last: true, messages: [], next_msg_id: 0 })
-        expect(await historyPage(alice.api, 0)).toEqual({ is_last: true, messages: [], next_msg_id: 0 })
+        expect(await historyPage(alice.api, bob.id)).toEqual({
+          is_last: true,
+          messages: [],
+          next_msg_id: 0,
+        })
+        expect(await historyPage(alice.api, 0)).toEqual({
+          is_last: true,
+          messages: [],
+          next_msg_id: 0,
+        })
         for (const opposite_id of [nobody, 2n ** 63n - 1n, -1])
-          expect((await alice.api.call('GET', '/message/conversation', { query: { opposite_id, msg_id_start: 0, limit: 1 } })).code).toBe(
-            10000,
-          )
+          expect(
+            (
+              await alice.api.call('GET', '/message/conversation', {
+                query: { opposite_id, msg_id_start: 0, limit: 1 },
+              })
+            ).code,
+          ).toBe(10000)
       })
 
       it('shows nobody the messages of others', async () => {
@@ -688,7 +861,9 @@ for (const backend of testBackends()) {
             return sent
           }),
         )
-        for (const sent of answered) for (const [index, { id }] of sent.entries()) expect(id).toBeGreaterThan(sent[index - 1]?.id ?? 0)
+        for (const sent of answered)
+          for (const [index, { id }] of sent.entries())
+            expect(id).toBeGreaterThan(sent[index - 1]?.id ?? 0)
         const shown = await history(alice.api, bob.id, 37)
         const expected = answered.flat().sort((a, b) => b.id - a.id)
         expect(new Set(expected.map(({ id }) => id)).size).toBe(senders * messagesEach)
@@ -696,7 +871,9 @@ for (const backend of testBackends()) {
         // Whoever wrote the newest has read all; what follows the last message of the other is unread to the other.
         const [writer, waiter] = shown[0]?.from_xid.uid === alice.id ? [alice, bob] : [bob, alice]
         expect(await unreadCounts(writer.api)).toEqual({})
-        expect(await unreadCounts(waiter.api)).toEqual({ [writer.id]: shown.findIndex(({ from_xid }) => from_xid.uid === waiter.id) })
+        expect(await unreadCounts(waiter.api)).toEqual({
+          [writer.id]: shown.findIndex(({ from_xid }) => from_xid.uid === waiter.id),
+        })
         expect(await integrityFaults(server)).toEqual([])
       })
     })
@@ -704,8 +881,13 @@ for (const backend of testBackends()) {
     describe('read marks', () => {
       it('show the receiver what is read, and the sender what the peer has read', async () => {
         const [alice, bob] = await couple()
-        const ids = [await sendText(alice.api, bob.id, '1'), await sendText(alice.api, bob.id, '2'), await sendText(alice.api, bob.id, '3')]
-        const statuses = async (reader: Session, peer: Session) => (await history(reader.api, peer.id)).map(({ status }) => status)
+        const ids = [
+          await sendText(alice.api, bob.id, '1'),
+          await sendText(alice.api, bob.id, '2'),
+          await sendText(alice.api, bob.id, '3'),
+        ]
+        const statuses = async (reader: Session, peer: Session) =>
+          (await history(reader.api, peer.id)).map(({ status }) => status)
         expect(await statuses(alice, bob)).toEqual(['UNREAD', 'UNREAD', 'UNREAD'])
         expect(await statuses(bob, alice)).toEqual(['UNREAD', 'UNREAD', 'UNREAD'])
         await acknowledge(bob.api, { peer: alice.id, message: ids[1] as number })
@@ -723,7 +905,12 @@ for (const backend of testBackends()) {
         await sendText(alice.api, bob.id, 'thanks')
         expect(await unreadCounts(bob.api)).toEqual({ [alice.id]: 1 })
         expect(await unreadCounts(alice.api)).toEqual({})
-        expect((await history(alice.api, bob.id)).map(({ status }) => status)).toEqual(['UNREAD', 'READ', 'READ', 'READ'])
+        expect((await history(alice.api, bob.id)).map(({ status }) => status)).toEqual([
+          'UNREAD',
+          'READ',
+          'READ',
+          'READ',
+        ])
       })
 
       it('count the unread messages of every conversation', async () => {
@@ -743,7 +930,10 @@ for (const backend of testBackends()) {
           await sendText(alice.api, carol.id, 'a2'),
           await sendText(alice.api, carol.id, 'a3'),
         ]
-        const fromBob = [await sendText(bob.api, carol.id, 'b1'), await sendText(bob.api, carol.id, 'b2')]
+        const fromBob = [
+          await sendText(bob.api, carol.id, 'b1'),
+          await sendText(bob.api, carol.id, 'b2'),
+        ]
         await notify(server.api.admin(), carol.id, 's')
         await acknowledge(carol.api, { peer: alice.id, message: fromAlice[0] as number })
         expect(await unreadCounts(carol.api)).toEqual({ [alice.id]: 2, [bob.id]: 2, 0: 1 })
@@ -762,21 +952,28 @@ for (const backend of testBackends()) {
         await acknowledge(bob.api)
         await acknowledge(bob.api, { message: first })
         expect(await unreadCounts(bob.api)).toEqual({})
-        expect((await history(alice.api, bob.id)).map(({ status }) => status)).toEqual(['READ', 'READ'])
+        expect((await history(alice.api, bob.id)).map(({ status }) => status)).toEqual([
+          'READ',
+          'READ',
+        ])
       })
 
       it('may be moved from a device and up to a message of one’s own', async () => {
         const [alice, bob] = await couple()
         await sendText(bob.api, alice.id, 'theirs')
         const own = await sendText(server.api.admin({ userId: alice.id }), bob.id, 'own')
-        await alice.api.succeed('GET', '/message/ack', { query: { conversation_id: bob.id, msg_id: own, device_sn: 1 } })
+        await alice.api.succeed('GET', '/message/ack', {
+          query: { conversation_id: bob.id, msg_id: own, device_sn: 1 },
+        })
         expect(await unreadCounts(alice.api)).toEqual({})
         expect(await unreadCounts(bob.api)).toEqual({ [alice.id]: 1 })
       })
 
       it('of one user move for nobody else', async () => {
         const [alice, bob, carol] = await trio()
-        await alice.api.succeed('POST', '/message/send', { body: textTo([bob.id, carol.id], 'to both') })
+        await alice.api.succeed('POST', '/message/send', {
+          body: textTo([bob.id, carol.id], 'to both'),
+        })
         await acknowledge(bob.api)
         expect(await unreadCounts(carol.api)).toEqual({ [alice.id]: 1 })
         expect((await history(alice.api, bob.id))[0]?.status).toBe('READ')
@@ -787,16 +984,23 @@ for (const backend of testBackends()) {
         const [alice, bob, carol] = await trio()
         const between = await sendText(alice.api, bob.id, 'between alice and bob')
         const withCarol = await sendText(carol.api, bob.id, 'between carol and bob')
-        const ack = async (api: Api, query: Record<string, number | bigint>) => (await api.call('GET', '/message/ack', { query })).code
+        const ack = async (api: Api, query: Record<string, number | bigint>) =>
+          (await api.call('GET', '/message/ack', { query })).code
         expect(await ack(carol.api, { conversation_id: alice.id })).toBe(conversationNotFound)
         expect(await ack(carol.api, { conversation_id: nobody })).toBe(conversationNotFound)
         expect(await ack(carol.api, { conversation_id: 0 })).toBe(conversationNotFound)
         expect(await ack(carol.api, { msg_id: between })).toBe(messageNotFound)
         expect(await ack(carol.api, { msg_id: nobody })).toBe(messageNotFound)
         expect(await ack(carol.api, { msg_id: 2n ** 63n - 1n })).toBe(messageNotFound)
-        expect(await ack(carol.api, { conversation_id: bob.id, msg_id: between })).toBe(messageNotFound)
-        expect(await ack(carol.api, { conversation_id: bob.id, msg_id: withCarol + 1 })).toBe(messageNotFound)
-        expect(await ack(carol.api, { conversation_id: alice.id, msg_id: between })).toBe(conversationNotFound)
+        expect(await ack(carol.api, { conversation_id: bob.id, msg_id: between })).toBe(
+          messageNotFound,
+        )
+        expect(await ack(carol.api, { conversation_id: bob.id, msg_id: withCarol + 1 })).toBe(
+          messageNotFound,
+        )
+        expect(await ack(carol.api, { conversation_id: alice.id, msg_id: between })).toBe(
+          conversationNotFound,
+        )
         expect(await unreadCounts(bob.api)).toEqual({ [alice.id]: 1, [carol.id]: 1 })
       })
 
@@ -822,8 +1026,13 @@ for (const backend of testBackends()) {
         expect(await peers(alice.api)).toEqual([bob.id])
         const id = await sendText(alice.api, bob.id, 'new')
         expect(await contents(bob.api, alice.id)).toEqual(['new'])
-        expect(await historyPage(bob.api, alice.id, { limit: 1 })).toMatchObject({ is_last: true, next_msg_id: 0 })
-        expect(await conversationList(bob.api)).toMatchObject([{ conversation_id: { uid: alice.id }, latest_msg_id: id }])
+        expect(await historyPage(bob.api, alice.id, { limit: 1 })).toMatchObject({
+          is_last: true,
+          next_msg_id: 0,
+        })
+        expect(await conversationList(bob.api)).toMatchObject([
+          { conversation_id: { uid: alice.id }, latest_msg_id: id },
+        ])
         expect(await unreadCounts(bob.api)).toEqual({ [alice.id]: 1 })
         expect(await history(alice.api, bob.id)).toHaveLength(4)
       })
@@ -856,14 +1065,19 @@ for (const backend of testBackends()) {
       it('takes the conversation in the query as well and refuses one that the caller never had', async () => {
         const [alice, bob, carol] = await trio()
         await sendText(alice.api, bob.id, 'x')
-        await alice.api.succeed('DELETE', '/message/conversation', { query: { conversation_id: bob.id } })
+        await alice.api.succeed('DELETE', '/message/conversation', {
+          query: { conversation_id: bob.id },
+        })
         expect(await peers(alice.api)).toEqual([])
         const remove = async (conversation_id: number) =>
-          (await carol.api.call('DELETE', '/message/conversation', { body: { conversation_id } })).code
+          (await carol.api.call('DELETE', '/message/conversation', { body: { conversation_id } }))
+            .code
         expect(await remove(alice.id)).toBe(conversationNotFound)
         expect(await remove(nobody)).toBe(conversationNotFound)
         expect(await remove(0)).toBe(conversationNotFound)
-        expect((await carol.api.call('DELETE', '/message/conversation', { body: {} })).code).toBe(invalid)
+        expect((await carol.api.call('DELETE', '/message/conversation', { body: {} })).code).toBe(
+          invalid,
+        )
       })
 
       it('does not tell the sender that an unread message was read', async () => {
@@ -884,7 +1098,9 @@ for (const backend of testBackends()) {
         const withBob = await sendText(bob.api, alice.id, '4')
         const after = Date.now() + 1_000
         const list = await conversationList(alice.api)
-        expect(list.map(({ conversation_id, latest_msg_id }) => [conversation_id.uid, latest_msg_id])).toEqual([
+        expect(
+          list.map(({ conversation_id, latest_msg_id }) => [conversation_id.uid, latest_msg_id]),
+        ).toEqual([
           [bob.id, withBob],
           [0, notification],
           [carol.id, withCarol],
@@ -913,15 +1129,26 @@ for (const backend of testBackends()) {
         beforeAll(async () => {
           reader = await server.api.newSession()
           const stamp = `crowd_${reader.id}`
-          const users = Array.from({ length: 23 }, (_, index) => ({ username: `${stamp}_${index}`, password: 'correct horse' }))
-          const { data } = await server.api.admin().succeed('POST', '/user/register/batch', { body: { list: users } })
+          const users = Array.from({ length: 23 }, (_, index) => ({
+            username: `${stamp}_${index}`,
+            password: 'correct horse',
+          }))
+          const { data } = await server.api
+            .admin()
+            .succeed('POST', '/user/register/batch', { body: { list: users } })
           senders = data.map(({ user_id }: { user_id: number }) => user_id).toReversed()
-          for (const sender of senders.toReversed()) await sendText(server.api.admin({ userId: sender }), reader.id, 'hello')
+          for (const sender of senders.toReversed())
+            await sendText(server.api.admin({ userId: sender }), reader.id, 'hello')
         })
 
         const page = async (query: { cursor?: string; limit?: number | string }) => {
           const { data } = await reader.api.succeed('GET', '/message/conversation_list', { query })
-          return { ...data, uids: data.conversations.map((entry: { conversation_id: { uid: number } }) => entry.conversation_id.uid) }
+          return {
+            ...data,
+            uids: data.conversations.map(
+              (entry: { conversation_id: { uid: number } }) => entry.conversation_id.uid,
+            ),
+          }
         }
 
         it('comes in pages of at most 20', async () => {
@@ -930,13 +1157,19 @@ for (const backend of testBackends()) {
             expect(first.uids).toEqual(senders.slice(0, 20))
             expect(first.has_more).toBe(true)
             const second = await page({ cursor: first.next_cursor })
-            expect(second).toMatchObject({ uids: senders.slice(20), has_more: false, next_cursor: '' })
+            expect(second).toMatchObject({
+              uids: senders.slice(20),
+              has_more: false,
+              next_cursor: '',
+            })
           }
           for (const limit of [1, 7, 23]) expect(await peersOf(limit)).toEqual(senders)
         })
 
         const peersOf = async (limit: number) =>
-          (await conversationList(reader.api, limit)).map(({ conversation_id }) => conversation_id.uid)
+          (await conversationList(reader.api, limit)).map(
+            ({ conversation_id }) => conversation_id.uid,
+          )
 
         it('starts over with an empty cursor', async () => {
           expect(await page({ cursor: '', limit: 5 })).toEqual(await page({ limit: 5 }))
@@ -948,8 +1181,21 @@ for (const backend of testBackends()) {
             expect(answer.code).toBe(invalid)
             expect(answer.envelope.message).toContain('limit')
           }
-          for (const cursor of ['garbage', '-1', '0', '1.5', ' ', '%', `1' or '1'='1`, '1e300', '9'.repeat(40), 'x'.repeat(600)]) {
-            const answer = await reader.api.call('GET', '/message/conversation_list', { query: { cursor } })
+          for (const cursor of [
+            'garbage',
+            '-1',
+            '0',
+            '1.5',
+            ' ',
+            '%',
+            `1' or '1'='1`,
+            '1e300',
+            '9'.repeat(40),
+            'x'.repeat(600),
+          ]) {
+            const answer = await reader.api.call('GET', '/message/conversation_list', {
+              query: { cursor },
+            })
             expect(answer.code).toBe(invalid)
             expect(answer.envelope.message).toContain('cursor')
           }
@@ -973,7 +1219,10 @@ for (const backend of testBackends()) {
         const forBob = server.api.admin({ userId: bob.id })
         await sendText(alice.api, bob.id, '1')
         expect(await contents(forBob, alice.id)).toEqual(['1'])
-        expect((await history(forBob, alice.id))[0]).toMatchObject({ status: 'UNREAD', to_xid: { uid: bob.id } })
+        expect((await history(forBob, alice.id))[0]).toMatchObject({
+          status: 'UNREAD',
+          to_xid: { uid: bob.id },
+        })
         expect(await unreadCounts(forBob)).toEqual({ [alice.id]: 1 })
         await acknowledge(forBob, { peer: alice.id })
         expect(await unreadCounts(bob.api)).toEqual({})
@@ -996,15 +1245,21 @@ for (const backend of testBackends()) {
           const missing = await server.api.admin().call(method, path, { query })
           expect(missing.code).toBe(invalid)
           expect(missing.envelope.message).toContain('user_id')
-          expect((await server.api.admin({ userId: nobody }).call(method, path, { query })).code).toBe(10000)
-          expect((await server.api.admin({ userId: deleted }).call(method, path, { query })).code).toBe(10021)
+          expect(
+            (await server.api.admin({ userId: nobody }).call(method, path, { query })).code,
+          ).toBe(10000)
+          expect(
+            (await server.api.admin({ userId: deleted }).call(method, path, { query })).code,
+          ).toBe(10021)
         }
       })
 
       it('is needed to act for another user', async () => {
         const [alice, bob] = await couple()
         for (const [method, path, query] of calls) {
-          expect((await alice.api.call(method, path, { query, userId: bob.id })).code).toBe(noPermission)
+          expect((await alice.api.call(method, path, { query, userId: bob.id })).code).toBe(
+            noPermission,
+          )
           expect((await server.api.call(method, path, { query })).code).toBe(10003)
         }
       })
@@ -1020,7 +1275,9 @@ for (const backend of testBackends()) {
         {
           await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
           await sql.run(`update messages set msg_id = msg_id + ${hour} where msg_id = ${id}`)
-          await sql.run(`update conversations set last_msg_id = last_msg_id + ${hour} where last_msg_id = ${id}`)
+          await sql.run(
+            `update conversations set last_msg_id = last_msg_id + ${hour} where last_msg_id = ${id}`,
+          )
         }
         server = await server.startAgain()
         const api = server.api.as(bob.token)

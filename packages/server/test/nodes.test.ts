@@ -1,7 +1,15 @@
 import type { Message } from '@hermod/protocol'
 import { type ServerProcess, startServer, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { acknowledge, contents, deleteConversation, history, integrityFaults, sendText, unreadCounts } from './support/messaging.js'
+import {
+  acknowledge,
+  contents,
+  deleteConversation,
+  history,
+  integrityFaults,
+  sendText,
+  unreadCounts,
+} from './support/messaging.js'
 import { openSql } from './support/sql.js'
 
 const nodeCount = 3
@@ -17,7 +25,11 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
 
     beforeAll(async () => {
       database = await backend.createDatabase()
-      const options = { ...tokens, databaseUrl: database.url as string, env: { HERMOD_CHECK_ANSWERS: 'on' } }
+      const options = {
+        ...tokens,
+        databaseUrl: database.url as string,
+        env: { HERMOD_CHECK_ANSWERS: 'on' },
+      }
       // All at the same moment and on an empty database: each wants to make the schema, the application and its tokens.
       nodes = await Promise.all(Array.from({ length: nodeCount }, () => startServer(options)))
       ;[first, second] = nodes as [ServerProcess, ServerProcess]
@@ -48,21 +60,26 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
           const { api } = nodes[index % nodeCount] as ServerProcess
           const { id } = await api.register()
           const messages: number[] = []
-          for (let each = 0; each < 10; each++) messages.push(await sendText(api.admin(), id, `${each}`))
+          for (let each = 0; each < 10; each++)
+            messages.push(await sendText(api.admin(), id, `${each}`))
           return [id, ...messages]
         }),
       )
       expect(new Set(ids.flat()).size).toBe(30 * 11)
       for (const id of ids.flat()) expect(Number.isSafeInteger(id) && id > 0).toBe(true)
       // Nodes that started together did not take IDs from one another, which would put one of them ahead of the clock by a reservation.
-      const [newest] = await Promise.all(ids.map(([user = 0]) => history(first.api.admin({ userId: user }), 0)))
+      const [newest] = await Promise.all(
+        ids.map(([user = 0]) => history(first.api.admin({ userId: user }), 0)),
+      )
       for (const { timestamp } of newest ?? []) expect(timestamp).toBeLessThan(Date.now() + 10_000)
     })
 
     it('let only one of them register a name', async () => {
       for (let round = 0; round < 3; round++) {
         const body = { username: `only_once_${round}`, password: 'correct horse' }
-        const answers = await Promise.all(nodes.map(({ api }) => api.call('POST', '/user/register/v2', { body })))
+        const answers = await Promise.all(
+          nodes.map(({ api }) => api.call('POST', '/user/register/v2', { body })),
+        )
         expect(answers.filter(({ code }) => code === 200)).toHaveLength(1)
         expect(answers.filter(({ code }) => code === 10004)).toHaveLength(nodeCount - 1)
       }
@@ -73,19 +90,27 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       const bob = await second.api.newSession()
       const answered = await Promise.all(
         Array.from({ length: 8 * nodeCount }, async (_, sender) => {
-          const api = (nodes[sender % nodeCount] as ServerProcess).api.as(sender % 2 === 0 ? alice.token : bob.token)
+          const api = (nodes[sender % nodeCount] as ServerProcess).api.as(
+            sender % 2 === 0 ? alice.token : bob.token,
+          )
           const sent: { id: number; content: string }[] = []
           for (let number = 0; number < 10; number++) {
             const content = `${sender}/${number}`
-            sent.push({ id: await sendText(api, sender % 2 === 0 ? bob.id : alice.id, content), content })
+            sent.push({
+              id: await sendText(api, sender % 2 === 0 ? bob.id : alice.id, content),
+              content,
+            })
           }
           return sent
         }),
       )
-      for (const sent of answered) for (const [index, { id }] of sent.entries()) expect(id).toBeGreaterThan(sent[index - 1]?.id ?? 0)
+      for (const sent of answered)
+        for (const [index, { id }] of sent.entries())
+          expect(id).toBeGreaterThan(sent[index - 1]?.id ?? 0)
       const expected = answered.flat().sort((a, b) => b.id - a.id)
       expect(new Set(expected.map(({ id }) => id)).size).toBe(8 * nodeCount * 10)
-      const shown = (messages: readonly Message[]) => messages.map(({ msg_id, content }) => ({ id: msg_id, content }))
+      const shown = (messages: readonly Message[]) =>
+        messages.map(({ msg_id, content }) => ({ id: msg_id, content }))
       for (const node of nodes) {
         expect(shown(await history(node.api.as(alice.token), bob.id))).toEqual(expected)
         expect(shown(await history(node.api.as(bob.token), alice.id))).toEqual(expected)
@@ -97,7 +122,13 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       const { id } = await first.api.register()
       const ids: number[] = []
       for (let number = 0; number < 10 * nodeCount; number++)
-        ids.push(await sendText((nodes[number % nodeCount] as ServerProcess).api.as(alice.token), id, `${number}`))
+        ids.push(
+          await sendText(
+            (nodes[number % nodeCount] as ServerProcess).api.as(alice.token),
+            id,
+            `${number}`,
+          ),
+        )
       expect((await history(alice.api, id)).map(({ msg_id }) => msg_id)).toEqual(ids.toReversed())
       expect(ids).toEqual(ids.toSorted((a, b) => a - b))
     })
@@ -114,7 +145,9 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
         expect(new Set(await Promise.all(copies)).size).toBe(1)
       }
       expect(await history(alice.api, bob.id)).toHaveLength(rounds)
-      expect(await unreadCounts(second.api.admin({ userId: bob.id }))).toEqual({ [alice.id]: rounds })
+      expect(await unreadCounts(second.api.admin({ userId: bob.id }))).toEqual({
+        [alice.id]: rounds,
+      })
     })
 
     it('show a deleted conversation on none of them', async () => {
@@ -136,7 +169,13 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       await waitFor(ended, { what: 'the end of the token on the other node', timeoutMs: 10_000 })
       const body = { type: 1, content_type: 0, targets: [bob.id], content: 'too late' }
       expect((await onSecond.call('POST', '/message/send', { body })).code).toBe(402)
-      expect((await second.api.call('POST', '/token/id', { body: { user_id: alice.id, password: alice.password } })).code).toBe(10014)
+      expect(
+        (
+          await second.api.call('POST', '/token/id', {
+            body: { user_id: alice.id, password: alice.password },
+          })
+        ).code,
+      ).toBe(10014)
       await second.api.admin().succeed('PUT', '/user/enable', { body: { list: [alice.id] } })
       const again = await first.api.login(alice)
       expect(await contents(again.api, bob.id)).toEqual(['while enabled'])
@@ -148,7 +187,8 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       const onSecond = second.api.as(alice.token)
       await sendText(alice.api, bob.id, 'old')
       await using sql = await openSql({ dataDir: first.dataDir, databaseUrl: database.url })
-      const waiting = (count: number) => async () => Number((await sql.run(countOfWaiting))[0]?.count) >= count
+      const waiting = (count: number) => async () =>
+        Number((await sql.run(countOfWaiting))[0]?.count) >= count
       // Holds both up where they meet: the send has taken its place in the conversation, the deletion has seen the one before.
       await sql.run('begin')
       await sql.run(`select 1 from conversations where ${alice.id} in (low_id, high_id) for update`)
@@ -167,7 +207,11 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
     it('go on when one of them dies', async () => {
       const alice = await first.api.newSession()
       const bob = await first.api.register()
-      const before = await sendText((nodes[2] as ServerProcess).api.as(alice.token), bob.id, 'before')
+      const before = await sendText(
+        (nodes[2] as ServerProcess).api.as(alice.token),
+        bob.id,
+        'before',
+      )
       await (nodes[2] as ServerProcess).kill9()
       const after = await sendText(second.api.as(alice.token), bob.id, 'after')
       expect(after).toBeGreaterThan(before)

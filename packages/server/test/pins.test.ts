@@ -33,11 +33,19 @@ for (const backend of testBackends()) {
       await watched?.[Symbol.asyncDispose]()
     })
 
-    function pin({ api: caller }: Session, conversation_id: unknown, method = 'POST'): Promise<Answer> {
+    function pin(
+      { api: caller }: Session,
+      conversation_id: unknown,
+      method = 'POST',
+    ): Promise<Answer> {
       return caller.call(method, '/user/conversation/pin', { body: { conversation_id } })
     }
 
-    function unpin({ api: caller }: Session, conversation_id: unknown, method = 'POST'): Promise<Answer> {
+    function unpin(
+      { api: caller }: Session,
+      conversation_id: unknown,
+      method = 'POST',
+    ): Promise<Answer> {
       return caller.call(method, '/user/conversation/unpin', { body: { conversation_id } })
     }
 
@@ -47,18 +55,30 @@ for (const backend of testBackends()) {
       return data.conversation_ids
     }
 
-    it.each(['PUT', 'POST'])('are added and taken away by %s, newest first, for one user', async (method) => {
-      const [alice, bob] = [await api.newSession(), await api.newSession()]
-      expect(await pinned(alice)).toEqual([])
-      const wanted = [...others.map(({ id }) => id), system, alice.id, bob.id]
-      for (const id of wanted) expect((await pin(alice, id, method)).envelope).toEqual({ code: 200, data: true, message: null })
-      expect(await pinned(alice)).toEqual(wanted.toReversed())
-      for (const id of [system, bob.id]) {
-        expect((await unpin(alice, id, method)).envelope).toEqual({ code: 200, data: true, message: null })
-      }
-      expect(await pinned(alice)).toEqual([alice.id, ...others.map(({ id }) => id).toReversed()])
-      expect(await pinned(bob)).toEqual([])
-    })
+    it.each(['PUT', 'POST'])(
+      'are added and taken away by %s, newest first, for one user',
+      async (method) => {
+        const [alice, bob] = [await api.newSession(), await api.newSession()]
+        expect(await pinned(alice)).toEqual([])
+        const wanted = [...others.map(({ id }) => id), system, alice.id, bob.id]
+        for (const id of wanted)
+          expect((await pin(alice, id, method)).envelope).toEqual({
+            code: 200,
+            data: true,
+            message: null,
+          })
+        expect(await pinned(alice)).toEqual(wanted.toReversed())
+        for (const id of [system, bob.id]) {
+          expect((await unpin(alice, id, method)).envelope).toEqual({
+            code: 200,
+            data: true,
+            message: null,
+          })
+        }
+        expect(await pinned(alice)).toEqual([alice.id, ...others.map(({ id }) => id).toReversed()])
+        expect(await pinned(bob)).toEqual([])
+      },
+    )
 
     it('keep their place when they are pinned again, and get a new one after being unpinned', async () => {
       const alice = await api.newSession()
@@ -72,24 +92,36 @@ for (const backend of testBackends()) {
 
     it('need not be pinned, nor exist, to be unpinned', async () => {
       const alice = await api.newSession()
-      for (const id of [others[0]?.id, system, 1, -1, 2n ** 63n - 1n]) expect((await unpin(alice, id)).code).toBe(200)
+      for (const id of [others[0]?.id, system, 1, -1, 2n ** 63n - 1n])
+        expect((await unpin(alice, id)).code).toBe(200)
     })
 
     it('are with somebody who exists', async () => {
       const alice = await api.newSession()
       const gone = await api.register()
-      await sql.run(`update users set deleted_at = 1, username_key = null where user_id = ${gone.id}`)
+      await sql.run(
+        `update users set deleted_at = 1, username_key = null where user_id = ${gone.id}`,
+      )
       for (const id of [1, -1, 2n ** 63n - 1n]) {
-        expect((await pin(alice, id)).envelope).toEqual({ code: userNotFound, data: null, message: 'user does not exist' })
+        expect((await pin(alice, id)).envelope).toEqual({
+          code: userNotFound,
+          data: null,
+          message: 'user does not exist',
+        })
       }
       expect((await pin(alice, gone.id)).envelope).toMatchObject({ code: userDeleted, data: null })
       expect(await pinned(alice)).toEqual([])
     })
 
     it('are with groups that the user is in, among the others', async () => {
-      const [alice, bob, carol] = [await api.newSession(), await api.newSession(), await api.newSession()]
+      const [alice, bob, carol] = [
+        await api.newSession(),
+        await api.newSession(),
+        await api.newSession(),
+      ]
       const group = await aGroup(bob, { members: [alice] })
-      for (const id of [bob.id, group, carol.id, group]) expect((await pin(alice, id)).envelope).toMatchObject({ code: 200, data: true })
+      for (const id of [bob.id, group, carol.id, group])
+        expect((await pin(alice, id)).envelope).toMatchObject({ code: 200, data: true })
       expect(await pinned(alice)).toEqual([carol.id, group, bob.id])
       expect(await pinned(bob)).toEqual([])
       expect((await pin(carol, group)).envelope).toEqual({
@@ -110,11 +142,21 @@ for (const backend of testBackends()) {
         const other = await aGroup(owner, { members: [member] })
         for (const id of [group, other]) await pin(member, id)
         const list = { user_list: [member.id] }
-        if (way === 'leaves') await member.api.succeed('POST', '/group/leave', { query: { group_id: group } })
-        else expectSuccess(await groupCall(owner.api, way === 'is kicked' ? '/group/kick' : '/group/block', group, list))
+        if (way === 'leaves')
+          await member.api.succeed('POST', '/group/leave', { query: { group_id: group } })
+        else
+          expectSuccess(
+            await groupCall(
+              owner.api,
+              way === 'is kicked' ? '/group/kick' : '/group/block',
+              group,
+              list,
+            ),
+          )
         expect(await pinned(member)).toEqual([other])
         expect((await pin(member, group)).code).toBe(notGroupMember)
-        if (way === 'is blocked') expectSuccess(await groupCall(owner.api, '/group/unblock', group, list))
+        if (way === 'is blocked')
+          expectSuccess(await groupCall(owner.api, '/group/unblock', group, list))
         expectSuccess(await groupCall(owner.api, '/group/admin/member_join', group, list))
         expect(await pinned(member)).toEqual([other])
         expect((await pin(member, group)).code).toBe(200)
@@ -134,13 +176,18 @@ for (const backend of testBackends()) {
     })
 
     it('are with no group that the user leaves at the same time', async () => {
-      const [owner, ...members] = await Promise.all(Array.from({ length: 9 }, () => api.newSession()))
+      const [owner, ...members] = await Promise.all(
+        Array.from({ length: 9 }, () => api.newSession()),
+      )
       if (!owner) throw new Error('nobody')
       const group = await aGroup(owner, { members })
       const answers = await Promise.all(
         members.flatMap((member, index) => {
-          const leave = () => member.api.call('POST', '/group/leave', { query: { group_id: group } })
-          return index % 2 === 0 ? [pin(member, group), leave(), pin(member, group)] : [leave(), pin(member, group)]
+          const leave = () =>
+            member.api.call('POST', '/group/leave', { query: { group_id: group } })
+          return index % 2 === 0
+            ? [pin(member, group), leave(), pin(member, group)]
+            : [leave(), pin(member, group)]
         }),
       )
       expect(answers.every(({ code }) => code === 200 || code === notGroupMember)).toBe(true)
@@ -162,12 +209,22 @@ for (const backend of testBackends()) {
         { length: pinsPerUser - 2 },
         (_, index) => `('${watched.server.appId}', ${alice.id}, ${index + 1}, ${index + 1})`,
       )
-      await sql.run(`insert into pinned_conversations (app_id, user_id, conversation_id, pinned_at) values ${rows.join(', ')}`)
+      await sql.run(
+        `insert into pinned_conversations (app_id, user_id, conversation_id, pinned_at) values ${rows.join(', ')}`,
+      )
       const codes = await Promise.all(others.map(async ({ id }) => (await pin(alice, id)).code))
-      expect(codes.toSorted((a, b) => a - b)).toEqual([200, 200, ...Array(others.length - 2).fill(pinLimitReached)])
+      expect(codes.toSorted((a, b) => a - b)).toEqual([
+        200,
+        200,
+        ...Array(others.length - 2).fill(pinLimitReached),
+      ])
       const full = await pinned(alice)
       expect(full).toHaveLength(pinsPerUser)
-      expect((await pin(alice, system)).envelope).toEqual({ code: pinLimitReached, data: null, message: 'too many pinned conversations' })
+      expect((await pin(alice, system)).envelope).toEqual({
+        code: pinLimitReached,
+        data: null,
+        message: 'too many pinned conversations',
+      })
       expect((await pin(alice, full[0])).code).toBe(200)
       await unpin(alice, full[1])
       expect((await pin(alice, system)).code).toBe(200)

@@ -32,7 +32,9 @@ describe('plans of SQLite', () => {
       select t.name as table_name, (select name from pragma_index_info(i.name) where seqno = 0) as first,
         (select name from pragma_index_info(i.name) where seqno = 1) as second
       from pragma_table_list t join pragma_index_list(t.name) i
-      where t.type = 'table' and i.partial = 0 and first = 'app_id' and second is not null`.execute(database.writer)
+      where t.type = 'table' and i.partial = 0 and first = 'app_id' and second is not null`.execute(
+      database.writer,
+    )
     expect(rows.length).toBeGreaterThan(30)
     for (const { table_name, second } of rows) {
       const found = sql`explain query plan select * from ${sql.table(table_name)} where app_id = ${'a'} and ${sql.ref(second)} = ${1}`

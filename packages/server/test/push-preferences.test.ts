@@ -30,14 +30,22 @@ for (const backend of testBackends()) {
       let aliases = 0
       const newAlias = () => `alias ${++aliases}`
 
-      function setAlias({ api: caller }: Session, alias: string, push_token?: string): Promise<Answer> {
+      function setAlias(
+        { api: caller }: Session,
+        alias: string,
+        push_token?: string,
+      ): Promise<Answer> {
         return caller.call('POST', '/user/push/alias', { body: { alias, push_token } })
       }
 
       it('belongs to one user at a time, who may set it again', async () => {
         const [alice, bob] = [await api.newSession(), await api.newSession()]
         const alias = newAlias()
-        expect((await setAlias(alice, alias)).envelope).toEqual({ code: 200, data: true, message: null })
+        expect((await setAlias(alice, alias)).envelope).toEqual({
+          code: 200,
+          data: true,
+          message: null,
+        })
         expect((await setAlias(alice, alias)).code).toBe(200)
         expect((await setAlias(bob, alias)).envelope).toEqual({
           code: aliasTaken,
@@ -50,7 +58,11 @@ for (const backend of testBackends()) {
         const [old, current] = [newAlias(), newAlias()]
         const body = { username: `registered_${aliases}`, password: 'correct horse', alias: old }
         const { data } = await api.succeed('POST', '/user/register/push', { body })
-        const alice = await api.login({ id: data.user_id, username: body.username, password: body.password })
+        const alice = await api.login({
+          id: data.user_id,
+          username: body.username,
+          password: body.password,
+        })
         const bob = await api.newSession()
         expect((await setAlias(bob, old)).code).toBe(aliasTaken)
         expect((await setAlias(alice, current)).code).toBe(200)
@@ -62,7 +74,9 @@ for (const backend of testBackends()) {
       it('wanted by several users at once goes to exactly one', async () => {
         const sessions = await Promise.all(Array.from({ length: 6 }, () => api.newSession()))
         const alias = newAlias()
-        const codes = await Promise.all(sessions.map(async (session) => (await setAlias(session, alias)).code))
+        const codes = await Promise.all(
+          sessions.map(async (session) => (await setAlias(session, alias)).code),
+        )
         expect(codes.toSorted((a, b) => a - b)).toEqual([200, ...Array(5).fill(aliasTaken)])
       })
 
@@ -78,9 +92,17 @@ for (const backend of testBackends()) {
       it('is bound with a push token of the own devices or settings only', async () => {
         const user = await api.register()
         const alice = await api.login(user, 'phone')
-        const body = { username: `settled_${user.id}`, password: 'correct horse', push_token: `settled ${user.id}` }
+        const body = {
+          username: `settled_${user.id}`,
+          password: 'correct horse',
+          push_token: `settled ${user.id}`,
+        }
         const { data } = await api.succeed('POST', '/user/register/push', { body })
-        const bob = await api.login({ id: data.user_id, username: body.username, password: body.password })
+        const bob = await api.login({
+          id: data.user_id,
+          username: body.username,
+          password: body.password,
+        })
         const [ofAlice, ofBob] = [String(alice.record.push_token), body.push_token]
         const [free, taken] = [newAlias(), newAlias()]
         for (const [session, token] of [
@@ -88,7 +110,10 @@ for (const backend of testBackends()) {
           [bob, ofAlice],
           [alice, 'nobody’s'],
         ] as const) {
-          expect(await setAlias(session, free, token)).toMatchObject({ code: tokenMismatch, data: null })
+          expect(await setAlias(session, free, token)).toMatchObject({
+            code: tokenMismatch,
+            data: null,
+          })
         }
         expect((await setAlias(alice, taken, ofAlice)).code).toBe(200)
         expect((await setAlias(bob, free, ofBob)).code).toBe(200)
@@ -107,7 +132,8 @@ for (const backend of testBackends()) {
     })
 
     describe('a badge', () => {
-      const storedBadge = async ({ id }: Session) => (await sql.run(`select badge from users where user_id = ${id}`))[0]?.badge
+      const storedBadge = async ({ id }: Session) =>
+        (await sql.run(`select badge from users where user_id = ${id}`))[0]?.badge
 
       it('is the number that was set last, of that user only', async () => {
         const [alice, bob] = [await api.newSession(), await api.newSession()]
@@ -121,14 +147,18 @@ for (const backend of testBackends()) {
       it.each([-1, 2 ** 31, 1.5, null])('is refused when it is %j', async (badge) => {
         const alice = await api.newSession()
         const { envelope } = await alice.api.call('POST', '/user/push/badge', { body: { badge } })
-        expect(envelope).toMatchObject({ code: invalid, message: expect.stringMatching(/^invalid request parameter: badge (must|is) /) })
+        expect(envelope).toMatchObject({
+          code: invalid,
+          message: expect.stringMatching(/^invalid request parameter: badge (must|is) /),
+        })
         expect(await storedBadge(alice)).toBe(0)
       })
     })
 
     describe('tags', () => {
       const path = '/user/push/tag'
-      const numbered = (count: number, prefix = 'tag') => Array.from({ length: count }, (_, index) => `${prefix}_${index}`)
+      const numbered = (count: number, prefix = 'tag') =>
+        Array.from({ length: count }, (_, index) => `${prefix}_${index}`)
 
       function add({ api: caller }: Session, tags: unknown): Promise<Answer> {
         return caller.call('POST', path, { body: { tags } })
@@ -145,7 +175,9 @@ for (const backend of testBackends()) {
       it('are listed in order, each once, however often they were added', async () => {
         const [alice, bob] = [await api.newSession(), await api.newSession()]
         expect(await tagsOf(alice)).toEqual([])
-        expect((await add(alice, ['news', 'Sport', 'news', 'a b', '新闻', 'Äpfel'])).envelope).toEqual({
+        expect(
+          (await add(alice, ['news', 'Sport', 'news', 'a b', '新闻', 'Äpfel'])).envelope,
+        ).toEqual({
           code: 200,
           data: true,
           message: null,
@@ -158,7 +190,11 @@ for (const backend of testBackends()) {
       it('are removed where they are there', async () => {
         const [alice, bob] = [await api.newSession(), await api.newSession()]
         for (const session of [alice, bob]) await add(session, ['one', 'two', 'three'])
-        expect((await remove(alice, ['two', 'two', 'unknown', 'ONE'])).envelope).toEqual({ code: 200, data: true, message: null })
+        expect((await remove(alice, ['two', 'two', 'unknown', 'ONE'])).envelope).toEqual({
+          code: 200,
+          data: true,
+          message: null,
+        })
         expect(await tagsOf(alice)).toEqual(['one', 'three'])
         expect(await tagsOf(bob)).toEqual(['one', 'three', 'two'])
       })
@@ -179,7 +215,11 @@ for (const backend of testBackends()) {
         expect(await add(alice, numbered(tagsPerUser + 1))).toMatchObject({ code: tagLimitReached })
         expect(await tagsOf(alice)).toEqual([])
         expect((await add(alice, [...numbered(99), ...numbered(99)])).code).toBe(200)
-        expect((await add(alice, ['x', 'y'])).envelope).toEqual({ code: tagLimitReached, data: null, message: 'user has too many tags' })
+        expect((await add(alice, ['x', 'y'])).envelope).toEqual({
+          code: tagLimitReached,
+          data: null,
+          message: 'user has too many tags',
+        })
         expect((await add(alice, ['x', 'tag_0', 'x'])).code).toBe(200)
         expect((await add(alice, [...numbered(99), 'x'])).code).toBe(200)
         expect((await add(alice, ['y'])).code).toBe(tagLimitReached)
@@ -190,7 +230,9 @@ for (const backend of testBackends()) {
 
       it('are at most 100 also when they are added at once', async () => {
         const alice = await api.newSession()
-        const answers = await Promise.all(Array.from({ length: 14 }, (_, index) => add(alice, numbered(10, `batch_${index}`))))
+        const answers = await Promise.all(
+          Array.from({ length: 14 }, (_, index) => add(alice, numbered(10, `batch_${index}`))),
+        )
         expect(answers.map(({ code }) => code).toSorted((a, b) => a - b)).toEqual([
           ...Array(10).fill(200),
           ...Array(4).fill(tagLimitReached),
@@ -205,7 +247,10 @@ for (const backend of testBackends()) {
         for (const change of [add, remove]) {
           for (const bad of ['', `${longest}x`]) {
             const { envelope } = await change(alice, ['x', bad])
-            expect(envelope).toMatchObject({ code: invalid, message: expect.stringMatching(/^invalid request parameter: tags\[1\] must /) })
+            expect(envelope).toMatchObject({
+              code: invalid,
+              message: expect.stringMatching(/^invalid request parameter: tags\[1\] must /),
+            })
           }
         }
         expect(await tagsOf(alice)).toEqual(['x', longest])

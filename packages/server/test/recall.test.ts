@@ -42,7 +42,11 @@ for (const backend of testBackends()) {
     })
 
     async function trio(): Promise<readonly [Session, Session, Session]> {
-      const [alice, bob, carol] = await Promise.all([server.api.newSession(), server.api.newSession(), server.api.newSession()])
+      const [alice, bob, carol] = await Promise.all([
+        server.api.newSession(),
+        server.api.newSession(),
+        server.api.newSession(),
+      ])
       return [alice as Session, bob as Session, carol as Session]
     }
 
@@ -50,18 +54,26 @@ for (const backend of testBackends()) {
     async function age(messageId: number, seconds: number): Promise<number> {
       const older = messageId - seconds * 1_000 * 4_096
       await sql.run(`update messages set msg_id = ${older} where msg_id = ${messageId}`)
-      await sql.run(`update conversations set last_msg_id = ${older} where last_msg_id = ${messageId}`)
+      await sql.run(
+        `update conversations set last_msg_id = ${older} where last_msg_id = ${messageId}`,
+      )
       return older
     }
 
     async function setRecall(settings: Record<string, unknown>): Promise<void> {
       const operator = server.api.as(server.operatorToken)
-      await operator.succeed('POST', '/operator/v1/app/update', { body: { app_id: server.appId, settings } })
+      await operator.succeed('POST', '/operator/v1/app/update', {
+        body: { app_id: server.appId, settings },
+      })
     }
 
     for (const [way, call] of [
       ['/message/recall', recall],
-      ['content_type 10', (api: Session['api'], peer: number, message: number) => operate(api, 'recall', { peer, message })],
+      [
+        'content_type 10',
+        (api: Session['api'], peer: number, message: number) =>
+          operate(api, 'recall', { peer, message }),
+      ],
     ] as const) {
       describe(`with ${way}`, () => {
         it('takes the message out of the history of both', async () => {
@@ -69,18 +81,27 @@ for (const backend of testBackends()) {
           await sendText(alice.api, bob.id, 'first')
           const wrong = await sendText(alice.api, bob.id, 'wrong')
           const last = await sendText(bob.api, alice.id, 'last')
-          expect((await call(alice.api, bob.id, wrong)).envelope).toEqual({ code: 200, data: true, message: null })
+          expect((await call(alice.api, bob.id, wrong)).envelope).toEqual({
+            code: 200,
+            data: true,
+            message: null,
+          })
           for (const [reader, peer] of [
             [alice, bob],
             [bob, alice],
           ] as const) {
             expect(await contents(reader.api, peer.id)).toEqual(['last', 'first'])
-            expect(await historyPage(reader.api, peer.id, { start: wrong })).toMatchObject({ messages: [{ content: 'first' }] })
-            expect(await historyPage(reader.api, peer.id, { limit: 1 })).toMatchObject({ messages: [{ msg_id: last }], is_last: false })
+            expect(await historyPage(reader.api, peer.id, { start: wrong })).toMatchObject({
+              messages: [{ content: 'first' }],
+            })
+            expect(await historyPage(reader.api, peer.id, { limit: 1 })).toMatchObject({
+              messages: [{ msg_id: last }],
+              is_last: false,
+            })
           }
-          expect(await sql.run(`select * from recalled_messages where msg_id = ${wrong}`)).toMatchObject([
-            { seq: 2, sender_id: alice.id, recalled_by: alice.id },
-          ])
+          expect(
+            await sql.run(`select * from recalled_messages where msg_id = ${wrong}`),
+          ).toMatchObject([{ seq: 2, sender_id: alice.id, recalled_by: alice.id }])
         })
 
         it('is for the sender alone', async () => {
@@ -124,16 +145,21 @@ for (const backend of testBackends()) {
           await call(alice.api, bob.id, id)
           const recalled = { kind: 'message.recalled', actor: alice.id, messageId: id }
           for (const { id } of [alice, bob])
-            expect(await messageEvents(sql, id)).toEqual([{ ...recalled, users: expect.arrayContaining([alice.id, bob.id]) }])
+            expect(await messageEvents(sql, id)).toEqual([
+              { ...recalled, users: expect.arrayContaining([alice.id, bob.id]) },
+            ])
         })
       })
     }
 
     it('names every faulty parameter', async () => {
       const [alice] = await trio()
-      const answer = await alice.api.call('PUT', '/message/recall', { body: { conversation_id: 'x' } })
+      const answer = await alice.api.call('PUT', '/message/recall', {
+        body: { conversation_id: 'x' },
+      })
       expect(answer.code).toBe(invalid)
-      for (const name of ['conversation_id', 'msg_id']) expect(answer.envelope.message).toContain(name)
+      for (const name of ['conversation_id', 'msg_id'])
+        expect(answer.envelope.message).toContain(name)
     })
 
     it('by an Admin token needs the user whose conversation it is, and reaches any message of it', async () => {
@@ -141,7 +167,8 @@ for (const backend of testBackends()) {
       const first = await sendText(alice.api, bob.id, 'of alice')
       const second = await sendText(bob.api, alice.id, 'of bob')
       expect((await recall(server.api.admin(), alice.id, first)).code).toBe(invalid)
-      for (const id of [first, second]) expect((await recall(server.api.admin({ userId: alice.id }), bob.id, id)).code).toBe(200)
+      for (const id of [first, second])
+        expect((await recall(server.api.admin({ userId: alice.id }), bob.id, id)).code).toBe(200)
       expect(await peers(alice.api)).toEqual([])
       const notice = await notify(server.api.admin(), alice.id, 'by mistake')
       expect((await recall(server.api.admin({ userId: alice.id }), 0, notice)).code).toBe(200)
@@ -151,7 +178,8 @@ for (const backend of testBackends()) {
     it('leaves the unread count to what is left', async () => {
       const [alice, bob] = await trio()
       const ids: number[] = []
-      for (const text of ['1', '2', '3', '4', '5']) ids.push(await sendText(alice.api, bob.id, text))
+      for (const text of ['1', '2', '3', '4', '5'])
+        ids.push(await sendText(alice.api, bob.id, text))
       const [first, second, third, fourth, fifth] = ids as [number, number, number, number, number]
       await acknowledge(bob.api, { peer: alice.id, message: second })
       await recall(alice.api, bob.id, first)
@@ -173,13 +201,18 @@ for (const backend of testBackends()) {
       const last = await sendText(alice.api, bob.id, 'last')
       expect(await peers(bob.api)).toEqual([alice.id, carol.id])
       await recall(alice.api, bob.id, last)
-      expect((await conversationList(bob.api, 1)).map(({ latest_msg_id }) => latest_msg_id)).toEqual([other, first])
+      expect(
+        (await conversationList(bob.api, 1)).map(({ latest_msg_id }) => latest_msg_id),
+      ).toEqual([other, first])
       await recall(alice.api, bob.id, first)
       expect(await peers(bob.api)).toEqual([carol.id])
       expect(await peers(alice.api)).toEqual([])
       const next = await sendText(alice.api, bob.id, 'next')
       expect(next).toBeGreaterThan(last)
-      expect((await conversationList(bob.api)).map(({ latest_msg_id }) => latest_msg_id)).toEqual([next, other])
+      expect((await conversationList(bob.api)).map(({ latest_msg_id }) => latest_msg_id)).toEqual([
+        next,
+        other,
+      ])
     })
 
     it('does not bring back what a party has deleted', async () => {
@@ -206,26 +239,38 @@ for (const backend of testBackends()) {
       expect(await contents(bob.api, alice.id)).toEqual([])
       const other = await sendText(alice.api, bob.id, 'other')
       for (let repeat = 1; repeat <= 2; repeat++)
-        expect((await operate(alice.api, 'recall', { peer: bob.id, message: other, transaction_id: 6 })).code).toBe(200)
+        expect(
+          (await operate(alice.api, 'recall', { peer: bob.id, message: other, transaction_id: 6 }))
+            .code,
+        ).toBe(200)
       expect(await contents(bob.api, alice.id)).toEqual([])
     })
 
     it('is counted once whoever does it at once, with sends and deletions between', async () => {
       const [alice, bob] = await trio()
       const ids: number[] = []
-      for (let count = 1; count <= 20; count++) ids.push(await sendText(alice.api, bob.id, `${count}`))
+      for (let count = 1; count <= 20; count++)
+        ids.push(await sendText(alice.api, bob.id, `${count}`))
       const calls = ids.flatMap((id, index) => [
         recall(alice.api, bob.id, id),
         recall(server.api.admin({ userId: bob.id }), alice.id, id),
         alice.api.call('POST', '/message/send', { body: textTo([bob.id], `more ${index}`) }),
         bob.api.call('GET', '/message/ack', { query: { conversation_id: alice.id } }),
-        ...(index % 5 === 0 ? [alice.api.call('DELETE', '/message/conversation', { body: { conversation_id: bob.id } })] : []),
+        ...(index % 5 === 0
+          ? [
+              alice.api.call('DELETE', '/message/conversation', {
+                body: { conversation_id: bob.id },
+              }),
+            ]
+          : []),
       ])
       const answers = await Promise.all(calls)
       expect(new Set(answers.map(({ code }) => code))).toEqual(new Set([200, messageNotFound]))
       expect(answers.filter(({ code }) => code === messageNotFound)).toHaveLength(ids.length)
       const shown = await history(bob.api, alice.id)
-      expect(shown.map(({ content }) => content).filter((content) => !content.startsWith('more'))).toEqual([])
+      expect(
+        shown.map(({ content }) => content).filter((content) => !content.startsWith('more')),
+      ).toEqual([])
       expect(shown).toHaveLength(ids.length)
       const unread = shown.filter(({ status }) => status !== 'READ').length
       expect(await unreadCounts(bob.api)).toEqual(unread === 0 ? {} : { [alice.id]: unread })
@@ -238,7 +283,9 @@ for (const backend of testBackends()) {
       expect((await recall(alice.api, bob.id, old)).code).toBe(tooLate)
       await setRecall({ recall_seconds: 2_000, recall_enabled: false })
       expect((await recall(alice.api, bob.id, old)).code).toBe(disabled)
-      expect((await operate(alice.api, 'recall', { peer: bob.id, message: old })).code).toBe(disabled)
+      expect((await operate(alice.api, 'recall', { peer: bob.id, message: old })).code).toBe(
+        disabled,
+      )
       expect((await recall(server.api.admin({ userId: alice.id }), bob.id, young)).code).toBe(200)
       await setRecall({ recall_enabled: true })
       expect((await recall(alice.api, bob.id, old)).code).toBe(200)

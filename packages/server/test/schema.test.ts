@@ -1,4 +1,10 @@
-import { type Backend, type BackendDatabase, startServer, TempFolder, testBackends } from '@hermod/testkit'
+import {
+  type Backend,
+  type BackendDatabase,
+  startServer,
+  TempFolder,
+  testBackends,
+} from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runHermod } from './support/hermod-command.js'
 import { type DataPlace, openSql, type Sql, type SqlRow } from './support/sql.js'
@@ -26,13 +32,24 @@ const introspectTable: Readonly<Record<Backend['name'], Introspect>> = {
       `select name, type, "notnull" = 0 as nullable, dflt_value as preset, pk from pragma_table_info('${table}') order by pk`,
     )
     const indexes: string[] = []
-    for (const index of await sql.run(`select name, "unique" as is_unique from pragma_index_list('${table}') where origin <> 'pk'`)) {
-      const parts = await sql.run(`select name from pragma_index_info('${index.name}') order by seqno`)
+    for (const index of await sql.run(
+      `select name, "unique" as is_unique from pragma_index_list('${table}') where origin <> 'pk'`,
+    )) {
+      const parts = await sql.run(
+        `select name from pragma_index_info('${index.name}') order by seqno`,
+      )
       indexes.push(indexForm(index, names(parts)))
     }
-    const keys = await sql.run(`select "from" || ' -> ' || "table" || '.' || "to" as name from pragma_foreign_key_list('${table}')`)
+    const keys = await sql.run(
+      `select "from" || ' -> ' || "table" || '.' || "to" as name from pragma_foreign_key_list('${table}')`,
+    )
     const primaryKey = columns.filter(({ pk }) => pk !== 0)
-    return { columns: columnForms(columns), primaryKey: names(primaryKey), indexes: indexes.sort(), foreignKeys: list(keys) }
+    return {
+      columns: columnForms(columns),
+      primaryKey: names(primaryKey),
+      indexes: indexes.sort(),
+      foreignKeys: list(keys),
+    }
   },
   async postgres(sql, table) {
     const columns = await sql.run(
@@ -51,9 +68,16 @@ const introspectTable: Readonly<Record<Backend['name'], Introspect>> = {
         join pg_attribute b on b.attrelid = c.confrelid and b.attnum = any(c.confkey)
         where c.contype = 'f' and c.conrelid = 'public.${table}'::regclass`,
     )
-    const others = indexes.filter(({ is_primary }) => !is_primary).map((index) => indexForm(index, String(index.columns)))
+    const others = indexes
+      .filter(({ is_primary }) => !is_primary)
+      .map((index) => indexForm(index, String(index.columns)))
     const primary = indexes.find(({ is_primary }) => is_primary)
-    return { columns: columnForms(columns), primaryKey: String(primary?.columns), indexes: others.sort(), foreignKeys: list(keys) }
+    return {
+      columns: columnForms(columns),
+      primaryKey: String(primary?.columns),
+      indexes: others.sort(),
+      foreignKeys: list(keys),
+    }
   },
 }
 
@@ -82,10 +106,14 @@ function columnForms(columns: readonly SqlRow[]): Table['columns'] {
 async function introspect(engine: Backend['name'], place: DataPlace) {
   await using sql = await openSql(place)
   // The tables of the migrator and of the engine are their own business.
-  const tables = list(await sql.run(listTables[engine])).filter((name) => !/^(kysely|sqlite)_/.test(name))
+  const tables = list(await sql.run(listTables[engine])).filter(
+    (name) => !/^(kysely|sqlite)_/.test(name),
+  )
   const schema: Record<string, Table> = {}
   for (const table of tables) schema[table] = await introspectTable[engine](sql, table)
-  const slots = tables.includes('id_slots') ? await sql.run('select * from id_slots order by slot') : []
+  const slots = tables.includes('id_slots')
+    ? await sql.run('select * from id_slots order by slot')
+    : []
   return { schema, slots }
 }
 
@@ -126,7 +154,9 @@ for (const backend of backends) {
       expect((await introspect(backend.name, place)).schema).toEqual({})
       expect(await migrate(place, '--status')).toContain('pending')
       await migrate(place)
-      expect(states(await migrate(place, '--status', '--json'))).toEqual(pending.map(({ name }) => ({ name, state: 'applied' })))
+      expect(states(await migrate(place, '--status', '--json'))).toEqual(
+        pending.map(({ name }) => ({ name, state: 'applied' })),
+      )
       expect(await migrate(place, '--status')).toContain('up to date')
     })
 
@@ -137,7 +167,9 @@ for (const backend of backends) {
       const before = await introspect(backend.name, place)
       expect(Object.keys(before.schema)).toContain('messages')
       expect(before.slots.length).toBeGreaterThan(0)
-      expect(states(await migrate(place, '--json'))).toEqual(first.map(({ name }) => ({ name, state: 'applied' })))
+      expect(states(await migrate(place, '--json'))).toEqual(
+        first.map(({ name }) => ({ name, state: 'applied' })),
+      )
       expect(await introspect(backend.name, place)).toEqual(before)
     })
 
@@ -146,10 +178,17 @@ for (const backend of backends) {
       await migrate(byCommand)
       const byServer = await emptyPlace(backend)
       const { databaseUrl } = byServer
-      const server = await startServer({ dataDir: byServer.dataDir, ...(databaseUrl === undefined ? {} : { databaseUrl }) })
+      const server = await startServer({
+        dataDir: byServer.dataDir,
+        ...(databaseUrl === undefined ? {} : { databaseUrl }),
+      })
       await server.stop()
-      expect((await introspect(backend.name, byServer)).schema).toEqual((await introspect(backend.name, byCommand)).schema)
-      expect(new Set(states(await migrate(byServer, '--json')).map(({ state }) => state))).toEqual(new Set(['applied']))
+      expect((await introspect(backend.name, byServer)).schema).toEqual(
+        (await introspect(backend.name, byCommand)).schema,
+      )
+      expect(new Set(states(await migrate(byServer, '--json')).map(({ state }) => state))).toEqual(
+        new Set(['applied']),
+      )
     })
   })
 }
@@ -175,7 +214,8 @@ describe.skipIf(backends.length < 2)('the schema', () => {
     for (const { schema } of forms)
       for (const [name, { columns, primaryKey }] of Object.entries(schema)) {
         expect(primaryKey, name).not.toBe('')
-        for (const column of primaryKey.split(', ')) expect(columns[column], `${name}.${column}`).toContain('not null')
+        for (const column of primaryKey.split(', '))
+          expect(columns[column], `${name}.${column}`).toContain('not null')
       }
   })
 })

@@ -25,7 +25,10 @@ for (const backend of testBackends()) {
     beforeAll(async () => {
       database = await backend.createDatabase()
       const env = { HERMOD_CHECK_ANSWERS: 'on', HERMOD_USER_TOKEN_DAYS: '2' }
-      server = await startServer({ env, ...(database.url === undefined ? {} : { databaseUrl: database.url }) })
+      server = await startServer({
+        env,
+        ...(database.url === undefined ? {} : { databaseUrl: database.url }),
+      })
       api = server.api
     })
 
@@ -54,10 +57,18 @@ for (const backend of testBackends()) {
         const session = await api.newSession()
         const bystander = await api.newSession()
         expect(await judge(session.token)).toBe(200)
-        await sql(`update user_tokens set expires_at = ${Date.now() - 1000} where user_id = ${session.id}`)
-        await waitFor(async () => (await judge(session.token)) === tokenEnded, { what: 'the end of the token', timeoutMs: 10_000 })
+        await sql(
+          `update user_tokens set expires_at = ${Date.now() - 1000} where user_id = ${session.id}`,
+        )
+        await waitFor(async () => (await judge(session.token)) === tokenEnded, {
+          what: 'the end of the token',
+          timeoutMs: 10_000,
+        })
         const { status, envelope } = await session.api.call('GET', '/user/profile')
-        expect([status, envelope]).toEqual([200, { code: tokenEnded, data: null, message: 'access-token expired or revoked' }])
+        expect([status, envelope]).toEqual([
+          200,
+          { code: tokenEnded, data: null, message: 'access-token expired or revoked' },
+        ])
         expect(await judge(bystander.token)).toBe(200)
         expect(await judge((await api.login(session)).token)).toBe(200)
         expect(await judge(session.token)).toBe(tokenEnded)
@@ -68,7 +79,9 @@ for (const backend of testBackends()) {
         for (let round = 0; round < 5; round++) {
           const body = { user_id: user.id, password: user.password }
           const logins = Array.from({ length: 6 }, (_, index) =>
-            api.call<TokenRecord>('POST', '/token/id', { body: index % 2 ? { ...body, device_guid: `device ${index}` } : body }),
+            api.call<TokenRecord>('POST', '/token/id', {
+              body: index % 2 ? { ...body, device_guid: `device ${index}` } : body,
+            }),
           )
           const [answers] = await Promise.all([Promise.all(logins), setStatus('disable', user)])
           const issued = answers.filter(({ code }) => code === 200)
@@ -84,15 +97,24 @@ for (const backend of testBackends()) {
     }
 
     describe('file credentials', () => {
-      const pick = ({ store_token, access_key_secret }: TokenRecord) => ({ store_token, access_key_secret })
+      const pick = ({ store_token, access_key_secret }: TokenRecord) => ({
+        store_token,
+        access_key_secret,
+      })
 
       it('are the same over logins and devices, and the user’s own', async () => {
         const [user, other] = [await api.register(), await api.newSession()]
-        const logins = await Promise.all([api.login(user), api.login(user), api.login(user, 'phone')])
+        const logins = await Promise.all([
+          api.login(user),
+          api.login(user),
+          api.login(user, 'phone'),
+        ])
         const [first, ...others] = logins.map(({ record }) => pick(record))
         expect(others).toEqual([first, first])
         expect(first?.store_token).toMatch(/^hms_[0-9a-z]+\.[\w-]{43}$/)
-        const all = [first, pick(other.record)].flatMap((credentials) => Object.values(credentials ?? {}))
+        const all = [first, pick(other.record)].flatMap((credentials) =>
+          Object.values(credentials ?? {}),
+        )
         expect(new Set(all).size).toBe(4)
       })
 
@@ -100,13 +122,17 @@ for (const backend of testBackends()) {
         [
           'a change of the password',
           (session) =>
-            session.api.call('POST', '/user/change_password', { body: { old_password: session.password, new_password: 'new password' } }),
+            session.api.call('POST', '/user/change_password', {
+              body: { old_password: session.password, new_password: 'new password' },
+            }),
           'new password',
         ],
         [
           'a change of the password by an administrator',
           (session) =>
-            api.admin({ userId: session.id }).call('POST', '/user/change_password_admin', { body: { password: 'new password' } }),
+            api
+              .admin({ userId: session.id })
+              .call('POST', '/user/change_password_admin', { body: { password: 'new password' } }),
           'new password',
         ],
         ['a kick of all devices', (session) => session.api.call('POST', '/user/kick')],
@@ -129,7 +155,9 @@ for (const backend of testBackends()) {
       it('stay when one device is kicked', async () => {
         const user = await api.register()
         const [phone, tablet] = [await api.login(user, 'phone'), await api.login(user, 'tablet')]
-        expect(await tablet.api.call('POST', '/user/kick', { query: { device_sn: 1 } })).toMatchObject({ code: 200 })
+        expect(
+          await tablet.api.call('POST', '/user/kick', { query: { device_sn: 1 } }),
+        ).toMatchObject({ code: 200 })
         expect([await judge(phone.token), await judge(tablet.token)]).toEqual([tokenEnded, 200])
         expect(pick((await api.login(user)).record)).toEqual(pick(phone.record))
       })

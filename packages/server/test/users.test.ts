@@ -39,7 +39,10 @@ for (const backend of testBackends()) {
     beforeAll(async () => {
       database = await backend.createDatabase()
       const env = { HERMOD_CHECK_ANSWERS: 'on', HERMOD_RESERVED_USERNAME_PREFIXES: 'official_' }
-      server = await startServer({ env, ...(database.url === undefined ? {} : { databaseUrl: database.url }) })
+      server = await startServer({
+        env,
+        ...(database.url === undefined ? {} : { databaseUrl: database.url }),
+      })
       api = server.api
     })
 
@@ -76,7 +79,9 @@ for (const backend of testBackends()) {
     }
 
     /** The kinds of the events about a user, oldest first, with who caused them. */
-    async function eventsAbout(userId: number): Promise<{ kind: string; actor: number; content: string }[]> {
+    async function eventsAbout(
+      userId: number,
+    ): Promise<{ kind: string; actor: number; content: string }[]> {
       await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
       const rows = await sql.run('select kind, payload from events order by event_id')
       return rows
@@ -112,29 +117,51 @@ for (const backend of testBackends()) {
         expect(await profileOf(alice)).toMatchObject({ avatar: '' })
       })
 
-      it.each(['javascript:alert(1)', 'data:text/html,x', 'ftp://x/y', 'two words', 'a\tb', 'https://', 'x'.repeat(2049)])(
-        'takes no avatar that is neither a URL nor a name: %s',
-        async (avatar) => {
-          refuses(await alice.api.call('POST', '/user/avatar', { body: { avatar } }), 'avatar')
-          expect(await profileOf(alice)).toMatchObject({ avatar: '' })
+      it.each([
+        'javascript:alert(1)',
+        'data:text/html,x',
+        'ftp://x/y',
+        'two words',
+        'a\tb',
+        'https://',
+        'x'.repeat(2049),
+      ])('takes no avatar that is neither a URL nor a name: %s', async (avatar) => {
+        refuses(await alice.api.call('POST', '/user/avatar', { body: { avatar } }), 'avatar')
+        expect(await profileOf(alice)).toMatchObject({ avatar: '' })
+      })
+
+      it.each(['a\nb', 'a\u0007b', '\u0085', 'a\u2029b'])(
+        'takes no nickname with control characters',
+        async (nick_name) => {
+          refuses(
+            await alice.api.call('POST', '/user/nickname', { body: { nick_name } }),
+            'nick_name',
+          )
+          refuses(
+            await alice.api.call('POST', '/user/profile', {
+              body: { nick_name, description: 'x' },
+            }),
+            'nick_name',
+          )
+          expect(await profileOf(alice)).toMatchObject({ nick_name: '', description: '' })
         },
       )
-
-      it.each(['a\nb', 'a\u0007b', '\u0085', 'a\u2029b'])('takes no nickname with control characters', async (nick_name) => {
-        refuses(await alice.api.call('POST', '/user/nickname', { body: { nick_name } }), 'nick_name')
-        refuses(await alice.api.call('POST', '/user/profile', { body: { nick_name, description: 'x' } }), 'nick_name')
-        expect(await profileOf(alice)).toMatchObject({ nick_name: '', description: '' })
-      })
 
       it.each([
         ['/user/private', 'private_info'],
         ['/user/public', 'public_info'],
       ])('takes the whole body of %s', async (path, name) => {
         const forms: [CallOptions, string][] = [
-          [{ rawBody: 'line 1\nline 2', headers: { 'content-type': 'text/plain' } }, 'line 1\nline 2'],
+          [
+            { rawBody: 'line 1\nline 2', headers: { 'content-type': 'text/plain' } },
+            'line 1\nline 2',
+          ],
           [{ rawBody: '"quoted"' }, 'quoted'],
           [{ body: { info: 'wrapped' } }, 'wrapped'],
-          [{ rawBody: '{"a":1,"b":2}', headers: { 'content-type': 'text/plain' } }, '{"a":1,"b":2}'],
+          [
+            { rawBody: '{"a":1,"b":2}', headers: { 'content-type': 'text/plain' } },
+            '{"a":1,"b":2}',
+          ],
           [{ rawBody: '""' }, ''],
         ]
         for (const [form, text] of forms) {
@@ -142,15 +169,25 @@ for (const backend of testBackends()) {
           expect(await profileOf(alice)).toMatchObject({ [name]: text })
         }
         expect(await alice.api.call('POST', path)).toMatchObject({ code: invalid })
-        expect(await alice.api.call('POST', path, { rawBody: JSON.stringify('x'.repeat(8193)) })).toMatchObject({ code: invalid })
+        expect(
+          await alice.api.call('POST', path, { rawBody: JSON.stringify('x'.repeat(8193)) }),
+        ).toMatchObject({ code: invalid })
       })
 
       it('tells others of changed fields by their names and not by their values', async () => {
-        await alice.api.succeed('POST', '/user/profile', { body: { nick_name: 'secret', description: 'secret' } })
-        await api.admin({ userId: alice.id }).succeed('POST', '/user/mobile', { body: { mobile: '+4915100000001' } })
+        await alice.api.succeed('POST', '/user/profile', {
+          body: { nick_name: 'secret', description: 'secret' },
+        })
+        await api
+          .admin({ userId: alice.id })
+          .succeed('POST', '/user/mobile', { body: { mobile: '+4915100000001' } })
         const kind = 'user.info_updated'
         expect(await eventsAbout(alice.id)).toEqual([
-          { kind, actor: alice.id, content: JSON.stringify({ properties: ['description', 'nick_name'] }) },
+          {
+            kind,
+            actor: alice.id,
+            content: JSON.stringify({ properties: ['description', 'nick_name'] }),
+          },
           { kind, actor: 0, content: JSON.stringify({ properties: ['mobile'] }) },
         ])
       })
@@ -158,7 +195,10 @@ for (const backend of testBackends()) {
 
     describe('several profiles', () => {
       const paths = ['/user/profile/batch', '/user/avatar/batch'] as const
-      const fields = { '/user/profile/batch': 'description', '/user/avatar/batch': 'avatar' } as const
+      const fields = {
+        '/user/profile/batch': 'description',
+        '/user/avatar/batch': 'avatar',
+      } as const
 
       it.each(paths)('are changed at %s by an Admin token, each judged by itself', async (path) => {
         const field = fields[path]
@@ -194,24 +234,35 @@ for (const backend of testBackends()) {
       it.each(paths)('are changed at %s by a user token for its own user only', async (path) => {
         const field = fields[path]
         const own = [{ user_id: alice.id, [field]: 'mine' }]
-        const { data } = await alice.api.succeed('PUT', path, { body: { list: [{ user_id: bob.id, [field]: 'x' }, ...own] } })
+        const { data } = await alice.api.succeed('PUT', path, {
+          body: { list: [{ user_id: bob.id, [field]: 'x' }, ...own] },
+        })
         expect(data).toEqual([
           { user_id: bob.id, success: false, reason: 'no permission' },
           { user_id: alice.id, success: true },
         ])
-        expect([await profileOf(alice), await profileOf(bob)]).toMatchObject([{ [field]: 'mine' }, { [field]: '' }])
+        expect([await profileOf(alice), await profileOf(bob)]).toMatchObject([
+          { [field]: 'mine' },
+          { [field]: '' },
+        ])
       })
 
       it.each(paths)('are at most 500 at %s, and may be none', async (path) => {
         const entry = { user_id: alice.id, [fields[path]]: 'x' }
-        refuses(await alice.api.call('POST', path, { body: { list: Array(501).fill(entry) } }), 'list')
-        expect((await alice.api.succeed('POST', path, { body: { list: Array(500).fill(entry) } })).data).toHaveLength(500)
+        refuses(
+          await alice.api.call('POST', path, { body: { list: Array(501).fill(entry) } }),
+          'list',
+        )
+        expect(
+          (await alice.api.succeed('POST', path, { body: { list: Array(500).fill(entry) } })).data,
+        ).toHaveLength(500)
         expect((await alice.api.succeed('POST', path, { body: {} })).data).toEqual([])
       })
 
       it('mean the caller where no user is named', async () => {
         const list = [{ nick_name: 'me' }, { nick_name: 'a\nb' }, {}]
-        const results = async (caller: Api) => (await caller.succeed('POST', '/user/profile/batch', { body: { list } })).data
+        const results = async (caller: Api) =>
+          (await caller.succeed('POST', '/user/profile/batch', { body: { list } })).data
         const expected = [
           { user_id: alice.id, success: true },
           { user_id: alice.id, success: false, reason: expect.stringContaining('nick_name must') },
@@ -219,9 +270,9 @@ for (const backend of testBackends()) {
         ]
         expect(await results(alice.api)).toEqual(expected)
         expect(await results(api.admin({ userId: alice.id }))).toEqual(expected)
-        expect((await results(api.admin())).map(({ success, reason }: Json) => [success, reason])).toEqual(
-          Array(3).fill([false, expect.stringContaining('user_id is required')]),
-        )
+        expect(
+          (await results(api.admin())).map(({ success, reason }: Json) => [success, reason]),
+        ).toEqual(Array(3).fill([false, expect.stringContaining('user_id is required')]))
         expect(await profileOf(alice)).toMatchObject({ nick_name: 'me' })
       })
 
@@ -230,7 +281,11 @@ for (const backend of testBackends()) {
         const list = sessions.map(({ id }) => ({ user_id: id, description: 'x' }))
         const answers = await Promise.all(
           Array.from({ length: 8 }, (_, index) =>
-            api.admin().succeed('POST', '/user/profile/batch', { body: { list: index % 2 ? list : list.toReversed() } }),
+            api
+              .admin()
+              .succeed('POST', '/user/profile/batch', {
+                body: { list: index % 2 ? list : list.toReversed() },
+              }),
           ),
         )
         expect(answers.flatMap(({ data }) => data).every(({ success }: Json) => success)).toBe(true)
@@ -243,7 +298,8 @@ for (const backend of testBackends()) {
         ['email', 'taken@example.org', emailTaken],
         ['username', 'Taken_Name', usernameTaken],
       ])('belongs to one user: %s', async (field, value, taken) => {
-        const set = (session: Session, text = value) => session.api.call('POST', `/user/${field}`, { body: { [field]: text } })
+        const set = (session: Session, text = value) =>
+          session.api.call('POST', `/user/${field}`, { body: { [field]: text } })
         expect(await set(alice)).toMatchObject({ code: 200 })
         expect(await set(bob)).toMatchObject({ status: 200, code: taken, data: null })
         expect((await profileOf(bob))[field]).not.toBe(value)
@@ -258,7 +314,9 @@ for (const backend of testBackends()) {
           expect(await set(bob, 'Taken@Example.org')).toMatchObject({ code: taken })
           expect(await set(alice, 'TAKEN@example.ORG')).toMatchObject({ code: 200 })
           expect(await profileOf(alice)).toMatchObject({ email: 'taken@example.org' })
-          expect((await logIn({ login_name: 'tAkEn@eXample.org' })).data).toMatchObject({ user_id: alice.id })
+          expect((await logIn({ login_name: 'tAkEn@eXample.org' })).data).toMatchObject({
+            user_id: alice.id,
+          })
         }
         await api.admin({ userId: alice.id }).succeed('POST', '/user/delete')
         expect(await set(bob)).toMatchObject({ code: 200 })
@@ -266,10 +324,19 @@ for (const backend of testBackends()) {
       })
 
       it('may be the same in another application', async () => {
-        const { data: app } = await api.as(server.operatorToken).succeed('POST', '/operator/v1/app/create')
+        const { data: app } = await api
+          .as(server.operatorToken)
+          .succeed('POST', '/operator/v1/app/create')
         const other = { appId: app.app_id, token: app.admin_token }
-        const { data: user } = await api.succeed('POST', '/user/register/v2', { ...other, body: { username: 'twin', password } })
-        for (const body of [{ mobile: '+4915155555555' }, { email: 'twin@example.org' }, { username: 'twin_2' }]) {
+        const { data: user } = await api.succeed('POST', '/user/register/v2', {
+          ...other,
+          body: { username: 'twin', password },
+        })
+        for (const body of [
+          { mobile: '+4915155555555' },
+          { email: 'twin@example.org' },
+          { username: 'twin_2' },
+        ]) {
           const [field] = Object.keys(body) as [string]
           await alice.api.succeed('POST', `/user/${field}`, { body })
           await api.succeed('POST', `/user/${field}`, { ...other, userId: user.user_id, body })
@@ -284,7 +351,11 @@ for (const backend of testBackends()) {
         ] as const) {
           const value = field === 'mobile' ? '+4915177777777' : newName('wanted')
           const codes = await Promise.all(
-            sessions.map(async (session) => (await session.api.call('POST', `/user/${field}`, { body: { [field]: value } })).code),
+            sessions.map(
+              async (session) =>
+                (await session.api.call('POST', `/user/${field}`, { body: { [field]: value } }))
+                  .code,
+            ),
           )
           expect(codes.toSorted((a, b) => a - b)).toEqual([200, ...Array(5).fill(taken)])
         }
@@ -306,26 +377,42 @@ for (const backend of testBackends()) {
       })
 
       it('is free or not before anybody registers', async () => {
-        const check = (username: string) => api.call('GET', '/app/user/name_check', { query: { username } })
+        const check = (username: string) =>
+          api.call('GET', '/app/user/name_check', { query: { username } })
         const username = newName('Free')
         expect(await check(username)).toMatchObject({ code: 200, data: true })
         await api.register(username)
         expect(await check(username.toLowerCase())).toMatchObject({ code: 200, data: false })
-        for (const bad of ['two words', '123', 'official_x', 'x'.repeat(65)]) refuses(await check(bad), 'username')
+        for (const bad of ['two words', '123', 'official_x', 'x'.repeat(65)])
+          refuses(await check(bad), 'username')
       })
     })
 
     describe('a password', () => {
       const change = (session: Session, body: object) =>
-        session.api.call('POST', '/user/change_password', { body: { old_password: password, new_password: otherPassword, ...body } })
+        session.api.call('POST', '/user/change_password', {
+          body: { old_password: password, new_password: otherPassword, ...body },
+        })
 
       it('is changed by its user, and all tokens but the used one end', async () => {
         const other = await api.login(alice, 'phone')
         expect(await change(alice, {})).toMatchObject({ code: 200, data: true })
-        expect([await judge(alice.token), await judge(other.token), await judge(bob.token)]).toEqual([200, tokenEnded, 200])
-        expect(await logIn({ user_id: alice.id }, '/token/id')).toMatchObject({ code: passwordIncorrect })
-        expect(await logIn({ user_id: alice.id, password: otherPassword }, '/token/id')).toMatchObject({ code: 200 })
-        expect(await eventsAbout(alice.id)).toContainEqual({ kind: 'user.password_changed', actor: alice.id, content: '' })
+        expect([
+          await judge(alice.token),
+          await judge(other.token),
+          await judge(bob.token),
+        ]).toEqual([200, tokenEnded, 200])
+        expect(await logIn({ user_id: alice.id }, '/token/id')).toMatchObject({
+          code: passwordIncorrect,
+        })
+        expect(
+          await logIn({ user_id: alice.id, password: otherPassword }, '/token/id'),
+        ).toMatchObject({ code: 200 })
+        expect(await eventsAbout(alice.id)).toContainEqual({
+          kind: 'user.password_changed',
+          actor: alice.id,
+          content: '',
+        })
       })
 
       it('takes the file credentials with it', async () => {
@@ -336,7 +423,11 @@ for (const backend of testBackends()) {
       })
 
       it('stays when the old one is wrong or the new one too short', async () => {
-        expect(await change(alice, { old_password: 'wrong one' })).toMatchObject({ status: 200, code: passwordIncorrect, data: null })
+        expect(await change(alice, { old_password: 'wrong one' })).toMatchObject({
+          status: 200,
+          code: passwordIncorrect,
+          data: null,
+        })
         refuses(await change(alice, { new_password: '12345' }), 'new_password')
         expect(await logIn({ user_id: alice.id }, '/token/id')).toMatchObject({ code: 200 })
         expect(await judge(alice.token)).toBe(200)
@@ -344,17 +435,27 @@ for (const backend of testBackends()) {
 
       it('is changed once when two change it at once', async () => {
         const second = await api.login(alice)
-        const answers = await Promise.all([change(alice, { new_password: 'first one' }), change(second, { new_password: 'second one' })])
+        const answers = await Promise.all([
+          change(alice, { new_password: 'first one' }),
+          change(second, { new_password: 'second one' }),
+        ])
         expect(answers.map(({ code }) => code).sort()).not.toEqual([200, 200])
         const winner = answers.findIndex(({ code }) => code === 200)
         expect(winner).toBeGreaterThanOrEqual(0)
-        expect(await logIn({ user_id: alice.id, password: ['first one', 'second one'][winner] }, '/token/id')).toMatchObject({ code: 200 })
+        expect(
+          await logIn(
+            { user_id: alice.id, password: ['first one', 'second one'][winner] },
+            '/token/id',
+          ),
+        ).toMatchObject({ code: 200 })
       })
 
       it('leaves no login behind that was under way with the old one', async () => {
         const logins = Array.from({ length: 6 }, () => logIn({ user_id: alice.id }, '/token/id'))
         await change(alice, {})
-        const tokens = (await Promise.all(logins)).filter(({ code }) => code === 200).map(({ data }) => data.token)
+        const tokens = (await Promise.all(logins))
+          .filter(({ code }) => code === 200)
+          .map(({ data }) => data.token)
         for (const token of tokens) expect(await judge(token)).toBe(tokenEnded)
       })
 
@@ -362,7 +463,11 @@ for (const backend of testBackends()) {
         await api.admin({ userId: alice.id }).succeed('POST', '/user/change_password', {
           body: { old_password: password, new_password: otherPassword },
         })
-        expect(await eventsAbout(alice.id)).toContainEqual({ kind: 'user.password_changed', actor: 0, content: '' })
+        expect(await eventsAbout(alice.id)).toContainEqual({
+          kind: 'user.password_changed',
+          actor: 0,
+          content: '',
+        })
       })
 
       it('is set by an Admin token for the user of the header, and all tokens of that user end', async () => {
@@ -373,10 +478,19 @@ for (const backend of testBackends()) {
         expect(await reset(api.admin())).toMatchObject({ code: invalid })
         expect(await reset(api.admin({ userId: unknownId }))).toMatchObject({ code: userNotFound })
         expect(await judge(alice.token)).toBe(200)
-        expect(await reset(api.admin({ userId: alice.id }))).toMatchObject({ code: 200, data: true })
+        expect(await reset(api.admin({ userId: alice.id }))).toMatchObject({
+          code: 200,
+          data: true,
+        })
         expect([await judge(alice.token), await judge(bob.token)]).toEqual([tokenEnded, 200])
-        expect(await logIn({ user_id: alice.id, password: otherPassword }, '/token/id')).toMatchObject({ code: 200 })
-        expect(await eventsAbout(alice.id)).toContainEqual({ kind: 'user.password_changed', actor: 0, content: '' })
+        expect(
+          await logIn({ user_id: alice.id, password: otherPassword }, '/token/id'),
+        ).toMatchObject({ code: 200 })
+        expect(await eventsAbout(alice.id)).toContainEqual({
+          kind: 'user.password_changed',
+          actor: 0,
+          content: '',
+        })
       })
     })
 
@@ -392,7 +506,9 @@ for (const backend of testBackends()) {
         api.call('POST', '/user/register/anonymous', { body: { password, ...body }, ...options })
 
       it('makes a name that nobody has out of the prefix', async () => {
-        const answers = await Promise.all(Array.from({ length: 5 }, () => registerAs({ username: 'guest' })))
+        const answers = await Promise.all(
+          Array.from({ length: 5 }, () => registerAs({ username: 'guest' })),
+        )
         const users = answers.map(({ data }) => data)
         expect(new Set(users.map(({ username }) => username)).size).toBe(5)
         for (const { user_id, username } of users) {
@@ -401,13 +517,18 @@ for (const backend of testBackends()) {
         }
       })
 
-      it.each([['two words'], ['x'.repeat(41)], [''], ['official']])('refuses the prefix %s', async (username) => {
-        refuses(await registerAs({ username }), 'username')
-      })
+      it.each([['two words'], ['x'.repeat(41)], [''], ['official']])(
+        'refuses the prefix %s',
+        async (username) => {
+          refuses(await registerAs({ username }), 'username')
+        },
+      )
 
       const contactsOf = async (caller: Api) => (await caller.succeed('GET', '/roster/list')).data
       const asks = (mode: number) =>
-        bob.api.succeed('POST', '/user/settings', { body: { user_id: bob.id, auth_mode: mode, auth_question: 'who?', auth_answer: 'me' } })
+        bob.api.succeed('POST', '/user/settings', {
+          body: { user_id: bob.id, auth_mode: mode, auth_question: 'who?', auth_answer: 'me' },
+        })
 
       it('makes contacts of both at once where nobody wants to be asked', async () => {
         const { data } = await registerAs({ username: 'guest', cid: bob.id })
@@ -421,7 +542,11 @@ for (const backend of testBackends()) {
         expect(await contactsOf(bob.api)).toEqual([])
         const { data: received } = await bob.api.succeed('GET', '/roster/apply/list')
         expect(received).toMatchObject([{ user_id: data.user_id, status: 0, reason: '' }])
-        expect(await eventsAbout(bob.id)).toContainEqual({ kind: 'contact.applied', actor: data.user_id, content: '' })
+        expect(await eventsAbout(bob.id)).toContainEqual({
+          kind: 'contact.applied',
+          actor: data.user_id,
+          content: '',
+        })
         await bob.api.succeed('POST', '/roster/accept', { body: { user_id: data.user_id } })
         expect(await contactsOf(bob.api)).toEqual([data.user_id])
       })
@@ -429,19 +554,31 @@ for (const backend of testBackends()) {
       it.each([
         [2, wrongAuthAnswer],
         [3, applicationsRefused],
-      ])('refuses contacts of somebody whose auth_mode is %s, except to an Admin token', async (mode, code) => {
-        await asks(mode)
-        const prefix = `refused${mode}`
-        for (const token of [undefined, alice.token]) {
-          const options = token === undefined ? {} : { token }
-          expect(await registerAs({ username: prefix, cid: bob.id }, options)).toMatchObject({ code, data: null })
-        }
-        await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
-        expect(await sql.run(`select user_id from users where username like '${prefix}%'`)).toEqual([])
-        expect(await contactsOf(bob.api)).toEqual([])
-        const made = await api.admin().succeed('POST', '/user/register/anonymous', { body: { username: prefix, password, cid: bob.id } })
-        expect(await contactsOf(bob.api)).toEqual([made.data.user_id])
-      })
+      ])(
+        'refuses contacts of somebody whose auth_mode is %s, except to an Admin token',
+        async (mode, code) => {
+          await asks(mode)
+          const prefix = `refused${mode}`
+          for (const token of [undefined, alice.token]) {
+            const options = token === undefined ? {} : { token }
+            expect(await registerAs({ username: prefix, cid: bob.id }, options)).toMatchObject({
+              code,
+              data: null,
+            })
+          }
+          await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
+          expect(
+            await sql.run(`select user_id from users where username like '${prefix}%'`),
+          ).toEqual([])
+          expect(await contactsOf(bob.api)).toEqual([])
+          const made = await api
+            .admin()
+            .succeed('POST', '/user/register/anonymous', {
+              body: { username: prefix, password, cid: bob.id },
+            })
+          expect(await contactsOf(bob.api)).toEqual([made.data.user_id])
+        },
+      )
 
       it('takes the contact 0 for none', async () => {
         const { data } = await registerAs({ username: 'guest', cid: 0 })
@@ -451,19 +588,34 @@ for (const backend of testBackends()) {
       it('leaves nobody behind when the contact is not there', async () => {
         const gone = await api.register()
         await api.admin({ userId: gone.id }).succeed('POST', '/user/delete')
-        const users = async () => (await api.admin().succeed('GET', '/user/list', { query: { page_size: 200, page_num: 1 } })).data.length
+        const users = async () =>
+          (
+            await api
+              .admin()
+              .succeed('GET', '/user/list', { query: { page_size: 200, page_num: 1 } })
+          ).data.length
         const before = await users()
-        expect(await registerAs({ username: 'guest', cid: unknownId })).toMatchObject({ code: userNotFound })
-        expect(await registerAs({ username: 'guest', cid: gone.id })).toMatchObject({ code: userDeleted })
+        expect(await registerAs({ username: 'guest', cid: unknownId })).toMatchObject({
+          code: userNotFound,
+        })
+        expect(await registerAs({ username: 'guest', cid: gone.id })).toMatchObject({
+          code: userDeleted,
+        })
         expect(await users()).toBe(before)
       })
 
       it('is closed with the registration', async () => {
         const operator = api.as(server.operatorToken)
         const { data: app } = await operator.succeed('POST', '/operator/v1/app/create')
-        await operator.succeed('POST', '/operator/v1/app/update', { body: { app_id: app.app_id, open_registration: false } })
-        expect(await registerAs({ username: 'guest' }, { appId: app.app_id })).toMatchObject({ code: registrationClosed })
-        expect(await registerAs({ username: 'guest' }, { appId: app.app_id, token: app.admin_token })).toMatchObject({ code: 200 })
+        await operator.succeed('POST', '/operator/v1/app/update', {
+          body: { app_id: app.app_id, open_registration: false },
+        })
+        expect(await registerAs({ username: 'guest' }, { appId: app.app_id })).toMatchObject({
+          code: registrationClosed,
+        })
+        expect(
+          await registerAs({ username: 'guest' }, { appId: app.app_id, token: app.admin_token }),
+        ).toMatchObject({ code: 200 })
       })
     })
   })

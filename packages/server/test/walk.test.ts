@@ -10,10 +10,25 @@ import {
   updateAvatars,
   updateProfiles,
 } from '@hermod/protocol'
-import { type Answer, type BackendDatabase, type Json, type ServerProcess, startServer, testBackends } from '@hermod/testkit'
+import {
+  type Answer,
+  type BackendDatabase,
+  type Json,
+  type ServerProcess,
+  startServer,
+  testBackends,
+} from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openSql } from './support/sql.js'
-import { type Cast, type Credentials, callers, claimOf, identityOf, type Verdict, verdictOn } from './support/walk-callers.js'
+import {
+  type Cast,
+  type Credentials,
+  callers,
+  claimOf,
+  identityOf,
+  type Verdict,
+  verdictOn,
+} from './support/walk-callers.js'
 import type { Fixture, Scene } from './support/walk-fixture.js'
 import { fixtures } from './support/walk-fixtures.js'
 import { newGroup } from './support/walk-fixtures-groups.js'
@@ -21,12 +36,16 @@ import { snapshot } from './support/walk-snapshot.js'
 import { type Params, type Person, World } from './support/walk-world.js'
 
 const fixtureOf = new Map(fixtures.map((fixture) => [fixture.operation.id, fixture]))
-const walked = operations.filter(({ id }) => fixtureOf.has(id)).map((operation) => ({ id: operation.id, operation }))
+const walked = operations
+  .filter(({ id }) => fixtureOf.has(id))
+  .map((operation) => ({ id: operation.id, operation }))
 const codeOf = (name: keyof typeof errorCatalogue) => errorCatalogue[name].code
 
 it('has one fixture for every operation, and none for others', () => {
   expect(operations.map(({ id }) => id).filter((id) => !fixtureOf.has(id))).toEqual([])
-  expect(fixtures.map(({ operation }) => operation.id).toSorted()).toEqual(operations.map(({ id }) => id).toSorted())
+  expect(fixtures.map(({ operation }) => operation.id).toSorted()).toEqual(
+    operations.map(({ id }) => id).toSorted(),
+  )
 })
 
 /** As well-formed as the token, but nobody's. */
@@ -48,13 +67,32 @@ for (const backend of testBackends()) {
       const url = database.url === undefined ? {} : { databaseUrl: database.url }
       server = await startServer({ ...url, env: { HERMOD_CHECK_ANSWERS: 'on' } })
       world = await World.create(server)
-      const [subject, friend, other] = [await world.newPerson(), await world.newPerson(), await world.newPerson()]
-      const [foreigner, inDisabled] = [await world.newPerson(world.there), await world.newPerson(world.closed)]
+      const [subject, friend, other] = [
+        await world.newPerson(),
+        await world.newPerson(),
+        await world.newPerson(),
+      ]
+      const [foreigner, inDisabled] = [
+        await world.newPerson(world.there),
+        await world.newPerson(world.closed),
+      ]
       await world.close()
       scene = { world, subject, friend }
-      const [own, others, foreign] = [await newGroup(world, subject), await newGroup(world, other), await newGroup(world, foreigner)]
+      const [own, others, foreign] = [
+        await newGroup(world, subject),
+        await newGroup(world, other),
+        await newGroup(world, foreigner),
+      ]
       const groups = { own, other: others, foreign }
-      cast = { here: world.here, disabled: world.closed, foreigner, other, inDisabled, groups, tokens: await tokens(foreigner) }
+      cast = {
+        here: world.here,
+        disabled: world.closed,
+        foreigner,
+        other,
+        inDisabled,
+        groups,
+        tokens: await tokens(foreigner),
+      }
     })
 
     afterAll(async () => {
@@ -65,7 +103,8 @@ for (const backend of testBackends()) {
     async function tokens(foreigner: Person): Promise<Cast['tokens']> {
       const [expired, revoked] = [await world.newPerson(), await world.newPerson()]
       await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
-      const change = (set: string, { id }: Person) => sql.run(`update user_tokens set ${set} where user_id = ${id}`)
+      const change = (set: string, { id }: Person) =>
+        sql.run(`update user_tokens set ${set} where user_id = ${id}`)
       await change(`expires_at = ${Date.now() - 1}`, expired)
       await change('revoked_at = 1', revoked)
       return {
@@ -91,13 +130,18 @@ for (const backend of testBackends()) {
 
     async function revokedAdminToken(): Promise<string> {
       const { token, token_id } = await newAdminToken()
-      await world.prepare(revokeAdminToken as Operation, world.operator, { app_id: server.appId, token_id })
+      await world.prepare(revokeAdminToken as Operation, world.operator, {
+        app_id: server.appId,
+        token_id,
+      })
       return token
     }
 
     /** A scene for one call that is to do its work. */
     async function newScene(fixture: Fixture): Promise<Scene> {
-      return fixture.needsVictim && world.isBuilt(fixture.operation) ? { ...scene, subject: await world.newPerson() } : scene
+      return fixture.needsVictim && world.isBuilt(fixture.operation)
+        ? { ...scene, subject: await world.newPerson() }
+        : scene
     }
 
     function expectedCode({ operation, error }: Fixture, verdict: Verdict): number {
@@ -114,17 +158,30 @@ for (const backend of testBackends()) {
       const { code: found, data, message } = answer.envelope
       if (found !== code) return false
       if (code === 200) return message === null && !answer.text.includes('"result":"fail"')
-      return data === null && ('refused' in verdict && verdict.header ? `${message}`.includes(`header ${verdict.header}`) : true)
+      return (
+        data === null &&
+        ('refused' in verdict && verdict.header
+          ? `${message}`.includes(`header ${verdict.header}`)
+          : true)
+      )
     }
 
     /** @returns what was wrong, as a sentence */
-    async function judge(fixture: Fixture, { method, name, verdict, at, params }: Attempt): Promise<string[]> {
+    async function judge(
+      fixture: Fixture,
+      { method, name, verdict, at, params }: Attempt,
+    ): Promise<string[]> {
       cases++
       const { operation } = fixture
-      const identity = identityOf(callers[name] as Credentials, cast, { subject: at.subject, params })
+      const identity = identityOf(callers[name] as Credentials, cast, {
+        subject: at.subject,
+        params,
+      })
       const answer = await world.call(operation, identity, params, method)
       const code = expectedCode(fixture, verdict)
-      return isAsExpected(answer, code, verdict) ? [] : [`${method} ${operation.path} by ${name}: expected ${code}, got ${answer.text}`]
+      return isAsExpected(answer, code, verdict)
+        ? []
+        : [`${method} ${operation.path} by ${name}: expected ${code}, got ${answer.text}`]
     }
 
     interface Attempt {
@@ -135,11 +192,16 @@ for (const backend of testBackends()) {
       readonly params: Params
     }
 
-    function attempts(operation: Operation, isRefusal: boolean): Pick<Attempt, 'method' | 'name' | 'verdict'>[] {
+    function attempts(
+      operation: Operation,
+      isRefusal: boolean,
+    ): Pick<Attempt, 'method' | 'name' | 'verdict'>[] {
       return operation.methods.flatMap((method) =>
         Object.entries(callers).flatMap(([name, credentials]) => {
           const verdict = verdictOn(operation, credentials)
-          return verdict !== null && 'refused' in verdict === isRefusal ? [{ method, name, verdict }] : []
+          return verdict !== null && 'refused' in verdict === isRefusal
+            ? [{ method, name, verdict }]
+            : []
         }),
       )
     }
@@ -147,32 +209,45 @@ for (const backend of testBackends()) {
     /** What the subject and the friend see of what is theirs, and of the group that a call is about. */
     const everything = ({ group_id }: Params = {}) => {
       const both = [scene.subject, scene.friend]
-      return Promise.all(both.map((person) => snapshot(world, person, both, typeof group_id === 'number' ? [group_id] : [])))
+      return Promise.all(
+        both.map((person) =>
+          snapshot(world, person, both, typeof group_id === 'number' ? [group_id] : []),
+        ),
+      )
     }
 
     it.each(walked)('are refused as $id declares, which changes nothing', async ({ operation }) => {
       const fixture = fixtureOf.get(operation.id) as Fixture
       const params = await fixture.params(scene)
       const before = await everything(params)
-      const wrong = attempts(operation, true).map((attempt) => judge(fixture, { ...attempt, at: scene, params }))
+      const wrong = attempts(operation, true).map((attempt) =>
+        judge(fixture, { ...attempt, at: scene, params }),
+      )
       expect((await Promise.all(wrong)).flat()).toEqual([])
       expect(await everything(params)).toEqual(before)
     })
 
-    it.each(walked)('are let through as $id declares, which does its work', async ({ operation }) => {
-      const fixture = fixtureOf.get(operation.id) as Fixture
-      const wrong: string[] = []
-      for (const attempt of attempts(operation, false)) {
-        const at = await newScene(fixture)
-        wrong.push(...(await judge(fixture, { ...attempt, at, params: await fixture.params(at) })))
-      }
-      expect(wrong).toEqual([])
-    })
+    it.each(walked)(
+      'are let through as $id declares, which does its work',
+      async ({ operation }) => {
+        const fixture = fixtureOf.get(operation.id) as Fixture
+        const wrong: string[] = []
+        for (const attempt of attempts(operation, false)) {
+          const at = await newScene(fixture)
+          wrong.push(
+            ...(await judge(fixture, { ...attempt, at, params: await fixture.params(at) })),
+          )
+        }
+        expect(wrong).toEqual([])
+      },
+    )
 
     /** Operations whose parameters say who is calling, by the name of the parameter. */
     const claims = walked.flatMap(({ id, operation }) => {
       const name = claimOf(operation)
-      return name === null || !callerRules[operation.callers].tokens.some((kind) => kind === 'user') ? [] : [{ id, operation, name }]
+      return name === null || !callerRules[operation.callers].tokens.some((kind) => kind === 'user')
+        ? []
+        : [{ id, operation, name }]
     })
 
     it.each(claims)('claim in $id to be nobody else (decision C5)', async ({ operation, name }) => {
@@ -183,7 +258,12 @@ for (const backend of testBackends()) {
         for (const id of [scene.subject.id, cast.foreigner.id, 0]) {
           cases++
           const params = { ...(await fixture.params(scene)), [name]: id }
-          const answer = await world.call(operation, { token: cast.other.token, appId }, params, method)
+          const answer = await world.call(
+            operation,
+            { token: cast.other.token, appId },
+            params,
+            method,
+          )
           const code = codeOf(world.isBuilt(operation) ? 'no_permission' : 'not_built')
           expect(answer, `${method} ${name} ${id}`).toMatchObject({ status: 200, code, data: null })
         }
@@ -191,25 +271,38 @@ for (const backend of testBackends()) {
       expect(await everything()).toEqual(before)
     })
 
-    const batches = [updateProfiles, updateAvatars].map((operation) => ({ id: operation.id, operation: operation as Operation }))
+    const batches = [updateProfiles, updateAvatars].map((operation) => ({
+      id: operation.id,
+      operation: operation as Operation,
+    }))
 
-    it.each(batches)('change in $id their own user only, entry by entry (decision C6a)', async ({ operation }) => {
-      if (!world.isBuilt(operation)) return
-      const { other, foreigner } = cast
-      const change = { nick_name: 'changed', avatar: 'https://example.org/changed.png' }
-      const list = [scene.subject, other, foreigner].map(({ id }) => ({ user_id: id, ...change }))
-      const before = await everything()
-      for (const method of operation.methods) {
-        cases++
-        const { data } = (await world.call(operation, { token: other.token, appId: other.appId }, { list }, method)).envelope
-        expect(data.map(({ user_id, success }: Json) => [user_id, success])).toEqual([
-          [scene.subject.id, false],
-          [other.id, true],
-          [foreigner.id, false],
-        ])
-      }
-      expect(await everything()).toEqual(before)
-    })
+    it.each(batches)(
+      'change in $id their own user only, entry by entry (decision C6a)',
+      async ({ operation }) => {
+        if (!world.isBuilt(operation)) return
+        const { other, foreigner } = cast
+        const change = { nick_name: 'changed', avatar: 'https://example.org/changed.png' }
+        const list = [scene.subject, other, foreigner].map(({ id }) => ({ user_id: id, ...change }))
+        const before = await everything()
+        for (const method of operation.methods) {
+          cases++
+          const { data } = (
+            await world.call(
+              operation,
+              { token: other.token, appId: other.appId },
+              { list },
+              method,
+            )
+          ).envelope
+          expect(data.map(({ user_id, success }: Json) => [user_id, success])).toEqual([
+            [scene.subject.id, false],
+            [other.id, true],
+            [foreigner.id, false],
+          ])
+        }
+        expect(await everything()).toEqual(before)
+      },
+    )
 
     it('need their password to delete themselves, unless an Admin does it', async () => {
       if (!world.isBuilt(deleteUser as Operation)) return
@@ -219,11 +312,15 @@ for (const backend of testBackends()) {
         const { code } = await world.call(deleteUser as Operation, own, params)
         expect([codeOf('invalid_parameter'), codeOf('password_incorrect')]).toContain(code)
       }
-      expect(await world.call(deleteUser as Operation, world.adminFor(victim), {})).toMatchObject({ code: 200 })
+      expect(await world.call(deleteUser as Operation, world.adminFor(victim), {})).toMatchObject({
+        code: 200,
+      })
     })
 
     it('leave the store sound', async () => {
-      const { data } = await server.api.as(server.operatorToken).succeed('POST', '/operator/v1/check')
+      const { data } = await server.api
+        .as(server.operatorToken)
+        .succeed('POST', '/operator/v1/check')
       expect(data.faults).toEqual([])
       console.info(`walk: ${cases} cases over ${walked.length} operations on ${backend.name}`)
     })

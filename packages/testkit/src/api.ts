@@ -49,7 +49,10 @@ export class Answer<Data = Json> {
     try {
       return parseExactJson(this.text) as Envelope<Data>
     } catch (cause) {
-      throw new Error(`HTTP ${this.status} with a body that is no JSON: ${this.text.slice(0, 200)}`, { cause })
+      throw new Error(
+        `HTTP ${this.status} with a body that is no JSON: ${this.text.slice(0, 200)}`,
+        { cause },
+      )
     }
   }
 }
@@ -114,16 +117,29 @@ export class Api {
   readonly #identity: Identity
   readonly #agent: Agent
 
-  constructor(options: ApiOptions, identity: Identity = {}, agent = new Agent({ keepAlive: true })) {
+  constructor(
+    options: ApiOptions,
+    identity: Identity = {},
+    agent = new Agent({ keepAlive: true }),
+  ) {
     this.options = options
     this.#identity = identity
     this.#agent = agent
   }
 
-  async call<Data = Json>(method: string, path: string, options: CallOptions = {}): Promise<Answer<Data>> {
+  async call<Data = Json>(
+    method: string,
+    path: string,
+    options: CallOptions = {},
+  ): Promise<Answer<Data>> {
     const call = { ...this.#identity, ...options }
     const body = bodyOf(call)
-    const response = await this.#send(method, pathWithQuery(path, call.query), this.#headers(call, body), body)
+    const response = await this.#send(
+      method,
+      pathWithQuery(path, call.query),
+      this.#headers(call, body),
+      body,
+    )
     return new Answer<Data>(response.statusCode ?? 0, response.headers, await readText(response))
   }
 
@@ -131,10 +147,16 @@ export class Api {
    * The envelope of a call that must succeed.
    * @throws Error naming the call and what it answered instead of code 200
    */
-  async succeed<Data = Json>(method: string, path: string, options: CallOptions = {}): Promise<Envelope<Data>> {
+  async succeed<Data = Json>(
+    method: string,
+    path: string,
+    options: CallOptions = {},
+  ): Promise<Envelope<Data>> {
     const answer = await this.call<Data>(method, path, options)
     if (answer.status === 200 && answer.code === 200) return answer.envelope
-    throw new Error(`${method} ${path} answered HTTP ${answer.status}: ${answer.text.slice(0, 500)}`)
+    throw new Error(
+      `${method} ${path} answered HTTP ${answer.status}: ${answer.text.slice(0, 500)}`,
+    )
   }
 
   /** The same caller with another token. */
@@ -148,14 +170,23 @@ export class Api {
   }
 
   /** Registers a user; the name, if none is given, is one that nobody has. */
-  async register(username = `user_${randomBytes(6).toString('hex')}`, password = 'correct horse'): Promise<User> {
-    const { data } = await this.succeed('POST', '/user/register/v2', { body: { username, password } })
+  async register(
+    username = `user_${randomBytes(6).toString('hex')}`,
+    password = 'correct horse',
+  ): Promise<User> {
+    const { data } = await this.succeed('POST', '/user/register/v2', {
+      body: { username, password },
+    })
     return { id: data.user_id, username, password }
   }
 
   /** @param deviceGuid ties the token to a device */
   async login(user: User, deviceGuid?: string): Promise<Session> {
-    const body = { user_id: user.id, password: user.password, ...(deviceGuid === undefined ? {} : { device_guid: deviceGuid }) }
+    const body = {
+      user_id: user.id,
+      password: user.password,
+      ...(deviceGuid === undefined ? {} : { device_guid: deviceGuid }),
+    }
     const { data: record } = await this.succeed<TokenRecord>('POST', '/token/id', { body })
     return { ...user, token: record.token, record, api: this.as(record.token) }
   }
@@ -174,7 +205,10 @@ export class Api {
     return new Api(this.options, identity, this.#agent)
   }
 
-  #headers(call: CallOptions, body: string | Uint8Array | undefined): Record<string, string | string[]> {
+  #headers(
+    call: CallOptions,
+    body: string | Uint8Array | undefined,
+  ): Record<string, string | string[]> {
     const headers = {
       app_id: call.appId === undefined ? this.options.appId : call.appId,
       'access-token': call.token,
@@ -184,16 +218,33 @@ export class Api {
       'content-length': body === undefined ? undefined : Buffer.byteLength(body),
       ...call.headers,
     }
-    const present = Object.entries(headers).filter(([, value]) => value !== undefined && value !== null)
-    return Object.fromEntries(present.map(([name, value]) => [name, Array.isArray(value) ? value.map(String) : String(value)]))
+    const present = Object.entries(headers).filter(
+      ([, value]) => value !== undefined && value !== null,
+    )
+    return Object.fromEntries(
+      present.map(([name, value]) => [
+        name,
+        Array.isArray(value) ? value.map(String) : String(value),
+      ]),
+    )
   }
 
-  #send(method: string, path: string, headers: Record<string, string | string[]>, body?: string | Uint8Array): Promise<IncomingMessage> {
+  #send(
+    method: string,
+    path: string,
+    headers: Record<string, string | string[]>,
+    body?: string | Uint8Array,
+  ): Promise<IncomingMessage> {
     const { hostname, port } = new URL(this.options.url)
     const timeoutMs = this.options.timeoutMs ?? 30_000
     return new Promise((resolve, reject) => {
-      const outgoing = request({ agent: this.#agent, hostname, port, method, path, headers, timeout: timeoutMs }, resolve)
-      outgoing.on('timeout', () => outgoing.destroy(new Error(`${method} ${path}: no answer within ${timeoutMs} ms`)))
+      const outgoing = request(
+        { agent: this.#agent, hostname, port, method, path, headers, timeout: timeoutMs },
+        resolve,
+      )
+      outgoing.on('timeout', () =>
+        outgoing.destroy(new Error(`${method} ${path}: no answer within ${timeoutMs} ms`)),
+      )
       outgoing.on('error', reject)
       outgoing.end(body)
     })

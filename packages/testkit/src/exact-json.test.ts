@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { parseExactJson, stringifyExactJson } from './exact-json.js'
 
 test('integers beyond 2^53 keep every digit', () => {
-  expect(parseExactJson('{"a":9007199254740993,"b":[-9223372036854775808,9007199254740991,1.5]}')).toEqual({
+  expect(
+    parseExactJson('{"a":9007199254740993,"b":[-9223372036854775808,9007199254740991,1.5]}'),
+  ).toEqual({
     a: 9007199254740993n,
     b: [-9223372036854775808n, 9007199254740991, 1.5],
   })
@@ -10,7 +12,11 @@ test('integers beyond 2^53 keep every digit', () => {
 
 test('digits inside strings stay strings', () => {
   const text = '{"a":"9007199254740993","b":"quote \\" 9007199254740993","9007199254740993":0}'
-  expect(parseExactJson(text)).toEqual({ a: '9007199254740993', b: 'quote " 9007199254740993', '9007199254740993': 0 })
+  expect(parseExactJson(text)).toEqual({
+    a: '9007199254740993',
+    b: 'quote " 9007199254740993',
+    '9007199254740993': 0,
+  })
 })
 
 test('fractions and exponents are ordinary numbers', () => {
@@ -20,7 +26,9 @@ test('fractions and exponents are ordinary numbers', () => {
 })
 
 test('bigints are written as integers', () => {
-  expect(stringifyExactJson({ a: 9007199254740993n, b: ['text', -1n] })).toBe('{"a":9007199254740993,"b":["text",-1]}')
+  expect(stringifyExactJson({ a: 9007199254740993n, b: ['text', -1n] })).toBe(
+    '{"a":9007199254740993,"b":["text",-1]}',
+  )
 })
 
 test('broken JSON is refused', () => {

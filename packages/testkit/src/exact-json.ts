@@ -13,7 +13,9 @@ const stringOrLongInteger = /"(?:[^"\\]|\\.)*"|(?<![\d.eE+-])-?\d{16,}(?![\d.eE]
  */
 export function parseExactJson(text: string): unknown {
   const marked = text.replace(stringOrLongInteger, (token) => {
-    return token.startsWith('"') || Number.isSafeInteger(Number(token)) ? token : `"${mark}${token}"`
+    return token.startsWith('"') || Number.isSafeInteger(Number(token))
+      ? token
+      : `"${mark}${token}"`
   })
   return JSON.parse(marked, (_key, value) =>
     typeof value === 'string' && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value,
@@ -22,6 +24,9 @@ export function parseExactJson(text: string): unknown {
 
 /** JSON.stringify that writes bigints as integers. */
 export function stringifyExactJson(value: unknown): string {
-  const marked = JSON.stringify(value, (_key, member) => (typeof member === 'bigint' ? `${mark}${member}` : member)) ?? 'null'
+  const marked =
+    JSON.stringify(value, (_key, member) =>
+      typeof member === 'bigint' ? `${mark}${member}` : member,
+    ) ?? 'null'
   return marked.replace(markedInteger, '$1')
 }

@@ -9,13 +9,31 @@ export {
   type TokenRecord,
   type User,
 } from './api.js'
-export { type Backend, type BackendDatabase, type PostgresBackend, stopSharedCluster, testBackends } from './backends.js'
+export {
+  type Backend,
+  type BackendDatabase,
+  type PostgresBackend,
+  stopSharedCluster,
+  testBackends,
+} from './backends.js'
 export { Child, type ChildOptions, type Exit } from './child.js'
 export { parseExactJson, stringifyExactJson } from './exact-json.js'
 export { atExit } from './exit-tasks.js'
 export { freePort } from './free-port.js'
-export { type ClusterOptions, findPostgres, PostgresCluster, type PostgresPrograms, type TestDatabase } from './postgres.js'
+export {
+  type ClusterOptions,
+  findPostgres,
+  PostgresCluster,
+  type PostgresPrograms,
+  type TestDatabase,
+} from './postgres.js'
 export { cpuMs, descendants, isRunning, rssBytes } from './proc.js'
-export { type ServerOptions, ServerProcess, ServerStartError, startServer, type TestContext } from './server-process.js'
+export {
+  type ServerOptions,
+  ServerProcess,
+  ServerStartError,
+  startServer,
+  type TestContext,
+} from './server-process.js'
 export { TempFolder } from './temp-folder.js'
 export { type Patience, waitFor } from './wait.js'

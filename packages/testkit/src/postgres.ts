@@ -1,6 +1,14 @@
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { accessSync, chownSync, constants, existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
+import {
+  accessSync,
+  chownSync,
+  constants,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+} from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import pg from 'pg'
 import { Child, send } from './child.js'
@@ -22,11 +30,15 @@ const distributionFolder = '/usr/lib/postgresql'
 /** The newest PostgreSQL of at least version 15 on this machine, from PATH and from where Debian and its kin install it; null: none. */
 export function findPostgres(): PostgresPrograms | null {
   const found = [...candidateFolders()].flatMap((folder) => inspect(folder))
-  return found.sort((a, b) => Number.parseFloat(b.version) - Number.parseFloat(a.version))[0] ?? null
+  return (
+    found.sort((a, b) => Number.parseFloat(b.version) - Number.parseFloat(a.version))[0] ?? null
+  )
 }
 
 function candidateFolders(): Set<string> {
-  const onPath = (process.env.PATH ?? '').split(delimiter).filter((folder) => existsSync(join(folder, 'postgres')))
+  const onPath = (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((folder) => existsSync(join(folder, 'postgres')))
   const versions = existsSync(distributionFolder) ? readdirSync(distributionFolder) : []
   return new Set([
     // What PATH holds may be a link to one program out of the folder that holds them all.
@@ -38,8 +50,12 @@ function candidateFolders(): Set<string> {
 function inspect(binDir: string): PostgresPrograms[] {
   try {
     accessSync(join(binDir, 'initdb'), constants.X_OK)
-    const version = /\(PostgreSQL\) (\d+(\.\d+)?)/.exec(execFileSync(join(binDir, 'postgres'), ['--version'], { encoding: 'utf8' }))?.[1]
-    return version !== undefined && Number.parseFloat(version) >= oldestVersion ? [{ binDir, version }] : []
+    const version = /\(PostgreSQL\) (\d+(\.\d+)?)/.exec(
+      execFileSync(join(binDir, 'postgres'), ['--version'], { encoding: 'utf8' }),
+    )?.[1]
+    return version !== undefined && Number.parseFloat(version) >= oldestVersion
+      ? [{ binDir, version }]
+      : []
   } catch {
     return []
   }
@@ -134,7 +150,10 @@ export class PostgresCluster implements AsyncDisposable {
     const pids = this.#pids()
     for (const pid of pids) send(pid, 'SIGKILL')
     await this.#postmaster?.exited
-    await waitFor(() => pids.every((pid) => !isRunning(pid)), { what: 'the end of PostgreSQL', timeoutMs: 10_000 })
+    await waitFor(() => pids.every((pid) => !isRunning(pid)), {
+      what: 'the end of PostgreSQL',
+      timeoutMs: 10_000,
+    })
   }
 
   /** Starts it again on the same folder and, once it had one, the same port; a running one is stopped first. */
@@ -171,20 +190,40 @@ export class PostgresCluster implements AsyncDisposable {
   #total(figure: (pid: number) => number): number {
     const [postmaster, ...others] = this.#pids()
     // A process that has just ended has no figures any more.
-    return postmaster === undefined ? 0 : others.reduce((sum, pid) => sum + (figure(pid) || 0), figure(postmaster))
+    return postmaster === undefined
+      ? 0
+      : others.reduce((sum, pid) => sum + (figure(pid) || 0), figure(postmaster))
   }
 
   async #initialise(): Promise<void> {
-    const args = ['-D', this.dataDir, '-U', superuser, '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions']
+    const args = [
+      '-D',
+      this.dataDir,
+      '-U',
+      superuser,
+      '--auth=trust',
+      '--encoding=UTF8',
+      '--locale=C',
+      '--no-sync',
+      '--no-instructions',
+    ]
     const initdb = new Child([join(this.programs.binDir, 'initdb'), ...args], this.#spawnOptions())
     const { code } = await initdb.exited
     if (code !== 0) throw new Error(`initdb failed:\n${initdb.output()}`)
   }
 
   #launch(port: number): Child {
-    const settings = { listen_addresses: '127.0.0.1', port: String(port), unix_socket_directories: this.#folder.path, ...this.#settings }
+    const settings = {
+      listen_addresses: '127.0.0.1',
+      port: String(port),
+      unix_socket_directories: this.#folder.path,
+      ...this.#settings,
+    }
     const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-    this.#postmaster = new Child([join(this.programs.binDir, 'postgres'), '-D', this.dataDir, ...args], this.#spawnOptions())
+    this.#postmaster = new Child(
+      [join(this.programs.binDir, 'postgres'), '-D', this.dataDir, ...args],
+      this.#spawnOptions(),
+    )
     return this.#postmaster
   }
 
@@ -243,5 +282,7 @@ function unprivilegedUser(): { readonly uid: number; readonly gid: number } | un
     const account = accounts.find((fields) => fields[0] === name)
     if (account) return { uid: Number(account[2]), gid: Number(account[3]) }
   }
-  throw new Error('PostgreSQL does not run as root and there is neither a user postgres nor a user nobody')
+  throw new Error(
+    'PostgreSQL does not run as root and there is neither a user postgres nor a user nobody',
+  )
 }

@@ -63,7 +63,10 @@ export async function startServer(options: ServerOptions = {}): Promise<ServerPr
   const folder = options.dataDir === undefined ? new TempFolder('server') : null
   const belongings = { folder, database: options.database ?? null }
   try {
-    return await launch({ appId: 'test', adminToken: newToken('hma_'), operatorToken: newToken('hmo_'), ...options }, belongings)
+    return await launch(
+      { appId: 'test', adminToken: newToken('hma_'), operatorToken: newToken('hmo_'), ...options },
+      belongings,
+    )
   } catch (error) {
     await discard(belongings)
     throw error
@@ -87,26 +90,43 @@ async function discard({ folder, database }: Belongings): Promise<void> {
   await database?.[Symbol.asyncDispose]()
 }
 
-type LaunchOptions = ServerOptions & Required<Pick<ServerOptions, 'appId' | 'adminToken' | 'operatorToken'>>
+type LaunchOptions = ServerOptions &
+  Required<Pick<ServerOptions, 'appId' | 'adminToken' | 'operatorToken'>>
 
 async function launch(options: LaunchOptions, belongings: Belongings): Promise<ServerProcess> {
   const dataDir = belongings.folder?.path ?? options.dataDir ?? ''
   const startedAt = performance.now()
-  const [program = process.execPath, ...args] = [...(options.wrapper ?? []), process.execPath, command, 'serve']
+  const [program = process.execPath, ...args] = [
+    ...(options.wrapper ?? []),
+    process.execPath,
+    command,
+    'serve',
+  ]
   const child = new Child([program, ...args], { env: environment(options, dataDir) })
   try {
     const url = await becomesReady(child, options)
-    return new ServerProcess({ child, belongings, options, url, dataDir, startupMs: performance.now() - startedAt })
+    return new ServerProcess({
+      child,
+      belongings,
+      options,
+      url,
+      dataDir,
+      startupMs: performance.now() - startedAt,
+    })
   } catch (error) {
     child.killTree()
     await child.exited
-    throw error instanceof ServerStartError ? error : new ServerStartError((error as Error).message, child)
+    throw error instanceof ServerStartError
+      ? error
+      : new ServerStartError((error as Error).message, child)
   }
 }
 
 /** The environment of this process without its own HERMOD_* settings and without what a test runner tells Node. */
 function environment(options: LaunchOptions, dataDir: string): NodeJS.ProcessEnv {
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('HERMOD_') && name !== 'NODE_OPTIONS')
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('HERMOD_') && name !== 'NODE_OPTIONS',
+  )
   return {
     ...Object.fromEntries(inherited),
     HERMOD_HOST: '127.0.0.1',
@@ -123,7 +143,10 @@ function environment(options: LaunchOptions, dataDir: string): NodeJS.ProcessEnv
   }
 }
 
-async function becomesReady(child: Child, { port = 0, readyTimeoutMs = 30_000 }: ServerOptions): Promise<string> {
+async function becomesReady(
+  child: Child,
+  { port = 0, readyTimeoutMs = 30_000 }: ServerOptions,
+): Promise<string> {
   let url = port === 0 ? null : `http://127.0.0.1:${port}`
   const unwatch = child.watch((line) => {
     url ??= listeningUrl(line)
@@ -131,7 +154,8 @@ async function becomesReady(child: Child, { port = 0, readyTimeoutMs = 30_000 }:
   const patience = { what: 'readiness of the server', timeoutMs: readyTimeoutMs, everyMs: 2 }
   try {
     return await waitFor(async () => {
-      if (child.exit) throw new ServerStartError(`The server ended with ${JSON.stringify(child.exit)}`, child)
+      if (child.exit)
+        throw new ServerStartError(`The server ended with ${JSON.stringify(child.exit)}`, child)
       return url !== null && (await isReady(url)) && url
     }, patience)
   } finally {
@@ -234,7 +258,10 @@ export class ServerProcess implements AsyncDisposable {
   async startAgain(changes: Omit<ServerOptions, 'dataDir'> = {}): Promise<ServerProcess> {
     if (this.#child.exit === null) throw new Error('the server still runs')
     this.api.close()
-    const next = await launch({ ...this.#options, dataDir: this.dataDir, keepData: this.keepData, ...changes }, this.#belongings)
+    const next = await launch(
+      { ...this.#options, dataDir: this.dataDir, keepData: this.keepData, ...changes },
+      this.#belongings,
+    )
     this.#belongings = nothing
     return next
   }
@@ -256,7 +283,8 @@ export class ServerProcess implements AsyncDisposable {
     const belongings = this.#belongings
     this.#belongings = nothing
     if (this.keepData) belongings.folder?.keep('asked to, or the test failed')
-    else if (failedByItself) belongings.folder?.keep(`the server ended by itself with ${JSON.stringify(exit)}`)
+    else if (failedByItself)
+      belongings.folder?.keep(`the server ended by itself with ${JSON.stringify(exit)}`)
     else await discard(belongings)
   }
 

@@ -12,12 +12,16 @@ export interface Patience {
  * Asks again and again until the answer is neither undefined nor false.
  * @throws Error when the time is over
  */
-export async function waitFor<T>(ask: () => Promise<T | undefined | false> | T | undefined | false, patience: Patience): Promise<T> {
+export async function waitFor<T>(
+  ask: () => Promise<T | undefined | false> | T | undefined | false,
+  patience: Patience,
+): Promise<T> {
   const deadline = performance.now() + patience.timeoutMs
   for (;;) {
     const answer = await ask()
     if (answer !== undefined && answer !== false) return answer
-    if (performance.now() > deadline) throw new Error(`${patience.what}: not within ${patience.timeoutMs} ms`)
+    if (performance.now() > deadline)
+      throw new Error(`${patience.what}: not within ${patience.timeoutMs} ms`)
     await sleep(patience.everyMs ?? 10)
   }
 }

@@ -37,10 +37,19 @@ export const applyToContact = operation({
     ...otherUser,
     alias: optional(contactAlias),
     reason,
-    auth_answer: optional(string({ description: 'answer to the verification question', maxLength: 256 })),
+    auth_answer: optional(
+      string({ description: 'answer to the verification question', maxLength: 256 }),
+    ),
   },
   data: done,
-  errors: [...lookUpErrors, 'already_contact', 'in_block_list', 'applications_refused', 'wrong_auth_answer', 'contact_limit_reached'],
+  errors: [
+    ...lookUpErrors,
+    'already_contact',
+    'in_block_list',
+    'applications_refused',
+    'wrong_auth_answer',
+    'contact_limit_reached',
+  ],
   origin,
 })
 
@@ -53,7 +62,9 @@ export const applyToContacts = operation({
   callers: 'user',
   body: {
     whole: 'list' as const,
-    schema: itemList(object({ ...otherUser, alias: optional(contactAlias), reason }), { description: 'at most 500 applications' }),
+    schema: itemList(object({ ...otherUser, alias: optional(contactAlias), reason }), {
+      description: 'at most 500 applications',
+    }),
   },
   data: RosterBatchResult,
   origin,
@@ -122,7 +133,9 @@ export const updateContact = operation({
     ...otherUser,
     alias: optional(contactAlias),
     ext: optional(ext),
-    mute_notification: optional(boolean({ description: 'true silences message notifications of this contact' })),
+    mute_notification: optional(
+      boolean({ description: 'true silences message notifications of this contact' }),
+    ),
   },
   data: done,
   errors: ['not_contact'],

@@ -36,7 +36,9 @@ export const kickDevices = operation({
   tag,
   summary: 'Logs a device out, or all devices.',
   callers: 'user',
-  query: { device_sn: optional(int32({ description: 'device serial number; absent: all devices' })) },
+  query: {
+    device_sn: optional(int32({ description: 'device serial number; absent: all devices' })),
+  },
   data: done,
   errors: ['device_not_found'],
 })
@@ -50,7 +52,11 @@ export const bindPushToken = operation({
   callers: 'user',
   body: {
     device_sn: deviceSn,
-    device_token: string({ description: 'token that the push gateway of the vendor gave', minLength: 1, maxLength: 1024 }),
+    device_token: string({
+      description: 'token that the push gateway of the vendor gave',
+      minLength: 1,
+      maxLength: 1024,
+    }),
     notifier_name: string({ description: 'certificate name', minLength: 1, maxLength: 256 }),
   },
   data: done,

@@ -1,6 +1,16 @@
 import { operation } from '../operation.js'
 import { FileResult, SharedFile, targetTypes, UploadTicket } from '../resources.js'
-import { array, double, int64, intEnum, list, optional, string, stringEnum, text } from '../schema.js'
+import {
+  array,
+  double,
+  int64,
+  intEnum,
+  list,
+  optional,
+  string,
+  stringEnum,
+  text,
+} from '../schema.js'
 import { deleteOrPost, done, get, groupId, id, post, putOrPost } from './fields.js'
 
 const tag = 'Group files'
@@ -9,7 +19,8 @@ const memberErrors = ['group_not_found', 'member_required'] as const
 const fileName = string({ description: 'file name', minLength: 1, maxLength: 256 })
 /** Members open it as a link, so nothing else, such as a script, must get into one. */
 const fileUrl = string({
-  description: 'where the file is, as the download_url of its ticket: http or https URL, or path from /',
+  description:
+    'where the file is, as the download_url of its ticket: http or https URL, or path from /',
   maxLength: 2048,
   pattern: '^(https?://[^\\s\\p{Cc}]+|/[^\\s\\p{Cc}]*)$',
   examples: ['https://example.org/map.png'],
@@ -102,13 +113,21 @@ const recipient = {
   to_type: optional(intEnum(targetTypes, { description: 'what to_id is' })),
 }
 
-const fileSign = { file_sign: string({ description: 'text after sign= in a download_url', minLength: 1, maxLength: 2048 }) }
+const fileSign = {
+  file_sign: string({
+    description: 'text after sign= in a download_url',
+    minLength: 1,
+    maxLength: 2048,
+  }),
+}
 
 const rendition = {
   image_type: optional(intEnum({ 1: 'original', 2: 'thumbnail', 3: 'cover' }, { default: 1 })),
   w: optional(double({ description: 'width in pixels', minimum: 0 })),
   h: optional(double({ description: 'height in pixels', minimum: 0 })),
-  thumbnail_strategy: optional(intEnum({ 1: 'produced by the object store', 2: 'produced by this server' }, { default: 1 })),
+  thumbnail_strategy: optional(
+    intEnum({ 1: 'produced by the object store', 2: 'produced by this server' }, { default: 1 }),
+  ),
   store_token: optional(string({ description: 'file token of the Token record' })),
   sdk_sign: optional(string({ description: 'signature under the file key of the Token record' })),
 }
@@ -172,7 +191,14 @@ export const forwardFile = operation({
   callers: 'user',
   query: { ...fileSign, ...recipient, ...queryCredentials },
   data: text('download URL for the new recipient'),
-  errors: ['file_signature_invalid', 'file_not_found', 'user_not_found', 'user_deleted', 'group_not_found', 'not_group_member'],
+  errors: [
+    'file_signature_invalid',
+    'file_not_found',
+    'user_not_found',
+    'user_deleted',
+    'group_not_found',
+    'not_group_member',
+  ],
   origin,
 })
 
@@ -186,7 +212,9 @@ export const downloadChatFile = operation({
   query: {
     ...fileSign,
     ...rendition,
-    format: optional(stringEnum(['amr', 'mp3'], { description: 'form of a voice file, default amr' })),
+    format: optional(
+      stringEnum(['amr', 'mp3'], { description: 'form of a voice file, default amr' }),
+    ),
     source: optional(string({ description: 'empty, or miniprogram', maxLength: 32 })),
     ...queryCredentials,
   },

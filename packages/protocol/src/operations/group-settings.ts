@@ -1,7 +1,15 @@
 import type { ErrorName } from '../errors.js'
 import type { GroupRightName } from '../group-rights.js'
 import { operation } from '../operation.js'
-import { applyApprovals, Group, GroupBan, MuteMode, muteModes, PushMode, pushModes } from '../resources.js'
+import {
+  applyApprovals,
+  Group,
+  GroupBan,
+  MuteMode,
+  muteModes,
+  PushMode,
+  pushModes,
+} from '../resources.js'
 import { boolean, int32, int64, intEnum, type TProperties, type TSchema } from '../schema.js'
 import { banDuration, done, get, groupId, post, putOrPost } from './fields.js'
 
@@ -16,7 +24,10 @@ function groupSetting<B extends TProperties>(
   name: string,
   summary: string,
   body: B,
-  { right = 'settings', errors = adminErrors }: { readonly right?: GroupRightName; readonly errors?: readonly ErrorName[] } = {},
+  {
+    right = 'settings',
+    errors = adminErrors,
+  }: { readonly right?: GroupRightName; readonly errors?: readonly ErrorName[] } = {},
 ) {
   return operation({
     id: `group.settings.${name}`,
@@ -54,7 +65,11 @@ export const getGroupSettings = operation({
   origin: 'extension',
 })
 
-export const setReadAck = groupSetting('enable_read_ack', 'Turns read receipts of group messages on or off.', toggle('true turns them on'))
+export const setReadAck = groupSetting(
+  'enable_read_ack',
+  'Turns read receipts of group messages on or off.',
+  toggle('true turns them on'),
+)
 export const setMemberInfoHidden = groupSetting(
   'hide_member_info',
   'Hides or shows member details.',
@@ -65,14 +80,26 @@ export const setHistoryVisible = groupSetting(
   'Sets whether new members see the history.',
   toggle('true: new members see chat history'),
 )
-export const setApplyApproval = groupSetting('require_admin_approval', 'Sets how membership applications are answered.', {
-  apply_approval: intEnum(applyApprovals),
-})
+export const setApplyApproval = groupSetting(
+  'require_admin_approval',
+  'Sets how membership applications are answered.',
+  {
+    apply_approval: intEnum(applyApprovals),
+  },
+)
 export const setMemberInvitation = extension(
-  groupSetting('allow_member_invitation', 'Sets whether members may invite.', toggle('true: members may invite others')),
+  groupSetting(
+    'allow_member_invitation',
+    'Sets whether members may invite.',
+    toggle('true: members may invite others'),
+  ),
 )
 export const setMemberModification = extension(
-  groupSetting('allow_member_modify', 'Sets whether members may change group information.', toggle('true: members may')),
+  groupSetting(
+    'allow_member_modify',
+    'Sets whether members may change group information.',
+    toggle('true: members may'),
+  ),
 )
 export const setGroupCapacity = extension(
   groupSetting(

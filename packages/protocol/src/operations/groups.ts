@@ -63,7 +63,8 @@ export const createGroup = operation({
   path: '/group/create',
   tag: 'Groups',
   summary: 'Creates a group; the caller is its owner.',
-  description: 'Users of user_list who cannot come in are left out without a word; /group/invite tells what became of each.',
+  description:
+    'Users of user_list who cannot come in are left out without a word; /group/invite tells what became of each.',
   callers: 'groupUser',
   body: {
     avatar: optional(avatar),
@@ -73,7 +74,11 @@ export const createGroup = operation({
     user_list: optional(list(int64(), { description: 'users invited' })),
   },
   data: Group,
-  errors: ['application_group_limit_reached', 'created_group_limit_reached', 'joined_group_limit_reached'],
+  errors: [
+    'application_group_limit_reached',
+    'created_group_limit_reached',
+    'joined_group_limit_reached',
+  ],
 })
 
 export const destroyGroup = operation({
@@ -81,7 +86,8 @@ export const destroyGroup = operation({
   methods: deleteOrPost,
   path: '/group/destroy',
   tag: 'Groups',
-  summary: 'Dissolves a group; its information and history stay readable for those who were members.',
+  summary:
+    'Dissolves a group; its information and history stay readable for those who were members.',
   callers: 'member',
   right: 'dissolve',
   query: group,
@@ -165,9 +171,24 @@ function groupText(name: string, path: string, summary: string, value: typeof de
 }
 
 export const setGroupName = groupText('name', '/group/info/name', 'Names a group.', groupName)
-export const setGroupAvatar = groupText('avatar', '/group/info/avatar', 'Sets the avatar of a group.', avatar)
-export const setGroupDescription = groupText('description', '/group/info/description', 'Describes a group.', description)
-export const setGroupExt = groupText('ext', '/group/info/ext', 'Sets the extension information of a group.', ext)
+export const setGroupAvatar = groupText(
+  'avatar',
+  '/group/info/avatar',
+  'Sets the avatar of a group.',
+  avatar,
+)
+export const setGroupDescription = groupText(
+  'description',
+  '/group/info/description',
+  'Describes a group.',
+  description,
+)
+export const setGroupExt = groupText(
+  'ext',
+  '/group/info/ext',
+  'Sets the extension information of a group.',
+  ext,
+)
 
 // Members
 
@@ -273,7 +294,13 @@ export const listGroupAdmins = operation({
 })
 
 /** A paged list of one group. */
-function groupList<T extends TSchema>(name: string, path: string, summary: string, entry: T, right: GroupRightName = 'read') {
+function groupList<T extends TSchema>(
+  name: string,
+  path: string,
+  summary: string,
+  entry: T,
+  right: GroupRightName = 'read',
+) {
   return operation({
     id: `group.${name}`,
     methods: get,
@@ -289,7 +316,12 @@ function groupList<T extends TSchema>(name: string, path: string, summary: strin
   })
 }
 
-export const listBannedMembers = groupList('banned_list', '/group/banned_list', 'Lists the banned members of a group.', GroupMember)
+export const listBannedMembers = groupList(
+  'banned_list',
+  '/group/banned_list',
+  'Lists the banned members of a group.',
+  GroupMember,
+)
 export const listGroupBlocks = groupList(
   'blocked_list',
   '/group/blocked_list',
@@ -297,7 +329,12 @@ export const listGroupBlocks = groupList(
   BlacklistEntry,
   'unblock',
 )
-export const listGroupMembers = groupList('member_list', '/group/member_list', 'Lists the members of a group.', GroupMember)
+export const listGroupMembers = groupList(
+  'member_list',
+  '/group/member_list',
+  'Lists the members of a group.',
+  GroupMember,
+)
 
 export const listDisplayNames = operation({
   id: 'group.members.display_name',
@@ -374,7 +411,11 @@ export const handleGroupApplication = operation({
   summary: 'Approves or rejects a membership application.',
   callers: 'groupMember',
   right: 'admit',
-  body: { approval: boolean({ description: 'true approves, false rejects' }), ...group, user_id: id('applicant') },
+  body: {
+    approval: boolean({ description: 'true approves, false rejects' }),
+    ...group,
+    user_id: id('applicant'),
+  },
   data: UserResult,
   errors: [...adminErrors, ...joiningErrors, 'group_application_not_open'],
 })
@@ -418,7 +459,9 @@ export const handleGroupInvitation = operation({
   body: {
     approval: boolean({ description: 'true accepts, false declines' }),
     ...group,
-    user_id: id('the inviter or the caller; the invitation is that of the caller to the group, whoever is named'),
+    user_id: id(
+      'the inviter or the caller; the invitation is that of the caller to the group, whoever is named',
+    ),
   },
   data: done,
   errors: [...oneGroupErrors, ...joiningErrors, 'group_invitation_not_open'],
@@ -436,8 +479,15 @@ export const listGroupInvitations = operation({
   extras: totals,
 })
 
-const qrInfo = { qr_info: string({ description: 'the text of the QR code', minLength: 1, maxLength: 2048 }) }
-const qrErrors = ['qr_code_invalid', 'qr_code_expired', ...oneGroupErrors, ...joiningErrors] as const
+const qrInfo = {
+  qr_info: string({ description: 'the text of the QR code', minLength: 1, maxLength: 2048 }),
+}
+const qrErrors = [
+  'qr_code_invalid',
+  'qr_code_expired',
+  ...oneGroupErrors,
+  ...joiningErrors,
+] as const
 
 export const signGroupQrCode = operation({
   id: 'group.qrcode.sign',

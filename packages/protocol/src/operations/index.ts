@@ -31,7 +31,9 @@ export * from './users.js'
 const order = Object.keys(tags)
 
 function compare(a: Operation, b: Operation): number {
-  return order.indexOf(a.tag) - order.indexOf(b.tag) || (a.path < b.path ? -1 : Number(a.path > b.path))
+  return (
+    order.indexOf(a.tag) - order.indexOf(b.tag) || (a.path < b.path ? -1 : Number(a.path > b.path))
+  )
 }
 
 /** Every operation of the API, once, by tag and path. The modules export operations and nothing else. */
@@ -52,4 +54,6 @@ export const operations: readonly Operation[] = [
   .flatMap((module): Operation[] => Object.values(module))
   .sort(compare)
 
-export const operationsById: ReadonlyMap<string, Operation> = new Map(operations.map((each) => [each.id, each]))
+export const operationsById: ReadonlyMap<string, Operation> = new Map(
+  operations.map((each) => [each.id, each]),
+)

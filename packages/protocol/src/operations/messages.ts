@@ -22,28 +22,54 @@ const conversationId = id('conversation ID: the other user, or the group')
  * an error of its own (decisions A4, E12).
  */
 function messageText(description: string, examples: readonly string[] = []) {
-  return optional(string({ description, maxLength: 1_048_576, ...(examples.length > 0 && { examples }) }))
+  return optional(
+    string({ description, maxLength: 1_048_576, ...(examples.length > 0 && { examples }) }),
+  )
 }
 
 const messageTexts = {
-  attachment: messageText('for image, voice, video and file messages: a JSON object that holds the file URL'),
+  attachment: messageText(
+    'for image, voice, video and file messages: a JSON object that holds the file URL',
+  ),
   config: messageText('extension fields used by the SDK layer, JSON'),
   ext: messageText('extension data'),
 }
 
 const sendBody = {
   ...messageTexts,
-  content: messageText('message content; may be left out beside an attachment and from content_type 9 up', ['Hello']),
-  content_type: intEnum({ ...contentTypes, ...operationTypes }, { description: 'what the message holds' }),
+  content: messageText(
+    'message content; may be left out beside an attachment and from content_type 9 up',
+    ['Hello'],
+  ),
+  content_type: intEnum(
+    { ...contentTypes, ...operationTypes },
+    { description: 'what the message holds' },
+  ),
   from_user_id: optional(id("sender; with a user token absent or the caller's own")),
-  online_only: optional(boolean({ description: 'true delivers only to online users and stores nothing', default: false })),
+  online_only: optional(
+    boolean({
+      description: 'true delivers only to online users and stores nothing',
+      default: false,
+    }),
+  ),
   related_mid: optional(id('ID of the message affected, from content_type 9 up')),
-  targets: list(int64(), { description: 'receiving user IDs or group IDs; duplicates count once', minItems: 1 }),
-  transaction_id: optional(id('deduplication ID: a repeat answers the first result and delivers nothing; 0 counts as absent')),
+  targets: list(int64(), {
+    description: 'receiving user IDs or group IDs; duplicates count once',
+    minItems: 1,
+  }),
+  transaction_id: optional(
+    id(
+      'deduplication ID: a repeat answers the first result and delivers nothing; 0 counts as absent',
+    ),
+  ),
   type: intEnum(targetTypes, { description: 'target type' }),
 }
 
-const sendExtras = { msg_ids: optional(array(int64(), { description: 'message ID; present when there is exactly one recipient' })) }
+const sendExtras = {
+  msg_ids: optional(
+    array(int64(), { description: 'message ID; present when there is exactly one recipient' }),
+  ),
+}
 
 export const sendMessage = operation({
   id: 'message.send',
@@ -122,7 +148,8 @@ export const acknowledgeMessages = operation({
   path: '/message/ack',
   tag,
   summary: 'Sends a read receipt.',
-  description: 'Reads up to msg_id, else everything of conversation_id; with neither, all conversations.',
+  description:
+    'Reads up to msg_id, else everything of conversation_id; with neither, all conversations.',
   callers: 'user',
   query: {
     conversation_id: optional(conversationId),
@@ -139,7 +166,8 @@ export const recallMessage = operation({
   path: '/message/recall',
   tag,
   summary: 'Recalls a message.',
-  description: "The sender within 5 minutes; owner and admins of a group for ordinary members' messages; an Admin token always.",
+  description:
+    "The sender within 5 minutes; owner and admins of a group for ordinary members' messages; an Admin token always.",
   callers: 'user',
   body: { conversation_id: conversationId, msg_id: id('message ID') },
   data: done,
@@ -155,7 +183,10 @@ export const readHistory = operation({
   callers: 'user',
   query: {
     limit: int32({ description: 'how many; cut to 100', minimum: 1 }),
-    msg_id_start: int64({ description: 'message to start from, itself included; 0: the newest', minimum: 0 }),
+    msg_id_start: int64({
+      description: 'message to start from, itself included; 0: the newest',
+      minimum: 0,
+    }),
     opposite_id: conversationId,
   },
   data: MessagePage,
@@ -181,7 +212,10 @@ export const listConversations = operation({
   tag: conversations,
   summary: 'Lists the conversations of the user, most recent activity first.',
   callers: 'user',
-  query: { ...page, limit: optional(int32({ description: 'how many; cut to 20', minimum: 1, default: 20 })) },
+  query: {
+    ...page,
+    limit: optional(int32({ description: 'how many; cut to 20', minimum: 1, default: 20 })),
+  },
   data: ConversationPage,
 })
 
@@ -204,7 +238,13 @@ export const pinConversation = operation({
   callers: 'user',
   body: { conversation_id: conversationId },
   data: done,
-  errors: ['user_not_found', 'user_deleted', 'group_not_found', 'not_group_member', 'pin_limit_reached'],
+  errors: [
+    'user_not_found',
+    'user_deleted',
+    'group_not_found',
+    'not_group_member',
+    'pin_limit_reached',
+  ],
 })
 
 export const unpinConversation = operation({

@@ -5,7 +5,9 @@ import { isWholeBody, type Operation } from '../operation.js'
 import { object, type TSchema } from '../schema.js'
 import { operations, operationsById, tags } from './index.js'
 
-const pairs = operations.flatMap(({ methods, path, origin }) => methods.map((method) => ({ name: `${method} ${path}`, origin })))
+const pairs = operations.flatMap(({ methods, path, origin }) =>
+  methods.map((method) => ({ name: `${method} ${path}`, origin })),
+)
 
 /** Every keyword that the server's decoder understands, and those that only describe. */
 const keywordsByType: Record<string, readonly string[]> = {
@@ -17,23 +19,38 @@ const keywordsByType: Record<string, readonly string[]> = {
   object: ['properties', 'required', 'additionalProperties'],
 }
 const describing = ['type', 'title', 'description', 'default', 'examples']
-const formats: Record<string, readonly string[]> = { integer: ['int32', 'int64'], number: ['double'] }
+const formats: Record<string, readonly string[]> = {
+  integer: ['int32', 'int64'],
+  number: ['double'],
+}
 
 function schemasOf(operation: Operation): TSchema[] {
   const body = isWholeBody(operation.body) ? [operation.body.schema] : Object.values(operation.body)
-  return [...Object.values(operation.query), ...body, operation.data, ...Object.values(operation.extras)]
+  return [
+    ...Object.values(operation.query),
+    ...body,
+    operation.data,
+    ...Object.values(operation.extras),
+  ]
 }
 
 function withNested(schema: TSchema): TSchema[] {
-  const nested = [schema.items, ...Object.values(schema.properties ?? {}), ...(schema.anyOf ?? [])].filter((each) => each !== undefined)
+  const nested = [
+    schema.items,
+    ...Object.values(schema.properties ?? {}),
+    ...(schema.anyOf ?? []),
+  ].filter((each) => each !== undefined)
   return [schema, ...nested.flatMap((each) => withNested(each as TSchema))]
 }
 
 function unknownKeywords(schema: TSchema): string[] {
-  if (schema.anyOf) return Object.keys(schema).filter((keyword) => ![...describing, 'anyOf'].includes(keyword))
+  if (schema.anyOf)
+    return Object.keys(schema).filter((keyword) => ![...describing, 'anyOf'].includes(keyword))
   const known = keywordsByType[schema.type]
   if (known === undefined) return [`type ${schema.type}`]
-  const strange = Object.keys(schema).filter((keyword) => !describing.includes(keyword) && !known.includes(keyword))
+  const strange = Object.keys(schema).filter(
+    (keyword) => !describing.includes(keyword) && !known.includes(keyword),
+  )
   const isKnownFormat = schema.format === undefined || formats[schema.type]?.includes(schema.format)
   return isKnownFormat ? strange : [...strange, `format ${schema.format}`]
 }
@@ -56,7 +73,10 @@ describe('operations', () => {
 
   it('keep operator operations under /operator/v1, and only those', () => {
     for (const { path, callers, origin } of operations) {
-      expect([path.startsWith('/operator/v1/'), callers === 'operator']).toEqual([origin === 'operator', origin === 'operator'])
+      expect([path.startsWith('/operator/v1/'), callers === 'operator']).toEqual([
+        origin === 'operator',
+        origin === 'operator',
+      ])
     }
   })
 
@@ -80,7 +100,8 @@ describe('operations', () => {
   })
 
   it('take bodies only with methods that carry one', () => {
-    for (const { id, methods, body } of operations) if (Object.keys(body).length > 0) expect(methods, id).not.toContain('GET')
+    for (const { id, methods, body } of operations)
+      if (Object.keys(body).length > 0) expect(methods, id).not.toContain('GET')
   })
 
   it('use only schema keywords that the decoder knows', () => {
@@ -93,7 +114,12 @@ describe('operations', () => {
   it('describe every parameter and every field of an answer', () => {
     for (const operation of operations) {
       const { id, query, body, extras } = operation
-      const objects = [object(query), isWholeBody(body) ? body.schema : object(body), object(extras), operation.data].flatMap(withNested)
+      const objects = [
+        object(query),
+        isWholeBody(body) ? body.schema : object(body),
+        object(extras),
+        operation.data,
+      ].flatMap(withNested)
       for (const { properties = {} } of objects) {
         for (const [name, property] of Object.entries<TSchema>(properties)) {
           const described = property.description ?? property.title
@@ -105,10 +131,14 @@ describe('operations', () => {
 
   it('bound every string and list that callers send, but for the audience, whose length has its own error', () => {
     for (const { id, query, body } of operations) {
-      const sent = [object(query), isWholeBody(body) ? body.schema : object(body)].flatMap(withNested)
+      const sent = [object(query), isWholeBody(body) ? body.schema : object(body)].flatMap(
+        withNested,
+      )
       for (const schema of sent) {
-        if (schema.type === 'string' && !schema.enum) expect(schema.maxLength, id).toBeGreaterThan(0)
-        if (schema.type === 'array' && id !== 'push.notify') expect(schema.maxItems, id).toBeGreaterThan(0)
+        if (schema.type === 'string' && !schema.enum)
+          expect(schema.maxLength, id).toBeGreaterThan(0)
+        if (schema.type === 'array' && id !== 'push.notify')
+          expect(schema.maxItems, id).toBeGreaterThan(0)
       }
     }
   })

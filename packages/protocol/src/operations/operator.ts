@@ -14,11 +14,41 @@ import {
   UserWithPassword,
   userStatuses,
 } from '../resources.js'
-import { allOptional, array, boolean, int32, int64, intEnum, itemList, optional, strictObject, string } from '../schema.js'
-import { avatar, description, done, email, get, id, mobile, nickName, password, post, privateInfo, publicInfo, username } from './fields.js'
+import {
+  allOptional,
+  array,
+  boolean,
+  int32,
+  int64,
+  intEnum,
+  itemList,
+  optional,
+  strictObject,
+  string,
+} from '../schema.js'
+import {
+  avatar,
+  description,
+  done,
+  email,
+  get,
+  id,
+  mobile,
+  nickName,
+  password,
+  post,
+  privateInfo,
+  publicInfo,
+  username,
+} from './fields.js'
 
 const shared = { tag: 'Operator', callers: 'operator', origin: 'operator' } as const
-const appId = string({ description: '2 to 32 of a-z, 0-9, _ and -', maxLength: 32, pattern: '^[a-z0-9_-]{2,32}$', examples: ['demo'] })
+const appId = string({
+  description: '2 to 32 of a-z, 0-9, _ and -',
+  maxLength: 32,
+  pattern: '^[a-z0-9_-]{2,32}$',
+  examples: ['demo'],
+})
 const applicationName = string({ description: 'display name', minLength: 1, maxLength: 128 })
 
 export const createApplication = operation({
@@ -52,11 +82,19 @@ export const updateApplication = operation({
     app_id: appId,
     name: optional(applicationName),
     status: optional(intEnum(applicationStatuses)),
-    open_registration: optional(boolean({ description: 'true: users may register without a token' })),
-    registration_secret: optional(
-      string({ description: 'key of `sign` in /user/register/push, never shown again; "": `sign` is not asked for', maxLength: 256 }),
+    open_registration: optional(
+      boolean({ description: 'true: users may register without a token' }),
     ),
-    settings: optional(strictObject(allOptional(applicationSettingFields), { description: 'settings to change' })),
+    registration_secret: optional(
+      string({
+        description:
+          'key of `sign` in /user/register/push, never shown again; "": `sign` is not asked for',
+        maxLength: 256,
+      }),
+    ),
+    settings: optional(
+      strictObject(allOptional(applicationSettingFields), { description: 'settings to change' }),
+    ),
   },
   data: Application,
   errors: ['application_not_found'],
@@ -70,8 +108,18 @@ export const createAdminToken = operation({
   summary: 'Makes an Admin token for an application; it is shown this once.',
   body: {
     app_id: appId,
-    name: string({ description: 'what the operator calls the token', minLength: 1, maxLength: 128 }),
-    expires_at: optional(int64({ description: 'when it expires, ms; absent or 0: never', minimum: 0, maximum: 8_640_000_000_000_000 })),
+    name: string({
+      description: 'what the operator calls the token',
+      minLength: 1,
+      maxLength: 128,
+    }),
+    expires_at: optional(
+      int64({
+        description: 'when it expires, ms; absent or 0: never',
+        minimum: 0,
+        maximum: 8_640_000_000_000_000,
+      }),
+    ),
   },
   data: CreatedAdminToken,
   errors: ['application_not_found'],
@@ -122,7 +170,11 @@ const userProfile = {
   public_info: optional(publicInfo),
   private_info: optional(privateInfo),
 }
-const whichUser = { app_id: appId, user_id: optional(id('the user; or username')), username: optional(username) }
+const whichUser = {
+  app_id: appId,
+  user_id: optional(id('the user; or username')),
+  username: optional(username),
+}
 const userErrors = ['application_not_found', 'user_not_found', 'user_deleted'] as const
 
 export const createUser = operation({
@@ -131,10 +183,17 @@ export const createUser = operation({
   methods: post,
   path: '/operator/v1/user/create',
   summary: 'Creates a user.',
-  description: 'A password is made when none is sent; it is shown this once. Reserved username prefixes are for the operator to use.',
+  description:
+    'A password is made when none is sent; it is shown this once. Reserved username prefixes are for the operator to use.',
   body: { app_id: appId, username, password: optional(password), ...userProfile },
   data: UserWithPassword,
-  errors: ['application_not_found', 'user_exists', 'mobile_taken', 'email_taken', 'user_limit_reached'],
+  errors: [
+    'application_not_found',
+    'user_exists',
+    'mobile_taken',
+    'email_taken',
+    'user_limit_reached',
+  ],
 })
 
 export const importUsers = operation({
@@ -153,16 +212,28 @@ export const importUsers = operation({
       strictObject({
         username,
         password: optional(password),
-        password_hash: optional(string({ description: 'hash made by another system, instead of a password', maxLength: 512 })),
+        password_hash: optional(
+          string({
+            description: 'hash made by another system, instead of a password',
+            maxLength: 512,
+          }),
+        ),
         ...userProfile,
         status: optional(intEnum(userStatuses)),
-        created_at: optional(int64({ description: 'creation time, ms; absent or 0: now', minimum: 0 })),
-        user_id: optional(int64({ description: 'ignored, so that an export can be imported; users get new IDs' })),
+        created_at: optional(
+          int64({ description: 'creation time, ms; absent or 0: now', minimum: 0 }),
+        ),
+        user_id: optional(
+          int64({ description: 'ignored, so that an export can be imported; users get new IDs' }),
+        ),
       }),
       { description: 'users to create', minItems: 1 },
     ),
     update: optional(
-      boolean({ description: 'true: the profile fields of an entry change the user that is there already; never its password or status' }),
+      boolean({
+        description:
+          'true: the profile fields of an entry change the user that is there already; never its password or status',
+      }),
     ),
   },
   data: array(ImportedUser, { description: 'in the order of the entries' }),
@@ -177,7 +248,12 @@ export const exportUsers = operation({
   summary: 'Lists the users of an application with their profiles.',
   query: {
     app_id: appId,
-    cursor: optional(string({ description: 'next_cursor of the page before; absent or "": from the start', maxLength: 64 })),
+    cursor: optional(
+      string({
+        description: 'next_cursor of the page before; absent or "": from the start',
+        maxLength: 64,
+      }),
+    ),
     limit: optional(int32({ description: 'how many users, default and at most 500', minimum: 1 })),
     include_hashes: optional(boolean({ description: 'true: with the hashes of the passwords' })),
   },

@@ -1,6 +1,18 @@
 import { operation } from '../operation.js'
 import { PushCertificate, PushTask, PushTaskStatistics } from '../resources.js'
-import { array, boolean, freeObject, int64, intEnum, list, object, optional, string, stringEnum, Type } from '../schema.js'
+import {
+  array,
+  boolean,
+  freeObject,
+  int64,
+  intEnum,
+  list,
+  object,
+  optional,
+  string,
+  stringEnum,
+  Type,
+} from '../schema.js'
 import { get, post } from './fields.js'
 
 const tag = 'Push'
@@ -29,16 +41,34 @@ const audience = Type.Union(
 
 const setting = object(
   {
-    request_id: optional(string({ description: 'deduplication: not pushed if seen before; blank: none', maxLength: 256 })),
+    request_id: optional(
+      string({
+        description: 'deduplication: not pushed if seen before; blank: none',
+        maxLength: 256,
+      }),
+    ),
     distribution_strategy: optional(
       stringEnum(['combined', 'corepush_only', 'ospush_only'], {
-        description: 'combined (default): own channel first, vendor channel if offline on it; corepush_only; ospush_only',
+        description:
+          'combined (default): own channel first, vendor channel if offline on it; corepush_only; ospush_only',
       }),
     ),
     ospush_sequence: optional(
-      list(stringEnum(['ups', 'cloud_gw', 'vendor_h', 'vendor_x', 'vendor_o', 'vendor_v', 'vendor_f', 'vendor_n']), {
-        description: 'vendor priority; ups: all handset vendors; default [ups, cloud_gw]',
-      }),
+      list(
+        stringEnum([
+          'ups',
+          'cloud_gw',
+          'vendor_h',
+          'vendor_x',
+          'vendor_o',
+          'vendor_v',
+          'vendor_f',
+          'vendor_n',
+        ]),
+        {
+          description: 'vendor priority; ups: all handset vendors; default [ups, cloud_gw]',
+        },
+      ),
     ),
   },
   { description: 'how the push is delivered; may be blank' },
@@ -51,19 +81,32 @@ function words(description: string, maxLength = 1024, examples: readonly string[
 const vendorFields = {
   sound: words('alert sound'),
   channel_id: words('notification channel'),
-  click_action: optional(stringEnum(['intent', 'open_app'], { description: 'intent: opens a specific page; open_app: opens the app' })),
+  click_action: optional(
+    stringEnum(['intent', 'open_app'], {
+      description: 'intent: opens a specific page; open_app: opens the app',
+    }),
+  ),
   intent: words('URI of the page to open; required with click_action intent', 4096),
 }
 const channelOptions = { description: 'options of this channel' }
 const vendor = optional(object(vendorFields, channelOptions))
-const vendorWithBadge = optional(object({ ...vendorFields, badge_class: words('desktop-icon entry class') }, channelOptions))
+const vendorWithBadge = optional(
+  object({ ...vendorFields, badge_class: words('desktop-icon entry class') }, channelOptions),
+)
 
 const message = object(
   {
-    type: optional(stringEnum(['text', 'image', 'cmd'], { description: 'text (default), image, cmd (pass-through)' })),
+    type: optional(
+      stringEnum(['text', 'image', 'cmd'], {
+        description: 'text (default), image, cmd (pass-through)',
+      }),
+    ),
     title: words('title', 1024, ['News']),
     body: words('text', 8192, ['There is something new.']),
-    attachment_url: words('URL of an image, audio or video; an image URL ends in jpg, jpeg or png; images under 1 MB', 2048),
+    attachment_url: words(
+      'URL of an image, audio or video; an image URL ends in jpg, jpeg or png; images under 1 MB',
+      2048,
+    ),
     big_text: words('large text where the vendor has it, else body is used', 16_384),
     badge: optional(
       string({
@@ -80,7 +123,9 @@ const message = object(
         {
           sound: words('alert sound'),
           content_available: optional(boolean({ description: 'wakes the app in the background' })),
-          mutable_content: optional(boolean({ description: 'lets the app change the notification before it is shown' })),
+          mutable_content: optional(
+            boolean({ description: 'lets the app change the notification before it is shown' }),
+          ),
           category: words('category of actions'),
           thread_id: words('groups notifications'),
           subtitle: words('subtitle'),
@@ -121,7 +166,16 @@ export const getPushCertificate = operation({
   query: {
     environment: optional(intEnum({ 0: 'development', 1: 'production' }, { default: 1 })),
     provider: intEnum(
-      { 1: 'ios_gw', 2: 'vendor_h', 3: 'vendor_x', 4: 'vendor_f', 5: 'vendor_v', 6: 'vendor_o', 7: 'cloud_gw', 8: 'vendor_n' },
+      {
+        1: 'ios_gw',
+        2: 'vendor_h',
+        3: 'vendor_x',
+        4: 'vendor_f',
+        5: 'vendor_v',
+        6: 'vendor_o',
+        7: 'cloud_gw',
+        8: 'vendor_n',
+      },
       { description: 'push channel' },
     ),
   },
@@ -135,11 +189,17 @@ export const startPushTask = operation({
   path: '/push/notify',
   tag,
   summary: 'Sends a push notification to devices.',
-  description: 'Answers when the task is on disk; a request_id seen before answers the first task and pushes nothing.',
+  description:
+    'Answers when the task is on disk; a request_id seen before answers the first task and pushes nothing.',
   callers: 'admin',
   body: { audience, setting: optional(setting), message },
   data: PushTask,
-  errors: ['audience_too_long', 'push_not_enabled', 'push_image_too_large', 'push_image_unreachable'],
+  errors: [
+    'audience_too_long',
+    'push_not_enabled',
+    'push_image_too_large',
+    'push_image_unreachable',
+  ],
 })
 
 export const listPushTaskStatistics = operation({

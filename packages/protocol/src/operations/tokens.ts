@@ -3,7 +3,12 @@ import { TokenRecord } from '../resources.js'
 import { optional, string, type TProperties } from '../schema.js'
 import { deviceGuid, id, password, post, username } from './fields.js'
 
-function tokenOperation<B extends TProperties>(idOfOperation: string, path: string, summary: string, who: B) {
+function tokenOperation<B extends TProperties>(
+  idOfOperation: string,
+  path: string,
+  summary: string,
+  who: B,
+) {
   return operation({
     id: idOfOperation,
     methods: post,
@@ -18,15 +23,27 @@ function tokenOperation<B extends TProperties>(idOfOperation: string, path: stri
   })
 }
 
-export const issueTokenById = tokenOperation('token.id', '/token/id', 'Logs in with a user ID.', { user_id: id('user ID') })
+export const issueTokenById = tokenOperation('token.id', '/token/id', 'Logs in with a user ID.', {
+  user_id: id('user ID'),
+})
 
 export const issueTokenByLogin = tokenOperation(
   'token.login',
   '/token/login',
   'Logs in with a mobile number, an e-mail address or a username.',
   {
-    login_name: string({ description: 'a mobile number, e-mail or username', minLength: 1, maxLength: 254, examples: ['alice'] }),
+    login_name: string({
+      description: 'a mobile number, e-mail or username',
+      minLength: 1,
+      maxLength: 254,
+      examples: ['alice'],
+    }),
   },
 )
 
-export const issueTokenByUsername = tokenOperation('token.user', '/token/user', 'Logs in with a username.', { name: username })
+export const issueTokenByUsername = tokenOperation(
+  'token.user',
+  '/token/user',
+  'Logs in with a username.',
+  { name: username },
+)

@@ -1,13 +1,32 @@
 import { operation } from '../operation.js'
 import { authModes, strangerChats, UserSettings, userSettingChanges } from '../resources.js'
-import { array, boolean, int32, intEnum, list, optional, string, type TSchema, text } from '../schema.js'
+import {
+  array,
+  boolean,
+  int32,
+  intEnum,
+  list,
+  optional,
+  string,
+  type TSchema,
+  text,
+} from '../schema.js'
 import { done, get, id, post, pushAlias, pushToken, putOrPost } from './fields.js'
 
 const tag = 'User settings'
 
 /** Writes one setting of the user; the value comes in the query. */
 function settingWriter<S extends TSchema>(name: string, path: string, summary: string, value: S) {
-  return operation({ id: `user.${name}.update`, methods: putOrPost, path, tag, summary, callers: 'user', query: { value }, data: done })
+  return operation({
+    id: `user.${name}.update`,
+    methods: putOrPost,
+    path,
+    tag,
+    summary,
+    callers: 'user',
+    query: { value },
+    data: done,
+  })
 }
 
 function toggle(meaning: string) {
@@ -47,7 +66,12 @@ export const setAutoDownload = settingWriter(
   'Sets whether files are downloaded automatically.',
   toggle('true: auto-download thumbnails and files'),
 )
-export const setPushOff = settingWriter('push', '/user/push', 'Turns pushes off or on.', toggle('true closes push'))
+export const setPushOff = settingWriter(
+  'push',
+  '/user/push',
+  'Turns pushes off or on.',
+  toggle('true closes push'),
+)
 export const setPushDetailOff = settingWriter(
   'push.detail',
   '/user/push/detail',
@@ -60,7 +84,12 @@ export const setSoundsOff = settingWriter(
   'Turns the sound reminder off or on.',
   toggle('true turns the sound reminder off'),
 )
-export const setVibration = settingWriter('vibratory', '/user/vibratory', 'Sets whether the device vibrates.', toggle('true vibrate'))
+export const setVibration = settingWriter(
+  'vibratory',
+  '/user/vibratory',
+  'Sets whether the device vibrates.',
+  toggle('true vibrate'),
+)
 export const setStrangerChat = settingWriter(
   'stranger_chat',
   '/user/stranger_chat',
@@ -80,7 +109,8 @@ export const setPushQuietHours = operation({
   path: '/user/push/limit',
   tag,
   summary: 'Sets the hours without any push.',
-  description: "In the application's time zone; wraps over midnight; equal hours mean no quiet time.",
+  description:
+    "In the application's time zone; wraps over midnight; equal hours mean no quiet time.",
   callers: 'user',
   query: {
     no_push_end_hour: int32({ minimum: 0, maximum: 23, description: 'end hour, 0-23' }),

@@ -1,5 +1,12 @@
 import { operation } from '../operation.js'
-import { AnonymousUser, ItemResult, RegistrationResult, UserListEntry, UserProfile, UserSettings } from '../resources.js'
+import {
+  AnonymousUser,
+  ItemResult,
+  RegistrationResult,
+  UserListEntry,
+  UserProfile,
+  UserSettings,
+} from '../resources.js'
 import { array, int32, itemList, object, optional, string } from '../schema.js'
 import {
   avatar,
@@ -38,7 +45,8 @@ export const registerUser = operation({
   path: '/user/register/v2',
   tag,
   summary: 'Registers a user.',
-  description: 'Open to anyone unless the application has closed its registration; then an Admin token is needed.',
+  description:
+    'Open to anyone unless the application has closed its registration; then an Admin token is needed.',
   callers: 'anyone',
   body: credentials,
   data: UserSettings,
@@ -54,7 +62,9 @@ export const registerUserForPush = operation({
   callers: 'anyone',
   body: {
     ...credentials,
-    alias: optional(string({ description: 'alias of the user for pushes; "": none', maxLength: 128 })),
+    alias: optional(
+      string({ description: 'alias of the user for pushes; "": none', maxLength: 128 }),
+    ),
     device_guid: optional(deviceGuid),
     push_token: optional(pushToken),
     sign: optional(
@@ -89,9 +99,17 @@ export const registerAnonymousUser = operation({
   summary: 'Registers a user under a name that the server completes.',
   callers: 'anyone',
   body: {
-    username: string({ description: 'used as a prefix of the username', minLength: 1, maxLength: 40 }),
+    username: string({
+      description: 'used as a prefix of the username',
+      minLength: 1,
+      maxLength: 40,
+    }),
     password,
-    cid: optional(id('a user to become a contact of, who is asked as for an application unless an Admin token is used; 0: none')),
+    cid: optional(
+      id(
+        'a user to become a contact of, who is asked as for an application unless an Admin token is used; 0: none',
+      ),
+    ),
   },
   data: AnonymousUser,
   errors: [
@@ -115,7 +133,9 @@ export const listUsers = operation({
   callers: 'admin',
   query: {
     page_num: optional(int32({ description: 'page, from 1', minimum: 1, default: 1 })),
-    page_size: optional(int32({ description: 'users per page; cut to 200', minimum: 1, default: 50 })),
+    page_size: optional(
+      int32({ description: 'users per page; cut to 200', minimum: 1, default: 50 }),
+    ),
   },
   data: array(UserListEntry),
 })
@@ -150,9 +170,14 @@ export const deleteUser = operation({
   path: '/user/delete',
   tag,
   summary: 'Deletes a user.',
-  description: 'Messages stay for the others under the same user_id; the username is free again; groups pass to another member.',
+  description:
+    'Messages stay for the others under the same user_id; the username is free again; groups pass to another member.',
   callers: 'user',
-  body: { password: optional(string({ description: 'password; needed with a user token', maxLength: 128 })) },
+  body: {
+    password: optional(
+      string({ description: 'password; needed with a user token', maxLength: 128 }),
+    ),
+  },
   data: done,
   errors: ['password_incorrect'],
 })
@@ -207,13 +232,17 @@ export const updateProfiles = operation({
   path: '/user/profile/batch',
   tag,
   summary: 'Changes the profiles of several users.',
-  description: 'Every entry is judged by itself. With a user token only entries about its own user go through.',
+  description:
+    'Every entry is judged by itself. With a user token only entries about its own user go through.',
   callers: 'member',
   body: {
     list: optional(
-      itemList(object({ ...profileChanges, user_id: optional(id('user ID; absent: the caller')) }), {
-        description: 'at most 500 profiles',
-      }),
+      itemList(
+        object({ ...profileChanges, user_id: optional(id('user ID; absent: the caller')) }),
+        {
+          description: 'at most 500 profiles',
+        },
+      ),
     ),
   },
   data: array(ItemResult, { description: 'one result per entry, in order' }),
@@ -236,9 +265,14 @@ export const updateAvatars = operation({
   path: '/user/avatar/batch',
   tag,
   summary: 'Sets the avatars of several users.',
-  description: 'Every entry is judged by itself. With a user token only entries about its own user go through.',
+  description:
+    'Every entry is judged by itself. With a user token only entries about its own user go through.',
   callers: 'member',
-  body: { list: optional(itemList(object({ avatar, user_id: id('user ID') }), { description: 'at most 500 avatars' })) },
+  body: {
+    list: optional(
+      itemList(object({ avatar, user_id: id('user ID') }), { description: 'at most 500 avatars' }),
+    ),
+  },
   data: array(ItemResult, { description: 'one result per entry, in order' }),
 })
 

@@ -6,7 +6,10 @@ import { systemUserId } from '../domain/accounts/system-user.js'
  * The user that a user-centric call is about: the token's own, or the one that an Admin token names.
  * @throws AppError user_not_found, user_deleted when an Admin token names somebody who is not there
  */
-export async function actingUser(accounts: AccountService, caller: AppCaller): Promise<{ appId: string; userId: Int64 }> {
+export async function actingUser(
+  accounts: AccountService,
+  caller: AppCaller,
+): Promise<{ appId: string; userId: Int64 }> {
   const { appId } = caller
   if (caller.kind === 'user') return { appId, userId: caller.userId }
   const userId = caller.kind === 'admin' ? caller.userId : null

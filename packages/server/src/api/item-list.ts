@@ -16,7 +16,9 @@ export function rawUsername({ raw }: Malformed): string {
 }
 
 function fieldOf(raw: unknown, name: string): unknown {
-  return typeof raw === 'object' && raw !== null ? (raw as Readonly<Record<string, unknown>>)[name] : undefined
+  return typeof raw === 'object' && raw !== null
+    ? (raw as Readonly<Record<string, unknown>>)[name]
+    : undefined
 }
 
 /** The entries that were well-formed. */
@@ -34,5 +36,10 @@ export function inOrder<T, O, R>(
   toResult: (outcome: NoInfer<O> | AppError, item: Item<T>) => R,
 ): R[] {
   const next = outcomes.values()
-  return list.map((item) => toResult('value' in item ? (next.next().value as O) : new AppError('invalid_parameter', item.fault), item))
+  return list.map((item) =>
+    toResult(
+      'value' in item ? (next.next().value as O) : new AppError('invalid_parameter', item.fault),
+      item,
+    ),
+  )
 }

@@ -9,7 +9,10 @@ interface Fact {
 
 function nodes(...names: readonly string[]): FactCache<Fact>[] {
   const bus = new MemoryBus()
-  return names.map((name) => new FactCache<Fact>({ maxEntries: 10, maxAgeMs: 60_000, channel: factChannel(bus, name) }))
+  return names.map(
+    (name) =>
+      new FactCache<Fact>({ maxEntries: 10, maxAgeMs: 60_000, channel: factChannel(bus, name) }),
+  )
 }
 
 async function know(caches: readonly FactCache<Fact>[], key: string): Promise<void> {
@@ -22,7 +25,9 @@ describe('caches on one bus', () => {
     await know(caches, 'a')
     await know(caches, 'b')
     caches[1]?.forget('a')
-    expect(caches.map((cache) => [cache.get('a'), cache.get('b')])).toEqual(Array(3).fill([undefined, { version: 1 }]))
+    expect(caches.map((cache) => [cache.get('a'), cache.get('b')])).toEqual(
+      Array(3).fill([undefined, { version: 1 }]),
+    )
   })
 
   it('leave those of another name alone', async () => {

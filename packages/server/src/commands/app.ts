@@ -36,25 +36,64 @@ export function addAppCommands(program: Command, context: CommandContext): void 
     .option('--id <app_id>', '2 to 32 of a-z, 0-9, _ and -; chosen by the service when left out')
     .option('--name <name>', 'what people call it')
     .action(async (options: CreateOptions) => {
-      const created = await context.operate(createApplication, given({ app_id: options.id, name: options.name }), options)
-      context.printer(options).print(created, () => `${record(created)}\n\nKeep the Admin token now: it is not shown again.`)
+      const created = await context.operate(
+        createApplication,
+        given({ app_id: options.id, name: options.name }),
+        options,
+      )
+      context
+        .printer(options)
+        .print(
+          created,
+          () => `${record(created)}\n\nKeep the Admin token now: it is not shown again.`,
+        )
     })
 
-  operatingCommand(app, 'list', 'Lists the applications.').action(async (options: CommonOptions) => {
-    const apps = await context.operate(listApplications, {}, options)
-    context.printer(options).print(apps, () => table(apps.map(brief), 'There is no application; make one with hermod app create.'))
-  })
+  operatingCommand(app, 'list', 'Lists the applications.').action(
+    async (options: CommonOptions) => {
+      const apps = await context.operate(listApplications, {}, options)
+      context
+        .printer(options)
+        .print(apps, () =>
+          table(apps.map(brief), 'There is no application; make one with hermod app create.'),
+        )
+    },
+  )
 
   const update = operatingCommand(app, 'update <app_id>', 'Changes an application.')
     .option('--name <name>', 'what people call it')
     .option('--status <normal|disabled>', 'disabled refuses every call to it', parseStatus)
-    .option('--open-registration <true|false>', 'whether users may register without a token', parseBoolean)
-    .option('--registration-secret <secret>', "key of `sign` in /user/register/push; '' asks for none")
-    .option('--set <name=value>', 'a setting, such as recall_seconds=600; may be given several times', parseSetting)
+    .option(
+      '--open-registration <true|false>',
+      'whether users may register without a token',
+      parseBoolean,
+    )
+    .option(
+      '--registration-secret <secret>',
+      "key of `sign` in /user/register/push; '' asks for none",
+    )
+    .option(
+      '--set <name=value>',
+      'a setting, such as recall_seconds=600; may be given several times',
+      parseSetting,
+    )
   update.action(async (appId: string, options: UpdateOptions) => {
-    const { name, status, openRegistration: open_registration, registrationSecret: registration_secret, set: settings } = options
-    const changes = given({ name, status, open_registration, registration_secret, settings: settings as Changes['settings'] })
-    if (Object.keys(changes).length === 0) update.error('error: nothing to change; hermod app update --help lists what can be')
+    const {
+      name,
+      status,
+      openRegistration: open_registration,
+      registrationSecret: registration_secret,
+      set: settings,
+    } = options
+    const changes = given({
+      name,
+      status,
+      open_registration,
+      registration_secret,
+      settings: settings as Changes['settings'],
+    })
+    if (Object.keys(changes).length === 0)
+      update.error('error: nothing to change; hermod app update --help lists what can be')
     const updated = await context.operate(updateApplication, { app_id: appId, ...changes }, options)
     context.printer(options).print(updated, () => record(readable(updated)))
   })
@@ -62,7 +101,11 @@ export function addAppCommands(program: Command, context: CommandContext): void 
 
 /** With the status as a word, and the settings beside the rest. */
 function readable({ settings, ...app }: Application): Row {
-  return { ...app, status: applicationStatuses[app.status as keyof typeof applicationStatuses] ?? app.status, ...settings }
+  return {
+    ...app,
+    status: applicationStatuses[app.status as keyof typeof applicationStatuses] ?? app.status,
+    ...settings,
+  }
 }
 
 /** One line of a table. */
@@ -80,7 +123,8 @@ function parseSetting(input: string, before: Settings = {}): Settings {
 
 function parseStatus(input: string): Status {
   const known = Object.entries(applicationStatuses).find(([, word]) => word === input)
-  if (known === undefined) throw new InvalidArgumentError(`It must be ${Object.values(applicationStatuses).join(' or ')}.`)
+  if (known === undefined)
+    throw new InvalidArgumentError(`It must be ${Object.values(applicationStatuses).join(' or ')}.`)
   return Number(known[0])
 }
 

@@ -53,18 +53,29 @@ export function controlSocketPath(dataDir: string): string {
 }
 
 /** @param url of a server elsewhere; undefined: the server or the database of this machine's configuration */
-export async function openOperatorCalls(loaded: LoadedConfig, local: LocalCalls, url?: string): Promise<OperatorCalls> {
+export async function openOperatorCalls(
+  loaded: LoadedConfig,
+  local: LocalCalls,
+  url?: string,
+): Promise<OperatorCalls> {
   if (url !== undefined) return remoteCalls(url, loaded.secrets.operatorToken)
   const socketPath = controlSocketPath(loaded.config.dataDir)
-  return (await accepts(socketPath)) ? new HttpCalls({ socketPath }, '', 'the running server') : local(loaded)
+  return (await accepts(socketPath))
+    ? new HttpCalls({ socketPath }, '', 'the running server')
+    : local(loaded)
 }
 
 function remoteCalls(input: string, operatorToken: string | null): OperatorCalls {
   const url = URL.canParse(input) ? new URL(input) : null
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new CommandFailure(`--url must be an http or https URL, not ${input}; for example --url https://chat.example.org`)
+    throw new CommandFailure(
+      `--url must be an http or https URL, not ${input}; for example --url https://chat.example.org`,
+    )
   }
-  if (operatorToken === null) throw new CommandFailure(`--url needs the operator token of that server in ${options.operatorToken.name}`)
+  if (operatorToken === null)
+    throw new CommandFailure(
+      `--url needs the operator token of that server in ${options.operatorToken.name}`,
+    )
   const target = {
     protocol: url.protocol,
     hostname: url.hostname.replace(/^\[|\]$/g, ''),
@@ -111,42 +122,63 @@ class HttpCalls implements OperatorCalls {
   async call(operationId: string, params: Params): Promise<Envelope> {
     const operation = operationsById.get(operationId)
     const method = operation?.methods[0]
-    if (operation === undefined || method === undefined) throw new Error(`unknown operation ${operationId}`)
+    if (operation === undefined || method === undefined)
+      throw new Error(`unknown operation ${operationId}`)
     const inQuery = method === 'GET'
     const query = inQuery ? queryOf(params) : ''
-    return this.send({ method, path: `${this.prefix}${operation.path}${query}` }, inQuery ? null : JSON.stringify(params))
+    return this.send(
+      { method, path: `${this.prefix}${operation.path}${query}` },
+      inQuery ? null : JSON.stringify(params),
+    )
   }
 
   async close(): Promise<void> {}
 
   private async send(options: RequestOptions, body: string | null): Promise<Envelope> {
-    const { status, text } = await exchange(this.target, options, body).catch((error: NodeJS.ErrnoException) => {
-      // A name with several addresses fails with an error that has a code and no text.
-      throw new CommandFailure(`${this.server} cannot be reached: ${error.message || error.code}`)
-    })
+    const { status, text } = await exchange(this.target, options, body).catch(
+      (error: NodeJS.ErrnoException) => {
+        // A name with several addresses fails with an error that has a code and no text.
+        throw new CommandFailure(`${this.server} cannot be reached: ${error.message || error.code}`)
+      },
+    )
     const envelope = parseEnvelope(text)
-    if (envelope === null) throw new CommandFailure(`${this.server} answered HTTP ${status} and no envelope; is it a Hermod server?`)
+    if (envelope === null)
+      throw new CommandFailure(
+        `${this.server} answered HTTP ${status} and no envelope; is it a Hermod server?`,
+      )
     return envelope
   }
 }
 
 function queryOf(params: Params): string {
   const given = Object.entries(params).filter(([, value]) => value !== undefined)
-  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))}`
+  return given.length === 0
+    ? ''
+    : `?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))}`
 }
 
-function exchange(target: RequestOptions, options: RequestOptions, body: string | null): Promise<{ status: number; text: string }> {
+function exchange(
+  target: RequestOptions,
+  options: RequestOptions,
+  body: string | null,
+): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
-    const content = body === null ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+    const content =
+      body === null
+        ? {}
+        : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
     const start = target.protocol === 'https:' ? httpsRequest : httpRequest
-    const request = start({ ...target, ...options, agent: false, headers: { ...target.headers, ...content } }, async (response) => {
-      try {
-        const text = Buffer.concat(await response.toArray()).toString('utf8')
-        resolve({ status: response.statusCode ?? 0, text })
-      } catch (error) {
-        reject(error)
-      }
-    })
+    const request = start(
+      { ...target, ...options, agent: false, headers: { ...target.headers, ...content } },
+      async (response) => {
+        try {
+          const text = Buffer.concat(await response.toArray()).toString('utf8')
+          resolve({ status: response.statusCode ?? 0, text })
+        } catch (error) {
+          reject(error)
+        }
+      },
+    )
     request.setTimeout(maxSilenceMs, () => request.destroy(new Error('no answer')))
     request.once('error', reject)
     request.end(body ?? undefined)
@@ -156,7 +188,8 @@ function exchange(target: RequestOptions, options: RequestOptions, body: string 
 function parseEnvelope(text: string): Envelope | null {
   try {
     const parsed = JSON.parse(text) as Partial<Envelope> | null
-    if (typeof parsed !== 'object' || parsed === null || typeof parsed.code !== 'number') return null
+    if (typeof parsed !== 'object' || parsed === null || typeof parsed.code !== 'number')
+      return null
     return { code: parsed.code, data: parsed.data ?? null, message: parsed.message ?? null }
   } catch {
     return null

@@ -5,13 +5,17 @@ import { type CommandContext, type CommonOptions, operatingCommand } from './com
 import { table } from './output.js'
 
 export function addCheckCommand(program: Command, context: CommandContext): void {
-  operatingCommand(program, 'check', 'Checks every derived fact against its log; exit code 1 when one is wrong.').action(
-    async (options: CommonOptions) => {
-      const report = await context.operate(checkIntegrity, {}, options)
-      context.printer(options).print(report, () => table(report.faults, `${report.checked} facts checked, all agree.`))
-      if (report.faults.length > 0) throw new CommandFailure(summary(report))
-    },
-  )
+  operatingCommand(
+    program,
+    'check',
+    'Checks every derived fact against its log; exit code 1 when one is wrong.',
+  ).action(async (options: CommonOptions) => {
+    const report = await context.operate(checkIntegrity, {}, options)
+    context
+      .printer(options)
+      .print(report, () => table(report.faults, `${report.checked} facts checked, all agree.`))
+    if (report.faults.length > 0) throw new CommandFailure(summary(report))
+  })
 }
 
 function summary({ checked, faults, truncated }: CheckReport): string {

@@ -27,7 +27,10 @@ export interface CommandDependencies {
   /** Ends when the server has stopped. */
   serve(loaded: LoadedConfig): Promise<void>
   /** Brings the schema up to date, or only looks; every known migration in order. */
-  migrate(loaded: LoadedConfig, options: { readonly statusOnly: boolean }): Promise<readonly Migration[]>
+  migrate(
+    loaded: LoadedConfig,
+    options: { readonly statusOnly: boolean },
+  ): Promise<readonly Migration[]>
   /** Replaces the file system in tests. */
   readonly readFile?: ReadFile
   /** Milliseconds since 1970; replaces the clock in tests. */
@@ -62,7 +65,11 @@ export class CommandContext {
    * @returns the `data` of the answer
    * @throws CommandFailure when the operation refuses
    */
-  async operate<P, D>(operation: Operation<P, D>, params: NoInfer<P>, options: CommonOptions): Promise<D> {
+  async operate<P, D>(
+    operation: Operation<P, D>,
+    params: NoInfer<P>,
+    options: CommonOptions,
+  ): Promise<D> {
     return this.session(options, (operate) => operate(operation, params))
   }
 
@@ -72,7 +79,8 @@ export class CommandContext {
     try {
       return await work(async <P, D>(operation: Operation<P, D>, params: NoInfer<P>) => {
         const { code, data, message } = await calls.call(operation.id, params as Params)
-        if (code !== 200) throw new CommandFailure(message ?? `the operation failed with code ${code}`, code)
+        if (code !== 200)
+          throw new CommandFailure(message ?? `the operation failed with code ${code}`, code)
         return data as D
       })
     } finally {
@@ -95,12 +103,17 @@ export function operatingCommand(parent: Command, usage: string, description: st
 }
 
 export function urlOption(): Option {
-  return new Option('--url <url>', 'a server elsewhere; HERMOD_OPERATOR_TOKEN holds its operator token')
+  return new Option(
+    '--url <url>',
+    'a server elsewhere; HERMOD_OPERATOR_TOKEN holds its operator token',
+  )
 }
 
 /** The parameters that were given; undefined means left out. */
 export function given<T extends object>(params: T): Given<T> {
-  return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined)) as Given<T>
+  return Object.fromEntries(
+    Object.entries(params).filter(([, value]) => value !== undefined),
+  ) as Given<T>
 }
 
 type Given<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {

@@ -8,8 +8,16 @@ interface ConfigOptions extends CommonOptions {
 }
 
 export function addConfigCommand(program: Command, context: CommandContext): void {
-  printingCommand(program, 'config', 'Checks the settings and prints each with its source; secrets are not printed.')
-    .addOption(new Option('--reference', 'print the reference of all settings as Markdown').conflicts('json'))
+  printingCommand(
+    program,
+    'config',
+    'Checks the settings and prints each with its source; secrets are not printed.',
+  )
+    .addOption(
+      new Option('--reference', 'print the reference of all settings as Markdown').conflicts(
+        'json',
+      ),
+    )
     .action((options: ConfigOptions) => {
       if (options.reference) {
         context.dependencies.stdout.write(configReference())

@@ -1,5 +1,10 @@
 import type { Command } from 'commander'
-import { type CommandContext, type CommonOptions, type Migration, printingCommand } from './command.js'
+import {
+  type CommandContext,
+  type CommonOptions,
+  type Migration,
+  printingCommand,
+} from './command.js'
 import { table } from './output.js'
 
 interface MigrateOptions extends CommonOptions {
@@ -9,11 +14,19 @@ interface MigrateOptions extends CommonOptions {
 const words = { applied: 'applied', appliedNow: 'applied now', pending: 'pending' } as const
 
 export function addMigrateCommand(program: Command, context: CommandContext): void {
-  printingCommand(program, 'migrate', 'Brings the database schema up to date; serve does the same when it starts.')
+  printingCommand(
+    program,
+    'migrate',
+    'Brings the database schema up to date; serve does the same when it starts.',
+  )
     .option('--status', 'only list the migrations and their state')
     .action(async (options: MigrateOptions) => {
-      const migrations = await context.dependencies.migrate(context.load(), { statusOnly: options.status ?? false })
-      context.printer(options).print(migrations, () => `${list(migrations)}\n${summary(migrations)}`)
+      const migrations = await context.dependencies.migrate(context.load(), {
+        statusOnly: options.status ?? false,
+      })
+      context
+        .printer(options)
+        .print(migrations, () => `${list(migrations)}\n${summary(migrations)}`)
     })
 }
 

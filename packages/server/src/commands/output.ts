@@ -30,14 +30,17 @@ export function record(row: Row): string {
 
 /** Times are milliseconds on the wire and ISO 8601 here; 0 is a time that never comes. */
 function cell(name: string, value: unknown): string {
-  if (name.endsWith('_at') && typeof value === 'number') return value === 0 ? '-' : new Date(value).toISOString()
+  if (name.endsWith('_at') && typeof value === 'number')
+    return value === 0 ? '-' : new Date(value).toISOString()
   if (value === null || value === undefined || value === '') return '-'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
 function align(lines: readonly (readonly string[])[]): string {
-  const widths = (lines[0] ?? []).map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
+  const widths = (lines[0] ?? []).map((_, column) =>
+    Math.max(...lines.map((line) => line[column]?.length ?? 0)),
+  )
   return lines
     .map((line) =>
       line

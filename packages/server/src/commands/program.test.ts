@@ -4,7 +4,13 @@ import type { Envelope, Params } from './call.js'
 import { type CommandDependencies, type Migration, runProgram } from './program.js'
 
 const now = Date.parse('2026-01-01T00:00:00Z')
-const application = { app_id: 'demo', name: 'Demo', status: 0, open_registration: true, created_at: now }
+const application = {
+  app_id: 'demo',
+  name: 'Demo',
+  status: 0,
+  open_registration: true,
+  created_at: now,
+}
 
 interface Setup extends Partial<Pick<CommandDependencies, 'env' | 'serve'>> {
   readonly answer?: Partial<Envelope>
@@ -77,38 +83,61 @@ describe('hermod', () => {
     const { code, err, done } = await run('serve', { env })
     expect(code).toBe(2)
     expect(done).toEqual([])
-    expect(err).toMatch(/^hermod: the configuration is refused:\n {2}- HERMOD_PROT .*\n {2}- HERMOD_PORT /)
+    expect(err).toMatch(
+      /^hermod: the configuration is refused:\n {2}- HERMOD_PROT .*\n {2}- HERMOD_PORT /,
+    )
     const scripted = await run('app list --json', { env })
-    expect(JSON.parse(scripted.err)).toMatchObject({ code: null, faults: [expect.stringContaining('HERMOD_PROT'), expect.any(String)] })
+    expect(JSON.parse(scripted.err)).toMatchObject({
+      code: null,
+      faults: [expect.stringContaining('HERMOD_PROT'), expect.any(String)],
+    })
   })
 })
 
 describe('hermod serve', () => {
   it('serves with the loaded configuration', async () => {
-    expect(await run('serve', { env: { HERMOD_PORT: '9000' } })).toMatchObject({ code: 0, done: ['serve 9000'] })
+    expect(await run('serve', { env: { HERMOD_PORT: '9000' } })).toMatchObject({
+      code: 0,
+      done: ['serve 9000'],
+    })
   })
 
   it('explains a taken port', async () => {
-    const taken = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE', syscall: 'listen', address: '127.0.0.1', port: 8080 })
+    const taken = Object.assign(new Error('listen EADDRINUSE'), {
+      code: 'EADDRINUSE',
+      syscall: 'listen',
+      address: '127.0.0.1',
+      port: 8080,
+    })
     const { code, err } = await run('serve', { serve: () => Promise.reject(taken) })
     expect(code).toBe(1)
-    expect(err).toBe('hermod: 127.0.0.1:8080 is in use; set HERMOD_HOST and HERMOD_PORT to another address and port\n')
+    expect(err).toBe(
+      'hermod: 127.0.0.1:8080 is in use; set HERMOD_HOST and HERMOD_PORT to another address and port\n',
+    )
   })
 
   it('tells other failures as they are, bugs with their stack', async () => {
-    expect((await run('serve', { serve: () => Promise.reject(new Error('disk full')) })).err).toBe('hermod: disk full\n')
-    expect((await run('serve', { serve: () => Promise.reject(new TypeError('oops')) })).err).toContain('TypeError: oops\n    at ')
+    expect((await run('serve', { serve: () => Promise.reject(new Error('disk full')) })).err).toBe(
+      'hermod: disk full\n',
+    )
+    expect(
+      (await run('serve', { serve: () => Promise.reject(new TypeError('oops')) })).err,
+    ).toContain('TypeError: oops\n    at ')
   })
 })
 
 describe('hermod app', () => {
   it('creates an application and shows its token', async () => {
     const data = { app_id: 'demo', name: 'Demo', admin_token: 'hma_x' }
-    const { code, calls, done, out } = await run('app create --id demo --name Demo', { answer: { data } })
+    const { code, calls, done, out } = await run('app create --id demo --name Demo', {
+      answer: { data },
+    })
     expect(code).toBe(0)
     expect(calls).toEqual([['operator.app.create', { app_id: 'demo', name: 'Demo' }]])
     expect(done).toEqual(['close'])
-    expect(out).toBe('app_id       demo\nname         Demo\nadmin_token  hma_x\n\nKeep the Admin token now: it is not shown again.\n')
+    expect(out).toBe(
+      'app_id       demo\nname         Demo\nadmin_token  hma_x\n\nKeep the Admin token now: it is not shown again.\n',
+    )
   })
 
   it('leaves out what was not given', async () => {
@@ -117,7 +146,12 @@ describe('hermod app', () => {
   })
 
   it('lists applications as a table, and as JSON for scripts', async () => {
-    const answer = { data: [application, { ...application, app_id: 'second-app', name: '', status: 1, open_registration: false }] }
+    const answer = {
+      data: [
+        application,
+        { ...application, app_id: 'second-app', name: '', status: 1, open_registration: false },
+      ],
+    }
     expect((await run('app list', { answer })).out).toBe(
       [
         'app_id      name  status    open_registration  created_at',
@@ -126,25 +160,38 @@ describe('hermod app', () => {
       ].join('\n'),
     )
     expect(JSON.parse((await run('app list --json', { answer })).out)).toEqual(answer.data)
-    expect((await run('app list', { answer: { data: [] } })).out).toBe('There is no application; make one with hermod app create.\n')
+    expect((await run('app list', { answer: { data: [] } })).out).toBe(
+      'There is no application; make one with hermod app create.\n',
+    )
   })
 
   it('updates what was given', async () => {
-    const { calls, out } = await run('app update demo --status disabled --open-registration false', { answer: { data: application } })
-    expect(calls).toEqual([['operator.app.update', { app_id: 'demo', status: 1, open_registration: false }]])
+    const { calls, out } = await run(
+      'app update demo --status disabled --open-registration false',
+      { answer: { data: application } },
+    )
+    expect(calls).toEqual([
+      ['operator.app.update', { app_id: 'demo', status: 1, open_registration: false }],
+    ])
     expect(out).toContain('status             normal\n')
   })
 
   it('sends settings by their names, and a secret', async () => {
-    const line = 'app update demo --set recall_seconds=600 --set time_zone=Europe/Berlin --registration-secret between-us'
+    const line =
+      'app update demo --set recall_seconds=600 --set time_zone=Europe/Berlin --registration-secret between-us'
     const { calls } = await run(line, { answer: { data: application } })
     const settings = { recall_seconds: '600', time_zone: 'Europe/Berlin' }
-    expect(calls).toEqual([['operator.app.update', { app_id: 'demo', registration_secret: 'between-us', settings }]])
+    expect(calls).toEqual([
+      ['operator.app.update', { app_id: 'demo', registration_secret: 'between-us', settings }],
+    ])
   })
 
   it.each([
     ['app update demo', 'nothing to change'],
-    ['app update demo --set recall_seconds', 'It must be a name and a value, such as recall_seconds=600.'],
+    [
+      'app update demo --set recall_seconds',
+      'It must be a name and a value, such as recall_seconds=600.',
+    ],
     ['app update demo --status off', 'It must be normal or disabled.'],
     ['app update demo --open-registration maybe', 'It must be true or false.'],
     ['app update', "missing required argument 'app_id'"],
@@ -177,10 +224,22 @@ describe('hermod token', () => {
     ['2026-06-01', Date.parse('2026-06-01T00:00:00Z')],
     ['2026-06-01T12:00:00+02:00', Date.parse('2026-06-01T10:00:00Z')],
   ])('creates a token that expires in or at %s', async (expires, expiresAt) => {
-    const data = { token_id: 7, app_id: 'demo', name: 'ci', expires_at: expiresAt, token: 'hma_secret' }
-    const { calls, out } = await run(`token create --app demo --name ci --expires ${expires}`, { answer: { data } })
-    expect(calls).toEqual([['operator.token.create', { app_id: 'demo', name: 'ci', expires_at: expiresAt }]])
-    expect(out).toMatch(/expires_at +2026-.*\ntoken +hma_secret\n\nKeep the token now: it is not shown again\.\n$/)
+    const data = {
+      token_id: 7,
+      app_id: 'demo',
+      name: 'ci',
+      expires_at: expiresAt,
+      token: 'hma_secret',
+    }
+    const { calls, out } = await run(`token create --app demo --name ci --expires ${expires}`, {
+      answer: { data },
+    })
+    expect(calls).toEqual([
+      ['operator.token.create', { app_id: 'demo', name: 'ci', expires_at: expiresAt }],
+    ])
+    expect(out).toMatch(
+      /expires_at +2026-.*\ntoken +hma_secret\n\nKeep the token now: it is not shown again\.\n$/,
+    )
   })
 
   it.each([
@@ -196,11 +255,15 @@ describe('hermod token', () => {
   })
 
   it('lists tokens with times that never come as a dash', async () => {
-    const data = [{ token_id: 7, app_id: 'demo', name: 'ci', expires_at: 0, created_at: now, revoked_at: 0 }]
+    const data = [
+      { token_id: 7, app_id: 'demo', name: 'ci', expires_at: 0, created_at: now, revoked_at: 0 },
+    ]
     const { calls, out } = await run('token list --app demo', { answer: { data } })
     expect(calls).toEqual([['operator.token.list', { app_id: 'demo' }]])
     expect(out).toContain('\n7         demo    ci    -           2026-01-01T00:00:00.000Z  -\n')
-    expect((await run('token list --app demo', { answer: { data: [] } })).out).toBe('demo has no Admin token.\n')
+    expect((await run('token list --app demo', { answer: { data: [] } })).out).toBe(
+      'demo has no Admin token.\n',
+    )
   })
 
   it('revokes a token', async () => {
@@ -239,21 +302,31 @@ describe('hermod migrate', () => {
     expect((await run('migrate')).done).toEqual(['migrate false'])
     const { done, out } = await run('migrate --status', { migrations })
     expect(done).toEqual(['migrate true'])
-    expect(out).toBe('migration  state\n001-start  applied\n002-more   pending\n1 to be applied by hermod migrate.\n')
-    expect(JSON.parse((await run('migrate --status --json', { migrations })).out)).toEqual(migrations)
+    expect(out).toBe(
+      'migration  state\n001-start  applied\n002-more   pending\n1 to be applied by hermod migrate.\n',
+    )
+    expect(JSON.parse((await run('migrate --status --json', { migrations })).out)).toEqual(
+      migrations,
+    )
   })
 })
 
 describe('hermod check', () => {
   it('succeeds when all facts agree', async () => {
-    const { code, calls, out } = await run('check', { answer: { data: { checked: 12, faults: [], truncated: false } } })
+    const { code, calls, out } = await run('check', {
+      answer: { data: { checked: 12, faults: [], truncated: false } },
+    })
     expect(code).toBe(0)
     expect(calls).toEqual([['operator.check', {}]])
     expect(out).toBe('12 facts checked, all agree.\n')
   })
 
   it('fails and lists the facts that are wrong', async () => {
-    const data = { checked: 12, faults: [{ check: 'unread', app_id: 'demo', subject: 'user 1', detail: '2, not 3' }], truncated: false }
+    const data = {
+      checked: 12,
+      faults: [{ check: 'unread', app_id: 'demo', subject: 'user 1', detail: '2, not 3' }],
+      truncated: false,
+    }
     const { code, out, err } = await run('check', { answer: { data } })
     expect(code).toBe(1)
     expect(out).toBe('check   app_id  subject  detail\nunread  demo    user 1   2, not 3\n')

@@ -45,14 +45,20 @@ export function createProgram(dependencies: CommandDependencies): Command {
  * @param args without the interpreter and the script
  * @returns the exit code
  */
-export async function runProgram(dependencies: CommandDependencies, args: readonly string[]): Promise<number> {
+export async function runProgram(
+  dependencies: CommandDependencies,
+  args: readonly string[],
+): Promise<number> {
   try {
     await createProgram(dependencies).parseAsync(args, { from: 'user' })
     return exitCodes.ok
   } catch (error) {
     // Commander has told its own failures already.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
-    const told = args.includes('--json') ? JSON.stringify(asJson(error)) : `hermod: ${asText(error)}`
+    if (error instanceof CommanderError)
+      return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
+    const told = args.includes('--json')
+      ? JSON.stringify(asJson(error))
+      : `hermod: ${asText(error)}`
     dependencies.stderr.write(`${told}\n`)
     return error instanceof ConfigError ? exitCodes.usage : exitCodes.failed
   }
@@ -73,5 +79,7 @@ function asText(error: unknown): string {
 }
 
 function isBug(error: Error): boolean {
-  return error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError
+  return (
+    error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError
+  )
 }

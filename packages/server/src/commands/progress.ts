@@ -11,10 +11,15 @@ export interface Progress {
 /** @param total 0 when it is not known */
 export async function openProgress(out: Writable, total: number): Promise<Progress> {
   const tell = (line: string) => void out.write(`${line}\n`)
-  if ((out as { isTTY?: boolean }).isTTY !== true || total === 0) return { show: () => {}, tell, close: () => {} }
+  if ((out as { isTTY?: boolean }).isTTY !== true || total === 0)
+    return { show: () => {}, tell, close: () => {} }
   const { MultiBar, Presets } = await import('cli-progress')
   const bars = new MultiBar(
-    { stream: out as NodeJS.WriteStream, format: '{bar} {percentage}% {text}', clearOnComplete: true },
+    {
+      stream: out as NodeJS.WriteStream,
+      format: '{bar} {percentage}% {text}',
+      clearOnComplete: true,
+    },
     Presets.legacy,
   )
   const bar = bars.create(total, 0, { text: '' })

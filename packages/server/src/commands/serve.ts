@@ -16,11 +16,20 @@ export function addServeCommand(program: Command, context: CommandContext): void
 
 /** What the operating system says about the address, in terms of the settings. */
 function explainListenError(error: unknown): unknown {
-  const { code, syscall, address = '', port = '' } = error as NodeJS.ErrnoException & { address?: string; port?: number }
+  const {
+    code,
+    syscall,
+    address = '',
+    port = '',
+  } = error as NodeJS.ErrnoException & { address?: string; port?: number }
   if (syscall !== 'listen') return error
-  const problem = { EADDRINUSE: 'is in use', EACCES: 'may not be used by this user', EADDRNOTAVAIL: 'is not an address of this machine' }[
-    code ?? ''
-  ]
+  const problem = {
+    EADDRINUSE: 'is in use',
+    EACCES: 'may not be used by this user',
+    EADDRNOTAVAIL: 'is not an address of this machine',
+  }[code ?? '']
   if (problem === undefined) return error
-  return new CommandFailure(`${address}:${port} ${problem}; set ${options.host.name} and ${options.port.name} to another address and port`)
+  return new CommandFailure(
+    `${address}:${port} ${problem}; set ${options.host.name} and ${options.port.name} to another address and port`,
+  )
 }

@@ -15,31 +15,49 @@ interface ExportOptions {
 export function addUserExportCommand(user: Command, context: CommandContext): void {
   user
     .command('export')
-    .description('Writes all users of an application to standard output, as hermod user import reads them.')
+    .description(
+      'Writes all users of an application to standard output, as hermod user import reads them.',
+    )
     .argument('<app_id>', 'the application')
     .addOption(formatOption())
-    .option('--hashes', 'with the hashes of the passwords, so that the passwords go on working; keep such a file secret')
+    .option(
+      '--hashes',
+      'with the hashes of the passwords, so that the passwords go on working; keep such a file secret',
+    )
     .addOption(urlOption())
-    .action(async (appId: string, { format = 'ndjson', hashes = false, ...options }: ExportOptions) => {
-      await context.session(options, async (operate) => {
-        const text = exportedText(pagesOf(operate, appId, hashes), format, hashes)
-        const { stdout } = context.dependencies
-        await pipeline(Readable.from(text), stdout, { end: false })
-        if (stdout.writableNeedDrain) await once(stdout, 'drain')
-      })
-    })
+    .action(
+      async (appId: string, { format = 'ndjson', hashes = false, ...options }: ExportOptions) => {
+        await context.session(options, async (operate) => {
+          const text = exportedText(pagesOf(operate, appId, hashes), format, hashes)
+          const { stdout } = context.dependencies
+          await pipeline(Readable.from(text), stdout, { end: false })
+          if (stdout.writableNeedDrain) await once(stdout, 'drain')
+        })
+      },
+    )
 }
 
-async function* pagesOf(operate: Operate, appId: string, hashes: boolean): AsyncGenerator<readonly ExportedUser[]> {
+async function* pagesOf(
+  operate: Operate,
+  appId: string,
+  hashes: boolean,
+): AsyncGenerator<readonly ExportedUser[]> {
   let cursor: string | undefined
   do {
-    const page = await operate(exportUsers, given({ app_id: appId, cursor, include_hashes: hashes }))
+    const page = await operate(
+      exportUsers,
+      given({ app_id: appId, cursor, include_hashes: hashes }),
+    )
     yield page.users
     cursor = page.next_cursor
   } while (cursor !== '')
 }
 
-async function* exportedText(pages: AsyncIterable<readonly ExportedUser[]>, format: UserFormat, hashes: boolean): AsyncGenerator<string> {
+async function* exportedText(
+  pages: AsyncIterable<readonly ExportedUser[]>,
+  format: UserFormat,
+  hashes: boolean,
+): AsyncGenerator<string> {
   const { header, line } = writers[format]
   yield header(hashes)
   for await (const users of pages) yield users.map((user) => line(user, hashes)).join('')

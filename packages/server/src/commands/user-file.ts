@@ -9,14 +9,19 @@ export const userFormats = ['ndjson', 'csv'] as const
 export type UserFormat = (typeof userFormats)[number]
 
 export function formatOption(): Option {
-  return new Option('--format <format>', 'one JSON object a line, or CSV with a header row').choices(userFormats)
+  return new Option(
+    '--format <format>',
+    'one JSON object a line, or CSV with a header row',
+  ).choices(userFormats)
 }
 
 /** Fields as operator.user.import takes them, values as they were read. */
 export type UserRecord = Readonly<Record<string, unknown>>
 
 /** One user of a file, or why a line holds none. Lines are counted from 1. */
-export type FileEntry = { readonly line: number; readonly user: UserRecord } | { readonly line: number; readonly reason: string }
+export type FileEntry =
+  | { readonly line: number; readonly user: UserRecord }
+  | { readonly line: number; readonly reason: string }
 
 const maxLineBytes = 256 * 1024
 const lineTooLong = `is longer than ${maxLineBytes / 1024} KiB`
@@ -40,7 +45,8 @@ const exportColumns = [
 const columns = new Set<string>([...exportColumns, 'password', 'password_hash'])
 
 /** Reasons never quote what was read: it may be a password. */
-export const readers: Readonly<Record<UserFormat, (input: Readable) => AsyncGenerator<FileEntry>>> = { ndjson: readNdjson, csv: readCsv }
+export const readers: Readonly<Record<UserFormat, (input: Readable) => AsyncGenerator<FileEntry>>> =
+  { ndjson: readNdjson, csv: readCsv }
 
 async function* readNdjson(input: Readable): AsyncGenerator<FileEntry> {
   let line = 0
@@ -96,7 +102,11 @@ async function* linesOf(input: Readable): AsyncGenerator<Buffer | null> {
 interface CsvRow {
   readonly record: Readonly<Record<string, string>>
   /** `lines` is the line on which the row ends. */
-  readonly info: { readonly lines: number; readonly empty_lines: number; readonly error?: Error | undefined }
+  readonly info: {
+    readonly lines: number
+    readonly empty_lines: number
+    readonly error?: Error | undefined
+  }
 }
 
 async function* readCsv(input: Readable): AsyncGenerator<FileEntry> {
@@ -121,7 +131,8 @@ async function* readCsv(input: Readable): AsyncGenerator<FileEntry> {
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error
-    const reason = error.code === 'CSV_MAX_RECORD_SIZE' ? lineTooLong : 'begins a quoted field that does not end'
+    const reason =
+      error.code === 'CSV_MAX_RECORD_SIZE' ? lineTooLong : 'begins a quoted field that does not end'
     yield { line: line + 1, reason: `${reason}; nothing after it was read` }
   }
 }
@@ -132,7 +143,12 @@ function csvUser(
 ): { readonly user: UserRecord } | { readonly reason: string } {
   if (uneven) {
     const reason = 'has another number of columns than the header'
-    return { reason: uneven.first === uneven.last ? reason : `${reason}; a quoted field goes on until line ${uneven.last}` }
+    return {
+      reason:
+        uneven.first === uneven.last
+          ? reason
+          : `${reason}; a quoted field goes on until line ${uneven.last}`,
+    }
   }
   if (Object.values(row).some((value) => value.includes('\ufffd'))) return { reason: notUtf8 }
   return { user: withoutEmpty(row) }
@@ -144,15 +160,20 @@ function requireColumns(header: readonly string[]): string[] {
   const unknown = names.filter((name) => !columns.has(name))
   const twice = names.filter((name, index) => names.indexOf(name) !== index)
   if (unknown.length > 0)
-    throw new CommandFailure(`the header names unknown columns: ${unknown.join(', ')}; known: ${[...columns].join(', ')}`)
-  if (twice.length > 0) throw new CommandFailure(`the header names columns twice: ${twice.join(', ')}`)
+    throw new CommandFailure(
+      `the header names unknown columns: ${unknown.join(', ')}; known: ${[...columns].join(', ')}`,
+    )
+  if (twice.length > 0)
+    throw new CommandFailure(`the header names columns twice: ${twice.join(', ')}`)
   if (!names.includes('username')) throw new CommandFailure('the header names no column username')
   return names
 }
 
 /** An empty value says nothing, as in a CSV cell. */
 function withoutEmpty(user: UserRecord): UserRecord {
-  return Object.fromEntries(Object.entries(user).filter(([, value]) => value !== '' && value !== null))
+  return Object.fromEntries(
+    Object.entries(user).filter(([, value]) => value !== '' && value !== null),
+  )
 }
 
 interface Writer {

@@ -7,7 +7,13 @@ import type { Command } from 'commander'
 import { CommandFailure } from './call.js'
 import { type CommandContext, type CommonOptions, operatingCommand } from './command.js'
 import { openProgress, type Progress } from './progress.js'
-import { type FileEntry, formatOption, readers, type UserFormat, type UserRecord } from './user-file.js'
+import {
+  type FileEntry,
+  formatOption,
+  readers,
+  type UserFormat,
+  type UserRecord,
+} from './user-file.js'
 
 interface ImportOptions extends CommonOptions {
   readonly format?: UserFormat
@@ -29,35 +35,53 @@ const maxBatchPasswords = 50
 /** How many failures a script is told one by one. */
 const maxToldFailures = 1000
 
-const limitedCodes: ReadonlySet<number> = new Set([errorCatalogue.too_many_requests.code, errorCatalogue.address_limited.code])
+const limitedCodes: ReadonlySet<number> = new Set([
+  errorCatalogue.too_many_requests.code,
+  errorCatalogue.address_limited.code,
+])
 const maxWaits = 60
 const waitMs = 1000
 
 export function addUserImportCommand(user: Command, context: CommandContext): void {
-  operatingCommand(user, 'import', 'Makes users from a file; safe to repeat. Exit code 1 when a line failed.')
+  operatingCommand(
+    user,
+    'import',
+    'Makes users from a file; safe to repeat. Exit code 1 when a line failed.',
+  )
     .argument('<app_id>', 'the application')
     .argument('<file>', '- reads standard input')
     .addOption(formatOption())
-    .option('--update', 'change the profiles of users who are there already; never their passwords or status')
+    .option(
+      '--update',
+      'change the profiles of users who are there already; never their passwords or status',
+    )
     .addHelpText('after', help)
-    .action(async (appId: string, file: string, { format = formatOf(file), update = false, ...options }: ImportOptions) => {
-      const { input, bytes } = await openInput(context, file)
-      const progress = await openProgress(context.dependencies.stderr, bytes)
-      const run = new ImportRun({ context, progress, isJson: options.json ?? false })
-      try {
-        await context.session(options, async (operate) => {
-          for await (const batch of batchesOf(readable(file, readers[format](input)))) {
-            await run.take(batch, (users) => patiently(() => operate(importUsers, { app_id: appId, users, update })))
-            progress.show(Math.min(bytesRead(input), bytes), run.text())
-          }
-        })
-      } finally {
-        input.destroy()
-        progress.close()
-      }
-      context.printer(options).print(run.report(), () => run.text())
-      run.requireSuccess()
-    })
+    .action(
+      async (
+        appId: string,
+        file: string,
+        { format = formatOf(file), update = false, ...options }: ImportOptions,
+      ) => {
+        const { input, bytes } = await openInput(context, file)
+        const progress = await openProgress(context.dependencies.stderr, bytes)
+        const run = new ImportRun({ context, progress, isJson: options.json ?? false })
+        try {
+          await context.session(options, async (operate) => {
+            for await (const batch of batchesOf(readable(file, readers[format](input)))) {
+              await run.take(batch, (users) =>
+                patiently(() => operate(importUsers, { app_id: appId, users, update })),
+              )
+              progress.show(Math.min(bytesRead(input), bytes), run.text())
+            }
+          })
+        } finally {
+          input.destroy()
+          progress.close()
+        }
+        context.printer(options).print(run.report(), () => run.text())
+        run.requireSuccess()
+      },
+    )
 }
 
 const help = `
@@ -69,7 +93,10 @@ function formatOf(file: string): UserFormat {
 }
 
 /** @throws CommandFailure when the file cannot be opened */
-async function openInput({ dependencies }: CommandContext, file: string): Promise<{ readonly input: Readable; readonly bytes: number }> {
+async function openInput(
+  { dependencies }: CommandContext,
+  file: string,
+): Promise<{ readonly input: Readable; readonly bytes: number }> {
   if (file === '-') return { input: dependencies.stdin, bytes: 0 }
   try {
     const handle = await open(file)
@@ -80,11 +107,16 @@ async function openInput({ dependencies }: CommandContext, file: string): Promis
 }
 
 /** @throws CommandFailure when the file cannot be read to its end */
-async function* readable(file: string, entries: AsyncIterable<FileEntry>): AsyncGenerator<FileEntry> {
+async function* readable(
+  file: string,
+  entries: AsyncIterable<FileEntry>,
+): AsyncGenerator<FileEntry> {
   try {
     yield* entries
   } catch (error) {
-    throw (error as NodeJS.ErrnoException).syscall === undefined ? error : unreadable(file, error as Error)
+    throw (error as NodeJS.ErrnoException).syscall === undefined
+      ? error
+      : unreadable(file, error as Error)
   }
 }
 
@@ -103,7 +135,10 @@ async function* batchesOf(entries: AsyncIterable<FileEntry>): AsyncGenerator<rea
   for await (const entry of entries) {
     const entryBytes = 'user' in entry ? Buffer.byteLength(JSON.stringify(entry.user)) : 0
     const entryPasswords = 'user' in entry && 'password' in entry.user ? 1 : 0
-    const isFull = batch.length === maxBatchUsers || bytes + entryBytes > maxBatchBytes || passwords + entryPasswords > maxBatchPasswords
+    const isFull =
+      batch.length === maxBatchUsers ||
+      bytes + entryBytes > maxBatchBytes ||
+      passwords + entryPasswords > maxBatchPasswords
     if (isFull && batch.length > 0) {
       yield batch
       batch = []
@@ -122,7 +157,8 @@ async function patiently<T>(call: () => Promise<T>): Promise<T> {
     try {
       return await call()
     } catch (error) {
-      const isLimited = error instanceof CommandFailure && error.code !== undefined && limitedCodes.has(error.code)
+      const isLimited =
+        error instanceof CommandFailure && error.code !== undefined && limitedCodes.has(error.code)
       if (!isLimited || waits === maxWaits) throw error
       await delay(waitMs)
     }
@@ -135,7 +171,11 @@ interface RunOptions {
   readonly isJson: boolean
 }
 
-type Send = (users: Users) => Promise<readonly { readonly username: string; readonly result: Result; readonly reason?: string }[]>
+type Send = (
+  users: Users,
+) => Promise<
+  readonly { readonly username: string; readonly result: Result; readonly reason?: string }[]
+>
 type Result = 'created' | 'exists' | 'updated' | 'failed'
 
 /** Counts what becomes of the lines and tells those that failed: people at once, scripts in the report. */
@@ -150,7 +190,8 @@ class ImportRun {
   /** @throws CommandFailure when the call as a whole failed */
   async take(entries: readonly FileEntry[], send: Send): Promise<void> {
     const users = entries.filter((entry) => 'user' in entry)
-    const results = users.length === 0 ? [] : await this.#send(send, users as readonly { user: UserRecord }[])
+    const results =
+      users.length === 0 ? [] : await this.#send(send, users as readonly { user: UserRecord }[])
     let next = 0
     for (const entry of entries) {
       if ('reason' in entry) this.#fail({ line: entry.line, username: '', reason: entry.reason })
@@ -162,19 +203,32 @@ class ImportRun {
   report() {
     const { created, exists, updated, failed } = this.#counts
     const failures = this.#failures
-    return { created, exists, updated, failed, without_password: this.#withoutPassword, failures, truncated: failed > failures.length }
+    return {
+      created,
+      exists,
+      updated,
+      failed,
+      without_password: this.#withoutPassword,
+      failures,
+      truncated: failed > failures.length,
+    }
   }
 
   text(): string {
     const { created, exists, updated, failed } = this.#counts
     const summary = `${created} created, ${exists} there already, ${updated} updated, ${failed} failed`
-    return this.#withoutPassword === 0 ? summary : `${summary}; ${this.#withoutPassword} of the created have no password and cannot log in`
+    return this.#withoutPassword === 0
+      ? summary
+      : `${summary}; ${this.#withoutPassword} of the created have no password and cannot log in`
   }
 
   /** @throws CommandFailure when a line failed */
   requireSuccess(): void {
     const { failed } = this.#counts
-    if (failed > 0) throw new CommandFailure(`${failed} ${failed === 1 ? 'line' : 'lines'} failed; correct and import them again`)
+    if (failed > 0)
+      throw new CommandFailure(
+        `${failed} ${failed === 1 ? 'line' : 'lines'} failed; correct and import them again`,
+      )
   }
 
   async #send(send: Send, entries: readonly { user: UserRecord }[]) {
@@ -187,11 +241,17 @@ class ImportRun {
     }
   }
 
-  #count({ line, user }: Extract<FileEntry, { user: UserRecord }>, answer: Awaited<ReturnType<Send>>[number] | undefined): void {
-    if (answer === undefined) throw new CommandFailure('the server answered less than it was asked; is it another version?')
-    if (answer.result === 'failed') this.#fail({ line, username: answer.username, reason: answer.reason ?? '' })
+  #count(
+    { line, user }: Extract<FileEntry, { user: UserRecord }>,
+    answer: Awaited<ReturnType<Send>>[number] | undefined,
+  ): void {
+    if (answer === undefined)
+      throw new CommandFailure('the server answered less than it was asked; is it another version?')
+    if (answer.result === 'failed')
+      this.#fail({ line, username: answer.username, reason: answer.reason ?? '' })
     else this.#counts[answer.result]++
-    if (answer.result === 'created' && !('password' in user) && !('password_hash' in user)) this.#withoutPassword++
+    if (answer.result === 'created' && !('password' in user) && !('password_hash' in user))
+      this.#withoutPassword++
   }
 
   #fail(failure: Failure): void {

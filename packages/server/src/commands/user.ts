@@ -41,30 +41,52 @@ const maxPasswordBytes = 4096
 export function addUserCommands(program: Command, context: CommandContext): void {
   const user = program.command('user').description('Makes, moves, lists and changes users.')
   const ofOneUser = (name: string, description: string) =>
-    operatingCommand(user, name, description).argument(appArgument, 'the application').argument(userArgument, 'username or user ID', which)
+    operatingCommand(user, name, description)
+      .argument(appArgument, 'the application')
+      .argument(userArgument, 'username or user ID', which)
 
-  withPassword(operatingCommand(user, 'create', 'Makes a user.').argument(appArgument, 'the application').argument('<username>'))
+  withPassword(
+    operatingCommand(user, 'create', 'Makes a user.')
+      .argument(appArgument, 'the application')
+      .argument('<username>'),
+  )
     .option('--nick-name <name>', 'what others see')
     .option('--mobile <number>', 'a way to log in')
     .option('--email <address>', 'a way to log in')
-    .action(async (appId: string, username: string, { nickName: nick_name, mobile, email, ...options }: CreateOptions) => {
-      const password = await passwordOf(context, options)
-      const params = given({ app_id: appId, username, password, nick_name, mobile, email })
-      printPassword(context, await context.operate(createUser, params, options), options)
-    })
+    .action(
+      async (
+        appId: string,
+        username: string,
+        { nickName: nick_name, mobile, email, ...options }: CreateOptions,
+      ) => {
+        const password = await passwordOf(context, options)
+        const params = given({ app_id: appId, username, password, nick_name, mobile, email })
+        printPassword(context, await context.operate(createUser, params, options), options)
+      },
+    )
 
   addUserImportCommand(user, context)
   addUserExportCommand(user, context)
 
   operatingCommand(user, 'list', 'Lists users by user ID.')
     .argument(appArgument, 'the application')
-    .addOption(new Option('--limit <number>', 'at most this many, up to 500').default(50).argParser(parseCount))
+    .addOption(
+      new Option('--limit <number>', 'at most this many, up to 500')
+        .default(50)
+        .argParser(parseCount),
+    )
     .option('--after <user_id>', 'where the list before this one ended', parseCount)
     .action(async (appId: string, { limit, after, ...options }: ListOptions) => {
-      const params = given({ app_id: appId, limit, cursor: after === undefined ? undefined : String(after) })
+      const params = given({
+        app_id: appId,
+        limit,
+        cursor: after === undefined ? undefined : String(after),
+      })
       const page = await context.operate(exportUsers, params, options)
       const more = page.next_cursor === '' ? '' : `\n\nThere are more: --after ${page.next_cursor}`
-      context.printer(options).print(page.users, () => table(page.users.map(brief), `${appId} has no such user.`) + more)
+      context
+        .printer(options)
+        .print(page.users, () => table(page.users.map(brief), `${appId} has no such user.`) + more)
     })
 
   for (const [name, operation, effect] of [
@@ -79,33 +101,44 @@ export function addUserCommands(program: Command, context: CommandContext): void
 
   ofOneUser('delete', 'Deletes a user for good; messages stay for the others.').action(
     async (appId: string, named: Which, options: CommonOptions) => {
-      const answer = await context.operate(deleteUserByOperator, { app_id: appId, ...named }, options)
+      const answer = await context.operate(
+        deleteUserByOperator,
+        { app_id: appId, ...named },
+        options,
+      )
       const text = answer.deleted ? 'is deleted' : 'was deleted before'
       context.printer(options).print(answer, () => `User ${answer.user_id} of ${appId} ${text}.`)
     },
   )
 
-  withPassword(ofOneUser('reset-password', 'Sets the password of a user; tokens end at once.')).action(
-    async (appId: string, named: Which, options: PasswordOptions) => {
-      const params = given({ app_id: appId, ...named, password: await passwordOf(context, options) })
-      printPassword(context, await context.operate(resetUserPassword, params, options), options)
-    },
-  )
+  withPassword(
+    ofOneUser('reset-password', 'Sets the password of a user; tokens end at once.'),
+  ).action(async (appId: string, named: Which, options: PasswordOptions) => {
+    const params = given({ app_id: appId, ...named, password: await passwordOf(context, options) })
+    printPassword(context, await context.operate(resetUserPassword, params, options), options)
+  })
 }
 
 function withPassword(command: Command): Command {
-  return command.option('--password-stdin', 'read the password from standard input; without it one is made and shown once')
+  return command.option(
+    '--password-stdin',
+    'read the password from standard input; without it one is made and shown once',
+  )
 }
 
 /** @returns undefined when the service is to make one */
-async function passwordOf({ dependencies }: CommandContext, { passwordStdin = false }: PasswordOptions): Promise<string | undefined> {
+async function passwordOf(
+  { dependencies }: CommandContext,
+  { passwordStdin = false }: PasswordOptions,
+): Promise<string | undefined> {
   if (!passwordStdin) return undefined
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of dependencies.stdin) {
     chunks.push(Buffer.from(chunk))
     length += chunk.length
-    if (length > maxPasswordBytes) throw new CommandFailure('standard input holds more than a password')
+    if (length > maxPasswordBytes)
+      throw new CommandFailure('standard input holds more than a password')
   }
   const password = Buffer.concat(chunks)
     .toString('utf8')
@@ -115,7 +148,11 @@ async function passwordOf({ dependencies }: CommandContext, { passwordStdin = fa
 }
 
 /** Without the password when the caller knows it. */
-function printPassword(context: CommandContext, user: Row & { readonly password: string }, options: CommonOptions): void {
+function printPassword(
+  context: CommandContext,
+  user: Row & { readonly password: string },
+  options: CommonOptions,
+): void {
   const { password, ...rest } = user
   const isMade = password !== ''
   const shown = isMade ? user : rest
@@ -137,6 +174,7 @@ function which(input: string): Which {
 }
 
 function parseCount(input: string): number {
-  if (!/^\d+$/.test(input) || !Number.isSafeInteger(Number(input))) throw new InvalidArgumentError('It must be a positive integer.')
+  if (!/^\d+$/.test(input) || !Number.isSafeInteger(Number(input)))
+    throw new InvalidArgumentError('It must be a positive integer.')
   return Number(input)
 }

@@ -15,7 +15,10 @@ function files(contents: Record<string, unknown>) {
   }
 }
 
-function faultsOf(env: NodeJS.ProcessEnv, contents: Record<string, unknown> = {}): readonly string[] {
+function faultsOf(
+  env: NodeJS.ProcessEnv,
+  contents: Record<string, unknown> = {},
+): readonly string[] {
   try {
     loadConfig(env, files(contents))
     return []
@@ -49,25 +52,59 @@ describe('loadConfig', () => {
         application: { perSecond: 5000, burst: 10_000 },
       },
       logins: { userFailures: 5, addressFailures: 20, maxWaitMs: 60_000, forgetMs: 900_000 },
-      accounts: { userTokenTtlMs: 30 * 86_400_000, passwordMinLength: 6, reservedUsernamePrefixes: [], devicesPerUser: 20 },
+      accounts: {
+        userTokenTtlMs: 30 * 86_400_000,
+        passwordMinLength: 6,
+        reservedUsernamePrefixes: [],
+        devicesPerUser: 20,
+      },
       messages: { maxMessageBytes: 65_536, maxTargets: 500, transactionTtlMs: 86_400_000 },
       writer: { batchMessages: 256, queueMessages: 20_000 },
       bootstrap: { appId: null },
     })
-    expect({ ...secrets }).toEqual({ databaseUrl: null, secretKey: null, bootstrapAdminToken: null, operatorToken: null })
+    expect({ ...secrets }).toEqual({
+      databaseUrl: null,
+      secretKey: null,
+      bootstrapAdminToken: null,
+      operatorToken: null,
+    })
     expect(new Set(Object.values(sources))).toEqual(new Set(['default']))
   })
 
   it('puts the environment over the file and the file over the defaults', () => {
-    const file = { HERMOD_PORT: 9000, HERMOD_HOST: '0.0.0.0', HERMOD_RATE_LIMIT: false, HERMOD_CORS_ORIGINS: ['https://a.example'] }
-    const { config, sources } = loadConfig({ HERMOD_CONFIG: 'h.json', HERMOD_PORT: '0', HERMOD_HOST: '' }, files({ 'h.json': file }))
-    expect(config.http).toMatchObject({ port: 0, host: '0.0.0.0', corsOrigins: ['https://a.example'] })
+    const file = {
+      HERMOD_PORT: 9000,
+      HERMOD_HOST: '0.0.0.0',
+      HERMOD_RATE_LIMIT: false,
+      HERMOD_CORS_ORIGINS: ['https://a.example'],
+    }
+    const { config, sources } = loadConfig(
+      { HERMOD_CONFIG: 'h.json', HERMOD_PORT: '0', HERMOD_HOST: '' },
+      files({ 'h.json': file }),
+    )
+    expect(config.http).toMatchObject({
+      port: 0,
+      host: '0.0.0.0',
+      corsOrigins: ['https://a.example'],
+    })
     expect(config.rateLimit.enabled).toBe(false)
-    expect(sources).toMatchObject({ port: 'environment', host: 'file', rateLimit: 'file', dataDir: 'default', config: 'environment' })
+    expect(sources).toMatchObject({
+      port: 'environment',
+      host: 'file',
+      rateLimit: 'file',
+      dataDir: 'default',
+      config: 'environment',
+    })
   })
 
   it('refuses all faults of all sources together, each with a name and an accepted example', () => {
-    const env = { HERMOD_CONFIG: 'h.json', HERMOD_PROT: '1', HERMOD_PORT: '70000', HERMOD_NATS_URL: 'nats://x', HERMOD_LOG_LEVEL: 'loud' }
+    const env = {
+      HERMOD_CONFIG: 'h.json',
+      HERMOD_PROT: '1',
+      HERMOD_PORT: '70000',
+      HERMOD_NATS_URL: 'nats://x',
+      HERMOD_LOG_LEVEL: 'loud',
+    }
     const file = { HERMOD_HOSTS: 'x', HERMOD_CONFIG: 'other.json', HERMOD_TRUST_PROXY: [1] }
     expect(faultsOf(env, { 'h.json': file })).toEqual([
       'h.json: HERMOD_HOSTS is not a known setting; the nearest known one is HERMOD_HOST, for example "HERMOD_HOST": "0.0.0.0"',
@@ -75,7 +112,9 @@ describe('loadConfig', () => {
       'h.json: HERMOD_TRUST_PROXY must be on, off, or IP addresses and CIDR ranges separated by commas, not [1]; for example "HERMOD_TRUST_PROXY": "10.0.0.0/8,192.0.2.7"',
       'HERMOD_PROT is not a known setting; the nearest known one is HERMOD_PORT, for example HERMOD_PORT=8080',
       'HERMOD_PORT must be an integer from 0 to 65535, not "70000"; for example HERMOD_PORT=8080',
-      expect.stringMatching(/^HERMOD_NATS_URL is not a known setting; the nearest known one is HERMOD_\w+, for example HERMOD_/),
+      expect.stringMatching(
+        /^HERMOD_NATS_URL is not a known setting; the nearest known one is HERMOD_\w+, for example HERMOD_/,
+      ),
       'HERMOD_LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud"; for example HERMOD_LOG_LEVEL=info',
     ])
   })
@@ -87,9 +126,21 @@ describe('loadConfig', () => {
   })
 
   it.each([
-    ['a missing file', {}, "h.json (HERMOD_CONFIG) cannot be read: ENOENT: no such file, open 'h.json'"],
-    ['broken JSON', { 'h.json': '{"HERMOD_SECRET_KEY": hush}' }, "h.json (HERMOD_CONFIG) is not valid JSON: Unexpected token 'h'"],
-    ['a list', { 'h.json': [] }, 'h.json (HERMOD_CONFIG) must hold one JSON object, for example {"HERMOD_PORT": 8080}'],
+    [
+      'a missing file',
+      {},
+      "h.json (HERMOD_CONFIG) cannot be read: ENOENT: no such file, open 'h.json'",
+    ],
+    [
+      'broken JSON',
+      { 'h.json': '{"HERMOD_SECRET_KEY": hush}' },
+      "h.json (HERMOD_CONFIG) is not valid JSON: Unexpected token 'h'",
+    ],
+    [
+      'a list',
+      { 'h.json': [] },
+      'h.json (HERMOD_CONFIG) must hold one JSON object, for example {"HERMOD_PORT": 8080}',
+    ],
   ])('says what is wrong with %s', (_case, contents, fault) => {
     expect(faultsOf({ HERMOD_CONFIG: 'h.json' }, contents)).toEqual([fault])
   })
@@ -102,7 +153,8 @@ describe('loadConfig', () => {
 
   it('freezes the configuration in depth', () => {
     const { config } = loadConfig({ HERMOD_TRUST_PROXY: '::1' })
-    for (const part of [config, config.http, config.storage, config.http.trustProxy]) expect(Object.isFrozen(part)).toBe(true)
+    for (const part of [config, config.http, config.storage, config.http.trustProxy])
+      expect(Object.isFrozen(part)).toBe(true)
   })
 })
 
@@ -118,15 +170,24 @@ describe('secrets', () => {
     const { config, secrets } = loadConfig(env)
     expect(secrets.databaseUrl).toBe(env.HERMOD_DATABASE_URL)
     expect(secrets.operatorToken).toBe(operatorToken)
-    expect(config.storage).toEqual({ kind: 'postgres', redactedUrl: 'postgres://hermod:***@db/hermod', maxConnections: 10 })
+    expect(config.storage).toEqual({
+      kind: 'postgres',
+      redactedUrl: 'postgres://hermod:***@db/hermod',
+      maxConnections: 10,
+    })
   })
 
   it('never appear in logs, JSON or the effective settings', () => {
     const loaded = loadConfig(env)
     const printed = inspect(loaded, { depth: 9 }) + JSON.stringify(loaded)
-    for (const secret of ['hunter2', 'kkk', adminToken, operatorToken]) expect(printed).not.toContain(secret)
+    for (const secret of ['hunter2', 'kkk', adminToken, operatorToken])
+      expect(printed).not.toContain(secret)
     const shown = Object.fromEntries(loaded.settings.map(({ name, value }) => [name, value]))
-    expect(shown).toMatchObject({ HERMOD_SECRET_KEY: 'set', HERMOD_OPERATOR_TOKEN: 'set', HERMOD_PUBLIC_URL: 'not set' })
+    expect(shown).toMatchObject({
+      HERMOD_SECRET_KEY: 'set',
+      HERMOD_OPERATOR_TOKEN: 'set',
+      HERMOD_PUBLIC_URL: 'not set',
+    })
   })
 
   it('never appear in refusals', () => {
@@ -136,11 +197,14 @@ describe('secrets', () => {
       HERMOD_BOOTSTRAP_APP_ID: adminToken,
       HERMOD_OPERATOR_TOKEN: `${adminToken}!`,
     })
-    expect(faultsOf({ HERMOD_CONFIG: 'h.json' }, { 'h.json': { HERMOD_SECRET_KEY: 'hush' } })).toEqual([
+    expect(
+      faultsOf({ HERMOD_CONFIG: 'h.json' }, { 'h.json': { HERMOD_SECRET_KEY: 'hush' } }),
+    ).toEqual([
       'h.json: HERMOD_SECRET_KEY must be 32 to 256 printable characters without spaces; for example "HERMOD_SECRET_KEY": "<output of openssl rand -hex 32>"',
     ])
     expect(faults).toHaveLength(4)
-    for (const secret of ['hunter2', 'short-key', adminToken]) expect(faults.join()).not.toContain(secret)
+    for (const secret of ['hunter2', 'short-key', adminToken])
+      expect(faults.join()).not.toContain(secret)
     expect(faults[3]).toBe(
       'HERMOD_OPERATOR_TOKEN must be hmo_ and 32 or more letters and digits; for example HERMOD_OPERATOR_TOKEN=hmo_$(openssl rand -hex 32)',
     )
@@ -163,7 +227,11 @@ describe('options', () => {
     ['HERMOD_TRUST_PROXY', '10.0.0.0/33', undefined],
     ['HERMOD_TRUST_PROXY', 'proxy.example', undefined],
     ['HERMOD_CORS_ORIGINS', 'off', []],
-    ['HERMOD_CORS_ORIGINS', 'https://a.example,capacitor://localhost', ['https://a.example', 'capacitor://localhost']],
+    [
+      'HERMOD_CORS_ORIGINS',
+      'https://a.example,capacitor://localhost',
+      ['https://a.example', 'capacitor://localhost'],
+    ],
     ['HERMOD_CORS_ORIGINS', 'https://a.example/path', undefined],
     ['HERMOD_CORS_ORIGINS', '*.example', undefined],
     ['HERMOD_PUBLIC_URL', 'https://a.example/im/', 'https://a.example/im'],
@@ -187,7 +255,8 @@ describe('options', () => {
     expect(option.decode(example)).toBeDefined()
     expect(option.name).toMatch(/^HERMOD_[A-Z_]+$/)
     expect(option.text).toMatch(/^[A-Za-z].*\.$/)
-    const neverGiven = option.default === null || (Array.isArray(option.default) && option.default.length === 0)
+    const neverGiven =
+      option.default === null || (Array.isArray(option.default) && option.default.length === 0)
     if (!neverGiven) expect(option.decode(option.encode(option.default))).toEqual(option.default)
   })
 })

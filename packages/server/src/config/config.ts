@@ -95,7 +95,10 @@ export class ConfigError extends Error {
  *
  * @throws ConfigError naming every unknown name, bad value and contradiction
  */
-export function loadConfig(env: NodeJS.ProcessEnv, readFile: ReadFile = (path) => readFileSync(path, 'utf8')): LoadedConfig {
+export function loadConfig(
+  env: NodeJS.ProcessEnv,
+  readFile: ReadFile = (path) => readFileSync(path, 'utf8'),
+): LoadedConfig {
   const given = readSettings(env, readFile)
   const values = withDefaults(given)
   const faults = [...given.faults, ...contradictions(values)]
@@ -104,13 +107,22 @@ export function loadConfig(env: NodeJS.ProcessEnv, readFile: ReadFile = (path) =
   return {
     config: deepFreeze(serverConfig(values)),
     secrets: serverSecrets(values),
-    sources: Object.freeze(Object.fromEntries(optionKeys.map((key) => [key, source(key)])) as Record<OptionKey, Source>),
-    settings: optionKeys.map((key) => ({ name: options[key].name, value: optionOf(key).encode(values[key]), source: source(key) })),
+    sources: Object.freeze(
+      Object.fromEntries(optionKeys.map((key) => [key, source(key)])) as Record<OptionKey, Source>,
+    ),
+    settings: optionKeys.map((key) => ({
+      name: options[key].name,
+      value: optionOf(key).encode(values[key]),
+      source: source(key),
+    })),
   }
 }
 
 function withDefaults({ values }: GivenSettings): OptionValues {
-  const entries = optionKeys.map((key) => [key, values.has(key) ? values.get(key)?.value : options[key].default])
+  const entries = optionKeys.map((key) => [
+    key,
+    values.has(key) ? values.get(key)?.value : options[key].default,
+  ])
   return Object.fromEntries(entries) as OptionValues
 }
 
@@ -169,7 +181,10 @@ function serverConfig(values: OptionValues): ServerConfig {
   }
 }
 
-function storageConfig({ databaseUrl, databasePool }: OptionValues, dataDir: string): StorageConfig {
+function storageConfig(
+  { databaseUrl, databasePool }: OptionValues,
+  dataDir: string,
+): StorageConfig {
   if (databaseUrl === null) return { kind: 'sqlite', dataDir }
   return { kind: 'postgres', redactedUrl: redactUrl(databaseUrl), maxConnections: databasePool }
 }

@@ -23,7 +23,11 @@ interface Origin {
   readonly example: (key: OptionKey) => string
 }
 
-const environment: Origin = { source: 'environment', label: '', example: (key) => `${options[key].name}=${options[key].example}` }
+const environment: Origin = {
+  source: 'environment',
+  label: '',
+  example: (key) => `${options[key].name}=${options[key].example}`,
+}
 
 const keysByName = new Map<string, OptionKey>(optionKeys.map((key) => [options[key].name, key]))
 const names = optionKeys.map((key) => options[key].name) as [string, ...string[]]
@@ -39,7 +43,9 @@ export function readSettings(env: NodeJS.ProcessEnv, readFile: ReadFile): GivenS
       else values.set(setting.key, { value: setting.value, source: origin.source })
     }
   }
-  const given = Object.entries(env).filter(([name, value]) => name.startsWith('HERMOD_') && value !== '')
+  const given = Object.entries(env).filter(
+    ([name, value]) => name.startsWith('HERMOD_') && value !== '',
+  )
   const path = env[options.config.name]
   if (path) {
     const file = readConfigFile(path, readFile)
@@ -51,7 +57,11 @@ export function readSettings(env: NodeJS.ProcessEnv, readFile: ReadFile): GivenS
 }
 
 /** Returns the decoded setting, or the fault. */
-function readSetting(origin: Origin, name: string, input: unknown): { key: OptionKey; value: unknown } | string {
+function readSetting(
+  origin: Origin,
+  name: string,
+  input: unknown,
+): { key: OptionKey; value: unknown } | string {
   const key = keysByName.get(name)
   if (key === undefined) return unknownSetting(origin, name)
   if (key === 'config' && origin.source === 'file')
@@ -77,7 +87,8 @@ function asText(input: unknown): string | undefined {
   if (typeof input === 'string') return input.trim()
   if (typeof input === 'number') return String(input)
   if (typeof input === 'boolean') return input ? 'on' : 'off'
-  if (Array.isArray(input) && input.every((entry) => typeof entry === 'string')) return input.join(',')
+  if (Array.isArray(input) && input.every((entry) => typeof entry === 'string'))
+    return input.join(',')
   return undefined
 }
 
@@ -86,7 +97,8 @@ function fileOrigin(path: string): Origin {
     source: 'file',
     label: `${path}: `,
     // No shell reads the file, so the command of an example is only named.
-    example: (key) => `"${options[key].name}": "${options[key].example.replace(/\$\((.*)\)/, '<output of $1>')}"`,
+    example: (key) =>
+      `"${options[key].name}": "${options[key].example.replace(/\$\((.*)\)/, '<output of $1>')}"`,
   }
 }
 
@@ -96,12 +108,16 @@ function readConfigFile(path: string, readFile: ReadFile): object | string {
   try {
     const content: unknown = JSON.parse(readFile(path))
     const isObject = typeof content === 'object' && content !== null && !Array.isArray(content)
-    return isObject ? content : `${path} (${name}) must hold one JSON object, for example {"HERMOD_PORT": 8080}`
+    return isObject
+      ? content
+      : `${path} (${name}) must hold one JSON object, for example {"HERMOD_PORT": 8080}`
   } catch (error) {
     const { message } = error as Error
     // The parser quotes the text around the fault, which may hold a secret.
     const problem =
-      error instanceof SyntaxError ? `is not valid JSON: ${message.replace(/, (\.{3})?".*$/s, '')}` : `cannot be read: ${message}`
+      error instanceof SyntaxError
+        ? `is not valid JSON: ${message.replace(/, (\.{3})?".*$/s, '')}`
+        : `cannot be read: ${message}`
     return `${path} (${name}) ${problem}`
   }
 }

@@ -26,7 +26,8 @@ export interface Option<T = unknown> {
 
 type Described = Pick<Option, 'name' | 'text'> & { readonly unit?: string }
 
-type Custom<T> = Omit<Option<T>, 'secret' | 'encode'> & Partial<Pick<Option<T>, 'secret' | 'encode'>>
+type Custom<T> = Omit<Option<T>, 'secret' | 'encode'> &
+  Partial<Pick<Option<T>, 'secret' | 'encode'>>
 
 export const notSet = 'not set'
 
@@ -34,7 +35,9 @@ function option<T>(custom: Custom<T>): Option<T> {
   return { secret: false, encode: (value) => (value === null ? notSet : String(value)), ...custom }
 }
 
-function integer(range: Described & { readonly min: number; readonly max: number; readonly default: number }): Option<number> {
+function integer(
+  range: Described & { readonly min: number; readonly max: number; readonly default: number },
+): Option<number> {
   const { min, max, ...described } = range
   return option<number>({
     ...described,
@@ -73,15 +76,27 @@ function toggle(described: Described & { readonly default: boolean }): Option<bo
 }
 
 type Pattern<T> = Described &
-  Pick<Option, 'accepts' | 'example'> & { readonly pattern: RegExp; readonly default: T; readonly type?: string }
+  Pick<Option, 'accepts' | 'example'> & {
+    readonly pattern: RegExp
+    readonly default: T
+    readonly type?: string
+  }
 
 function text<T extends string | null>(pattern: Pattern<T>): Option<T | string> {
   const { pattern: expression, type = 'text', ...described } = pattern
-  return option<T | string>({ ...described, type, decode: (input) => (expression.test(input) ? input : undefined) })
+  return option<T | string>({
+    ...described,
+    type,
+    decode: (input) => (expression.test(input) ? input : undefined),
+  })
 }
 
 function secretText(pattern: Omit<Pattern<null>, 'default'>): Option<string | null> {
-  return { ...text<string | null>({ ...pattern, default: null, type: 'secret' }), secret: true, encode: setOrNot }
+  return {
+    ...text<string | null>({ ...pattern, default: null, type: 'secret' }),
+    secret: true,
+    encode: setOrNot,
+  }
 }
 
 const hostname = /^[^\s/@]{1,255}$/
@@ -108,7 +123,13 @@ export const options = {
     example: '0.0.0.0',
     pattern: hostname,
   }),
-  port: integer({ name: 'HERMOD_PORT', min: 0, max: 65535, default: 8080, text: 'The TCP port to listen on; 0 takes any free one.' }),
+  port: integer({
+    name: 'HERMOD_PORT',
+    min: 0,
+    max: 65535,
+    default: 8080,
+    text: 'The TCP port to listen on; 0 takes any free one.',
+  }),
   publicUrl: option<string | null>({
     name: 'HERMOD_PUBLIC_URL',
     type: 'URL',
@@ -382,7 +403,9 @@ export const options = {
 } as const
 
 export type OptionKey = keyof typeof options
-export type OptionValues = { readonly [Key in OptionKey]: (typeof options)[Key] extends Option<infer T> ? T : never }
+export type OptionValues = {
+  readonly [Key in OptionKey]: (typeof options)[Key] extends Option<infer T> ? T : never
+}
 
 /** All keys, in the order of the reference. */
 export const optionKeys = Object.keys(options) as [OptionKey, ...OptionKey[]]
@@ -416,7 +439,12 @@ function decodeList(input: string, accepts: (entry: string) => boolean): string[
 
 function decodePublicUrl(input: string): string | undefined {
   const url = URL.canParse(input) ? new URL(input) : null
-  const plain = url !== null && /^https?:$/.test(url.protocol) && !/[?#]/.test(input) && url.username === '' && url.password === ''
+  const plain =
+    url !== null &&
+    /^https?:$/.test(url.protocol) &&
+    !/[?#]/.test(input) &&
+    url.username === '' &&
+    url.password === ''
   return plain ? url.href.replace(/\/+$/, '') : undefined
 }
 
@@ -429,5 +457,8 @@ function isAddressRange(entry: string): boolean {
   const [address = '', prefix, ...rest] = entry.split('/')
   const version = isIP(address)
   if (version === 0 || rest.length > 0) return false
-  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128))
+  return (
+    prefix === undefined ||
+    (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128))
+  )
 }

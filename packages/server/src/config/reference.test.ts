@@ -15,8 +15,12 @@ describe('configReference', () => {
   })
 
   it('names default, unit and example', () => {
-    expect(reference).toContain('| [`HERMOD_SHUTDOWN_SECONDS`](#hermod_shutdown_seconds) | `20` | seconds |')
-    expect(reference).toContain('- Type: integer (bytes)\n- Default: `65536`\n- Must be: an integer from 1024 to 1000000\n')
+    expect(reference).toContain(
+      '| [`HERMOD_SHUTDOWN_SECONDS`](#hermod_shutdown_seconds) | `20` | seconds |',
+    )
+    expect(reference).toContain(
+      '- Type: integer (bytes)\n- Default: `65536`\n- Must be: an integer from 1024 to 1000000\n',
+    )
     expect(reference).toContain('- Default: unset\n- Must be: a postgres:// or postgresql:// URL\n')
   })
 

@@ -27,7 +27,10 @@ runs on one machine with its embedded database and needs no other service.
 | --- | --- | --- |
 ${optionKeys
   .map(optionOf)
-  .map((option) => `| [\`${option.name}\`](#${option.name.toLowerCase()}) | ${defaultOf(option)} | ${option.unit ?? ''} |`)
+  .map(
+    (option) =>
+      `| [\`${option.name}\`](#${option.name.toLowerCase()}) | ${defaultOf(option)} | ${option.unit ?? ''} |`,
+  )
   .join('\n')}
 `
 

@@ -16,6 +16,9 @@ export function serverSecrets(values: OptionValues): ServerSecrets {
   const { databaseUrl, secretKey, bootstrapAdminToken, operatorToken } = values
   const veil = { value: () => '[secrets]', enumerable: false }
   return Object.freeze(
-    Object.defineProperties({ databaseUrl, secretKey, bootstrapAdminToken, operatorToken }, { toJSON: veil, [inspect.custom]: veil }),
+    Object.defineProperties(
+      { databaseUrl, secretKey, bootstrapAdminToken, operatorToken },
+      { toJSON: veil, [inspect.custom]: veil },
+    ),
   )
 }

@@ -9,7 +9,10 @@ import { OperatorUserService } from '../domain/accounts/operator-user-service.js
 import type { PasswordHasher } from '../domain/accounts/password-hasher.js'
 import { PasswordService } from '../domain/accounts/password-service.js'
 import { ProfileService } from '../domain/accounts/profile-service.js'
-import { type ContactConnector, RegistrationService } from '../domain/accounts/registration-service.js'
+import {
+  type ContactConnector,
+  RegistrationService,
+} from '../domain/accounts/registration-service.js'
 import { SettingsService } from '../domain/accounts/settings-service.js'
 import { SettingsStore } from '../domain/accounts/settings-store.js'
 import type { TokenService } from '../domain/accounts/token-service.js'
@@ -54,18 +57,32 @@ interface Shared {
   readonly clock: Clock
 }
 
-export function createAccountServices({ config, users: store, ...shared }: Shared): AccountServices {
+export function createAccountServices({
+  config,
+  users: store,
+  ...shared
+}: Shared): AccountServices {
   const { database } = shared
   const names = { reservedPrefixes: config.reservedUsernamePrefixes }
   const { passwordMinLength } = config
-  const accounts = new AccountService({ ...shared, store, channel: factChannel(shared.bus, 'user-states') })
+  const accounts = new AccountService({
+    ...shared,
+    store,
+    channel: factChannel(shared.bus, 'user-states'),
+  })
   const settings = new SettingsStore(database)
   const passwords = new PasswordService({ ...shared, store, accounts, passwordMinLength })
   const deletions = new DeletionService({ ...shared, accounts, passwords })
   return {
     accounts,
     deletions,
-    operatorUsers: new OperatorUserService({ ...shared, users: store, accounts, deletions, passwords }),
+    operatorUsers: new OperatorUserService({
+      ...shared,
+      users: store,
+      accounts,
+      deletions,
+      passwords,
+    }),
     passwords,
     profiles: new ProfileService({ ...shared, store, accounts, names }),
     registrations: new RegistrationService({
@@ -77,6 +94,11 @@ export function createAccountServices({ config, users: store, ...shared }: Share
       passwordMinLength,
     }),
     settings: new SettingsService({ database, store: settings, accounts }),
-    userImports: new UserImportService({ ...shared, store: new UserImportStore(), users: store, passwordMinLength }),
+    userImports: new UserImportService({
+      ...shared,
+      store: new UserImportStore(),
+      users: store,
+      passwordMinLength,
+    }),
   }
 }

@@ -25,7 +25,10 @@ export interface ContactServices {
   readonly messageRules: MessageRules
 }
 
-export function createContactBook({ database, ...shared }: Shared & { readonly users: UserStore }): ContactBook {
+export function createContactBook({
+  database,
+  ...shared
+}: Shared & { readonly users: UserStore }): ContactBook {
   return new ContactBook({
     ...shared,
     store: new ContactStore(database),
@@ -44,7 +47,13 @@ export function createContactServices(
 ): ContactServices {
   const { database, accounts, applications } = shared
   const store = new ContactStore(database)
-  const messageRules = new MessageRules({ database, store, accounts, applications, channel: factChannel(shared.bus, 'relations') })
+  const messageRules = new MessageRules({
+    database,
+    store,
+    accounts,
+    applications,
+    channel: factChannel(shared.bus, 'relations'),
+  })
   const contacts = new ContactService({ ...shared, store, rules: messageRules })
   const contactApplications = new ContactApplicationService({
     ...shared,

@@ -36,11 +36,14 @@ const choreIntervalMs = 60_000
 /** Opens the database of a configuration. With the embedded one the caller holds the folder's lock. */
 export async function openDatabase({ config, secrets, log }: ContextOptions): Promise<Database> {
   const { storage } = config
-  if (storage.kind === 'sqlite') return new Database(sqliteDialect(join(storage.dataDir, databaseFile)))
+  if (storage.kind === 'sqlite')
+    return new Database(sqliteDialect(join(storage.dataDir, databaseFile)))
   // Imported here so that the embedded engine does not pay for it.
   const { postgresDialect } = await import('../db/dialect/postgres.js')
   const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
-  return new Database(postgresDialect({ url: secrets.databaseUrl ?? '', poolSize: storage.maxConnections, onError }))
+  return new Database(
+    postgresDialect({ url: secrets.databaseUrl ?? '', poolSize: storage.maxConnections, onError }),
+  )
 }
 
 /**
@@ -71,12 +74,19 @@ export async function openContext(options: ContextOptions): Promise<Context> {
 async function requireDurableCommits(database: Database, log: Logger): Promise<void> {
   const settings = await database.durabilitySettings()
   if (settings.synchronousCommit === 'off') {
-    throw new Error('PostgreSQL runs with synchronous_commit = off and would lose answered messages; set it to on for this database')
+    throw new Error(
+      'PostgreSQL runs with synchronous_commit = off and would lose answered messages; set it to on for this database',
+    )
   }
-  if (!settings.fsync) log.warn('PostgreSQL runs with fsync = off: answered messages are lost when its machine stops')
+  if (!settings.fsync)
+    log.warn('PostgreSQL runs with fsync = off: answered messages are lost when its machine stops')
 }
 
-function buildContext({ config, secrets, log }: ContextOptions, database: Database, lock: FolderLock): Context {
+function buildContext(
+  { config, secrets, log }: ContextOptions,
+  database: Database,
+  lock: FolderLock,
+): Context {
   const metrics: Metrics = new Metrics(() => services.writer.queuedMessages)
   const batchObserver = { committed: metrics.batchCommitted.bind(metrics) }
   const services = createServices({
@@ -87,7 +97,10 @@ function buildContext({ config, secrets, log }: ContextOptions, database: Databa
     wakeTextErasures: () => housekeeping.wake(textErasureChore),
   })
   const { applications, events, textErasures, tokens, sweeper, writer } = services
-  const textErasureChore = { name: 'texts of deleted users', run: (signal: AbortSignal) => textErasures.run(signal) }
+  const textErasureChore = {
+    name: 'texts of deleted users',
+    run: (signal: AbortSignal) => textErasures.run(signal),
+  }
   const executor = new Executor({
     handlers: createHandlers(services),
     authenticator: {
@@ -143,7 +156,17 @@ function callObserver(log: Logger, metrics: Metrics): CallObserver {
       metrics.requestFinished(operation.id, code, milliseconds / 1000)
       if (log.isLevelEnabled('debug')) {
         const { requestId, address, credentials } = call
-        log.debug({ requestId, address, operation: operation.id, app: credentials.appId, code, milliseconds }, 'call')
+        log.debug(
+          {
+            requestId,
+            address,
+            operation: operation.id,
+            app: credentials.appId,
+            code,
+            milliseconds,
+          },
+          'call',
+        )
       }
     },
     failed({ requestId }, operation, error) {

@@ -63,7 +63,10 @@ export function createGroupServices(shared: Shared): GroupServices {
   const groups = new GroupStore(database)
   const members = new MemberStore(database)
   const invitations = new InvitationStore()
-  const channels = { groups: factChannel(bus, 'groups'), members: factChannel(bus, 'group-members') }
+  const channels = {
+    groups: factChannel(bus, 'groups'),
+    members: factChannel(bus, 'group-members'),
+  }
   const facts = new GroupFacts({ database, groups, members, channels })
   const access = new GroupAccess({ ...shared, groups, members, facts })
   const door = new GroupDoor({ ...shared, groups, members })
@@ -88,7 +91,11 @@ export function createGroupServices(shared: Shared): GroupServices {
     groupQrCodes: new GroupQrService(parts),
     groupSettings: new GroupSettingsService(parts),
     groups: new GroupService(parts),
-    groupSuccession: new GroupSuccession({ ...shared, facts, store: new SuccessionStore(database) }),
+    groupSuccession: new GroupSuccession({
+      ...shared,
+      facts,
+      store: new SuccessionStore(database),
+    }),
     sharedFiles: new SharedFileService({ ...parts, files: new SharedFileStore() }),
   }
 }

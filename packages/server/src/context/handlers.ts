@@ -66,4 +66,6 @@ export function createHandlers(services: Services): readonly Handler[] {
 }
 
 /** For the reference, which needs no running service: handlers touch their services only when they are called. */
-export const builtOperationIds: ReadonlySet<string> = new Set(createHandlers({} as Services).map(({ operation }) => operation.id))
+export const builtOperationIds: ReadonlySet<string> = new Set(
+  createHandlers({} as Services).map(({ operation }) => operation.id),
+)

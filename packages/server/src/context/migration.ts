@@ -17,7 +17,10 @@ export async function migrateDatabase(
     await using database = await openDatabase(options)
     const applied = new Set(statusOnly ? [] : await migrate(database))
     const known = await listMigrations(database)
-    return known.map(({ name, executedAt }) => ({ name, state: applied.has(name) ? 'appliedNow' : executedAt ? 'applied' : 'pending' }))
+    return known.map(({ name, executedAt }) => ({
+      name,
+      state: applied.has(name) ? 'appliedNow' : executedAt ? 'applied' : 'pending',
+    }))
   } finally {
     lock.release()
   }

@@ -13,11 +13,18 @@ export function loadSecretKey(dataDir: string, configured: string | null): Buffe
   const path = join(dataDir, keyFile)
   try {
     // The folder's lock is held, so nobody else creates it at the same time; `wx` keeps one that is there.
-    writeFileSync(path, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'wx', flush: true })
+    writeFileSync(path, randomBytes(32).toString('base64url'), {
+      mode: 0o600,
+      flag: 'wx',
+      flush: true,
+    })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
   const key = readFileSync(path)
-  if (key.length < 32) throw new Error(`${path} holds no key; restore it from a backup, or remove it to make a new one`)
+  if (key.length < 32)
+    throw new Error(
+      `${path} holds no key; restore it from a backup, or remove it to make a new one`,
+    )
   return key
 }

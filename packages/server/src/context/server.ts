@@ -26,7 +26,10 @@ const readyCheckTimeoutMs = 2_000
 const lastWordsMs = 1_000
 
 /** Opens everything and listens. */
-export async function startServer({ config, secrets }: LoadedConfig, log: Logger): Promise<RunningServer> {
+export async function startServer(
+  { config, secrets }: LoadedConfig,
+  log: Logger,
+): Promise<RunningServer> {
   const context = await openContext({ config, secrets, log })
   try {
     const first = await prepareApplications(context, { config, secrets })
@@ -66,10 +69,12 @@ export async function startServer({ config, secrets }: LoadedConfig, log: Logger
     rmSync(socketPath, { force: true })
     await listen(control, { path: socketPath })
     chmodSync(socketPath, 0o600)
-    const url = await listen(server, { host: config.http.host, port: config.http.port }).catch(async (error: unknown) => {
-      await close(control)
-      throw error
-    })
+    const url = await listen(server, { host: config.http.host, port: config.http.port }).catch(
+      async (error: unknown) => {
+        await close(control)
+        throw error
+      },
+    )
     context.housekeeping.start()
     return {
       url,
@@ -111,7 +116,8 @@ async function prepareApplications(
   { services: { applications } }: Context,
   { config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>,
 ): Promise<FirstApplication | null> {
-  if (config.bootstrap.appId === null && secrets.bootstrapAdminToken === null) return applications.createFirst()
+  if (config.bootstrap.appId === null && secrets.bootstrapAdminToken === null)
+    return applications.createFirst()
   return applications.ensureConfigured(config.bootstrap.appId, secrets.bootstrapAdminToken)
 }
 
@@ -120,6 +126,8 @@ async function isReady({ database }: Context): Promise<boolean> {
     () => true,
     () => false,
   )
-  const late = new Promise<false>((resolve) => setTimeout(resolve, readyCheckTimeoutMs, false).unref())
+  const late = new Promise<false>((resolve) =>
+    setTimeout(resolve, readyCheckTimeoutMs, false).unref(),
+  )
   return Promise.race([check, late])
 }

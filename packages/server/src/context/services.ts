@@ -75,7 +75,13 @@ export interface ServicesOptions {
 }
 
 /** The rules of the service, wired to one database. */
-export function createServices({ config, secrets, database, batchObserver, wakeTextErasures }: ServicesOptions): Services {
+export function createServices({
+  config,
+  secrets,
+  database,
+  batchObserver,
+  wakeTextErasures,
+}: ServicesOptions): Services {
   const clock = systemClock
   const ids = new IdGenerator(idReservations(database), clock.now)
   const bus = new MemoryBus()
@@ -96,7 +102,10 @@ export function createServices({ config, secrets, database, batchObserver, wakeT
     ids,
     clock,
     operatorToken: secrets.operatorToken,
-    channels: { applications: factChannel(bus, 'applications'), adminTokens: factChannel(bus, 'admin-tokens') },
+    channels: {
+      applications: factChannel(bus, 'applications'),
+      adminTokens: factChannel(bus, 'admin-tokens'),
+    },
   })
   const devices = new DeviceService({
     database,
@@ -122,7 +131,16 @@ export function createServices({ config, secrets, database, batchObserver, wakeT
     channel: factChannel(bus, 'user-tokens'),
   })
   const contactBook = createContactBook({ database, users, events, clock })
-  const groups = createGroupServices({ database, bus, users, applications, events, ids, clock, secretKey })
+  const groups = createGroupServices({
+    database,
+    bus,
+    users,
+    applications,
+    events,
+    ids,
+    clock,
+    secretKey,
+  })
   const accountServices = createAccountServices({
     config: config.accounts,
     bus,
@@ -141,7 +159,15 @@ export function createServices({ config, secrets, database, batchObserver, wakeT
     clock,
   })
   const { accounts } = accountServices
-  const contacts = createContactServices({ database, book: contactBook, bus, accounts, applications, events, clock })
+  const contacts = createContactServices({
+    database,
+    book: contactBook,
+    bus,
+    accounts,
+    applications,
+    events,
+    clock,
+  })
   const transactions = new TransactionStore()
   const writer = new MessageWriter({
     database,
@@ -198,7 +224,11 @@ export function createServices({ config, secrets, database, batchObserver, wakeT
     }),
     pins: new PinService({ database, store: new PinStore(), accounts, ...groups, clock }),
     presence: new PresenceService(),
-    pushPreferences: new PushPreferenceService({ database, store: new PushPreferenceStore(), accounts }),
+    pushPreferences: new PushPreferenceService({
+      database,
+      store: new PushPreferenceStore(),
+      accounts,
+    }),
     sweeper: new TransactionSweeper({ database, store: transactions, clock }),
     textErasures,
     tokens,

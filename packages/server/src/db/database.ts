@@ -1,5 +1,13 @@
 import { AppError } from '@hermod/protocol'
-import { type Compilable, type CompiledQuery, Kysely, type QueryResult, type RawBuilder, sql, type Transaction } from 'kysely'
+import {
+  type Compilable,
+  type CompiledQuery,
+  Kysely,
+  type QueryResult,
+  type RawBuilder,
+  sql,
+  type Transaction,
+} from 'kysely'
 import { IdsRunOut } from '../lib/ids.js'
 import type { Bulk, SqlDialect } from './dialect/dialect.js'
 import { compileOnce, type Procedure, type ProcedureContext } from './procedure.js'
@@ -85,10 +93,15 @@ export class Database implements AsyncDisposable {
   }
 
   /** How much of a commit is promised by how the database is set up. */
-  async durabilitySettings(): Promise<{ readonly synchronousCommit: string; readonly fsync: boolean }> {
+  async durabilitySettings(): Promise<{
+    readonly synchronousCommit: string
+    readonly fsync: boolean
+  }> {
     if (this.dialect.name === 'sqlite') return { synchronousCommit: 'on', fsync: true }
     const { rows } = await sql<{ commit: string; fsync: string }>`
-      select current_setting('synchronous_commit') as commit, current_setting('fsync') as fsync`.execute(this.#writer)
+      select current_setting('synchronous_commit') as commit, current_setting('fsync') as fsync`.execute(
+      this.#writer,
+    )
     return { synchronousCommit: rows[0]?.commit ?? '', fsync: rows[0]?.fsync === 'on' }
   }
 
@@ -101,7 +114,8 @@ export class Database implements AsyncDisposable {
         .transaction()
         .setIsolationLevel('repeatable read')
         .execute(async (tx) => {
-          for (const statement of this.dialect.longReadSettings ?? []) await sql.raw(statement).execute(tx)
+          for (const statement of this.dialect.longReadSettings ?? [])
+            await sql.raw(statement).execute(tx)
           return work(tx)
         })
     } catch (error) {
@@ -112,7 +126,9 @@ export class Database implements AsyncDisposable {
   }
 
   /** A statement that is compiled once; see {@link Prepared}. */
-  prepared<P extends object, Row>(build: (db: Executor, param: Param<P>) => Compilable<Row>): Prepared<P, Row> {
+  prepared<P extends object, Row>(
+    build: (db: Executor, param: Param<P>) => Compilable<Row>,
+  ): Prepared<P, Row> {
     return new Prepared(build(this.reader, placeholder as Param<P>).compile(), this)
   }
 
@@ -123,16 +139,23 @@ export class Database implements AsyncDisposable {
   preparedPage<P extends object, Row>(
     build: (db: Executor, param: Param<P>, limit: RawBuilder<number>) => Compilable<Row>,
   ): PreparedPage<P, Row> {
-    return new PreparedPage((limit) => this.prepared<P, Row>((db, param) => build(db, param, sql.lit(limit))))
+    return new PreparedPage((limit) =>
+      this.prepared<P, Row>((db, param) => build(db, param, sql.lit(limit))),
+    )
   }
 
   /**
    * Runs a procedure as one transaction; like {@link transaction} it may run more than once.
    * @throws as {@link transaction}
    */
-  async procedure<Input, Output, Host>(procedure: Procedure<Input, Output, Host>, input: Input, host: Host): Promise<Output> {
+  async procedure<Input, Output, Host>(
+    procedure: Procedure<Input, Output, Host>,
+    input: Input,
+    host: Host,
+  ): Promise<Output> {
     const { runProcedure } = this.dialect
-    if (!runProcedure) return this.transaction((tx) => procedure.run(this.#contextOf(tx), input, host))
+    if (!runProcedure)
+      return this.transaction((tx) => procedure.run(this.#contextOf(tx), input, host))
     const { module, name } = procedure
     try {
       return (await runProcedure({ module, name, input })) as Output
@@ -142,13 +165,21 @@ export class Database implements AsyncDisposable {
   }
 
   #contextOf(tx: Tx): ProcedureContext {
-    const execute = async <Row>(statement: Bulk, rows: readonly (readonly unknown[])[]): Promise<QueryResult<Row>> => {
+    const execute = async <Row>(
+      statement: Bulk,
+      rows: readonly (readonly unknown[])[],
+    ): Promise<QueryResult<Row>> => {
       if (rows.length === 0) return { rows: [], numAffectedRows: 0n }
       const { sql, parameters } = this.#bulkOf(statement)
-      return tx.executeQuery<Row>({ ...emptyQuery, sql, parameters: parameters(rows) } as unknown as CompiledQuery<Row>)
+      return tx.executeQuery<Row>({
+        ...emptyQuery,
+        sql,
+        parameters: parameters(rows),
+      } as unknown as CompiledQuery<Row>)
     }
     return {
-      run: async <Row>(statement: Bulk, rows: readonly (readonly unknown[])[]) => (await execute<Row>(statement, rows)).rows,
+      run: async <Row>(statement: Bulk, rows: readonly (readonly unknown[])[]) =>
+        (await execute<Row>(statement, rows)).rows,
       change: async (statement, rows) => Number((await execute(statement, rows)).numAffectedRows),
     }
   }
@@ -187,12 +218,16 @@ export class Prepared<P extends object, Row> {
     private readonly database: Database,
   ) {
     this.#compiled = compiled
-    this.#names = compiled.parameters.map((parameter) => (parameter instanceof Placeholder ? parameter.name : null))
+    this.#names = compiled.parameters.map((parameter) =>
+      parameter instanceof Placeholder ? parameter.name : null,
+    )
   }
 
   async all(executor: Executor, params: P): Promise<Row[]> {
     const given = params as Record<string, unknown>
-    const parameters = this.#names.map((name, index) => (name === null ? this.#compiled.parameters[index] : given[name]))
+    const parameters = this.#names.map((name, index) =>
+      name === null ? this.#compiled.parameters[index] : given[name],
+    )
     const { reader, dialect } = this.database
     if (executor === reader) return (await dialect.readNow(this.#compiled.sql, parameters)) as Row[]
     const { rows } = await executor.executeQuery<Row>({ ...this.#compiled, parameters })

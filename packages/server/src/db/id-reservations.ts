@@ -21,11 +21,20 @@ export function idReservations(database: Database): Reserve {
           .executeTakeFirst()
         if (kept.numUpdatedRows > 0n) return { slot: current.slot, from: current.from, until }
       }
-      const free = (await findSlot(tx, database, wantedTick)) ?? (await findSlot(tx, database, null))
+      const free =
+        (await findSlot(tx, database, wantedTick)) ?? (await findSlot(tx, database, null))
       if (!free) throw new Error('no ID slot is free')
       const from = Math.max(wantedTick, Number(free.reserved_until))
-      const reservation: IdReservation = { slot: free.slot, from, until: from + ticksPerReservation }
-      await tx.updateTable('id_slots').set({ owner, reserved_until: reservation.until }).where('slot', '=', free.slot).execute()
+      const reservation: IdReservation = {
+        slot: free.slot,
+        from,
+        until: from + ticksPerReservation,
+      }
+      await tx
+        .updateTable('id_slots')
+        .set({ owner, reserved_until: reservation.until })
+        .where('slot', '=', free.slot)
+        .execute()
       return reservation
     })
   }
@@ -36,7 +45,11 @@ export function idReservations(database: Database): Reserve {
  *
  * @param freeAt leaves out slots with a reservation beyond this tick, which another node may be using; null takes one from it
  */
-async function findSlot(tx: Tx, database: Database, freeAt: number | null): Promise<Pick<IdSlotsTable, 'slot' | 'reserved_until'> | null> {
+async function findSlot(
+  tx: Tx,
+  database: Database,
+  freeAt: number | null,
+): Promise<Pick<IdSlotsTable, 'slot' | 'reserved_until'> | null> {
   const slots = tx
     .selectFrom('id_slots')
     .select(['slot', 'reserved_until'])
@@ -45,5 +58,10 @@ async function findSlot(tx: Tx, database: Database, freeAt: number | null): Prom
     .orderBy('slot')
     .limit(1)
   // A slot that another node has just taken is skipped while it is being taken, and judged again once it is.
-  return (await (database.dialect.rowLocks ? slots.forUpdate().skipLocked() : slots).executeTakeFirst()) ?? null
+  return (
+    (await (database.dialect.rowLocks
+      ? slots.forUpdate().skipLocked()
+      : slots
+    ).executeTakeFirst()) ?? null
+  )
 }

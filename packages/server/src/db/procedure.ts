@@ -40,7 +40,9 @@ export interface ProcedureCall {
 }
 
 /** Compiles each statement of a dialect once. */
-export function compileOnce<Compiled>(compile: (statement: Bulk) => Compiled): (statement: Bulk) => Compiled {
+export function compileOnce<Compiled>(
+  compile: (statement: Bulk) => Compiled,
+): (statement: Bulk) => Compiled {
   const compiled = new WeakMap<object, Compiled>()
   return (statement) => {
     const known = compiled.get(statement)

@@ -28,7 +28,8 @@ function current(path: string): string | null {
 
 const stale = Object.entries(pages).filter(([name, text]) => current(join(folder, name)) !== text)
 if (process.argv.includes('--check')) {
-  for (const [name] of stale) process.stderr.write(`docs/reference/${name} is not current; run npm run docs\n`)
+  for (const [name] of stale)
+    process.stderr.write(`docs/reference/${name} is not current; run npm run docs\n`)
   if (stale.length > 0) process.exitCode = 1
 } else {
   mkdirSync(folder, { recursive: true })

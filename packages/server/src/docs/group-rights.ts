@@ -1,5 +1,12 @@
 /** The page of docs/reference on who may do what in a group. Pure, as the other pages. */
-import { type GroupRight, type GroupStanding, groupRights, groupStandings, type Operation, standingErrors } from '@hermod/protocol'
+import {
+  type GroupRight,
+  type GroupStanding,
+  groupRights,
+  groupStandings,
+  type Operation,
+  standingErrors,
+} from '@hermod/protocol'
 import { code, page, table } from './render.js'
 
 /** From high to low, as the page shows them. */
@@ -16,8 +23,16 @@ export function renderGroupRights(operations: readonly Operation[]): string {
       .map(({ methods, path }) => code(`${methods.join('|')} ${path}`))
       .join(', ') || 'see below',
   ])
-  const head = ['Right', 'Allows to', ...shownStandings.map(capitalised), 'On whom or what', 'Operations']
-  const errors = Object.entries(standingErrors).map(([standing, error]) => `${code(error)} where ${a(standing)} is asked for`)
+  const head = [
+    'Right',
+    'Allows to',
+    ...shownStandings.map(capitalised),
+    'On whom or what',
+    'Operations',
+  ]
+  const errors = Object.entries(standingErrors).map(
+    ([standing, error]) => `${code(error)} where ${a(standing)} is asked for`,
+  )
   return page('Rights in groups', [
     'Every operation about a group asks for one right, and this table says who has it. Standings, from high to low: the owner, admins, members, outsiders (users of the application who are no members). An empty cell means no.',
     table(head, rows),
@@ -27,9 +42,13 @@ export function renderGroupRights(operations: readonly Operation[]): string {
 }
 
 /** Whether somebody of the standing has the right, and when. */
-function holding({ from, membersWith, ownThings, opensToOutsiders }: GroupRight, standing: GroupStanding): string {
+function holding(
+  { from, membersWith, ownThings, opensToOutsiders }: GroupRight,
+  standing: GroupStanding,
+): string {
   if (groupStandings.indexOf(standing) >= groupStandings.indexOf(from)) return 'yes'
-  if (standing === 'outsider') return opensToOutsiders ? 'in public groups and chatrooms, and when invited' : ''
+  if (standing === 'outsider')
+    return opensToOutsiders ? 'in public groups and chatrooms, and when invited' : ''
   if (standing !== 'member') return ''
   return membersWith ? `while ${code(membersWith)} is on` : ownThings ? 'own ones' : ''
 }

@@ -1,4 +1,10 @@
-import { errorCatalogue, groupRights, openApiDocument, operations, sendMessage } from '@hermod/protocol'
+import {
+  errorCatalogue,
+  groupRights,
+  openApiDocument,
+  operations,
+  sendMessage,
+} from '@hermod/protocol'
 import { describe, expect, it } from 'vitest'
 import { renderGroupRights } from './group-rights.js'
 import { renderAvailability, renderErrors, renderOperations } from './render.js'
@@ -17,12 +23,14 @@ function rows(markdown: string): string[][] {
 describe('the generated reference', () => {
   it('has a heading for every operation', () => {
     const text = renderOperations(document)
-    for (const { methods, path } of operations) expect(text).toContain(`\n### ${methods.join(' | ')} ${path}\n`)
+    for (const { methods, path } of operations)
+      expect(text).toContain(`\n### ${methods.join(' | ')} ${path}\n`)
   })
 
   it('lists every error of the catalogue with its number', () => {
     const text = renderErrors(errorCatalogue)
-    for (const [name, { code }] of Object.entries(errorCatalogue)) expect(text).toContain(`| ${code} | \`${name}\` |`)
+    for (const [name, { code }] of Object.entries(errorCatalogue))
+      expect(text).toContain(`| ${code} | \`${name}\` |`)
   })
 
   it('tells for every operation whether it is available', () => {
@@ -33,14 +41,22 @@ describe('the generated reference', () => {
   })
 
   it('keeps every table rectangular', () => {
-    const tables = [renderOperations(document), renderErrors(errorCatalogue), renderAvailability(operations, builtOperationIds)]
+    const tables = [
+      renderOperations(document),
+      renderErrors(errorCatalogue),
+      renderAvailability(operations, builtOperationIds),
+    ]
     for (const row of tables.flatMap(rows)) expect([4, 6]).toContain(row.length)
     for (const row of rows(renderGroupRights(operations))) expect(row).toHaveLength(8)
   })
 
   it('has a row for every right in a group, with who has it and the operations that need it', () => {
-    const [, , ...found] = rows(renderGroupRights(operations)).map((row) => row.map((cell) => cell.trim()))
-    expect(found.map(([name]) => name)).toEqual(Object.keys(groupRights).map((name) => `\`${name}\``))
+    const [, , ...found] = rows(renderGroupRights(operations)).map((row) =>
+      row.map((cell) => cell.trim()),
+    )
+    expect(found.map(([name]) => name)).toEqual(
+      Object.keys(groupRights).map((name) => `\`${name}\``),
+    )
     const rowOf = (name: string) => found.find(([cell]) => cell === `\`${name}\``)?.slice(2)
     expect(rowOf('modify')?.slice(0, 4)).toEqual(['yes', 'yes', 'while `member_modify` is on', ''])
     expect(rowOf('files')?.slice(0, 4)).toEqual(['yes', 'yes', 'own ones', ''])
@@ -49,10 +65,13 @@ describe('the generated reference', () => {
       'users of lower standing',
       '`POST /group/ban`, `POST /group/block`, `DELETE\\|POST /group/kick`, `POST /group/unban`',
     ])
-    for (const { path, right } of operations) if (right) expect(rowOf(right)?.at(-1)).toContain(` ${path}\``)
+    for (const { path, right } of operations)
+      if (right) expect(rowOf(right)?.at(-1)).toContain(` ${path}\``)
   })
 
   it('gives the same text for the same contract', () => {
-    expect(renderOperations(document)).toBe(renderOperations(openApiDocument({ version: '1.2.3', builtOperationIds })))
+    expect(renderOperations(document)).toBe(
+      renderOperations(openApiDocument({ version: '1.2.3', builtOperationIds })),
+    )
   })
 })

@@ -7,7 +7,10 @@ export const tooLarge = Symbol('body too large')
  * Reads a request body into memory.
  * @returns null when the client went away before its end
  */
-export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer | typeof tooLarge | null> {
+export function readBody(
+  request: IncomingMessage,
+  maxBytes: number,
+): Promise<Buffer | typeof tooLarge | null> {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.resolve(tooLarge)
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
@@ -21,7 +24,9 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Bu
       }
     }
     request.on('data', take)
-    request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
+    request.on('end', () =>
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)),
+    )
     request.on('close', () => resolve(null))
   })
 }

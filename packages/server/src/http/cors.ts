@@ -21,7 +21,12 @@ export class Cors {
   headers({ headers: { origin } }: IncomingMessage): readonly string[] {
     if (origin === undefined || (this.#origins && !this.#origins.has(origin))) return noHeaders
     const allowed = this.#origins ? [origin, 'vary', 'origin'] : ['*']
-    return ['access-control-allow-origin', ...allowed, 'access-control-expose-headers', 'x-request-id, retry-after']
+    return [
+      'access-control-allow-origin',
+      ...allowed,
+      'access-control-expose-headers',
+      'x-request-id, retry-after',
+    ]
   }
 
   /** The headers of the answer to an OPTIONS request; what the origin may do is the same on every path. */

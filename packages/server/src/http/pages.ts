@@ -23,7 +23,11 @@ const { version } = createRequire(import.meta.url)('../../package.json') as { ve
 export function servicePages(options: PagesOptions): Readonly<Record<string, Page>> {
   const { executor, metrics, publicUrl } = options
   const document = () =>
-    openApiDocument({ version, builtOperationIds: executor.builtOperationIds, ...(publicUrl === null ? {} : { serverUrl: publicUrl }) })
+    openApiDocument({
+      version,
+      builtOperationIds: executor.builtOperationIds,
+      ...(publicUrl === null ? {} : { serverUrl: publicUrl }),
+    })
   // Made when first asked for: most servers are never asked.
   const openApi = lazy(() => JSON.stringify(document()))
   const reference = lazy(() => referencePage(document()))
@@ -34,12 +38,17 @@ export function servicePages(options: PagesOptions): Readonly<Record<string, Pag
       return isReady ? json(200, '{"status":"ready"}') : json(503, '{"status":"not ready"}')
     },
     '/metrics': async (request) => {
-      if (!(await mayReadMetrics(request, options))) return json(403, '{"status":"operator token needed"}')
+      if (!(await mayReadMetrics(request, options)))
+        return json(403, '{"status":"operator token needed"}')
       const { contentType, text } = await metrics.render()
       return { status: 200, contentType, body: text }
     },
     '/openapi.json': async () => json(200, openApi()),
-    '/docs': async () => ({ status: 200, contentType: 'text/html; charset=utf-8', body: reference() }),
+    '/docs': async () => ({
+      status: 200,
+      contentType: 'text/html; charset=utf-8',
+      body: reference(),
+    }),
   }
 }
 
@@ -48,8 +57,12 @@ function json(status: number, body: string): PageAnswer {
 }
 
 /** Loopback, but not what a proxy on this machine passes on; else the operator. */
-async function mayReadMetrics({ headers, socket }: IncomingMessage, { isBehindProxy, isOperatorToken }: PagesOptions): Promise<boolean> {
-  const isForwarded = isBehindProxy || headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined
+async function mayReadMetrics(
+  { headers, socket }: IncomingMessage,
+  { isBehindProxy, isOperatorToken }: PagesOptions,
+): Promise<boolean> {
+  const isForwarded =
+    isBehindProxy || headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined
   if (!isForwarded && /^(?:127\.|::1$|::ffff:127\.)/.test(socket.remoteAddress ?? '')) return true
   const bearer = /^Bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1]
   const token = headers['access-token'] ?? bearer

@@ -18,7 +18,9 @@ describe('the reference page', () => {
   it('links only to what is on the page, and to the document', () => {
     const ids = new Set([...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id))
     const links = [...page.matchAll(/href="([^"]+)"/g)].map(([, link]) => link ?? '')
-    expect(links.filter((link) => link !== 'openapi.json' && !ids.has(link.replace(/^#/, '')))).toEqual([])
+    expect(
+      links.filter((link) => link !== 'openapi.json' && !ids.has(link.replace(/^#/, ''))),
+    ).toEqual([])
   })
 
   it('gives no id twice', () => {

@@ -48,7 +48,13 @@ ${errorSection()}
 `
 }
 
-const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
 
 function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
@@ -129,7 +135,8 @@ function fieldRow({ path, type, required, description, bounds }: ReferenceField)
 function operationErrors({ errors }: ReferenceOperation): string {
   if (errors.length === 0) return ''
   const items = errors.map(
-    ({ name, code, text }) => `<li><a href="#error-${anchor(name)}"><code>${code}</code></a> ${escapeHtml(text)}</li>`,
+    ({ name, code, text }) =>
+      `<li><a href="#error-${anchor(name)}"><code>${code}</code></a> ${escapeHtml(text)}</li>`,
   )
   return `<h4>Errors</h4><ul class="errors">${items.join('')}</ul>`
 }

@@ -46,11 +46,21 @@ const noQuery: Query = {}
 /** The server, not listening yet. */
 export function createHttpServer(options: HttpServerOptions): Server {
   const routes = new Routes(options)
-  const answer = (request: IncomingMessage, response: ServerResponse) => void routes.answer(request, response)
+  const answer = (request: IncomingMessage, response: ServerResponse) =>
+    void routes.answer(request, response)
   // A missing host is answered here, with the envelope; an expectation that nobody knows is no reason to refuse a call.
-  const server = createServer({ requestTimeout: requestTimeoutMs, keepAliveTimeout: keepAliveTimeoutMs, requireHostHeader: false }, answer)
+  const server = createServer(
+    {
+      requestTimeout: requestTimeoutMs,
+      keepAliveTimeout: keepAliveTimeoutMs,
+      requireHostHeader: false,
+    },
+    answer,
+  )
   server.on('checkExpectation', answer)
-  return server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => routes.answerMalformed(error, socket))
+  return server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
+    routes.answerMalformed(error, socket),
+  )
 }
 
 class Routes {
@@ -84,23 +94,46 @@ class Routes {
     const path = queryAt < 0 ? url : url.slice(0, queryAt)
     const methods = this.#operations.get(path)
     const operation = methods?.get(method)
-    if (operation) return this.#answerOperation(operation, queryAt < 0 ? noQuery : readQuery(url.slice(queryAt + 1)), request, response)
+    if (operation)
+      return this.#answerOperation(
+        operation,
+        queryAt < 0 ? noQuery : readQuery(url.slice(queryAt + 1)),
+        request,
+        response,
+      )
     request.resume()
     if (method === 'OPTIONS') return this.#answerPreflight(request, response)
-    if (methods) return this.#send(request, response, this.options.executor.fail('method_not_accepted'), [...methods.keys()])
+    if (methods)
+      return this.#send(request, response, this.options.executor.fail('method_not_accepted'), [
+        ...methods.keys(),
+      ])
     return this.#answerPage(path, request, response)
   }
 
-  async #answerOperation(operation: Operation, query: Query | null, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #answerOperation(
+    operation: Operation,
+    query: Query | null,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
     const { executor, addressOf, isOperator } = this.options
     const { headers } = request
     // GET has no body that means anything (RFC 9110, section 9.3.1).
     const bytes = request.method === 'GET' ? undefined : await readBody(request, maxBodyBytes)
     if (bytes === null) return
     if (bytes === tooLarge)
-      return this.#send(request, response, executor.failure(new AppError('body_too_large', `at most ${maxBodyBytes} bytes`)))
+      return this.#send(
+        request,
+        response,
+        executor.failure(new AppError('body_too_large', `at most ${maxBodyBytes} bytes`)),
+      )
     if (bytes === undefined) request.resume()
-    if (query === null) return this.#send(request, response, executor.failure(invalid(['the query must be percent-encoded UTF-8'])))
+    if (query === null)
+      return this.#send(
+        request,
+        response,
+        executor.failure(invalid(['the query must be percent-encoded UTF-8'])),
+      )
     const requestId = this.#nextRequestId()
     const answer = await executor.execute(operation, {
       requestId,
@@ -119,18 +152,30 @@ class Routes {
     this.#send(request, response, answer, null, requestId)
   }
 
-  async #answerPage(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #answerPage(
+    path: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
     const { pages, executor, cors } = this.options
     const page = Object.hasOwn(pages, path) ? pages[path] : undefined
     if (!page) return this.#send(request, response, executor.fail('path_not_found'))
     if (request.method !== 'GET' && request.method !== 'HEAD')
       return this.#send(request, response, executor.fail('method_not_accepted'), ['GET', 'HEAD'])
     const { status, contentType, body } = await page(request)
-    this.#write(request, response, { status, body, headers: ['content-type', contentType, ...cors.headers(request)] })
+    this.#write(request, response, {
+      status,
+      body,
+      headers: ['content-type', contentType, ...cors.headers(request)],
+    })
   }
 
   #answerPreflight(request: IncomingMessage, response: ServerResponse): void {
-    this.#write(request, response, { status: 204, body: '', headers: this.options.cors.preflightHeaders(request) })
+    this.#write(request, response, {
+      status: 204,
+      body: '',
+      headers: this.options.cors.preflightHeaders(request),
+    })
   }
 
   #send(
@@ -141,7 +186,8 @@ class Routes {
     requestId = this.#nextRequestId(),
   ): void {
     const headers = ['content-type', jsonType, ...this.options.cors.headers(request)]
-    if (answer.retryAfterSeconds !== undefined) headers.push('retry-after', String(answer.retryAfterSeconds))
+    if (answer.retryAfterSeconds !== undefined)
+      headers.push('retry-after', String(answer.retryAfterSeconds))
     if (allow) headers.push('allow', allow.join(', '))
     this.#write(request, response, { status: answer.status, body: answer.body, headers }, requestId)
   }
@@ -149,7 +195,11 @@ class Routes {
   #write(
     request: IncomingMessage,
     response: ServerResponse,
-    { status, body, headers }: { readonly status: number; readonly body: string; readonly headers: readonly string[] },
+    {
+      status,
+      body,
+      headers,
+    }: { readonly status: number; readonly body: string; readonly headers: readonly string[] },
     requestId = this.#nextRequestId(),
   ): void {
     const all = [...headers, 'x-request-id', requestId]
@@ -171,7 +221,9 @@ class Routes {
     const [status, reason] = malformedStatus(error.code)
     const { body } = this.options.executor.fail('malformed_request')
     const head = `HTTP/1.1 ${status} ${reason}\r\ncontent-type: ${jsonType}\r\ncontent-length: ${Buffer.byteLength(body)}`
-    socket.end(`${head}\r\nx-request-id: ${this.#nextRequestId()}\r\nconnection: close\r\n\r\n${body}`)
+    socket.end(
+      `${head}\r\nx-request-id: ${this.#nextRequestId()}\r\nconnection: close\r\n\r\n${body}`,
+    )
   }
 }
 
@@ -190,7 +242,8 @@ class Outbox {
   #waiting: Outgoing[] = []
 
   write(response: ServerResponse, status: number, headers: string[], body: string): void {
-    if (this.#waiting.push({ response, status, headers, body }) === 1) setImmediate(() => this.#flush())
+    if (this.#waiting.push({ response, status, headers, body }) === 1)
+      setImmediate(() => this.#flush())
   }
 
   #flush(): void {

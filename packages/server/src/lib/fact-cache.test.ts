@@ -60,7 +60,11 @@ describe('FactCache', () => {
   })
 
   it('lets callers that ask at once share one read', async () => {
-    const loads = [cache.load('a', source.read), cache.load('a', source.read), cache.load('a', source.read)]
+    const loads = [
+      cache.load('a', source.read),
+      cache.load('a', source.read),
+      cache.load('a', source.read),
+    ]
     source.answer({ version: 1 })
     expect(await Promise.all(loads)).toEqual([{ version: 1 }, { version: 1 }, { version: 1 }])
     expect(source.reads).toBe(1)
@@ -125,6 +129,10 @@ describe('FactCache', () => {
     await loadNow('b', { version: 2 })
     cache.get('a')
     await loadNow('c', { version: 3 })
-    expect([cache.get('a'), cache.get('b'), cache.get('c')]).toEqual([{ version: 1 }, undefined, { version: 3 }])
+    expect([cache.get('a'), cache.get('b'), cache.get('c')]).toEqual([
+      { version: 1 },
+      undefined,
+      { version: 3 },
+    ])
   })
 })

@@ -22,7 +22,11 @@ export class FactCache<T extends object> {
 
   readonly #channel: FactChannel | undefined
 
-  constructor(options: { readonly maxEntries: number; readonly maxAgeMs: number; readonly channel?: FactChannel | undefined }) {
+  constructor(options: {
+    readonly maxEntries: number
+    readonly maxAgeMs: number
+    readonly channel?: FactChannel | undefined
+  }) {
     this.#entries = new LRUCache({
       // By size, because a cache with a maximum takes the memory for it at once.
       maxSize: options.maxEntries,

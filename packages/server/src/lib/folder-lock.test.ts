@@ -25,7 +25,9 @@ async function holdInChild(): Promise<ChildProcess> {
     process.stdout.write('held')
     setInterval(() => {}, 60_000)
   `
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script, folder], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script, folder], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   await once(child.stdout, 'data')
   return child
 }
@@ -69,7 +71,10 @@ describe('lockFolder', () => {
   it('names no process when the pid file is stale', () => {
     const lock = lockFolder(folder)
     writeFileSync(join(folder, 'hermod.pid'), '999999999')
-    expect(refusal()).toMatchObject({ pid: null, message: expect.stringContaining('in use by another process') })
+    expect(refusal()).toMatchObject({
+      pid: null,
+      message: expect.stringContaining('in use by another process'),
+    })
     lock.release()
   })
 

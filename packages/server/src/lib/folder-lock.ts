@@ -28,7 +28,9 @@ export class FolderLockedError extends Error {
     readonly pid: number | null,
   ) {
     const holder = pid === null ? 'another process' : `process ${pid}`
-    super(`the data folder ${folder} is in use by ${holder}; stop that process or set HERMOD_DATA_DIR to another folder`)
+    super(
+      `the data folder ${folder} is in use by ${holder}; stop that process or set HERMOD_DATA_DIR to another folder`,
+    )
   }
 }
 
@@ -61,8 +63,11 @@ function openExclusively(folder: string, pidFile: string): DatabaseSyncInstance 
     return database
   } catch (error) {
     database?.close()
-    if ((error as { errcode?: number }).errcode === sqliteBusy) throw new FolderLockedError(folder, livingHolder(pidFile))
-    throw new Error(`the data folder ${folder} cannot be used: ${(error as Error).message}`, { cause: error })
+    if ((error as { errcode?: number }).errcode === sqliteBusy)
+      throw new FolderLockedError(folder, livingHolder(pidFile))
+    throw new Error(`the data folder ${folder} cannot be used: ${(error as Error).message}`, {
+      cause: error,
+    })
   }
 }
 

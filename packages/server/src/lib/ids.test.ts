@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { IdGenerator, type IdReservation, IdsRunOut, idRangeOf, type Reserve, tickAt, timestampOf } from './ids.js'
+import {
+  IdGenerator,
+  type IdReservation,
+  IdsRunOut,
+  idRangeOf,
+  type Reserve,
+  tickAt,
+  timestampOf,
+} from './ids.js'
 
 const startMs = Date.UTC(2026, 0, 1)
 
@@ -86,7 +94,8 @@ class Nodes {
 
   async issueAtOnce(index: number, count: number): Promise<void> {
     const { generator } = this.#at(index)
-    for (const id of await Promise.all(Array.from({ length: count }, () => generator.next()))) this.#keep(index, id)
+    for (const id of await Promise.all(Array.from({ length: count }, () => generator.next())))
+      this.#keep(index, id)
   }
 
   async issueBatch(index: number, count: number, after: number): Promise<void> {
@@ -100,7 +109,9 @@ class Nodes {
   async issueWithoutDatabase(index: number): Promise<void> {
     this.#table.setDown(true)
     // What is reserved may be used up; more there is not.
-    await this.issue(index, 1).catch((error: Error) => expect(error.message).toBe('the database is down'))
+    await this.issue(index, 1).catch((error: Error) =>
+      expect(error.message).toBe('the database is down'),
+    )
     this.#table.setDown(false)
   }
 
@@ -117,7 +128,8 @@ class Nodes {
   #keep(index: number, id: number): void {
     const node = this.#at(index)
     // Plain comparisons: there are a great many IDs.
-    if (!Number.isSafeInteger(id) || id <= 0) throw new Error(`${id} is no positive integer below 2^53`)
+    if (!Number.isSafeInteger(id) || id <= 0)
+      throw new Error(`${id} is no positive integer below 2^53`)
     if (id <= node.last) throw new Error(`${id} comes after ${node.last}`)
     if (timestampOf(id) < node.clockMs) throw new Error(`${id} is older than the clock`)
     if (this.issued.has(id)) throw new Error(`${id} was issued twice`)
@@ -267,7 +279,10 @@ describe('an ID generator', () => {
 describe('IDs inside a transaction', () => {
   it('come from what is reserved, or not until that is renewed', async () => {
     let now = startMs
-    const generator = new IdGenerator(new SlotTable({ slots: 2, ticks: 1_000 }).newNode(), () => now)
+    const generator = new IdGenerator(
+      new SlotTable({ slots: 2, ticks: 1_000 }).newNode(),
+      () => now,
+    )
     const issued: number[] = []
     for (const _ of ['at first', 'after an hour']) {
       let refusal: unknown
@@ -282,6 +297,8 @@ describe('IDs inside a transaction', () => {
       now += anHourMs
     }
     expect(issued).toEqual([...new Set(issued)].sort((a, b) => a - b))
-    expect(issued.map((id) => Math.floor((timestampOf(id) - startMs) / anHourMs))).toEqual([0, 0, 0, 1, 1, 1])
+    expect(issued.map((id) => Math.floor((timestampOf(id) - startMs) / anHourMs))).toEqual([
+      0, 0, 0, 1, 1, 1,
+    ])
   })
 })

@@ -51,7 +51,10 @@ describe('parseJson', () => {
       fc.property(fc.json(), (text) => {
         fc.pre(!hasLongInteger(text))
         expect(parseJson(text)).toEqual(JSON.parse(text))
-        expect(parseJson(`{"value":${text},"id":9007199254740993}`)).toEqual({ value: JSON.parse(text), id: 9007199254740993n })
+        expect(parseJson(`{"value":${text},"id":9007199254740993}`)).toEqual({
+          value: JSON.parse(text),
+          id: 9007199254740993n,
+        })
       }),
     )
   })
@@ -70,7 +73,10 @@ describe('parseJson', () => {
 
   it('lets the last of several members of one name win, whatever the numbers beside them', () => {
     expect(parseJson('{"a":1,"a":2}')).toEqual({ a: 2 })
-    expect(parseJson('{"a":1,"a":2,"id":9007199254740993}')).toEqual({ a: 2, id: 9007199254740993n })
+    expect(parseJson('{"a":1,"a":2,"id":9007199254740993}')).toEqual({
+      a: 2,
+      id: 9007199254740993n,
+    })
   })
 
   it('keeps __proto__ an ordinary member', () => {
@@ -81,12 +87,21 @@ describe('parseJson', () => {
     }
   })
 
-  it.each(['', '{', '[1,]', '{"a":1,}', 'NaN', '01', '+1', "'a'", '{"a":9007199254740993,}', '[9007199254740993', '09007199254740993'])(
-    'refuses %j',
-    (text) => {
-      expect(() => parseJson(text)).toThrow(SyntaxError)
-    },
-  )
+  it.each([
+    '',
+    '{',
+    '[1,]',
+    '{"a":1,}',
+    'NaN',
+    '01',
+    '+1',
+    "'a'",
+    '{"a":9007199254740993,}',
+    '[9007199254740993',
+    '09007199254740993',
+  ])('refuses %j', (text) => {
+    expect(() => parseJson(text)).toThrow(SyntaxError)
+  })
 })
 
 describe('stringifyJson', () => {

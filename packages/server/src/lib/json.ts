@@ -12,7 +12,10 @@ export function parseJson(text: string): unknown {
 }
 
 /** The last of several members of one name counts, as with JSON.parse. */
-const exactly = { parseNumber: exactNumber, onDuplicateKey: ({ newValue }: { newValue: unknown }) => newValue }
+const exactly = {
+  parseNumber: exactNumber,
+  onDuplicateKey: ({ newValue }: { newValue: unknown }) => newValue,
+}
 
 function exactNumber(digits: string): number | bigint {
   const value = Number(digits)

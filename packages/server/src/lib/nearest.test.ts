@@ -16,7 +16,9 @@ describe('editDistance', () => {
 
 describe('nearest', () => {
   it('finds the name that was meant', () => {
-    expect(nearest('HERMOD_PROT', ['HERMOD_HOST', 'HERMOD_PORT', 'HERMOD_CONFIG'])).toBe('HERMOD_PORT')
+    expect(nearest('HERMOD_PROT', ['HERMOD_HOST', 'HERMOD_PORT', 'HERMOD_CONFIG'])).toBe(
+      'HERMOD_PORT',
+    )
   })
 
   it('takes the first of equally near names', () => {

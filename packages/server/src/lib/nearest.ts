@@ -9,7 +9,11 @@ export function editDistance(from: string, to: string): number {
     const current = [row]
     for (let column = 1; column <= to.length; column++) {
       const same = from[row - 1] === to[column - 1]
-      const swapped = row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
+      const swapped =
+        row > 1 &&
+        column > 1 &&
+        from[row - 1] === to[column - 2] &&
+        from[row - 2] === to[column - 1]
       const edits = [
         at(previous, column) + 1,
         at(current, column - 1) + 1,
@@ -25,8 +29,14 @@ export function editDistance(from: string, to: string): number {
 }
 
 /** The known name with the fewest edits from `name`; the first of equals. */
-export function nearest<Known extends string>(name: string, known: readonly [Known, ...Known[]]): Known {
-  const distances = known.map((candidate) => ({ candidate, distance: editDistance(name, candidate) }))
+export function nearest<Known extends string>(
+  name: string,
+  known: readonly [Known, ...Known[]],
+): Known {
+  const distances = known.map((candidate) => ({
+    candidate,
+    distance: editDistance(name, candidate),
+  }))
   return distances.reduce((best, next) => (next.distance < best.distance ? next : best)).candidate
 }
 

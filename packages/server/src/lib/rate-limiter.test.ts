@@ -28,7 +28,12 @@ describe('RateLimiter', () => {
 
   it('keeps keys apart', () => {
     const limiter = new RateLimiter<number | bigint>({ perSecond: 1, burst: 1 })
-    expect([limiter.take(1), limiter.take(1), limiter.take(2), limiter.take(9007199254740993n)]).toEqual([0, 1, 0, 0])
+    expect([
+      limiter.take(1),
+      limiter.take(1),
+      limiter.take(2),
+      limiter.take(9007199254740993n),
+    ]).toEqual([0, 1, 0, 0])
   })
 
   it('gives back what was taken and no more', () => {

@@ -23,7 +23,11 @@ export class RateLimiter<Key extends string | number | bigint> {
 
   #open(key: Key): TokenBucket {
     const { perSecond, burst } = this.limits
-    const bucket = new TokenBucket({ bucketSize: burst, tokensPerInterval: perSecond, interval: 'second' })
+    const bucket = new TokenBucket({
+      bucketSize: burst,
+      tokensPerInterval: perSecond,
+      interval: 'second',
+    })
     bucket.content = burst
     this.#buckets.set(key, bucket)
     return bucket

@@ -5,12 +5,15 @@ export function redactUrl(input: string): string {
   if (!URL.canParse(input)) return input.replace(/:\/\/.*$/s, `://${hidden}`)
   const url = new URL(input)
   if (url.password !== '') url.password = hidden
-  for (const name of [...url.searchParams.keys()]) if (/password|secret|key/i.test(name)) url.searchParams.set(name, hidden)
+  for (const name of [...url.searchParams.keys()])
+    if (/password|secret|key/i.test(name)) url.searchParams.set(name, hidden)
   // A raw slash in a password makes the parser take its beginning for a port.
   return redactText(url.href)
 }
 
 /** Text to be shown, without tokens and URL passwords that were put where they do not belong. */
 export function redactText(input: string): string {
-  return input.replace(/\bhm([aou])_\w+/g, `hm$1_${hidden}`).replace(/(:\/\/[^\s:@/]*):[^\s@]*@/g, `$1:${hidden}@`)
+  return input
+    .replace(/\bhm([aou])_\w+/g, `hm$1_${hidden}`)
+    .replace(/(:\/\/[^\s:@/]*):[^\s@]*@/g, `$1:${hidden}@`)
 }

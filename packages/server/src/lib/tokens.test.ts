@@ -15,11 +15,13 @@ describe('createToken', () => {
   it('uses every letter and digit about equally often', () => {
     const counts = new Map<string, number>()
     for (let made = 0; made < 2000; made++) {
-      for (const letter of createToken('hmu_').slice(4)) counts.set(letter, (counts.get(letter) ?? 0) + 1)
+      for (const letter of createToken('hmu_').slice(4))
+        counts.set(letter, (counts.get(letter) ?? 0) + 1)
     }
     expect(counts.size).toBe(62)
     // 86,000 letters: 1,387 of each, give or take 37; letters that a biased choice favoured would have 1,680.
-    for (const [letter, count] of counts) expect(Math.abs(count - 86_000 / 62), letter).toBeLessThan(37 * 6)
+    for (const [letter, count] of counts)
+      expect(Math.abs(count - 86_000 / 62), letter).toBeLessThan(37 * 6)
   })
 })
 

@@ -10,7 +10,8 @@ export function createToken(prefix: TokenPrefix): string {
   let secret = ''
   while (secret.length < secretLength) {
     // Bytes from 248 on would favour the first letters.
-    for (const byte of randomBytes(secretLength)) if (byte < 248 && secret.length < secretLength) secret += alphabet[byte % 62]
+    for (const byte of randomBytes(secretLength))
+      if (byte < 248 && secret.length < secretLength) secret += alphabet[byte % 62]
   }
   return prefix + secret
 }

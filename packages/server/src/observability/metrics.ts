@@ -38,7 +38,10 @@ export class Metrics {
     registers: [this.#registry],
   })
   /** Children by label, because looking them up through prom-client costs more than counting. */
-  readonly #byOperation = new Map<string, { duration: { observe(value: number): void }; answers: Map<number, { inc(): void }> }>()
+  readonly #byOperation = new Map<
+    string,
+    { duration: { observe(value: number): void }; answers: Map<number, { inc(): void }> }
+  >()
 
   /** @param queuedMessages how many messages wait for a commit now */
   constructor(queuedMessages: () => number) {
@@ -68,7 +71,15 @@ export class Metrics {
     answer.inc()
   }
 
-  batchCommitted({ messages, seconds, failed }: { readonly messages: number; readonly seconds: number; readonly failed: boolean }): void {
+  batchCommitted({
+    messages,
+    seconds,
+    failed,
+  }: {
+    readonly messages: number
+    readonly seconds: number
+    readonly failed: boolean
+  }): void {
     this.#commits.observe(seconds)
     this.#batches.observe(messages)
     if (failed) this.#failedCommits.inc()

@@ -1,4 +1,13 @@
-import { AppError, boolean, type Caller, type CallerRule, callerRules, type Operation, operation, type TokenKind } from '@hermod/protocol'
+import {
+  AppError,
+  boolean,
+  type Caller,
+  type CallerRule,
+  callerRules,
+  type Operation,
+  operation,
+  type TokenKind,
+} from '@hermod/protocol'
 import { describe, expect, it } from 'vitest'
 import { type Authenticator, authenticate, checkCaller } from './authenticate.js'
 import type { Call, Credentials } from './call.js'
@@ -49,7 +58,13 @@ function callOf({ isOperator = false, ...credentials }: Sent): Call {
     isOperator,
     query: {},
     body: null,
-    credentials: { appId: 'home', accessToken: undefined, userId: undefined, groupId: undefined, ...credentials },
+    credentials: {
+      appId: 'home',
+      accessToken: undefined,
+      userId: undefined,
+      groupId: undefined,
+      ...credentials,
+    },
   }
 }
 
@@ -91,31 +106,42 @@ describe('the token (decision C1)', () => {
   const guarded = appRules.filter((rule) => !isOpenTo(rule, 'none'))
 
   it.each(guarded)('is asked for by %s', async (rule) => {
-    for (const accessToken of [undefined, '']) expect(await judge(rule, { accessToken })).toBe('10003 access-token is missing')
+    for (const accessToken of [undefined, ''])
+      expect(await judge(rule, { accessToken })).toBe('10003 access-token is missing')
   })
 
-  it.each(guarded)('is invalid for %s when it is malformed, unknown or of another application', async (rule) => {
-    for (const accessToken of [
-      'x',
-      'hmu_',
-      'hma_',
-      'hmu_unknown',
-      'hma_unknown',
-      'HMA_valid',
-      'hma_valid, hma_valid',
-      'hmo_valid',
-      ' hmu_valid',
-    ]) {
-      expect(await judge(rule, { accessToken, userId: '1001' }), accessToken).toBe('10008 access-token is invalid')
-    }
-    for (const accessToken of ['hmu_valid', 'hma_valid', 'hmu_expired', 'hma_expired']) {
-      expect(await judge(rule, { appId: 'other', accessToken, userId: '1001' }), accessToken).toBe('10008 access-token is invalid')
-    }
-  })
+  it.each(guarded)(
+    'is invalid for %s when it is malformed, unknown or of another application',
+    async (rule) => {
+      for (const accessToken of [
+        'x',
+        'hmu_',
+        'hma_',
+        'hmu_unknown',
+        'hma_unknown',
+        'HMA_valid',
+        'hma_valid, hma_valid',
+        'hmo_valid',
+        ' hmu_valid',
+      ]) {
+        expect(await judge(rule, { accessToken, userId: '1001' }), accessToken).toBe(
+          '10008 access-token is invalid',
+        )
+      }
+      for (const accessToken of ['hmu_valid', 'hma_valid', 'hmu_expired', 'hma_expired']) {
+        expect(
+          await judge(rule, { appId: 'other', accessToken, userId: '1001' }),
+          accessToken,
+        ).toBe('10008 access-token is invalid')
+      }
+    },
+  )
 
   it.each(guarded)('that ended is told apart for %s', async (rule) => {
     for (const accessToken of ['hmu_expired', 'hma_expired']) {
-      expect(await judge(rule, { accessToken, userId: '1001' })).toBe('402 access-token expired or revoked')
+      expect(await judge(rule, { accessToken, userId: '1001' })).toBe(
+        '402 access-token expired or revoked',
+      )
     }
   })
 
@@ -129,7 +155,16 @@ describe('the token (decision C1)', () => {
   })
 
   it('is not judged where none is needed, so that nobody is kept from logging in', async () => {
-    for (const accessToken of [undefined, 'x', 'hmu_unknown', 'hmu_expired', 'hmu_valid', 'hma_unknown', 'hma_expired', 'hmo_valid']) {
+    for (const accessToken of [
+      undefined,
+      'x',
+      'hmu_unknown',
+      'hmu_expired',
+      'hmu_valid',
+      'hma_unknown',
+      'hma_expired',
+      'hmo_valid',
+    ]) {
       expect(await judge('anyone', { accessToken })).toEqual(anonymous)
     }
     expect(await judge('anyone', { accessToken: 'hma_valid' })).toEqual(admin)
@@ -141,19 +176,27 @@ describe('the user_id header (decisions C3, C5)', () => {
     expect(await judge('user', { accessToken: 'hmu_valid', userId: '1001' })).toEqual(user)
     expect(await judge('user', { accessToken: 'hmu_valid', userId: '' })).toEqual(user)
     for (const userId of ['1002', '0', '-1001', '9223372036854775807']) {
-      expect(await judge('user', { accessToken: 'hmu_valid', userId })).toBe('10010 no permission: header user_id names another user')
+      expect(await judge('user', { accessToken: 'hmu_valid', userId })).toBe(
+        '10010 no permission: header user_id names another user',
+      )
     }
   })
 
   it('says for whom an Admin token acts, exactly', async () => {
-    expect(await judge('user', { accessToken: 'hma_valid', userId: '9007199254740993' })).toEqual({ ...admin, userId: 9007199254740993n })
+    expect(await judge('user', { accessToken: 'hma_valid', userId: '9007199254740993' })).toEqual({
+      ...admin,
+      userId: 9007199254740993n,
+    })
     expect(await judge('sender', { accessToken: 'hma_valid' })).toEqual(admin)
   })
 
   it.each(appRules)('is needed with an Admin token where %s is about one user', async (rule) => {
     const judged = await judge(rule, { accessToken: 'hma_valid' })
     if (callerRules[rule].subject !== 'required') expect(judged).toEqual(admin)
-    else expect(judged).toBe('10002 invalid request parameter: header user_id is required with an Admin token')
+    else
+      expect(judged).toBe(
+        '10002 invalid request parameter: header user_id is required with an Admin token',
+      )
   })
 
   it('must be a 64-bit integer, as must group_id, and both faults are named', async () => {
@@ -167,11 +210,18 @@ describe('the user_id header (decisions C3, C5)', () => {
 
 describe('the group_id header (decision C4)', () => {
   it.each(appRules)('of an Admin token is heard by %s', async (rule) => {
-    expect(await judge(rule, { accessToken: 'hma_valid', userId: '5', groupId: '7' })).toEqual({ ...admin, userId: 5, groupId: 7 })
+    expect(await judge(rule, { accessToken: 'hma_valid', userId: '5', groupId: '7' })).toEqual({
+      ...admin,
+      userId: 5,
+      groupId: 7,
+    })
   })
 
   it('needs an Admin token', async () => {
-    expect(await judge('groupMember', { accessToken: 'hma_valid', groupId: '7' })).toEqual({ ...admin, groupId: 7 })
+    expect(await judge('groupMember', { accessToken: 'hma_valid', groupId: '7' })).toEqual({
+      ...admin,
+      groupId: 7,
+    })
     expect(await judge('groupMember', { accessToken: 'hmu_valid', groupId: '7' })).toBe(
       '10010 no permission: header group_id needs an Admin token',
     )
@@ -183,8 +233,12 @@ describe('the group_id header (decision C4)', () => {
 
 describe('an operator operation', () => {
   it('asks for an operator token and for no application', async () => {
-    expect(await judge('operator', { appId: undefined, accessToken: 'hmo_valid' })).toEqual({ kind: 'operator' })
-    expect(await judge('operator', { appId: 'nowhere', accessToken: 'hmo_valid' })).toEqual({ kind: 'operator' })
+    expect(await judge('operator', { appId: undefined, accessToken: 'hmo_valid' })).toEqual({
+      kind: 'operator',
+    })
+    expect(await judge('operator', { appId: 'nowhere', accessToken: 'hmo_valid' })).toEqual({
+      kind: 'operator',
+    })
   })
 
   it.each([
@@ -200,7 +254,9 @@ describe('an operator operation', () => {
   })
 
   it('takes the word of a transport that only the operator can reach, which opens nothing else', async () => {
-    expect(await judge('operator', { appId: undefined, isOperator: true })).toEqual({ kind: 'operator' })
+    expect(await judge('operator', { appId: undefined, isOperator: true })).toEqual({
+      kind: 'operator',
+    })
     expect(await judge('user', { isOperator: true })).toBe('10003 access-token is missing')
   })
 })

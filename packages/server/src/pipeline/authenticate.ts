@@ -1,4 +1,11 @@
-import { AppError, type Caller, callerRules, type Int64, int64, type Operation } from '@hermod/protocol'
+import {
+  AppError,
+  type Caller,
+  callerRules,
+  type Int64,
+  int64,
+  type Operation,
+} from '@hermod/protocol'
 import type { Call } from './call.js'
 import { compileDecoder } from './decode.js'
 import { invalid } from './parameters.js'
@@ -33,7 +40,11 @@ function idHeader(name: string, text: string | undefined, faults: string[]): Int
  * The one place that decides who is calling and whether the operation is open to them (decisions C1 to C7).
  * @throws AppError with the code of the first rule that is broken
  */
-export async function authenticate(authenticator: Authenticator, operation: Operation, call: Call): Promise<Caller> {
+export async function authenticate(
+  authenticator: Authenticator,
+  operation: Operation,
+  call: Call,
+): Promise<Caller> {
   const rule = callerRules[operation.callers]
   const { appId, accessToken } = call.credentials
   if (operation.callers === 'operator') return requireOperator(authenticator, call)
@@ -59,12 +70,15 @@ export async function authenticate(authenticator: Authenticator, operation: Oper
   // A stale token must not keep anybody from logging in again, so open operations do not judge it.
   if (isOpen) return { kind: 'anonymous', appId }
 
-  const found = accessToken.startsWith('hmu_') ? authenticator.findUserToken(appId, accessToken) : null
+  const found = accessToken.startsWith('hmu_')
+    ? authenticator.findUserToken(appId, accessToken)
+    : null
   const session = found instanceof Promise ? await found : found
   if (session === null) throw new AppError('token_invalid')
   if (session === 'expired') throw new AppError('token_expired')
   if (groupId !== null) throw new AppError('no_permission', 'header group_id needs an Admin token')
-  if (userId !== null && userId !== session.userId) throw new AppError('no_permission', 'header user_id names another user')
+  if (userId !== null && userId !== session.userId)
+    throw new AppError('no_permission', 'header user_id names another user')
   return { kind: 'user', appId, ...session }
 }
 
@@ -74,14 +88,16 @@ export function checkCaller(operation: Operation, caller: Caller): void {
   const kind = caller.kind === 'anonymous' ? 'none' : caller.kind
   if (!rule.tokens.some((token) => token === kind)) throw new AppError('no_permission')
   if (caller.kind !== 'admin') return
-  if (rule.subject === 'required' && caller.userId === null) throw invalid(['header user_id is required with an Admin token'])
+  if (rule.subject === 'required' && caller.userId === null)
+    throw invalid(['header user_id is required with an Admin token'])
 }
 
 async function requireOperator(authenticator: Authenticator, call: Call): Promise<Caller> {
   if (call.isOperator) return { kind: 'operator' }
   const { accessToken } = call.credentials
   if (accessToken === undefined || accessToken === '') throw new AppError('token_missing')
-  if (!accessToken.startsWith('hmo_')) throw new AppError(/^hm[au]_/.test(accessToken) ? 'no_permission' : 'token_invalid')
+  if (!accessToken.startsWith('hmo_'))
+    throw new AppError(/^hm[au]_/.test(accessToken) ? 'no_permission' : 'token_invalid')
   if (!(await authenticator.isOperatorToken(accessToken))) throw new AppError('token_invalid')
   return { kind: 'operator' }
 }

@@ -75,7 +75,8 @@ describe('the limit by address', () => {
   })
 
   it('counts the addresses of one IPv6 network together', () => {
-    for (const last of [1, 2, 3]) expect(outcome(callOf(undefined, `2001:db8::${last}`), anonymous)).toBe('passes')
+    for (const last of [1, 2, 3])
+      expect(outcome(callOf(undefined, `2001:db8::${last}`), anonymous)).toBe('passes')
     expect(outcome(callOf(undefined, '2001:db8::4'), anonymous)).toBe('address_limited')
     expect(outcome(callOf(undefined, '2001:db8:1::4'), anonymous)).toBe('passes')
   })
@@ -97,7 +98,11 @@ describe('an Admin token', () => {
   })
 
   it('that fails counts for the address, and a few are enough to be refused before they are judged', () => {
-    expect(outcomes(4, callOf('hma_made_up'), 'token_invalid')).toEqual(['token_invalid', 'token_invalid', ...limited(2)])
+    expect(outcomes(4, callOf('hma_made_up'), 'token_invalid')).toEqual([
+      'token_invalid',
+      'token_invalid',
+      ...limited(2),
+    ])
     expect(outcomes(2, callOf(undefined), anonymous)).toEqual(['passes', 'address_limited'])
     expect(outcome(callOf('hma_another'), 'token_invalid')).toBe('address_limited')
     expect(outcome(callOf('hma_another', '192.0.2.2'), 'token_invalid')).toBe('token_invalid')
@@ -112,13 +117,21 @@ describe('an Admin token', () => {
   })
 
   it('is not held responsible for a failure of the service', () => {
-    expect(outcomes(10, callOf(adminToken), 'storage_failed')).toEqual(Array(10).fill('storage_failed'))
+    expect(outcomes(10, callOf(adminToken), 'storage_failed')).toEqual(
+      Array(10).fill('storage_failed'),
+    )
     expect(outcome(callOf(adminToken), admin)).toBe('passes')
-    expect(outcomes(10, callOf(adminToken), 'storage_failed')).toEqual(Array(10).fill('storage_failed'))
+    expect(outcomes(10, callOf(adminToken), 'storage_failed')).toEqual(
+      Array(10).fill('storage_failed'),
+    )
   })
 
   it('that is not valid is counted where no token is needed', () => {
-    expect(outcomes(3, callOf('hma_made_up'), anonymous)).toEqual(['passes', 'passes', 'address_limited'])
+    expect(outcomes(3, callOf('hma_made_up'), anonymous)).toEqual([
+      'passes',
+      'passes',
+      'address_limited',
+    ])
   })
 
   it('that is not valid does not open what needs no token behind an address that is used up', () => {
@@ -136,8 +149,10 @@ describe('the limits by user and application', () => {
   })
 
   it('count an application over all its users and those without a token', () => {
-    for (const id of [1, 2, 3]) expect(outcome(callOf('hmu_1', `192.0.2.${id}`), user(id))).toBe('passes')
-    for (const id of [4, 5]) expect(outcome(callOf(undefined, `192.0.2.${id}`), anonymous)).toBe('passes')
+    for (const id of [1, 2, 3])
+      expect(outcome(callOf('hmu_1', `192.0.2.${id}`), user(id))).toBe('passes')
+    for (const id of [4, 5])
+      expect(outcome(callOf(undefined, `192.0.2.${id}`), anonymous)).toBe('passes')
     expect(outcome(callOf('hmu_1', '192.0.2.6'), user(6))).toBe('too_many_requests')
     expect(outcome(callOf('hmu_1', '192.0.2.7'), user(7, 'elsewhere'))).toBe('passes')
   })

@@ -40,7 +40,10 @@ export class CallLimits {
     const { addresses, newAdminTokens } = this.limiters
     const adminToken = adminTokenOf(call)
     if (adminToken !== null && this.#validAdminTokens.get(adminToken)) return
-    requireNoWait('address_limited', (adminToken === null ? addresses : newAdminTokens).take(networkOf(call.address)))
+    requireNoWait(
+      'address_limited',
+      (adminToken === null ? addresses : newAdminTokens).take(networkOf(call.address)),
+    )
   }
 
   /** The call ended in authentication. */
@@ -50,7 +53,8 @@ export class CallLimits {
     // A failure of ours says nothing about the token.
     const isOurs = !(error instanceof AppError) || error.entry.retryable
     if (!isOurs) this.#failed(call, adminToken)
-    else if (!this.#validAdminTokens.has(adminToken)) this.limiters.newAdminTokens.giveBack(networkOf(call.address))
+    else if (!this.#validAdminTokens.has(adminToken))
+      this.limiters.newAdminTokens.giveBack(networkOf(call.address))
   }
 
   /** @throws AppError address_limited, too_many_requests */
@@ -61,7 +65,8 @@ export class CallLimits {
     // Where no token is needed, one that is not valid is no reason to refuse the call, nor to let it pass its address by.
     if (adminToken !== null) requireNoWait('address_limited', this.#failed(call, adminToken))
     const { users, applications } = this.limiters
-    const waitSeconds = (caller.kind === 'user' && users.take(caller.userId)) || applications.take(caller.appId)
+    const waitSeconds =
+      (caller.kind === 'user' && users.take(caller.userId)) || applications.take(caller.appId)
     requireNoWait('too_many_requests', waitSeconds)
   }
 

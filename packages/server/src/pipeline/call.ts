@@ -49,7 +49,10 @@ export interface Handler {
 }
 
 /** Binds the code that answers an operation to its definition; the types of both must agree. */
-export function handle<P, D, X>(operation: Operation<P, D, X>, run: (params: P, context: CallContext) => Promise<Result<D, X>>): Handler {
+export function handle<P, D, X>(
+  operation: Operation<P, D, X>,
+  run: (params: P, context: CallContext) => Promise<Result<D, X>>,
+): Handler {
   return { operation: operation as Operation, run: run as Handler['run'] }
 }
 

@@ -64,16 +64,23 @@ describe('a 64-bit integer', () => {
   it('keeps different values different', () => {
     fc.assert(
       fc.property(anyInt64, anyInt64, (a, b) => {
-        expect(decode(int64(), `${a}`).value === decode(int64(), parseJson(`${b}`)).value).toBe(a === b)
+        expect(decode(int64(), `${a}`).value === decode(int64(), parseJson(`${b}`)).value).toBe(
+          a === b,
+        )
       }),
     )
   })
 
   it('is refused beyond the range', () => {
-    const beyond = fc.oneof(fc.bigInt({ min: int64Max + 1n, max: 2n ** 200n }), fc.bigInt({ min: -(2n ** 200n), max: int64Min - 1n }))
+    const beyond = fc.oneof(
+      fc.bigInt({ min: int64Max + 1n, max: 2n ** 200n }),
+      fc.bigInt({ min: -(2n ** 200n), max: int64Min - 1n }),
+    )
     fc.assert(
       fc.property(beyond, (integer) => {
-        expect(decode(int64(), parseJson(`${integer}`))).toEqual(refused('x must be a 64-bit integer'))
+        expect(decode(int64(), parseJson(`${integer}`))).toEqual(
+          refused('x must be a 64-bit integer'),
+        )
         expect(decode(int64(), `${integer}`)).toEqual(refused('x must be a 64-bit integer'))
       }),
     )
@@ -117,20 +124,32 @@ describe('a 64-bit integer', () => {
   })
 
   it('names its bounds', () => {
-    expect(decode(int64({ minimum: 0 }), -1)).toEqual(refused('x must be a 64-bit integer of at least 0'))
-    expect(decode(int64({ minimum: 0 }), `${int64Min}`)).toEqual(refused('x must be a 64-bit integer of at least 0'))
-    expect(decode(int64({ minimum: 1, maximum: 9 }), `${int64Max}`)).toEqual(refused('x must be an integer from 1 to 9'))
+    expect(decode(int64({ minimum: 0 }), -1)).toEqual(
+      refused('x must be a 64-bit integer of at least 0'),
+    )
+    expect(decode(int64({ minimum: 0 }), `${int64Min}`)).toEqual(
+      refused('x must be a 64-bit integer of at least 0'),
+    )
+    expect(decode(int64({ minimum: 1, maximum: 9 }), `${int64Max}`)).toEqual(
+      refused('x must be an integer from 1 to 9'),
+    )
     expect(decode(int64({ minimum: 1, maximum: 9 }), 9)).toEqual(accepted(9))
   })
 })
 
 describe('a 32-bit integer', () => {
   it('is accepted as number and digits over exactly its range', () => {
-    const integers = fc.oneof(fc.integer(), fc.constantFrom(-(2 ** 31) - 1, 2 ** 31, 2 ** 53, -(2 ** 31), 2 ** 31 - 1), fc.maxSafeInteger())
+    const integers = fc.oneof(
+      fc.integer(),
+      fc.constantFrom(-(2 ** 31) - 1, 2 ** 31, 2 ** 53, -(2 ** 31), 2 ** 31 - 1),
+      fc.maxSafeInteger(),
+    )
     fc.assert(
       fc.property(integers, (integer) => {
         const isInRange = integer >= -(2 ** 31) && integer < 2 ** 31
-        const outcome = isInRange ? accepted(integer + 0) : refused('x must be an integer from -2147483648 to 2147483647')
+        const outcome = isInRange
+          ? accepted(integer + 0)
+          : refused('x must be an integer from -2147483648 to 2147483647')
         expect(decode(int32(), integer)).toEqual(outcome)
         expect(decode(int32(), String(integer))).toEqual(outcome)
       }),
@@ -147,8 +166,13 @@ describe('a 32-bit integer', () => {
 
   it('of a few values names them', () => {
     const mode = intEnum({ 0: 'off', 1: 'on', 7: 'lucky' })
-    expect([decode(mode, 7), decode(mode, '7'), decode(mode, '0')]).toEqual([accepted(7), accepted(7), accepted(0)])
-    for (const value of [2, '2', -1, 'on', false, null, 2n ** 63n]) expect(decode(mode, value)).toEqual(refused('x must be one of 0, 1, 7'))
+    expect([decode(mode, 7), decode(mode, '7'), decode(mode, '0')]).toEqual([
+      accepted(7),
+      accepted(7),
+      accepted(0),
+    ])
+    for (const value of [2, '2', -1, 'on', false, null, 2n ** 63n])
+      expect(decode(mode, value)).toEqual(refused('x must be one of 0, 1, 7'))
   })
 })
 
@@ -163,7 +187,20 @@ describe('a number', () => {
     expect(decode(double(), value)).toEqual(accepted(number))
   })
 
-  it.each(['', ' ', 'wide', '1,5', 'NaN', 'Infinity', '1e999', true, null, [], {}, Number.POSITIVE_INFINITY])('is not %j', (value) => {
+  it.each([
+    '',
+    ' ',
+    'wide',
+    '1,5',
+    'NaN',
+    'Infinity',
+    '1e999',
+    true,
+    null,
+    [],
+    {},
+    Number.POSITIVE_INFINITY,
+  ])('is not %j', (value) => {
     expect(decode(double(), value)).toEqual(refused('x must be a number'))
   })
 })
@@ -192,7 +229,8 @@ describe('a string', () => {
   })
 
   it('is no number, flag or structure', () => {
-    for (const value of [5, 5n, true, null, [], ['a'], {}]) expect(decode(string(), value)).toEqual(refused('x must be a string'))
+    for (const value of [5, 5n, true, null, [], ['a'], {}])
+      expect(decode(string(), value)).toEqual(refused('x must be a string'))
   })
 
   it('is counted in code points', () => {
@@ -206,7 +244,9 @@ describe('a string', () => {
           ...(length > 6 ? ['x must have at most 6 characters'] : []),
           ...(length < 3 ? ['x must have at least 3 characters'] : []),
         ]
-        expect(decode(string(bounds), value)).toEqual(faults.length > 0 ? refused(...faults) : accepted(value))
+        expect(decode(string(bounds), value)).toEqual(
+          faults.length > 0 ? refused(...faults) : accepted(value),
+        )
       }),
     )
   })
@@ -216,9 +256,12 @@ describe('a string', () => {
     expect(decode(string({ minLength: 1 }), '')).toEqual(refused('x must not be empty'))
   })
 
-  it.each(['\ud800', 'a\udc00b', '\udc00\ud800', '😀\ud83d'])('is refused with a lone surrogate: %j', (value) => {
-    expect(decode(string(), value)).toEqual(refused('x must be well-formed Unicode'))
-  })
+  it.each(['\ud800', 'a\udc00b', '\udc00\ud800', '😀\ud83d'])(
+    'is refused with a lone surrogate: %j',
+    (value) => {
+      expect(decode(string(), value)).toEqual(refused('x must be well-formed Unicode'))
+    },
+  )
 
   it.each(['\0', 'a\0b', 'end\0'])('is refused with U+0000: %j', (value) => {
     expect(decode(string(), value)).toEqual(refused('x must not contain U+0000'))
@@ -227,19 +270,23 @@ describe('a string', () => {
   it('must match its pattern as a whole', () => {
     const code = string({ pattern: '^[a-z]{2}$' })
     expect(decode(code, 'ab')).toEqual(accepted('ab'))
-    for (const value of ['abc', 'a', 'AB', 'ab\n']) expect(decode(code, value)).toEqual(refused('x must match ^[a-z]{2}$'))
+    for (const value of ['abc', 'a', 'AB', 'ab\n'])
+      expect(decode(code, value)).toEqual(refused('x must match ^[a-z]{2}$'))
   })
 
   it('of a few words names them', () => {
     const strategy = stringEnum(['combined', 'core'])
     expect(decode(strategy, 'core')).toEqual(accepted('core'))
-    for (const value of ['CORE', '', 'core ']) expect(decode(strategy, value)).toEqual(refused('x must be one of combined, core'))
+    for (const value of ['CORE', '', 'core '])
+      expect(decode(strategy, value)).toEqual(refused('x must be one of combined, core'))
   })
 })
 
 describe('a list', () => {
   it('decodes its entries and names each bad one', () => {
-    expect(decode(list(int64()), [1, '2', 9007199254740993n])).toEqual(accepted([1, 2, 9007199254740993n]))
+    expect(decode(list(int64()), [1, '2', 9007199254740993n])).toEqual(
+      accepted([1, 2, 9007199254740993n]),
+    )
     expect(decode(list(int64()), [1, 'two', null, 4.5]).faults).toEqual([
       'x[1] must be a 64-bit integer',
       'x[2] must not be null',
@@ -254,7 +301,9 @@ describe('a list', () => {
     expect(decode(few, [1, 2, 3, 4])).toEqual(refused('x must have at most 3 items'))
     expect(decode(list(int64(), { minItems: 1 }), [])).toEqual(refused('x must not be empty'))
     expect(decode(list(int64()), Array(500).fill(1)).faults).toEqual([])
-    expect(decode(list(int64()), Array(501).fill(1))).toEqual(refused('x must have at most 500 items'))
+    expect(decode(list(int64()), Array(501).fill(1))).toEqual(
+      refused('x must have at most 500 items'),
+    )
   })
 
   it.each(['1,2', '[1]', 1, {}, { 0: 1, length: 1 }, true, null])('is not %j', (value) => {
@@ -263,10 +312,19 @@ describe('a list', () => {
 })
 
 describe('a list that is judged item by item', () => {
-  const people = itemList(object({ name: string({ minLength: 1 }), age: optional(int32({ minimum: 0 })) }))
+  const people = itemList(
+    object({ name: string({ minLength: 1 }), age: optional(int32({ minimum: 0 })) }),
+  )
 
   it('gives every entry a value or its own fault, in order, and no fault of its own', () => {
-    const entries = [{ name: 'a', age: '3' }, { name: '' }, 'b', null, { age: -1 }, { name: 'c', extra: 1 }]
+    const entries = [
+      { name: 'a', age: '3' },
+      { name: '' },
+      'b',
+      null,
+      { age: -1 },
+      { name: 'c', extra: 1 },
+    ]
     expect(decode(people, entries)).toEqual(
       accepted([
         { value: { name: 'a', age: 3 } },
@@ -290,7 +348,9 @@ describe('a list that is judged item by item', () => {
   })
 
   it('fails as a whole when it is too long or no list', () => {
-    expect(decode(people, Array(501).fill({ name: 'a' }))).toEqual(refused('x must have at most 500 items'))
+    expect(decode(people, Array(501).fill({ name: 'a' }))).toEqual(
+      refused('x must have at most 500 items'),
+    )
     expect(decode(people, { name: 'a' })).toEqual(refused('x must be a list'))
   })
 })
@@ -314,15 +374,27 @@ describe('an object', () => {
   })
 
   it('leaves unknown members out and inherited ones alone', () => {
-    const sent = JSON.parse('{"name":"a","level":"1","role":"owner","__proto__":{"loud":true},"constructor":1}')
+    const sent = JSON.parse(
+      '{"name":"a","level":"1","role":"owner","__proto__":{"loud":true},"constructor":1}',
+    )
     expect(decode(settings, sent)).toEqual(accepted({ name: 'a', level: 1 }))
-    expect(decode(settings, Object.create({ name: 'a', level: 1 })).faults).toEqual(['x.name is required', 'x.level is required'])
+    expect(decode(settings, Object.create({ name: 'a', level: 1 })).faults).toEqual([
+      'x.name is required',
+      'x.level is required',
+    ])
   })
 
   it('takes null for absent, and "" too where no text belongs', () => {
-    expect(decode(settings, { name: 'a', level: 1, loud: null, inner: null })).toEqual(accepted({ name: 'a', level: 1 }))
-    expect(decode(settings, { name: 'a', level: 1, loud: '', inner: '' })).toEqual(accepted({ name: 'a', level: 1 }))
-    expect(decode(settings, { name: null, level: '' }).faults).toEqual(['x.name is required', 'x.level is required'])
+    expect(decode(settings, { name: 'a', level: 1, loud: null, inner: null })).toEqual(
+      accepted({ name: 'a', level: 1 }),
+    )
+    expect(decode(settings, { name: 'a', level: 1, loud: '', inner: '' })).toEqual(
+      accepted({ name: 'a', level: 1 }),
+    )
+    expect(decode(settings, { name: null, level: '' }).faults).toEqual([
+      'x.name is required',
+      'x.level is required',
+    ])
     expect(decode(settings, { name: '', level: 1 }).faults).toEqual(['x.name must not be empty'])
   })
 
@@ -339,7 +411,8 @@ describe('an object', () => {
   it('of free members passes unchanged', () => {
     const value = { any: [1, { thing: null }] }
     expect(decode(freeObject(), value)).toEqual(accepted(value))
-    for (const other of ['{}', [], 1]) expect(decode(freeObject(), other)).toEqual(refused('x must be an object'))
+    for (const other of ['{}', [], 1])
+      expect(decode(freeObject(), other)).toEqual(refused('x must be an object'))
   })
 
   it.each([[[]], ['a'], [1], [true]])('is not %j', (value) => {

@@ -53,7 +53,9 @@ function compile(schema: Schema, mode: Mode): Decode {
     case 'string':
       return compileString(schema)
     case 'array':
-      return schema['x-item-list'] && mode === 'coerce' ? compileItemList(schema) : compileArray(schema, mode)
+      return schema['x-item-list'] && mode === 'coerce'
+        ? compileItemList(schema)
+        : compileArray(schema, mode)
     case 'object':
       return compileObject(schema, mode)
     case 'null':
@@ -79,7 +81,8 @@ function compileInteger(schema: Schema, mode: Mode): Decode {
     const integer = toInteger(value, mode)
     if (integer === null) return fault(faults, path, expectation)
     const inRange = is64 ? integer >= int64Min && integer <= int64Max : typeof integer === 'number'
-    if (!inRange || (min !== undefined && integer < min) || (max !== undefined && integer > max)) return fault(faults, path, expectation)
+    if (!inRange || (min !== undefined && integer < min) || (max !== undefined && integer > max))
+      return fault(faults, path, expectation)
     if (allowed && !allowed.has(integer)) return fault(faults, path, expectation)
     return integer
   }
@@ -106,8 +109,11 @@ function integerExpectation(schema: Schema): string {
 
 function compileNumber(mode: Mode): Decode {
   return (value, path, faults) => {
-    const number = mode === 'coerce' && typeof value === 'string' && decimal.test(value) ? Number(value) : value
-    return typeof number === 'number' && Number.isFinite(number) ? number : fault(faults, path, 'must be a number')
+    const number =
+      mode === 'coerce' && typeof value === 'string' && decimal.test(value) ? Number(value) : value
+    return typeof number === 'number' && Number.isFinite(number)
+      ? number
+      : fault(faults, path, 'must be a number')
   }
 }
 
@@ -129,11 +135,19 @@ function compileString(schema: Schema): Decode {
   const allowed = schema.enum && new Set(schema.enum)
   return (value, path, faults) => {
     if (typeof value !== 'string') return fault(faults, path, 'must be a string')
-    if (allowed) return allowed.has(value) ? value : fault(faults, path, `must be one of ${[...allowed].join(', ')}`)
+    if (allowed)
+      return allowed.has(value)
+        ? value
+        : fault(faults, path, `must be one of ${[...allowed].join(', ')}`)
     // A string has at most as many code points as UTF-16 units, so counting is needed only near a limit.
-    if (value.length > max && codePoints(value) > max) return fault(faults, path, `must have at most ${max} characters`)
+    if (value.length > max && codePoints(value) > max)
+      return fault(faults, path, `must have at most ${max} characters`)
     if (min > 0 && (value.length < min || codePoints(value) < min))
-      return fault(faults, path, min === 1 ? 'must not be empty' : `must have at least ${min} characters`)
+      return fault(
+        faults,
+        path,
+        min === 1 ? 'must not be empty' : `must have at least ${min} characters`,
+      )
     // PostgreSQL stores neither, and no text has a use for them.
     if (!value.isWellFormed()) return fault(faults, path, 'must be well-formed Unicode')
     if (value.includes('\0')) return fault(faults, path, 'must not contain U+0000')
@@ -148,11 +162,21 @@ function codePoints(value: string): number {
   return count
 }
 
-function isList(schema: Schema, value: unknown, path: string, faults: string[]): value is unknown[] {
+function isList(
+  schema: Schema,
+  value: unknown,
+  path: string,
+  faults: string[],
+): value is unknown[] {
   const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema
   if (!Array.isArray(value)) fault(faults, path, 'must be a list')
   else if (value.length > maxItems) fault(faults, path, `must have at most ${maxItems} items`)
-  else if (value.length < minItems) fault(faults, path, minItems === 1 ? 'must not be empty' : `must have at least ${minItems} items`)
+  else if (value.length < minItems)
+    fault(
+      faults,
+      path,
+      minItems === 1 ? 'must not be empty' : `must have at least ${minItems} items`,
+    )
   else return true
   return false
 }
@@ -162,7 +186,9 @@ function compileArray(schema: Schema, mode: Mode): Decode {
   return (value, path, faults) => {
     if (!isList(schema, value, path, faults)) return undefined
     return value.map((entry, index) =>
-      entry === null ? fault(faults, `${path}[${index}]`, 'must not be null') : item(entry, `${path}[${index}]`, faults),
+      entry === null
+        ? fault(faults, `${path}[${index}]`, 'must not be null')
+        : item(entry, `${path}[${index}]`, faults),
     )
   }
 }
@@ -174,13 +200,17 @@ function compileItemList(schema: Schema): Decode {
     return value.map((entry): Item<unknown> => {
       const own: string[] = []
       const decoded = item(entry, '', own)
-      return own.length === 0 ? { value: decoded } : { fault: own.map((text) => text.trim()).join('; '), raw: entry }
+      return own.length === 0
+        ? { value: decoded }
+        : { fault: own.map((text) => text.trim()).join('; '), raw: entry }
     })
   }
 }
 
 function compileObject(schema: Schema, mode: Mode): Decode {
-  if (!schema.properties) return (value, path, faults) => (isObject(value) ? value : fault(faults, path, 'must be an object'))
+  if (!schema.properties)
+    return (value, path, faults) =>
+      isObject(value) ? value : fault(faults, path, 'must be an object')
   const fields = Object.entries(schema.properties).map(([name, property]) => ({
     name,
     decode: compile(property, mode),
@@ -191,7 +221,8 @@ function compileObject(schema: Schema, mode: Mode): Decode {
   return (value, path, faults) => {
     if (!isObject(value)) return fault(faults, path, 'must be an object')
     for (const name of known ? Object.keys(value) : [])
-      if (!Object.hasOwn(known ?? {}, name)) fault(faults, path === '' ? name : `${path}.${name}`, 'must be left out: it is unknown')
+      if (!Object.hasOwn(known ?? {}, name))
+        fault(faults, path === '' ? name : `${path}.${name}`, 'must be left out: it is unknown')
     const decoded: Record<string, unknown> = {}
     for (const { name, decode, isText: text } of fields) {
       const given = Object.hasOwn(value, name) ? value[name] : undefined
@@ -210,7 +241,9 @@ function isText(schema: Schema): boolean {
 
 /** null counts as left out, and so does "" where a number or a flag belongs: that is how empty form fields arrive. */
 export function isAbsent(value: unknown, isTextField: boolean, mode: Mode = 'coerce'): boolean {
-  return value === undefined || (mode === 'coerce' && (value === null || (value === '' && !isTextField)))
+  return (
+    value === undefined || (mode === 'coerce' && (value === null || (value === '' && !isTextField)))
+  )
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

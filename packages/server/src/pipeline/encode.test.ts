@@ -1,10 +1,25 @@
-import { array, boolean, freeObject, int64, object, operation, optional, text } from '@hermod/protocol'
+import {
+  array,
+  boolean,
+  freeObject,
+  int64,
+  object,
+  operation,
+  optional,
+  text,
+} from '@hermod/protocol'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { stringifyJson } from '../lib/json.js'
 import { compileEncoder } from './encode.js'
 
-const entry = object({ id: int64(), name: text('name'), flag: boolean(), note: optional(text('note')), free: freeObject() })
+const entry = object({
+  id: int64(),
+  name: text('name'),
+  flag: boolean(),
+  note: optional(text('note')),
+  free: freeObject(),
+})
 const list = operation({
   id: 'test.list',
   methods: ['GET'],
@@ -42,17 +57,31 @@ describe('the envelope of a success', () => {
   })
 
   it('leaves out members that are absent', () => {
-    const answer = encode({ data: [{ id: 1, name: '', flag: false, free: {} }], extras: { total: 1 } })
-    expect(read(answer)).toEqual({ code: 200, data: [{ id: 1, name: '', flag: false, free: {} }], message: null, total: 1 })
+    const answer = encode({
+      data: [{ id: 1, name: '', flag: false, free: {} }],
+      extras: { total: 1 },
+    })
+    expect(read(answer)).toEqual({
+      code: 200,
+      data: [{ id: 1, name: '', flag: false, free: {} }],
+      message: null,
+      total: 1,
+    })
   })
 
   it('writes integers beyond 2^53 exactly', () => {
-    const answer = encode({ data: [{ id: 2n ** 63n - 1n, name: '', flag: true, free: {} }], extras: { total: 0 } })
+    const answer = encode({
+      data: [{ id: 2n ** 63n - 1n, name: '', flag: true, free: {} }],
+      extras: { total: 0 },
+    })
     expect(answer).toContain('"id":9223372036854775807')
   })
 
   it('keeps lone surrogates from making the text invalid', () => {
-    const answer = encode({ data: [{ id: 1, name: 'a\ud800b', flag: true, free: {} }], extras: { total: 0 } })
+    const answer = encode({
+      data: [{ id: 1, name: 'a\ud800b', flag: true, free: {} }],
+      extras: { total: 0 },
+    })
     expect(answer.isWellFormed()).toBe(true)
   })
 })

@@ -20,15 +20,27 @@ export function compileEncoder({ data, extras }: Operation): EncodeSuccess {
   const compile = load('fast-json-stringify') as Compile
   const encode = compile({
     type: 'object',
-    properties: { code: { type: 'integer' }, data: shapeOf(data), message: { type: 'null' }, ...Object.fromEntries(members) },
+    properties: {
+      code: { type: 'integer' },
+      data: shapeOf(data),
+      message: { type: 'null' },
+      ...Object.fromEntries(members),
+    },
   } as AnySchema)
-  return ({ data, extras }) => encode({ code: 200, data, message: null, ...(extras as object | undefined) })
+  return ({ data, extras }) =>
+    encode({ code: 200, data, message: null, ...(extras as object | undefined) })
 }
 
 /** What matters for writing: ranges, formats and descriptions would only cost time. */
 function shapeOf({ type, properties, items, additionalProperties }: TSchema): object {
   if (type === 'array') return { type, items: items === undefined ? {} : shapeOf(items as TSchema) }
   if (type !== 'object') return type === undefined ? {} : { type }
-  const members = Object.entries((properties ?? {}) as Record<string, TSchema>).map(([name, schema]) => [name, shapeOf(schema)])
-  return { type, properties: Object.fromEntries(members), ...(additionalProperties === true ? { additionalProperties } : {}) }
+  const members = Object.entries((properties ?? {}) as Record<string, TSchema>).map(
+    ([name, schema]) => [name, shapeOf(schema)],
+  )
+  return {
+    type,
+    properties: Object.fromEntries(members),
+    ...(additionalProperties === true ? { additionalProperties } : {}),
+  }
 }

@@ -1,4 +1,13 @@
-import { AppError, boolean, type Caller, int64, type Operation, operation, optional, string } from '@hermod/protocol'
+import {
+  AppError,
+  boolean,
+  type Caller,
+  int64,
+  type Operation,
+  operation,
+  optional,
+  string,
+} from '@hermod/protocol'
 import { describe, expect, it } from 'vitest'
 import type { Authenticator } from './authenticate.js'
 import { type Call, data, type Handler, handle } from './call.js'
@@ -16,7 +25,13 @@ const echo = operation({
   data: int64(),
   extras: { note: optional(string()) },
 })
-const secret = operation({ ...echo, id: 'test.secret', callers: 'admin', body: {}, data: boolean() } as never) as Operation
+const secret = operation({
+  ...echo,
+  id: 'test.secret',
+  callers: 'admin',
+  body: {},
+  data: boolean(),
+} as never) as Operation
 
 const everybody: Authenticator = {
   requireApplication: async () => {},
@@ -25,7 +40,9 @@ const everybody: Authenticator = {
   isOperatorToken: async () => false,
 }
 
-type EchoHandler = Parameters<typeof handle<{ id: number | bigint }, number | bigint, { note?: string }>>[1]
+type EchoHandler = Parameters<
+  typeof handle<{ id: number | bigint }, number | bigint, { note?: string }>
+>[1]
 
 /** An executor of one handler that writes down what it reports. */
 function setUp(run: EchoHandler, options: Partial<ExecutorOptions> = {}) {
@@ -89,7 +106,12 @@ describe('a success', () => {
     })
     await executor.execute(operationOf, callOf())
     expect(seen).toEqual([
-      { caller: { kind: 'anonymous', appId: 'home' }, requestId: 'request-1', address: '192.0.2.1', userAgent: 'tests' },
+      {
+        caller: { kind: 'anonymous', appId: 'home' },
+        requestId: 'request-1',
+        address: '192.0.2.1',
+        userAgent: 'tests',
+      },
     ])
   })
 })
@@ -100,7 +122,11 @@ describe('a failure', () => {
   it('is HTTP 200 with the code, data null and the text (decision A1)', async () => {
     const { executor, reports } = setUp(refused)
     const answer = await executor.execute(operationOf, callOf())
-    expect(answer).toMatchObject({ status: 200, code: 10000, body: '{"code":10000,"data":null,"message":"user does not exist: 7"}' })
+    expect(answer).toMatchObject({
+      status: 200,
+      code: 10000,
+      body: '{"code":10000,"data":null,"message":"user does not exist: 7"}',
+    })
     expect(reports).toEqual([['finished', 'request-1', 'test.echo', 10000]])
   })
 
@@ -110,7 +136,10 @@ describe('a failure', () => {
       status: 404,
       body: '{"code":10000,"data":null,"message":"user does not exist: 7"}',
     })
-    expect(await executor.execute(operationOf, callOf({}))).toMatchObject({ status: 400, code: 10002 })
+    expect(await executor.execute(operationOf, callOf({}))).toMatchObject({
+      status: 400,
+      code: 10002,
+    })
     expect(await executor.execute(secret, callOf())).toMatchObject({ status: 401, code: 10003 })
   })
 
@@ -119,7 +148,11 @@ describe('a failure', () => {
     const { executor, reports } = setUp(failing(fault))
     const answer = await executor.execute(operationOf, callOf())
     expect(answer).toMatchObject({ status: 500, code: 50000 })
-    expect(JSON.parse(answer.body)).toEqual({ code: 50000, data: null, message: 'internal error: request request-1' })
+    expect(JSON.parse(answer.body)).toEqual({
+      code: 50000,
+      data: null,
+      message: 'internal error: request request-1',
+    })
     expect(reports).toEqual([
       ['failed', 'request-1', 'test.echo', fault],
       ['finished', 'request-1', 'test.echo', 50000],
@@ -129,7 +162,11 @@ describe('a failure', () => {
   it('of the storage is a real 503 that says when to come back, and is reported with its cause', async () => {
     const error = new AppError('storage_failed', undefined, { cause: new Error('disk full') })
     const { executor, reports } = setUp(failing(error))
-    expect(await executor.execute(operationOf, callOf())).toMatchObject({ status: 503, code: 20000, retryAfterSeconds: 1 })
+    expect(await executor.execute(operationOf, callOf())).toMatchObject({
+      status: 503,
+      code: 20000,
+      retryAfterSeconds: 1,
+    })
     expect(reports).toContainEqual(['failed', 'request-1', 'test.echo', error])
   })
 
@@ -148,8 +185,14 @@ describe('a failure', () => {
   })
 
   it('keeps what a handler says about waiting', async () => {
-    const { executor } = setUp(failing(new AppError('too_many_requests', undefined, { retryAfterSeconds: 7 })))
-    expect(await executor.execute(operationOf, callOf())).toMatchObject({ status: 200, code: 42900, retryAfterSeconds: 7 })
+    const { executor } = setUp(
+      failing(new AppError('too_many_requests', undefined, { retryAfterSeconds: 7 })),
+    )
+    expect(await executor.execute(operationOf, callOf())).toMatchObject({
+      status: 200,
+      code: 42900,
+      retryAfterSeconds: 7,
+    })
   })
 })
 
@@ -180,7 +223,11 @@ describe('the way of a call', () => {
       limits: { ...noCallLimits, arrived },
       authenticator: { ...everybody, requireApplication: async (appId) => void judged.push(appId) },
     })
-    expect(await executor.execute(operationOf, callOf())).toMatchObject({ status: 429, code: 42901, retryAfterSeconds: 3 })
+    expect(await executor.execute(operationOf, callOf())).toMatchObject({
+      status: 429,
+      code: 42901,
+      retryAfterSeconds: 3,
+    })
     expect(judged).toEqual([])
   })
 
@@ -188,13 +235,22 @@ describe('the way of a call', () => {
     const authenticated = () => {
       throw new AppError('too_many_requests', undefined, { retryAfterSeconds: 2 })
     }
-    const { executor } = setUp(failing(new Error('must not run')), { limits: { ...noCallLimits, authenticated } })
-    expect(await executor.execute(operationOf, callOf({}))).toMatchObject({ status: 200, code: 42900, retryAfterSeconds: 2 })
+    const { executor } = setUp(failing(new Error('must not run')), {
+      limits: { ...noCallLimits, authenticated },
+    })
+    expect(await executor.execute(operationOf, callOf({}))).toMatchObject({
+      status: 200,
+      code: 42900,
+      retryAfterSeconds: 2,
+    })
   })
 
   it('tells the limits what authentication refused', async () => {
     const refused: unknown[] = []
-    const limits = { ...noCallLimits, refused: (_: Call, error: unknown) => void refused.push((error as AppError).errorName) }
+    const limits = {
+      ...noCallLimits,
+      refused: (_: Call, error: unknown) => void refused.push((error as AppError).errorName),
+    }
     const { executor } = setUp(failing(new AppError('user_not_found')), { limits })
     await executor.execute(secret, callOf({}, 'hma_unknown'))
     await executor.execute(operationOf, callOf())
@@ -203,14 +259,24 @@ describe('the way of a call', () => {
 
   it('does not look at the parameters of somebody who may not call', async () => {
     const { executor } = setUp(failing(new Error('must not run')))
-    const guarded = operation({ ...echo, id: 'test.guarded', callers: 'user' } as never) as Operation
+    const guarded = operation({
+      ...echo,
+      id: 'test.guarded',
+      callers: 'user',
+    } as never) as Operation
     expect(await executor.execute(guarded, callOf({}))).toMatchObject({ code: 10003 })
   })
 
   it('ends with code 50100 where nothing is built, but names bad parameters all the same', async () => {
     const { executor } = setUp(async ({ id }) => data(id), { handlers: [] })
-    expect(await executor.execute(operationOf, callOf())).toMatchObject({ status: 200, code: 50100 })
-    expect(await executor.execute(operationOf, callOf({}))).toMatchObject({ status: 200, code: 10002 })
+    expect(await executor.execute(operationOf, callOf())).toMatchObject({
+      status: 200,
+      code: 50100,
+    })
+    expect(await executor.execute(operationOf, callOf({}))).toMatchObject({
+      status: 200,
+      code: 10002,
+    })
     expect([...executor.builtOperationIds]).toEqual([])
   })
 })
@@ -230,7 +296,11 @@ describe('draining', () => {
     const drained = executor.drain().then(() => {
       isDrained = true
     })
-    expect(await executor.execute(operationOf, callOf())).toMatchObject({ status: 503, code: 50300, retryAfterSeconds: 1 })
+    expect(await executor.execute(operationOf, callOf())).toMatchObject({
+      status: 503,
+      code: 50300,
+      retryAfterSeconds: 1,
+    })
     expect([executor.isDraining, isDrained]).toEqual([true, false])
     release()
     expect(await running).toMatchObject({ code: 200 })

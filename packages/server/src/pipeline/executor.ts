@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import { AppError, type Caller, type ErrorName, errorCatalogue, type Operation, object } from '@hermod/protocol'
+import {
+  AppError,
+  type Caller,
+  type ErrorName,
+  errorCatalogue,
+  type Operation,
+  object,
+} from '@hermod/protocol'
 import { parseJson, stringifyJson } from '../lib/json.js'
 import { type Authenticator, authenticate, checkCaller } from './authenticate.js'
 import type { Answer, Call, CallContext, Handler, Result } from './call.js'
@@ -71,7 +78,9 @@ export class Executor {
         this.#options.observer.failed(call, operation, error)
       }
       answer = this.failure(
-        error instanceof AppError ? error : new AppError('internal_error', `request ${call.requestId}`, { cause: error }),
+        error instanceof AppError
+          ? error
+          : new AppError('internal_error', `request ${call.requestId}`, { cause: error }),
       )
     }
     this.#options.observer.finished(call, operation, answer.code, startedAt)
@@ -85,7 +94,8 @@ export class Executor {
     return {
       status: entry.always || this.#options.httpStatus === 'mirror' ? entry.http : 200,
       code: entry.code,
-      retryAfterSeconds: options.retryAfterSeconds ?? (entry.always && entry.retryable ? 1 : undefined),
+      retryAfterSeconds:
+        options.retryAfterSeconds ?? (entry.always && entry.retryable ? 1 : undefined),
       body: stringifyJson({ code: entry.code, data: null, message: error.message }),
     }
   }
@@ -114,7 +124,12 @@ export class Executor {
     const { read, handler, encode, check } = this.#compile(operation)
     const params = read(call)
     if (!handler) throw new AppError('not_built')
-    const context: CallContext<Caller> = { caller, requestId: call.requestId, address: call.address, userAgent: call.userAgent }
+    const context: CallContext<Caller> = {
+      caller,
+      requestId: call.requestId,
+      address: call.address,
+      userAgent: call.userAgent,
+    }
     const result = await handler.run(params as never, context as never)
     const body = encode(result)
     check?.(result, body)
@@ -160,9 +175,15 @@ function answerCheck(operation: Operation): AnswerCheck {
     decodeData(data, 'data', faults)
     decodeExtras(extras ?? {}, 'extras', faults)
     if (
-      !isDeepStrictEqual(parseJson(body), parseJson(stringifyJson({ code: 200, data, message: null, ...(extras as object | undefined) })))
+      !isDeepStrictEqual(
+        parseJson(body),
+        parseJson(
+          stringifyJson({ code: 200, data, message: null, ...(extras as object | undefined) }),
+        ),
+      )
     )
       faults.push('it is written differently than it is')
-    if (faults.length > 0) throw new Error(`the answer of ${operation.id} breaks its definition: ${faults.join('; ')}`)
+    if (faults.length > 0)
+      throw new Error(`the answer of ${operation.id} breaks its definition: ${faults.join('; ')}`)
   }
 }

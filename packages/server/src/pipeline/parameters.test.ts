@@ -35,8 +35,19 @@ const mixed = operation({
 }) as Operation
 
 function wholeBody(schema: Parameters<typeof list>[0]): Operation {
-  const definition = { id: 'test.whole', methods: ['PUT'], path: '/test/whole', tag: 'Tests', summary: 'Takes its body whole.' } as const
-  return operation({ ...definition, callers: 'anyone', body: { whole: 'value', schema }, data: boolean() }) as Operation
+  const definition = {
+    id: 'test.whole',
+    methods: ['PUT'],
+    path: '/test/whole',
+    tag: 'Tests',
+    summary: 'Takes its body whole.',
+  } as const
+  return operation({
+    ...definition,
+    callers: 'anyone',
+    body: { whole: 'value', schema },
+    data: boolean(),
+  }) as Operation
 }
 
 interface Sent {
@@ -49,7 +60,9 @@ interface Sent {
 
 function source({ query = {}, body, contentType = 'application/json' }: Sent): ParameterSource {
   if (body === undefined) return { query, body: null }
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+  const bytes = Buffer.isBuffer(body)
+    ? body
+    : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
   return { query, body: { bytes, contentType: contentType ?? undefined } }
 }
 
@@ -72,7 +85,9 @@ function faultsOf(sent: Sent, what = mixed): string[] {
 
 describe('parameters in query and body', () => {
   it('come from where the contract puts them', () => {
-    expect(read({ query: { count: '3', flag: '0' }, body: { id: 7, text: 'a', ids: ['1', 2] } })).toEqual({
+    expect(
+      read({ query: { count: '3', flag: '0' }, body: { id: 7, text: 'a', ids: ['1', 2] } }),
+    ).toEqual({
       count: 3,
       flag: false,
       id: 7,
@@ -82,7 +97,9 @@ describe('parameters in query and body', () => {
   })
 
   it('may come from the other place when they are scalars (decision B3)', () => {
-    expect(read({ query: { id: '9007199254740993', text: 'a' }, body: { count: 2, flag: 1 } })).toEqual({
+    expect(
+      read({ query: { id: '9007199254740993', text: 'a' }, body: { count: 2, flag: 1 } }),
+    ).toEqual({
       id: 9007199254740993n,
       text: 'a',
       count: 2,
@@ -97,7 +114,10 @@ describe('parameters in query and body', () => {
   it('may come from both places when they agree, whatever their forms', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (id) => {
-        const { id: decoded } = read({ query: { id: `${id}`, flag: 'true', count: '05' }, body: `{"id":${id},"flag":1,"count":"5"}` })
+        const { id: decoded } = read({
+          query: { id: `${id}`, flag: 'true', count: '05' },
+          body: `{"id":${id},"flag":1,"count":"5"}`,
+        })
         expect(BigInt(decoded as bigint)).toBe(id)
       }),
     )
@@ -106,13 +126,17 @@ describe('parameters in query and body', () => {
   it('must not differ between the two places', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 2n }), (id) => {
-        expect(faultsOf({ query: { id: `${id}` }, body: `{"id":${id + 1n}}` })).toEqual(['id differs between query and body'])
+        expect(faultsOf({ query: { id: `${id}` }, body: `{"id":${id + 1n}}` })).toEqual([
+          'id differs between query and body',
+        ])
       }),
     )
-    expect(faultsOf({ query: { id: '1', flag: 'false', text: '' }, body: { id: 1, flag: true, text: 'a' } })).toEqual([
-      'flag differs between query and body',
-      'text differs between query and body',
-    ])
+    expect(
+      faultsOf({
+        query: { id: '1', flag: 'false', text: '' },
+        body: { id: 1, flag: true, text: 'a' },
+      }),
+    ).toEqual(['flag differs between query and body', 'text differs between query and body'])
   })
 
   it('are named together when several are wrong (decision A4)', () => {
@@ -131,17 +155,27 @@ describe('parameters in query and body', () => {
   })
 
   it('must be given once in the query', () => {
-    expect(faultsOf({ query: { id: ['1', '1'], count: ['1', '2'] } })).toEqual(['count must be given once', 'id must be given once'])
+    expect(faultsOf({ query: { id: ['1', '1'], count: ['1', '2'] } })).toEqual([
+      'count must be given once',
+      'id must be given once',
+    ])
   })
 
   it('count as absent when they are null, or "" without being texts', () => {
-    expect(read({ query: { count: '' }, body: { id: 1, flag: null, text: null, size: '', ids: null } })).toEqual({ id: 1 })
+    expect(
+      read({ query: { count: '' }, body: { id: 1, flag: null, text: null, size: '', ids: null } }),
+    ).toEqual({ id: 1 })
     expect(read({ query: { id: '1' }, body: { id: null, text: '' } })).toEqual({ id: 1, text: '' })
     expect(faultsOf({ query: { id: '' }, body: { id: null } })).toEqual(['id is required'])
   })
 
   it('are ignored when the operation knows none of their name (decision B5)', () => {
-    expect(read({ query: { other: 'x' }, body: '{"id":1,"other":{"deep":[]},"__proto__":{"text":"a"},"toString":1}' })).toEqual({ id: 1 })
+    expect(
+      read({
+        query: { other: 'x' },
+        body: '{"id":1,"other":{"deep":[]},"__proto__":{"text":"a"},"toString":1}',
+      }),
+    ).toEqual({ id: 1 })
   })
 })
 
@@ -167,7 +201,9 @@ describe('a request body', () => {
     'json',
     '',
   ])('is refused under the content type %j', (contentType) => {
-    expect(faultsOf({ body: { id: 1 }, contentType })).toEqual(['content-type must be application/json'])
+    expect(faultsOf({ body: { id: 1 }, contentType })).toEqual([
+      'content-type must be application/json',
+    ])
   })
 
   it('that is empty has no parameters, whatever its type', () => {
@@ -176,20 +212,41 @@ describe('a request body', () => {
     expect(faultsOf({ body: '' })).toEqual(['id is required'])
   })
 
-  it.each(['[]', '[{"id":1}]', '"id"', '1', 'null', 'true'])('must be an object, not %s', (body) => {
-    expect(faultsOf({ body })).toEqual(['the body must be a JSON object'])
-  })
-
-  it.each(['{', '{"id":1', '{id:1}', "{'id':1}", '{"id":1}}', '{"id":1,}', '{"id":9007199254740993,}', '   ', '{"id":01}', '\u0000'])(
-    'must be JSON, not %j',
+  it.each(['[]', '[{"id":1}]', '"id"', '1', 'null', 'true'])(
+    'must be an object, not %s',
     (body) => {
-      expect(faultsOf({ body })).toEqual(['the body must be valid JSON'])
+      expect(faultsOf({ body })).toEqual(['the body must be a JSON object'])
     },
   )
 
+  it.each([
+    '{',
+    '{"id":1',
+    '{id:1}',
+    "{'id':1}",
+    '{"id":1}}',
+    '{"id":1,}',
+    '{"id":9007199254740993,}',
+    '   ',
+    '{"id":01}',
+    '\u0000',
+  ])('must be JSON, not %j', (body) => {
+    expect(faultsOf({ body })).toEqual(['the body must be valid JSON'])
+  })
+
   it('must be UTF-8', () => {
-    for (const bytes of [[0xff], [0xc3, 0x28], [0xed, 0xa0, 0x80], [0xc0, 0xaf], [0xf5, 0x80, 0x80, 0x80]]) {
-      const body = Buffer.concat([Buffer.from('{"id":1,"text":"'), Buffer.from(bytes), Buffer.from('"}')])
+    for (const bytes of [
+      [0xff],
+      [0xc3, 0x28],
+      [0xed, 0xa0, 0x80],
+      [0xc0, 0xaf],
+      [0xf5, 0x80, 0x80, 0x80],
+    ]) {
+      const body = Buffer.concat([
+        Buffer.from('{"id":1,"text":"'),
+        Buffer.from(bytes),
+        Buffer.from('"}'),
+      ])
       expect(faultsOf({ body })).toEqual(['the body must be valid UTF-8'])
     }
   })
@@ -199,29 +256,38 @@ describe('a request body', () => {
   })
 
   it('may not hide half a character in an escape', () => {
-    expect(faultsOf({ body: '{"id":1,"text":"\\ud83d"}' })).toEqual(['text must be well-formed Unicode'])
-    expect(faultsOf({ body: '{"id":1,"text":"\\u0000"}' })).toEqual(['text must not contain U+0000'])
+    expect(faultsOf({ body: '{"id":1,"text":"\\ud83d"}' })).toEqual([
+      'text must be well-formed Unicode',
+    ])
+    expect(faultsOf({ body: '{"id":1,"text":"\\u0000"}' })).toEqual([
+      'text must not contain U+0000',
+    ])
   })
 
   it('that is nested too deeply is a fault of the request, with and without a long number in it', () => {
     const depth = 400_000
     for (const inner of ['1', '9007199254740993']) {
       const body = `{"id":${'['.repeat(depth)}${inner}${']'.repeat(depth)}}`
-      expect(['id must be a 64-bit integer', 'the body must be valid JSON']).toContain(faultsOf({ body })[0])
+      expect(['id must be a 64-bit integer', 'the body must be valid JSON']).toContain(
+        faultsOf({ body })[0],
+      )
     }
   })
 
   it('of any bytes whatever is read or refused with code 10002', () => {
     fc.assert(
-      fc.property(fc.oneof(fc.uint8Array({ maxLength: 60 }).map(Buffer.from), fc.json().map(Buffer.from)), (body) => {
-        const readAny = () => read({ body })
-        try {
-          readAny()
-        } catch (error) {
-          expect(error).toBeInstanceOf(AppError)
-          expect((error as AppError).entry.code).toBe(10002)
-        }
-      }),
+      fc.property(
+        fc.oneof(fc.uint8Array({ maxLength: 60 }).map(Buffer.from), fc.json().map(Buffer.from)),
+        (body) => {
+          const readAny = () => read({ body })
+          try {
+            readAny()
+          } catch (error) {
+            expect(error).toBeInstanceOf(AppError)
+            expect((error as AppError).entry.code).toBe(10002)
+          }
+        },
+      ),
     )
   })
 })
@@ -250,14 +316,22 @@ describe('a body that is a string as a whole (decisions B4, D8)', () => {
     ['null', 'null', 'the body is required'],
     ['nothing', '', 'the body is required'],
     ['too long', `"${'x'.repeat(21)}"`, 'the body must have at most 20 characters'],
-    ['too long as the member of an object', `{"a":"${'x'.repeat(21)}"}`, 'the body must have at most 20 characters'],
+    [
+      'too long as the member of an object',
+      `{"a":"${'x'.repeat(21)}"}`,
+      'the body must have at most 20 characters',
+    ],
   ])('is refused when it is %s', (_, body, fault) => {
     expect(faultsOf({ body }, text)).toEqual([fault])
   })
 
   it('is refused when it is broken UTF-8 or holds U+0000', () => {
-    expect(faultsOf({ body: Buffer.from([0x68, 0xff]), contentType: 'text/plain' }, text)).toEqual(['the body must be valid UTF-8'])
-    expect(faultsOf({ body: 'a\0b', contentType: 'text/plain' }, text)).toEqual(['the body must not contain U+0000'])
+    expect(faultsOf({ body: Buffer.from([0x68, 0xff]), contentType: 'text/plain' }, text)).toEqual([
+      'the body must be valid UTF-8',
+    ])
+    expect(faultsOf({ body: 'a\0b', contentType: 'text/plain' }, text)).toEqual([
+      'the body must not contain U+0000',
+    ])
   })
 
   it('is required', () => {
@@ -268,7 +342,8 @@ describe('a body that is a string as a whole (decisions B4, D8)', () => {
     const any = wholeBody(string({ maxLength: 10_000 }))
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (value) => {
-        if (!value.includes('\0')) expect(read({ body: JSON.stringify(value) }, any)).toEqual({ value })
+        if (!value.includes('\0'))
+          expect(read({ body: JSON.stringify(value) }, any)).toEqual({ value })
       }),
     )
   })
@@ -278,7 +353,9 @@ describe('a body that is a list as a whole', () => {
   const items = wholeBody(list(int64()))
 
   it('is decoded', () => {
-    expect(read({ body: '[1,"2",9007199254740993]' }, items)).toEqual({ value: [1, 2, 9007199254740993n] })
+    expect(read({ body: '[1,"2",9007199254740993]' }, items)).toEqual({
+      value: [1, 2, 9007199254740993n],
+    })
   })
 
   it('is refused when it is something else or absent', () => {
@@ -290,6 +367,8 @@ describe('a body that is a list as a whole', () => {
   })
 
   it('must say that it is JSON, as any other list', () => {
-    expect(faultsOf({ body: '[1]', contentType: 'text/plain' }, items)).toEqual(['content-type must be application/json'])
+    expect(faultsOf({ body: '[1]', contentType: 'text/plain' }, items)).toEqual([
+      'content-type must be application/json',
+    ])
   })
 })

@@ -65,10 +65,16 @@ function fieldsOf(properties: Readonly<Record<string, TSchema>>, home: Field['ho
   }))
 }
 
-function readField(field: Field, query: Query, body: Readonly<Record<string, unknown>>, faults: string[]): unknown {
+function readField(
+  field: Field,
+  query: Query,
+  body: Readonly<Record<string, unknown>>,
+  faults: string[],
+): unknown {
   const { name, home, isText } = field
   const inQuery = home === 'query' || field.isScalar ? query[name] : undefined
-  const inBody = (home === 'body' || field.isScalar) && Object.hasOwn(body, name) ? body[name] : undefined
+  const inBody =
+    (home === 'body' || field.isScalar) && Object.hasOwn(body, name) ? body[name] : undefined
   if (Array.isArray(inQuery)) {
     faults.push(`${name} must be given once`)
     return undefined
@@ -81,7 +87,8 @@ function readField(field: Field, query: Query, body: Readonly<Record<string, unk
   }
   const first = field.decode(hasQuery ? inQuery : inBody, name, faults)
   if (!hasQuery || !hasBody) return first
-  if (field.decode(inBody, name, faults) !== first) faults.push(`${name} differs between query and body`)
+  if (field.decode(inBody, name, faults) !== first)
+    faults.push(`${name} differs between query and body`)
   return first
 }
 
@@ -91,17 +98,22 @@ function readObject(body: RawBody | null): Readonly<Record<string, unknown>> {
   if (!body || body.bytes.length === 0) return noFields
   requireJsonType(body)
   const value = parseBody(body.bytes)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid(['the body must be a JSON object'])
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw invalid(['the body must be a JSON object'])
   return value as Record<string, unknown>
 }
 
 function requireJsonType({ contentType }: RawBody): void {
-  if (contentType !== undefined && !isJsonType(contentType)) throw invalid(['content-type must be application/json'])
+  if (contentType !== undefined && !isJsonType(contentType))
+    throw invalid(['content-type must be application/json'])
 }
 
 // Checked by hand for the one form that nearly every request has; the pattern covers parameters, suffixes and case.
 function isJsonType(contentType: string): boolean {
-  return contentType === 'application/json' || /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType)
+  return (
+    contentType === 'application/json' ||
+    /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType)
+  )
 }
 
 function decodeText(bytes: Buffer): string {

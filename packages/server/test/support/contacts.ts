@@ -17,14 +17,22 @@ export interface Person {
 
 let batches = 0
 
-export async function registerPeople(server: Pick<ServerProcess, 'api'>, count: number): Promise<Person[]> {
+export async function registerPeople(
+  server: Pick<ServerProcess, 'api'>,
+  count: number,
+): Promise<Person[]> {
   const batch = ++batches
   const names = Array.from({ length: count }, (_, index) => `person_${batch}_${index}`)
   const people: Person[] = []
   for (let start = 0; start < count; start += 500) {
-    const list = names.slice(start, start + 500).map((username) => ({ username, password: 'correct horse' }))
-    const { data } = await server.api.admin().succeed('POST', '/user/register/batch', { body: { list } })
-    for (const { user_id: id, username } of data) people.push({ id, username, api: server.api.admin({ userId: id }) })
+    const list = names
+      .slice(start, start + 500)
+      .map((username) => ({ username, password: 'correct horse' }))
+    const { data } = await server.api
+      .admin()
+      .succeed('POST', '/user/register/batch', { body: { list } })
+    for (const { user_id: id, username } of data)
+      people.push({ id, username, api: server.api.admin({ userId: id }) })
   }
   return people
 }
@@ -39,7 +47,8 @@ export class PeoplePool {
   ) {}
 
   async take(count: number): Promise<Person[]> {
-    if (this.#people.length < count) this.#people = await registerPeople(this.server, Math.max(count, this.batch))
+    if (this.#people.length < count)
+      this.#people = await registerPeople(this.server, Math.max(count, this.batch))
     return this.#people.splice(0, count)
   }
 }
@@ -58,11 +67,19 @@ export const block = onUser('POST', '/roster/block', 'query')
 export const unblock = onUser('DELETE', '/roster/unblock', 'query')
 
 /** Without asking. */
-export async function connect(person: Pick<Person, 'api'>, ...others: readonly Pick<Person, 'id'>[]): Promise<void> {
-  await person.api.succeed('POST', '/user/add_roster', { body: { list: others.map(({ id }) => id) } })
+export async function connect(
+  person: Pick<Person, 'api'>,
+  ...others: readonly Pick<Person, 'id'>[]
+): Promise<void> {
+  await person.api.succeed('POST', '/user/add_roster', {
+    body: { list: others.map(({ id }) => id) },
+  })
 }
 
-export async function changeSettings({ api, id }: Pick<Person, 'id' | 'api'>, settings: object): Promise<void> {
+export async function changeSettings(
+  { api, id }: Pick<Person, 'id' | 'api'>,
+  settings: object,
+): Promise<void> {
   await api.succeed('POST', '/user/settings', { body: { user_id: id, ...settings } })
 }
 
@@ -75,8 +92,16 @@ export async function relationOf(api: Api, userId: number): Promise<number> {
   return (await entryOf(api, userId)).relation
 }
 
-export async function mayMessage(api: Api, senderId: number, recipientId: number): Promise<boolean> {
-  return (await api.succeed('GET', '/roster/may_message', { query: { user_id: senderId, roster_id: recipientId } })).data
+export async function mayMessage(
+  api: Api,
+  senderId: number,
+  recipientId: number,
+): Promise<boolean> {
+  return (
+    await api.succeed('GET', '/roster/may_message', {
+      query: { user_id: senderId, roster_id: recipientId },
+    })
+  ).data
 }
 
 async function allPages<T>(api: Api, path: string, limit?: number): Promise<T[]> {
@@ -95,7 +120,8 @@ async function allPages<T>(api: Api, path: string, limit?: number): Promise<T[]>
 export const contactIds = (api: Api, limit?: number) => allPages<number>(api, '/roster/list', limit)
 
 /** All pages, newest first. */
-export const applications = (api: Api, limit?: number) => allPages<RosterApplication>(api, '/roster/apply/list', limit)
+export const applications = (api: Api, limit?: number) =>
+  allPages<RosterApplication>(api, '/roster/apply/list', limit)
 
 export async function blockedIds(api: Api): Promise<number[]> {
   return (await api.succeed('GET', '/roster/blocked_list')).data

@@ -32,7 +32,15 @@ export const callerKinds: readonly GroupCallerKind[] = [
   { name: 'an Admin token', token: 'admin' },
   { name: 'an Admin token for the group', token: 'admin', hasGroupHeader: true },
   ...standings.map((as) => ({ name: `an Admin token for the ${as}`, token: 'admin', as }) as const),
-  ...standings.map((as) => ({ name: `an Admin token for the ${as} and the group`, token: 'admin', as, hasGroupHeader: true }) as const),
+  ...standings.map(
+    (as) =>
+      ({
+        name: `an Admin token for the ${as} and the group`,
+        token: 'admin',
+        as,
+        hasGroupHeader: true,
+      }) as const,
+  ),
 ]
 
 /** What of a group the table asks about. */
@@ -49,7 +57,10 @@ export function isBelow(a: GroupStanding, b: GroupStanding): boolean {
 }
 
 /** How the caller stands in the group; for what is personal, how the user does. */
-export function standingOf({ token, as, hasGroupHeader }: GroupCallerKind, { right }: JudgedOperation): GroupStanding {
+export function standingOf(
+  { token, as, hasGroupHeader }: GroupCallerKind,
+  { right }: JudgedOperation,
+): GroupStanding {
   const own = as ?? 'outsider'
   if (token === 'user' || (groupRights[right] as GroupRight).isPersonal) return own
   if (hasGroupHeader) return isBelow(own, 'admin') ? 'admin' : own
@@ -68,15 +79,22 @@ export function refusalOf(
   { settings, isOpen, isOwnThing }: GroupCircumstances,
 ): ErrorName | null {
   if (lacksUser(kind, operation)) return 'invalid_parameter'
-  const { from, membersWith, ownThings, opensToOutsiders, refusal }: GroupRight = groupRights[operation.right]
+  const { from, membersWith, ownThings, opensToOutsiders, refusal }: GroupRight =
+    groupRights[operation.right]
   const lowest = membersWith && settings[membersWith] ? 'member' : from
   const standing = standingOf(kind, operation)
-  if (lowest === 'outsider' || !isBelow(standing, lowest) || (opensToOutsiders && isOpen)) return null
-  if (ownThings) return standing === 'outsider' ? standingErrors.member : isOwnThing ? null : ownThings
+  if (lowest === 'outsider' || !isBelow(standing, lowest) || (opensToOutsiders && isOpen))
+    return null
+  if (ownThings)
+    return standing === 'outsider' ? standingErrors.member : isOwnThing ? null : ownThings
   return refusal ?? standingErrors[lowest]
 }
 
-const alreadyIn = { member: 'already_group_member', admin: 'already_group_member', owner: 'already_group_member' } as const
+const alreadyIn = {
+  member: 'already_group_member',
+  admin: 'already_group_member',
+  owner: 'already_group_member',
+} as const
 const notInvited = {
   member: 'group_invitation_not_open',
   admin: 'group_invitation_not_open',
@@ -97,6 +115,8 @@ export function pointlessFor({ as }: GroupCallerKind, { id }: JudgedOperation): 
 }
 
 /** Fixtures of operations that ask for a right, with the right known to be there. */
-export function isJudged(fixture: GroupFixture): fixture is GroupFixture & { readonly operation: JudgedOperation } {
+export function isJudged(
+  fixture: GroupFixture,
+): fixture is GroupFixture & { readonly operation: JudgedOperation } {
   return fixture.operation.right !== undefined
 }

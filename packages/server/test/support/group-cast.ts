@@ -18,8 +18,17 @@ const callerNames = [
 export type CallerName = (typeof callerNames)[number]
 
 export const owners: readonly CallerName[] = ['owner', 'Admin token']
-export const admins: readonly CallerName[] = [...owners, 'admin', 'Admin token, group_id', 'Admin token, user_id of the member, group_id']
-export const members: readonly CallerName[] = [...admins, 'member', 'Admin token, user_id of the member']
+export const admins: readonly CallerName[] = [
+  ...owners,
+  'admin',
+  'Admin token, group_id',
+  'Admin token, user_id of the member, group_id',
+]
+export const members: readonly CallerName[] = [
+  ...admins,
+  'member',
+  'Admin token, user_id of the member',
+]
 
 export interface Cast extends Readonly<Record<Standing, Person>> {
   readonly group_id: number
@@ -34,7 +43,11 @@ export async function aCast(server: ServerProcess, more: GroupOptions['more'] = 
   if (!owner || !admin || !member || !outsider) throw new Error('nobody')
   const group_id = await aGroup(owner, { members: [member], admins: [admin], more })
   const callers = async () => {
-    const byToken = await Promise.all(people.map(({ id, username }) => server.api.login({ id, username, password: 'correct horse' })))
+    const byToken = await Promise.all(
+      people.map(({ id, username }) =>
+        server.api.login({ id, username, password: 'correct horse' }),
+      ),
+    )
     const apis = byToken.map(({ api }, index) => [standings[index], api])
     return {
       ...(Object.fromEntries(apis) as Record<Standing, Api>),
@@ -42,7 +55,10 @@ export async function aCast(server: ServerProcess, more: GroupOptions['more'] = 
       'Admin token, group_id': server.api.admin({ groupId: group_id }),
       'Admin token, another group_id': server.api.admin({ groupId: group_id - 1 }),
       'Admin token, user_id of the member': server.api.admin({ userId: member.id }),
-      'Admin token, user_id of the member, group_id': server.api.admin({ userId: member.id, groupId: group_id }),
+      'Admin token, user_id of the member, group_id': server.api.admin({
+        userId: member.id,
+        groupId: group_id,
+      }),
     }
   }
   return { group_id, owner, admin, member, outsider, callers }
@@ -56,17 +72,29 @@ interface Without {
 }
 
 /** The code of the answer to each caller, one after the other. */
-export async function codesOf(cast: Cast, call: (api: Api) => Promise<Answer>, { without = [] }: Without = {}): Promise<Codes> {
+export async function codesOf(
+  cast: Cast,
+  call: (api: Api) => Promise<Answer>,
+  { without = [] }: Without = {},
+): Promise<Codes> {
   const callers = await cast.callers()
   const codes: Record<string, number> = {}
-  for (const name of callerNames) if (!without.includes(name)) codes[name] = (await call(callers[name])).code
+  for (const name of callerNames)
+    if (!without.includes(name)) codes[name] = (await call(callers[name])).code
   return codes
 }
 
 /** What {@link codesOf} gives when these callers may and the others are refused with this code. */
-export function only(allowed: readonly CallerName[], refusal: number, { without = [] }: Without = {}): Codes {
+export function only(
+  allowed: readonly CallerName[],
+  refusal: number,
+  { without = [] }: Without = {},
+): Codes {
   const noPermission = 10010
-  const codeOf = (name: CallerName) => (name === 'Admin token, another group_id' ? noPermission : refusal)
+  const codeOf = (name: CallerName) =>
+    name === 'Admin token, another group_id' ? noPermission : refusal
   const calling = callerNames.filter((name) => !without.includes(name))
-  return Object.fromEntries(calling.map((name) => [name, allowed.includes(name) ? 200 : codeOf(name)]))
+  return Object.fromEntries(
+    calling.map((name) => [name, allowed.includes(name) ? 200 : codeOf(name)]),
+  )
 }

@@ -19,7 +19,8 @@ const forbidden: Readonly<Record<string, string>> = {
   'a count that is not that of the members': `
     select group_id || ' says ' || member_count as fault from groups g where member_count <>
       (select count(*) from group_members m where m.app_id = g.app_id and m.group_id = g.group_id)`,
-  'more members than the capacity': 'select group_id as fault from groups where member_count > capacity',
+  'more members than the capacity':
+    'select group_id as fault from groups where member_count > capacity',
   'not one owner': `
     select group_id as fault from groups g where status = 0 and 1 <>
       (select count(*) from group_members m where m.app_id = g.app_id and m.group_id = g.group_id and m.role = 2)`,
@@ -29,8 +30,14 @@ const forbidden: Readonly<Record<string, string>> = {
   'a member who is blocked': `
     select m.user_id || ' in ' || m.group_id as fault from group_members m
       join group_blocks b on b.app_id = m.app_id and b.group_id = m.group_id and b.user_id = m.user_id`,
-  'an open application of a member, of somebody blocked or to a dissolved group': pendingOf('group_applications', 'applicant_id'),
-  'an open invitation of a member, of somebody blocked or to a dissolved group': pendingOf('group_invitations', 'invitee_id'),
+  'an open application of a member, of somebody blocked or to a dissolved group': pendingOf(
+    'group_applications',
+    'applicant_id',
+  ),
+  'an open invitation of a member, of somebody blocked or to a dissolved group': pendingOf(
+    'group_invitations',
+    'invitee_id',
+  ),
   'a member without a group': `
     select user_id || ' in ' || group_id as fault from group_members m where not exists
       (select 1 from groups g where g.app_id = m.app_id and g.group_id = m.group_id)`,
@@ -75,16 +82,26 @@ export class GroupWatch {
     const { sql, server } = this.watched
     const [group] = await sql.run(`select * from groups where group_id = ${groupId}`)
     if (!group) return [`group ${groupId} has vanished`]
-    const rows = await sql.run(`select user_id, role from group_members where group_id = ${groupId} order by user_id`)
+    const rows = await sql.run(
+      `select user_id, role from group_members where group_id = ${groupId} order by user_id`,
+    )
     const told = toldFaults(await groupNotices(sql, groupId), group, rows)
-    const answer = await server.api.admin().call<GroupMember[]>('GET', '/group/member_list', { query: { group_id: groupId } })
-    if (group.status !== 0) return [...told, ...(answer.code === 20001 ? [] : [`dissolved group ${groupId} answers ${answer.code}`])]
+    const answer = await server.api
+      .admin()
+      .call<GroupMember[]>('GET', '/group/member_list', { query: { group_id: groupId } })
+    if (group.status !== 0)
+      return [
+        ...told,
+        ...(answer.code === 20001 ? [] : [`dissolved group ${groupId} answers ${answer.code}`]),
+      ]
     const { data, total, version } = answer.envelope
     const ids = data.map(({ user_id }) => user_id).join()
     const grown = this.#isGrown(groupId, Number(version), ids)
     return [
       ...told,
-      ...(ids === rows.map(({ user_id }) => user_id).join() ? [] : [`the list of group ${groupId} is ${ids}`]),
+      ...(ids === rows.map(({ user_id }) => user_id).join()
+        ? []
+        : [`the list of group ${groupId} is ${ids}`]),
       ...(total === rows.length ? [] : [`the total of group ${groupId} is ${total}`]),
       ...(grown ? [] : [`the version of group ${groupId} stays ${version}`]),
     ]
@@ -103,13 +120,20 @@ export class GroupWatch {
     const rows = await this.watched.sql.run(`select g.group_id from group_members m
       join groups g on g.app_id = m.app_id and g.group_id = m.group_id where m.user_id = ${id} and g.status = 0 order by g.group_id`)
     const listed = answer.code === 200 ? answer.envelope.data : []
-    const [said, stored] = [[...listed].sort((a, b) => a - b).join(), rows.map(({ group_id }) => group_id).join()]
+    const [said, stored] = [
+      [...listed].sort((a, b) => a - b).join(),
+      rows.map(({ group_id }) => group_id).join(),
+    ]
     return said === stored ? [] : [`user ${id} is said to be in ${said} and is in ${stored}`]
   }
 }
 
 /** What was told, one after the other, must be possible, and lead to what is there. */
-function toldFaults(notices: readonly GroupNotice[], group: SqlRow, rows: readonly SqlRow[]): string[] {
+function toldFaults(
+  notices: readonly GroupNotice[],
+  group: SqlRow,
+  rows: readonly SqlRow[],
+): string[] {
   const faults: string[] = []
   const roles = new Map<number, number>()
   let capacity = defaultCapacity
@@ -129,13 +153,19 @@ function toldFaults(notices: readonly GroupNotice[], group: SqlRow, rows: readon
   }
   for (const { kind, users, content } of notices) {
     const step = steps[kind]
-    if (step) for (const user of users) if (!step(user)) faults.push(`group ${group.group_id}: ${user} was told to be ${kind}, out of turn`)
+    if (step)
+      for (const user of users)
+        if (!step(user))
+          faults.push(`group ${group.group_id}: ${user} was told to be ${kind}, out of turn`)
     if (kind === 'info_updated') capacity = JSON.parse(content).capacity ?? capacity
-    if (roles.size > capacity) faults.push(`group ${group.group_id} had ${roles.size} members and a capacity of ${capacity}`)
+    if (roles.size > capacity)
+      faults.push(`group ${group.group_id} had ${roles.size} members and a capacity of ${capacity}`)
   }
-  if (capacity !== Number(group.capacity)) faults.push(`group ${group.group_id}: told to have a capacity of ${capacity}`)
+  if (capacity !== Number(group.capacity))
+    faults.push(`group ${group.group_id}: told to have a capacity of ${capacity}`)
   const told = JSON.stringify([...roles].sort(([a], [b]) => a - b))
   const stored = JSON.stringify(rows.map(({ user_id, role }) => [user_id, role]))
-  if (told !== stored) faults.push(`group ${group.group_id}: what was told leads to ${told}, there is ${stored}`)
+  if (told !== stored)
+    faults.push(`group ${group.group_id}: what was told leads to ${told}, there is ${stored}`)
   return faults
 }

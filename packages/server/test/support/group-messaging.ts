@@ -12,24 +12,43 @@ export async function speakers(server: ServerProcess, count: number): Promise<Sp
   const people = await registerPeople(server, count)
   return Promise.all(
     people.map(async ({ id }) => {
-      const { data } = await server.api.succeed('POST', '/token/id', { body: { user_id: id, password: 'correct horse' } })
+      const { data } = await server.api.succeed('POST', '/token/id', {
+        body: { user_id: id, password: 'correct horse' },
+      })
       return { id, api: server.api.as(data.token) }
     }),
   )
 }
 
-export function textToGroups(groups: readonly (number | bigint)[], content: string, extras: SendExtras = {}) {
+export function textToGroups(
+  groups: readonly (number | bigint)[],
+  content: string,
+  extras: SendExtras = {},
+) {
   return textTo(groups, content, { type: 2, ...extras })
 }
 
-export function sendToGroups(api: Api, groups: readonly (number | bigint)[], content: string, extras: SendExtras = {}): Promise<Answer> {
+export function sendToGroups(
+  api: Api,
+  groups: readonly (number | bigint)[],
+  content: string,
+  extras: SendExtras = {},
+): Promise<Answer> {
   return api.call('POST', '/message/send', { body: textToGroups(groups, content, extras) })
 }
 
 /** @returns its msg_id */
-export async function sendToGroup(api: Api, group: number, content: string, extras: SendExtras = {}): Promise<number> {
-  const { msg_ids } = await api.succeed('POST', '/message/send', { body: textToGroups([group], content, extras) })
-  if (!Array.isArray(msg_ids) || msg_ids.length !== 1) throw new Error(`not one msg_id: ${JSON.stringify(msg_ids)}`)
+export async function sendToGroup(
+  api: Api,
+  group: number,
+  content: string,
+  extras: SendExtras = {},
+): Promise<number> {
+  const { msg_ids } = await api.succeed('POST', '/message/send', {
+    body: textToGroups([group], content, extras),
+  })
+  if (!Array.isArray(msg_ids) || msg_ids.length !== 1)
+    throw new Error(`not one msg_id: ${JSON.stringify(msg_ids)}`)
   return Number(msg_ids[0])
 }
 
@@ -51,11 +70,25 @@ export interface RecordedReceipt {
 }
 
 export async function recordedReads(sql: Sql, group: number): Promise<RecordedReceipt[]> {
-  const rows = await sql.run("select payload from events where kind = 'message.read' order by event_id")
+  const rows = await sql.run(
+    "select payload from events where kind = 'message.read' order by event_id",
+  )
   return rows
-    .map(({ payload }) => JSON.parse(String(payload)) as { group?: number; actor: number; users: number[]; content: string })
+    .map(
+      ({ payload }) =>
+        JSON.parse(String(payload)) as {
+          group?: number
+          actor: number
+          users: number[]
+          content: string
+        },
+    )
     .filter((event) => event.group === group)
-    .map(({ actor: reader, users, content }) => ({ reader, users, message: JSON.parse(content).msg_id }))
+    .map(({ actor: reader, users, content }) => ({
+      reader,
+      users,
+      message: JSON.parse(content).msg_id,
+    }))
 }
 
 /** Reads that others than the readers themselves were told of. */
@@ -65,13 +98,19 @@ export async function receipts(sql: Sql, group: number): Promise<RecordedReceipt
 
 const tableNames = {
   sqlite: "select name from sqlite_master where type = 'table'",
-  postgres: 'select table_name as name from information_schema.tables where table_schema = current_schema()',
+  postgres:
+    'select table_name as name from information_schema.tables where table_schema = current_schema()',
 }
 
 /** How many rows every table has. */
-export async function rowCounts(sql: Sql, engine: keyof typeof tableNames): Promise<Record<string, number>> {
+export async function rowCounts(
+  sql: Sql,
+  engine: keyof typeof tableNames,
+): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const { name } of await sql.run(tableNames[engine]))
-    counts[String(name)] = Number((await sql.run(`select count(*) as count from "${name}"`))[0]?.count)
+    counts[String(name)] = Number(
+      (await sql.run(`select count(*) as count from "${name}"`))[0]?.count,
+    )
   return counts
 }

@@ -13,7 +13,17 @@ import {
   standing,
   system,
 } from './group-model.js'
-import { type Call, type Caller, capacityOf, cautiousUserOf, flagOf, type Kind, lookOf, rules, textOf } from './group-model-rules.js'
+import {
+  type Call,
+  type Caller,
+  capacityOf,
+  cautiousUserOf,
+  flagOf,
+  type Kind,
+  lookOf,
+  rules,
+  textOf,
+} from './group-model-rules.js'
 
 const weights: Partial<Record<Kind, number>> = {
   add: 6,
@@ -35,7 +45,8 @@ const weights: Partial<Record<Kind, number>> = {
 const kinds: readonly Kind[] = [...(Object.keys(rules) as (keyof typeof rules)[]), 'caution']
 
 const user = fc.constantFrom(...everybody)
-const own = (id: fc.Arbitrary<number>) => id.map((each): Caller => ({ hasAdminToken: false, user: each, header: 'none' }))
+const own = (id: fc.Arbitrary<number>) =>
+  id.map((each): Caller => ({ hasAdminToken: false, user: each, header: 'none' }))
 const admin = (id: fc.Arbitrary<number>, header: Caller['header']) =>
   id.map((each): Caller => ({ hasAdminToken: true, user: each, header }))
 const caller: fc.Arbitrary<Caller> = fc.oneof(
@@ -48,9 +59,17 @@ const caller: fc.Arbitrary<Caller> = fc.oneof(
   { weight: 2, arbitrary: admin(user, 'this') },
   { weight: 1, arbitrary: admin(fc.constantFrom(system, 1), 'other') },
 )
-const target = fc.oneof({ weight: 20, arbitrary: user }, { weight: 1, arbitrary: fc.constantFrom(deletedUser, nobody) })
+const target = fc.oneof(
+  { weight: 20, arbitrary: user },
+  { weight: 1, arbitrary: fc.constantFrom(deletedUser, nobody) },
+)
 const call: fc.Arbitrary<Call> = fc.record({
-  kind: fc.oneof(...kinds.map((kind) => ({ weight: Math.ceil((weights[kind] ?? 2) * 10), arbitrary: fc.constant(kind) }))),
+  kind: fc.oneof(
+    ...kinds.map((kind) => ({
+      weight: Math.ceil((weights[kind] ?? 2) * 10),
+      arbitrary: fc.constant(kind),
+    })),
+  ),
   caller,
   users: fc.uniqueArray(target, { minLength: 1, maxLength: 4 }),
   user: target,
@@ -68,7 +87,9 @@ const aims: Partial<Record<Kind, (state: State, call: Call) => Partial<Call>>> =
   joinByQr: comesFrom(isOutside),
   handleInvitation: (state, call) => {
     const { caller, user = 0 } = comesFrom(hasOpenInvitation)(state, call)
-    return caller ? { caller, user: call.flag ? caller.user : (state.invitations[caller.user]?.from ?? user) } : {}
+    return caller
+      ? { caller, user: call.flag ? caller.user : (state.invitations[caller.user]?.from ?? user) }
+      : {}
   },
   handleApplication: (state, { choice }) => {
     const applicant = pick(
@@ -110,7 +131,9 @@ function comesFrom(accepts: Property) {
       everybody.filter((each) => accepts(state, each)),
       choice,
     )
-    return who === undefined ? {} : { caller: { hasAdminToken, header: header === 'other' ? 'none' : header, user: who } }
+    return who === undefined
+      ? {}
+      : { caller: { hasAdminToken, header: header === 'other' ? 'none' : header, user: who } }
   }
 }
 
@@ -121,7 +144,9 @@ function isAbout(accepts: Property) {
   }
 }
 
-const byOwner = (state: State) => ({ caller: { hasAdminToken: false, user: ownerOf(state), header: 'none' } as const })
+const byOwner = (state: State) => ({
+  caller: { hasAdminToken: false, user: ownerOf(state), header: 'none' } as const,
+})
 
 /** A call that more likely does something, if it is one that looks where it goes. */
 export function aimed(state: State, each: Call): Call {
@@ -130,21 +155,40 @@ export function aimed(state: State, each: Call): Call {
 
 function byAdmin(kind: Kind, users: readonly number[], more: Partial<Call> = {}): Call {
   const adminToken: Caller = { hasAdminToken: true, user: system, header: 'none' }
-  return { kind, caller: adminToken, users, user: 0, flag: true, choice: 0, text: '', isAimed: false, ...more }
+  return {
+    kind,
+    caller: adminToken,
+    users,
+    user: 0,
+    flag: true,
+    choice: 0,
+    text: '',
+    isAimed: false,
+    ...more,
+  }
 }
 
 /** A user who was kicked so often that one more kick, or none, closes the group. */
 const kicks = fc
   .constantFrom(0, 3, 4)
-  .map((times) => Array.from({ length: times }, () => [byAdmin('add', [4]), byAdmin('kick', [4])]).flat())
+  .map((times) =>
+    Array.from({ length: times }, () => [byAdmin('add', [4]), byAdmin('kick', [4])]).flat(),
+  )
 /** A user who is out and still banned. */
 const exile = fc.option(fc.boolean(), { nil: null }).map((flag) => {
-  return flag === null ? [] : [byAdmin('add', [3]), byAdmin('ban', [3], { flag }), byAdmin('kick', [3])]
+  return flag === null
+    ? []
+    : [byAdmin('add', [3]), byAdmin('ban', [3], { flag }), byAdmin('kick', [3])]
 })
 /** Users who want to be asked before they are in a group. */
-const cautious = fc.subarray([1, 2, 3, 4]).map((users) => users.map((choice) => byAdmin('caution', [], { choice })))
+const cautious = fc
+  .subarray([1, 2, 3, 4])
+  .map((users) => users.map((choice) => byAdmin('caution', [], { choice })))
 /** A QR code of a user who may not invite any more, or may still. */
-const signed: Call = { ...byAdmin('signQr', []), caller: { hasAdminToken: false, user: 2, header: 'none' } }
+const signed: Call = {
+  ...byAdmin('signQr', []),
+  caller: { hasAdminToken: false, user: 2, header: 'none' },
+}
 const memberInvite = flags.indexOf('member_invite')
 const codes = fc.constantFrom(
   [],
@@ -193,14 +237,20 @@ interface Request {
 const onUsers =
   (path: string, more: (call: Call, names: Names) => object = () => ({})) =>
   (each: Call, names: Names): Request =>
-    inBody(path, { user_list: each.users.map((one) => names.id(one)), ...more(each, names) })(each, names)
+    inBody(path, { user_list: each.users.map((one) => names.id(one)), ...more(each, names) })(
+      each,
+      names,
+    )
 
 const inBody =
   (path: string, params: object | ((call: Call, names: Names) => object) = {}) =>
   (each: Call, names: Names): Request => ({
     method: 'POST',
     path,
-    body: { group_id: names.groupId, ...(typeof params === 'function' ? params(each, names) : params) },
+    body: {
+      group_id: names.groupId,
+      ...(typeof params === 'function' ? params(each, names) : params),
+    },
   })
 
 const inQuery =
@@ -217,9 +267,15 @@ const flagPaths: Record<ReturnType<typeof flagOf>, string> = {
 
 export const requests: Record<Kind, (call: Call, names: Names) => Request> = {
   apply: inBody('/group/apply', ({ text: reason }) => ({ reason })),
-  handleApplication: inBody('/group/apply/handle', ({ user: id, flag: approval }, names) => ({ user_id: names.id(id), approval })),
+  handleApplication: inBody('/group/apply/handle', ({ user: id, flag: approval }, names) => ({
+    user_id: names.id(id),
+    approval,
+  })),
   invite: onUsers('/group/invite', ({ text: reason }) => ({ reason })),
-  handleInvitation: inBody('/group/invite/handle', ({ user: id, flag: approval }, names) => ({ user_id: names.id(id), approval })),
+  handleInvitation: inBody('/group/invite/handle', ({ user: id, flag: approval }, names) => ({
+    user_id: names.id(id),
+    approval,
+  })),
   signQr: inQuery('GET', '/group/qrcode/sign'),
   joinByQr: ({ flag }, { qrInfo: qr_info }) =>
     flag
@@ -236,9 +292,13 @@ export const requests: Record<Kind, (call: Call, names: Names) => Request> = {
   transfer: inBody('/group/transfer', ({ user: id }, names) => ({ new_owner: names.id(id) })),
   leave: inQuery('DELETE', '/group/leave'),
   destroy: inQuery('DELETE', '/group/destroy'),
-  flag: (each, names) => inBody(`/group/settings/${flagPaths[flagOf(each)]}`, { value: each.flag })(each, names),
-  text: (each, names) => inBody(`/group/info/${textOf(each)}`, { value: each.text || 'c' })(each, names),
-  approval: inBody('/group/settings/require_admin_approval', ({ choice }) => ({ apply_approval: choice % 3 })),
+  flag: (each, names) =>
+    inBody(`/group/settings/${flagPaths[flagOf(each)]}`, { value: each.flag })(each, names),
+  text: (each, names) =>
+    inBody(`/group/info/${textOf(each)}`, { value: each.text || 'c' })(each, names),
+  approval: inBody('/group/settings/require_admin_approval', ({ choice }) => ({
+    apply_approval: choice % 3,
+  })),
   capacity: inBody('/group/settings/capacity', (each) => ({ value: capacityOf(each) })),
   banAll: inBody('/group/settings/ban_all', { duration: -1 }),
   unbanAll: inBody('/group/settings/unban_all'),

@@ -62,8 +62,10 @@ interface Rule {
   readonly run: (turn: Turn) => Result
 }
 
-const each = (users: readonly number[], judge: (user: number) => ErrorName | null): Outcome[] => users.map((user) => [user, judge(user)])
-const accepted = (outcomes: readonly Outcome[]) => outcomes.filter(([, reason]) => reason === null).map(([user]) => user)
+const each = (users: readonly number[], judge: (user: number) => ErrorName | null): Outcome[] =>
+  users.map((user) => [user, judge(user)])
+const accepted = (outcomes: readonly Outcome[]) =>
+  outcomes.filter(([, reason]) => reason === null).map(([user]) => user)
 const first = (outcomes: readonly Outcome[]): ErrorName | null => outcomes[0]?.[1] ?? null
 
 /** Only those of lower standing, and never oneself. */
@@ -73,7 +75,9 @@ function refusalOver({ state, rank, actor }: Turn, user: number): ErrorName | nu
 
 function moderate(turn: Turn, done: (users: number[]) => void): Result {
   const { state, users } = turn
-  const outcomes = each(users, (user) => (state.members[user] ? refusalOver(turn, user) : 'not_group_member'))
+  const outcomes = each(users, (user) =>
+    state.members[user] ? refusalOver(turn, user) : 'not_group_member',
+  )
   done(accepted(outcomes))
   return outcomes
 }
@@ -84,7 +88,9 @@ function appoint({ state, users, actor }: Turn, role: number, kind: string): Res
     return user !== actor && rankOf(state, user) < standing.owner ? null : 'no_permission'
   })
   const changed = accepted(outcomes).filter((user) => rankOf(state, user) !== role)
-  const freed = changed.filter((user) => role === standing.admin && state.members[user]?.ban !== 'none')
+  const freed = changed.filter(
+    (user) => role === standing.admin && state.members[user]?.ban !== 'none',
+  )
   if (freed.length > 0) tell(state, 'unbanned', actor, freed)
   for (const user of changed) {
     const member = state.members[user]
@@ -129,7 +135,8 @@ function invite({ state, actor, rank, users, text }: Turn): Result {
   const asked = users.filter((user) => state.isCautious[user])
   const refusals = new Map(asked.map((user) => [user, refusal(state, user, isOwnWill)]))
   const invited = asked.filter((user) => refusals.get(user) === null)
-  for (const user of invited) state.invitations[user] = { status: pending, reason: text, from: actor }
+  for (const user of invited)
+    state.invitations[user] = { status: pending, reason: text, from: actor }
   if (invited.length > 0) tell(state, 'invited', actor, invited)
   const direct = admit(
     state,
@@ -154,7 +161,8 @@ function handleInvitation({ state, actor, flag }: Turn): Result {
 /** An invitation that cannot be followed stays. */
 function acceptInvitation(state: State, user: number): ErrorName | null {
   const reason = enter(state, user, user, false)
-  if (reason === null) tell(state, 'invitation_accepted', user, [state.invitations[user]?.from ?? system])
+  if (reason === null)
+    tell(state, 'invitation_accepted', user, [state.invitations[user]?.from ?? system])
   return reason
 }
 
@@ -206,11 +214,19 @@ function setBans(turn: Turn, isOn: boolean): Result {
 /** Ends also the bans that wait for those who are out. */
 function unban(turn: Turn): Result {
   const { state, users, actor } = turn
-  const freed = users.filter((user) => !state.members[user] && (state.keptBans[user] ?? 'none') !== 'none')
+  const freed = users.filter(
+    (user) => !state.members[user] && (state.keptBans[user] ?? 'none') !== 'none',
+  )
   for (const user of freed) state.keptBans[user] = 'none'
   if (freed.length > 0) tell(state, 'unbanned', actor, freed)
-  const others = setBans({ ...turn, users: users.filter((user) => !freed.includes(user)) }, false) as readonly Outcome[]
-  const outcomes = new Map<number, ErrorName | null>([...freed.map((user) => [user, null] as const), ...others])
+  const others = setBans(
+    { ...turn, users: users.filter((user) => !freed.includes(user)) },
+    false,
+  ) as readonly Outcome[]
+  const outcomes = new Map<number, ErrorName | null>([
+    ...freed.map((user) => [user, null] as const),
+    ...others,
+  ])
   return users.map((user) => [user, outcomes.get(user) ?? null])
 }
 
@@ -227,7 +243,12 @@ function transfer({ state, user, actor }: Turn): Result {
 }
 
 /** Sets what belongs to the group; it is told when it has changed. */
-function set<T extends object, K extends keyof T>({ state, actor }: Turn, target: T, key: K, value: T[K]): null {
+function set<T extends object, K extends keyof T>(
+  { state, actor }: Turn,
+  target: T,
+  key: K,
+  value: T[K],
+): null {
   if (target[key] === value) return null
   target[key] = value
   tell(state, 'info_updated', actor, [])
@@ -279,10 +300,13 @@ export const looks = [
   ['/group/banned_list', 'member'],
   ['/group/blocked_list', 'admin'],
 ] as const satisfies readonly (readonly [string, Right])[]
-export const lookOf = ({ choice }: Pick<Call, 'choice'>) => looks[choice % looks.length] as (typeof looks)[number]
-export const flagOf = ({ choice }: Pick<Call, 'choice'>) => flags[choice % flags.length] as (typeof flags)[number]
+export const lookOf = ({ choice }: Pick<Call, 'choice'>) =>
+  looks[choice % looks.length] as (typeof looks)[number]
+export const flagOf = ({ choice }: Pick<Call, 'choice'>) =>
+  flags[choice % flags.length] as (typeof flags)[number]
 export const cautiousUserOf = ({ choice }: Pick<Call, 'choice'>) => choice % userCount
-export const textOf = ({ choice }: Pick<Call, 'choice'>) => texts[choice % texts.length] as (typeof texts)[number]
+export const textOf = ({ choice }: Pick<Call, 'choice'>) =>
+  texts[choice % texts.length] as (typeof texts)[number]
 
 export const rules = {
   apply: { right: 'join', run: apply },
@@ -298,7 +322,10 @@ export const rules = {
   },
   joinByQr: { right: 'join', run: joinByQr },
   add: { right: 'admin', run: ({ state, actor, users }) => admit(state, actor, users, false) },
-  kick: { right: 'admin', run: (turn) => moderate(turn, (users) => remove(turn.state, turn.actor, users, 'kicked')) },
+  kick: {
+    right: 'admin',
+    run: (turn) => moderate(turn, (users) => remove(turn.state, turn.actor, users, 'kicked')),
+  },
   ban: { right: 'admin', run: (turn) => setBans(turn, true) },
   unban: { right: 'admin', run: unban },
   block: { right: 'admin', run: blockUsers },
@@ -323,8 +350,14 @@ export const rules = {
     },
   },
   flag: { right: 'admin', run: (turn) => set(turn, turn.state.flags, flagOf(turn), turn.flag) },
-  text: { right: 'modify', run: (turn) => set(turn, turn.state.texts, textOf(turn), turn.text || 'c') },
-  approval: { right: 'admin', run: (turn) => set(turn, turn.state.group, 'approval', turn.choice % 3) },
+  text: {
+    right: 'modify',
+    run: (turn) => set(turn, turn.state.texts, textOf(turn), turn.text || 'c'),
+  },
+  approval: {
+    right: 'admin',
+    run: (turn) => set(turn, turn.state.group, 'approval', turn.choice % 3),
+  },
   capacity: { right: 'owner', run: setCapacity },
   banAll: { right: 'admin', run: (turn) => set(turn, turn.state.group, 'isBanned', true) },
   unbanAll: { right: 'admin', run: (turn) => set(turn, turn.state.group, 'isBanned', false) },
@@ -380,15 +413,23 @@ function rankFor(state: State, { hasAdminToken, user, header }: Caller): number 
   return user === system ? standing.owner : own
 }
 
-function refusalOfRight(state: State, { user }: Caller, rank: number, right: Right): ErrorName | null {
-  if (state.group.isDissolved) return right === 'info' && rank > standing.outsider ? null : 'group_not_found'
+function refusalOfRight(
+  state: State,
+  { user }: Caller,
+  rank: number,
+  right: Right,
+): ErrorName | null {
+  if (state.group.isDissolved)
+    return right === 'info' && rank > standing.outsider ? null : 'group_not_found'
   if (right === 'join') return null
   if (right === 'own') return state.members[user] ? null : requiredStanding.own
   if (right === 'info') {
     const isOpen = openTypes.includes(state.group.type) || hasOpenInvitation(state, user)
     return isOpen || rank >= standing.member ? null : requiredStanding.member
   }
-  const opened = (right === 'invite' && state.flags.member_invite) || (right === 'modify' && state.flags.member_modify)
+  const opened =
+    (right === 'invite' && state.flags.member_invite) ||
+    (right === 'modify' && state.flags.member_modify)
   const needed = opened ? 'member' : right === 'invite' || right === 'modify' ? 'admin' : right
   return rank >= standing[needed] ? null : requiredStanding[needed]
 }

@@ -23,8 +23,12 @@ import { type Call, cautiousUserOf, type Result } from './group-model-rules.js'
 import { aGroup, groupNotices, types } from './groups.js'
 import type { WatchedServer } from './watched-server.js'
 
-const names = new Map(Object.entries(errorCatalogue).map(([name, { code }]) => [code, name as ErrorName]))
-const reasons = new Map(Object.entries(errorCatalogue).map(([name, { text }]) => [text, name as ErrorName]))
+const names = new Map(
+  Object.entries(errorCatalogue).map(([name, { code }]) => [code, name as ErrorName]),
+)
+const reasons = new Map(
+  Object.entries(errorCatalogue).map(([name, { text }]) => [text, name as ErrorName]),
+)
 const ranks = Object.keys(standing)
 /** As no user ever has; it also stands for the system where an inviter is named. */
 const systemId = 0
@@ -48,11 +52,15 @@ export class GroupWorld implements Names {
     const { api } = watched.server
     const people = await registerPeople(watched.server, userCount + 1)
     const tokens = people.map(async ({ id: user_id }) => {
-      const { data } = await api.succeed('POST', '/token/id', { body: { user_id, password: 'correct horse' } })
+      const { data } = await api.succeed('POST', '/token/id', {
+        body: { user_id, password: 'correct horse' },
+      })
       return api.as(data.token)
     })
     const world = new GroupWorld(watched, people, await Promise.all(tokens))
-    await (world.#tokens[deletedUser] as Api).succeed('POST', '/user/delete', { body: { password: 'correct horse' } })
+    await (world.#tokens[deletedUser] as Api).succeed('POST', '/user/delete', {
+      body: { password: 'correct horse' },
+    })
     return world
   }
 
@@ -89,11 +97,16 @@ export class GroupWorld implements Names {
   #resultOf({ code, envelope: { data } }: Answer): Result {
     if (code !== 200) return names.get(code) ?? (`code ${code}` as ErrorName)
     const results = Array.isArray(data) ? data : (data?.list ?? [data])
-    return results.every(isUserResult) && results.length > 0 ? results.map((each: UserResult) => this.#outcomeOf(each)) : null
+    return results.every(isUserResult) && results.length > 0
+      ? results.map((each: UserResult) => this.#outcomeOf(each))
+      : null
   }
 
   #outcomeOf({ user_id, result, reason = '' }: UserResult): Outcome {
-    return [this.#userOf(Number(user_id)), result === 'success' ? null : (reasons.get(reason) ?? (reason as ErrorName))]
+    return [
+      this.#userOf(Number(user_id)),
+      result === 'success' ? null : (reasons.get(reason) ?? (reason as ErrorName)),
+    ]
   }
 
   #userOf(id: number): number {
@@ -108,8 +121,13 @@ export class GroupWorld implements Names {
   /** All that can be seen of the group, in the form of {@link expected}. */
   async observed(): Promise<object> {
     const admin = this.#watched.server.api.admin()
-    const body = { group_id: this.groupId, group_list: [this.groupId], user_list: this.#people.map(({ id }) => id) }
-    const get = async (path: string) => (await admin.call('GET', path, { query: { group_id: this.groupId } })).envelope.data
+    const body = {
+      group_id: this.groupId,
+      group_list: [this.groupId],
+      user_list: this.#people.map(({ id }) => id),
+    }
+    const get = async (path: string) =>
+      (await admin.call('GET', path, { query: { group_id: this.groupId } })).envelope.data
     const post = async (path: string) => (await admin.call('POST', path, { body })).envelope.data
     const users = (rows: Json) => rows?.map((row: Json) => this.#userOf(row.user_id)) ?? null
     const info = await get('/group/info')
@@ -127,23 +145,50 @@ export class GroupWorld implements Names {
       admins: users(await get('/group/admin_list')),
       banned: users(await get('/group/banned_list')),
       blocked: users(await get('/group/blocked_list')),
-      applications: (await post('/group/application_list'))?.map((row: Json) => this.#askedOf(row, row.applicant_id)).sort(),
-      announcements: (await get('/group/announcement/list'))?.map((row: Json) => [this.#actorOf(row.author), row.title]) ?? null,
-      users: await Promise.all(this.#people.slice(0, userCount).map((person) => this.#seenBy(person))),
+      applications: (await post('/group/application_list'))
+        ?.map((row: Json) => this.#askedOf(row, row.applicant_id))
+        .sort(),
+      announcements:
+        (await get('/group/announcement/list'))?.map((row: Json) => [
+          this.#actorOf(row.author),
+          row.title,
+        ]) ?? null,
+      users: await Promise.all(
+        this.#people.slice(0, userCount).map((person) => this.#seenBy(person)),
+      ),
       notices: sorted(
-        (await groupNotices(this.#watched.sql, this.groupId)).map(({ kind, actor, users: ids }) => ({
-          kind,
-          actor: this.#actorOf(actor),
-          users: ids.map((id) => this.#actorOf(id)),
-        })),
+        (await groupNotices(this.#watched.sql, this.groupId)).map(
+          ({ kind, actor, users: ids }) => ({
+            kind,
+            actor: this.#actorOf(actor),
+            users: ids.map((id) => this.#actorOf(id)),
+          }),
+        ),
       ),
     }
   }
 
   #infoOf(info: Json): unknown {
-    const { apply_approval, ban_expire_time, capacity, count: members, owner_id, status, type } = info
+    const {
+      apply_approval,
+      ban_expire_time,
+      capacity,
+      count: members,
+      owner_id,
+      status,
+      type,
+    } = info
     const own = [...flags, ...texts].map((name) => info[name])
-    return [apply_approval, ban_expire_time, capacity, members, this.#userOf(owner_id), status, type, ...own]
+    return [
+      apply_approval,
+      ban_expire_time,
+      capacity,
+      members,
+      this.#userOf(owner_id),
+      status,
+      type,
+      ...own,
+    ]
   }
 
   #actorOf(id: number): number {
@@ -176,9 +221,11 @@ export function expected(state: State): object {
     return member ? [{ user, member }] : []
   })
   const unless = <T>(value: T) => (group.isDissolved ? null : value)
-  const users = (accept: (member: Member) => boolean) => unless(rows.filter(({ member }) => accept(member)).map(({ user }) => user))
+  const users = (accept: (member: Member) => boolean) =>
+    unless(rows.filter(({ member }) => accept(member)).map(({ user }) => user))
   const own = [...flags.map((name) => state.flags[name]), ...texts.map((name) => state.texts[name])]
-  const asked = ({ from, status, reason }: { from: number; status: number; reason: string }) => JSON.stringify([from, status, reason])
+  const asked = ({ from, status, reason }: { from: number; status: number; reason: string }) =>
+    JSON.stringify([from, status, reason])
   return {
     info: [
       group.approval,
@@ -190,18 +237,24 @@ export function expected(state: State): object {
       group.type,
       ...own,
     ],
-    members: unless(rows.map(({ user, member }) => [user, ranks[member.standing], member.name, member.ban])),
+    members: unless(
+      rows.map(({ user, member }) => [user, ranks[member.standing], member.name, member.ban]),
+    ),
     list: users(() => true),
     names: users(() => true),
     admins: users((member) => member.standing === standing.admin),
     banned: users(({ ban }) => ban !== 'none'),
     blocked: unless(everybody.filter((user) => state.isBlocked[user])),
-    applications: group.isDissolved ? [] : state.applications.flatMap((each) => (each ? [asked(each)] : [])).sort(),
+    applications: group.isDissolved
+      ? []
+      : state.applications.flatMap((each) => (each ? [asked(each)] : [])).sort(),
     announcements: unless(state.announcements.map(({ author, title }) => [author, title])),
     users: everybody.map((user) => {
       const invitation = state.invitations[user]
       const member = members[user]
-      const isOpen = !group.isDissolved && (invitation?.status === 0 || group.type === types.public || group.type === types.chatroom)
+      const isOpen =
+        !group.isDissolved &&
+        (invitation?.status === 0 || group.type === types.public || group.type === types.chatroom)
       const refused = group.isDissolved ? 'group_not_found' : 'member_required'
       const info = member || isOpen ? [member?.mute ?? 0, member?.push ?? 0] : refused
       return [member !== null && !group.isDissolved, invitation ? asked(invitation) : null, info]
@@ -211,8 +264,16 @@ export function expected(state: State): object {
 }
 
 /** What one call tells has no order of its own. */
-function sorted(notices: readonly { readonly kind: string; readonly actor: number; readonly users: readonly number[] }[]): string[] {
-  return notices.map(({ kind, actor, users }) => JSON.stringify([kind, actor, [...users].sort()])).sort()
+function sorted(
+  notices: readonly {
+    readonly kind: string
+    readonly actor: number
+    readonly users: readonly number[]
+  }[],
+): string[] {
+  return notices
+    .map(({ kind, actor, users }) => JSON.stringify([kind, actor, [...users].sort()]))
+    .sort()
 }
 
 function banOf({ expired_time: end }: Json): Ban {

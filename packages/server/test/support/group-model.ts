@@ -12,7 +12,13 @@ export const nobody = userCount + 1
 /** As an actor or inviter: an Admin token that acts for no user. */
 export const system = -1
 
-export const flags = ['hide_member_info', 'history_visible', 'member_invite', 'member_modify', 'read_ack'] as const
+export const flags = [
+  'hide_member_info',
+  'history_visible',
+  'member_invite',
+  'member_modify',
+  'read_ack',
+] as const
 export const texts = ['name', 'avatar', 'description', 'ext'] as const
 export const pending = 0
 const agreed = 1
@@ -80,7 +86,13 @@ export const everybody = Array.from({ length: userCount }, (_, user) => user)
 export function newState(type: number): State {
   const state: State = {
     group: { type, isDissolved: false, capacity: 2_000, approval: 1, isBanned: false },
-    flags: { hide_member_info: false, history_visible: false, member_invite: true, member_modify: false, read_ack: false },
+    flags: {
+      hide_member_info: false,
+      history_visible: false,
+      member_invite: true,
+      member_modify: false,
+      read_ack: false,
+    },
     texts: { name: 'Group', avatar: '', description: '', ext: '' },
     members: all(() => null),
     isBlocked: all(() => false),
@@ -97,12 +109,22 @@ export function newState(type: number): State {
   return state
 }
 
-const newMember = (rank: number, ban: Ban): Member => ({ standing: rank, name: '', ban, mute: 0, push: 0 })
+const newMember = (rank: number, ban: Ban): Member => ({
+  standing: rank,
+  name: '',
+  ban,
+  mute: 0,
+  push: 0,
+})
 
-export const rankOf = (state: State, user: number): number => state.members[user]?.standing ?? standing.outsider
-export const count = (state: State): number => state.members.filter((member) => member !== null).length
-export const ownerOf = (state: State): number => state.members.findIndex((member) => member?.standing === standing.owner)
-export const hasOpenInvitation = (state: State, user: number) => state.invitations[user]?.status === pending
+export const rankOf = (state: State, user: number): number =>
+  state.members[user]?.standing ?? standing.outsider
+export const count = (state: State): number =>
+  state.members.filter((member) => member !== null).length
+export const ownerOf = (state: State): number =>
+  state.members.findIndex((member) => member?.standing === standing.owner)
+export const hasOpenInvitation = (state: State, user: number) =>
+  state.invitations[user]?.status === pending
 
 export function tell(state: State, kind: string, actor: number, users: readonly number[]): void {
   state.notices.push({ kind, actor, users })
@@ -117,10 +139,16 @@ export function refusal(state: State, user: number, isOwnWill: boolean): ErrorNa
   return isOwnWill && (state.kicks[user] as number) > maxKicks ? 'kicked_too_often' : null
 }
 
-export function admit(state: State, actor: number, users: readonly number[], isOwnWill: boolean): Outcome[] {
+export function admit(
+  state: State,
+  actor: number,
+  users: readonly number[],
+  isOwnWill: boolean,
+): Outcome[] {
   const entered: number[] = []
   const outcomes = users.map((user): Outcome => {
-    const reason = refusal(state, user, isOwnWill) ?? (count(state) < state.group.capacity ? null : 'group_full')
+    const reason =
+      refusal(state, user, isOwnWill) ?? (count(state) < state.group.capacity ? null : 'group_full')
     if (reason === null) {
       entered.push(user)
       state.members[user] = newMember(standing.member, state.keptBans[user] as Ban)
@@ -136,7 +164,12 @@ export function admit(state: State, actor: number, users: readonly number[], isO
   return outcomes
 }
 
-export function remove(state: State, actor: number, users: readonly number[], how: 'left' | 'kicked' | 'blocked'): void {
+export function remove(
+  state: State,
+  actor: number,
+  users: readonly number[],
+  how: 'left' | 'kicked' | 'blocked',
+): void {
   if (users.length === 0) return
   for (const user of users) {
     state.keptBans[user] = state.members[user]?.ban ?? 'none'
@@ -158,5 +191,6 @@ export function dissolve(state: State): void {
 }
 
 function settle(state: State, user: number, status: number): void {
-  for (const asked of [state.applications[user], state.invitations[user]]) if (asked?.status === pending) asked.status = status
+  for (const asked of [state.applications[user], state.invitations[user]])
+    if (asked?.status === pending) asked.status = status
 }

@@ -19,6 +19,8 @@ export async function groupSnapshot(sql: Sql, groupId: number): Promise<Record<s
     const rows = await sql.run(`select * from ${table} where group_id = ${groupId}`)
     snapshot[table] = rows.map((row) => JSON.stringify(row)).toSorted()
   }
-  const [told] = await sql.run(`select count(*) as events from events where kind like 'group.%' and payload like '%"group":${groupId}}'`)
+  const [told] = await sql.run(
+    `select count(*) as events from events where kind like 'group.%' and payload like '%"group":${groupId}}'`,
+  )
   return { ...snapshot, events: Number(told?.events) }
 }

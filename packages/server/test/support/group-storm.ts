@@ -74,8 +74,12 @@ export class GroupStorms {
 
   async anOpenGroup(owner: Person, options: GroupOptions = {}): Promise<OpenGroup> {
     const group = await aGroup(owner, options)
-    await groupCall(owner.api, '/group/settings/require_admin_approval', group, { apply_approval: 0 })
-    const { data } = await owner.api.succeed('GET', '/group/qrcode/sign', { query: { group_id: group } })
+    await groupCall(owner.api, '/group/settings/require_admin_approval', group, {
+      apply_approval: 0,
+    })
+    const { data } = await owner.api.succeed('GET', '/group/qrcode/sign', {
+      query: { group_id: group },
+    })
     return { group, qrInfo: data.qr_info }
   }
 
@@ -114,7 +118,12 @@ export class GroupStorms {
   anything(group: number): Calling {
     const { random, people, admin } = this
     const [caller, user] = [random.pick(people), random.pick(people)]
-    const api = random.pick([caller.api, caller.api, admin, this.watched.server.api.admin({ groupId: group })])
+    const api = random.pick([
+      caller.api,
+      caller.api,
+      admin,
+      this.watched.server.api.admin({ groupId: group }),
+    ])
     const user_list = this.some(4)
     const approval = random.chance(0.7)
     const post =

@@ -1,5 +1,12 @@
 /** How tests make groups, and how they look at them. */
-import type { Announcement, Group, GroupApplication, GroupInvitation, GroupMember, UserResult } from '@hermod/protocol'
+import type {
+  Announcement,
+  Group,
+  GroupApplication,
+  GroupInvitation,
+  GroupMember,
+  UserResult,
+} from '@hermod/protocol'
 import type { Answer, Api } from '@hermod/testkit'
 import type { Person } from './contacts.js'
 import type { Sql } from './sql.js'
@@ -18,44 +25,79 @@ export interface GroupOptions {
 }
 
 /** A group of the owner, with members who were added without asking; admins are among them. @returns its ID */
-export async function aGroup(owner: Pick<Person, 'api'>, { members = [], admins = [], more = {} }: GroupOptions = {}): Promise<number> {
-  const { data } = await owner.api.succeed('POST', '/group/create', { body: { name: 'Group', type: types.private, ...more } })
+export async function aGroup(
+  owner: Pick<Person, 'api'>,
+  { members = [], admins = [], more = {} }: GroupOptions = {},
+): Promise<number> {
+  const { data } = await owner.api.succeed('POST', '/group/create', {
+    body: { name: 'Group', type: types.private, ...more },
+  })
   const group_id: number = data.group_id
   const added = [...members, ...admins].map(({ id }) => id)
-  if (added.length > 0) await expectSuccess(await groupCall(owner.api, '/group/admin/member_join', group_id, { user_list: added }))
+  if (added.length > 0)
+    await expectSuccess(
+      await groupCall(owner.api, '/group/admin/member_join', group_id, { user_list: added }),
+    )
   if (admins.length > 0)
-    await expectSuccess(await groupCall(owner.api, '/group/admin/add', group_id, { user_list: admins.map(({ id }) => id) }))
+    await expectSuccess(
+      await groupCall(owner.api, '/group/admin/add', group_id, {
+        user_list: admins.map(({ id }) => id),
+      }),
+    )
   return group_id
 }
 
 /** A POST about a group, with its parameters in the body. */
-export function groupCall(api: Api, path: string, group_id: unknown, params: object = {}): Promise<Answer> {
+export function groupCall(
+  api: Api,
+  path: string,
+  group_id: unknown,
+  params: object = {},
+): Promise<Answer> {
   return api.call('POST', path, { body: { group_id, ...params } })
 }
 
 /** A GET about a group. */
-export function groupQuery(api: Api, path: string, group_id: number, params: object = {}): Promise<Answer> {
+export function groupQuery(
+  api: Api,
+  path: string,
+  group_id: number,
+  params: object = {},
+): Promise<Answer> {
   return api.call('GET', path, { query: { group_id, ...params } })
 }
 
 /** @throws Error when the answer is a failure, as a whole or for one user */
 export function expectSuccess(answer: Answer): Answer {
-  const results: UserResult[] = Array.isArray(answer.envelope.data) ? answer.envelope.data : (answer.envelope.data?.list ?? [])
-  if (answer.code !== 200 || results.some((each) => each?.result === 'fail')) throw new Error(`a call failed: ${answer.text}`)
+  const results: UserResult[] = Array.isArray(answer.envelope.data)
+    ? answer.envelope.data
+    : (answer.envelope.data?.list ?? [])
+  if (answer.code !== 200 || results.some((each) => each?.result === 'fail'))
+    throw new Error(`a call failed: ${answer.text}`)
   return answer
 }
 
 /** What a call did for each user: null, or the reason of its failure. */
 export function outcomes({ envelope: { data } }: Answer): Record<number, string | null> {
   const results: UserResult[] = Array.isArray(data) ? data : data.list
-  return Object.fromEntries(results.map(({ user_id, result, reason }) => [user_id, result === 'success' ? null : (reason ?? '')]))
+  return Object.fromEntries(
+    results.map(({ user_id, result, reason }) => [
+      user_id,
+      result === 'success' ? null : (reason ?? ''),
+    ]),
+  )
 }
 
 export async function groupInfo(api: Api, group_id: number): Promise<Group> {
   return (await api.succeed<Group>('GET', '/group/info', { query: { group_id } })).data
 }
 
-export async function allPages<T>(api: Api, path: string, query: object, limit?: number): Promise<T[]> {
+export async function allPages<T>(
+  api: Api,
+  path: string,
+  query: object,
+  limit?: number,
+): Promise<T[]> {
   const all: T[] = []
   let cursor: string | undefined
   for (let pages = 1; ; pages++) {
@@ -75,8 +117,15 @@ export async function memberIds(api: Api, group_id: number): Promise<number[]> {
   return (await groupMembers(api, group_id)).map(({ user_id }) => Number(user_id))
 }
 
-export async function groupApplications(api: Api, ...group_list: readonly number[]): Promise<GroupApplication[]> {
-  return (await api.succeed<GroupApplication[]>('POST', '/group/application_list', { body: { group_list } })).data
+export async function groupApplications(
+  api: Api,
+  ...group_list: readonly number[]
+): Promise<GroupApplication[]> {
+  return (
+    await api.succeed<GroupApplication[]>('POST', '/group/application_list', {
+      body: { group_list },
+    })
+  ).data
 }
 
 export async function groupInvitations(api: Api): Promise<GroupInvitation[]> {
@@ -84,7 +133,9 @@ export async function groupInvitations(api: Api): Promise<GroupInvitation[]> {
 }
 
 export async function announcements(api: Api, group_id: number): Promise<Announcement[]> {
-  return (await api.succeed<Announcement[]>('GET', '/group/announcement/list', { query: { group_id } })).data
+  return (
+    await api.succeed<Announcement[]>('GET', '/group/announcement/list', { query: { group_id } })
+  ).data
 }
 
 /** A group notice as it was recorded. */
@@ -97,7 +148,9 @@ export interface GroupNotice {
 
 /** What was recorded of a group, oldest first; kinds without `group.`. */
 export async function groupNotices(sql: Sql, group_id: number): Promise<GroupNotice[]> {
-  const rows = await sql.run("select kind, payload from events where kind like 'group.%' order by event_id")
+  const rows = await sql.run(
+    "select kind, payload from events where kind like 'group.%' order by event_id",
+  )
   return rows
     .map(({ kind, payload }) => ({
       ...(JSON.parse(String(payload)) as GroupNotice & { group: number }),

@@ -8,8 +8,18 @@ export interface HeldWrites extends AsyncDisposable {
 }
 
 /** Keeps every message from being stored, as a slow disk would: what the server has accepted stays under way. */
-export async function holdWrites({ dataDir, databaseUrl }: { dataDir: string; databaseUrl: string | undefined }): Promise<HeldWrites> {
-  const release = once(databaseUrl === undefined ? holdEmbedded(join(dataDir, 'hermod.db')) : await holdPostgres(databaseUrl))
+export async function holdWrites({
+  dataDir,
+  databaseUrl,
+}: {
+  dataDir: string
+  databaseUrl: string | undefined
+}): Promise<HeldWrites> {
+  const release = once(
+    databaseUrl === undefined
+      ? holdEmbedded(join(dataDir, 'hermod.db'))
+      : await holdPostgres(databaseUrl),
+  )
   return { release, [Symbol.asyncDispose]: release }
 }
 

@@ -10,8 +10,12 @@ export interface CommandResult {
 }
 
 /** The environment of this process without its own HERMOD_* settings and without what a test runner tells Node. */
-export function hermodEnvironment(settings: Readonly<Record<string, string | undefined>>): NodeJS.ProcessEnv {
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('HERMOD_') && name !== 'NODE_OPTIONS')
+export function hermodEnvironment(
+  settings: Readonly<Record<string, string | undefined>>,
+): NodeJS.ProcessEnv {
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('HERMOD_') && name !== 'NODE_OPTIONS',
+  )
   return { ...Object.fromEntries(inherited), ...settings }
 }
 
@@ -27,10 +31,16 @@ export function runHermod(
   settings: Readonly<Record<string, string | undefined>> = {},
   input = '',
 ): Promise<CommandResult> {
-  const options = { env: hermodEnvironment(settings), timeout: timeoutMs, encoding: 'utf8' as const, maxBuffer: maxOutputBytes }
+  const options = {
+    env: hermodEnvironment(settings),
+    timeout: timeoutMs,
+    encoding: 'utf8' as const,
+    maxBuffer: maxOutputBytes,
+  }
   return new Promise((done, reject) => {
     const child = execFile(process.execPath, [hermodScript, ...args], options, (_, out, err) => {
-      if (child.exitCode === null) reject(new Error(`hermod ${args.join(' ')} was ended by ${child.signalCode}\n${out}${err}`))
+      if (child.exitCode === null)
+        reject(new Error(`hermod ${args.join(' ')} was ended by ${child.signalCode}\n${out}${err}`))
       else done({ code: child.exitCode, out, err })
     })
     child.stdin?.on('error', () => {}).end(input)

@@ -39,7 +39,14 @@ export class MessageLedger {
 
   open(senderId: number, targets: readonly number[], isRepeatable: boolean): Send {
     const transactionId = isRepeatable ? ++this.#transactions : null
-    const send: Send = { label: `message ${this.sends.length}`, senderId, targets, transactionId, outcome: 'unknown', messageId: null }
+    const send: Send = {
+      label: `message ${this.sends.length}`,
+      senderId,
+      targets,
+      transactionId,
+      outcome: 'unknown',
+      messageId: null,
+    }
     this.sends.push(send)
     this.#byLabel.set(send.label, send)
     return send
@@ -52,8 +59,11 @@ export class MessageLedger {
   /** Of a successful answer: the first one of a send, or one that must repeat it. */
   answered(send: Send, messageIds: readonly number[] | undefined): void {
     const [messageId = null] = messageIds ?? []
-    expect(messageIds?.length, `msg_ids of ${send.label}`).toBe(send.targets.length === 1 ? 1 : undefined)
-    if (send.outcome === 'answered') expect(messageId, `the repeated ${send.label}`).toBe(send.messageId)
+    expect(messageIds?.length, `msg_ids of ${send.label}`).toBe(
+      send.targets.length === 1 ? 1 : undefined,
+    )
+    if (send.outcome === 'answered')
+      expect(messageId, `the repeated ${send.label}`).toBe(send.messageId)
     send.outcome = 'answered'
     send.messageId = messageId
   }
@@ -69,7 +79,8 @@ export class MessageLedger {
     for (const [low, high] of pairsOf(userIds)) {
       const history = await readHistory(admin, low, high)
       this.#verifyOrder(history)
-      for (const message of history) places.set(this.#verifyMessage(message), (places.get(placeOf(message)) ?? 0) + 1)
+      for (const message of history)
+        places.set(this.#verifyMessage(message), (places.get(placeOf(message)) ?? 0) + 1)
       await this.#verifyUnread(admin, history, low, high)
       seen += history.length
     }
@@ -96,7 +107,8 @@ export class MessageLedger {
     const send = this.#byLabel.get(message.content)
     if (!send) throw new Error(`nobody sent what the history shows: ${JSON.stringify(message)}`)
     expect(message.from_xid.uid, `sender of ${send.label}`).toBe(send.senderId)
-    if (send.messageId !== null) expect(message.msg_id, `msg_id of ${send.label}`).toBe(send.messageId)
+    if (send.messageId !== null)
+      expect(message.msg_id, `msg_id of ${send.label}`).toBe(send.messageId)
     const place = placeOf(message)
     const known = this.#labelOfId.get(message.msg_id)
     if (known !== undefined) expect(place, `the message with ID ${message.msg_id}`).toBe(known)
@@ -110,17 +122,28 @@ export class MessageLedger {
     const nowhere = targets.map(() => 0)
     if (outcome === 'answered') expect(counts, `${label} was answered`).toEqual(everywhere)
     else if (outcome === 'refused') expect(counts, `${label} was refused`).toEqual(nowhere)
-    else expect([nowhere, everywhere], `${label}, of which nobody knows, is stored as a whole or not at all`).toContainEqual(counts)
+    else
+      expect(
+        [nowhere, everywhere],
+        `${label}, of which nobody knows, is stored as a whole or not at all`,
+      ).toContainEqual(counts)
   }
 
-  async #verifyUnread(admin: Api, history: readonly Shown[], low: number, high: number): Promise<void> {
+  async #verifyUnread(
+    admin: Api,
+    history: readonly Shown[],
+    low: number,
+    high: number,
+  ): Promise<void> {
     for (const [reader, peer] of [
       [low, high],
       [high, low],
     ] as const) {
       const lastOwn = history.find((message) => message.from_xid.uid === reader)?.msg_id ?? 0
       const readTo = Math.max(lastOwn, this.#acknowledged.get(`${reader}/${peer}`) ?? 0)
-      const expected = history.filter((message) => message.from_xid.uid === peer && message.msg_id > readTo).length
+      const expected = history.filter(
+        (message) => message.from_xid.uid === peer && message.msg_id > readTo,
+      ).length
       const { data } = await admin.succeed('GET', '/message/unread', { userId: reader })
       const entry = data.find((unread: Json) => unread.conversation_id.uid === peer)
       expect(entry?.num ?? 0, `unread messages of ${reader} from ${peer}`).toBe(expected)
@@ -133,14 +156,19 @@ function placeOf(message: Shown): string {
 }
 
 function pairsOf(userIds: readonly number[]): [number, number][] {
-  return userIds.flatMap((low, index) => userIds.slice(index + 1).map((high): [number, number] => [low, high]))
+  return userIds.flatMap((low, index) =>
+    userIds.slice(index + 1).map((high): [number, number] => [low, high]),
+  )
 }
 
 async function readHistory(admin: Api, readerId: number, peerId: number): Promise<Shown[]> {
   const messages: Shown[] = []
   for (let start = 0; ; ) {
     const query = { opposite_id: peerId, limit: pageSize, msg_id_start: start }
-    const { data } = await admin.succeed('GET', '/message/conversation', { userId: readerId, query })
+    const { data } = await admin.succeed('GET', '/message/conversation', {
+      userId: readerId,
+      query,
+    })
     messages.push(...data.messages)
     if (data.is_last) return messages
     start = data.next_msg_id

@@ -11,7 +11,14 @@ export function operate(
   what: { readonly peer: number; readonly message: number; readonly [field: string]: unknown },
 ): Promise<Answer<Json>> {
   const { peer, message, ...fields } = what
-  const body = { type: 1, content_type: operationTypes[operation], content: '', targets: [peer], related_mid: message, ...fields }
+  const body = {
+    type: 1,
+    content_type: operationTypes[operation],
+    content: '',
+    targets: [peer],
+    related_mid: message,
+    ...fields,
+  }
   return api.call('POST', '/message/send', { body })
 }
 
@@ -28,10 +35,16 @@ export interface RecordedEvent {
 
 /** The recorded events about messages that concern a user, oldest first. */
 export async function messageEvents(sql: Sql, userId: number): Promise<RecordedEvent[]> {
-  const rows = await sql.run(`select kind, payload from events where kind like 'message.%' order by event_id`)
+  const rows = await sql.run(
+    `select kind, payload from events where kind like 'message.%' order by event_id`,
+  )
   return rows
     .map(({ kind, payload }) => {
-      const { actor, users, content } = JSON.parse(String(payload)) as { actor: number; users: number[]; content: string }
+      const { actor, users, content } = JSON.parse(String(payload)) as {
+        actor: number
+        users: number[]
+        content: string
+      }
       const messageId: number | null = content === '' ? null : JSON.parse(content).msg_id
       return { kind: String(kind), actor, users, messageId }
     })

@@ -15,35 +15,62 @@ const longestHistoryPage = 100
 const maxPages = 1_000
 
 /** The body of a send of a text to users. */
-export function textTo(targets: readonly (number | bigint | string)[], content: string, extras: SendExtras = {}) {
+export function textTo(
+  targets: readonly (number | bigint | string)[],
+  content: string,
+  extras: SendExtras = {},
+) {
   return { type: 1, content_type: 0, targets, content, ...extras }
 }
 
 /** Sends a text to one user; @returns its msg_id */
-export async function sendText(api: Api, target: number, content: string, extras: SendExtras = {}): Promise<number> {
-  const { msg_ids } = await api.succeed('POST', '/message/send', { body: textTo([target], content, extras) })
+export async function sendText(
+  api: Api,
+  target: number,
+  content: string,
+  extras: SendExtras = {},
+): Promise<number> {
+  const { msg_ids } = await api.succeed('POST', '/message/send', {
+    body: textTo([target], content, extras),
+  })
   return onlyOne(msg_ids)
 }
 
 /** Sends a system notification to one user; @returns its msg_id */
-export async function notify(api: Api, target: number, content: string, extras: SendExtras = {}): Promise<number> {
-  const { msg_ids } = await api.succeed('POST', '/message/notify', { body: textTo([target], content, extras) })
+export async function notify(
+  api: Api,
+  target: number,
+  content: string,
+  extras: SendExtras = {},
+): Promise<number> {
+  const { msg_ids } = await api.succeed('POST', '/message/notify', {
+    body: textTo([target], content, extras),
+  })
   return onlyOne(msg_ids)
 }
 
 function onlyOne(ids: Json): number {
-  if (!Array.isArray(ids) || ids.length !== 1 || typeof ids[0] !== 'number') throw new Error(`not one msg_id: ${JSON.stringify(ids)}`)
+  if (!Array.isArray(ids) || ids.length !== 1 || typeof ids[0] !== 'number')
+    throw new Error(`not one msg_id: ${JSON.stringify(ids)}`)
   return ids[0]
 }
 
-export async function historyPage(api: Api, peer: number, { start = 0, limit = longestHistoryPage }: Page = {}): Promise<MessagePage> {
+export async function historyPage(
+  api: Api,
+  peer: number,
+  { start = 0, limit = longestHistoryPage }: Page = {},
+): Promise<MessagePage> {
   const query = { opposite_id: peer, msg_id_start: start, limit }
   const { data } = await api.succeed<MessagePage>('GET', '/message/conversation', { query })
   return data
 }
 
 /** All pages of a conversation, newest message first. */
-export async function history(api: Api, peer: number, limit = longestHistoryPage): Promise<Message[]> {
+export async function history(
+  api: Api,
+  peer: number,
+  limit = longestHistoryPage,
+): Promise<Message[]> {
   const messages: Message[] = []
   let start: Page['start'] = 0
   for (let pages = 1; ; pages++) {
@@ -65,7 +92,9 @@ export async function conversationList(api: Api, limit?: number): Promise<Conver
   const conversations: ConversationEntry[] = []
   let cursor = ''
   for (let pages = 1; ; pages++) {
-    const { data } = await api.succeed('GET', '/message/conversation_list', { query: { cursor, limit } })
+    const { data } = await api.succeed('GET', '/message/conversation_list', {
+      query: { cursor, limit },
+    })
     conversations.push(...data.conversations)
     if (!data.has_more) return conversations
     if (pages === maxPages) throw new Error('the list of conversations has no last page')
@@ -81,11 +110,18 @@ export async function peers(api: Api): Promise<number[]> {
 /** Unread counts by conversation; conversations without any are not in it. */
 export async function unreadCounts(api: Api): Promise<Record<number, number>> {
   const { data } = await api.succeed('GET', '/message/unread')
-  return Object.fromEntries(data.map(({ conversation_id, num }: Json) => [conversation_id.uid, num]))
+  return Object.fromEntries(
+    data.map(({ conversation_id, num }: Json) => [conversation_id.uid, num]),
+  )
 }
 
-export async function acknowledge(api: Api, what: { readonly peer?: number; readonly message?: number | bigint } = {}): Promise<void> {
-  await api.succeed('GET', '/message/ack', { query: { conversation_id: what.peer, msg_id: what.message } })
+export async function acknowledge(
+  api: Api,
+  what: { readonly peer?: number; readonly message?: number | bigint } = {},
+): Promise<void> {
+  await api.succeed('GET', '/message/ack', {
+    query: { conversation_id: what.peer, msg_id: what.message },
+  })
 }
 
 export async function deleteConversation(api: Api, peer: number): Promise<void> {

@@ -13,7 +13,12 @@ export function parametersOf({ query, body }: Operation): Parameter[] {
   return (['query', 'body'] as const).flatMap((home) => {
     const properties = home === 'query' ? query : body
     const required = object(properties).required ?? []
-    return Object.entries(properties).map(([name, schema]) => ({ name, home, schema, isRequired: required.includes(name) }))
+    return Object.entries(properties).map(([name, schema]) => ({
+      name,
+      home,
+      schema,
+      isRequired: required.includes(name),
+    }))
   })
 }
 
@@ -34,7 +39,9 @@ export function sample(schema: TSchema): unknown {
     case 'array':
       return [sample(schema.items)]
     default:
-      return Object.fromEntries((schema.required ?? []).map((name: string) => [name, sample(schema.properties[name])]))
+      return Object.fromEntries(
+        (schema.required ?? []).map((name: string) => [name, sample(schema.properties[name])]),
+      )
   }
 }
 
@@ -80,7 +87,12 @@ export function badValues(schema: TSchema): BadValue[] {
     case 'integer':
       return [...notIntegers, ...structures, ...outOfRange(schema)]
     case 'boolean':
-      return [{ what: 'a word', value: 'yes' }, { what: 'capitals', value: 'TRUE' }, { what: 'two', value: 2 }, ...structures]
+      return [
+        { what: 'a word', value: 'yes' },
+        { what: 'capitals', value: 'TRUE' },
+        { what: 'two', value: 2 },
+        ...structures,
+      ]
     case 'string':
       return [...notStrings, ...structures, ...badTexts(schema)]
     case 'number':
@@ -114,8 +126,12 @@ function badTexts({ enum: allowed, minLength, maxLength, pattern }: TSchema): Ba
   return [
     ...(allowed ? [{ what: 'outside the enumeration', value: `${allowed[0]}x` }] : []),
     ...(minLength === 1 ? [{ what: 'empty', value: '' }] : []),
-    ...(maxLength <= maxTestedLength ? [{ what: 'too long', value: 'x'.repeat(maxLength + 1) }] : []),
-    ...(maxLength <= maxTestedLength ? [{ what: 'too long in code points', value: '😀'.repeat(maxLength + 1) }] : []),
+    ...(maxLength <= maxTestedLength
+      ? [{ what: 'too long', value: 'x'.repeat(maxLength + 1) }]
+      : []),
+    ...(maxLength <= maxTestedLength
+      ? [{ what: 'too long in code points', value: '😀'.repeat(maxLength + 1) }]
+      : []),
     ...(pattern ? [{ what: 'against the pattern', value: ' ' }] : []),
   ]
 }
@@ -131,7 +147,10 @@ function badLists(schema: TSchema): BadValue[] {
     ...(minItems > 0 ? [{ what: 'no entries', value: [] }] : []),
   ]
   if (schema['x-item-list']) return notLists
-  const badEntries = badValues(items).map(({ what, value }) => ({ what: `an entry that is ${what}`, value: [sample(items), value] }))
+  const badEntries = badValues(items).map(({ what, value }) => ({
+    what: `an entry that is ${what}`,
+    value: [sample(items), value],
+  }))
   return [...notLists, ...badEntries, { what: 'an entry that is null', value: [null] }]
 }
 
@@ -140,6 +159,9 @@ const maxQueryTextLength = 12_000
 
 /** The same bad value as it stands in a query; undefined when a query cannot say it, or says something good with it. */
 export function asQueryText(schema: TSchema, value: unknown): string | undefined {
-  if (typeof value === 'string') return value.isWellFormed() && encodeURIComponent(value).length <= maxQueryTextLength ? value : undefined
+  if (typeof value === 'string')
+    return value.isWellFormed() && encodeURIComponent(value).length <= maxQueryTextLength
+      ? value
+      : undefined
   return typeof value === 'object' || schema.type === 'string' ? undefined : String(value)
 }

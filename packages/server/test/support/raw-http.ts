@@ -41,11 +41,19 @@ export class RawConnection implements Disposable {
 
   /** The next answer; taken off what was received. */
   async answer(): Promise<RawAnswer> {
-    return waitFor(() => this.#take(), { what: 'an answer on the bare connection', timeoutMs, everyMs: 2 })
+    return waitFor(() => this.#take(), {
+      what: 'an answer on the bare connection',
+      timeoutMs,
+      everyMs: 2,
+    })
   }
 
   async closed(): Promise<void> {
-    await waitFor(() => this.#isClosed, { what: 'the end of the bare connection', timeoutMs, everyMs: 2 })
+    await waitFor(() => this.#isClosed, {
+      what: 'the end of the bare connection',
+      timeoutMs,
+      everyMs: 2,
+    })
   }
 
   [Symbol.dispose](): void {
@@ -55,12 +63,19 @@ export class RawConnection implements Disposable {
   #take(): RawAnswer | undefined {
     const headEnd = this.#received.indexOf('\r\n\r\n')
     if (headEnd < 0) {
-      if (this.#isClosed) throw new Error(`closed after ${JSON.stringify(this.#received.toString('latin1'))}`)
+      if (this.#isClosed)
+        throw new Error(`closed after ${JSON.stringify(this.#received.toString('latin1'))}`)
       return undefined
     }
-    const [statusLine = '', ...lines] = this.#received.subarray(0, headEnd).toString('latin1').split('\r\n')
+    const [statusLine = '', ...lines] = this.#received
+      .subarray(0, headEnd)
+      .toString('latin1')
+      .split('\r\n')
     const headers = Object.fromEntries(
-      lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+      lines.map((line) => [
+        line.slice(0, line.indexOf(':')).toLowerCase(),
+        line.slice(line.indexOf(':') + 1).trim(),
+      ]),
     )
     const end = headEnd + 4 + Number(headers['content-length'] ?? 0)
     if (this.#received.length < end) return undefined
@@ -71,7 +86,10 @@ export class RawConnection implements Disposable {
 }
 
 /** What a server answers first to some bytes. */
-export async function answerTo(url: string, ...bytes: readonly (string | Uint8Array)[]): Promise<RawAnswer> {
+export async function answerTo(
+  url: string,
+  ...bytes: readonly (string | Uint8Array)[]
+): Promise<RawAnswer> {
   using connection = await RawConnection.open(url)
   for (const part of bytes) connection.send(part)
   return await connection.answer()

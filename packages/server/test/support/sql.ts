@@ -19,7 +19,9 @@ export interface DataPlace {
 
 /** The embedded database may be in use by a server meanwhile. */
 export async function openSql({ dataDir, databaseUrl }: DataPlace): Promise<Sql> {
-  return databaseUrl === undefined ? openSqlite(join(dataDir, 'hermod.db')) : openPostgres(databaseUrl)
+  return databaseUrl === undefined
+    ? openSqlite(join(dataDir, 'hermod.db'))
+    : openPostgres(databaseUrl)
 }
 
 function openSqlite(path: string): Sql {

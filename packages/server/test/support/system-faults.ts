@@ -33,10 +33,18 @@ export async function injectFault(
     ...(withChildren ? ['-f'] : []),
     ...pids.flatMap((pid) => ['-p', String(pid)]),
     ...paths.flatMap((path) => ['-P', path]),
-    ...['-e', `trace=${names}`, '-e', `inject=${names}:error=${error}${when === undefined ? '' : `:when=${when}`}`, '-e', 'signal=none'],
+    ...[
+      '-e',
+      `trace=${names}`,
+      '-e',
+      `inject=${names}:error=${error}${when === undefined ? '' : `:when=${when}`}`,
+      '-e',
+      'signal=none',
+    ],
     ...['-o', '/dev/null'],
   ])
-  const areAttached = () => pids.every((pid) => new RegExp(`Process ${pid} attached`).test(tracer.output()))
+  const areAttached = () =>
+    pids.every((pid) => new RegExp(`Process ${pid} attached`).test(tracer.output()))
   await waitFor(
     () => {
       // It may have ended by now because what it traced has, of the very fault.
@@ -60,7 +68,10 @@ export async function faultInjectionProblem(): Promise<string | null> {
   if (spawnSync('strace', ['--version']).error) return 'strace is not installed'
   const subject = new Child(['sleep', '60'])
   try {
-    await using _ = await injectFault({ calls: ['fsync'], error: 'EIO' }, { pids: [subject.pid], withChildren: true })
+    await using _ = await injectFault(
+      { calls: ['fsync'], error: 'EIO' },
+      { pids: [subject.pid], withChildren: true },
+    )
     return null
   } catch (error) {
     return `strace may not trace other processes: ${(error as Error).message.trim()}`
@@ -83,7 +94,14 @@ export class SmallDisk implements Disposable {
   /** @returns why there can be none here, usually a missing right */
   static mount(sizeMiB: number): SmallDisk | string {
     const folder = new TempFolder('disk')
-    const { status, stderr, error } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${sizeMiB}m,mode=700`, 'tmpfs', folder.path])
+    const { status, stderr, error } = spawnSync('mount', [
+      '-t',
+      'tmpfs',
+      '-o',
+      `size=${sizeMiB}m,mode=700`,
+      'tmpfs',
+      folder.path,
+    ])
     if (status === 0) return new SmallDisk(folder)
     folder[Symbol.dispose]()
     return `no file system can be mounted: ${error?.message ?? stderr.toString().trim()}`

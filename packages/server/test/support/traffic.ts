@@ -37,7 +37,9 @@ export class Traffic {
 
   start(server: ServerProcess): void {
     this.#isStopping = false
-    this.#running = Promise.all(Array.from({ length: senders }, () => this.#sendOnAndOn(server.api)))
+    this.#running = Promise.all(
+      Array.from({ length: senders }, () => this.#sendOnAndOn(server.api)),
+    )
   }
 
   /** Resolves when nothing is under way any more. */
@@ -58,7 +60,10 @@ export class Traffic {
 
   /** @throws Error naming what no send may be answered with */
   check(): void {
-    if (this.#surprises.length > 0) throw new Error(`${this.#surprises.length} surprises:\n${this.#surprises.slice(0, 10).join('\n')}`)
+    if (this.#surprises.length > 0)
+      throw new Error(
+        `${this.#surprises.length} surprises:\n${this.#surprises.slice(0, 10).join('\n')}`,
+      )
   }
 
   /** Makes sends again with their transaction_ids, all at once. */
@@ -92,14 +97,21 @@ export class Traffic {
     const outage = this.#outage
     const token = users.find((user) => user.id === send.senderId)?.token ?? ''
     const { label, targets, transactionId } = send
-    const body = { content: label, content_type: 0, type: 1, targets, ...(transactionId === null ? {} : { transaction_id: transactionId }) }
+    const body = {
+      content: label,
+      content_type: 0,
+      type: 1,
+      targets,
+      ...(transactionId === null ? {} : { transaction_id: transactionId }),
+    }
     const answer = await api
       .as(token)
       .call('POST', '/message/send', { body })
       .catch((error: NodeJS.ErrnoException) => error)
     if (answer instanceof Error) return this.#cut(send, answer)
     if (answer.status === 200 && answer.code === 200) {
-      if (outage !== null && outage === this.#outage) this.#surprise(send, `success without a store: ${answer.text}`)
+      if (outage !== null && outage === this.#outage)
+        this.#surprise(send, `success without a store: ${answer.text}`)
       this.#succeeded(send, answer)
     } else this.#failed(send, answer)
   }
@@ -114,11 +126,15 @@ export class Traffic {
 
   /** Whether the message was stored is as unknown as before. */
   #cut(send: Send, error: NodeJS.ErrnoException): void {
-    if (!['ECONNRESET', 'ECONNREFUSED', 'EPIPE'].includes(error.code ?? '')) this.#surprise(send, String(error))
+    if (!['ECONNRESET', 'ECONNREFUSED', 'EPIPE'].includes(error.code ?? ''))
+      this.#surprise(send, String(error))
   }
 
   #failed(send: Send, answer: Answer): void {
-    const isAsDeclared = answer.status === 503 && answer.code === storageFailed && Number(answer.headers['retry-after']) > 0
+    const isAsDeclared =
+      answer.status === 503 &&
+      answer.code === storageFailed &&
+      Number(answer.headers['retry-after']) > 0
     if (isAsDeclared) this.failures++
     else this.#surprise(send, `HTTP ${answer.status} ${answer.text}`)
     // The other of two equal sends may have been answered already.

@@ -1,5 +1,12 @@
 /** The ways of calling that the walk tries, and what the declared callers and decisions C1 to C7 make of each. */
-import { callerRules, type ErrorName, groupRights, isWholeBody, type Operation, updateSettings } from '@hermod/protocol'
+import {
+  callerRules,
+  type ErrorName,
+  groupRights,
+  isWholeBody,
+  type Operation,
+  updateSettings,
+} from '@hermod/protocol'
 import type { Identity, Params, Person, Tenant } from './walk-world.js'
 
 type TokenState = 'valid' | 'expired' | 'revoked' | 'unknown' | 'foreign'
@@ -7,7 +14,11 @@ type Whose = 'nobody' | 'own' | 'other' | 'foreign' | 'malformed'
 
 /** What a call says about itself, from the point of view of the application that it names. */
 export interface Credentials {
-  readonly token: 'none' | 'malformed' | `${'user' | 'admin'} ${TokenState}` | `operator ${'valid' | 'unknown'}`
+  readonly token:
+    | 'none'
+    | 'malformed'
+    | `${'user' | 'admin'} ${TokenState}`
+    | `operator ${'valid' | 'unknown'}`
   /** Default: the first application. */
   readonly app?: 'here' | 'missing' | 'unknown' | 'disabled'
   /** The user_id header; `own`: the user whom the call is about. */
@@ -42,29 +53,39 @@ export function verdictOn(operation: Operation, credentials: Credentials): Verdi
     const namesOthers = group !== 'nobody' || !['nobody', 'own'].includes(user)
     return namesOthers || !opens('user') ? { refused: 'no_permission' } : reaches
   }
-  if (rule.subject === 'required' && user === 'nobody') return { refused: 'invalid_parameter', header: 'user_id' }
+  if (rule.subject === 'required' && user === 'nobody')
+    return { refused: 'invalid_parameter', header: 'user_id' }
   if (user === 'foreign') {
     if (rule.subject !== 'required') return null
-    return { reaches: true, error: claimOf(operation) === null ? 'user_not_found' : 'no_permission' }
+    return {
+      reaches: true,
+      error: claimOf(operation) === null ? 'user_not_found' : 'no_permission',
+    }
   }
   if (group === 'nobody') return reaches
   // The header cannot be made out for a group that only a code names.
   if (group === 'own' && names(operation, 'qr_info')) return null
   if (group === 'own') return user === 'nobody' ? verdictOnAdminOfGroup(operation) : reaches
-  if (names(operation, 'group_id') || names(operation, 'qr_info')) return { reaches: true, error: 'no_permission' }
+  if (names(operation, 'group_id') || names(operation, 'qr_info'))
+    return { reaches: true, error: 'no_permission' }
   return operation.right === undefined ? reaches : null
 }
 
 /** An Admin token as an admin of the group that the call is about. */
 function verdictOnAdminOfGroup({ right }: Operation): Verdict {
-  return right !== undefined && groupRights[right].from === 'owner' ? { reaches: true, error: 'group_owner_required' } : reaches
+  return right !== undefined && groupRights[right].from === 'owner'
+    ? { reaches: true, error: 'group_owner_required' }
+    : reaches
 }
 
 /** An operator operation is about no application, so tokens of applications are judged by their kind alone. */
 function verdictOfOperator(token: Credentials['token']): Verdict {
   if (token === 'operator valid') return reaches
   if (token === 'none') return { refused: 'token_missing' }
-  return { refused: token === 'malformed' || token === 'operator unknown' ? 'token_invalid' : 'no_permission' }
+  return {
+    refused:
+      token === 'malformed' || token === 'operator unknown' ? 'token_invalid' : 'no_permission',
+  }
 }
 
 /** @returns the name of the parameter that says who is calling (decision C5), null for an operation without one */
@@ -111,13 +132,21 @@ export const callers: Readonly<Record<string, Credentials>> = {
   'the Admin as an admin of a group of another application': { ...admin, group: 'foreign' },
   'the Admin for the user as an admin of the group': { ...admin, user: 'own', group: 'own' },
   'the Admin for the user as an admin of another group': { ...admin, user: 'own', group: 'other' },
-  'the Admin for the user as an admin of a group of another application': { ...admin, user: 'own', group: 'foreign' },
+  'the Admin for the user as an admin of a group of another application': {
+    ...admin,
+    user: 'own',
+    group: 'foreign',
+  },
   'the Admin, naming no application': { ...admin, user: 'own', app: 'missing' },
   'the Admin, naming an unknown application': { ...admin, user: 'own', app: 'unknown' },
   'the Admin of a disabled application': { ...admin, user: 'own', app: 'disabled' },
   'the Admin of another application': { token: 'admin foreign' },
   'the Admin of another application, naming the user': { token: 'admin foreign', user: 'own' },
-  'the Admin of another application, naming user and group': { token: 'admin foreign', user: 'own', group: 'own' },
+  'the Admin of another application, naming user and group': {
+    token: 'admin foreign',
+    user: 'own',
+    group: 'own',
+  },
   'the operator': { token: 'operator valid' },
   'the operator, naming the user': { token: 'operator valid', user: 'own' },
   'an unknown operator token': { token: 'operator unknown' },
@@ -135,12 +164,27 @@ export interface Cast {
 }
 
 /** The headers that say what the credentials say, about a subject and parameters. */
-export function identityOf(credentials: Credentials, cast: Cast, { subject, params }: { subject: Person; params: Params }): Identity {
+export function identityOf(
+  credentials: Credentials,
+  cast: Cast,
+  { subject, params }: { subject: Person; params: Params },
+): Identity {
   const { app = 'here', user = 'nobody', group = 'nobody' } = credentials
-  const users = { nobody: undefined, own: subject.id, other: subject.id, foreign: cast.foreigner.id, malformed: 'somebody' }
+  const users = {
+    nobody: undefined,
+    own: subject.id,
+    other: subject.id,
+    foreign: cast.foreigner.id,
+    malformed: 'somebody',
+  }
   const ownGroup = typeof params.group_id === 'number' ? params.group_id : cast.groups.own
   const groups = { nobody: undefined, ...cast.groups, own: ownGroup }
-  const apps = { here: cast.here.appId, missing: null, unknown: 'nowhere', disabled: cast.disabled.appId }
+  const apps = {
+    here: cast.here.appId,
+    missing: null,
+    unknown: 'nowhere',
+    disabled: cast.disabled.appId,
+  }
   const userId = users[user]
   const groupId = groups[group]
   return {
@@ -153,6 +197,7 @@ export function identityOf(credentials: Credentials, cast: Cast, { subject, para
 
 function tokenFor({ token, app }: Credentials, cast: Cast, holder: Person): string | null {
   if (token === 'none') return null
-  if (app === 'disabled') return token.startsWith('admin') ? cast.disabled.adminToken : cast.inDisabled.token
+  if (app === 'disabled')
+    return token.startsWith('admin') ? cast.disabled.adminToken : cast.inDisabled.token
   return token === 'user valid' ? holder.token : cast.tokens[token]
 }

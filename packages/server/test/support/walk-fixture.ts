@@ -22,8 +22,16 @@ export interface Fixture {
 
 type Options = Omit<Fixture, 'operation' | 'params'>
 
-export function fixture(operation: unknown, params: Fixture['params'] | Params = {}, options: Options = {}): Fixture {
-  return { operation: operation as Operation, params: typeof params === 'function' ? params : () => params, ...options }
+export function fixture(
+  operation: unknown,
+  params: Fixture['params'] | Params = {},
+  options: Options = {},
+): Fixture {
+  return {
+    operation: operation as Operation,
+    params: typeof params === 'function' ? params : () => params,
+    ...options,
+  }
 }
 
 /** The Admin token of the subject's application, for the subject. */

@@ -23,7 +23,11 @@ async function applicant(scene: Scene): Promise<{ user_id: number }> {
   const { world, subject } = scene
   const { user_id } = await stranger(scene)
   await world.prepare(api.setAuthMode, asSubject(scene), { value: 1 })
-  await world.prepare(api.applyToContact, { ...asSubject(scene), userId: user_id }, { user_id: subject.id })
+  await world.prepare(
+    api.applyToContact,
+    { ...asSubject(scene), userId: user_id },
+    { user_id: subject.id },
+  )
   return { user_id }
 }
 
@@ -45,13 +49,24 @@ async function conversationOnly(scene: Scene): Promise<{ conversation_id: number
 }
 
 export const contactFixtures: readonly Fixture[] = [
-  fixture(api.applyToContact, async (scene) => ({ ...(await stranger(scene)), alias: 'them', reason: 'hello' })),
-  fixture(api.applyToContacts, async (scene) => ({ list: [{ ...(await stranger(scene)), alias: 'them', reason: 'hello' }] })),
+  fixture(api.applyToContact, async (scene) => ({
+    ...(await stranger(scene)),
+    alias: 'them',
+    reason: 'hello',
+  })),
+  fixture(api.applyToContacts, async (scene) => ({
+    list: [{ ...(await stranger(scene)), alias: 'them', reason: 'hello' }],
+  })),
   fixture(api.listContactApplications),
   fixture(api.acceptContact, applicant),
   fixture(api.declineContact, applicant),
   fixture(api.deleteContact, contact),
-  fixture(api.updateContact, async (scene) => ({ ...(await contact(scene)), alias: 'them', ext: 'noted', mute_notification: true })),
+  fixture(api.updateContact, async (scene) => ({
+    ...(await contact(scene)),
+    alias: 'them',
+    ext: 'noted',
+    mute_notification: true,
+  })),
   fixture(api.listContacts),
   fixture(api.findContacts, ({ friend }) => ({ list: [friend.id] })),
   fixture(api.blockUser, stranger),
@@ -75,7 +90,11 @@ export const messageFixtures: readonly Fixture[] = [
   fixture(api.sendBroadcast, text),
   fixture(api.acknowledgeMessages, conversationOnly),
   fixture(api.recallMessage, conversation),
-  fixture(api.readHistory, ({ friend }) => ({ opposite_id: friend.id, msg_id_start: 0, limit: 10 })),
+  fixture(api.readHistory, ({ friend }) => ({
+    opposite_id: friend.id,
+    msg_id_start: 0,
+    limit: 10,
+  })),
   fixture(api.deleteConversation, conversationOnly),
   fixture(api.listConversations, { limit: 5 }),
   fixture(api.listUnread),
@@ -84,7 +103,10 @@ export const messageFixtures: readonly Fixture[] = [
   fixture(api.listPinnedConversations),
 ]
 
-const pushTo = ({ subject }: Scene) => ({ audience: { user_id: [subject.id] }, message: { title: 'News', body: 'There is some.' } })
+const pushTo = ({ subject }: Scene) => ({
+  audience: { user_id: [subject.id] },
+  message: { title: 'News', body: 'There is some.' },
+})
 
 export const pushFixtures: readonly Fixture[] = [
   fixture(api.getPushCertificate, { provider: 1 }, { error: 'push_certificate_not_found' }),

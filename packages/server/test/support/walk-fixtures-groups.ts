@@ -35,7 +35,9 @@ export function takes({ query, body }: Operation, name: string): boolean {
 const as =
   (standing: GroupFixture['as']) =>
   (operations: unknown, params: GroupFixture['params'] = () => ({})): GroupFixture[] =>
-    [operations].flat().map((operation) => ({ operation: operation as Operation, as: standing, params }))
+    [operations]
+      .flat()
+      .map((operation) => ({ operation: operation as Operation, as: standing, params }))
 const asOwner = as('owner')
 const asMember = as('member')
 const asOutsider = as('outsider')
@@ -47,30 +49,49 @@ const on = () => ({ value: true })
 const words = () => ({ value: 'walking' })
 
 /** Something was done to users before. */
-function after(earlier: unknown, users: typeof friendAsList | typeof strangerAsList, more: Params = {}) {
+function after(
+  earlier: unknown,
+  users: typeof friendAsList | typeof strangerAsList,
+  more: Params = {},
+) {
   return async (scene: GroupScene): Promise<Params> => {
     const list = await users(scene)
-    await scene.world.prepare(earlier as Operation, forKeeper(scene), { group_id: scene.group_id, ...list, ...more })
+    await scene.world.prepare(earlier as Operation, forKeeper(scene), {
+      group_id: scene.group_id,
+      ...list,
+      ...more,
+    })
     return list
   }
 }
 
 async function applicant({ world, keeper, group_id }: GroupScene): Promise<Params> {
   const user_id = await world.stranger()
-  await world.prepare(api.applyToGroup, { ...world.adminFor(keeper), userId: user_id }, { group_id })
+  await world.prepare(
+    api.applyToGroup,
+    { ...world.adminFor(keeper), userId: user_id },
+    { group_id },
+  )
   return { approval: true, user_id }
 }
 
 async function invitation(scene: GroupScene): Promise<Params> {
   const { world, subject, group_id } = scene
-  await world.prepare(api.updateSettings, asSubject(scene), { user_id: subject.id, group_confirm: true })
+  await world.prepare(api.updateSettings, asSubject(scene), {
+    user_id: subject.id,
+    group_confirm: true,
+  })
   await world.prepare(api.inviteToGroup, forKeeper(scene), { group_id, user_list: [subject.id] })
   return { approval: true, user_id: subject.id }
 }
 
 async function announcement(scene: GroupScene): Promise<Params> {
   const { world, group_id } = scene
-  const published = await world.prepare(api.publishAnnouncement, forKeeper(scene), { group_id, title: 'News', content: 'Some' })
+  const published = await world.prepare(api.publishAnnouncement, forKeeper(scene), {
+    group_id,
+    title: 'News',
+    content: 'Some',
+  })
   return { announcement_id: published?.data.id ?? placeholderId }
 }
 
@@ -82,7 +103,9 @@ async function sharedFile({ world, author, group_id }: GroupScene): Promise<numb
 }
 
 async function qrCode(scene: GroupScene): Promise<Params> {
-  const signed = await scene.world.prepare(api.signGroupQrCode, forKeeper(scene), { group_id: scene.group_id })
+  const signed = await scene.world.prepare(api.signGroupQrCode, forKeeper(scene), {
+    group_id: scene.group_id,
+  })
   return { qr_info: signed?.data.qr_info ?? 'unsigned' }
 }
 
@@ -90,7 +113,10 @@ async function qrCode(scene: GroupScene): Promise<Params> {
 export const groupRightFixtures: readonly GroupFixture[] = [
   ...asOwner([api.destroyGroup, api.getGroup, api.listGroups, api.getGroupSettings]),
   ...asOwner(api.transferGroup, ({ friend }) => ({ new_owner: friend.id })),
-  ...asOwner([api.setGroupName, api.setGroupAvatar, api.setGroupDescription, api.setGroupExt], words),
+  ...asOwner(
+    [api.setGroupName, api.setGroupAvatar, api.setGroupDescription, api.setGroupExt],
+    words,
+  ),
 
   ...asOwner([api.addGroupAdmins, api.blockGroupUsers, api.kickGroupMembers], friendAsList),
   ...asOwner(api.banGroupMembers, (scene) => ({ ...friendAsList(scene), duration: 5 })),
@@ -99,7 +125,12 @@ export const groupRightFixtures: readonly GroupFixture[] = [
   ...asOwner(api.unblockGroupUsers, after(api.blockGroupUsers, strangerAsList)),
   ...asOwner([api.listDisplayNames, api.listMemberInfo], friendAsList),
   ...asOwner([api.addGroupMembers, api.inviteToGroup], strangerAsList),
-  ...asOwner([api.listGroupAdmins, api.listBannedMembers, api.listGroupBlocks, api.listGroupMembers]),
+  ...asOwner([
+    api.listGroupAdmins,
+    api.listBannedMembers,
+    api.listGroupBlocks,
+    api.listGroupMembers,
+  ]),
   ...asMember(api.leaveGroup),
   ...asMember(api.setDisplayName, words),
 
@@ -134,13 +165,20 @@ export const groupRightFixtures: readonly GroupFixture[] = [
   ...asOwner(api.getSharedFile, async (scene) => ({ file_id: await sharedFile(scene) })),
   ...asOwner(api.listSharedFiles),
   ...asOwner(api.shareFile, file),
-  ...asOwner(api.renameSharedFile, async (scene) => ({ file_id: await sharedFile(scene), name: 'plan.png' })),
+  ...asOwner(api.renameSharedFile, async (scene) => ({
+    file_id: await sharedFile(scene),
+    name: 'plan.png',
+  })),
   ...asOwner(api.deleteSharedFiles, async (scene) => ({ file_list: [await sharedFile(scene)] })),
 ]
 
 /** @returns its ID */
 export async function newGroup(world: World, owner: Person, more: Params = {}): Promise<number> {
-  const created = await world.prepare(api.createGroup, world.adminFor(owner), { name: 'Walkers', type: 0, ...more })
+  const created = await world.prepare(api.createGroup, world.adminFor(owner), {
+    name: 'Walkers',
+    type: 0,
+    ...more,
+  })
   return created?.data.group_id ?? placeholderId
 }
 
@@ -150,8 +188,15 @@ function inNewGroup({ operation, as: standing, params }: GroupFixture): Fixture 
     const keeper = standing === 'owner' ? subject : friend
     const others = { owner: [friend.id], member: [subject.id], outsider: [] }[standing]
     const group_id = await newGroup(world, keeper)
-    if (others.length > 0) await world.prepare(api.addGroupMembers, world.adminFor(keeper), { group_id, user_list: others })
-    return { ...groupParams(operation, group_id), ...(await params({ ...scene, group_id, keeper, author: keeper })) }
+    if (others.length > 0)
+      await world.prepare(api.addGroupMembers, world.adminFor(keeper), {
+        group_id,
+        user_list: others,
+      })
+    return {
+      ...groupParams(operation, group_id),
+      ...(await params({ ...scene, group_id, keeper, author: keeper })),
+    }
   })
 }
 
@@ -164,10 +209,20 @@ export const groupFixtures: readonly Fixture[] = [
 ]
 
 export const fileFixtures: readonly Fixture[] = [
-  fixture(api.getChatUploadTicket, ({ friend }) => ({ file_type: 100, to_id: friend.id, to_type: 1 })),
+  fixture(api.getChatUploadTicket, ({ friend }) => ({
+    file_type: 100,
+    to_id: friend.id,
+    to_type: 1,
+  })),
   fixture(api.getUserAvatarUploadTicket),
-  fixture(api.getGroupAvatarUploadTicket, async ({ world, subject }) => ({ group_id: await newGroup(world, subject) })),
-  fixture(api.forwardFile, ({ friend }) => ({ file_sign: 'unsigned', to_id: friend.id, to_type: 1 }), { error: 'file_signature_invalid' }),
+  fixture(api.getGroupAvatarUploadTicket, async ({ world, subject }) => ({
+    group_id: await newGroup(world, subject),
+  })),
+  fixture(
+    api.forwardFile,
+    ({ friend }) => ({ file_sign: 'unsigned', to_id: friend.id, to_type: 1 }),
+    { error: 'file_signature_invalid' },
+  ),
   fixture(api.downloadChatFile, { file_sign: 'unsigned' }, { error: 'file_signature_invalid' }),
   fixture(api.downloadAvatar, { object_name: 'nothing' }, { error: 'file_not_found' }),
 ]

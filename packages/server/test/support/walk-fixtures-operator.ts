@@ -16,14 +16,20 @@ export const operatorFixtures: readonly Fixture[] = [
   fixture(api.createAdminToken, (scene) => ({ ...hereAsApp(scene), name: 'walk' })),
   fixture(api.listAdminTokens, hereAsApp),
   fixture(api.revokeAdminToken, async (scene) => {
-    const made = await scene.world.prepare(api.createAdminToken, scene.world.operator, { ...hereAsApp(scene), name: 'walk' })
+    const made = await scene.world.prepare(api.createAdminToken, scene.world.operator, {
+      ...hereAsApp(scene),
+      name: 'walk',
+    })
     return { ...hereAsApp(scene), token_id: made?.data.token_id ?? 0 }
   }),
   fixture(api.checkIntegrity),
   fixture(api.createUser, (scene) => ({ ...hereAsApp(scene), username: scene.world.newName() })),
-  fixture(api.importUsers, (scene) => ({ ...hereAsApp(scene), users: [{ username: scene.world.newName() }] })),
+  fixture(api.importUsers, (scene) => ({
+    ...hereAsApp(scene),
+    users: [{ username: scene.world.newName() }],
+  })),
   fixture(api.exportUsers, (scene) => ({ ...hereAsApp(scene), limit: 5 })),
-  ...[api.disableUser, api.enableUser, api.deleteUserByOperator, api.resetUserPassword].map((operation) =>
-    fixture(operation, subjectHere, victim),
+  ...[api.disableUser, api.enableUser, api.deleteUserByOperator, api.resetUserPassword].map(
+    (operation) => fixture(operation, subjectHere, victim),
   ),
 ]

@@ -7,13 +7,22 @@ const newPassword = 'another horse'
 const tag = { tags: ['walk'] }
 const victim = { needsVictim: true }
 
-const credentials = ({ world, subject }: Scene) => ({ username: world.newName(), password: subject.password })
+const credentials = ({ world, subject }: Scene) => ({
+  username: world.newName(),
+  password: subject.password,
+})
 const subjectAsList = ({ subject }: Scene) => ({ list: [subject.id] })
 
 export const userFixtures: readonly Fixture[] = [
   fixture(api.issueTokenById, ({ subject: { id, password } }) => ({ user_id: id, password })),
-  fixture(api.issueTokenByLogin, ({ subject: { username, password } }) => ({ login_name: username, password })),
-  fixture(api.issueTokenByUsername, ({ subject: { username, password } }) => ({ name: username, password })),
+  fixture(api.issueTokenByLogin, ({ subject: { username, password } }) => ({
+    login_name: username,
+    password,
+  })),
+  fixture(api.issueTokenByUsername, ({ subject: { username, password } }) => ({
+    name: username,
+    password,
+  })),
 
   fixture(api.registerUser, credentials),
   fixture(api.registerUserForPush, (scene) => {
@@ -21,18 +30,30 @@ export const userFixtures: readonly Fixture[] = [
     return { ...credentials(scene), alias: unique(), device_guid: unique(), push_token: unique() }
   }),
   fixture(api.registerUsers, (scene) => ({ list: [credentials(scene)] })),
-  fixture(api.registerAnonymousUser, ({ subject }) => ({ username: 'guest', password: subject.password, cid: subject.id })),
+  fixture(api.registerAnonymousUser, ({ subject }) => ({
+    username: 'guest',
+    password: subject.password,
+    cid: subject.id,
+  })),
   fixture(api.listUsers, { page_size: 5 }),
   fixture(api.disableUsers, subjectAsList, victim),
   fixture(api.enableUsers, subjectAsList, victim),
   fixture(api.deleteUser, ({ subject: { password } }) => ({ password }), victim),
-  fixture(api.changePassword, ({ subject }) => ({ old_password: subject.password, new_password: newPassword }), victim),
+  fixture(
+    api.changePassword,
+    ({ subject }) => ({ old_password: subject.password, new_password: newPassword }),
+    victim,
+  ),
   fixture(api.changePasswordAsAdmin, { password: newPassword }, victim),
   fixture(api.getProfile),
   fixture(api.updateProfile, { nick_name: 'walker' }),
-  fixture(api.updateProfiles, ({ subject }) => ({ list: [{ user_id: subject.id, nick_name: 'walker' }] })),
+  fixture(api.updateProfiles, ({ subject }) => ({
+    list: [{ user_id: subject.id, nick_name: 'walker' }],
+  })),
   fixture(api.setAvatar, { avatar: 'https://example.org/a.png' }),
-  fixture(api.updateAvatars, ({ subject }) => ({ list: [{ user_id: subject.id, avatar: 'https://example.org/a.png' }] })),
+  fixture(api.updateAvatars, ({ subject }) => ({
+    list: [{ user_id: subject.id, avatar: 'https://example.org/a.png' }],
+  })),
   fixture(api.setNickname, { nick_name: 'walker' }),
   fixture(api.setMobile, ({ subject }) => ({ mobile: `+${subject.id}` })),
   fixture(api.setEmail, ({ subject }) => ({ email: `u${subject.id}@example.org` })),
@@ -61,9 +82,17 @@ export const userFixtures: readonly Fixture[] = [
   fixture(api.listDevices),
   fixture(api.removeDevice, { device_sn: firstDevice }, victim),
   fixture(api.kickDevices, { device_sn: firstDevice }, victim),
-  fixture(api.bindPushToken, ({ world }) => ({ device_sn: firstDevice, device_token: world.newName(), notifier_name: 'walk' })),
+  fixture(api.bindPushToken, ({ world }) => ({
+    device_sn: firstDevice,
+    device_token: world.newName(),
+    notifier_name: 'walk',
+  })),
   fixture(api.unbindPushToken, async (scene) => {
-    const binding = { device_sn: firstDevice, device_token: scene.world.newName(), notifier_name: 'walk' }
+    const binding = {
+      device_sn: firstDevice,
+      device_token: scene.world.newName(),
+      notifier_name: 'walk',
+    }
     await scene.world.prepare(api.bindPushToken, asSubject(scene), binding)
     return { deviceSn: firstDevice }
   }),

@@ -1,5 +1,11 @@
 /** Calls of any operation with everything that looks like an ID set to what belongs to somebody else. */
-import { isWholeBody, type Operation, object, type TProperties, type TSchema } from '@hermod/protocol'
+import {
+  isWholeBody,
+  type Operation,
+  object,
+  type TProperties,
+  type TSchema,
+} from '@hermod/protocol'
 import { sample } from './parameter-values.js'
 import { type Params, sharedPassword } from './walk-world.js'
 
@@ -35,10 +41,20 @@ const lookedUp: Readonly<Record<string, keyof Aim['names']>> = {
 /** Required parameters only, all, and of a send all but what keeps it from being stored: another sender, nobody online, a repeat. */
 export function intrusionsInto(operation: Operation, aim: Aim, newName: () => string): Params[] {
   const isLookUp = operation.methods[0] === 'GET' || operation.tag === 'Tokens'
-  const variants = [true, false].map((isFull) => parameters(operation, { aim, newName, isFull, isLookUp }))
+  const variants = [true, false].map((isFull) =>
+    parameters(operation, { aim, newName, isFull, isLookUp }),
+  )
   const hasSender = !isWholeBody(operation.body) && 'from_user_id' in operation.body
   return hasSender
-    ? [...variants, { ...variants[0], from_user_id: undefined, online_only: undefined, transaction_id: undefined }]
+    ? [
+        ...variants,
+        {
+          ...variants[0],
+          from_user_id: undefined,
+          online_only: undefined,
+          transaction_id: undefined,
+        },
+      ]
     : variants
 }
 
@@ -49,13 +65,18 @@ function parameters({ query, body }: Operation, intent: Intent): Params {
 
 function properties(schemas: TProperties, intent: Intent): Params {
   const required: readonly string[] = object(schemas).required ?? []
-  const chosen = Object.entries(schemas).filter(([name]) => name !== 'cursor' && (intent.isFull || required.includes(name)))
+  const chosen = Object.entries(schemas).filter(
+    ([name]) => name !== 'cursor' && (intent.isFull || required.includes(name)),
+  )
   return Object.fromEntries(chosen.map(([name, schema]) => [name, value(name, schema, intent)]))
 }
 
 function value(name: string, schema: TSchema, intent: Intent): unknown {
   const { aim } = intent
-  if (schema.enum) return name === 'content_type' && schema.enum.includes(aim.contentType) ? aim.contentType : sample(schema)
+  if (schema.enum)
+    return name === 'content_type' && schema.enum.includes(aim.contentType)
+      ? aim.contentType
+      : sample(schema)
   if (schema.type === 'array') return [value(name, schema.items, intent)]
   if (schema.type === 'object' && schema.properties) return properties(schema.properties, intent)
   if (schema.type === 'string') return textValue(name, schema, intent)

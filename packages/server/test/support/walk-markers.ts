@@ -60,16 +60,32 @@ class Pen {
   }
 
   /** One parameter with a text of its own. */
-  async put(operation: unknown, by: Identity, name: string, value: string | readonly string[]): Promise<void> {
+  async put(
+    operation: unknown,
+    by: Identity,
+    name: string,
+    value: string | readonly string[],
+  ): Promise<void> {
     if (await this.do(operation, by, { [name]: value })) this.keep(name, String(value))
   }
 
   /** Puts a marker into each named field. */
-  async write(operation: unknown, by: Identity, fields: Readonly<Record<string, About>>, more: Params = {}): Promise<Envelope | null> {
-    const marked = Object.entries(fields).map(([name, about]) => ({ name, about, text: this.world.newName('mark') }))
+  async write(
+    operation: unknown,
+    by: Identity,
+    fields: Readonly<Record<string, About>>,
+    more: Params = {},
+  ): Promise<Envelope | null> {
+    const marked = Object.entries(fields).map(([name, about]) => ({
+      name,
+      about,
+      text: this.world.newName('mark'),
+    }))
     const params = Object.fromEntries(marked.map(({ name, text }) => [name, text]))
     const answer = await this.do(operation, by, { ...params, ...more })
-    if (answer) for (const { name, about, text } of marked) this.keep(`${name} of ${(operation as Operation).id}`, text, about)
+    if (answer)
+      for (const { name, about, text } of marked)
+        this.keep(`${name} of ${(operation as Operation).id}`, text, about)
     return answer
   }
 
@@ -88,7 +104,12 @@ export async function markedWorld(world: World): Promise<MarkedWorld> {
   const messages = await writeMessages(pen, people)
   const group = await writeToGroup(pen, people)
   for (const person of Object.values<Person>({ ...people })) {
-    await pen.do(api.updateSettings, world.adminFor(person), { user_id: person.id, auth_mode: 3, stranger_chat: 2, group_confirm: true })
+    await pen.do(api.updateSettings, world.adminFor(person), {
+      user_id: person.id,
+      auth_mode: 3,
+      stranger_chat: 2,
+      group_confirm: true,
+    })
   }
   return { ...people, ...messages, ...group, markers: pen.markers }
 }
@@ -98,7 +119,9 @@ async function newPeople(pen: Pen): Promise<People> {
   const alice = await world.newPerson(world.here, {
     username: pen.keep('username', world.newName('Alice'), shared),
     password: secret,
-    userAgent: pen.keep('user agent', world.newName('agent'), { isReadable: world.isBuilt(api.listDevices as Operation) }),
+    userAgent: pen.keep('user agent', world.newName('agent'), {
+      isReadable: world.isBuilt(api.listDevices as Operation),
+    }),
   })
   const newVictim = () => world.newPerson(world.here, { password: secret })
   return { alice, carol: await newVictim(), dave: await newVictim(), erin: await newVictim() }
@@ -106,7 +129,12 @@ async function newPeople(pen: Pen): Promise<People> {
 
 async function writeAboutOneself(pen: Pen, alice: Person): Promise<void> {
   const by = pen.world.adminFor(alice)
-  await pen.write(api.updateProfile, by, { nick_name: shared, description: shared, public_info: shared, private_info: own })
+  await pen.write(api.updateProfile, by, {
+    nick_name: shared,
+    description: shared,
+    public_info: shared,
+    private_info: own,
+  })
   await pen.write(api.setAvatar, by, { avatar: shared })
   await pen.put(api.setMobile, by, 'mobile', `+1555${alice.id}`)
   await pen.put(api.setEmail, by, 'email', `${pen.world.newName('mail')}@example.org`)
@@ -114,19 +142,32 @@ async function writeAboutOneself(pen: Pen, alice: Person): Promise<void> {
   await pen.write(api.updateSettings, by, settings, { user_id: alice.id, auth_mode: 1 })
   await pen.write(api.setPushAlias, by, { alias: unread })
   await pen.put(api.addPushTags, by, 'tags', [pen.world.newName('mark')])
-  await pen.write(api.bindPushToken, by, { device_token: unread, notifier_name: unread }, { device_sn: 1 })
+  await pen.write(
+    api.bindPushToken,
+    by,
+    { device_token: unread, notifier_name: unread },
+    { device_sn: 1 },
+  )
 }
 
 async function writeToContacts(pen: Pen, { alice, carol, dave, erin }: People): Promise<void> {
   const by = pen.world.adminFor(alice)
   await pen.do(api.addContacts, by, { list: [carol.id] })
   await pen.write(api.updateContact, by, { alias: own, ext: own }, { user_id: carol.id })
-  await pen.write(api.applyToContact, pen.world.adminFor(dave), { reason: own, alias: unread }, { user_id: alice.id })
+  await pen.write(
+    api.applyToContact,
+    pen.world.adminFor(dave),
+    { reason: own, alias: unread },
+    { user_id: alice.id },
+  )
   await pen.do(api.setAuthMode, pen.world.adminFor(erin), { value: 1 })
   await pen.write(api.applyToContact, by, { reason: own, alias: unread }, { user_id: erin.id })
 }
 
-async function writeMessages(pen: Pen, { alice, carol }: People): Promise<{ messageId: number; recalledId: number }> {
+async function writeMessages(
+  pen: Pen,
+  { alice, carol }: People,
+): Promise<{ messageId: number; recalledId: number }> {
   const by = pen.world.adminFor(alice)
   const { appId, adminToken: token } = pen.world.here
   const texts = { content: own, ext: own, config: own, attachment: own }
@@ -143,7 +184,10 @@ async function writeMessages(pen: Pen, { alice, carol }: People): Promise<{ mess
 }
 
 async function writeToGroup(pen: Pen, { alice, carol, dave, erin }: People): Promise<MarkedGroup> {
-  const [by, byCarol] = [alice, carol].map((person) => pen.world.adminFor(person)) as [Identity, Identity]
+  const [by, byCarol] = [alice, carol].map((person) => pen.world.adminFor(person)) as [
+    Identity,
+    Identity,
+  ]
   const info = { name: own, avatar: own, description: own }
   const group = await pen.write(api.createGroup, by, info, { type: 0, user_list: [carol.id] })
   const groupId = group?.data.group_id ?? placeholderId
@@ -152,11 +196,28 @@ async function writeToGroup(pen: Pen, { alice, carol, dave, erin }: People): Pro
   await pen.write(api.setDisplayName, byCarol, { value: own }, here)
   const published = await pen.write(api.publishAnnouncement, by, { title: own, content: own }, here)
   const url = pen.keep('url of a shared file', `https://example.org/${pen.world.newName('mark')}`)
-  const shared = await pen.write(api.shareFile, byCarol, { name: own, type: own }, { ...here, size: 1, url })
+  const shared = await pen.write(
+    api.shareFile,
+    byCarol,
+    { name: own, type: own },
+    { ...here, size: 1, url },
+  )
   await pen.write(api.applyToGroup, pen.world.adminFor(dave), { reason: own }, here)
-  await pen.do(api.updateSettings, pen.world.adminFor(erin), { user_id: erin.id, group_confirm: true })
+  await pen.do(api.updateSettings, pen.world.adminFor(erin), {
+    user_id: erin.id,
+    group_confirm: true,
+  })
   await pen.write(api.inviteToGroup, by, { reason: own }, { ...here, user_list: [erin.id] })
-  await pen.write(api.sendMessage, by, { content: own, ext: own }, { type: 2, content_type: 0, targets: [groupId] })
+  await pen.write(
+    api.sendMessage,
+    by,
+    { content: own, ext: own },
+    { type: 2, content_type: 0, targets: [groupId] },
+  )
   await pen.do(api.setApplyApproval, by, { ...here, apply_approval: 2 })
-  return { groupId, announcementId: published?.data.id ?? placeholderId, fileId: shared?.data.file_id ?? placeholderId }
+  return {
+    groupId,
+    announcementId: published?.data.id ?? placeholderId,
+    fileId: shared?.data.file_id ?? placeholderId,
+  }
 }

@@ -19,21 +19,31 @@ const systemId = 0
 const ownReads = operations.filter((operation) => {
   const { methods, callers, query, tag } = operation
   const needsNothing = (object(query).required ?? []).length === 0 && !isWholeBody(operation.body)
-  const isRead = methods[0] === 'GET' && (operation as unknown) !== acknowledgeMessages && tag !== 'Files'
+  const isRead =
+    methods[0] === 'GET' && (operation as unknown) !== acknowledgeMessages && tag !== 'Files'
   return isRead && needsNothing && callerRules[callers].subject === 'required'
 })
 
 const readingRights: readonly (GroupRightName | undefined)[] = ['info', 'read', 'unblock']
 
 /** What of a group may be read without saying more than which. */
-const groupReads: readonly Operation[] = operations.filter(({ methods, query, right }: Operation) => {
-  const required: readonly string[] = object(query).required ?? []
-  return methods[0] === 'GET' && readingRights.includes(right) && required.length === 1 && 'group_id' in query
-})
+const groupReads: readonly Operation[] = operations.filter(
+  ({ methods, query, right }: Operation) => {
+    const required: readonly string[] = object(query).required ?? []
+    return (
+      methods[0] === 'GET' &&
+      readingRights.includes(right) &&
+      required.length === 1 &&
+      'group_id' in query
+    )
+  },
+)
 
 /** Reading a message delivers it, at once or a little later; whether it was read stays. */
 function withoutDelivery({ text }: Answer): unknown {
-  return JSON.parse(text, (name, value) => (name === 'status' && value === 'DELIVERED' ? 'UNREAD' : value))
+  return JSON.parse(text, (name, value) =>
+    name === 'status' && value === 'DELIVERED' ? 'UNREAD' : value,
+  )
 }
 
 /** All that the API shows a user of what is the user's own and of groups, by operation. */
@@ -43,7 +53,8 @@ export async function snapshot(
   peers: readonly Person[],
   groupIds: readonly number[] = [],
 ): Promise<Record<string, unknown>> {
-  const read = async (operation: Operation, params = {}) => withoutDelivery(await world.call(operation, { token, appId }, params))
+  const read = async (operation: Operation, params = {}) =>
+    withoutDelivery(await world.call(operation, { token, appId }, params))
   const peerIds = peers.map(({ id }) => id)
   const reads = [
     ...ownReads
@@ -52,13 +63,26 @@ export async function snapshot(
     ...groupIds.flatMap((group_id) =>
       groupReads
         .filter((operation) => world.isBuilt(operation))
-        .map(async (each): Promise<[string, unknown]> => [`${each.id} of ${group_id}`, await read(each, { group_id })]),
+        .map(
+          async (each): Promise<[string, unknown]> => [
+            `${each.id} of ${group_id}`,
+            await read(each, { group_id }),
+          ],
+        ),
     ),
-    read(listGroupApplications as Operation, { group_list: groupIds }).then((envelope): [string, unknown] => ['applications', envelope]),
+    read(listGroupApplications as Operation, { group_list: groupIds }).then(
+      (envelope): [string, unknown] => ['applications', envelope],
+    ),
     ...[systemId, ...peerIds, ...groupIds].map(async (id): Promise<[string, unknown]> => {
-      return [`history with ${id}`, await read(readHistory as Operation, { opposite_id: id, msg_id_start: 0, limit: 100 })]
+      return [
+        `history with ${id}`,
+        await read(readHistory as Operation, { opposite_id: id, msg_id_start: 0, limit: 100 }),
+      ]
     }),
-    read(findContacts as Operation, { list: peerIds }).then((envelope): [string, unknown] => ['peers', envelope]),
+    read(findContacts as Operation, { list: peerIds }).then((envelope): [string, unknown] => [
+      'peers',
+      envelope,
+    ]),
   ]
   return Object.fromEntries(await Promise.all(reads))
 }

@@ -53,7 +53,11 @@ export class World {
   #names = 0
   #strangers: number[] = []
 
-  private constructor(server: ServerProcess, planned: ReadonlySet<string>, tenants: Pick<World, 'here' | 'there' | 'closed'>) {
+  private constructor(
+    server: ServerProcess,
+    planned: ReadonlySet<string>,
+    tenants: Pick<World, 'here' | 'there' | 'closed'>,
+  ) {
     this.server = server
     this.#api = server.api
     this.planned = planned
@@ -66,14 +70,22 @@ export class World {
   static async create(server: ServerProcess): Promise<World> {
     const { paths } = JSON.parse((await server.api.call('GET', '/openapi.json')).text) as Json
     const documented = Object.values<Json>(paths).flatMap((path) => Object.values<Json>(path))
-    const planned = documented.filter((each) => each['x-hermod-status'] === 'planned').map((each) => each['x-hermod-operation'])
+    const planned = documented
+      .filter((each) => each['x-hermod-status'] === 'planned')
+      .map((each) => each['x-hermod-operation'])
     const newTenant = async (appId: string): Promise<Tenant> => {
       const body = { app_id: appId }
-      const { data } = await server.api.as(server.operatorToken).succeed('POST', createApplication.path, { body })
+      const { data } = await server.api
+        .as(server.operatorToken)
+        .succeed('POST', createApplication.path, { body })
       return { appId, adminToken: data.admin_token }
     }
     const here = { appId: server.appId, adminToken: server.adminToken }
-    return new World(server, new Set(planned), { here, there: await newTenant('there'), closed: await newTenant('closed') })
+    return new World(server, new Set(planned), {
+      here,
+      there: await newTenant('there'),
+      closed: await newTenant('closed'),
+    })
   }
 
   /** A text that nobody else uses; fit for a username. */
@@ -85,15 +97,28 @@ export class World {
     return !this.planned.has(id)
   }
 
-  call(operation: Operation, identity: Identity, params: Params = {}, method = operation.methods[0] as string): Promise<Answer> {
-    return this.#api.call(method, operation.path, { ...requestOf(operation, method, params), ...identity })
+  call(
+    operation: Operation,
+    identity: Identity,
+    params: Params = {},
+    method = operation.methods[0] as string,
+  ): Promise<Answer> {
+    return this.#api.call(method, operation.path, {
+      ...requestOf(operation, method, params),
+      ...identity,
+    })
   }
 
   /** The envelope of a call that must succeed; null when the operation is not built yet. */
-  async prepare(operation: Operation, identity: Identity, params: Params = {}): Promise<Envelope | null> {
+  async prepare(
+    operation: Operation,
+    identity: Identity,
+    params: Params = {},
+  ): Promise<Envelope | null> {
     if (!this.isBuilt(operation)) return null
     const answer = await this.call(operation, identity, params)
-    if (answer.code !== 200) throw new Error(`${operation.id} as a preparation answered ${answer.text}`)
+    if (answer.code !== 200)
+      throw new Error(`${operation.id} as a preparation answered ${answer.text}`)
     return answer.envelope
   }
 
@@ -103,18 +128,31 @@ export class World {
   }
 
   /** Logged in with a device, whose device_sn is 1. */
-  async newPerson({ appId }: Pick<Tenant, 'appId'> = this.here, options: PersonOptions = {}): Promise<Person> {
+  async newPerson(
+    { appId }: Pick<Tenant, 'appId'> = this.here,
+    options: PersonOptions = {},
+  ): Promise<Person> {
     const { username = this.newName(), password = sharedPassword, userAgent = 'walk' } = options
-    const { data } = await this.#api.succeed('POST', registerUser.path, { appId, body: { username, password } })
+    const { data } = await this.#api.succeed('POST', registerUser.path, {
+      appId,
+      body: { username, password },
+    })
     const body = { user_id: data.user_id, password, device_guid: this.newName('guid') }
-    const record = await this.#api.succeed('POST', '/token/id', { appId, body, headers: { 'user-agent': userAgent } })
+    const record = await this.#api.succeed('POST', '/token/id', {
+      appId,
+      body,
+      headers: { 'user-agent': userAgent },
+    })
     return { appId, id: data.user_id, username, password, token: record.data.token }
   }
 
   /** The ID of a user of the first application whom nobody has had to do with. */
   async stranger(): Promise<number> {
     if (this.#strangers.length === 0) {
-      const list = Array.from({ length: strangersPerBatch }, () => ({ username: this.newName('stranger'), password: sharedPassword }))
+      const list = Array.from({ length: strangersPerBatch }, () => ({
+        username: this.newName('stranger'),
+        password: sharedPassword,
+      }))
       const { adminToken: token, appId } = this.here
       const registered = await this.prepare(registerUsers, { token, appId }, { list })
       this.#strangers = registered?.data.map((each: Json) => each.user_id) ?? []
@@ -133,12 +171,19 @@ export class World {
 }
 
 /** Every operation with each of its methods. */
-export const everyMethod = operations.flatMap((operation) => operation.methods.map((method) => ({ operation, method })))
+export const everyMethod = operations.flatMap((operation) =>
+  operation.methods.map((method) => ({ operation, method })),
+)
 
-function requestOf(operation: Operation, method: string, params: Params): Pick<CallOptions, 'query' | 'body'> {
+function requestOf(
+  operation: Operation,
+  method: string,
+  params: Params,
+): Pick<CallOptions, 'query' | 'body'> {
   const { query, body } = operation
   if (isWholeBody(body)) return { body: params[body.whole] }
-  const at = (isQuery: boolean) => Object.entries(params).filter(([name]) => isQuery === (method === 'GET' || name in query))
+  const at = (isQuery: boolean) =>
+    Object.entries(params).filter(([name]) => isQuery === (method === 'GET' || name in query))
   const inBody = at(false)
   return {
     query: Object.fromEntries(at(true)) as NonNullable<CallOptions['query']>,

@@ -2,7 +2,11 @@ import { getApplicationFlags } from '@hermod/protocol'
 import type { ApplicationService } from '../../domain/applications/application-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 
-export function applicationFlagHandlers({ applications }: { readonly applications: ApplicationService }): Handler[] {
+export function applicationFlagHandlers({
+  applications,
+}: {
+  readonly applications: ApplicationService
+}): Handler[] {
   return [
     handle(getApplicationFlags, async (_, { caller }) => {
       const { settings } = await applications.get(caller.appId)

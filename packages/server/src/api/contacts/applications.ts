@@ -9,7 +9,10 @@ import {
   type ParamsOf,
 } from '@hermod/protocol'
 import type { AccountService } from '../../domain/accounts/account-service.js'
-import type { ContactApplicationService, ContactRequest } from '../../domain/contacts/contact-application-service.js'
+import type {
+  ContactApplicationService,
+  ContactRequest,
+} from '../../domain/contacts/contact-application-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { actingUser } from '../acting-user.js'
 import { rawUserId, validOnly } from '../item-list.js'
@@ -27,18 +30,29 @@ export function contactApplicationHandlers({ accounts, contactApplications }: Se
     }),
     handle(applyToContacts, async ({ list }, { caller }) => {
       const requests = validOnly(list).map(toRequest)
-      const reasons = (await contactApplications.applyMany(await actingUser(accounts, caller), requests)).values()
+      const reasons = (
+        await contactApplications.applyMany(await actingUser(accounts, caller), requests)
+      ).values()
       const outcomes = list.map((item) => {
-        if ('fault' in item) return { user_id: rawUserId(item), reason: new AppError('invalid_parameter', item.fault).message }
+        if ('fault' in item)
+          return {
+            user_id: rawUserId(item),
+            reason: new AppError('invalid_parameter', item.fault).message,
+          }
         return { user_id: item.value.user_id, reason: reasons.next().value ?? null }
       })
       return data({
         success: outcomes.flatMap(({ user_id, reason }) => (reason === null ? [user_id] : [])),
-        fails: outcomes.flatMap(({ user_id, reason }) => (reason === null ? [] : [{ user_id, reason }])),
+        fails: outcomes.flatMap(({ user_id, reason }) =>
+          reason === null ? [] : [{ user_id, reason }],
+        ),
       })
     }),
     handle(listContactApplications, async (page, { caller }) => {
-      const { received, nextCursor, version } = await contactApplications.list(await actingUser(accounts, caller), page)
+      const { received, nextCursor, version } = await contactApplications.list(
+        await actingUser(accounts, caller),
+        page,
+      )
       return {
         data: received.map(({ applicantId, expiresAt, reason, status }) => ({
           expired_time: expiresAt,
@@ -62,6 +76,11 @@ export function contactApplicationHandlers({ accounts, contactApplications }: Se
 
 type Params = Partial<ParamsOf<typeof applyToContact>> & { readonly user_id: Int64 }
 
-function toRequest({ user_id: userId, alias, reason, auth_answer: authAnswer }: Params): ContactRequest {
+function toRequest({
+  user_id: userId,
+  alias,
+  reason,
+  auth_answer: authAnswer,
+}: Params): ContactRequest {
   return { userId, alias, reason, authAnswer }
 }

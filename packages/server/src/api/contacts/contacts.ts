@@ -31,8 +31,14 @@ interface Services {
 export function contactHandlers({ accounts, contacts, messageRules }: Services): Handler[] {
   return [
     handle(listContacts, async (page, { caller }) => {
-      const { userIds, nextCursor, version } = await contacts.list(await actingUser(accounts, caller), page)
-      return { data: [...userIds], extras: { version, ...(nextCursor === null ? {} : { cursor: nextCursor }) } }
+      const { userIds, nextCursor, version } = await contacts.list(
+        await actingUser(accounts, caller),
+        page,
+      )
+      return {
+        data: [...userIds],
+        extras: { version, ...(nextCursor === null ? {} : { cursor: nextCursor }) },
+      }
     }),
     handle(findContacts, async ({ list }, { caller }) => {
       const entries = await contacts.findMany(await actingUser(accounts, caller), list)
@@ -51,10 +57,13 @@ export function contactHandlers({ accounts, contacts, messageRules }: Services):
     handle(findUserByMobile, async ({ mobile }, { caller }) =>
       data(toEntry(await contacts.get(await actingUser(accounts, caller), { mobile }))),
     ),
-    handle(updateContact, async ({ user_id: peerId, alias, ext, mute_notification: isMuted }, { caller }) => {
-      await contacts.update(await actingUser(accounts, caller), peerId, { alias, ext, isMuted })
-      return data(true)
-    }),
+    handle(
+      updateContact,
+      async ({ user_id: peerId, alias, ext, mute_notification: isMuted }, { caller }) => {
+        await contacts.update(await actingUser(accounts, caller), peerId, { alias, ext, isMuted })
+        return data(true)
+      },
+    ),
     handle(deleteContact, async ({ user_id: peerId }, { caller }) => {
       await contacts.delete(await actingUser(accounts, caller), peerId)
       return data(true)
@@ -67,14 +76,18 @@ export function contactHandlers({ accounts, contacts, messageRules }: Services):
       await contacts.unblock(await actingUser(accounts, caller), peerId)
       return data(true)
     }),
-    handle(listBlockedUsers, async (_, { caller }) => data(await contacts.listBlocked(await actingUser(accounts, caller)))),
+    handle(listBlockedUsers, async (_, { caller }) =>
+      data(await contacts.listBlocked(await actingUser(accounts, caller))),
+    ),
     handle(addContacts, async ({ list }, { caller }) => {
       await contacts.add(await actingUser(accounts, caller), list)
       return data(true)
     }),
     handle(mayMessage, async ({ user_id: senderId, roster_id: recipientId }, { caller }) => {
-      const isOneOfThem = caller.kind === 'user' && (caller.userId === senderId || caller.userId === recipientId)
-      if (caller.kind !== 'admin' && !isOneOfThem) throw new AppError('no_permission', 'neither user_id nor roster_id is the caller')
+      const isOneOfThem =
+        caller.kind === 'user' && (caller.userId === senderId || caller.userId === recipientId)
+      if (caller.kind !== 'admin' && !isOneOfThem)
+        throw new AppError('no_permission', 'neither user_id nor roster_id is the caller')
       return data(await messageRules.mayMessage(caller.appId, senderId, recipientId))
     }),
   ]

@@ -20,24 +20,70 @@ interface Services {
 export function announcementHandlers({ accounts, announcements }: Services): Handler[] {
   return [
     handle(publishAnnouncement, async ({ group_id: groupId, title, content }, { caller }) =>
-      data(toAnnouncement(await announcements.publish(await groupCaller(accounts, caller, groupId), groupId, { title, content }))),
+      data(
+        toAnnouncement(
+          await announcements.publish(await groupCaller(accounts, caller, groupId), groupId, {
+            title,
+            content,
+          }),
+        ),
+      ),
     ),
-    handle(getAnnouncement, async ({ group_id: groupId, announcement_id: announcementId }, { caller }) =>
-      data(toAnnouncement(await announcements.get(await groupCaller(accounts, caller, groupId), groupId, announcementId))),
+    handle(
+      getAnnouncement,
+      async ({ group_id: groupId, announcement_id: announcementId }, { caller }) =>
+        data(
+          toAnnouncement(
+            await announcements.get(
+              await groupCaller(accounts, caller, groupId),
+              groupId,
+              announcementId,
+            ),
+          ),
+        ),
     ),
     handle(getLastAnnouncement, async ({ group_id: groupId }, { caller }) =>
-      data(toAnnouncement(await announcements.getLast(await groupCaller(accounts, caller, groupId), groupId))),
+      data(
+        toAnnouncement(
+          await announcements.getLast(await groupCaller(accounts, caller, groupId), groupId),
+        ),
+      ),
     ),
     handle(listAnnouncements, async ({ group_id: groupId }, { caller }) =>
-      data((await announcements.list(await groupCaller(accounts, caller, groupId), groupId)).map(toAnnouncement)),
+      data(
+        (await announcements.list(await groupCaller(accounts, caller, groupId), groupId)).map(
+          toAnnouncement,
+        ),
+      ),
     ),
-    handle(deleteAnnouncement, async ({ group_id: groupId, announcement_id: announcementId }, { caller }) => {
-      await announcements.delete(await groupCaller(accounts, caller, groupId), groupId, announcementId)
-      return data({})
-    }),
+    handle(
+      deleteAnnouncement,
+      async ({ group_id: groupId, announcement_id: announcementId }, { caller }) => {
+        await announcements.delete(
+          await groupCaller(accounts, caller, groupId),
+          groupId,
+          announcementId,
+        )
+        return data({})
+      },
+    ),
   ]
 }
 
-function toAnnouncement({ authorId, content, createdAt, groupId, announcementId, title }: GroupAnnouncement): Announcement {
-  return { author: authorId, content, created_at: createdAt, group_id: groupId, id: announcementId, title }
+function toAnnouncement({
+  authorId,
+  content,
+  createdAt,
+  groupId,
+  announcementId,
+  title,
+}: GroupAnnouncement): Announcement {
+  return {
+    author: authorId,
+    content,
+    created_at: createdAt,
+    group_id: groupId,
+    id: announcementId,
+    title,
+  }
 }

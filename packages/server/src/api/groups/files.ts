@@ -23,27 +23,50 @@ interface Services {
 export function sharedFileHandlers({ accounts, sharedFiles }: Services): Handler[] {
   return [
     handle(shareFile, async ({ group_id: groupId, name, size, type = '', url }, { caller }) =>
-      data(toSharedFile(await sharedFiles.share(await groupCaller(accounts, caller, groupId), groupId, { name, size, type, url }))),
+      data(
+        toSharedFile(
+          await sharedFiles.share(await groupCaller(accounts, caller, groupId), groupId, {
+            name,
+            size,
+            type,
+            url,
+          }),
+        ),
+      ),
     ),
     handle(getSharedFile, async ({ group_id: groupId, file_id: fileId }, { caller }) =>
-      data(toSharedFile(await sharedFiles.get(await groupCaller(accounts, caller, groupId), groupId, fileId))),
+      data(
+        toSharedFile(
+          await sharedFiles.get(await groupCaller(accounts, caller, groupId), groupId, fileId),
+        ),
+      ),
     ),
     handle(listSharedFiles, async ({ group_id: groupId }, { caller }) =>
-      data((await sharedFiles.list(await groupCaller(accounts, caller, groupId), groupId)).map(toSharedFile)),
+      data(
+        (await sharedFiles.list(await groupCaller(accounts, caller, groupId), groupId)).map(
+          toSharedFile,
+        ),
+      ),
     ),
     handle(renameSharedFile, async ({ group_id: groupId, file_id: fileId, name }, { caller }) => {
       await sharedFiles.rename(await groupCaller(accounts, caller, groupId), groupId, fileId, name)
       return data(true)
     }),
     handle(deleteSharedFiles, async ({ group_id: groupId, file_list: fileIds }, { caller }) =>
-      data(toFileResults(await sharedFiles.delete(await groupCaller(accounts, caller, groupId), groupId, fileIds))),
+      data(
+        toFileResults(
+          await sharedFiles.delete(await groupCaller(accounts, caller, groupId), groupId, fileIds),
+        ),
+      ),
     ),
   ]
 }
 
 function toFileResults(outcomes: Outcomes): FileResult[] {
   return [...outcomes].map(([fileId, refusal]) =>
-    refusal === null ? { file_id: fileId, result: 'success' } : { file_id: fileId, result: 'fail', reason: errorCatalogue[refusal].text },
+    refusal === null
+      ? { file_id: fileId, result: 'success' }
+      : { file_id: fileId, result: 'fail', reason: errorCatalogue[refusal].text },
   )
 }
 

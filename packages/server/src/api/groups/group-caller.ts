@@ -1,4 +1,11 @@
-import { type AppCaller, AppError, type ErrorName, errorCatalogue, type Int64, type UserResult } from '@hermod/protocol'
+import {
+  type AppCaller,
+  AppError,
+  type ErrorName,
+  errorCatalogue,
+  type Int64,
+  type UserResult,
+} from '@hermod/protocol'
 import type { AccountService } from '../../domain/accounts/account-service.js'
 import { systemUserId } from '../../domain/accounts/system-user.js'
 import type { GroupCaller } from '../../domain/groups/group-access.js'
@@ -10,14 +17,24 @@ import { actingUser } from '../acting-user.js'
  * @param groupId the group that the call is about, when it is about one
  * @throws AppError user_not_found, user_deleted; no_permission when the group_id header names another group (decision C5)
  */
-export async function groupCaller(accounts: AccountService, caller: AppCaller, groupId?: Int64): Promise<GroupCaller> {
+export async function groupCaller(
+  accounts: AccountService,
+  caller: AppCaller,
+  groupId?: Int64,
+): Promise<GroupCaller> {
   const { appId } = caller
   const adminOf = caller.kind === 'admin' ? caller.groupId : null
   if (adminOf !== null && groupId !== undefined && adminOf !== groupId)
     throw new AppError('no_permission', 'header group_id names another group')
   const isForNobody = caller.kind === 'admin' && caller.userId === null
   const userId = isForNobody ? null : (await actingUser(accounts, caller)).userId
-  return { appId, userId, isAdminToken: caller.kind === 'admin', adminOf, actorId: userId ?? systemUserId }
+  return {
+    appId,
+    userId,
+    isAdminToken: caller.kind === 'admin',
+    adminOf,
+    actorId: userId ?? systemUserId,
+  }
 }
 
 /** As {@link groupCaller}, of an operation that is about the user. */

@@ -21,8 +21,23 @@ interface Services {
 
 export function groupHandlers({ accounts, groups }: Services): Handler[] {
   return [
-    handle(createGroup, async ({ type = 0, name = '', avatar = '', description = '', user_list: userIds = [] }, { caller }) =>
-      data(toGroup(await groups.create(await groupUser(accounts, caller), { type, name, avatar, description, userIds }))),
+    handle(
+      createGroup,
+      async (
+        { type = 0, name = '', avatar = '', description = '', user_list: userIds = [] },
+        { caller },
+      ) =>
+        data(
+          toGroup(
+            await groups.create(await groupUser(accounts, caller), {
+              type,
+              name,
+              avatar,
+              description,
+              userIds,
+            }),
+          ),
+        ),
     ),
     handle(getGroup, async ({ group_id: groupId }, { caller }) =>
       data(toGroup(await groups.get(await groupCaller(accounts, caller, groupId), groupId))),
@@ -30,8 +45,12 @@ export function groupHandlers({ accounts, groups }: Services): Handler[] {
     handle(listGroups, async ({ group_list: groupIds }, { caller }) =>
       data((await groups.getMany(await groupCaller(accounts, caller), groupIds)).map(toSummary)),
     ),
-    handle(listPublicGroups, async (_, { caller }) => data(await groups.listPublic(await groupCaller(accounts, caller)))),
-    handle(listJoinedGroups, async (_, { caller }) => data(await groups.listJoined(await groupUser(accounts, caller)))),
+    handle(listPublicGroups, async (_, { caller }) =>
+      data(await groups.listPublic(await groupCaller(accounts, caller))),
+    ),
+    handle(listJoinedGroups, async (_, { caller }) =>
+      data(await groups.listJoined(await groupUser(accounts, caller))),
+    ),
     handle(destroyGroup, async ({ group_id: groupId }, { caller }) => {
       await groups.dissolve(await groupCaller(accounts, caller, groupId), groupId)
       return data(true)
@@ -44,8 +63,32 @@ export function groupHandlers({ accounts, groups }: Services): Handler[] {
 }
 
 function toSummary(view: GroupView): GroupSummary {
-  const { apply_approval, avatar, capacity, count, group_id, msg_mute_mode, msg_push_mode, name, owner_id, status, type } = toGroup(view)
-  return { apply_approval, avatar, capacity, count, group_id, msg_mute_mode, msg_push_mode, name, owner: owner_id, status, type }
+  const {
+    apply_approval,
+    avatar,
+    capacity,
+    count,
+    group_id,
+    msg_mute_mode,
+    msg_push_mode,
+    name,
+    owner_id,
+    status,
+    type,
+  } = toGroup(view)
+  return {
+    apply_approval,
+    avatar,
+    capacity,
+    count,
+    group_id,
+    msg_mute_mode,
+    msg_push_mode,
+    name,
+    owner: owner_id,
+    status,
+    type,
+  }
 }
 
 export function toGroup({ group, member }: GroupView): Group {

@@ -1,4 +1,9 @@
-import { type GroupInvitation, handleGroupInvitation, inviteToGroup, listGroupInvitations } from '@hermod/protocol'
+import {
+  type GroupInvitation,
+  handleGroupInvitation,
+  inviteToGroup,
+  listGroupInvitations,
+} from '@hermod/protocol'
 import type { AccountService } from '../../domain/accounts/account-service.js'
 import type { GroupInvitationService } from '../../domain/groups/group-invitation-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
@@ -12,13 +17,31 @@ interface Services {
 
 export function groupInvitationHandlers({ accounts, groupInvitations }: Services): Handler[] {
   return [
-    handle(inviteToGroup, async ({ group_id: groupId, user_list: userIds, reason = '' }, { caller }) =>
-      data(toUserResults(await groupInvitations.invite(await groupCaller(accounts, caller, groupId), groupId, userIds, reason))),
+    handle(
+      inviteToGroup,
+      async ({ group_id: groupId, user_list: userIds, reason = '' }, { caller }) =>
+        data(
+          toUserResults(
+            await groupInvitations.invite(
+              await groupCaller(accounts, caller, groupId),
+              groupId,
+              userIds,
+              reason,
+            ),
+          ),
+        ),
     ),
-    handle(handleGroupInvitation, async ({ group_id: groupId, approval: isAccepted }, { caller }) => {
-      await groupInvitations.handle(await groupUser(accounts, caller, groupId), groupId, isAccepted)
-      return data(true)
-    }),
+    handle(
+      handleGroupInvitation,
+      async ({ group_id: groupId, approval: isAccepted }, { caller }) => {
+        await groupInvitations.handle(
+          await groupUser(accounts, caller, groupId),
+          groupId,
+          isAccepted,
+        )
+        return data(true)
+      },
+    ),
     handle(listGroupInvitations, async (page, { caller }) => {
       const listed = await groupInvitations.list(await groupUser(accounts, caller), page)
       return toPage(listed, (entry) => ({

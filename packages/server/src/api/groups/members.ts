@@ -25,7 +25,11 @@ interface Services {
 export function groupMemberHandlers({ accounts, groupMembers }: Services): Handler[] {
   return [
     handle(addGroupMembers, async ({ group_id: groupId, user_list: userIds }, { caller }) => {
-      const outcomes = await groupMembers.add(await groupCaller(accounts, caller, groupId), groupId, userIds)
+      const outcomes = await groupMembers.add(
+        await groupCaller(accounts, caller, groupId),
+        groupId,
+        userIds,
+      )
       return data({ list: toUserResults(outcomes) })
     }),
     handle(leaveGroup, async ({ group_id: groupId }, { caller }) => {
@@ -33,32 +37,66 @@ export function groupMemberHandlers({ accounts, groupMembers }: Services): Handl
       return data(true)
     }),
     handle(listGroupMembers, async ({ group_id: groupId, ...page }, { caller }) =>
-      toPage(await groupMembers.list(await groupCaller(accounts, caller, groupId), groupId, page), toGroupMember),
+      toPage(
+        await groupMembers.list(await groupCaller(accounts, caller, groupId), groupId, page),
+        toGroupMember,
+      ),
     ),
     handle(listBannedMembers, async ({ group_id: groupId, ...page }, { caller }) =>
-      toPage(await groupMembers.listBanned(await groupCaller(accounts, caller, groupId), groupId, page), toGroupMember),
+      toPage(
+        await groupMembers.listBanned(await groupCaller(accounts, caller, groupId), groupId, page),
+        toGroupMember,
+      ),
     ),
     handle(listGroupBlocks, async ({ group_id: groupId, ...page }, { caller }) =>
-      toPage(await groupMembers.listBlocks(await groupCaller(accounts, caller, groupId), groupId, page), ({ userId, createdAt }) => ({
-        created_at: new Date(createdAt).toISOString(),
-        group_id: groupId,
-        user_id: userId,
-      })),
+      toPage(
+        await groupMembers.listBlocks(await groupCaller(accounts, caller, groupId), groupId, page),
+        ({ userId, createdAt }) => ({
+          created_at: new Date(createdAt).toISOString(),
+          group_id: groupId,
+          user_id: userId,
+        }),
+      ),
     ),
     handle(listGroupAdmins, async ({ group_id: groupId }, { caller }) =>
-      data((await groupMembers.listAdmins(await groupCaller(accounts, caller, groupId), groupId)).map(toGroupMember)),
+      data(
+        (await groupMembers.listAdmins(await groupCaller(accounts, caller, groupId), groupId)).map(
+          toGroupMember,
+        ),
+      ),
     ),
     handle(listDisplayNames, async ({ group_id: groupId, user_list: userIds }, { caller }) =>
-      data((await groupMembers.findMany(await groupCaller(accounts, caller, groupId), groupId, userIds)).map(toGroupMember)),
+      data(
+        (
+          await groupMembers.findMany(
+            await groupCaller(accounts, caller, groupId),
+            groupId,
+            userIds,
+          )
+        ).map(toGroupMember),
+      ),
     ),
     handle(listMemberInfo, async ({ group_id: groupId, user_list: userIds }, { caller }) =>
-      data((await groupMembers.findMany(await groupCaller(accounts, caller, groupId), groupId, userIds)).map(toMemberInfo)),
+      data(
+        (
+          await groupMembers.findMany(
+            await groupCaller(accounts, caller, groupId),
+            groupId,
+            userIds,
+          )
+        ).map(toMemberInfo),
+      ),
     ),
   ]
 }
 
 function toGroupMember({ displayName, banExpiresAt, joinedAt, userId }: Member): GroupMember {
-  return { display_name: displayName, expired_time: banExpiresAt, join_time: joinedAt, user_id: userId }
+  return {
+    display_name: displayName,
+    expired_time: banExpiresAt,
+    join_time: joinedAt,
+    user_id: userId,
+  }
 }
 
 function toMemberInfo(member: Member): GroupMemberInfo {

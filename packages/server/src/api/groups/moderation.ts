@@ -30,11 +30,30 @@ export function groupModerationHandlers({ accounts, groupModeration }: Services)
   return [
     ...actions.map(([operation, action]) =>
       handle(operation, async ({ group_id: groupId, user_list: userIds }, { caller }) =>
-        data(toUserResults(await groupModeration[action](await groupCaller(accounts, caller, groupId), groupId, userIds))),
+        data(
+          toUserResults(
+            await groupModeration[action](
+              await groupCaller(accounts, caller, groupId),
+              groupId,
+              userIds,
+            ),
+          ),
+        ),
       ),
     ),
-    handle(banGroupMembers, async ({ duration, group_id: groupId, user_list: userIds }, { caller }) =>
-      data(toUserResults(await groupModeration.ban(await groupCaller(accounts, caller, groupId), groupId, userIds, duration))),
+    handle(
+      banGroupMembers,
+      async ({ duration, group_id: groupId, user_list: userIds }, { caller }) =>
+        data(
+          toUserResults(
+            await groupModeration.ban(
+              await groupCaller(accounts, caller, groupId),
+              groupId,
+              userIds,
+              duration,
+            ),
+          ),
+        ),
     ),
   ]
 }

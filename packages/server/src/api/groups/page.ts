@@ -1,5 +1,11 @@
 import type { GroupPage } from '../../domain/groups/group-page.js'
 
-export function toPage<T, Entry>({ entries, nextCursor, total, version }: GroupPage<T>, toEntry: (entry: T) => Entry) {
-  return { data: entries.map(toEntry), extras: { ...(nextCursor === null ? {} : { cursor: nextCursor }), total, version } }
+export function toPage<T, Entry>(
+  { entries, nextCursor, total, version }: GroupPage<T>,
+  toEntry: (entry: T) => Entry,
+) {
+  return {
+    data: entries.map(toEntry),
+    extras: { ...(nextCursor === null ? {} : { cursor: nextCursor }), total, version },
+  }
 }

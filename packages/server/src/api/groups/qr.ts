@@ -1,4 +1,11 @@
-import { type AppCaller, type Int64, joinByQrCode, joinByQrText, signGroupQrCode, signGroupQrText } from '@hermod/protocol'
+import {
+  type AppCaller,
+  type Int64,
+  joinByQrCode,
+  joinByQrText,
+  signGroupQrCode,
+  signGroupQrText,
+} from '@hermod/protocol'
 import type { AccountService } from '../../domain/accounts/account-service.js'
 import type { GroupQrService } from '../../domain/groups/group-qr-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
@@ -10,7 +17,8 @@ interface Services {
 }
 
 export function groupQrHandlers({ accounts, groupQrCodes }: Services): Handler[] {
-  const sign = async (groupId: Int64, caller: AppCaller) => groupQrCodes.sign(await groupCaller(accounts, caller, groupId), groupId)
+  const sign = async (groupId: Int64, caller: AppCaller) =>
+    groupQrCodes.sign(await groupCaller(accounts, caller, groupId), groupId)
   const joiners = [joinByQrCode, joinByQrText].map((operation) =>
     handle(operation, async ({ qr_info: text }, { caller }) =>
       data({ group_id: await groupQrCodes.join(await groupUser(accounts, caller), text) }),

@@ -24,7 +24,10 @@ import {
 } from '@hermod/protocol'
 import type { AccountService } from '../../domain/accounts/account-service.js'
 import type { GroupService } from '../../domain/groups/group-service.js'
-import type { GroupSettingsService, PlainProperty } from '../../domain/groups/group-settings-service.js'
+import type {
+  GroupSettingsService,
+  PlainProperty,
+} from '../../domain/groups/group-settings-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { groupCaller, groupUser } from './group-caller.js'
 import { toGroup } from './groups.js'
@@ -35,7 +38,10 @@ interface Services {
   readonly groupSettings: GroupSettingsService
 }
 
-type Writer = readonly [Operation<{ group_id: Int64; value: string | boolean }, boolean>, PlainProperty]
+type Writer = readonly [
+  Operation<{ group_id: Int64; value: string | boolean }, boolean>,
+  PlainProperty,
+]
 
 /** The operations that write one thing of a group, and which. */
 const writers: readonly Writer[] = [
@@ -61,16 +67,30 @@ export function groupSettingsHandlers({ accounts, groups, groupSettings }: Servi
         return data(true)
       }),
     ),
-    handle(setApplyApproval, async ({ group_id: groupId, apply_approval: approval }, { caller }) => {
-      await groupSettings.set(await groupCaller(accounts, caller, groupId), groupId, 'apply_approval', approval)
-      return data(true)
-    }),
+    handle(
+      setApplyApproval,
+      async ({ group_id: groupId, apply_approval: approval }, { caller }) => {
+        await groupSettings.set(
+          await groupCaller(accounts, caller, groupId),
+          groupId,
+          'apply_approval',
+          approval,
+        )
+        return data(true)
+      },
+    ),
     handle(setGroupCapacity, async ({ group_id: groupId, value }, { caller }) => {
       await groupSettings.setCapacity(await groupCaller(accounts, caller, groupId), groupId, value)
       return data(true)
     }),
     handle(banGroup, async ({ group_id: groupId, duration }, { caller }) =>
-      data({ ban_expire_time: await groupSettings.ban(await groupCaller(accounts, caller, groupId), groupId, duration) }),
+      data({
+        ban_expire_time: await groupSettings.ban(
+          await groupCaller(accounts, caller, groupId),
+          groupId,
+          duration,
+        ),
+      }),
     ),
     handle(unbanGroup, async ({ group_id: groupId }, { caller }) => {
       await groupSettings.unban(await groupCaller(accounts, caller, groupId), groupId)
@@ -81,15 +101,27 @@ export function groupSettingsHandlers({ accounts, groups, groupSettings }: Servi
       return data(true)
     }),
     handle(setMuteMode, async ({ group_id: groupId, msg_mute_mode }, { caller }) => {
-      await groupSettings.setMuteMode(await groupUser(accounts, caller, groupId), groupId, msg_mute_mode)
+      await groupSettings.setMuteMode(
+        await groupUser(accounts, caller, groupId),
+        groupId,
+        msg_mute_mode,
+      )
       return data({ msg_mute_mode: msg_mute_mode as MuteMode['msg_mute_mode'] })
     }),
     handle(setPushMode, async ({ group_id: groupId, msg_push_mode }, { caller }) => {
-      await groupSettings.setPushMode(await groupUser(accounts, caller, groupId), groupId, msg_push_mode)
+      await groupSettings.setPushMode(
+        await groupUser(accounts, caller, groupId),
+        groupId,
+        msg_push_mode,
+      )
       return data({ msg_push_mode: msg_push_mode as PushMode['msg_push_mode'] })
     }),
     handle(setNotDisturb, async ({ group_id: groupId, value }, { caller }) => {
-      await groupSettings.setMuteMode(await groupUser(accounts, caller, groupId), groupId, value ? 1 : 0)
+      await groupSettings.setMuteMode(
+        await groupUser(accounts, caller, groupId),
+        groupId,
+        value ? 1 : 0,
+      )
       return data(true)
     }),
   ]

@@ -22,21 +22,25 @@ interface Services {
 
 export function conversationHandlers({ accounts, conversations }: Services): Handler[] {
   return [
-    handle(readHistory, async ({ opposite_id: peerId, msg_id_start: startId, limit }, { caller }) => {
-      const reader = await actingUser(accounts, caller)
-      const page = await conversations.history(reader, peerId, {
-        startId,
-        limit,
-        isOnDevice: caller.kind === 'user' && caller.deviceSn !== null,
-      })
-      const { isGroup } = page.conversation
-      const receiverOf = ({ senderId }: HistoryMessage) => (isGroup || senderId === reader.userId ? peerId : reader.userId)
-      return data({
-        is_last: page.nextMessageId === null,
-        messages: page.messages.map((message) => toMessage(message, receiverOf(message))),
-        next_msg_id: page.nextMessageId ?? 0,
-      })
-    }),
+    handle(
+      readHistory,
+      async ({ opposite_id: peerId, msg_id_start: startId, limit }, { caller }) => {
+        const reader = await actingUser(accounts, caller)
+        const page = await conversations.history(reader, peerId, {
+          startId,
+          limit,
+          isOnDevice: caller.kind === 'user' && caller.deviceSn !== null,
+        })
+        const { isGroup } = page.conversation
+        const receiverOf = ({ senderId }: HistoryMessage) =>
+          isGroup || senderId === reader.userId ? peerId : reader.userId
+        return data({
+          is_last: page.nextMessageId === null,
+          messages: page.messages.map((message) => toMessage(message, receiverOf(message))),
+          next_msg_id: page.nextMessageId ?? 0,
+        })
+      },
+    ),
     handle(deleteConversation, async ({ conversation_id: peerId }, { caller }) => {
       await conversations.delete(await actingUser(accounts, caller), peerId)
       return data(true)
@@ -56,12 +60,20 @@ export function conversationHandlers({ accounts, conversations }: Services): Han
     }),
     handle(listUnread, async (_, { caller }) => {
       const unread = await conversations.listUnread(await actingUser(accounts, caller))
-      return data(unread.map(({ peerId, unreadCount }) => ({ conversation_id: { uid: peerId }, num: unreadCount })))
+      return data(
+        unread.map(({ peerId, unreadCount }) => ({
+          conversation_id: { uid: peerId },
+          num: unreadCount,
+        })),
+      )
     }),
-    handle(acknowledgeMessages, async ({ conversation_id: peerId, msg_id: messageId }, { caller }) => {
-      await conversations.acknowledge(await actingUser(accounts, caller), { peerId, messageId })
-      return data(true)
-    }),
+    handle(
+      acknowledgeMessages,
+      async ({ conversation_id: peerId, msg_id: messageId }, { caller }) => {
+        await conversations.acknowledge(await actingUser(accounts, caller), { peerId, messageId })
+        return data(true)
+      },
+    ),
   ]
 }
 

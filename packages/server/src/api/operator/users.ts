@@ -26,27 +26,40 @@ interface OperatorUserServices {
 type ImportItem = ParamsOf<typeof importUsers>['users'][number]
 type ImportEntry = ImportItem extends Item<infer Value> ? Value : never
 
-export function operatorUserHandlers({ operatorUsers, userImports }: OperatorUserServices): Handler[] {
+export function operatorUserHandlers({
+  operatorUsers,
+  userImports,
+}: OperatorUserServices): Handler[] {
   return [
     handle(createUser, async ({ app_id, username, password, ...profile }) => {
-      const created = await userImports.create(app_id, definedOnly({ username, password, profile }) as NewUser)
+      const created = await userImports.create(
+        app_id,
+        definedOnly({ username, password, profile }) as NewUser,
+      )
       return data({ user_id: created.userId, username, password: created.password })
     }),
     handle(importUsers, async ({ app_id, users, update = false }) => {
       const wellFormed = validOnly(users).map(toNewUser)
       const results = (await userImports.import(app_id, wellFormed, update)).values()
-      return data(users.map((item) => ('value' in item ? toImported(results.next().value as ImportResult) : toFault(item))))
+      return data(
+        users.map((item) =>
+          'value' in item ? toImported(results.next().value as ImportResult) : toFault(item),
+        ),
+      )
     }),
-    handle(exportUsers, async ({ app_id, cursor = '', limit, include_hashes: withHashes = false }) => {
-      const { users, nextCursor } = await userImports.export(app_id, { cursor, limit })
-      const exported = users.map(({ password_hash, mobile, email, ...user }) => ({
-        ...user,
-        mobile: mobile ?? '',
-        email: email ?? '',
-        ...(withHashes ? { password_hash } : {}),
-      }))
-      return data({ users: exported, next_cursor: nextCursor })
-    }),
+    handle(
+      exportUsers,
+      async ({ app_id, cursor = '', limit, include_hashes: withHashes = false }) => {
+        const { users, nextCursor } = await userImports.export(app_id, { cursor, limit })
+        const exported = users.map(({ password_hash, mobile, email, ...user }) => ({
+          ...user,
+          mobile: mobile ?? '',
+          email: email ?? '',
+          ...(withHashes ? { password_hash } : {}),
+        }))
+        return data({ users: exported, next_cursor: nextCursor })
+      },
+    ),
     handle(disableUser, async ({ app_id, ...which }) => {
       const { userId, username } = await operatorUsers.setEnabled(app_id, which, false)
       return data({ user_id: userId, username, status: 1 })
@@ -66,9 +79,24 @@ export function operatorUserHandlers({ operatorUsers, userImports }: OperatorUse
   ]
 }
 
-function toNewUser({ username, password, password_hash, status, created_at, user_id: _, ...profile }: ImportEntry): NewUser {
+function toNewUser({
+  username,
+  password,
+  password_hash,
+  status,
+  created_at,
+  user_id: _,
+  ...profile
+}: ImportEntry): NewUser {
   const createdAt = created_at === undefined ? undefined : Number(created_at)
-  return definedOnly({ username, password, passwordHash: password_hash, status, createdAt, profile: profile as Profile }) as NewUser
+  return definedOnly({
+    username,
+    password,
+    passwordHash: password_hash,
+    status,
+    createdAt,
+    profile: profile as Profile,
+  }) as NewUser
 }
 
 function toImported(result: ImportResult): ImportedUser {
@@ -79,5 +107,9 @@ function toImported(result: ImportResult): ImportedUser {
 }
 
 function toFault(item: Extract<ImportItem, { fault: string }>): ImportedUser {
-  return { username: rawUsername(item), result: 'failed', reason: new AppError('invalid_parameter', item.fault).message }
+  return {
+    username: rawUsername(item),
+    result: 'failed',
+    reason: new AppError('invalid_parameter', item.fault).message,
+  }
 }

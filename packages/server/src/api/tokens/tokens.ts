@@ -1,4 +1,9 @@
-import { issueTokenById, issueTokenByLogin, issueTokenByUsername, type TokenRecord } from '@hermod/protocol'
+import {
+  issueTokenById,
+  issueTokenByLogin,
+  issueTokenByUsername,
+  type TokenRecord,
+} from '@hermod/protocol'
 import type { IssuedToken, LoginName, TokenService } from '../../domain/accounts/token-service.js'
 import { type CallContext, data, type Handler, handle } from '../../pipeline/call.js'
 
@@ -8,16 +13,26 @@ interface Credentials {
 }
 
 export function tokenHandlers({ tokens }: { readonly tokens: TokenService }): Handler[] {
-  const logIn = async (name: LoginName, { password, device_guid }: Credentials, { caller, userAgent, address }: CallContext) => {
+  const logIn = async (
+    name: LoginName,
+    { password, device_guid }: Credentials,
+    { caller, userAgent, address }: CallContext,
+  ) => {
     const device = device_guid ? { deviceGuid: device_guid } : {}
     // An application server logs in users from everywhere, so its address says nothing about who guesses.
     const from = { userAgent, address: caller.kind === 'admin' ? null : address }
-    return data(toRecord(await tokens.logIn({ appId: caller.appId, name, password, ...from, ...device })))
+    return data(
+      toRecord(await tokens.logIn({ appId: caller.appId, name, password, ...from, ...device })),
+    )
   }
   return [
     handle(issueTokenById, (params, context) => logIn({ userId: params.user_id }, params, context)),
-    handle(issueTokenByLogin, (params, context) => logIn({ loginName: params.login_name }, params, context)),
-    handle(issueTokenByUsername, (params, context) => logIn({ username: params.name }, params, context)),
+    handle(issueTokenByLogin, (params, context) =>
+      logIn({ loginName: params.login_name }, params, context),
+    ),
+    handle(issueTokenByUsername, (params, context) =>
+      logIn({ username: params.name }, params, context),
+    ),
   ]
 }
 

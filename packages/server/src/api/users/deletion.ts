@@ -12,7 +12,8 @@ interface DeletionServices {
 export function deletionHandlers({ accounts, deletions }: DeletionServices): Handler[] {
   return [
     handle(deleteUser, async ({ password = '' }, { caller, address }) => {
-      if (caller.kind === 'user' && password === '') throw new AppError('invalid_parameter', 'password is required')
+      if (caller.kind === 'user' && password === '')
+        throw new AppError('invalid_parameter', 'password is required')
       const acting = await actingUser(accounts, caller)
       const proof = caller.kind === 'user' ? { password, address } : null
       await deletions.delete({ ...acting, actorId: actorOf(caller), proof })

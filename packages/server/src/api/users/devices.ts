@@ -28,10 +28,16 @@ export function deviceHandlers({ accounts, devices, deviceAccess, presence }: Se
     handle(listDevices, async (_, { caller }) => {
       const user = await actingUser(accounts, caller)
       const list = await devices.list(user)
-      return { data: list.devices.map((device) => toEntry(user.userId, device)), extras: { version: list.changedAt } }
+      return {
+        data: list.devices.map((device) => toEntry(user.userId, device)),
+        extras: { version: list.changedAt },
+      }
     }),
     handle(removeDevice, async ({ device_sn: deviceSn }, { caller }) => {
-      await deviceAccess.remove(actorOf(caller), { ...(await actingUser(accounts, caller)), deviceSn })
+      await deviceAccess.remove(actorOf(caller), {
+        ...(await actingUser(accounts, caller)),
+        deviceSn,
+      })
       return data(true)
     }),
     handle(kickDevices, async ({ device_sn: deviceSn }, { caller }) => {
@@ -41,15 +47,26 @@ export function deviceHandlers({ accounts, devices, deviceAccess, presence }: Se
         : deviceAccess.kick(actorOf(caller), { ...user, deviceSn }))
       return data(true)
     }),
-    handle(bindPushToken, async ({ device_sn: deviceSn, device_token: deviceToken, notifier_name: notifierName }, { caller }) => {
-      await devices.bindPushToken({ ...(await actingUser(accounts, caller)), deviceSn }, { deviceToken, notifierName })
-      return data(true)
-    }),
+    handle(
+      bindPushToken,
+      async (
+        { device_sn: deviceSn, device_token: deviceToken, notifier_name: notifierName },
+        { caller },
+      ) => {
+        await devices.bindPushToken(
+          { ...(await actingUser(accounts, caller)), deviceSn },
+          { deviceToken, notifierName },
+        )
+        return data(true)
+      },
+    ),
     handle(unbindPushToken, async ({ deviceSn }, { caller }) => {
       await devices.unbindPushTokens({ ...(await actingUser(accounts, caller)), deviceSn })
       return data({})
     }),
-    handle(getOnlineStatus, async (_, { caller }) => data({ online: presence.isOnline(await actingUser(accounts, caller)) })),
+    handle(getOnlineStatus, async (_, { caller }) =>
+      data({ online: presence.isOnline(await actingUser(accounts, caller)) }),
+    ),
   ]
 }
 

@@ -11,14 +11,25 @@ interface PasswordServices {
 
 export function passwordHandlers({ accounts, passwords }: PasswordServices): Handler[] {
   return [
-    handle(changePassword, async ({ new_password: newPassword, old_password: password }, { caller, address: from }) => {
-      const acting = await actingUser(accounts, caller)
-      const [keptToken, address] = caller.kind === 'user' ? [caller.tokenHash, from] : [null, null]
-      await passwords.change({ ...acting, newPassword, field: 'new_password' }, { password, address, keptToken, actorId: actorOf(caller) })
-      return data(true)
-    }),
+    handle(
+      changePassword,
+      async ({ new_password: newPassword, old_password: password }, { caller, address: from }) => {
+        const acting = await actingUser(accounts, caller)
+        const [keptToken, address] =
+          caller.kind === 'user' ? [caller.tokenHash, from] : [null, null]
+        await passwords.change(
+          { ...acting, newPassword, field: 'new_password' },
+          { password, address, keptToken, actorId: actorOf(caller) },
+        )
+        return data(true)
+      },
+    ),
     handle(changePasswordAsAdmin, async ({ password: newPassword }, { caller }) => {
-      await passwords.reset({ ...(await actingUser(accounts, caller)), newPassword, field: 'password' })
+      await passwords.reset({
+        ...(await actingUser(accounts, caller)),
+        newPassword,
+        field: 'password',
+      })
       return data(true)
     }),
   ]

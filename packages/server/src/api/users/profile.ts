@@ -37,7 +37,10 @@ export function profileHandlers({ accounts, profiles }: ProfileServices): Handle
     return data(true)
   }
   const changeMany = async (caller: AppCaller, list: readonly Item<Entry>[]) => {
-    const entries = validOnly(list).map(({ user_id: userId = callerId(caller), ...changes }) => ({ userId, changes }))
+    const entries = validOnly(list).map(({ user_id: userId = callerId(caller), ...changes }) => ({
+      userId,
+      changes,
+    }))
     const refused = entries.map(({ userId }) => refusal(caller, userId))
     const allowed = entries.filter((_, index) => refused[index] === null)
     const outcomes = (await profiles.updateMany(caller.appId, actorOf(caller), allowed)).values()
@@ -52,7 +55,9 @@ export function profileHandlers({ accounts, profiles }: ProfileServices): Handle
     handle(updateProfile, (changes, { caller }) => change(caller, changes)),
     handle(setAvatar, (changes, { caller }) => change(caller, changes)),
     handle(setNickname, (changes, { caller }) => change(caller, changes)),
-    handle(setPrivateInfo, ({ value: private_info }, { caller }) => change(caller, { private_info })),
+    handle(setPrivateInfo, ({ value: private_info }, { caller }) =>
+      change(caller, { private_info }),
+    ),
     handle(setPublicInfo, ({ value: public_info }, { caller }) => change(caller, { public_info })),
     handle(updateProfiles, ({ list = [] }, { caller }) => changeMany(caller, list)),
     handle(updateAvatars, ({ list = [] }, { caller }) => changeMany(caller, list)),
@@ -75,7 +80,9 @@ function userOf(item: Item<Entry>, caller: AppCaller): Int64 {
 }
 
 function toResult(error: AppError | null, userId: Int64) {
-  return error ? { user_id: userId, success: false, reason: error.message } : { user_id: userId, success: true }
+  return error
+    ? { user_id: userId, success: false, reason: error.message }
+    : { user_id: userId, success: true }
 }
 
 function toProfile(user: User): UserProfile {

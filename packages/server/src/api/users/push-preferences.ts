@@ -1,4 +1,11 @@
-import { addPushTags, clearPushTags, listPushTags, removePushTags, setPushAlias, setPushBadge } from '@hermod/protocol'
+import {
+  addPushTags,
+  clearPushTags,
+  listPushTags,
+  removePushTags,
+  setPushAlias,
+  setPushBadge,
+} from '@hermod/protocol'
 import type { AccountService } from '../../domain/accounts/account-service.js'
 import type { PushPreferenceService } from '../../domain/push-preferences/push-preference-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
@@ -19,7 +26,9 @@ export function pushPreferenceHandlers({ accounts, pushPreferences }: Services):
       await pushPreferences.setBadge(await actingUser(accounts, caller), badge)
       return data(true)
     }),
-    handle(listPushTags, async (_, { caller }) => data(await pushPreferences.listTags(await actingUser(accounts, caller)))),
+    handle(listPushTags, async (_, { caller }) =>
+      data(await pushPreferences.listTags(await actingUser(accounts, caller))),
+    ),
     handle(addPushTags, async ({ tags }, { caller }) => {
       await pushPreferences.addTags(await actingUser(accounts, caller), tags)
       return data(true)

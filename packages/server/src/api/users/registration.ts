@@ -7,30 +7,58 @@ import {
   registerUserForPush,
   registerUsers,
 } from '@hermod/protocol'
-import type { Outcome, Registration, RegistrationService } from '../../domain/accounts/registration-service.js'
+import type {
+  Outcome,
+  Registration,
+  RegistrationService,
+} from '../../domain/accounts/registration-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { inOrder, rawUsername, validOnly } from '../item-list.js'
 import { toSettings } from './settings.js'
 
-export function registrationHandlers({ registrations }: { readonly registrations: RegistrationService }): Handler[] {
+export function registrationHandlers({
+  registrations,
+}: {
+  readonly registrations: RegistrationService
+}): Handler[] {
   return [
     handle(registerUser, async (params, { caller }) => {
       const { userId, settings } = await registrations.register(caller, params)
       return data(toSettings(userId, settings))
     }),
-    handle(registerUserForPush, async ({ device_guid: deviceGuid, push_token: pushToken, ...params }, { caller, userAgent }) => {
-      const { userId, settings } = await registrations.registerForPush(caller, { ...params, userAgent, deviceGuid, pushToken })
-      return data(toSettings(userId, settings))
-    }),
+    handle(
+      registerUserForPush,
+      async (
+        { device_guid: deviceGuid, push_token: pushToken, ...params },
+        { caller, userAgent },
+      ) => {
+        const { userId, settings } = await registrations.registerForPush(caller, {
+          ...params,
+          userAgent,
+          deviceGuid,
+          pushToken,
+        })
+        return data(toSettings(userId, settings))
+      },
+    ),
     handle(registerUsers, async ({ list = [] }, { caller }) => {
       const outcomes = await registrations.registerMany(caller.appId, validOnly(list))
       return data(inOrder(list, outcomes, toResult))
     }),
-    handle(registerAnonymousUser, async ({ username: prefix, password, cid: contactId }, { caller }) => {
-      const { userId, username } = await registrations.registerAnonymous(caller, { prefix, password, contactId })
-      return data({ user_id: userId, username })
-    }),
-    handle(checkUsername, async ({ username }, { caller }) => data(await registrations.isFree(caller.appId, username))),
+    handle(
+      registerAnonymousUser,
+      async ({ username: prefix, password, cid: contactId }, { caller }) => {
+        const { userId, username } = await registrations.registerAnonymous(caller, {
+          prefix,
+          password,
+          contactId,
+        })
+        return data({ user_id: userId, username })
+      },
+    ),
+    handle(checkUsername, async ({ username }, { caller }) =>
+      data(await registrations.isFree(caller.appId, username)),
+    ),
   ]
 }
 

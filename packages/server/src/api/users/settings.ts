@@ -21,8 +21,13 @@ import { definedOnly } from '../../lib/defined-only.js'
 import { type CallContext, data, type Handler, handle } from '../../pipeline/call.js'
 import { actingUser } from '../acting-user.js'
 
-type SettingChanges = { readonly [K in keyof StoredSettings]?: string | number | boolean | undefined }
-type Writer = readonly [Operation<{ value: string | number | boolean }, boolean>, keyof StoredSettings]
+type SettingChanges = {
+  readonly [K in keyof StoredSettings]?: string | number | boolean | undefined
+}
+type Writer = readonly [
+  Operation<{ value: string | number | boolean }, boolean>,
+  keyof StoredSettings,
+]
 
 /** The operations that write one setting, and which. */
 const writers: readonly Writer[] = [
@@ -54,17 +59,23 @@ export function settingsHandlers({ accounts, settings }: SettingsServices): Hand
     }),
     handle(updateSettings, async ({ user_id, id: _, ...changes }, context) => {
       const { caller } = context
-      if (caller.kind === 'anonymous' || user_id !== caller.userId) throw new AppError('no_permission', 'user_id is that of another user')
+      if (caller.kind === 'anonymous' || user_id !== caller.userId)
+        throw new AppError('no_permission', 'user_id is that of another user')
       return write(context, changes)
     }),
     handle(setPushQuietHours, (changes, context) => write(context, changes)),
-    ...writers.map(([operation, name]) => handle(operation, ({ value }, context) => write(context, { [name]: value }, 'value'))),
+    ...writers.map(([operation, name]) =>
+      handle(operation, ({ value }, context) => write(context, { [name]: value }, 'value')),
+    ),
   ]
 }
 
 /** Flags are 0 or 1 in the store. */
 function toStored(changes: SettingChanges): Partial<StoredSettings> {
-  const stored = Object.entries(definedOnly(changes)).map(([name, value]) => [name, typeof value === 'boolean' ? Number(value) : value])
+  const stored = Object.entries(definedOnly(changes)).map(([name, value]) => [
+    name,
+    typeof value === 'boolean' ? Number(value) : value,
+  ])
   return Object.fromEntries(stored)
 }
 

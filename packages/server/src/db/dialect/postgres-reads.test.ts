@@ -7,7 +7,10 @@ const sql = 'select a, b from t where k = $1 and n <= $2'
 class Server {
   readonly asked: (Query & { answer(rows: Rows): void; fail(error: Error): void })[] = []
   readonly reads = new CombinedReads(
-    (query) => new Promise((resolve, reject) => this.asked.push({ ...query, answer: resolve, fail: reject })),
+    (query) =>
+      new Promise((resolve, reject) =>
+        this.asked.push({ ...query, answer: resolve, fail: reject }),
+      ),
   )
 }
 
@@ -21,17 +24,25 @@ describe('CombinedReads', () => {
     const { reads, asked } = new Server()
     const rows = reads.all(sql, ['x', 1])
     await turn()
-    expect(asked.map(({ sql, parameters }) => ({ sql, parameters }))).toEqual([{ sql, parameters: ['x', 1] }])
+    expect(asked.map(({ sql, parameters }) => ({ sql, parameters }))).toEqual([
+      { sql, parameters: ['x', 1] },
+    ])
     asked[0]?.answer({ columns: ['a', 'b'], rows: [[1, 2]] })
     expect(await rows).toEqual([{ a: 1, b: 2 }])
   })
 
   it('asks calls of one turn together and gives each its rows', async () => {
     const { reads, asked } = new Server()
-    const calls = [reads.all(sql, ['x', 1]), reads.all(sql, ['y', 2n ** 60n]), reads.all(sql, ['z', -3])]
+    const calls = [
+      reads.all(sql, ['x', 1]),
+      reads.all(sql, ['y', 2n ** 60n]),
+      reads.all(sql, ['z', -3]),
+    ]
     await turn()
     expect(asked).toHaveLength(1)
-    expect(asked[0]?.sql).toContain('(select a, b from t where k = call.p1 and n <= call.p2 offset 0)')
+    expect(asked[0]?.sql).toContain(
+      '(select a, b from t where k = call.p1 and n <= call.p2 offset 0)',
+    )
     expect(asked[0]?.sql).toContain('unnest($1::text[], $2::bigint[])')
     expect(asked[0]?.parameters).toEqual([['x', 'y', 'z'], `{1,${2n ** 60n},-3}`])
     const rows = [
@@ -88,18 +99,21 @@ describe('CombinedReads', () => {
     await expect(calls[1]).rejects.toThrow('bad')
   })
 
-  it.each(['57014', '53300', '08006', 'ECONNRESET', undefined])('asks nobody again after a failure by the database: %s', async (code) => {
-    const { reads, asked } = new Server()
-    const calls = Promise.allSettled([reads.all(sql, ['x', 1]), reads.all(sql, ['y', 2])])
-    await turn()
-    const failure = Object.assign(new Error('down'), { code })
-    asked[0]?.fail(failure)
-    expect(await calls).toEqual([
-      { status: 'rejected', reason: failure },
-      { status: 'rejected', reason: failure },
-    ])
-    expect(asked).toHaveLength(1)
-  })
+  it.each(['57014', '53300', '08006', 'ECONNRESET', undefined])(
+    'asks nobody again after a failure by the database: %s',
+    async (code) => {
+      const { reads, asked } = new Server()
+      const calls = Promise.allSettled([reads.all(sql, ['x', 1]), reads.all(sql, ['y', 2])])
+      await turn()
+      const failure = Object.assign(new Error('down'), { code })
+      asked[0]?.fail(failure)
+      expect(await calls).toEqual([
+        { status: 'rejected', reason: failure },
+        { status: 'rejected', reason: failure },
+      ])
+      expect(asked).toHaveLength(1)
+    },
+  )
 
   it('lets calls wait while four statements are under way, and none for ever', async () => {
     const { reads, asked } = new Server()
@@ -109,7 +123,8 @@ describe('CombinedReads', () => {
     for (let done = 0; done < asked.length; done++) {
       const { parameters, answer } = asked[done] as Server['asked'][number]
       const keys = parameters[0] as string[] | string
-      if (Array.isArray(keys)) answer({ columns: ['n', 'a'], rows: keys.map((key, index) => [index + 1, key]) })
+      if (Array.isArray(keys))
+        answer({ columns: ['n', 'a'], rows: keys.map((key, index) => [index + 1, key]) })
       else answer({ columns: ['a'], rows: [[keys]] })
       await turn()
     }

@@ -60,9 +60,15 @@ export class CombinedReads {
   /** null when the call cannot be combined with others. */
   #statementFor(sql: string, parameters: readonly unknown[]): Statement | null {
     const known = this.#statements.get(sql)
-    if (known) return parameters.every((value, index) => typeOf(value) === known.types[index]) ? known : null
+    if (known)
+      return parameters.every((value, index) => typeOf(value) === known.types[index]) ? known : null
     const types = parameters.map(typeOf).filter((type) => type !== null)
-    if (types.length === 0 || types.length < parameters.length || this.#statements.size >= maxStatements) return null
+    if (
+      types.length === 0 ||
+      types.length < parameters.length ||
+      this.#statements.size >= maxStatements
+    )
+      return null
     const made: Statement = { sql, types, combined: combine(sql, types), waiting: [], running: 0 }
     this.#statements.set(sql, made)
     return made

@@ -6,7 +6,11 @@ import type { BulkInsert } from './dialect.js'
 import { postgresDialect } from './postgres.js'
 
 // Nothing is connected before the first statement.
-const dialect = postgresDialect({ url: 'postgres://127.0.0.1:1/none', poolSize: 1, onError: () => {} })
+const dialect = postgresDialect({
+  url: 'postgres://127.0.0.1:1/none',
+  poolSize: 1,
+  onError: () => {},
+})
 
 const insert: BulkInsert = {
   table: 'marks',
@@ -33,7 +37,11 @@ describe('bulk statements of PostgreSQL', () => {
       ['b', 2, 1],
     ]
     expect(parameters(rows)).toEqual([['a', 'b'], '{1,2}', '{0,1}'])
-    expect(parameters([['a', null, 2n ** 63n - 1n]])).toEqual([['a'], '{null}', '{9223372036854775807}'])
+    expect(parameters([['a', null, 2n ** 63n - 1n]])).toEqual([
+      ['a'],
+      '{null}',
+      '{9223372036854775807}',
+    ])
     expect(parameters([])).toEqual([[], '{}', '{}'])
   })
 
@@ -96,12 +104,19 @@ describe('errors of PostgreSQL', () => {
     expect(dialect.isRetryable(failure({ code }))).toBe(false)
   })
 
-  it.each(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN'])(
-    'a network that answers %s does so too',
-    (code) => {
-      expect(dialect.isUnavailable(failure({ code }))).toBe(true)
-    },
-  )
+  it.each([
+    'ECONNREFUSED',
+    'ECONNRESET',
+    'EPIPE',
+    'ETIMEDOUT',
+    'EHOSTUNREACH',
+    'ENETUNREACH',
+    'ENOENT',
+    'ENOTFOUND',
+    'EAI_AGAIN',
+  ])('a network that answers %s does so too', (code) => {
+    expect(dialect.isUnavailable(failure({ code }))).toBe(true)
+  })
 
   it.each([
     'Connection terminated unexpectedly',
@@ -124,10 +139,13 @@ describe('errors of PostgreSQL', () => {
     expect(dialect.isRetryable(failure({ code }))).toBe(false)
   })
 
-  it.each([new Error('something else'), 'text', null, undefined])('what is none of PostgreSQL says nothing about it: %s', (error) => {
-    expect(dialect.isUnavailable(error)).toBe(false)
-    expect(dialect.isRetryable(error)).toBe(false)
-  })
+  it.each([new Error('something else'), 'text', null, undefined])(
+    'what is none of PostgreSQL says nothing about it: %s',
+    (error) => {
+      expect(dialect.isUnavailable(error)).toBe(false)
+      expect(dialect.isRetryable(error)).toBe(false)
+    },
+  )
 })
 
 /** The answers to what clients send, one for each time they send something. */
@@ -163,7 +181,11 @@ describe('a connection to PostgreSQL', () => {
   it('that fails under a statement means that the database is not available, whatever the driver says', async () => {
     server = await scriptedServer([welcome, begun, gibberish])
     const { port } = server.address() as AddressInfo
-    const own = postgresDialect({ url: `postgres://user@127.0.0.1:${port}/none`, poolSize: 1, onError: () => {} })
+    const own = postgresDialect({
+      url: `postgres://user@127.0.0.1:${port}/none`,
+      poolSize: 1,
+      onError: () => {},
+    })
     const db = new Kysely<never>({ dialect: own.writes })
     const failure = await db
       .transaction()

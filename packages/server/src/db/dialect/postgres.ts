@@ -8,7 +8,15 @@ import {
   type QueryResult,
 } from 'kysely'
 import type pg from 'pg'
-import type { Bulk, BulkInsert, BulkSelect, BulkStatement, BulkUpdate, ColumnType, SqlDialect } from './dialect.js'
+import type {
+  Bulk,
+  BulkInsert,
+  BulkSelect,
+  BulkStatement,
+  BulkUpdate,
+  ColumnType,
+  SqlDialect,
+} from './dialect.js'
 import { encodeArray } from './postgres-arrays.js'
 import { CombinedReads, type Query, type Rows } from './postgres-reads.js'
 
@@ -22,10 +30,14 @@ const idleTransactionTimeoutMs = 30_000
  * The statements of the service look rows up by their keys. Plans that read and hash whole tables look cheap to a planner whose
  * statistics are young, and a prepared statement keeps its plan. Compiling a plan to machine code takes longer than any of them runs.
  */
-const plannerOptions = '-c enable_hashjoin=off -c enable_mergejoin=off -c random_page_cost=1.1 -c jit=off'
+const plannerOptions =
+  '-c enable_hashjoin=off -c enable_mergejoin=off -c random_page_cost=1.1 -c jit=off'
 
 // https://www.postgresql.org/docs/15/errcodes-appendix.html
-const retryableCodes = new Set(['40001' /* serialization_failure */, '40P01' /* deadlock_detected */])
+const retryableCodes = new Set([
+  '40001' /* serialization_failure */,
+  '40P01' /* deadlock_detected */,
+])
 const sqlState = /^[0-9A-Z]{5}$/
 const uniqueViolation = '23505'
 /** Classes: connection exception, login refused, no such database, insufficient resources, operator intervention, system error; and a server that only reads, or has closed an idle transaction. */
@@ -59,7 +71,11 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
     readNow: (sql, parameters) => reads.all(sql, parameters),
     rowLocks: true,
     // Long is what these reads may take, and whole tables is what they read.
-    longReadSettings: ['set local statement_timeout = 0', 'set local enable_hashjoin = on', 'set local enable_mergejoin = on'],
+    longReadSettings: [
+      'set local statement_timeout = 0',
+      'set local enable_hashjoin = on',
+      'set local enable_mergejoin = on',
+    ],
     concurrentBatches: 2,
     clusteredTable: '',
     bulk: bulkStatement,
@@ -68,7 +84,11 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
     isUnavailable: (error) => {
       if (error instanceof ConnectionError) return true
       const code = codeOf(error)
-      return unavailableClasses.test(code) || unavailableErrno.has(code) || (error instanceof Error && unavailableText.test(error.message))
+      return (
+        unavailableClasses.test(code) ||
+        unavailableErrno.has(code) ||
+        (error instanceof Error && unavailableText.test(error.message))
+      )
     },
   }
 }
@@ -129,7 +149,10 @@ function bulkSelect({ table, keys, columns }: BulkSelect): BulkStatement {
 function bulkUpdate({ table, set, keys }: BulkUpdate): BulkStatement {
   const changed = Object.keys(set)
   const named = Object.keys(keys)
-  const columns = [...changed.map((name) => `new_${name}`), ...named.map((name) => `key_${name}`)].join(', ')
+  const columns = [
+    ...changed.map((name) => `new_${name}`),
+    ...named.map((name) => `key_${name}`),
+  ].join(', ')
   const changes = changed.map((name) => `${name} = v.new_${name}`).join(', ')
   const on = named.map((name) => `t.${name} = v.key_${name}`).join(' and ')
   // Under other names, because a column that is a key may be one that is set.
@@ -140,8 +163,13 @@ function bulkUpdate({ table, set, keys }: BulkUpdate): BulkStatement {
   }
 }
 
-function prefixed(prefix: string, columns: Readonly<Record<string, ColumnType>>): Readonly<Record<string, ColumnType>> {
-  return Object.fromEntries(Object.entries(columns).map(([name, type]) => [`${prefix}_${name}`, type]))
+function prefixed(
+  prefix: string,
+  columns: Readonly<Record<string, ColumnType>>,
+): Readonly<Record<string, ColumnType>> {
+  return Object.fromEntries(
+    Object.entries(columns).map(([name, type]) => [`${prefix}_${name}`, type]),
+  )
 }
 
 /**
@@ -193,7 +221,10 @@ class LazyPool {
   /** On any connection, outside of transactions. */
   async rows({ sql, parameters }: Query): Promise<Rows> {
     const pool = await this.open()
-    const { fields, rows } = await pool.query<unknown[]>({ ...this.prepared(sql, parameters), rowMode: 'array' })
+    const { fields, rows } = await pool.query<unknown[]>({
+      ...this.prepared(sql, parameters),
+      rowMode: 'array',
+    })
     return { columns: fields.map(({ name }) => name), rows }
   }
 
@@ -202,7 +233,9 @@ class LazyPool {
     const { default: postgres } = await import('pg')
     const types = {
       getTypeParser: ((oid: number, format?: 'text') =>
-        oid === int8Oid ? toInt64 : postgres.types.getTypeParser(oid, format)) as typeof postgres.types.getTypeParser,
+        oid === int8Oid
+          ? toInt64
+          : postgres.types.getTypeParser(oid, format)) as typeof postgres.types.getTypeParser,
     }
     const pool = new postgres.Pool({
       connectionString: this.options.url,

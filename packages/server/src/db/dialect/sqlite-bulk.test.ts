@@ -9,7 +9,11 @@ const insert: BulkInsert = {
   returning: 'user_id',
 }
 
-const update: BulkUpdate = { table: 'marks', set: { seq: 'bigint', flag: 'smallint' }, keys: { app_id: 'text', user_id: 'bigint' } }
+const update: BulkUpdate = {
+  table: 'marks',
+  set: { seq: 'bigint', flag: 'smallint' },
+  keys: { app_id: 'text', user_id: 'bigint' },
+}
 
 /** Line breaks and repeated blanks mean nothing in SQL. */
 const words = (sql: string) => sql.trim().split(/\s+/).join(' ')
@@ -24,16 +28,26 @@ describe('sqliteBulk', () => {
 
   it('leaves out what is not asked for', () => {
     const { table, columns } = insert
-    expect(words(sqliteBulk({ table, columns }).sql)).toBe('insert into marks as t (app_id, user_id) values (?, ?)')
+    expect(words(sqliteBulk({ table, columns }).sql)).toBe(
+      'insert into marks as t (app_id, user_id) values (?, ?)',
+    )
   })
 
   it('selects by all keys at once', () => {
-    const { sql } = sqliteBulk({ table: 'marks', keys: { app_id: 'text', user_id: 'bigint' }, columns: 'user_id, seq' })
-    expect(words(sql)).toBe('select user_id, seq from marks as t where t.app_id = ? and t.user_id = ?')
+    const { sql } = sqliteBulk({
+      table: 'marks',
+      keys: { app_id: 'text', user_id: 'bigint' },
+      columns: 'user_id, seq',
+    })
+    expect(words(sql)).toBe(
+      'select user_id, seq from marks as t where t.app_id = ? and t.user_id = ?',
+    )
   })
 
   it('changes one row a run, which is found by all keys', () => {
-    expect(words(sqliteBulk(update).sql)).toBe('update marks as t set seq = ?, flag = ? where t.app_id = ? and t.user_id = ?')
+    expect(words(sqliteBulk(update).sql)).toBe(
+      'update marks as t set seq = ?, flag = ? where t.app_id = ? and t.user_id = ?',
+    )
   })
 
   it('binds the rows as they are', () => {

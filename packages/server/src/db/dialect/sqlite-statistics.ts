@@ -31,7 +31,9 @@ export async function seedStatistics(db: Kysely<never>): Promise<void> {
   await sql`analyze`.execute(db)
   await sql`delete from sqlite_stat1`.execute(db)
   for (const index of found.rows)
-    await sql`insert into sqlite_stat1 (tbl, idx, stat) values (${index.table_name}, ${index.index_name}, ${statistics(index)})`.execute(db)
+    await sql`insert into sqlite_stat1 (tbl, idx, stat) values (${index.table_name}, ${index.index_name}, ${statistics(index)})`.execute(
+      db,
+    )
   await sql`analyze sqlite_schema`.execute(db)
 }
 

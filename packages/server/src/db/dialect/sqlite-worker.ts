@@ -4,7 +4,13 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { compileOnce, type Procedure, type ProcedureCall, type ProcedureContext, ProcedureRestart } from '../procedure.js'
+import {
+  compileOnce,
+  type Procedure,
+  type ProcedureCall,
+  type ProcedureContext,
+  ProcedureRestart,
+} from '../procedure.js'
 import { toObject } from '../row.js'
 import { sqliteBulk } from './sqlite-bulk.js'
 import { type Statement, StatementCache } from './sqlite-statement.js'
@@ -15,7 +21,10 @@ export interface StatementRequest {
   readonly rows: readonly (readonly unknown[])[]
 }
 
-export type WorkerRequest = StatementRequest | { readonly procedure: ProcedureCall } | { readonly close: true }
+export type WorkerRequest =
+  | StatementRequest
+  | { readonly procedure: ProcedureCall }
+  | { readonly close: true }
 
 /** Columns and rows apart: the names cross the threads once. */
 interface Rows {
@@ -41,7 +50,10 @@ const bulkOf = compileOnce(sqliteBulk)
 let turn = Promise.resolve()
 
 const context: ProcedureContext = {
-  async run<Row>(statement: Parameters<ProcedureContext['run']>[0], rows: readonly (readonly unknown[])[]): Promise<Row[]> {
+  async run<Row>(
+    statement: Parameters<ProcedureContext['run']>[0],
+    rows: readonly (readonly unknown[])[],
+  ): Promise<Row[]> {
     const { columns, rows: values } = run({ sql: bulkOf(statement).sql, rows })
     return values.map((each) => toObject(columns, each) as Row)
   },
@@ -55,7 +67,8 @@ function run({ sql, rows: sets }: StatementRequest): Rows {
   const rows: unknown[][] = []
   let changes = 0
   for (const set of sets as readonly Bound[]) {
-    if (columns.length > 0) for (const row of statement.all(...set) as unknown as unknown[][]) rows.push(row)
+    if (columns.length > 0)
+      for (const row of statement.all(...set) as unknown as unknown[][]) rows.push(row)
     else changes += Number(statement.run(...set).changes)
   }
   return { columns, rows, changes }
@@ -63,7 +76,9 @@ function run({ sql, rows: sets }: StatementRequest): Rows {
 
 async function runProcedure({ module, name, input }: ProcedureCall): Promise<unknown> {
   const key = `${module}#${name}`
-  const known = procedures.get(key) ?? ((await import(module)) as Record<string, Procedure<unknown, unknown>>)[name]
+  const known =
+    procedures.get(key) ??
+    ((await import(module)) as Record<string, Procedure<unknown, unknown>>)[name]
   if (!known) throw new Error(`${module} exports no procedure ${name}`)
   procedures.set(key, known)
   database.exec('begin immediate')
@@ -84,7 +99,9 @@ parentPort?.on('message', (request: WorkerRequest) => {
     parentPort?.close()
   } else if ('procedure' in request) {
     // Only loading a procedure's module waits for anything, so that the next request could get between; it waits for its turn.
-    turn = turn.then(() => runProcedure(request.procedure).then((output) => answer({ output }), fail))
+    turn = turn.then(() =>
+      runProcedure(request.procedure).then((output) => answer({ output }), fail),
+    )
   } else {
     try {
       answer(run(request))
@@ -101,5 +118,9 @@ function answer(response: WorkerResponse): void {
 
 function fail(error: unknown): void {
   const { message, errcode } = error as { message: string; errcode?: number }
-  answer(error instanceof ProcedureRestart ? { restart: error.detail } : { error: { message, code: errcode } })
+  answer(
+    error instanceof ProcedureRestart
+      ? { restart: error.detail }
+      : { error: { message, code: errcode } },
+  )
 }

@@ -27,8 +27,11 @@ describe('errors of SQLite', () => {
     expect(dialect.isUnavailable(Object.assign(new Error('failed'), { errcode }))).toBe(false)
   })
 
-  it.each([new Error('no code'), 'text', null, undefined])('what is none of SQLite says nothing about the store: %s', (error) => {
-    expect(dialect.isUnavailable(error)).toBe(false)
-    expect(dialect.isRetryable(error)).toBe(false)
-  })
+  it.each([new Error('no code'), 'text', null, undefined])(
+    'what is none of SQLite says nothing about the store: %s',
+    (error) => {
+      expect(dialect.isUnavailable(error)).toBe(false)
+      expect(dialect.isRetryable(error)).toBe(false)
+    },
+  )
 })

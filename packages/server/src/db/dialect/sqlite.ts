@@ -23,13 +23,24 @@ import type { WorkerRequest, WorkerResponse } from './sqlite-worker.js'
 const walPagesPerCheckpoint = 40_000
 const cacheKiB = 32 * 1024
 
-const openPragmas = ['busy_timeout = 10000', `cache_size = -${cacheKiB}`, 'foreign_keys = on', 'trusted_schema = off']
+const openPragmas = [
+  'busy_timeout = 10000',
+  `cache_size = -${cacheKiB}`,
+  'foreign_keys = on',
+  'trusted_schema = off',
+]
 const readerPragmas = [...openPragmas, 'query_only = on']
-const writerPragmas = ['journal_mode = wal', 'synchronous = full', `wal_autocheckpoint = ${walPagesPerCheckpoint}`, ...openPragmas]
+const writerPragmas = [
+  'journal_mode = wal',
+  'synchronous = full',
+  `wal_autocheckpoint = ${walPagesPerCheckpoint}`,
+  ...openPragmas,
+]
 
 // Primary result codes (the low byte of the extended ones), https://www.sqlite.org/rescode.html
 const unavailableCodes = new Set([
-  5 /* BUSY */, 8 /* READONLY */, 10 /* IOERR */, 11 /* CORRUPT */, 13 /* FULL */, 14 /* CANTOPEN */, 26 /* NOTADB */,
+  5 /* BUSY */, 8 /* READONLY */, 10 /* IOERR */, 11 /* CORRUPT */, 13 /* FULL */,
+  14 /* CANTOPEN */, 26 /* NOTADB */,
 ])
 
 const ioError = 10
@@ -62,7 +73,9 @@ export function sqliteDialect(path: string): SqlDialect {
     writes: kyselyDialect(() => new ThreadDriver(writer, turns, 'begin immediate')),
     reads: kyselyDialect(() => new ReaderDriver(reader)),
     readNow: (sql, parameters) => reader.all(sql, parameters),
-    longReads: kyselyDialect(() => new ThreadDriver(new ThreadConnection(path, readerPragmas), new Mutex(), 'begin')),
+    longReads: kyselyDialect(
+      () => new ThreadDriver(new ThreadConnection(path, readerPragmas), new Mutex(), 'begin'),
+    ),
     rowLocks: false,
     // One is written while the next one waits in the thread, so that it goes from one straight to the other.
     concurrentBatches: 2,
@@ -81,7 +94,8 @@ export function sqliteDialect(path: string): SqlDialect {
     },
     isTaken: (error) => (error as { errcode?: number } | null)?.errcode === uniqueViolation,
     isRetryable: () => false,
-    isUnavailable: (error) => unavailableCodes.has(((error as { errcode?: number } | null)?.errcode ?? 0) & 0xff),
+    isUnavailable: (error) =>
+      unavailableCodes.has(((error as { errcode?: number } | null)?.errcode ?? 0) & 0xff),
   }
 }
 
@@ -202,7 +216,9 @@ class ThreadConnection implements DatabaseConnection {
       for (const { reject } of waiting.splice(0)) reject(new SqliteError(message, code))
     }
     worker.on('message', (response: WorkerResponse) => waiting.shift()?.resolve(response))
-    worker.on('error', (error: Error & { errcode?: number }) => fail(error.message, error.errcode ?? ioError))
+    worker.on('error', (error: Error & { errcode?: number }) =>
+      fail(error.message, error.errcode ?? ioError),
+    )
     worker.on('exit', () => fail('the database thread has stopped', ioError))
     return thread
   }
@@ -294,7 +310,10 @@ class ReaderConnection implements DatabaseConnection {
     return { rows: this.all(sql, parameters) as Row[] }
   }
 
-  async *streamQuery<Row>({ sql, parameters }: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
+  async *streamQuery<Row>({
+    sql,
+    parameters,
+  }: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
     // A statement of its own: the cached one may be asked again while this one is still being read.
     const statement = this.#open().prepare(sql)
     for (const row of statement.iterate(...(parameters as Bound))) yield { rows: [row as Row] }

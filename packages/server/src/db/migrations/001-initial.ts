@@ -8,10 +8,13 @@ export function initialMigration(dialect: SqlDialect): Migration {
     async up(db: Kysely<never>): Promise<void> {
       for (const [name, body] of Object.entries(clusteredTables))
         await sql.raw(`create table ${name} (${body}) ${dialect.clusteredTable}`).execute(db)
-      for (const [name, body] of Object.entries(rowTables)) await sql.raw(`create table ${name} (${body})`).execute(db)
+      for (const [name, body] of Object.entries(rowTables))
+        await sql.raw(`create table ${name} (${body})`).execute(db)
       for (const statement of indexes) await sql.raw(statement).execute(db)
       for (let slot = 0; slot < idSlots; slot++)
-        await sql`insert into id_slots (slot, owner, reserved_until) values (${slot}, '', 0)`.execute(db)
+        await sql`insert into id_slots (slot, owner, reserved_until) values (${slot}, '', 0)`.execute(
+          db,
+        )
       await dialect.afterSchema?.(db)
     },
   }

@@ -9,7 +9,10 @@ function migrations(dialect: SqlDialect): Record<string, Migration> {
 
 function migrator(database: Database): Migrator {
   // Kysely takes a lock of the database for the whole run, so nodes that start together migrate once and the others wait.
-  return new Migrator({ db: database.writer, provider: { getMigrations: async () => migrations(database.dialect) } })
+  return new Migrator({
+    db: database.writer,
+    provider: { getMigrations: async () => migrations(database.dialect) },
+  })
 }
 
 /**

@@ -28,7 +28,11 @@ export class AccountService {
 
   constructor(options: AccountServiceOptions) {
     this.#options = options
-    this.#states = new FactCache({ maxEntries: 100_000, maxAgeMs: stateAgeMs, channel: options.channel })
+    this.#states = new FactCache({
+      maxEntries: 100_000,
+      maxAgeMs: stateAgeMs,
+      channel: options.channel,
+    })
   }
 
   /** @throws AppError user_not_found, user_deleted */
@@ -41,7 +45,10 @@ export class AccountService {
   async findState(appId: string, userId: Int64): Promise<UserState | null> {
     const { database, store } = this.#options
     const key = stateKey(appId, userId)
-    return this.#states.get(key) ?? this.#states.load(key, () => database.read((db) => store.findState(db, appId, userId)))
+    return (
+      this.#states.get(key) ??
+      this.#states.load(key, () => database.read((db) => store.findState(db, appId, userId)))
+    )
   }
 
   /** @throws AppError user_not_found, user_deleted */
@@ -78,7 +85,9 @@ export class AccountService {
   ): Promise<{ userId: Int64; username: string; status: number }[]> {
     const { database, store } = this.#options
     const limit = Math.min(page.size ?? defaultPageSize, maxPageSize)
-    return database.read((db) => store.list(db, appId, { limit, offset: ((page.number ?? 1) - 1) * limit }))
+    return database.read((db) =>
+      store.list(db, appId, { limit, offset: ((page.number ?? 1) - 1) * limit }),
+    )
   }
 
   /**
@@ -102,7 +111,14 @@ export class AccountService {
       await store.setStatus(tx, appId, distinct, isEnabled ? 0 : 1)
       if (isEnabled) return []
       const frozen = users.filter(({ status }) => status === 0).map(({ userId }) => userId)
-      if (frozen.length > 0) await events.append(tx, { appId, kind: 'user.frozen', actorId: systemUserId, userIds: frozen, content: '' })
+      if (frozen.length > 0)
+        await events.append(tx, {
+          appId,
+          kind: 'user.frozen',
+          actorId: systemUserId,
+          userIds: frozen,
+          content: '',
+        })
       return tokens.revokeOfUsers(tx, { appId, userIds: distinct, at: clock.now() })
     })
     tokens.forget(appId, revoked)

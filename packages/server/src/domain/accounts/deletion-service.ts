@@ -35,16 +35,24 @@ export class DeletionService {
 
   /** @throws AppError password_incorrect, too_many_requests, user_not_found, user_deleted */
   async delete({ appId, userId, actorId, proof }: Deletion): Promise<void> {
-    const { database, accounts, passwords, tokens, succession, events, textErasures, clock } = this.options
+    const { database, accounts, passwords, tokens, succession, events, textErasures, clock } =
+      this.options
     const verified = proof === null ? null : await passwords.verify(appId, userId, proof)
     const { revoked, withdrawals } = await database.transaction(async (tx) => {
       const user = await accounts.lock(tx, appId, userId)
-      if (verified && verified.credentialEpoch !== user.credentialEpoch) throw new AppError('password_incorrect')
+      if (verified && verified.credentialEpoch !== user.credentialEpoch)
+        throw new AppError('password_incorrect')
       const withdrawals = await succession.withdraw(tx, { appId, userId }, actorId)
       const revoked = await tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now() })
       await eraseUser(tx, appId, userId, clock.now())
       await textErasures.order(tx, appId, userId)
-      await events.append(tx, { appId, kind: 'user.removed', actorId, userIds: [userId], content: '' })
+      await events.append(tx, {
+        appId,
+        kind: 'user.removed',
+        actorId,
+        userIds: [userId],
+        content: '',
+      })
       return { revoked, withdrawals }
     })
     tokens.forget(appId, revoked)

@@ -14,11 +14,22 @@ let alice: Holder
 let service: FileCredentialService
 
 beforeEach(() => {
-  alice = { appId: 'home', userId: 1536692975726656, credentialEpoch: 3, status: 0, isDeleted: false }
+  alice = {
+    appId: 'home',
+    userId: 1536692975726656,
+    credentialEpoch: 3,
+    status: 0,
+    isDeleted: false,
+  }
   const find = async (_: unknown, appId: string, userId: unknown) =>
     appId === alice.appId && userId === alice.userId ? (alice as User) : null
   const database = { read: (work: (db: unknown) => unknown) => work(null) } as unknown as Database
-  service = new FileCredentialService({ database, users: { find }, clock: { now: () => now }, secretKey })
+  service = new FileCredentialService({
+    database,
+    users: { find },
+    clock: { now: () => now },
+    secretKey,
+  })
 })
 
 describe('file credentials', () => {
@@ -84,7 +95,8 @@ describe('a signature', () => {
   })
 
   it('has an end, which is near', async () => {
-    for (const expiresAt of [0, now - 1, now, now + 24 * 3_600_000 + 1]) expect(await signerOf(signed(expiresAt))).toBeNull()
+    for (const expiresAt of [0, now - 1, now, now + 24 * 3_600_000 + 1])
+      expect(await signerOf(signed(expiresAt))).toBeNull()
   })
 
   it('is for one request, one end and one key', async () => {

@@ -19,19 +19,32 @@ export interface SignedRequest {
 }
 
 /** Derived, not stored: the same for every login of a user until the user's credential epoch is raised. */
-export function fileCredentials(secretKey: Buffer, user: Pick<User, 'appId' | 'userId' | 'credentialEpoch'>): FileCredentials {
-  const derive = (purpose: string) => macOf(secretKey, `${purpose}\n${user.appId}\n${user.userId}\n${user.credentialEpoch}`)
-  return { storeToken: `hms_${user.userId.toString(36)}.${derive('store_token')}`, accessKeySecret: derive('access_key_secret') }
+export function fileCredentials(
+  secretKey: Buffer,
+  user: Pick<User, 'appId' | 'userId' | 'credentialEpoch'>,
+): FileCredentials {
+  const derive = (purpose: string) =>
+    macOf(secretKey, `${purpose}\n${user.appId}\n${user.userId}\n${user.credentialEpoch}`)
+  return {
+    storeToken: `hms_${user.userId.toString(36)}.${derive('store_token')}`,
+    accessKeySecret: derive('access_key_secret'),
+  }
 }
 
 /** @returns whose store token it claims to be, or null when it has not the form of one */
 export function claimedUserId(storeToken: string): number | null {
-  const userId = Number.parseInt(/^hms_([0-9a-z]{1,11})\.[\w-]{43}$/.exec(storeToken)?.[1] ?? '', 36)
+  const userId = Number.parseInt(
+    /^hms_([0-9a-z]{1,11})\.[\w-]{43}$/.exec(storeToken)?.[1] ?? '',
+    36,
+  )
   return Number.isSafeInteger(userId) ? userId : null
 }
 
 /** What a client sends as sdk_sign: the end of the signature in milliseconds, a point, and a MAC under the access_key_secret. */
-export function fileSignature(accessKeySecret: string, { method, target, expiresAt }: SignedRequest): string {
+export function fileSignature(
+  accessKeySecret: string,
+  { method, target, expiresAt }: SignedRequest,
+): string {
   return `${expiresAt}.${macOf(accessKeySecret, `${method}\n${target}\n${expiresAt}`)}`
 }
 

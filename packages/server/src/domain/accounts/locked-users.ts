@@ -3,21 +3,43 @@ import type { Tx } from '../../db/database.js'
 
 export interface UserLocker {
   /** Also finds deleted users; those who never existed are left out. */
-  lock(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<readonly { readonly userId: Int64; readonly isDeleted: boolean }[]>
+  lock(
+    tx: Tx,
+    appId: string,
+    userIds: readonly Int64[],
+  ): Promise<readonly { readonly userId: Int64; readonly isDeleted: boolean }[]>
   /** As `lock`, but whoever only holds a user goes on. */
-  claim(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<readonly { readonly userId: Int64; readonly isDeleted: boolean }[]>
+  claim(
+    tx: Tx,
+    appId: string,
+    userIds: readonly Int64[],
+  ): Promise<readonly { readonly userId: Int64; readonly isDeleted: boolean }[]>
 }
 
 /** Users in a transaction that keeps other changes between them, and their deletion, waiting. */
 export class LockedUsers {
-  private constructor(private readonly users: ReadonlyMap<Int64, { readonly isDeleted: boolean }>) {}
+  private constructor(
+    private readonly users: ReadonlyMap<Int64, { readonly isDeleted: boolean }>,
+  ) {}
 
-  static async lock(tx: Tx, locker: UserLocker, appId: string, userIds: readonly Int64[]): Promise<LockedUsers> {
-    return new LockedUsers(new Map((await locker.lock(tx, appId, userIds)).map((user) => [user.userId, user])))
+  static async lock(
+    tx: Tx,
+    locker: UserLocker,
+    appId: string,
+    userIds: readonly Int64[],
+  ): Promise<LockedUsers> {
+    return new LockedUsers(
+      new Map((await locker.lock(tx, appId, userIds)).map((user) => [user.userId, user])),
+    )
   }
 
   /** For what is given to users beside what they are: whoever only holds them goes on, as a login on a known device does. */
-  static async claim(tx: Tx, locker: UserLocker, appId: string, userIds: readonly Int64[]): Promise<LockedUsers> {
+  static async claim(
+    tx: Tx,
+    locker: UserLocker,
+    appId: string,
+    userIds: readonly Int64[],
+  ): Promise<LockedUsers> {
     const found = userIds.length === 0 ? [] : await locker.claim(tx, appId, userIds)
     return new LockedUsers(new Map(found.map((user) => [user.userId, user])))
   }
@@ -33,7 +55,8 @@ export class LockedUsers {
   require(...userIds: readonly Int64[]): void {
     for (const errorName of ['user_not_found', 'user_deleted'] as const) {
       const refused = userIds.filter((userId) => this.refusal(userId) === errorName)
-      if (refused.length > 0) throw new AppError(errorName, userIds.length === 1 ? undefined : refused.join(', '))
+      if (refused.length > 0)
+        throw new AppError(errorName, userIds.length === 1 ? undefined : refused.join(', '))
     }
   }
 }

@@ -8,10 +8,20 @@ let guard: LoginGuard
 
 beforeEach(() => {
   nowMs = 1_800_000_000_000
-  guard = new LoginGuard({ clock: { now: () => nowMs }, userFailures: 5, addressFailures: 20, maxWaitMs: 60_000, forgetMs: 15 * minuteMs })
+  guard = new LoginGuard({
+    clock: { now: () => nowMs },
+    userFailures: 5,
+    addressFailures: 20,
+    maxWaitMs: 60_000,
+    forgetMs: 15 * minuteMs,
+  })
 })
 
-function by(userId: number | null, address: string | null = '192.0.2.1', appId = 'home'): LoginAttempt {
+function by(
+  userId: number | null,
+  address: string | null = '192.0.2.1',
+  appId = 'home',
+): LoginAttempt {
   return { appId, userId, address }
 }
 
@@ -142,8 +152,11 @@ describe('failures from one address', () => {
 
 describe('verify', () => {
   it('notes successes and failures', async () => {
-    for (let count = 0; count < 5; count++) expect(await guard.verify(by(1), async () => false)).toBe(false)
-    await expect(guard.verify(by(1), async () => true)).rejects.toMatchObject({ errorName: 'too_many_requests' })
+    for (let count = 0; count < 5; count++)
+      expect(await guard.verify(by(1), async () => false)).toBe(false)
+    await expect(guard.verify(by(1), async () => true)).rejects.toMatchObject({
+      errorName: 'too_many_requests',
+    })
     nowMs += 1000
     expect(await guard.verify(by(1), async () => true)).toBe(true)
     expect(waitOf(by(1))).toBe(0)
@@ -152,28 +165,41 @@ describe('verify', () => {
   it.each([
     ['one user', by(1)],
     ['unknown names from one address', by(null)],
-  ])('checks no more passwords than are free to try when all come at once for %s', async (_, attempt) => {
-    const free = attempt.userId === null ? 20 : 5
-    let checked = 0
-    const isRight = async () => {
-      checked++
-      await new Promise((resolve) => setImmediate(resolve))
-      return false
-    }
-    const results = await Promise.allSettled(Array.from({ length: 200 }, () => guard.verify(attempt, isRight)))
-    expect(checked).toBe(free)
-    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(free)
-  })
+  ])(
+    'checks no more passwords than are free to try when all come at once for %s',
+    async (_, attempt) => {
+      const free = attempt.userId === null ? 20 : 5
+      let checked = 0
+      const isRight = async () => {
+        checked++
+        await new Promise((resolve) => setImmediate(resolve))
+        return false
+      }
+      const results = await Promise.allSettled(
+        Array.from({ length: 200 }, () => guard.verify(attempt, isRight)),
+      )
+      expect(checked).toBe(free)
+      expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(free)
+    },
+  )
 
   it('lets all through that come at once with the right password', async () => {
     const isRight = () => new Promise<boolean>((resolve) => setImmediate(resolve, true))
-    expect(await Promise.all(Array.from({ length: 50 }, () => guard.verify(by(1), isRight)))).toEqual(Array(50).fill(true))
+    expect(
+      await Promise.all(Array.from({ length: 50 }, () => guard.verify(by(1), isRight))),
+    ).toEqual(Array(50).fill(true))
   })
 
   it('counts a check that failed to be made as nothing, and lets the next one through', async () => {
     const broken = () => Promise.reject(new Error('no memory'))
-    const results = await Promise.allSettled(Array.from({ length: 20 }, () => guard.verify(by(1), broken)))
-    expect(results.every((result) => result.status === 'rejected' && result.reason.message === 'no memory')).toBe(true)
+    const results = await Promise.allSettled(
+      Array.from({ length: 20 }, () => guard.verify(by(1), broken)),
+    )
+    expect(
+      results.every(
+        (result) => result.status === 'rejected' && result.reason.message === 'no memory',
+      ),
+    ).toBe(true)
     expect(await guard.verify(by(1), async () => true)).toBe(true)
   })
 })

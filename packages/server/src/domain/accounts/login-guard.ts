@@ -84,13 +84,17 @@ export class LoginGuard {
   /** @throws AppError too_many_requests while the user or the address has to wait; the attempt then counts for nothing */
   check(attempt: LoginAttempt): void {
     const waitMs = Math.max(0, ...this.#keysOf(attempt).map((key) => this.#waitMs(key)))
-    if (waitMs > 0) throw new AppError('too_many_requests', 'failed logins', { retryAfterSeconds: Math.ceil(waitMs / 1000) })
+    if (waitMs > 0)
+      throw new AppError('too_many_requests', 'failed logins', {
+        retryAfterSeconds: Math.ceil(waitMs / 1000),
+      })
   }
 
   /** The password was wrong, or the name belongs to nobody. */
   failed(attempt: LoginAttempt): void {
     const at = this.#options.clock.now()
-    for (const key of this.#keysOf(attempt)) this.#failures.set(key, { count: this.#count(key, at) + 1, at })
+    for (const key of this.#keysOf(attempt))
+      this.#failures.set(key, { count: this.#count(key, at) + 1, at })
   }
 
   /** The password was right: the failures of the user are forgotten, those of the address are not. */

@@ -45,7 +45,8 @@ export class OperatorUserService {
       await this.options.deletions.delete({ appId, userId, actorId: systemUserId, proof: null })
       return { userId, isDeletedNow: true }
     } catch (error) {
-      if (error instanceof AppError && error.errorName === 'user_deleted') return { userId, isDeletedNow: false }
+      if (error instanceof AppError && error.errorName === 'user_deleted')
+        return { userId, isDeletedNow: false }
       throw error
     }
   }
@@ -55,10 +56,19 @@ export class OperatorUserService {
    * @returns the user and the password that was made; '' when one was given
    * @throws AppError application_not_found, invalid_parameter, user_not_found, user_deleted
    */
-  async resetPassword(appId: string, which: WhichUser, given: string | undefined): Promise<{ user: User; password: string }> {
+  async resetPassword(
+    appId: string,
+    which: WhichUser,
+    given: string | undefined,
+  ): Promise<{ user: User; password: string }> {
     const user = await this.#find(appId, which)
     const newPassword = given ?? createPassword()
-    await this.options.passwords.reset({ appId, userId: user.userId, newPassword, field: 'password' })
+    await this.options.passwords.reset({
+      appId,
+      userId: user.userId,
+      newPassword,
+      field: 'password',
+    })
     return { user, password: given === undefined ? newPassword : '' }
   }
 
@@ -66,9 +76,12 @@ export class OperatorUserService {
   async #find(appId: string, { user_id: userId, username = '' }: WhichUser): Promise<User> {
     const { database, users, applications } = this.options
     await applications.get(appId)
-    if ((userId === undefined) === (username === '')) throw new AppError('invalid_parameter', 'give either user_id or username')
+    if ((userId === undefined) === (username === ''))
+      throw new AppError('invalid_parameter', 'give either user_id or username')
     const user = await database.read((db) =>
-      userId === undefined ? users.findBy(db, appId, 'username', username) : users.find(db, appId, userId),
+      userId === undefined
+        ? users.findBy(db, appId, 'username', username)
+        : users.find(db, appId, userId),
     )
     if (!user) throw new AppError('user_not_found')
     return user

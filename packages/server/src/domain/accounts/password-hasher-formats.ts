@@ -21,7 +21,8 @@ export type PasswordHash =
     }
 
 const bcryptForm = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/
-const scryptForm = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,4}),p=(\d{1,4})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
+const scryptForm =
+  /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,4}),p=(\d{1,4})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
 const argon2Form =
   /^\$(argon2id|argon2i|argon2d)\$(?:v=(\d\d)\$)?m=(\d{1,10}),t=(\d{1,10}),p=(\d{1,3})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
 
@@ -36,13 +37,26 @@ function parseScrypt(text: string): PasswordHash | null {
   const [, ln, r, p, salt, hash] = scryptForm.exec(text) ?? []
   const [saltBytes, hashBytes] = [bytesOf(salt), bytesOf(hash)]
   if (!saltBytes || !hashBytes) return null
-  return { kind: 'scrypt', n: 2 ** Number(ln), r: Number(r), p: Number(p), salt: saltBytes, hash: hashBytes }
+  return {
+    kind: 'scrypt',
+    n: 2 ** Number(ln),
+    r: Number(r),
+    p: Number(p),
+    salt: saltBytes,
+    hash: hashBytes,
+  }
 }
 
 function parseArgon2(text: string): PasswordHash | null {
   const [, kind, version = '16', memory, passes, lanes, salt, hash] = argon2Form.exec(text) ?? []
   const [saltBytes, hashBytes] = [bytesOf(salt), bytesOf(hash)]
-  if (!saltBytes || !hashBytes || !isWithin(saltBytes.length, 8, 48) || !isWithin(hashBytes.length, 10, 64)) return null
+  if (
+    !saltBytes ||
+    !hashBytes ||
+    !isWithin(saltBytes.length, 8, 48) ||
+    !isWithin(hashBytes.length, 10, 64)
+  )
+    return null
   return {
     kind: kind as 'argon2id',
     version: Number(version),
@@ -73,7 +87,8 @@ const maxLanes = 16
  */
 export function importFault(text: string): string | null {
   const parsed = parsePasswordHash(text)
-  if (!parsed) return 'password_hash must be bcrypt ($2a$, $2b$, $2y$), or scrypt or argon2 as a PHC string'
+  if (!parsed)
+    return 'password_hash must be bcrypt ($2a$, $2b$, $2y$), or scrypt or argon2 as a PHC string'
   const limit = excess(parsed)
   return limit === null ? null : `password_hash must have ${limit}`
 }
@@ -81,7 +96,9 @@ export function importFault(text: string): string | null {
 function excess(hash: PasswordHash): string | null {
   switch (hash.kind) {
     case 'bcrypt':
-      return isWithin(hash.cost, 4, maxBcryptCost) ? null : `a bcrypt cost from 4 to ${maxBcryptCost}`
+      return isWithin(hash.cost, 4, maxBcryptCost)
+        ? null
+        : `a bcrypt cost from 4 to ${maxBcryptCost}`
     case 'scrypt':
       return scryptExcess(hash)
     default:
@@ -89,18 +106,35 @@ function excess(hash: PasswordHash): string | null {
   }
 }
 
-function scryptExcess({ n, r, p, salt, hash }: Extract<PasswordHash, { kind: 'scrypt' }>): string | null {
+function scryptExcess({
+  n,
+  r,
+  p,
+  salt,
+  hash,
+}: Extract<PasswordHash, { kind: 'scrypt' }>): string | null {
   const bytes = scryptBytes({ n, r })
   if (n < 2 || r < 1 || bytes > maxScryptBytes) return 'scrypt parameters that need at most 64 MiB'
-  if (p < 1 || p > maxLanes || bytes * p > maxScryptLaneBytes) return `a scrypt p from 1 to ${maxLanes} that needs at most 256 MiB in all`
-  return isWithin(salt.length, 8, 64) && isWithin(hash.length, 16, 64) ? null : 'a scrypt salt of 8 to 64 and a hash of 16 to 64 bytes'
+  if (p < 1 || p > maxLanes || bytes * p > maxScryptLaneBytes)
+    return `a scrypt p from 1 to ${maxLanes} that needs at most 256 MiB in all`
+  return isWithin(salt.length, 8, 64) && isWithin(hash.length, 16, 64)
+    ? null
+    : 'a scrypt salt of 8 to 64 and a hash of 16 to 64 bytes'
 }
 
-function argon2Excess({ version, memoryKiB, passes, lanes }: Extract<PasswordHash, { version: number }>): string | null {
+function argon2Excess({
+  version,
+  memoryKiB,
+  passes,
+  lanes,
+}: Extract<PasswordHash, { version: number }>): string | null {
   if (version !== 16 && version !== 19) return 'argon2 version 16 or 19'
   if (!isWithin(lanes, 1, maxLanes)) return `an argon2 p from 1 to ${maxLanes}`
-  if (!isWithin(memoryKiB, 8 * lanes, maxArgon2KiB)) return 'an argon2 m of at least 8 for each lane and at most 256 MiB'
-  return isWithin(passes, 1, maxArgon2WorkKiB / memoryKiB) ? null : 'an argon2 t of at least 1 that, times m, is at most 1 GiB'
+  if (!isWithin(memoryKiB, 8 * lanes, maxArgon2KiB))
+    return 'an argon2 m of at least 8 for each lane and at most 256 MiB'
+  return isWithin(passes, 1, maxArgon2WorkKiB / memoryKiB)
+    ? null
+    : 'an argon2 t of at least 1 that, times m, is at most 1 GiB'
 }
 
 /** What one lane of scrypt takes of the memory. */

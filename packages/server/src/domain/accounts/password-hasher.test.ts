@@ -44,12 +44,15 @@ describe('PasswordHasher', () => {
     expect(hasher.needsRehash(hash)).toBe(false)
   })
 
-  it.each(Object.entries(foreign))('verifies %s, takes it in and wants it replaced', async (_, hash) => {
-    expect(importFault(hash)).toBeNull()
-    expect(await hasher.verify(hash, password)).toBe(true)
-    expect(await hasher.verify(hash, `${password}x`)).toBe(false)
-    expect(hasher.needsRehash(hash)).toBe(true)
-  })
+  it.each(Object.entries(foreign))(
+    'verifies %s, takes it in and wants it replaced',
+    async (_, hash) => {
+      expect(importFault(hash)).toBeNull()
+      expect(await hasher.verify(hash, password)).toBe(true)
+      expect(await hasher.verify(hash, `${password}x`)).toBe(false)
+      expect(hasher.needsRehash(hash)).toBe(true)
+    },
+  )
 
   it('hashes many passwords in their order, no more than three at a time', async () => {
     const passwords = Array.from({ length: 7 }, (_, index) => `password ${index}`)
@@ -62,7 +65,9 @@ describe('PasswordHasher', () => {
       running--
       return `hash of ${password}`
     }
-    expect(await hasher.hashMany(passwords)).toEqual(passwords.map((password) => `hash of ${password}`))
+    expect(await hasher.hashMany(passwords)).toEqual(
+      passwords.map((password) => `hash of ${password}`),
+    )
     expect(most).toBeLessThanOrEqual(3)
     expect(await hasher.hashMany([])).toEqual([])
   })
@@ -78,10 +83,13 @@ describe('PasswordHasher', () => {
     expect(await hasher.verify(text, 'pleaseletmeout')).toBe(false)
   })
 
-  it.each(['', 'plain text', '$1$salt$hash', '$2x$04$', '$argon2id$'])('opens nothing for the stored text %j', async (stored) => {
-    expect(await hasher.verify(stored, password)).toBe(false)
-    expect(await hasher.verify(stored, '')).toBe(false)
-  })
+  it.each(['', 'plain text', '$1$salt$hash', '$2x$04$', '$argon2id$'])(
+    'opens nothing for the stored text %j',
+    async (stored) => {
+      expect(await hasher.verify(stored, password)).toBe(false)
+      expect(await hasher.verify(stored, '')).toBe(false)
+    },
+  )
 })
 
 describe('importFault', () => {
@@ -96,7 +104,9 @@ describe('importFault', () => {
     [`$2x$05$${bcryptRest}`],
     [`$2b$05$${bcryptRest}x`],
     [`$scrypt$ln=10,r=8,p=1$${pair}==`],
-    [`$scrypt$ln=10,r=8,p=1$${unpadded(randomBytes(16)).slice(0, -1)}B$${unpadded(randomBytes(32))}`],
+    [
+      `$scrypt$ln=10,r=8,p=1$${unpadded(randomBytes(16)).slice(0, -1)}B$${unpadded(randomBytes(32))}`,
+    ],
     [`$argon2id$v=19$m=1024,t=1,p=1,keyid=AAAA$${pair}`],
     [`$argon2id$v=19$m=1024,t=1,p=1$AAAA$${unpadded(randomBytes(32))}`],
     [`$argon2x$v=19$m=1024,t=1,p=1$${pair}`],

@@ -23,7 +23,11 @@ export class PasswordHasher {
   /** @returns a PHC string */
   async hash(password: string): Promise<string> {
     const { hash } = await this.#loadArgon2()
-    return hash(password, { memoryCost: own.memoryKiB, timeCost: own.passes, parallelism: own.lanes })
+    return hash(password, {
+      memoryCost: own.memoryKiB,
+      timeCost: own.passes,
+      parallelism: own.lanes,
+    })
   }
 
   /** As {@link hash}, in the order of the passwords; few at a time, so that logins need not wait for all of them. */
@@ -56,7 +60,12 @@ export class PasswordHasher {
     const parsed = parsePasswordHash(passwordHash)
     if (parsed?.kind !== own.kind) return true
     const { version, memoryKiB, passes, lanes } = parsed
-    return version !== own.version || memoryKiB !== own.memoryKiB || passes !== own.passes || lanes !== own.lanes
+    return (
+      version !== own.version ||
+      memoryKiB !== own.memoryKiB ||
+      passes !== own.passes ||
+      lanes !== own.lanes
+    )
   }
 
   #loadArgon2(): Promise<typeof import('@node-rs/argon2')> {
@@ -70,7 +79,13 @@ export class PasswordHasher {
   }
 }
 
-async function verifyScrypt({ n, r, p, salt, hash }: Extract<PasswordHash, { kind: 'scrypt' }>, password: string): Promise<boolean> {
+async function verifyScrypt(
+  { n, r, p, salt, hash }: Extract<PasswordHash, { kind: 'scrypt' }>,
+  password: string,
+): Promise<boolean> {
   const maxmem = scryptBytes({ n, r }) + 128 * r * p + scryptSlackBytes
-  return timingSafeEqual(await scryptAsync(password, salt, hash.length, { N: n, r, p, maxmem }), hash)
+  return timingSafeEqual(
+    await scryptAsync(password, salt, hash.length, { N: n, r, p, maxmem }),
+    hash,
+  )
 }

@@ -46,10 +46,17 @@ export class PasswordService {
    * @param old.actorId the user, or the system for an administrator
    * @throws AppError invalid_parameter, password_incorrect, too_many_requests, user_not_found, user_deleted
    */
-  async change(change: PasswordChange, old: PasswordProof & { readonly keptToken: string | null; readonly actorId: Int64 }): Promise<void> {
+  async change(
+    change: PasswordChange,
+    old: PasswordProof & { readonly keptToken: string | null; readonly actorId: Int64 },
+  ): Promise<void> {
     this.#requireLength(change)
     const { credentialEpoch } = await this.verify(change.appId, change.userId, old)
-    await this.#store(change, { verifiedEpoch: credentialEpoch, keptToken: old.keptToken, actorId: old.actorId })
+    await this.#store(change, {
+      verifiedEpoch: credentialEpoch,
+      keptToken: old.keptToken,
+      actorId: old.actorId,
+    })
   }
 
   /** @throws AppError invalid_parameter, user_not_found, user_deleted */
@@ -65,7 +72,9 @@ export class PasswordService {
   async verify(appId: string, userId: Int64, { password, address }: PasswordProof): Promise<User> {
     const { accounts, guard, hasher } = this.options
     const user = await accounts.get(appId, userId)
-    const isRight = await guard.verify({ appId, userId, address }, () => hasher.verify(user.passwordHash, password))
+    const isRight = await guard.verify({ appId, userId, address }, () =>
+      hasher.verify(user.passwordHash, password),
+    )
     if (!isRight) throw new AppError('password_incorrect')
     return user
   }
@@ -77,17 +86,33 @@ export class PasswordService {
 
   async #store(
     { appId, userId, newPassword }: PasswordChange,
-    { verifiedEpoch, keptToken, actorId }: { verifiedEpoch: number | null; keptToken: string | null; actorId: Int64 },
+    {
+      verifiedEpoch,
+      keptToken,
+      actorId,
+    }: { verifiedEpoch: number | null; keptToken: string | null; actorId: Int64 },
   ): Promise<void> {
     const { database, store, accounts, tokens, events, hasher, clock } = this.options
     const passwordHash = await hasher.hash(newPassword)
     const revoked = await database.transaction(async (tx) => {
       const user = await accounts.lock(tx, appId, userId)
       // Somebody else was faster: what was verified is no longer the password.
-      if (verifiedEpoch !== null && user.credentialEpoch !== verifiedEpoch) throw new AppError('password_incorrect')
+      if (verifiedEpoch !== null && user.credentialEpoch !== verifiedEpoch)
+        throw new AppError('password_incorrect')
       await store.update(tx, appId, userId, { password_hash: passwordHash })
-      await events.append(tx, { appId, kind: 'user.password_changed', actorId, userIds: [userId], content: '' })
-      return tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now(), keep: keptToken })
+      await events.append(tx, {
+        appId,
+        kind: 'user.password_changed',
+        actorId,
+        userIds: [userId],
+        content: '',
+      })
+      return tokens.revokeOfUsers(tx, {
+        appId,
+        userIds: [userId],
+        at: clock.now(),
+        keep: keptToken,
+      })
     })
     tokens.forget(appId, revoked)
   }

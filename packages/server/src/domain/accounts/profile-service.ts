@@ -43,7 +43,11 @@ const columnsOf = {
   email: (email: string) => ({ email: emailKey(email) }),
   username: (username: string) => ({ username, username_key: usernameKey(username) }),
 }
-const takenErrors = { mobile: 'mobile_taken', email: 'email_taken', username: 'username_taken' } as const
+const takenErrors = {
+  mobile: 'mobile_taken',
+  email: 'email_taken',
+  username: 'username_taken',
+} as const
 
 /** What users say about themselves (decisions D0, D1, D9). */
 export class ProfileService {
@@ -56,18 +60,28 @@ export class ProfileService {
   }
 
   /** @returns for each update in order why it was refused, or null; a refusal undoes no other update */
-  async updateMany(appId: string, actorId: Int64, updates: readonly ProfileUpdate[]): Promise<(AppError | null)[]> {
+  async updateMany(
+    appId: string,
+    actorId: Int64,
+    updates: readonly ProfileUpdate[],
+  ): Promise<(AppError | null)[]> {
     const entries = [...updates.entries()]
     // Everybody locks users in this order. Updates of the same user stay in theirs.
     entries.sort(([, a], [, b]) => (a.userId < b.userId ? -1 : Number(a.userId > b.userId)))
     return this.options.database.transaction(async (tx) => {
       const refusals: (AppError | null)[] = []
-      for (const [index, update] of entries) refusals[index] = await this.#apply(tx, appId, actorId, update)
+      for (const [index, update] of entries)
+        refusals[index] = await this.#apply(tx, appId, actorId, update)
       return refusals
     })
   }
 
-  async #apply(tx: Tx, appId: string, actorId: Int64, { userId, changes }: ProfileUpdate): Promise<AppError | null> {
+  async #apply(
+    tx: Tx,
+    appId: string,
+    actorId: Int64,
+    { userId, changes }: ProfileUpdate,
+  ): Promise<AppError | null> {
     const { store, accounts } = this.options
     const row = definedOnly(changes)
     try {
@@ -84,7 +98,11 @@ export class ProfileService {
   }
 
   /** @throws AppError invalid_parameter, mobile_taken, email_taken, username_taken, user_not_found, user_deleted */
-  async setUnique(appId: string, actorId: Int64, { userId, field, value }: UniqueUpdate): Promise<void> {
+  async setUnique(
+    appId: string,
+    actorId: Int64,
+    { userId, field, value }: UniqueUpdate,
+  ): Promise<void> {
     const { database, store, accounts, names } = this.options
     const fault = field === 'username' ? usernameFault(value, names) : null
     if (fault !== null) throw new AppError('invalid_parameter', fault)
@@ -99,9 +117,20 @@ export class ProfileService {
   /** By the names of the fields: a value would outlive a user who is deleted. */
   async #announce(
     tx: Tx,
-    { appId, actorId, userId, fields }: { appId: string; actorId: Int64; userId: Int64; fields: readonly string[] },
+    {
+      appId,
+      actorId,
+      userId,
+      fields,
+    }: { appId: string; actorId: Int64; userId: Int64; fields: readonly string[] },
   ): Promise<void> {
     const content = JSON.stringify({ properties: fields })
-    await this.options.events.append(tx, { appId, kind: 'user.info_updated', actorId, userIds: [userId], content })
+    await this.options.events.append(tx, {
+      appId,
+      kind: 'user.info_updated',
+      actorId,
+      userIds: [userId],
+      content,
+    })
   }
 }

@@ -93,25 +93,46 @@ export class RegistrationService {
    * @returns the new user's ID and settings
    * @throws AppError registration_closed, invalid_parameter, user_exists, user_limit_reached
    */
-  async register(caller: AppCaller, registration: Registration): Promise<{ userId: Int64; settings: UserSettings }> {
-    return this.#registerOne(caller, registration, async (_, userId) => ({ userId, settings: defaultSettings }))
+  async register(
+    caller: AppCaller,
+    registration: Registration,
+  ): Promise<{ userId: Int64; settings: UserSettings }> {
+    return this.#registerOne(caller, registration, async (_, userId) => ({
+      userId,
+      settings: defaultSettings,
+    }))
   }
 
   /**
    * Registers together with what push needs: an alias, a device and its push token.
    * @throws AppError as {@link register}, registration_signature_invalid, push_alias_taken; then nothing is left of it
    */
-  async registerForPush(caller: AppCaller, registration: PushRegistration): Promise<{ userId: Int64; settings: UserSettings }> {
+  async registerForPush(
+    caller: AppCaller,
+    registration: PushRegistration,
+  ): Promise<{ userId: Int64; settings: UserSettings }> {
     const { aliases, settings, applications, devices } = this.#options
     const { appId } = caller
     const { registrationSecret } = await applications.get(appId)
-    const isSigned = () => equalSecrets(registration.sign ?? '', registrationSign(registrationSecret, appId, registration.username))
-    if (registrationSecret !== '' && caller.kind !== 'admin' && !isSigned()) throw new AppError('registration_signature_invalid')
+    const isSigned = () =>
+      equalSecrets(
+        registration.sign ?? '',
+        registrationSign(registrationSecret, appId, registration.username),
+      )
+    if (registrationSecret !== '' && caller.kind !== 'admin' && !isSigned())
+      throw new AppError('registration_signature_invalid')
     return this.#registerOne(caller, registration, async (tx, userId) => {
       const { alias, deviceGuid, pushToken, userAgent } = registration
-      if (alias && !(await aliases.bindAlias(tx, { appId, userId }, alias))) throw new AppError('push_alias_taken')
+      if (alias && !(await aliases.bindAlias(tx, { appId, userId }, alias)))
+        throw new AppError('push_alias_taken')
       const device = deviceGuid
-        ? await devices.open(tx, { appId, userId, deviceGuid, userAgent, ...(pushToken ? { pushToken } : {}) })
+        ? await devices.open(tx, {
+            appId,
+            userId,
+            deviceGuid,
+            userAgent,
+            ...(pushToken ? { pushToken } : {}),
+          })
         : null
       const push_token = device?.pushToken ?? pushToken ?? ''
       if (push_token !== '') await settings.save(tx, appId, userId, { push_token })
@@ -123,12 +144,24 @@ export class RegistrationService {
    * Registers under a name that begins as asked for and that nobody has. Only an administrator makes somebody a contact unasked.
    * @throws AppError as {@link register} and {@link ContactConnector}; then nothing is left of it
    */
-  async registerAnonymous(caller: AppCaller, { prefix, password, contactId }: AnonymousRegistration): Promise<Registered> {
+  async registerAnonymous(
+    caller: AppCaller,
+    { prefix, password, contactId }: AnonymousRegistration,
+  ): Promise<Registered> {
     const { contacts } = this.#options
-    const suffix = Array.from({ length: suffixLength }, () => suffixLetters[randomInt(suffixLetters.length)]).join('')
+    const suffix = Array.from(
+      { length: suffixLength },
+      () => suffixLetters[randomInt(suffixLetters.length)],
+    ).join('')
     const username = `${prefix}_${suffix}`
     return this.#registerOne(caller, { username, password }, async (tx, userId) => {
-      if (contactId) await contacts[caller.kind === 'admin' ? 'connect' : 'request'](tx, caller.appId, userId, contactId)
+      if (contactId)
+        await contacts[caller.kind === 'admin' ? 'connect' : 'request'](
+          tx,
+          caller.appId,
+          userId,
+          contactId,
+        )
       return { userId, username }
     })
   }
@@ -139,7 +172,9 @@ export class RegistrationService {
     const application = await this.#options.applications.get(appId)
     // Taken when all hashes are ready, so that IDs grow in the order of the entries.
     const userIds = await this.#options.ids.take(prepared.length)
-    return this.#options.database.transaction((tx) => this.#insert(tx, application, prepared, userIds))
+    return this.#options.database.transaction((tx) =>
+      this.#insert(tx, application, prepared, userIds),
+    )
   }
 
   /** @throws AppError invalid_parameter when nobody may have such a name */
@@ -150,11 +185,16 @@ export class RegistrationService {
     return (await database.read((db) => users.findTaken(db, appId, [username]))).size === 0
   }
 
-  async #registerOne<T>(caller: AppCaller, registration: Registration, complete: (tx: Tx, userId: Int64) => Promise<T>): Promise<T> {
+  async #registerOne<T>(
+    caller: AppCaller,
+    registration: Registration,
+    complete: (tx: Tx, userId: Int64) => Promise<T>,
+  ): Promise<T> {
     const { database, applications, ids } = this.#options
     const { appId } = caller
     const application = await applications.get(appId)
-    if (!application.openRegistration && caller.kind !== 'admin') throw new AppError('registration_closed')
+    if (!application.openRegistration && caller.kind !== 'admin')
+      throw new AppError('registration_closed')
     const [prepared] = await this.#prepare(appId, [registration])
     if (prepared === undefined || prepared instanceof AppError) throw prepared
     const userIds = [await ids.next()]
@@ -179,11 +219,20 @@ export class RegistrationService {
     })
     const passwords = judged.flatMap((each) => (each instanceof AppError ? [] : [each.password]))
     const hashes = (await hasher.hashMany(passwords)).values()
-    return judged.map((each) => (each instanceof AppError ? each : { registration: each, passwordHash: hashes.next().value as string }))
+    return judged.map((each) =>
+      each instanceof AppError
+        ? each
+        : { registration: each, passwordHash: hashes.next().value as string },
+    )
   }
 
   /** @param userIds one for each */
-  async #insert(tx: Tx, application: Application, prepared: readonly Prepared[], userIds: readonly number[]): Promise<Outcome[]> {
+  async #insert(
+    tx: Tx,
+    application: Application,
+    prepared: readonly Prepared[],
+    userIds: readonly number[],
+  ): Promise<Outcome[]> {
     const { users, clock } = this.#options
     const { appId } = application
     let room = await userRoom(tx, application, this.#options)
@@ -194,7 +243,13 @@ export class RegistrationService {
       else if (room <= 0) outcomes.push(new AppError('user_limit_reached'))
       else {
         const { registration, passwordHash: password_hash } = each
-        const row = { app_id: appId, user_id: userId, username: registration.username, password_hash, created_at: clock.now() }
+        const row = {
+          app_id: appId,
+          user_id: userId,
+          username: registration.username,
+          password_hash,
+          created_at: clock.now(),
+        }
         const isInserted = await users.insert(tx, row)
         if (isInserted) room--
         outcomes.push(isInserted ? userId : new AppError('user_exists'))
@@ -204,7 +259,10 @@ export class RegistrationService {
   }
 
   #fault({ username, password }: Registration): string | null {
-    const faults = [usernameFault(username, this.#options.names), passwordFault(password, this.#options.passwordMinLength)]
+    const faults = [
+      usernameFault(username, this.#options.names),
+      passwordFault(password, this.#options.passwordMinLength),
+    ]
     return faults.filter((fault) => fault !== null).join('; ') || null
   }
 }

@@ -7,7 +7,11 @@ import { defaultSettings, requireName, type UserSettings } from './user-model.js
 /** How users want to be found, reached and notified (decision D7). */
 export class SettingsService {
   constructor(
-    private readonly options: { readonly database: Database; readonly store: SettingsStore; readonly accounts: AccountService },
+    private readonly options: {
+      readonly database: Database
+      readonly store: SettingsStore
+      readonly accounts: AccountService
+    },
   ) {}
 
   async get(appId: string, userId: Int64): Promise<UserSettings> {
@@ -20,7 +24,12 @@ export class SettingsService {
    * @param field what the caller calls push_nick_name
    * @throws AppError invalid_parameter, user_not_found, user_deleted
    */
-  async update(appId: string, userId: Int64, changes: Partial<UserSettings>, field = 'push_nick_name'): Promise<void> {
+  async update(
+    appId: string,
+    userId: Int64,
+    changes: Partial<UserSettings>,
+    field = 'push_nick_name',
+  ): Promise<void> {
     const { database, store, accounts } = this.options
     if (changes.push_nick_name !== undefined) requireName(changes.push_nick_name, field)
     if (Object.keys(changes).length === 0) return

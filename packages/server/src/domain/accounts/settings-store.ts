@@ -10,7 +10,11 @@ export class SettingsStore {
 
   constructor(database: Database) {
     this.#find = database.prepared<{ appId: string; userId: Int64 }, UserSettings>((db, param) =>
-      db.selectFrom('user_settings').select(columns).where('app_id', '=', param('appId')).where('user_id', '=', param('userId')),
+      db
+        .selectFrom('user_settings')
+        .select(columns)
+        .where('app_id', '=', param('appId'))
+        .where('user_id', '=', param('userId')),
     )
   }
 

@@ -26,7 +26,10 @@ export interface TokenServiceOptions {
 }
 
 /** Whom a login names, by which of the three ways. */
-export type LoginName = { readonly userId: Int64 } | { readonly username: string } | { readonly loginName: string }
+export type LoginName =
+  | { readonly userId: Int64 }
+  | { readonly username: string }
+  | { readonly loginName: string }
 
 export interface Login {
   readonly appId: string
@@ -61,13 +64,18 @@ export class TokenService {
 
   constructor(options: TokenServiceOptions) {
     this.#options = options
-    this.#tokens = new FactCache({ maxEntries: 100_000, maxAgeMs: tokenAgeMs, channel: options.channel })
+    this.#tokens = new FactCache({
+      maxEntries: 100_000,
+      maxAgeMs: tokenAgeMs,
+      channel: options.channel,
+    })
   }
 
   /** @throws AppError user_not_found, user_deleted, password_incorrect, user_disabled, too_many_requests */
   async logIn(login: Login): Promise<IssuedToken> {
     const { appId, password, deviceGuid, userAgent } = login
-    const { database, store, users, devices, hasher, fileCredentials, clock, tokenLifeMs } = this.#options
+    const { database, store, users, devices, hasher, fileCredentials, clock, tokenLifeMs } =
+      this.#options
     const user = await this.#prove(login)
     if (user.status !== 0) throw new AppError('user_disabled')
     const upgradedHash = hasher.needsRehash(user.passwordHash) ? await hasher.hash(password) : null
@@ -85,27 +93,61 @@ export class TokenService {
         if (upgradedHash !== null) return null
         throw new AppError('password_incorrect')
       }
-      if (upgradedHash !== null) await users.replacePasswordHash(tx, appId, userId, { from: user.passwordHash, to: upgradedHash })
-      const device = deviceGuid ? await devices.open(tx, { appId, userId, deviceGuid, userAgent }) : null
-      const revoked = device ? await this.revokeOfDevices(tx, { appId, userId, deviceSns: device.displaced, at: createdAt }) : []
-      const row = { app_id: appId, user_id: userId, created_at: createdAt, expires_at: expiresAt, revoked_at: null }
-      await store.insert(tx, { ...row, token_hash: hashToken(token), device_sn: device?.deviceSn ?? null })
+      if (upgradedHash !== null)
+        await users.replacePasswordHash(tx, appId, userId, {
+          from: user.passwordHash,
+          to: upgradedHash,
+        })
+      const device = deviceGuid
+        ? await devices.open(tx, { appId, userId, deviceGuid, userAgent })
+        : null
+      const revoked = device
+        ? await this.revokeOfDevices(tx, {
+            appId,
+            userId,
+            deviceSns: device.displaced,
+            at: createdAt,
+          })
+        : []
+      const row = {
+        app_id: appId,
+        user_id: userId,
+        created_at: createdAt,
+        expires_at: expiresAt,
+        revoked_at: null,
+      }
+      await store.insert(tx, {
+        ...row,
+        token_hash: hashToken(token),
+        device_sn: device?.deviceSn ?? null,
+      })
       return { device, revoked, credentials: fileCredentials.of(current) }
     })
     if (!stored) return this.logIn(login)
     const { device, revoked, credentials } = stored
     this.forget(appId, revoked)
-    return { userId, token, expiresAt, ...credentials, ...(device ? { pushToken: device.pushToken } : {}) }
+    return {
+      userId,
+      token,
+      expiresAt,
+      ...credentials,
+      ...(device ? { pushToken: device.pushToken } : {}),
+    }
   }
 
   /** @returns null for a token that nobody has, `expired` for one that ended or was revoked */
-  find(appId: string, secret: string): UserToken | 'expired' | null | Promise<UserToken | 'expired' | null> {
+  find(
+    appId: string,
+    secret: string,
+  ): UserToken | 'expired' | null | Promise<UserToken | 'expired' | null> {
     const { database, store } = this.#options
     const tokenHash = hashToken(secret)
     const key = cacheKey(appId, tokenHash)
     const known = this.#tokens.get(key)
     if (known) return this.#judge(known)
-    return this.#tokens.load(key, () => database.read((db) => store.find(db, appId, tokenHash))).then((token) => this.#judge(token))
+    return this.#tokens
+      .load(key, () => database.read((db) => store.find(db, appId, tokenHash)))
+      .then((token) => this.#judge(token))
   }
 
   #judge(token: UserToken | null): UserToken | 'expired' | null {
@@ -119,7 +161,10 @@ export class TokenService {
    *
    * @param which.keep hash of a token that stays
    */
-  async revokeOfUsers(tx: Tx, which: { appId: string; userIds: readonly Int64[]; at: number; keep?: string | null }): Promise<string[]> {
+  async revokeOfUsers(
+    tx: Tx,
+    which: { appId: string; userIds: readonly Int64[]; at: number; keep?: string | null },
+  ): Promise<string[]> {
     const { appId, userIds, at: revokedAt, keep = null } = which
     const { store, users } = this.#options
     await users.lock(tx, appId, userIds)
@@ -128,10 +173,14 @@ export class TokenService {
   }
 
   /** Within a transaction; {@link forget} what it returns once that is committed. */
-  async revokeOfDevices(tx: Tx, which: UserKey & { deviceSns: readonly number[]; at: number }): Promise<string[]> {
+  async revokeOfDevices(
+    tx: Tx,
+    which: UserKey & { deviceSns: readonly number[]; at: number },
+  ): Promise<string[]> {
     const { appId, userId, deviceSns, at } = which
     const revoked: string[] = []
-    for (const deviceSn of deviceSns) revoked.push(...(await this.#options.store.revokeOfDevice(tx, appId, userId, deviceSn, at)))
+    for (const deviceSn of deviceSns)
+      revoked.push(...(await this.#options.store.revokeOfDevice(tx, appId, userId, deviceSn, at)))
     return revoked
   }
 
@@ -143,7 +192,9 @@ export class TokenService {
   async purge(): Promise<void> {
     const { database, store, clock } = this.#options
     for (let step = 0; step < purgeSteps; step++) {
-      const deleted = await database.transaction((tx) => store.deleteExpired(tx, clock.now() - keptAfterExpiryMs, purgeRows))
+      const deleted = await database.transaction((tx) =>
+        store.deleteExpired(tx, clock.now() - keptAfterExpiryMs, purgeRows),
+      )
       if (deleted < purgeRows) return
     }
   }

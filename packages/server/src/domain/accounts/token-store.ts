@@ -30,7 +30,13 @@ export class TokenStore {
   async find(db: Executor, appId: string, tokenHash: string): Promise<UserToken | null> {
     const row = await this.#find.first(db, { appId, tokenHash })
     if (!row) return null
-    return { userId: row.user_id, deviceSn: row.device_sn, tokenHash, expiresAt: row.expires_at, isRevoked: row.revoked_at !== null }
+    return {
+      userId: row.user_id,
+      deviceSn: row.device_sn,
+      tokenHash,
+      expiresAt: row.expires_at,
+      isRevoked: row.revoked_at !== null,
+    }
   }
 
   async insert(tx: Tx, row: Insertable<UserTokensTable>): Promise<void> {
@@ -57,7 +63,13 @@ export class TokenStore {
   }
 
   /** @returns the hashes of the tokens that this call revoked */
-  async revokeOfDevice(tx: Tx, appId: string, userId: Int64, deviceSn: number, revokedAt: number): Promise<string[]> {
+  async revokeOfDevice(
+    tx: Tx,
+    appId: string,
+    userId: Int64,
+    deviceSn: number,
+    revokedAt: number,
+  ): Promise<string[]> {
     const rows = await tx
       .updateTable('user_tokens')
       .set({ revoked_at: revokedAt })
@@ -80,7 +92,13 @@ export class TokenStore {
       .limit(limit)
     const { numDeletedRows } = await tx
       .deleteFrom('user_tokens')
-      .where((where) => where(where.refTuple('app_id', 'token_hash'), 'in', expired.$asTuple('app_id', 'token_hash')))
+      .where((where) =>
+        where(
+          where.refTuple('app_id', 'token_hash'),
+          'in',
+          expired.$asTuple('app_id', 'token_hash'),
+        ),
+      )
       .executeTakeFirst()
     return Number(numDeletedRows)
   }

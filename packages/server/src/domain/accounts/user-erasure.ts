@@ -33,16 +33,30 @@ export const personalTables: readonly PersonalTable[] = [
 ]
 
 /** Erases all that is held about a user whose row the transaction has locked. */
-export async function eraseUser(tx: Tx, appId: string, userId: Int64, deletedAt: number): Promise<void> {
+export async function eraseUser(
+  tx: Tx,
+  appId: string,
+  userId: Int64,
+  deletedAt: number,
+): Promise<void> {
   for (const { table, columns } of personalTables) {
     // One statement for each column: each has an index of its own.
     for (const column of columns) {
-      await sql`delete from ${sql.table(table)} where app_id = ${appId} and ${sql.ref(column)} = ${userId}`.execute(tx)
+      await sql`delete from ${sql.table(table)} where app_id = ${appId} and ${sql.ref(column)} = ${userId}`.execute(
+        tx,
+      )
     }
   }
   await tx
     .updateTable('users')
-    .set({ ...emptyUser, username: '', username_key: null, password_hash: '', created_at: 0, deleted_at: deletedAt })
+    .set({
+      ...emptyUser,
+      username: '',
+      username_key: null,
+      password_hash: '',
+      created_at: 0,
+      deleted_at: deletedAt,
+    })
     .where('app_id', '=', appId)
     .where('user_id', '=', userId)
     .execute()

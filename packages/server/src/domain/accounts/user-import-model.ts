@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { AppError, type Int64 } from '@hermod/protocol'
 import { importFault } from './password-hasher-formats.js'
-import { type NameRules, passwordFault, requireName, usernameFault, usernameKey } from './user-model.js'
+import {
+  type NameRules,
+  passwordFault,
+  requireName,
+  usernameFault,
+  usernameKey,
+} from './user-model.js'
 
 /** Profile fields as they are stored and as they are named on the wire; absent ones are left as they are, or empty at first. */
 export interface Profile {
@@ -27,7 +33,11 @@ export interface NewUser {
 }
 
 export type ImportResult =
-  | { readonly username: string; readonly result: 'created' | 'exists' | 'updated'; readonly userId: Int64 }
+  | {
+      readonly username: string
+      readonly result: 'created' | 'exists' | 'updated'
+      readonly userId: Int64
+    }
   | { readonly username: string; readonly result: 'failed'; readonly error: AppError }
 
 export interface EntryRules {
@@ -69,14 +79,21 @@ export interface NameOwner {
 
 /** The names that are taken, and by whom. */
 export class TakenNames {
-  readonly #owners = { username_key: new Map<string, Int64>(), mobile: new Map<string, Int64>(), email: new Map<string, Int64>() }
+  readonly #owners = {
+    username_key: new Map<string, Int64>(),
+    mobile: new Map<string, Int64>(),
+    email: new Map<string, Int64>(),
+  }
 
   constructor(owners: readonly NameOwner[]) {
     for (const { field, value, userId } of owners) this.#owners[field].set(value, userId)
   }
 
   /** Gives a user the names of an entry. */
-  add({ username, profile: { mobile = '', email = '' } }: Pick<NewUser, 'username' | 'profile'>, userId: Int64): void {
+  add(
+    { username, profile: { mobile = '', email = '' } }: Pick<NewUser, 'username' | 'profile'>,
+    userId: Int64,
+  ): void {
     this.#owners.username_key.set(usernameKey(username), userId)
     if (mobile !== '') this.#owners.mobile.set(mobile, userId)
     if (email !== '') this.#owners.email.set(email, userId)

@@ -7,7 +7,13 @@ import type { ApplicationService } from '../applications/application-service.js'
 import type { EventService } from '../events/event-service.js'
 import type { PasswordHasher } from './password-hasher.js'
 import { systemUserId } from './system-user.js'
-import { createPassword, type ImportResult, type NewUser, requireGoodEntry, TakenNames } from './user-import-model.js'
+import {
+  createPassword,
+  type ImportResult,
+  type NewUser,
+  requireGoodEntry,
+  TakenNames,
+} from './user-import-model.js'
 import type { ExportedRow, UserImportStore } from './user-import-store.js'
 import { emailKey, usernameKey } from './user-model.js'
 import { userRoom } from './user-room.js'
@@ -46,9 +52,16 @@ export class UserImportService {
    * @returns the password that was made; '' when one was given
    * @throws AppError application_not_found, invalid_parameter, user_exists, mobile_taken, email_taken, user_limit_reached
    */
-  async create(appId: string, user: Omit<NewUser, 'passwordHash'>): Promise<{ userId: Int64; password: string }> {
+  async create(
+    appId: string,
+    user: Omit<NewUser, 'passwordHash'>,
+  ): Promise<{ userId: Int64; password: string }> {
     const password = user.password === undefined ? createPassword() : ''
-    const [result] = await this.import(appId, [{ ...user, password: user.password ?? password }], false)
+    const [result] = await this.import(
+      appId,
+      [{ ...user, password: user.password ?? password }],
+      false,
+    )
     if (result?.result === 'failed') throw result.error
     if (result?.result !== 'created') throw new AppError('user_exists')
     return { userId: result.userId, password }
@@ -87,16 +100,22 @@ export class UserImportService {
   ): Promise<{ users: readonly ExportedRow[]; nextCursor: string }> {
     const { database, store, applications } = this.#options
     await applications.get(appId)
-    if (!/^\d{0,16}$/.test(page.cursor)) throw new AppError('invalid_parameter', 'cursor must be one that was answered')
+    if (!/^\d{0,16}$/.test(page.cursor))
+      throw new AppError('invalid_parameter', 'cursor must be one that was answered')
     const limit = Math.min(page.limit ?? maxPageSize, maxPageSize)
-    const users = await database.read((db) => store.list(db, appId, { after: Number(page.cursor), limit }))
+    const users = await database.read((db) =>
+      store.list(db, appId, { after: Number(page.cursor), limit }),
+    )
     return { users, nextCursor: users.length < limit ? '' : String(users.at(-1)?.user_id ?? '') }
   }
 
   readonly #judged = (given: NewUser): Entry => {
     const { passwordMinLength, clock } = this.#options
     const { email } = given.profile
-    const user = email === undefined ? given : { ...given, profile: { ...given.profile, email: emailKey(email) } }
+    const user =
+      email === undefined
+        ? given
+        : { ...given, profile: { ...given.profile, email: emailKey(email) } }
     try {
       requireGoodEntry(user, { passwordMinLength, now: clock.now() })
       return { user, error: null }
@@ -109,10 +128,17 @@ export class UserImportService {
   /** With hashes for the passwords of those who are new: a user who is there must not cost one. */
   async #hashed(appId: string, entries: readonly Entry[]): Promise<Entry[]> {
     const { database, store, hasher } = this.#options
-    const withPassword = entries.filter(({ user, error }) => error === null && user.password !== undefined).map(({ user }) => user)
-    const known = new TakenNames(await database.read((db) => store.findOwners(db, appId, withPassword)))
-    const isNew = ({ user, error }: Entry) => error === null && known.ownerOf(user.username) === undefined
-    const passwords = entries.flatMap((entry) => (isNew(entry) && entry.user.password !== undefined ? [entry.user.password] : []))
+    const withPassword = entries
+      .filter(({ user, error }) => error === null && user.password !== undefined)
+      .map(({ user }) => user)
+    const known = new TakenNames(
+      await database.read((db) => store.findOwners(db, appId, withPassword)),
+    )
+    const isNew = ({ user, error }: Entry) =>
+      error === null && known.ownerOf(user.username) === undefined
+    const passwords = entries.flatMap((entry) =>
+      isNew(entry) && entry.user.password !== undefined ? [entry.user.password] : [],
+    )
     const hashes = (await hasher.hashMany(passwords)).values()
     return entries.map((entry) => {
       const { password, ...user } = entry.user
@@ -121,25 +147,37 @@ export class UserImportService {
     })
   }
 
-  async #store(tx: Tx, application: Application, { entries, userIds, update }: Batch): Promise<ImportResult[]> {
+  async #store(
+    tx: Tx,
+    application: Application,
+    { entries, userIds, update }: Batch,
+  ): Promise<ImportResult[]> {
     const { store, clock } = this.#options
     const { appId } = application
     let room = await userRoom(tx, application, this.#options)
     const good = entries.filter(({ error }) => error === null).map(({ user }) => user)
     const names = new TakenNames(await store.findOwners(tx, appId, good))
     const plans = entries.map((entry, index) => {
-      const plan = planned(entry, { names, newId: userIds[index] as number, update, hasRoom: room > 0 })
+      const plan = planned(entry, {
+        names,
+        newId: userIds[index] as number,
+        update,
+        hasRoom: room > 0,
+      })
       if (plan.result === 'created') room--
       return plan
     })
     const at = clock.now()
-    const fresh = plans.filter((plan) => plan.result === 'created').map(({ user, userId }) => ({ ...user, userId, at }))
+    const fresh = plans
+      .filter((plan) => plan.result === 'created')
+      .map(({ user, userId }) => ({ ...user, userId, at }))
     // By name, so that imports of the same users wait for each other instead of blocking each other.
     fresh.sort((a, b) => (usernameKey(a.username) < usernameKey(b.username) ? -1 : 1))
     const stored = await store.insert(tx, appId, fresh)
     // Those who lost a race against somebody who took a name meanwhile, with their namesakes of this call.
     const ours = new Set(userIds)
-    const isOvertaken = (plan: Plan) => plan.result !== 'failed' && ours.has(plan.userId) && !stored.has(plan.userId)
+    const isOvertaken = (plan: Plan) =>
+      plan.result !== 'failed' && ours.has(plan.userId) && !stored.has(plan.userId)
     const overtaken = plans.filter(isOvertaken).map(({ user }) => user)
     const winners = new TakenNames(await store.findOwners(tx, appId, overtaken))
     const missed = await this.#updateProfiles(
@@ -149,7 +187,9 @@ export class UserImportService {
     )
     return plans.map((plan) => {
       if (isOvertaken(plan)) return toResult(replanned(plan.user, winners))
-      return toResult(missed.has(plan) ? { result: 'failed', user: plan.user, error: changedMeanwhile() } : plan)
+      return toResult(
+        missed.has(plan) ? { result: 'failed', user: plan.user, error: changedMeanwhile() } : plan,
+      )
     })
   }
 
@@ -158,7 +198,9 @@ export class UserImportService {
     const { store, events } = this.#options
     const missed = new Set<Plan>()
     // In one order for everybody, as above.
-    const updates = plans.filter((plan) => plan.result === 'updated').sort((a, b) => (a.userId < b.userId ? -1 : 1))
+    const updates = plans
+      .filter((plan) => plan.result === 'updated')
+      .sort((a, b) => (a.userId < b.userId ? -1 : 1))
     for (const plan of updates) {
       const properties = Object.keys(plan.user.profile)
       if (properties.length === 0) continue
@@ -166,7 +208,13 @@ export class UserImportService {
       if (!(await store.updateProfile(tx, appId, userId, plan.user))) missed.add(plan)
       else {
         const content = JSON.stringify({ properties })
-        await events.append(tx, { appId, kind: 'user.info_updated', actorId: systemUserId, userIds: [userId], content })
+        await events.append(tx, {
+          appId,
+          kind: 'user.info_updated',
+          actorId: systemUserId,
+          userIds: [userId],
+          content,
+        })
       }
     }
     return missed
@@ -198,7 +246,9 @@ function planned({ user, error }: Entry, { names, newId, update, hasRoom }: Circ
   if (error !== null) return { result: 'failed', user, error }
   const existing = names.ownerOf(user.username)
   if (existing !== undefined && !update) return { result: 'exists', user, userId: existing }
-  const refusal = names.conflict(user.profile, existing) ?? (existing === undefined ? refusalToCreate(user, hasRoom) : null)
+  const refusal =
+    names.conflict(user.profile, existing) ??
+    (existing === undefined ? refusalToCreate(user, hasRoom) : null)
   if (refusal) return { result: 'failed', user, error: refusal }
   const userId = existing ?? newId
   names.add(user, userId)

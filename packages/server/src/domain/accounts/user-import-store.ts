@@ -6,7 +6,9 @@ import type { NameOwner, NewUser, Profile } from './user-import-model.js'
 import { usernameKey } from './user-model.js'
 import { emptyUser } from './user-store.js'
 
-type ProfileColumns = { [Field in keyof Profile]: Field extends 'mobile' | 'email' ? string | null : string }
+type ProfileColumns = {
+  [Field in keyof Profile]: Field extends 'mobile' | 'email' ? string | null : string
+}
 type NamedUser = Pick<NewUser, 'username' | 'profile'>
 
 export interface ExportedRow {
@@ -32,20 +34,45 @@ export class UserImportStore {
    * Who has a username, mobile number or e-mail address of the entries. One statement, so that a user who appears meanwhile is seen with
    * all names or with none.
    */
-  async findOwners(db: Executor, appId: string, entries: readonly NamedUser[]): Promise<NameOwner[]> {
-    const given = (field: 'mobile' | 'email') => entries.flatMap(({ profile }) => profile[field] || [])
-    const names = { username_key: entries.map(({ username }) => usernameKey(username)), mobile: given('mobile'), email: given('email') }
-    const looks = Object.entries(names).flatMap(([field, values]) => (values.length === 0 ? [] : [ownersOf(appId, field, values)]))
+  async findOwners(
+    db: Executor,
+    appId: string,
+    entries: readonly NamedUser[],
+  ): Promise<NameOwner[]> {
+    const given = (field: 'mobile' | 'email') =>
+      entries.flatMap(({ profile }) => profile[field] || [])
+    const names = {
+      username_key: entries.map(({ username }) => usernameKey(username)),
+      mobile: given('mobile'),
+      email: given('email'),
+    }
+    const looks = Object.entries(names).flatMap(([field, values]) =>
+      values.length === 0 ? [] : [ownersOf(appId, field, values)],
+    )
     if (looks.length === 0) return []
     const { rows } = await sql<OwnerRow>`${sql.join(looks, sql` union all `)}`.execute(db)
-    return rows.flatMap(({ field, value, user_id: userId }) => (userId === null ? [] : [{ field, value, userId }]))
+    return rows.flatMap(({ field, value, user_id: userId }) =>
+      userId === null ? [] : [{ field, value, userId }],
+    )
   }
 
   /** @returns the IDs of those who are stored; the others have a name that is taken */
-  async insert(tx: Tx, appId: string, users: readonly (NewUser & { readonly userId: Int64; readonly at: number })[]): Promise<Set<Int64>> {
+  async insert(
+    tx: Tx,
+    appId: string,
+    users: readonly (NewUser & { readonly userId: Int64; readonly at: number })[],
+  ): Promise<Set<Int64>> {
     if (users.length === 0) return new Set()
     const rows = users.map(
-      ({ userId, username, passwordHash = '', profile, status = 0, createdAt = 0, at }): Insertable<UsersTable> => ({
+      ({
+        userId,
+        username,
+        passwordHash = '',
+        profile,
+        status = 0,
+        createdAt = 0,
+        at,
+      }): Insertable<UsersTable> => ({
         ...emptyUser,
         ...toColumns(profile),
         app_id: appId,
@@ -67,7 +94,12 @@ export class UserImportStore {
   }
 
   /** @returns false when the user has another username or is deleted by now */
-  async updateProfile(tx: Tx, appId: string, userId: Int64, { username, profile }: NamedUser): Promise<boolean> {
+  async updateProfile(
+    tx: Tx,
+    appId: string,
+    userId: Int64,
+    { username, profile }: NamedUser,
+  ): Promise<boolean> {
     const { numUpdatedRows } = await tx
       .updateTable('users')
       .set(toColumns(profile))
@@ -79,10 +111,24 @@ export class UserImportStore {
   }
 
   /** Users after an ID, by ID; deleted ones are left out. */
-  async list(db: Executor, appId: string, { after, limit }: { after: number; limit: number }): Promise<ExportedRow[]> {
+  async list(
+    db: Executor,
+    appId: string,
+    { after, limit }: { after: number; limit: number },
+  ): Promise<ExportedRow[]> {
     return db
       .selectFrom('users')
-      .select(['user_id', 'username', 'nick_name', 'avatar', 'description', 'mobile', 'email', 'public_info', 'private_info'])
+      .select([
+        'user_id',
+        'username',
+        'nick_name',
+        'avatar',
+        'description',
+        'mobile',
+        'email',
+        'public_info',
+        'private_info',
+      ])
       .select(['status', 'created_at', 'password_hash'])
       .where('app_id', '=', appId)
       .where('user_id', '>', after)

@@ -81,10 +81,14 @@ export function emailKey(email: string): string {
 
 /** @returns what is wrong with a username (decision D1), or null */
 export function usernameFault(username: string, rules: NameRules): string | null {
-  if (username === '' || [...username].length > maxUsernameLength) return `username must have 1 to ${maxUsernameLength} characters`
-  if (!usernameLetters.test(username)) return 'username must consist of letters, digits, underscores and CJK ideographs'
+  if (username === '' || [...username].length > maxUsernameLength)
+    return `username must have 1 to ${maxUsernameLength} characters`
+  if (!usernameLetters.test(username))
+    return 'username must consist of letters, digits, underscores and CJK ideographs'
   if (/^\d+$/.test(username)) return 'username must contain a character that is not a digit'
-  const reserved = rules.reservedPrefixes.find((prefix) => usernameKey(username).startsWith(usernameKey(prefix)))
+  const reserved = rules.reservedPrefixes.find((prefix) =>
+    usernameKey(username).startsWith(usernameKey(prefix)),
+  )
   return reserved === undefined ? null : `username must not start with ${reserved}`
 }
 
@@ -93,13 +97,20 @@ const breaksLine = /[\p{Cc}\p{Zl}\p{Zp}]/u
 
 /** @throws AppError invalid_parameter when a name that others see holds control characters */
 export function requireName(name: string, field: string): void {
-  if (breaksLine.test(name)) throw new AppError('invalid_parameter', `${field} must not contain control characters`)
+  if (breaksLine.test(name))
+    throw new AppError('invalid_parameter', `${field} must not contain control characters`)
 }
 
 /** @returns what is wrong with a new password (decision D1), or null */
-export function passwordFault(password: string, minLength: number, name = 'password'): string | null {
+export function passwordFault(
+  password: string,
+  minLength: number,
+  name = 'password',
+): string | null {
   const length = [...password].length
-  return length >= minLength && length <= maxPasswordLength ? null : `${name} must have ${minLength} to ${maxPasswordLength} characters`
+  return length >= minLength && length <= maxPasswordLength
+    ? null
+    : `${name} must have ${minLength} to ${maxPasswordLength} characters`
 }
 
 /** What a login name is looked up as. A username holds neither sign, and a mobile number is no username for want of a letter. */
@@ -109,6 +120,10 @@ export function loginNameKind(name: string): 'email' | 'mobile' | 'username' {
 }
 
 /** The `sign` of /user/register/push when the application sets a registration secret (decision D8). */
-export function registrationSign(registrationSecret: string, appId: string, username: string): string {
+export function registrationSign(
+  registrationSecret: string,
+  appId: string,
+  username: string,
+): string {
   return createHmac('sha256', registrationSecret).update(`${appId}\n${username}`).digest('hex')
 }

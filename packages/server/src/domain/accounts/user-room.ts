@@ -15,5 +15,7 @@ export async function userRoom(
 ): Promise<number> {
   if (known.settings.user_limit === 0) return Number.POSITIVE_INFINITY
   const { appId, settings } = await applications.lock(tx, known.appId)
-  return settings.user_limit === 0 ? Number.POSITIVE_INFINITY : settings.user_limit - (await users.count(tx, appId))
+  return settings.user_limit === 0
+    ? Number.POSITIVE_INFINITY
+    : settings.user_limit - (await users.count(tx, appId))
 }

@@ -4,7 +4,10 @@ import type { Database, Executor, Tx } from '../../db/database.js'
 import type { UsersTable } from '../../db/schema.js'
 import { emailKey, type User, type UserState, usernameKey } from './user-model.js'
 
-type NewUser = Pick<Insertable<UsersTable>, 'app_id' | 'user_id' | 'username' | 'password_hash' | 'created_at'>
+type NewUser = Pick<
+  Insertable<UsersTable>,
+  'app_id' | 'user_id' | 'username' | 'password_hash' | 'created_at'
+>
 type UserChanges = Omit<Updateable<UsersTable>, 'app_id' | 'user_id'>
 
 type StateRow = Pick<Selectable<UsersTable>, 'status' | 'deleted_at'> & {
@@ -30,13 +33,20 @@ export class UserStore {
 
   constructor(database: Database) {
     this.#database = database
-    this.#findById = database.prepared<{ appId: string; userId: Int64 }, Selectable<UsersTable>>((db, param) =>
-      db.selectFrom('users').selectAll().where('app_id', '=', param('appId')).where('user_id', '=', param('userId')),
+    this.#findById = database.prepared<{ appId: string; userId: Int64 }, Selectable<UsersTable>>(
+      (db, param) =>
+        db
+          .selectFrom('users')
+          .selectAll()
+          .where('app_id', '=', param('appId'))
+          .where('user_id', '=', param('userId')),
     )
     this.#findState = database.prepared<{ appId: string; userId: Int64 }, StateRow>((db, param) =>
       db
         .selectFrom('users as u')
-        .leftJoin('user_settings as s', (join) => join.onRef('s.app_id', '=', 'u.app_id').onRef('s.user_id', '=', 'u.user_id'))
+        .leftJoin('user_settings as s', (join) =>
+          join.onRef('s.app_id', '=', 'u.app_id').onRef('s.user_id', '=', 'u.user_id'),
+        )
         .select(['u.status', 'u.deleted_at', 's.stranger_chat', hasBlocks.as('has_blocks')])
         .where('u.app_id', '=', param('appId'))
         .where('u.user_id', '=', param('userId')),
@@ -54,12 +64,29 @@ export class UserStore {
     const row = await this.#findState.first(db, { appId, userId })
     if (!row) return null
     const { status, deleted_at, stranger_chat, has_blocks } = row
-    return { appId, userId, status, isDeleted: deleted_at !== null, strangerChat: stranger_chat ?? 0, hasBlocks: has_blocks === 1 }
+    return {
+      appId,
+      userId,
+      status,
+      isDeleted: deleted_at !== null,
+      strangerChat: stranger_chat ?? 0,
+      hasBlocks: has_blocks === 1,
+    }
   }
 
-  async findBy(db: Executor, appId: string, kind: 'username' | 'mobile' | 'email', value: string): Promise<User | null> {
+  async findBy(
+    db: Executor,
+    appId: string,
+    kind: 'username' | 'mobile' | 'email',
+    value: string,
+  ): Promise<User | null> {
     const { column, key } = lookUps[kind]
-    const row = await db.selectFrom('users').selectAll().where('app_id', '=', appId).where(column, '=', key(value)).executeTakeFirst()
+    const row = await db
+      .selectFrom('users')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .where(column, '=', key(value))
+      .executeTakeFirst()
     return row ? toUser(row) : null
   }
 
@@ -77,7 +104,11 @@ export class UserStore {
 
   /** @returns false when the username is taken */
   async insert(tx: Tx, user: NewUser): Promise<boolean> {
-    const row: Insertable<UsersTable> = { ...emptyUser, ...user, username_key: usernameKey(user.username) }
+    const row: Insertable<UsersTable> = {
+      ...emptyUser,
+      ...user,
+      username_key: usernameKey(user.username),
+    }
     const inserted = await tx
       .insertInto('users')
       .values(row)
@@ -92,21 +123,32 @@ export class UserStore {
    * or given another password. Also finds deleted users.
    */
   async hold(tx: Tx, appId: string, userId: Int64): Promise<User | null> {
-    const found = tx.selectFrom('users').selectAll().where('app_id', '=', appId).where('user_id', '=', userId)
-    const row = await (this.#database.dialect.rowLocks ? found.forKeyShare() : found).executeTakeFirst()
+    const found = tx
+      .selectFrom('users')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+    const row = await (this.#database.dialect.rowLocks
+      ? found.forKeyShare()
+      : found
+    ).executeTakeFirst()
     return row ? toUser(row) : null
   }
 
   /** For changes that end something of the users; waits for those who {@link hold} them. By user ID; also finds deleted users. */
   async lock(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<User[]> {
     const found = selectUsers(tx, appId, userIds)
-    return (await (this.#database.dialect.rowLocks ? found.forUpdate() : found).execute()).map(toUser)
+    return (await (this.#database.dialect.rowLocks ? found.forUpdate() : found).execute()).map(
+      toUser,
+    )
   }
 
   /** For changes around the users that must follow each other; waits for {@link lock} but not for those who {@link hold} them. By user ID. */
   async claim(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<User[]> {
     const found = selectUsers(tx, appId, userIds)
-    return (await (this.#database.dialect.rowLocks ? found.forNoKeyUpdate() : found).execute()).map(toUser)
+    return (await (this.#database.dialect.rowLocks ? found.forNoKeyUpdate() : found).execute()).map(
+      toUser,
+    )
   }
 
   /** Ends the file credentials of the users. */
@@ -121,7 +163,11 @@ export class UserStore {
 
   /** How many users the application has; deleted ones are left out. */
   async count(tx: Tx, appId: string): Promise<number> {
-    const found = tx.selectFrom('users').select(tx.fn.countAll().as('count')).where('app_id', '=', appId).where('deleted_at', 'is', null)
+    const found = tx
+      .selectFrom('users')
+      .select(tx.fn.countAll().as('count'))
+      .where('app_id', '=', appId)
+      .where('deleted_at', 'is', null)
     return Number((await found.executeTakeFirstOrThrow()).count)
   }
 
@@ -138,13 +184,27 @@ export class UserStore {
   }
 
   /** Does nothing when the hash is not `from` any more. */
-  async replacePasswordHash(tx: Tx, appId: string, userId: Int64, { from, to }: { from: string; to: string }): Promise<void> {
-    const found = tx.updateTable('users').set({ password_hash: to }).where('app_id', '=', appId).where('user_id', '=', userId)
+  async replacePasswordHash(
+    tx: Tx,
+    appId: string,
+    userId: Int64,
+    { from, to }: { from: string; to: string },
+  ): Promise<void> {
+    const found = tx
+      .updateTable('users')
+      .set({ password_hash: to })
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
     await found.where('password_hash', '=', from).execute()
   }
 
   async setStatus(tx: Tx, appId: string, userIds: readonly Int64[], status: number): Promise<void> {
-    await tx.updateTable('users').set({ status }).where('app_id', '=', appId).where('user_id', 'in', userIds).execute()
+    await tx
+      .updateTable('users')
+      .set({ status })
+      .where('app_id', '=', appId)
+      .where('user_id', 'in', userIds)
+      .execute()
   }
 
   /** By user ID; deleted users are left out. */
@@ -167,7 +227,12 @@ export class UserStore {
 }
 
 function selectUsers(tx: Tx, appId: string, userIds: readonly Int64[]) {
-  return tx.selectFrom('users').selectAll().where('app_id', '=', appId).where('user_id', 'in', userIds).orderBy('user_id')
+  return tx
+    .selectFrom('users')
+    .selectAll()
+    .where('app_id', '=', appId)
+    .where('user_id', 'in', userIds)
+    .orderBy('user_id')
 }
 
 /** What a user is before anything is set, and again once everything is erased. */

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { defaultApplicationSettings, parseSettings, settingsFault, storedSettings } from './application-model.js'
+import {
+  defaultApplicationSettings,
+  parseSettings,
+  settingsFault,
+  storedSettings,
+} from './application-model.js'
 
 describe('settings of an application', () => {
   it('are stored as what differs from the defaults, so that a new default reaches everybody who set nothing', () => {
@@ -10,9 +15,12 @@ describe('settings of an application', () => {
     expect(parseSettings('{}')).toEqual(defaultApplicationSettings)
   })
 
-  it.each(['UTC', 'Europe/Berlin', 'America/Argentina/Buenos_Aires', 'Etc/GMT+3'])('take the time zone %s', (time_zone) => {
-    expect(settingsFault({ time_zone })).toBeNull()
-  })
+  it.each(['UTC', 'Europe/Berlin', 'America/Argentina/Buenos_Aires', 'Etc/GMT+3'])(
+    'take the time zone %s',
+    (time_zone) => {
+      expect(settingsFault({ time_zone })).toBeNull()
+    },
+  )
 
   it.each(['', 'Mars/Olympus', 'Europe/'])('refuse the time zone "%s"', (time_zone) => {
     expect(settingsFault({ time_zone })).toContain('settings.time_zone must')

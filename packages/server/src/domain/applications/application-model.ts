@@ -39,11 +39,17 @@ export function parseSettings(stored: string): ApplicationSettings {
 /** The opposite of {@link parseSettings}. */
 export function storedSettings(settings: ApplicationSettings): string {
   const standard = new Map<string, unknown>(Object.entries(defaultApplicationSettings))
-  return JSON.stringify(Object.fromEntries(Object.entries(settings).filter(([name, value]) => value !== standard.get(name))))
+  return JSON.stringify(
+    Object.fromEntries(
+      Object.entries(settings).filter(([name, value]) => value !== standard.get(name)),
+    ),
+  )
 }
 
 /** @returns what is wrong with the settings beyond their types, or null */
-export function settingsFault({ time_zone: timeZone }: Partial<ApplicationSettings>): string | null {
+export function settingsFault({
+  time_zone: timeZone,
+}: Partial<ApplicationSettings>): string | null {
   if (timeZone === undefined) return null
   try {
     Intl.DateTimeFormat('en', { timeZone })

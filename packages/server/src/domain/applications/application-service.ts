@@ -5,7 +5,13 @@ import { definedOnly } from '../../lib/defined-only.js'
 import { FactCache, type FactChannel } from '../../lib/fact-cache.js'
 import type { IdGenerator } from '../../lib/ids.js'
 import { createToken, equalSecrets, hashToken } from '../../lib/tokens.js'
-import { type AdminToken, type Application, appIdPattern, settingsFault, storedSettings } from './application-model.js'
+import {
+  type AdminToken,
+  type Application,
+  appIdPattern,
+  settingsFault,
+  storedSettings,
+} from './application-model.js'
 import type { ApplicationStore } from './application-store.js'
 
 export interface ApplicationServiceOptions {
@@ -56,7 +62,9 @@ export class ApplicationService {
     const { database, store } = this.#options
     const known =
       this.#applications.get(appId) ??
-      (await this.#applications.load(appId, async () => (appIdPattern.test(appId) ? database.read((db) => store.find(db, appId)) : null)))
+      (await this.#applications.load(appId, async () =>
+        appIdPattern.test(appId) ? database.read((db) => store.find(db, appId)) : null,
+      ))
     if (!known) throw new AppError('application_not_found')
     return known
   }
@@ -87,7 +95,10 @@ export class ApplicationService {
    * @returns the token in clear, the only time it is shown
    * @throws AppError application_exists
    */
-  async create(appId: string | undefined, name: string | undefined): Promise<{ application: Application; adminToken: string }> {
+  async create(
+    appId: string | undefined,
+    name: string | undefined,
+  ): Promise<{ application: Application; adminToken: string }> {
     const chosen = appId ?? `app-${createToken('hma_').slice(4, 14).toLowerCase()}`
     const adminToken = createToken('hma_')
     await this.#createWithToken(chosen, name ?? chosen, adminToken)
@@ -104,17 +115,32 @@ export class ApplicationService {
     await database.transaction(async (tx) => {
       const application = await this.lock(tx, appId)
       const merged = storedSettings({ ...application.settings, ...settings })
-      await store.update(tx, appId, definedOnly({ name, status, open_registration, registration_secret, settings: merged }))
+      await store.update(
+        tx,
+        appId,
+        definedOnly({ name, status, open_registration, registration_secret, settings: merged }),
+      )
     })
     this.#applications.forget(appId)
   }
 
   /** @param expiresAt milliseconds since 1970; null = never */
-  async createAdminToken(appId: string, name: string, expiresAt: number | null): Promise<{ token: AdminToken; secret: string }> {
+  async createAdminToken(
+    appId: string,
+    name: string,
+    expiresAt: number | null,
+  ): Promise<{ token: AdminToken; secret: string }> {
     const { database, store, ids, clock } = this.#options
     await this.get(appId)
     const secret = createToken('hma_')
-    const token = { tokenId: await ids.next(), appId, name, createdAt: clock.now(), expiresAt, revokedAt: null }
+    const token = {
+      tokenId: await ids.next(),
+      appId,
+      name,
+      createdAt: clock.now(),
+      expiresAt,
+      revokedAt: null,
+    }
     await database.transaction((tx) => store.insertAdminToken(tx, adminTokenRow(token, secret)))
     return { token, secret }
   }
@@ -129,7 +155,9 @@ export class ApplicationService {
   async revokeAdminToken(appId: string, tokenId: Int64): Promise<void> {
     const { database, store, clock } = this.#options
     await this.get(appId)
-    const tokenHash = await database.transaction((tx) => store.revokeAdminToken(tx, appId, tokenId, clock.now()))
+    const tokenHash = await database.transaction((tx) =>
+      store.revokeAdminToken(tx, appId, tokenId, clock.now()),
+    )
     if (tokenHash === null) throw new AppError('token_not_found')
     this.#adminTokens.forget(tokenHash)
   }
@@ -139,9 +167,12 @@ export class ApplicationService {
     const tokenHash = hashToken(secret)
     const token =
       this.#adminTokens.get(tokenHash) ??
-      (await this.#adminTokens.load(tokenHash, () => database.read((db) => store.findAdminToken(db, tokenHash))))
+      (await this.#adminTokens.load(tokenHash, () =>
+        database.read((db) => store.findAdminToken(db, tokenHash)),
+      ))
     if (token?.appId !== appId) return null
-    const hasEnded = token.revokedAt !== null || (token.expiresAt !== null && token.expiresAt <= clock.now())
+    const hasEnded =
+      token.revokedAt !== null || (token.expiresAt !== null && token.expiresAt <= clock.now())
     return hasEnded ? 'expired' : 'valid'
   }
 
@@ -156,17 +187,33 @@ export class ApplicationService {
    * changes nothing but to add a token that is not there yet.
    * @returns what was made because it was not given
    */
-  async ensureConfigured(configuredAppId: string | null, configuredToken: string | null): Promise<FirstApplication | null> {
+  async ensureConfigured(
+    configuredAppId: string | null,
+    configuredToken: string | null,
+  ): Promise<FirstApplication | null> {
     const { database, store, ids, clock } = this.#options
     const appId = configuredAppId ?? defaultAppId
     if (!(await database.read((db) => store.find(db, appId)))) {
       const adminToken = configuredToken ?? createToken('hma_')
       const isCreated = await this.#createUnlessThere(appId, adminToken)
-      if (isCreated) return configuredToken === null ? { appId, adminToken, operatorToken: null } : null
+      if (isCreated)
+        return configuredToken === null ? { appId, adminToken, operatorToken: null } : null
     }
-    if (configuredToken !== null && !(await database.read((db) => store.findAdminToken(db, hashToken(configuredToken))))) {
-      const token = { tokenId: await ids.next(), appId, name: 'bootstrap', createdAt: clock.now(), expiresAt: null, revokedAt: null }
-      await database.transaction((tx) => store.insertAdminToken(tx, adminTokenRow(token, configuredToken)))
+    if (
+      configuredToken !== null &&
+      !(await database.read((db) => store.findAdminToken(db, hashToken(configuredToken))))
+    ) {
+      const token = {
+        tokenId: await ids.next(),
+        appId,
+        name: 'bootstrap',
+        createdAt: clock.now(),
+        expiresAt: null,
+        revokedAt: null,
+      }
+      await database.transaction((tx) =>
+        store.insertAdminToken(tx, adminTokenRow(token, configuredToken)),
+      )
     }
     return null
   }
@@ -181,10 +228,16 @@ export class ApplicationService {
     const operatorToken = configured === null ? createToken('hmo_') : null
     const first = { appId: defaultAppId, adminToken: createToken('hma_'), operatorToken }
     // Another node may be faster; its operator has seen the tokens.
-    return (await this.#createUnlessThere(first.appId, first.adminToken, operatorToken)) ? first : null
+    return (await this.#createUnlessThere(first.appId, first.adminToken, operatorToken))
+      ? first
+      : null
   }
 
-  async #createUnlessThere(appId: string, adminToken: string, operatorToken: string | null = null): Promise<boolean> {
+  async #createUnlessThere(
+    appId: string,
+    adminToken: string,
+    operatorToken: string | null = null,
+  ): Promise<boolean> {
     try {
       await this.#createWithToken(appId, appId, adminToken, operatorToken)
       return true
@@ -195,15 +248,36 @@ export class ApplicationService {
   }
 
   /** All of it or nothing. */
-  async #createWithToken(appId: string, name: string, secret: string, operatorToken: string | null = null): Promise<void> {
+  async #createWithToken(
+    appId: string,
+    name: string,
+    secret: string,
+    operatorToken: string | null = null,
+  ): Promise<void> {
     const { database, store, ids, clock } = this.#options
     const createdAt = clock.now()
-    const token = { tokenId: await ids.next(), appId, name: 'first', createdAt, expiresAt: null, revokedAt: null }
+    const token = {
+      tokenId: await ids.next(),
+      appId,
+      name: 'first',
+      createdAt,
+      expiresAt: null,
+      revokedAt: null,
+    }
     await database.transaction(async (tx) => {
-      const row = { app_id: appId, name, status: 0, open_registration: 1, registration_secret: '', settings: '{}', created_at: createdAt }
+      const row = {
+        app_id: appId,
+        name,
+        status: 0,
+        open_registration: 1,
+        registration_secret: '',
+        settings: '{}',
+        created_at: createdAt,
+      }
       if (!(await store.insert(tx, row))) throw new AppError('application_exists')
       await store.insertAdminToken(tx, adminTokenRow(token, secret))
-      if (operatorToken !== null) await store.insertOperatorToken(tx, hashToken(operatorToken), createdAt)
+      if (operatorToken !== null)
+        await store.insertOperatorToken(tx, hashToken(operatorToken), createdAt)
     })
   }
 }

@@ -4,6 +4,10 @@ import { parseSettings } from './application-model.js'
 
 /** The settings of an application, for a transaction, which must not wait for another connection. */
 export async function readSettings(tx: Tx, appId: string): Promise<ApplicationSettings> {
-  const row = await tx.selectFrom('apps').select('settings').where('app_id', '=', appId).executeTakeFirst()
+  const row = await tx
+    .selectFrom('apps')
+    .select('settings')
+    .where('app_id', '=', appId)
+    .executeTakeFirst()
   return parseSettings(row?.settings ?? '{}')
 }

@@ -8,14 +8,21 @@ export class ApplicationStore {
   constructor(private readonly database: Database) {}
 
   async find(db: Executor, appId: string): Promise<Application | null> {
-    const row = await db.selectFrom('apps').selectAll().where('app_id', '=', appId).executeTakeFirst()
+    const row = await db
+      .selectFrom('apps')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .executeTakeFirst()
     return row ? toApplication(row) : null
   }
 
   /** Keeps other changes of the application, and what else locks it, waiting until the transaction ends. */
   async lock(tx: Tx, appId: string): Promise<Application | null> {
     const found = tx.selectFrom('apps').selectAll().where('app_id', '=', appId)
-    const row = await (this.database.dialect.rowLocks ? found.forUpdate() : found).executeTakeFirst()
+    const row = await (this.database.dialect.rowLocks
+      ? found.forUpdate()
+      : found
+    ).executeTakeFirst()
     return row ? toApplication(row) : null
   }
 
@@ -26,7 +33,10 @@ export class ApplicationStore {
   }
 
   async count(db: Executor): Promise<number> {
-    const { count } = await db.selectFrom('apps').select(db.fn.countAll().as('count')).executeTakeFirstOrThrow()
+    const { count } = await db
+      .selectFrom('apps')
+      .select(db.fn.countAll().as('count'))
+      .executeTakeFirstOrThrow()
     return Number(count)
   }
 
@@ -46,13 +56,22 @@ export class ApplicationStore {
   }
 
   async findAdminToken(db: Executor, tokenHash: string): Promise<AdminToken | null> {
-    const row = await db.selectFrom('admin_tokens').selectAll().where('token_hash', '=', tokenHash).executeTakeFirst()
+    const row = await db
+      .selectFrom('admin_tokens')
+      .selectAll()
+      .where('token_hash', '=', tokenHash)
+      .executeTakeFirst()
     return row ? toAdminToken(row) : null
   }
 
   /** Oldest first. */
   async listAdminTokens(db: Executor, appId: string): Promise<AdminToken[]> {
-    const rows = await db.selectFrom('admin_tokens').selectAll().where('app_id', '=', appId).orderBy('token_id').execute()
+    const rows = await db
+      .selectFrom('admin_tokens')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .orderBy('token_id')
+      .execute()
     return rows.map(toAdminToken)
   }
 
@@ -66,7 +85,12 @@ export class ApplicationStore {
   }
 
   /** @returns the hash of the token, or null when the application has no such token */
-  async revokeAdminToken(tx: Tx, appId: string, tokenId: number | bigint, revokedAt: number): Promise<string | null> {
+  async revokeAdminToken(
+    tx: Tx,
+    appId: string,
+    tokenId: number | bigint,
+    revokedAt: number,
+  ): Promise<string | null> {
     const row = await tx
       .updateTable('admin_tokens')
       .set((eb) => ({ revoked_at: eb.fn.coalesce('revoked_at', eb.val(revokedAt)) }))
@@ -78,11 +102,18 @@ export class ApplicationStore {
   }
 
   async insertOperatorToken(tx: Tx, tokenHash: string, createdAt: number): Promise<void> {
-    await tx.insertInto('operator_tokens').values({ token_hash: tokenHash, created_at: createdAt }).execute()
+    await tx
+      .insertInto('operator_tokens')
+      .values({ token_hash: tokenHash, created_at: createdAt })
+      .execute()
   }
 
   async hasOperatorToken(db: Executor, tokenHash: string): Promise<boolean> {
-    const row = await db.selectFrom('operator_tokens').select('token_hash').where('token_hash', '=', tokenHash).executeTakeFirst()
+    const row = await db
+      .selectFrom('operator_tokens')
+      .select('token_hash')
+      .where('token_hash', '=', tokenHash)
+      .executeTakeFirst()
     return row !== undefined
   }
 }

@@ -55,7 +55,9 @@ export class ContactApplicationService {
    *   contact_limit_reached, invalid_parameter for oneself
    */
   async apply(actor: Actor, request: ContactRequest): Promise<void> {
-    await this.#options.contacts.change(actor, [request.userId], (tx, users) => this.#apply(tx, users, actor, request))
+    await this.#options.contacts.change(actor, [request.userId], (tx, users) =>
+      this.#apply(tx, users, actor, request),
+    )
   }
 
   /** Judges each request alone; @returns for each in its order why it failed, or null */
@@ -65,7 +67,8 @@ export class ContactApplicationService {
       const peerIds = [...new Set(chunk.map((request) => request.userId))]
       const outcomes = await this.#options.contacts.change(actor, peerIds, async (tx, users) => {
         const found: (string | null)[] = []
-        for (const request of chunk) found.push(await refusalOf(this.#apply(tx, users, actor, request)))
+        for (const request of chunk)
+          found.push(await refusalOf(this.#apply(tx, users, actor, request)))
         return found
       })
       reasons.push(...outcomes)
@@ -79,7 +82,10 @@ export class ContactApplicationService {
     await this.#options.contacts.change(actor, [applicantId], async (tx) => {
       const { alias } = await this.#requireOpen(tx, actor, applicantId)
       const side = { ...actor, peerId: applicantId }
-      const [own, theirs] = [await contactStore.find(tx, side), await contactStore.find(tx, otherSide(side))]
+      const [own, theirs] = [
+        await contactStore.find(tx, side),
+        await contactStore.find(tx, otherSide(side)),
+      ]
       if (own.isBlocked || theirs.isBlocked) throw new AppError('in_block_list')
       await book.makeContacts(tx, actor, [{ userId: applicantId, aliasOfUser: alias }])
       await events.append(tx, contactEvent(side, 'contact.accepted'))
@@ -92,7 +98,10 @@ export class ContactApplicationService {
     await this.#options.contacts.change(actor, [applicantId], async (tx) => {
       await this.#requireOpen(tx, actor, applicantId)
       await store.setStatus(tx, { ...actor, applicantId }, applicationStatus.rejected, clock.now())
-      await events.append(tx, contactEvent({ ...actor, peerId: applicantId }, 'contact.declined', reason))
+      await events.append(
+        tx,
+        contactEvent({ ...actor, peerId: applicantId }, 'contact.declined', reason),
+      )
     })
   }
 
@@ -103,27 +112,42 @@ export class ContactApplicationService {
   async list(
     { appId, userId }: Actor,
     page: { cursor?: string | undefined; limit?: number | undefined },
-  ): Promise<{ received: readonly ContactApplication[]; nextCursor: string | null; version: number }> {
+  ): Promise<{
+    received: readonly ContactApplication[]
+    nextCursor: string | null
+    version: number
+  }> {
     const { database, store } = this.#options
     const limit = Math.min(page.limit ?? defaultPage, maxPage)
     const before = readApplicationCursor(page.cursor)
     const [found, version] = await database.read((db) =>
-      Promise.all([store.list(db, appId, userId, { before, limit: limit + 1 }), store.lastChange(db, appId, userId)]),
+      Promise.all([
+        store.list(db, appId, userId, { before, limit: limit + 1 }),
+        store.lastChange(db, appId, userId),
+      ]),
     )
     const received = found.slice(0, limit)
     const last = received.at(-1)
-    return { received, nextCursor: found.length > limit && last ? applicationCursor(last) : null, version }
+    return {
+      received,
+      nextCursor: found.length > limit && last ? applicationCursor(last) : null,
+      version,
+    }
   }
 
   /** Refuses before it writes anything, so that others may follow in the same transaction. */
   async #apply(tx: Tx, users: LockedUsers, actor: Actor, request: ContactRequest): Promise<void> {
     const { store, contactStore, book, events, clock } = this.#options
     const { userId: peerId, alias = '', reason = '' } = request
-    if (peerId === actor.userId) throw new AppError('invalid_parameter', 'user_id must not be the user itself')
+    if (peerId === actor.userId)
+      throw new AppError('invalid_parameter', 'user_id must not be the user itself')
     users.require(actor.userId)
     users.require(peerId)
     const side: Side = { ...actor, peerId }
-    const [own, theirs] = [await contactStore.find(tx, side), await contactStore.find(tx, otherSide(side))]
+    const [own, theirs] = [
+      await contactStore.find(tx, side),
+      await contactStore.find(tx, otherSide(side)),
+    ]
     if (own.state === contactState.contact) throw new AppError('already_contact')
     if (own.isBlocked || theirs.isBlocked) throw new AppError('in_block_list')
     const received = await store.find(tx, { ...actor, applicantId: peerId })
@@ -132,7 +156,8 @@ export class ContactApplicationService {
       return events.append(tx, contactEvent(side, 'contact.accepted'))
     }
     const rule = await contactStore.findAuthRule(tx, actor.appId, peerId)
-    if (judgeApplication(rule, request.authAnswer) === 'ask') return book.ask(tx, side, { alias, reason })
+    if (judgeApplication(rule, request.authAnswer) === 'ask')
+      return book.ask(tx, side, { alias, reason })
     await book.makeContacts(tx, actor, [{ userId: peerId, alias }])
     await events.append(tx, contactEvent(side, 'contact.added'))
   }

@@ -2,7 +2,11 @@ import type { Int64 } from '@hermod/protocol'
 import type { Selectable } from 'kysely'
 import type { Executor, Tx } from '../../db/database.js'
 import type { ContactApplicationsTable } from '../../db/schema.js'
-import { type ApplicationPosition, applicationStatus, type ContactApplication } from './contact-model.js'
+import {
+  type ApplicationPosition,
+  applicationStatus,
+  type ContactApplication,
+} from './contact-model.js'
 
 /** Who applied to whom. */
 interface Pair {
@@ -13,7 +17,10 @@ interface Pair {
 
 /** Applications to become a contact; the last one of each applicant to each user. */
 export class ContactApplicationStore {
-  async find(db: Executor, { appId, userId, applicantId }: Pair): Promise<ContactApplication | null> {
+  async find(
+    db: Executor,
+    { appId, userId, applicantId }: Pair,
+  ): Promise<ContactApplication | null> {
     const row = await db
       .selectFrom('contact_applications')
       .selectAll()
@@ -25,17 +32,35 @@ export class ContactApplicationStore {
   }
 
   /** Replaces an earlier application of the same applicant. */
-  async put(tx: Tx, { appId, userId }: Omit<Pair, 'applicantId'>, application: ContactApplication): Promise<void> {
+  async put(
+    tx: Tx,
+    { appId, userId }: Omit<Pair, 'applicantId'>,
+    application: ContactApplication,
+  ): Promise<void> {
     const { applicantId, alias, reason, status, createdAt, expiresAt } = application
-    const given = { alias, reason, status, created_at: createdAt, expires_at: expiresAt, updated_at: createdAt }
+    const given = {
+      alias,
+      reason,
+      status,
+      created_at: createdAt,
+      expires_at: expiresAt,
+      updated_at: createdAt,
+    }
     await tx
       .insertInto('contact_applications')
       .values({ ...given, app_id: appId, user_id: userId, applicant_id: applicantId })
-      .onConflict((conflict) => conflict.columns(['app_id', 'user_id', 'applicant_id']).doUpdateSet(given))
+      .onConflict((conflict) =>
+        conflict.columns(['app_id', 'user_id', 'applicant_id']).doUpdateSet(given),
+      )
       .execute()
   }
 
-  async setStatus(tx: Tx, { appId, userId, applicantId }: Pair, status: number, at: number): Promise<void> {
+  async setStatus(
+    tx: Tx,
+    { appId, userId, applicantId }: Pair,
+    status: number,
+    at: number,
+  ): Promise<void> {
     await tx
       .updateTable('contact_applications')
       .set({ status, updated_at: at })
@@ -46,7 +71,13 @@ export class ContactApplicationStore {
   }
 
   /** Whatever is open between the user and these others, either way, counts as accepted. */
-  async acceptOpen(tx: Tx, appId: string, userId: Int64, peerIds: readonly Int64[], at: number): Promise<void> {
+  async acceptOpen(
+    tx: Tx,
+    appId: string,
+    userId: Int64,
+    peerIds: readonly Int64[],
+    at: number,
+  ): Promise<void> {
     await tx
       .updateTable('contact_applications')
       .set({ status: applicationStatus.accepted, updated_at: at })
@@ -76,7 +107,13 @@ export class ContactApplicationStore {
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
       .$if(before !== null, (query) =>
-        query.where((eb) => eb(eb.refTuple('created_at', 'applicant_id'), '<', eb.tuple(before?.createdAt ?? 0, before?.applicantId ?? 0))),
+        query.where((eb) =>
+          eb(
+            eb.refTuple('created_at', 'applicant_id'),
+            '<',
+            eb.tuple(before?.createdAt ?? 0, before?.applicantId ?? 0),
+          ),
+        ),
       )
       .orderBy('created_at', 'desc')
       .orderBy('applicant_id', 'desc')

@@ -38,14 +38,19 @@ export class ContactBook {
   async makeContacts(
     tx: Tx,
     { appId, userId }: { appId: string; userId: Int64 },
-    peers: readonly { readonly userId: Int64; readonly alias?: string; readonly aliasOfUser?: string }[],
+    peers: readonly {
+      readonly userId: Int64
+      readonly alias?: string
+      readonly aliasOfUser?: string
+    }[],
   ): Promise<void> {
     const { store, contactApplications, clock } = this.#options
     const peerIds = peers.map((peer) => peer.userId)
     const { contact_limit: limit } = await readSettings(tx, appId)
     const counts = await store.countContacts(tx, appId, [userId, ...peerIds])
     const isFull = (id: Int64, added: number) => (counts.get(id) ?? 0) + added > limit
-    if (isFull(userId, peers.length) || peerIds.some((peerId) => isFull(peerId, 1))) throw new AppError('contact_limit_reached')
+    if (isFull(userId, peers.length) || peerIds.some((peerId) => isFull(peerId, 1)))
+      throw new AppError('contact_limit_reached')
     const now = clock.now()
     const sides = peers.flatMap((peer) => [
       { userId, peerId: peer.userId, alias: peer.alias ?? '' },
@@ -71,19 +76,37 @@ export class ContactBook {
     const users = await this.lock(tx, appId, [userId, peerId])
     users.require(peerId)
     const rule = await this.#options.store.findAuthRule(tx, appId, peerId)
-    if (judgeApplication(rule, undefined) === 'ask') await this.ask(tx, { appId, userId, peerId }, { alias: '', reason: '' })
+    if (judgeApplication(rule, undefined) === 'ask')
+      await this.ask(tx, { appId, userId, peerId }, { alias: '', reason: '' })
     else await this.connect(tx, appId, userId, peerId)
   }
 
   /** Leaves the peer an application of the user, both of whom are locked. */
-  async ask(tx: Tx, side: Side, { alias, reason }: { readonly alias: string; readonly reason: string }): Promise<void> {
+  async ask(
+    tx: Tx,
+    side: Side,
+    { alias, reason }: { readonly alias: string; readonly reason: string },
+  ): Promise<void> {
     const { contactApplications, events, clock } = this.#options
     const { appId, userId: applicantId, peerId: userId } = side
     const { contact_application_days: days } = await readSettings(tx, appId)
     const createdAt = clock.now()
-    const application = { applicantId, alias, reason, status: applicationStatus.waiting, createdAt, expiresAt: runsOutAt(createdAt, days) }
+    const application = {
+      applicantId,
+      alias,
+      reason,
+      status: applicationStatus.waiting,
+      createdAt,
+      expiresAt: runsOutAt(createdAt, days),
+    }
     await contactApplications.put(tx, { appId, userId }, application)
-    await events.append(tx, { appId, kind: 'contact.applied', actorId: applicantId, userIds: [userId], content: reason })
+    await events.append(tx, {
+      appId,
+      kind: 'contact.applied',
+      actorId: applicantId,
+      userIds: [userId],
+      content: reason,
+    })
   }
 
   /**
@@ -93,7 +116,11 @@ export class ContactBook {
    * @returns those who are new
    * @throws AppError user_not_found, user_deleted, contact_limit_reached; then nothing is changed
    */
-  async add(tx: Tx, who: { readonly appId: string; readonly userId: Int64 }, peerIds: readonly Int64[]): Promise<readonly Int64[]> {
+  async add(
+    tx: Tx,
+    who: { readonly appId: string; readonly userId: Int64 },
+    peerIds: readonly Int64[],
+  ): Promise<readonly Int64[]> {
     const { store, events } = this.#options
     const { appId, userId } = who
     const users = await this.lock(tx, appId, [userId, ...peerIds])
@@ -109,7 +136,13 @@ export class ContactBook {
     )
     await events.append(
       tx,
-      ...added.map((peerId) => ({ appId, kind: 'contact.added' as const, actorId: userId, userIds: [peerId], content: '' })),
+      ...added.map((peerId) => ({
+        appId,
+        kind: 'contact.added' as const,
+        actorId: userId,
+        userIds: [peerId],
+        content: '',
+      })),
     )
     return added
   }

@@ -28,7 +28,13 @@ export interface Contact {
 }
 
 /** Nothing is held about most users. */
-export const noContact: Contact = { state: contactState.stranger, isBlocked: false, alias: '', ext: '', isMuted: false }
+export const noContact: Contact = {
+  state: contactState.stranger,
+  isBlocked: false,
+  alias: '',
+  ext: '',
+  isMuted: false,
+}
 
 /** A user as another one sees him. */
 export interface ContactEntry extends Contact {
@@ -94,7 +100,8 @@ export function applicationCursor({ createdAt, applicantId }: ApplicationPositio
 /** @throws AppError invalid_parameter for a cursor that is none of ours */
 export function readApplicationCursor(cursor: string | undefined): ApplicationPosition | null {
   if (cursor === undefined || cursor === '') return null
-  const [, createdAt, applicantId] = /^(\d{1,15})-(\d{1,15}|[1-8]\d{15})$/.exec(cursor) ?? foreignCursor()
+  const [, createdAt, applicantId] =
+    /^(\d{1,15})-(\d{1,15}|[1-8]\d{15})$/.exec(cursor) ?? foreignCursor()
   return { createdAt: Number(createdAt), applicantId: Number(applicantId) }
 }
 

@@ -8,7 +8,13 @@ import type { LockedUsers } from '../accounts/locked-users.js'
 import type { Event, EventKind } from '../events/event-model.js'
 import type { EventService } from '../events/event-service.js'
 import type { ContactBook } from './contact-book.js'
-import { type ContactChanges, type ContactEntry, contactState, readContactCursor, type Side } from './contact-model.js'
+import {
+  type ContactChanges,
+  type ContactEntry,
+  contactState,
+  readContactCursor,
+  type Side,
+} from './contact-model.js'
 import type { ContactStore } from './contact-store.js'
 import type { MessageRules } from './message-rules.js'
 
@@ -44,10 +50,16 @@ export class ContactService {
    * Runs a change between the acting user and others with all of them locked, and lets it be felt at once.
    * `work` may run more than once.
    */
-  async change<T>({ appId, userId }: Actor, peerIds: readonly Int64[], work: (tx: Tx, users: LockedUsers) => Promise<T>): Promise<T> {
+  async change<T>(
+    { appId, userId }: Actor,
+    peerIds: readonly Int64[],
+    work: (tx: Tx, users: LockedUsers) => Promise<T>,
+  ): Promise<T> {
     const { database, book, rules, accounts } = this.#options
     try {
-      return await database.transaction(async (tx) => work(tx, await book.lock(tx, appId, [userId, ...peerIds])))
+      return await database.transaction(async (tx) =>
+        work(tx, await book.lock(tx, appId, [userId, ...peerIds])),
+      )
     } finally {
       // Also after a failure, which may leave open whether it was committed.
       accounts.forget(appId, userId)
@@ -89,7 +101,8 @@ export class ContactService {
 
   /** @throws AppError user_not_found, user_deleted, invalid_parameter for oneself */
   async block(actor: Actor, peerId: Int64): Promise<void> {
-    if (peerId === actor.userId) throw new AppError('invalid_parameter', 'user_id must not be the user itself')
+    if (peerId === actor.userId)
+      throw new AppError('invalid_parameter', 'user_id must not be the user itself')
     await this.change(actor, [peerId], async (tx, users) => {
       users.require(actor.userId)
       users.require(peerId)
@@ -106,7 +119,8 @@ export class ContactService {
    * @throws AppError user_not_found, user_deleted, contact_limit_reached, invalid_parameter for oneself
    */
   async add(actor: Actor, userIds: readonly Int64[]): Promise<void> {
-    if (userIds.includes(actor.userId)) throw new AppError('invalid_parameter', 'list must not hold the user itself')
+    if (userIds.includes(actor.userId))
+      throw new AppError('invalid_parameter', 'list must not hold the user itself')
     const peerIds = [...new Set(userIds)]
     await this.change(actor, peerIds, (tx) => this.#options.book.add(tx, actor, peerIds))
   }
@@ -120,7 +134,10 @@ export class ContactService {
     const limit = Math.min(page.limit ?? maxPage, maxPage)
     const afterId = readContactCursor(page.cursor)
     const [found, version] = await database.read((db) =>
-      Promise.all([store.list(db, appId, userId, { afterId, limit: limit + 1 }), store.lastChange(db, appId, userId)]),
+      Promise.all([
+        store.list(db, appId, userId, { afterId, limit: limit + 1 }),
+        store.lastChange(db, appId, userId),
+      ]),
     )
     const userIds = found.slice(0, limit)
     return { userIds, nextCursor: found.length > limit ? String(userIds.at(-1)) : null, version }
@@ -142,16 +159,23 @@ export class ContactService {
     const distinct = [...new Set(userIds)]
     const entries = new Map<Int64, ContactEntry>()
     for (const chunk of chunksOf(distinct, lookUpChunk)) {
-      const found = await database.read((db) => store.findEntries(db, appId, userId, { userIds: chunk }))
+      const found = await database.read((db) =>
+        store.findEntries(db, appId, userId, { userIds: chunk }),
+      )
       for (const entry of found) entries.set(entry.userId, entry)
     }
     return distinct.flatMap((id) => entries.get(id) ?? [])
   }
 
   /** @throws AppError user_not_found, user_deleted */
-  async get({ appId, userId }: Actor, by: { userId: Int64 } | { username: string } | { mobile: string }): Promise<ContactEntry> {
+  async get(
+    { appId, userId }: Actor,
+    by: { userId: Int64 } | { username: string } | { mobile: string },
+  ): Promise<ContactEntry> {
     const { database, store, accounts } = this.#options
-    const [entry] = await database.read((db) => store.findEntries(db, appId, userId, 'userId' in by ? { userIds: [by.userId] } : by))
+    const [entry] = await database.read((db) =>
+      store.findEntries(db, appId, userId, 'userId' in by ? { userIds: [by.userId] } : by),
+    )
     // Says which of unknown and deleted it is.
     if (!entry && 'userId' in by) await accounts.get(appId, by.userId)
     if (!entry) throw new AppError('user_not_found')
@@ -181,6 +205,10 @@ export function otherSide({ appId, userId, peerId }: Side): Side {
 }
 
 /** The acting user did something that concerns the peer. */
-export function contactEvent({ appId, userId, peerId }: Side, kind: EventKind, content = ''): Event {
+export function contactEvent(
+  { appId, userId, peerId }: Side,
+  kind: EventKind,
+  content = '',
+): Event {
   return { appId, kind, actorId: userId, userIds: [peerId], content }
 }

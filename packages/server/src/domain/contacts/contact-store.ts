@@ -28,7 +28,10 @@ export class ContactStore {
   readonly #findRelation
 
   constructor(database: Database) {
-    this.#findRelation = database.prepared<{ appId: string; userId: Int64; peerId: Int64 }, Relation>((db, param) =>
+    this.#findRelation = database.prepared<
+      { appId: string; userId: Int64; peerId: Int64 },
+      Relation
+    >((db, param) =>
       db
         .selectFrom('contacts')
         .select(['state', 'is_blocked'])
@@ -66,13 +69,25 @@ export class ContactStore {
   }
 
   /** @returns those of `peerIds` who are contacts of the user */
-  async findContacts(db: Executor, appId: string, userId: Int64, peerIds: readonly Int64[]): Promise<Set<Int64>> {
-    const rows = await contactsOf(db, appId, userId).select('peer_id').where('peer_id', 'in', peerIds).execute()
+  async findContacts(
+    db: Executor,
+    appId: string,
+    userId: Int64,
+    peerIds: readonly Int64[],
+  ): Promise<Set<Int64>> {
+    const rows = await contactsOf(db, appId, userId)
+      .select('peer_id')
+      .where('peer_id', 'in', peerIds)
+      .execute()
     return new Set(rows.map((row) => row.peer_id))
   }
 
   /** @returns how many contacts each of the users has; without those who have none */
-  async countContacts(db: Executor, appId: string, userIds: readonly Int64[]): Promise<Map<Int64, number>> {
+  async countContacts(
+    db: Executor,
+    appId: string,
+    userIds: readonly Int64[],
+  ): Promise<Map<Int64, number>> {
     const rows = await db
       .selectFrom('contacts')
       .select(({ fn }) => ['user_id', fn.countAll<number | bigint>().as('count')])
@@ -107,20 +122,45 @@ export class ContactStore {
       .execute()
   }
 
-  async setBlocked(tx: Tx, { appId, userId, peerId }: Side, isBlocked: boolean, at: number): Promise<void> {
+  async setBlocked(
+    tx: Tx,
+    { appId, userId, peerId }: Side,
+    isBlocked: boolean,
+    at: number,
+  ): Promise<void> {
     const change = { is_blocked: Number(isBlocked), updated_at: at }
     await tx
       .insertInto('contacts')
-      .values({ ...emptyRow, ...change, app_id: appId, user_id: userId, peer_id: peerId, state: contactState.stranger })
-      .onConflict((conflict) => conflict.columns(['app_id', 'user_id', 'peer_id']).doUpdateSet(change))
+      .values({
+        ...emptyRow,
+        ...change,
+        app_id: appId,
+        user_id: userId,
+        peer_id: peerId,
+        state: contactState.stranger,
+      })
+      .onConflict((conflict) =>
+        conflict.columns(['app_id', 'user_id', 'peer_id']).doUpdateSet(change),
+      )
       .execute()
   }
 
-  async update(tx: Tx, { appId, userId, peerId }: Side, changes: ContactChanges & { state?: number }, at: number): Promise<void> {
+  async update(
+    tx: Tx,
+    { appId, userId, peerId }: Side,
+    changes: ContactChanges & { state?: number },
+    at: number,
+  ): Promise<void> {
     const { state, alias, ext, isMuted } = changes
     await tx
       .updateTable('contacts')
-      .set({ state, alias, ext, mute_notification: isMuted === undefined ? undefined : Number(isMuted), updated_at: at })
+      .set({
+        state,
+        alias,
+        ext,
+        mute_notification: isMuted === undefined ? undefined : Number(isMuted),
+        updated_at: at,
+      })
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
       .where('peer_id', '=', peerId)
@@ -128,7 +168,12 @@ export class ContactStore {
   }
 
   /** By user ID. */
-  async list(db: Executor, appId: string, userId: Int64, page: { afterId: number; limit: number }): Promise<Int64[]> {
+  async list(
+    db: Executor,
+    appId: string,
+    userId: Int64,
+    page: { afterId: number; limit: number },
+  ): Promise<Int64[]> {
     const rows = await contactsOf(db, appId, userId)
       .select('peer_id')
       .where('peer_id', '>', page.afterId)
@@ -139,10 +184,16 @@ export class ContactStore {
   }
 
   /** By user ID, with the nickname or else the username. */
-  async listNames(db: Executor, appId: string, userId: Int64): Promise<{ userId: Int64; name: string }[]> {
+  async listNames(
+    db: Executor,
+    appId: string,
+    userId: Int64,
+  ): Promise<{ userId: Int64; name: string }[]> {
     const rows = await db
       .selectFrom('contacts as c')
-      .innerJoin('users as u', (join) => join.onRef('u.app_id', '=', 'c.app_id').onRef('u.user_id', '=', 'c.peer_id'))
+      .innerJoin('users as u', (join) =>
+        join.onRef('u.app_id', '=', 'c.app_id').onRef('u.user_id', '=', 'c.peer_id'),
+      )
       .select(['u.user_id', 'u.nick_name', 'u.username'])
       .where('c.app_id', '=', appId)
       .where('c.user_id', '=', userId)
@@ -185,11 +236,23 @@ export class ContactStore {
   ): Promise<ContactEntry[]> {
     const users = db
       .selectFrom('users as u')
-      .leftJoin('user_settings as s', (join) => join.onRef('s.app_id', '=', 'u.app_id').onRef('s.user_id', '=', 'u.user_id'))
-      .leftJoin('contacts as c', (join) =>
-        join.onRef('c.app_id', '=', 'u.app_id').on('c.user_id', '=', viewerId).onRef('c.peer_id', '=', 'u.user_id'),
+      .leftJoin('user_settings as s', (join) =>
+        join.onRef('s.app_id', '=', 'u.app_id').onRef('s.user_id', '=', 'u.user_id'),
       )
-      .select(['u.user_id', 'u.username', 'u.nick_name', 'u.avatar', 'u.description', 'u.public_info'])
+      .leftJoin('contacts as c', (join) =>
+        join
+          .onRef('c.app_id', '=', 'u.app_id')
+          .on('c.user_id', '=', viewerId)
+          .onRef('c.peer_id', '=', 'u.user_id'),
+      )
+      .select([
+        'u.user_id',
+        'u.username',
+        'u.nick_name',
+        'u.avatar',
+        'u.description',
+        'u.public_info',
+      ])
       .select(['s.auth_mode', 's.auth_question'])
       .select(['c.state', 'c.is_blocked', 'c.alias', 'c.ext', 'c.mute_notification'])
       .where('u.app_id', '=', appId)
@@ -221,7 +284,11 @@ export class ContactStore {
 const emptyRow = { is_blocked: 0, alias: '', ext: '', mute_notification: 0 }
 
 function contactsOf(db: Executor, appId: string, userId: Int64) {
-  return db.selectFrom('contacts').where('app_id', '=', appId).where('user_id', '=', userId).where('state', '=', contactState.contact)
+  return db
+    .selectFrom('contacts')
+    .where('app_id', '=', appId)
+    .where('user_id', '=', userId)
+    .where('state', '=', contactState.contact)
 }
 
 function toContact(row: Selectable<ContactsTable>): Contact {

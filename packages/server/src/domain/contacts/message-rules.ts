@@ -29,7 +29,11 @@ export class MessageRules {
 
   constructor(options: MessageRulesOptions) {
     this.#options = options
-    this.#relations = new FactCache({ maxEntries: 100_000, maxAgeMs: relationAgeMs, channel: options.channel })
+    this.#relations = new FactCache({
+      maxEntries: 100_000,
+      maxAgeMs: relationAgeMs,
+      channel: options.channel,
+    })
   }
 
   /** Why the recipient takes no message of the sender, or null; at once for a recipient who takes those of everybody. */
@@ -40,7 +44,11 @@ export class MessageRules {
     return this.#judge(recipient, senderId, refusesStrangers)
   }
 
-  async #judge(recipient: UserState, senderId: Int64, judgement: boolean | Promise<boolean>): Promise<ErrorName | null> {
+  async #judge(
+    recipient: UserState,
+    senderId: Int64,
+    judgement: boolean | Promise<boolean>,
+  ): Promise<ErrorName | null> {
     const { appId, userId, hasBlocks } = recipient
     const refusesStrangers = await judgement
     if (!hasBlocks && !refusesStrangers) return null
@@ -54,7 +62,10 @@ export class MessageRules {
    * @throws AppError user_not_found, user_deleted for either of them
    */
   async mayMessage(appId: string, senderId: Int64, recipientId: Int64): Promise<boolean> {
-    const [sender, recipient] = await Promise.all([this.#user(appId, senderId), this.#user(appId, recipientId)])
+    const [sender, recipient] = await Promise.all([
+      this.#user(appId, senderId),
+      this.#user(appId, recipientId),
+    ])
     return sender.status === 0 && (await this.refusal(recipient, senderId)) === null
   }
 
@@ -66,7 +77,8 @@ export class MessageRules {
 
   #refusesStrangers({ appId, strangerChat: setting }: UserState): boolean | Promise<boolean> {
     if (setting !== strangerChat.unset) return setting === strangerChat.reject
-    const isRejected = ({ settings }: Application) => settings.stranger_chat_default === strangerChat.reject
+    const isRejected = ({ settings }: Application) =>
+      settings.stranger_chat_default === strangerChat.reject
     const known = this.#options.applications.requireActive(appId)
     return known instanceof Promise ? known.then(isRejected) : isRejected(known)
   }

@@ -18,7 +18,9 @@ export interface Conversation extends ConversationKey {
 }
 
 export function directConversation(appId: string, a: Int64, b: Int64): Conversation {
-  return a < b ? { appId, lowId: a, highId: b, isGroup: false } : { appId, lowId: b, highId: a, isGroup: false }
+  return a < b
+    ? { appId, lowId: a, highId: b, isGroup: false }
+    : { appId, lowId: b, highId: a, isGroup: false }
 }
 
 export function groupConversation(appId: string, groupId: Int64): Conversation {
@@ -26,7 +28,10 @@ export function groupConversation(appId: string, groupId: Int64): Conversation {
 }
 
 /** The parties of a direct conversation that read: nobody reads for the system, user 0. */
-export function readersOf({ lowId, highId }: Pick<ConversationKey, 'lowId' | 'highId'>): readonly Int64[] {
+export function readersOf({
+  lowId,
+  highId,
+}: Pick<ConversationKey, 'lowId' | 'highId'>): readonly Int64[] {
   return lowId === highId || lowId === 0 ? [highId] : [lowId, highId]
 }
 
@@ -46,7 +51,10 @@ export interface ConversationView {
 export type Side = 'low' | 'high'
 
 /** A conversation with oneself has both sides. */
-export function sidesOf({ lowId, highId }: Pick<ConversationKey, 'lowId' | 'highId'>, userId: Int64): readonly Side[] {
+export function sidesOf(
+  { lowId, highId }: Pick<ConversationKey, 'lowId' | 'highId'>,
+  userId: Int64,
+): readonly Side[] {
   const sides: Side[] = []
   if (lowId === userId) sides.push('low')
   if (highId === userId) sides.push('high')

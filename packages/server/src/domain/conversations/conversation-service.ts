@@ -44,7 +44,10 @@ export interface HistoryPage {
 
 const maxHistoryPage = 100
 const maxConversationPage = 20
-const markEvents = { read_seq: 'message.read', delivered_seq: 'message.delivered' } as const satisfies Record<Mark, EventKind>
+const markEvents = {
+  read_seq: 'message.read',
+  delivered_seq: 'message.delivered',
+} as const satisfies Record<Mark, EventKind>
 
 /** Reading: history, the list of conversations, unread counts and the marks behind them (decisions E5, E6, E8b, E13). */
 export class ConversationService {
@@ -60,17 +63,25 @@ export class ConversationService {
    * @param page.isOnDevice what the page holds reaches a device of the reader (decision E6)
    * @throws AppError user_not_found when nobody has the ID; member_required for a group that the reader is no member of
    */
-  async history(reader: Reader, peerId: Int64, page: { startId: Int64; limit: number; isOnDevice: boolean }): Promise<HistoryPage> {
+  async history(
+    reader: Reader,
+    peerId: Int64,
+    page: { startId: Int64; limit: number; isOnDevice: boolean },
+  ): Promise<HistoryPage> {
     const { database, messageLog } = this.#options
     const limit = Math.min(page.limit, maxHistoryPage)
     const upToId = page.startId === 0 ? Number.MAX_SAFE_INTEGER : page.startId
     const { userId } = reader
     const conversation = await database.read((db) => this.#find(db, reader, peerId))
     if (!conversation) throw new AppError('user_not_found')
-    const rows = await database.read((db) => messageLog.page(db, conversation, { userId, upToId, limit: limit + 1 }))
+    const rows = await database.read((db) =>
+      messageLog.page(db, conversation, { userId, upToId, limit: limit + 1 }),
+    )
     if (rows.length === 0 && conversation.isGroup) await this.#requireMember(reader, peerId)
     const next = rows.length > limit ? rows.pop() : undefined
-    const undelivered = page.isOnDevice ? rows.find(({ senderId, progress }) => senderId !== userId && progress === 0) : undefined
+    const undelivered = page.isOnDevice
+      ? rows.find(({ senderId, progress }) => senderId !== userId && progress === 0)
+      : undefined
     if (undelivered) await this.#markDelivered(conversation, userId, undelivered.messageId)
     return { conversation, messages: rows, nextMessageId: next?.messageId ?? null }
   }
@@ -88,10 +99,15 @@ export class ConversationService {
   ): Promise<{ conversations: readonly ConversationView[]; nextCursor: string | null }> {
     const { database, store } = this.#options
     const limit = Math.min(page.limit ?? maxConversationPage, maxConversationPage)
-    const rows = await database.read((db) => store.list(db, reader, { beforeId: readCursor(page.cursor), limit: limit + 1 }))
+    const rows = await database.read((db) =>
+      store.list(db, reader, { beforeId: readCursor(page.cursor), limit: limit + 1 }),
+    )
     const conversations = rows.slice(0, limit)
     const last = conversations.at(-1)
-    return { conversations, nextCursor: rows.length > limit && last ? String(last.lastMessageId) : null }
+    return {
+      conversations,
+      nextCursor: rows.length > limit && last ? String(last.lastMessageId) : null,
+    }
   }
 
   async listUnread(reader: Reader): Promise<{ peerId: Int64; unreadCount: number }[]> {
@@ -103,8 +119,12 @@ export class ConversationService {
    * Reads up to a message, or everything, of one conversation or of all (decision E5).
    * @throws AppError conversation_not_found, message_not_found
    */
-  async acknowledge(reader: Reader, what: { peerId?: Int64 | undefined; messageId?: Int64 | undefined }): Promise<void> {
-    if (what.peerId === undefined && what.messageId === undefined) return this.#acknowledgeAll(reader)
+  async acknowledge(
+    reader: Reader,
+    what: { peerId?: Int64 | undefined; messageId?: Int64 | undefined },
+  ): Promise<void> {
+    if (what.peerId === undefined && what.messageId === undefined)
+      return this.#acknowledgeAll(reader)
     await this.#options.database.transaction((tx) => this.acknowledgeIn(tx, reader, what))
   }
 
@@ -114,20 +134,35 @@ export class ConversationService {
     const named = await this.findBegun(tx, reader, peerId)
     const isElsewhere = !named.isGroup && (await messageLog.findSeq(tx, named, messageId)) === null
     const holding = isElsewhere ? await store.findByMessage(tx, reader, messageId) : null
-    await this.acknowledgeIn(tx, reader, { peerId: holding?.isGroup ? holding.lowId : peerId, messageId })
+    await this.acknowledgeIn(tx, reader, {
+      peerId: holding?.isGroup ? holding.lowId : peerId,
+      messageId,
+    })
   }
 
   /** As {@link acknowledge} of one conversation, as a part of a transaction. */
-  async acknowledgeIn(tx: Tx, reader: Reader, what: { peerId?: Int64 | undefined; messageId?: Int64 | undefined }): Promise<void> {
+  async acknowledgeIn(
+    tx: Tx,
+    reader: Reader,
+    what: { peerId?: Int64 | undefined; messageId?: Int64 | undefined },
+  ): Promise<void> {
     const { store, messageLog } = this.#options
     const { peerId, messageId } = what
     const conversation =
-      peerId === undefined ? await store.findByMessage(tx, reader, messageId as Int64) : await this.findBegun(tx, reader, peerId)
+      peerId === undefined
+        ? await store.findByMessage(tx, reader, messageId as Int64)
+        : await this.findBegun(tx, reader, peerId)
     if (!conversation) throw new AppError('message_not_found')
-    const seq = messageId === undefined ? null : await messageLog.findSeq(tx, conversation, messageId)
+    const seq =
+      messageId === undefined ? null : await messageLog.findSeq(tx, conversation, messageId)
     const isUnknown = messageId !== undefined && seq === null
-    if (!isUnknown && (await this.#move(tx, conversation, reader.userId, 'read_seq', { seq, messageId }))) return
-    if (!(await this.#exists(tx, conversation, reader.userId))) throw new AppError('conversation_not_found')
+    if (
+      !isUnknown &&
+      (await this.#move(tx, conversation, reader.userId, 'read_seq', { seq, messageId }))
+    )
+      return
+    if (!(await this.#exists(tx, conversation, reader.userId)))
+      throw new AppError('conversation_not_found')
     if (isUnknown) throw new AppError('message_not_found')
   }
 
@@ -155,16 +190,28 @@ export class ConversationService {
     to: { readonly seq: number | null; readonly messageId: Int64 | undefined },
   ): Promise<boolean> {
     const { store, groupReads } = this.#options
-    if (conversation.isGroup) return groupReads.move(tx, { appId: conversation.appId, groupId: conversation.lowId, userId }, mark, to)
+    if (conversation.isGroup)
+      return groupReads.move(
+        tx,
+        { appId: conversation.appId, groupId: conversation.lowId, userId },
+        mark,
+        to,
+      )
     const moved = await store.moveMark(tx, conversation, userId, mark, to.seq)
-    if (moved) await this.#tell(tx, userId, [[moved, markEvents[mark], Number(to.messageId ?? moved.lastMessageId)]])
+    if (moved)
+      await this.#tell(tx, userId, [
+        [moved, markEvents[mark], Number(to.messageId ?? moved.lastMessageId)],
+      ])
     return moved !== null
   }
 
   async #exists(tx: Tx, conversation: Conversation, userId: Int64): Promise<boolean> {
     const { store, groupReads } = this.#options
     if (!(await store.exists(tx, conversation))) return false
-    return !conversation.isGroup || groupReads.isMember(tx, { appId: conversation.appId, groupId: conversation.lowId, userId })
+    return (
+      !conversation.isGroup ||
+      groupReads.isMember(tx, { appId: conversation.appId, groupId: conversation.lowId, userId })
+    )
   }
 
   /** Direct conversations first, then groups, some at a time, so that nobody's sends wait long. */
@@ -195,11 +242,21 @@ export class ConversationService {
   }
 
   async #tellAllRead(tx: Tx, { appId, userId }: Reader): Promise<void> {
-    await this.#options.events.append(tx, { appId, kind: 'message.read_all', actorId: userId, userIds: [userId], content: '' })
+    await this.#options.events.append(tx, {
+      appId,
+      kind: 'message.read_all',
+      actorId: userId,
+      userIds: [userId],
+      content: '',
+    })
   }
 
   /** The page has been read: it is shown also when this cannot be stored, and the next page that is read makes up for it. */
-  async #markDelivered(conversation: Conversation, userId: Int64, messageId: number): Promise<void> {
+  async #markDelivered(
+    conversation: Conversation,
+    userId: Int64,
+    messageId: number,
+  ): Promise<void> {
     const { database, messageLog } = this.#options
     try {
       await database.transaction(async (tx) => {
@@ -215,7 +272,13 @@ export class ConversationService {
     const events = receipts.map(([conversation, kind, messageId]) => {
       const parties = [conversation.lowId, conversation.highId].map(Number)
       const content = JSON.stringify({ msg_id: messageId, parties })
-      return { appId: conversation.appId, kind, actorId: userId, userIds: readersOf(conversation), content }
+      return {
+        appId: conversation.appId,
+        kind,
+        actorId: userId,
+        userIds: readersOf(conversation),
+        content,
+      }
     })
     await this.#options.events.appendAll(tx, events)
   }
@@ -229,13 +292,19 @@ export class ConversationService {
     const { appId, userId } = reader
     const isHidden = await database.transaction(async (tx) => {
       const conversation = await this.findBegun(tx, reader, peerId)
-      return conversation.isGroup ? groupReads.hide(tx, { appId, groupId: peerId, userId }) : store.hide(tx, conversation, userId)
+      return conversation.isGroup
+        ? groupReads.hide(tx, { appId, groupId: peerId, userId })
+        : store.hide(tx, conversation, userId)
     })
     if (!isHidden) throw new AppError('conversation_not_found')
   }
 
   /** @returns null when nobody ever had the ID */
-  async #find(db: Executor, { appId, userId }: Reader, peerId: Int64): Promise<Conversation | null> {
+  async #find(
+    db: Executor,
+    { appId, userId }: Reader,
+    peerId: Int64,
+  ): Promise<Conversation | null> {
     const found = this.#options.kinds.find(db, appId, peerId)
     const kind = found instanceof Promise ? await found : found
     if (kind === 'group') return groupConversation(appId, peerId)
@@ -243,12 +312,14 @@ export class ConversationService {
   }
 
   async #requireMember({ appId, userId }: Reader, groupId: Int64): Promise<void> {
-    if (!(await this.#options.groupFacts.findMember({ appId, groupId }, userId))) throw new AppError('member_required')
+    if (!(await this.#options.groupFacts.findMember({ appId, groupId }, userId)))
+      throw new AppError('member_required')
   }
 }
 
 function readCursor(cursor: string | undefined): number {
   if (cursor === undefined || cursor === '') return Number.MAX_SAFE_INTEGER
-  if (!/^[1-9]\d{0,15}$/.test(cursor)) throw new AppError('invalid_parameter', 'cursor must be one that a page before has returned')
+  if (!/^[1-9]\d{0,15}$/.test(cursor))
+    throw new AppError('invalid_parameter', 'cursor must be one that a page before has returned')
   return Number(cursor)
 }

@@ -2,7 +2,13 @@ import type { Int64 } from '@hermod/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import type { Database, Executor, Tx } from '../../db/database.js'
 import { chunksOf } from '../../lib/chunks.js'
-import { type Conversation, type ConversationKey, type ConversationView, type Side, sidesOf } from './conversation-model.js'
+import {
+  type Conversation,
+  type ConversationKey,
+  type ConversationView,
+  type Side,
+  sidesOf,
+} from './conversation-model.js'
 
 interface UserKey {
   readonly appId: string
@@ -29,12 +35,16 @@ const hiddenMessageId = own((side) => sql<number>`${sql.ref(`c.${side}_hidden_ms
 const seenSeq = own((side) => sql<number>`${sql.ref(`c.${side}_seen_seq`)}`)
 
 const sameConversation = (table: string) =>
-  sql.raw(`${table}.app_id = c.app_id and ${table}.low_id = c.low_id and ${table}.high_id = c.high_id`)
+  sql.raw(
+    `${table}.app_id = c.app_id and ${table}.low_id = c.low_id and ${table}.high_id = c.high_id`,
+  )
 /** The newest message that is left to the user of `p`, null when there is none; the log is asked only when the last one was recalled. */
 const latestMessageId = sql<number>`case when c.last_recalled_seq < c.seq then c.last_msg_id
   else (select max(m.msg_id) from messages m where ${sameConversation('m')}) end`
 /** Sending moves the sender's own mark, so everything above a mark is of others: the difference of two positions less what was recalled. */
-const unreadAbove = (seen: RawBuilder<number>) => sql<number>`c.seq - ${seen} - case when c.last_recalled_seq > ${seen}
+const unreadAbove = (
+  seen: RawBuilder<number>,
+) => sql<number>`c.seq - ${seen} - case when c.last_recalled_seq > ${seen}
   then (select count(*) from recalled_messages r where ${sameConversation('r')} and r.seq > ${seen}) else 0 end`
 
 /** Where history_visible is off a member sees nothing of what was there before (decision F4a: judged when reading). */
@@ -48,7 +58,10 @@ function joined(db: Executor) {
   return db
     .selectFrom('user_conversations as p')
     .innerJoin('conversations as c', (join) =>
-      join.onRef('c.app_id', '=', 'p.app_id').onRef('c.low_id', '=', 'p.low_id').onRef('c.high_id', '=', 'p.high_id'),
+      join
+        .onRef('c.app_id', '=', 'p.app_id')
+        .onRef('c.low_id', '=', 'p.low_id')
+        .onRef('c.high_id', '=', 'p.high_id'),
     )
 }
 
@@ -56,9 +69,14 @@ function joined(db: Executor) {
 export function joinedGroups(db: Executor) {
   return db
     .selectFrom('group_members as p')
-    .innerJoin('groups as g', (join) => join.onRef('g.app_id', '=', 'p.app_id').onRef('g.group_id', '=', 'p.group_id'))
+    .innerJoin('groups as g', (join) =>
+      join.onRef('g.app_id', '=', 'p.app_id').onRef('g.group_id', '=', 'p.group_id'),
+    )
     .innerJoin('conversations as c', (join) =>
-      join.onRef('c.app_id', '=', 'p.app_id').onRef('c.low_id', '=', 'p.group_id').onRef('c.high_id', '=', 'p.group_id'),
+      join
+        .onRef('c.app_id', '=', 'p.app_id')
+        .onRef('c.low_id', '=', 'p.group_id')
+        .onRef('c.high_id', '=', 'p.group_id'),
     )
 }
 
@@ -73,26 +91,39 @@ export class ConversationStore {
 
   constructor(database: Database) {
     this.#database = database
-    this.#list = database.preparedPage<UserKey & { beforeId: number }, ViewRow>((db, param, limit) =>
-      db
-        .selectFrom(
-          joined(db)
-            .select(['c.low_id', 'c.high_id', 'c.created_at', latestMessageId.as('latest_msg_id'), hiddenMessageId.as('hidden_msg_id')])
-            .where('p.app_id', '=', param('appId'))
-            .where('p.user_id', '=', param('userId'))
-            .unionAll(
-              joinedGroups(db)
-                .select(['c.low_id', 'c.high_id', 'c.created_at', latestMessageId.as('latest_msg_id'), hiddenInGroup.as('hidden_msg_id')])
-                .where('p.app_id', '=', param('appId'))
-                .where('p.user_id', '=', param('userId')),
-            )
-            .as('own'),
-        )
-        .select(['low_id', 'high_id', 'created_at', 'latest_msg_id'])
-        .whereRef('latest_msg_id', '>', 'hidden_msg_id')
-        .where('latest_msg_id', '<', param('beforeId'))
-        .orderBy('latest_msg_id', 'desc')
-        .limit(limit),
+    this.#list = database.preparedPage<UserKey & { beforeId: number }, ViewRow>(
+      (db, param, limit) =>
+        db
+          .selectFrom(
+            joined(db)
+              .select([
+                'c.low_id',
+                'c.high_id',
+                'c.created_at',
+                latestMessageId.as('latest_msg_id'),
+                hiddenMessageId.as('hidden_msg_id'),
+              ])
+              .where('p.app_id', '=', param('appId'))
+              .where('p.user_id', '=', param('userId'))
+              .unionAll(
+                joinedGroups(db)
+                  .select([
+                    'c.low_id',
+                    'c.high_id',
+                    'c.created_at',
+                    latestMessageId.as('latest_msg_id'),
+                    hiddenInGroup.as('hidden_msg_id'),
+                  ])
+                  .where('p.app_id', '=', param('appId'))
+                  .where('p.user_id', '=', param('userId')),
+              )
+              .as('own'),
+          )
+          .select(['low_id', 'high_id', 'created_at', 'latest_msg_id'])
+          .whereRef('latest_msg_id', '>', 'hidden_msg_id')
+          .where('latest_msg_id', '<', param('beforeId'))
+          .orderBy('latest_msg_id', 'desc')
+          .limit(limit),
     )
     this.#unread = database.prepared<UserKey, UnreadRow>((db, param) =>
       joined(db)
@@ -115,7 +146,11 @@ export class ConversationStore {
   }
 
   /** Most recent activity first; only conversations whose newest message is older than `beforeId`. */
-  async list(db: Executor, user: UserKey, page: { beforeId: number; limit: number }): Promise<ConversationView[]> {
+  async list(
+    db: Executor,
+    user: UserKey,
+    page: { beforeId: number; limit: number },
+  ): Promise<ConversationView[]> {
     const rows = await this.#list.all(db, { ...user, ...page })
     return rows.map((row) => ({
       peerId: row.low_id === user.userId ? row.high_id : row.low_id,
@@ -128,7 +163,9 @@ export class ConversationStore {
   async listUnread(db: Executor, user: UserKey): Promise<{ peerId: Int64; unreadCount: number }[]> {
     const rows = await this.#unread.all(db, user)
     // All that is above the mark may have been recalled.
-    return rows.filter((row) => row.unread > 0).map(({ peerId, unread }) => ({ peerId, unreadCount: Number(unread) }))
+    return rows
+      .filter((row) => row.unread > 0)
+      .map(({ peerId, unread }) => ({ peerId, unreadCount: Number(unread) }))
   }
 
   /**
@@ -136,7 +173,13 @@ export class ConversationStore {
    * row that was waited for is judged again with its new values while what was looked up before stays as it was.
    * @returns null when the mark did not move, or there is no such conversation
    */
-  async moveMark(tx: Tx, conversation: ConversationKey, userId: Int64, mark: Mark, seq: number | null): Promise<Moved | null> {
+  async moveMark(
+    tx: Tx,
+    conversation: ConversationKey,
+    userId: Int64,
+    mark: Mark,
+    seq: number | null,
+  ): Promise<Moved | null> {
     const [side] = sidesOf(conversation, userId)
     if (side === undefined) return null
     const end = seq === null ? sql<number>`${sql.ref('seq')}` : sql<number>`${seq}`
@@ -170,10 +213,15 @@ export class ConversationStore {
     const moved: Moved[] = []
     for (const side of sides) {
       const other = side === 'low' ? 'high_id' : 'low_id'
-      const peerIds = unread.filter((row) => (row.low_id === userId) === (side === 'low')).map((row) => row[other])
+      const peerIds = unread
+        .filter((row) => (row.low_id === userId) === (side === 'low'))
+        .map((row) => row[other])
       for (const chunk of chunksOf(peerIds, keysPerStatement)) {
         // Always as many, so that the statement is the same; those that were locked and no others.
-        const keys = Array.from({ length: keysPerStatement }, (_, index) => chunk[Math.min(index, chunk.length - 1)] as Int64)
+        const keys = Array.from(
+          { length: keysPerStatement },
+          (_, index) => chunk[Math.min(index, chunk.length - 1)] as Int64,
+        )
         const rows = await tx
           .updateTable('conversations')
           .set({ [`${side}_read_seq`]: sql.ref('seq'), [`${side}_seen_seq`]: sql.ref('seq') })
@@ -231,11 +279,19 @@ export class ConversationStore {
           .where('p.user_id', '=', user.userId),
       )
       .executeTakeFirst()
-    return row ? { appId: user.appId, lowId: row.low_id, highId: row.high_id, isGroup: row.is_group === 1 } : null
+    return row
+      ? { appId: user.appId, lowId: row.low_id, highId: row.high_id, isGroup: row.is_group === 1 }
+      : null
   }
 
   async exists(db: Executor, conversation: ConversationKey): Promise<boolean> {
-    return (await db.selectFrom('conversations').select('seq').where(isConversation(conversation)).executeTakeFirst()) !== undefined
+    return (
+      (await db
+        .selectFrom('conversations')
+        .select('seq')
+        .where(isConversation(conversation))
+        .executeTakeFirst()) !== undefined
+    )
   }
 }
 
@@ -248,6 +304,9 @@ export function isConversation({ appId, lowId, highId }: ConversationKey) {
   return sql<boolean>`app_id = ${appId} and low_id = ${lowId} and high_id = ${highId}`
 }
 
-function toMoved(appId: string, row: { low_id: Int64; high_id: Int64; last_msg_id: number }): Moved {
+function toMoved(
+  appId: string,
+  row: { low_id: Int64; high_id: Int64; last_msg_id: number },
+): Moved {
   return { appId, lowId: row.low_id, highId: row.high_id, lastMessageId: row.last_msg_id }
 }

@@ -55,7 +55,9 @@ export class GroupMarkStore {
     const told = mark === 'read_seq' ? 'acked_seq' : mark
     const conversation = await tx
       .selectFrom('conversations as c')
-      .innerJoin('group_members as m', (join) => join.onRef('m.app_id', '=', 'c.app_id').onRef('m.group_id', '=', 'c.low_id'))
+      .innerJoin('group_members as m', (join) =>
+        join.onRef('m.app_id', '=', 'c.app_id').onRef('m.group_id', '=', 'c.low_id'),
+      )
       .select(['c.seq', 'c.last_msg_id', `m.${told} as at`])
       .where('c.app_id', '=', member.appId)
       .where('c.low_id', '=', member.groupId)
@@ -69,14 +71,26 @@ export class GroupMarkStore {
     if (mark === 'read_seq') {
       const end = sql<number>`${to}`
       const place = isConversation({ appId, lowId: groupId, highId: groupId })
-      await tx.updateTable('conversations').set(furthest(userId, end)).where(place).where(isFurther(userId, end)).execute()
+      await tx
+        .updateTable('conversations')
+        .set(furthest(userId, end))
+        .where(place)
+        .where(isFurther(userId, end))
+        .execute()
     }
     const held = tx.selectFrom('group_members').select(`${told} as at`).where(isMember(member))
-    const before = await (this.database.dialect.rowLocks ? held.forUpdate() : held).executeTakeFirst()
+    const before = await (this.database.dialect.rowLocks
+      ? held.forUpdate()
+      : held
+    ).executeTakeFirst()
     if (!before || to <= before.at) return null
     await tx
       .updateTable('group_members')
-      .set(mark === 'read_seq' ? { read_seq: greater('read_seq', to), seen_seq: greater('seen_seq', to), acked_seq: to } : { [mark]: to })
+      .set(
+        mark === 'read_seq'
+          ? { read_seq: greater('read_seq', to), seen_seq: greater('seen_seq', to), acked_seq: to }
+          : { [mark]: to },
+      )
       .where(isMember(member))
       .execute()
     return { from: before.at, to, lastMessageId: conversation.last_msg_id }
@@ -93,14 +107,23 @@ export class GroupMarkStore {
     const { numUpdatedRows } = await tx
       .updateTable('group_members')
       // Meanwhile the member may have sent or deleted again.
-      .set({ seen_seq: greater('seen_seq', end.seq), hidden_msg_id: greater('hidden_msg_id', end.last_msg_id) })
+      .set({
+        seen_seq: greater('seen_seq', end.seq),
+        hidden_msg_id: greater('hidden_msg_id', end.last_msg_id),
+      })
       .where(isMember(member))
       .executeTakeFirst()
     return numUpdatedRows > 0n
   }
 
   async isMember(tx: Tx, member: MemberKey): Promise<boolean> {
-    return (await tx.selectFrom('group_members').select('user_id').where(isMember(member)).executeTakeFirst()) !== undefined
+    return (
+      (await tx
+        .selectFrom('group_members')
+        .select('user_id')
+        .where(isMember(member))
+        .executeTakeFirst()) !== undefined
+    )
   }
 
   async hasReadAck(tx: Tx, { appId, groupId }: MemberKey): Promise<boolean> {
@@ -162,7 +185,11 @@ export class GroupMarkStore {
    * Messages above one position and up to another whose senders want to know that the member has read them, in their order; of very many
    * requests the latest ones.
    */
-  async listReceiptRequests(tx: Tx, { appId, groupId, userId }: MemberKey, { from, to }: MovedMark): Promise<ReceiptRequest[]> {
+  async listReceiptRequests(
+    tx: Tx,
+    { appId, groupId, userId }: MemberKey,
+    { from, to }: MovedMark,
+  ): Promise<ReceiptRequest[]> {
     const latest = tx
       .selectFrom('receipt_requests')
       .select(['seq', 'msg_id', 'sender_id', 'member_ids'])

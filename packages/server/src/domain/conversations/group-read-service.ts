@@ -3,7 +3,13 @@ import type { Tx } from '../../db/database.js'
 import type { Event, EventKind } from '../events/event-model.js'
 import type { EventService } from '../events/event-service.js'
 import type { Mark } from './conversation-store.js'
-import { type GroupMarkStore, type GroupsAfter, groupsPerStep, type MemberKey, type MovedMark } from './group-mark-store.js'
+import {
+  type GroupMarkStore,
+  type GroupsAfter,
+  groupsPerStep,
+  type MemberKey,
+  type MovedMark,
+} from './group-mark-store.js'
 
 export interface GroupReadServiceOptions {
   readonly marks: GroupMarkStore
@@ -30,7 +36,8 @@ export class GroupReadService {
     if (!moved) return false
     const { messageId = moved.lastMessageId } = to
     await events.append(tx, markEvent(member, mark, [member.userId], Number(messageId)))
-    if (mark === 'read_seq' && (await marks.hasReadAck(tx, member))) await events.appendAll(tx, await this.#receipts(tx, member, moved))
+    if (mark === 'read_seq' && (await marks.hasReadAck(tx, member)))
+      await events.appendAll(tx, await this.#receipts(tx, member, moved))
     return true
   }
 
@@ -38,12 +45,22 @@ export class GroupReadService {
    * Moves the read marks of some groups of the user to the ends, and tells the senders who asked for it.
    * @returns how many have moved, and after which group the next step begins; null = there is none
    */
-  async moveSome(tx: Tx, from: GroupsAfter): Promise<{ readonly count: number; readonly nextAfter: Int64 | null }> {
+  async moveSome(
+    tx: Tx,
+    from: GroupsAfter,
+  ): Promise<{ readonly count: number; readonly nextAfter: Int64 | null }> {
     const { appId, userId } = from
     const moved = await this.options.marks.moveSome(tx, from)
     for (const { groupId, hasReadAck, ...mark } of moved)
-      if (hasReadAck) await this.options.events.appendAll(tx, await this.#receipts(tx, { appId, groupId, userId }, mark))
-    return { count: moved.length, nextAfter: moved.length < groupsPerStep ? null : (moved.at(-1)?.groupId ?? null) }
+      if (hasReadAck)
+        await this.options.events.appendAll(
+          tx,
+          await this.#receipts(tx, { appId, groupId, userId }, mark),
+        )
+    return {
+      count: moved.length,
+      nextAfter: moved.length < groupsPerStep ? null : (moved.at(-1)?.groupId ?? null),
+    }
   }
 
   /** Hides what the conversation holds now (decision E13). @returns false when there is no such conversation or member */
@@ -58,12 +75,29 @@ export class GroupReadService {
   /** For the senders who want to know that the member has read their messages. */
   async #receipts(tx: Tx, member: MemberKey, moved: MovedMark): Promise<Event[]> {
     const requests = await this.options.marks.listReceiptRequests(tx, member, moved)
-    return requests.map(({ senderId, messageId }) => markEvent(member, 'read_seq', [senderId], messageId))
+    return requests.map(({ senderId, messageId }) =>
+      markEvent(member, 'read_seq', [senderId], messageId),
+    )
   }
 }
 
-const kinds = { read_seq: 'message.read', delivered_seq: 'message.delivered' } as const satisfies Record<Mark, EventKind>
+const kinds = {
+  read_seq: 'message.read',
+  delivered_seq: 'message.delivered',
+} as const satisfies Record<Mark, EventKind>
 
-function markEvent({ appId, groupId, userId }: MemberKey, mark: Mark, userIds: readonly Int64[], messageId: number): Event {
-  return { appId, groupId, kind: kinds[mark], actorId: userId, userIds, content: JSON.stringify({ msg_id: messageId }) }
+function markEvent(
+  { appId, groupId, userId }: MemberKey,
+  mark: Mark,
+  userIds: readonly Int64[],
+  messageId: number,
+): Event {
+  return {
+    appId,
+    groupId,
+    kind: kinds[mark],
+    actorId: userId,
+    userIds,
+    content: JSON.stringify({ msg_id: messageId }),
+  }
 }

@@ -2,7 +2,12 @@ import type { Int64 } from '@hermod/protocol'
 import { sql } from 'kysely'
 import type { Database, Executor } from '../../db/database.js'
 import type { MessagesTable } from '../../db/schema.js'
-import type { Conversation, ConversationKey, HistoryMessage, Progress } from './conversation-model.js'
+import type {
+  Conversation,
+  ConversationKey,
+  HistoryMessage,
+  Progress,
+} from './conversation-model.js'
 import { hiddenInGroup, joinedGroups } from './conversation-store.js'
 
 interface Start {
@@ -47,7 +52,10 @@ export class HistoryStore {
       db
         .selectFrom('conversations as c')
         .innerJoin('messages as m', (join) =>
-          join.onRef('m.app_id', '=', 'c.app_id').onRef('m.low_id', '=', 'c.low_id').onRef('m.high_id', '=', 'c.high_id'),
+          join
+            .onRef('m.app_id', '=', 'c.app_id')
+            .onRef('m.low_id', '=', 'c.low_id')
+            .onRef('m.high_id', '=', 'c.high_id'),
         )
         .select([
           ...messageColumns,
@@ -59,14 +67,19 @@ export class HistoryStore {
         .where('c.low_id', '=', param('lowId'))
         .where('c.high_id', '=', param('highId'))
         .where('m.msg_id', '<=', param('upToId') as number)
-        .where(sql<boolean>`m.msg_id > case when c.low_id = ${param('userId')} then c.low_hidden_msg_id else c.high_hidden_msg_id end`)
+        .where(
+          sql<boolean>`m.msg_id > case when c.low_id = ${param('userId')} then c.low_hidden_msg_id else c.high_hidden_msg_id end`,
+        )
         .orderBy('m.msg_id', 'desc')
         .limit(limit),
     )
     this.#groupPage = database.preparedPage<GroupPageParams, HistoryMessage>((db, param, limit) =>
       joinedGroups(db)
         .innerJoin('messages as m', (join) =>
-          join.onRef('m.app_id', '=', 'c.app_id').onRef('m.low_id', '=', 'c.low_id').onRef('m.high_id', '=', 'c.high_id'),
+          join
+            .onRef('m.app_id', '=', 'c.app_id')
+            .onRef('m.low_id', '=', 'c.low_id')
+            .onRef('m.high_id', '=', 'c.high_id'),
         )
         .select([...messageColumns, progressInGroup.as('progress')])
         .where('p.app_id', '=', param('appId'))
@@ -77,7 +90,10 @@ export class HistoryStore {
         .orderBy('m.msg_id', 'desc')
         .limit(limit),
     )
-    this.#seqOf = database.prepared<ConversationKey & { messageId: Int64 }, Pick<MessagesTable, 'seq'>>((db, param) =>
+    this.#seqOf = database.prepared<
+      ConversationKey & { messageId: Int64 },
+      Pick<MessagesTable, 'seq'>
+    >((db, param) =>
       db
         .selectFrom('messages')
         .select('seq')
@@ -99,13 +115,21 @@ export class HistoryStore {
   }
 
   /** The position of a message; null when the conversation has no such message. */
-  async findSeq(db: Executor, conversation: ConversationKey, messageId: Int64): Promise<number | null> {
+  async findSeq(
+    db: Executor,
+    conversation: ConversationKey,
+    messageId: Int64,
+  ): Promise<number | null> {
     const row = await this.#seqOf.first(db, { ...conversation, messageId })
     return row?.seq ?? null
   }
 
   /** The position of the newest message up to and including `messageId`; 0 when there is none. */
-  async findSeqUpTo(db: Executor, { appId, lowId, highId }: ConversationKey, messageId: number): Promise<number> {
+  async findSeqUpTo(
+    db: Executor,
+    { appId, lowId, highId }: ConversationKey,
+    messageId: number,
+  ): Promise<number> {
     const row = await db
       .selectFrom('messages')
       .select('seq')

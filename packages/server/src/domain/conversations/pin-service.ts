@@ -32,7 +32,9 @@ export class PinService {
     const { appId, userId } = user
     if (await this.#isGroup(appId, conversationId)) {
       const member = { appId, userId, isAdminToken: false, adminOf: null, actorId: userId }
-      await groupAccess.change(member, conversationId, 'own', { userIds: [userId] }, (tx) => this.#add(tx, user, conversationId))
+      await groupAccess.change(member, conversationId, 'own', { userIds: [userId] }, (tx) =>
+        this.#add(tx, user, conversationId),
+      )
       return
     }
     if (conversationId !== systemUserId) await accounts.requireUser(appId, conversationId)
@@ -51,12 +53,15 @@ export class PinService {
   /** Newest pin first. */
   async list(user: UserKey): Promise<Int64[]> {
     const { database, store } = this.options
-    return (await database.read((db) => store.list(db, user))).map(({ conversationId }) => conversationId)
+    return (await database.read((db) => store.list(db, user))).map(
+      ({ conversationId }) => conversationId,
+    )
   }
 
   async #isGroup(appId: string, conversationId: Int64): Promise<boolean> {
     const { accounts, groupFacts } = this.options
-    if (conversationId === systemUserId || (await accounts.findState(appId, conversationId))) return false
+    if (conversationId === systemUserId || (await accounts.findState(appId, conversationId)))
+      return false
     return (await groupFacts.findGroup({ appId, groupId: conversationId })) !== null
   }
 

@@ -22,8 +22,17 @@ export class PinStore {
     return rows.map((row) => ({ conversationId: row.conversation_id, pinnedAt: row.pinned_at }))
   }
 
-  async insert(tx: Tx, { appId, userId }: UserKey, { conversationId, pinnedAt }: Pin): Promise<void> {
-    const row = { app_id: appId, user_id: userId, conversation_id: conversationId, pinned_at: pinnedAt }
+  async insert(
+    tx: Tx,
+    { appId, userId }: UserKey,
+    { conversationId, pinnedAt }: Pin,
+  ): Promise<void> {
+    const row = {
+      app_id: appId,
+      user_id: userId,
+      conversation_id: conversationId,
+      pinned_at: pinnedAt,
+    }
     await tx.insertInto('pinned_conversations').values(row).execute()
   }
 

@@ -20,7 +20,12 @@ export interface PushBinding {
 }
 
 /** What happened to a device of a user, or to all of them when no device is named. */
-export function deviceEvent(kind: EventKind, actorId: Int64, { appId, userId }: UserKey, deviceSn?: number): Event {
+export function deviceEvent(
+  kind: EventKind,
+  actorId: Int64,
+  { appId, userId }: UserKey,
+  deviceSn?: number,
+): Event {
   const content = deviceSn === undefined ? '' : JSON.stringify({ device_sn: deviceSn })
   return { appId, kind, actorId, userIds: [userId], content }
 }

@@ -56,8 +56,20 @@ export class DeviceService {
     const joined = made && (await this.#reopen(tx, made, use, now))
     if (joined) return joined
     const pushToken = use.pushToken ?? createToken('hmp_')
-    const row = { app_id: appId, user_id: userId, device_guid: deviceGuid, created_at: now, last_used_at: now, platform: 0 }
-    await store.insert(tx, { ...row, device_sn: deviceSn, user_agent: shortUserAgent(use), push_token: pushToken })
+    const row = {
+      app_id: appId,
+      user_id: userId,
+      device_guid: deviceGuid,
+      created_at: now,
+      last_used_at: now,
+      platform: 0,
+    }
+    await store.insert(tx, {
+      ...row,
+      device_sn: deviceSn,
+      user_agent: shortUserAgent(use),
+      push_token: pushToken,
+    })
     await events.append(tx, deviceEvent('user.device_added', userId, use, deviceSn))
     return { deviceSn, pushToken, displaced: await this.#displace(tx, { appId, userId, deviceSn }) }
   }
@@ -69,7 +81,14 @@ export class DeviceService {
       // Read first, so that it never promises a change that the list does not show.
       const changedAt = await store.listChangedAt(db, user)
       const rows = await store.list(db, user)
-      return { devices: rows.map((row) => ({ deviceSn: row.device_sn, platform: row.platform, userAgent: row.user_agent })), changedAt }
+      return {
+        devices: rows.map((row) => ({
+          deviceSn: row.device_sn,
+          platform: row.platform,
+          userAgent: row.user_agent,
+        })),
+        changedAt,
+      }
     })
   }
 
@@ -106,13 +125,23 @@ export class DeviceService {
   }
 
   /** @returns null when the device was removed meanwhile */
-  async #reopen(tx: Tx, device: Selectable<DevicesTable>, use: DeviceUse, now: number): Promise<OpenedDevice | null> {
+  async #reopen(
+    tx: Tx,
+    device: Selectable<DevicesTable>,
+    use: DeviceUse,
+    now: number,
+  ): Promise<OpenedDevice | null> {
     const { store } = this.options
     const userAgent = shortUserAgent(use)
     const pushToken = use.pushToken ?? device.push_token
     // Before the device, because whoever locks both locks the user first.
     if (userAgent !== device.user_agent) await store.touchList(tx, use, now)
-    const isThere = await store.update(tx, { ...device, user_agent: userAgent, push_token: pushToken, last_used_at: now })
+    const isThere = await store.update(tx, {
+      ...device,
+      user_agent: userAgent,
+      push_token: pushToken,
+      last_used_at: now,
+    })
     return isThere ? { deviceSn: device.device_sn, pushToken, displaced: [] } : null
   }
 

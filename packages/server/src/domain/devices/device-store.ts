@@ -15,7 +15,10 @@ export class DeviceStore {
   async nextSerial(tx: Tx, { appId, userId }: UserKey, at: number): Promise<number> {
     const row = await tx
       .updateTable('users')
-      .set((eb) => ({ last_device_sn: eb('last_device_sn', '+', 1), devices_changed_at: laterThanBefore(at) }))
+      .set((eb) => ({
+        last_device_sn: eb('last_device_sn', '+', 1),
+        devices_changed_at: laterThanBefore(at),
+      }))
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
       .returning('last_device_sn')
@@ -35,7 +38,13 @@ export class DeviceStore {
 
   /** By serial number. */
   async list(db: Executor, { appId, userId }: UserKey): Promise<Selectable<DevicesTable>[]> {
-    return db.selectFrom('devices').selectAll().where('app_id', '=', appId).where('user_id', '=', userId).orderBy('device_sn').execute()
+    return db
+      .selectFrom('devices')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .orderBy('device_sn')
+      .execute()
   }
 
   /** When the list of devices changed last; 0 = never */
@@ -49,7 +58,11 @@ export class DeviceStore {
     return row?.devices_changed_at ?? 0
   }
 
-  async findByGuid(tx: Tx, { appId, userId }: UserKey, deviceGuid: string): Promise<Selectable<DevicesTable> | null> {
+  async findByGuid(
+    tx: Tx,
+    { appId, userId }: UserKey,
+    deviceGuid: string,
+  ): Promise<Selectable<DevicesTable> | null> {
     const row = await tx
       .selectFrom('devices')
       .selectAll()
@@ -68,7 +81,10 @@ export class DeviceStore {
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
       .where('device_sn', '=', deviceSn)
-    const row = await (this.database.dialect.rowLocks ? found.forUpdate() : found).executeTakeFirst()
+    const row = await (this.database.dialect.rowLocks
+      ? found.forUpdate()
+      : found
+    ).executeTakeFirst()
     return row !== undefined
   }
 
@@ -80,7 +96,11 @@ export class DeviceStore {
   async update(tx: Tx, device: Selectable<DevicesTable>): Promise<boolean> {
     const { numUpdatedRows } = await tx
       .updateTable('devices')
-      .set({ user_agent: device.user_agent, push_token: device.push_token, last_used_at: device.last_used_at })
+      .set({
+        user_agent: device.user_agent,
+        push_token: device.push_token,
+        last_used_at: device.last_used_at,
+      })
       .where('app_id', '=', device.app_id)
       .where('user_id', '=', device.user_id)
       .where('device_sn', '=', device.device_sn)
@@ -89,7 +109,11 @@ export class DeviceStore {
   }
 
   /** @returns the serial numbers of all devices but `deviceSn` and the `others` that were used last besides */
-  async listLeastUsed(tx: Tx, { appId, userId, deviceSn }: DeviceKey, others: number): Promise<number[]> {
+  async listLeastUsed(
+    tx: Tx,
+    { appId, userId, deviceSn }: DeviceKey,
+    others: number,
+  ): Promise<number[]> {
     const rows = await tx
       .selectFrom('devices')
       .select('device_sn')

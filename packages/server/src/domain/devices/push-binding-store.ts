@@ -4,7 +4,12 @@ import type { DeviceKey, PushBinding } from './device-model.js'
 /** Tokens of push gateways, by device and certificate. */
 export class PushBindingStore {
   /** Takes the token away from whatever device it was bound to. The caller holds the lock of the device. */
-  async bind(tx: Tx, { appId, userId, deviceSn }: DeviceKey, { deviceToken, notifierName }: PushBinding, at: number): Promise<void> {
+  async bind(
+    tx: Tx,
+    { appId, userId, deviceSn }: DeviceKey,
+    { deviceToken, notifierName }: PushBinding,
+    at: number,
+  ): Promise<void> {
     await tx
       .deleteFrom('push_bindings')
       .where('app_id', '=', appId)
@@ -24,7 +29,9 @@ export class PushBindingStore {
       .insertInto('push_bindings')
       .values({ app_id: appId, notifier_name: notifierName, device_token: deviceToken, ...owner })
       // Another device may have bound the token since it was taken away from all others.
-      .onConflict((conflict) => conflict.columns(['app_id', 'device_token', 'notifier_name']).doUpdateSet(owner))
+      .onConflict((conflict) =>
+        conflict.columns(['app_id', 'device_token', 'notifier_name']).doUpdateSet(owner),
+      )
       .execute()
   }
 

@@ -28,14 +28,17 @@ export class EventService {
   /** As {@link append}, for any number. */
   async appendAll(tx: Tx, events: readonly Event[]): Promise<void> {
     const { store, ids, clock } = this.options
-    for (const chunk of chunksOf(events, eventsPerStatement)) await store.append(tx, chunk, ids.takeReserved(chunk.length), clock.now())
+    for (const chunk of chunksOf(events, eventsPerStatement))
+      await store.append(tx, chunk, ids.takeReserved(chunk.length), clock.now())
   }
 
   /** Deletes events that nobody can resume from any more; some at a time, so that no message waits for it. */
   async purge(): Promise<void> {
     const { database, store, clock } = this.options
     for (let step = 0; step < purgeSteps; step++) {
-      const deleted = await database.transaction((tx) => store.deleteOlder(tx, clock.now() - keptMs, purgeRows))
+      const deleted = await database.transaction((tx) =>
+        store.deleteOlder(tx, clock.now() - keptMs, purgeRows),
+      )
       if (deleted < purgeRows) return
     }
   }

@@ -20,7 +20,12 @@ export interface EventStep {
 /** The log of committed facts; whoever tells others of them reads it in the order of the event IDs. */
 export class EventStore {
   /** @param eventIds one for each event, ascending */
-  async append(tx: Tx, events: readonly Event[], eventIds: readonly number[], createdAt: number): Promise<void> {
+  async append(
+    tx: Tx,
+    events: readonly Event[],
+    eventIds: readonly number[],
+    createdAt: number,
+  ): Promise<void> {
     const rows = events.map(({ appId, kind, actorId, userIds, groupId, content }, index) => ({
       event_id: eventIds[index] as number,
       app_id: appId,
@@ -49,7 +54,10 @@ export class EventStore {
       .select(['event_id', 'kind', 'payload'])
       .where('event_id', '>', afterId)
       .where('app_id', '=', appId)
-    const events = await (last ? following.where('event_id', '<=', last.event_id) : following).execute()
+    const events = await (last
+      ? following.where('event_id', '<=', last.event_id)
+      : following
+    ).execute()
     return { events, next: last?.event_id ?? null }
   }
 
@@ -63,8 +71,16 @@ export class EventStore {
    */
   async deleteOlder(tx: Tx, createdBefore: number, limit: number): Promise<number> {
     const { first } = idRangeOf(tickAt(createdBefore))
-    const old = tx.selectFrom('events').select('event_id').where('event_id', '<', first).orderBy('event_id').limit(limit)
-    const { numDeletedRows } = await tx.deleteFrom('events').where('event_id', 'in', old).executeTakeFirst()
+    const old = tx
+      .selectFrom('events')
+      .select('event_id')
+      .where('event_id', '<', first)
+      .orderBy('event_id')
+      .limit(limit)
+    const { numDeletedRows } = await tx
+      .deleteFrom('events')
+      .where('event_id', 'in', old)
+      .executeTakeFirst()
     return Number(numDeletedRows)
   }
 }

@@ -18,13 +18,22 @@ export class PendingErasureStore {
 
   /** Users of one application, at most `limit`; null when there is none. */
   async findSome(db: Executor, limit: number): Promise<PendingErasures | null> {
-    const rows = await db.selectFrom('pending_erasures').select(['app_id', 'user_id']).orderBy('app_id').limit(limit).execute()
+    const rows = await db
+      .selectFrom('pending_erasures')
+      .select(['app_id', 'user_id'])
+      .orderBy('app_id')
+      .limit(limit)
+      .execute()
     const appId = rows[0]?.app_id
     if (appId === undefined) return null
     return { appId, userIds: rows.filter((row) => row.app_id === appId).map((row) => row.user_id) }
   }
 
   async delete(tx: Tx, { appId, userIds }: PendingErasures): Promise<void> {
-    await tx.deleteFrom('pending_erasures').where('app_id', '=', appId).where('user_id', 'in', userIds).execute()
+    await tx
+      .deleteFrom('pending_erasures')
+      .where('app_id', '=', appId)
+      .where('user_id', 'in', userIds)
+      .execute()
   }
 }

@@ -47,13 +47,20 @@ export class TextErasureService {
     const { database, events } = this.options
     for (let after: number | null = 0; after !== null && !signal.aborted; ) {
       const from: number = after
-      const step: EventStep = await database.read((db) => events.listStep(db, appId, from, stepRows))
+      const step: EventStep = await database.read((db) =>
+        events.listStep(db, appId, from, stepRows),
+      )
       const wordy = step.events
-        .map(({ event_id, kind, payload }) => ({ eventId: event_id, kind, payload: JSON.parse(payload) as EventPayload }))
+        .map(({ event_id, kind, payload }) => ({
+          eventId: event_id,
+          kind,
+          payload: JSON.parse(payload) as EventPayload,
+        }))
         .filter(({ kind, payload }) => isPersonal(kind, payload, userIds))
       if (wordy.length > 0)
         await database.transaction(async (tx) => {
-          for (const { eventId, payload } of wordy) await events.setPayload(tx, eventId, JSON.stringify({ ...payload, content: '' }))
+          for (const { eventId, payload } of wordy)
+            await events.setPayload(tx, eventId, JSON.stringify({ ...payload, content: '' }))
         })
       after = step.next
     }
@@ -63,7 +70,11 @@ export class TextErasureService {
 /** Notices of groups that carry words from one person to others; all other texts of groups belong to the groups, as messages do. */
 const personalNotices: ReadonlySet<string> = new Set(['group.applied', 'group.invited'])
 
-function isPersonal(kind: string, { actor, users, content }: EventPayload, userIds: ReadonlySet<number>): boolean {
+function isPersonal(
+  kind: string,
+  { actor, users, content }: EventPayload,
+  userIds: ReadonlySet<number>,
+): boolean {
   if (content === '') return false
   if (!kind.startsWith('group.')) return [actor, ...users].some((userId) => userIds.has(userId))
   const isAboutThem = users.length > 0 && users.every((userId) => userIds.has(userId))

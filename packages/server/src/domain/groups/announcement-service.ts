@@ -24,13 +24,23 @@ export class AnnouncementService {
    * Publishes a new one (decision F4a); of more than 500 the oldest give way.
    * @throws AppError group_not_found, group_admin_required
    */
-  async publish(caller: GroupCaller, groupId: Int64, text: Pick<GroupAnnouncement, 'title' | 'content'>): Promise<GroupAnnouncement> {
+  async publish(
+    caller: GroupCaller,
+    groupId: Int64,
+    text: Pick<GroupAnnouncement, 'title' | 'content'>,
+  ): Promise<GroupAnnouncement> {
     const { access, announcements, ids } = this.options
     return access.change(caller, groupId, 'announce', {}, async (tx, scene) => {
       const { group, now } = scene
       const last = await announcements.findLast(tx, group)
       const [announcementId] = ids.takeReserved(1, last?.announcementId) as [number]
-      const announcement = { groupId: group.groupId, announcementId, authorId: caller.actorId, ...text, createdAt: now }
+      const announcement = {
+        groupId: group.groupId,
+        announcementId,
+        authorId: caller.actorId,
+        ...text,
+        createdAt: now,
+      }
       await announcements.insert(tx, group, announcement)
       await announcements.trim(tx, group, keptPerGroup)
       await this.#tell(tx, scene, announcement)
@@ -39,15 +49,23 @@ export class AnnouncementService {
   }
 
   /** @throws AppError group_not_found, member_required, announcement_not_found */
-  async get(caller: GroupCaller, groupId: Int64, announcementId: Int64): Promise<GroupAnnouncement> {
+  async get(
+    caller: GroupCaller,
+    groupId: Int64,
+    announcementId: Int64,
+  ): Promise<GroupAnnouncement> {
     const { access, announcements } = this.options
-    return access.read(caller, groupId, 'read', async (db, { group }) => existing(await announcements.find(db, group, announcementId)))
+    return access.read(caller, groupId, 'read', async (db, { group }) =>
+      existing(await announcements.find(db, group, announcementId)),
+    )
   }
 
   /** @throws AppError group_not_found, member_required, announcement_not_found */
   async getLast(caller: GroupCaller, groupId: Int64): Promise<GroupAnnouncement> {
     const { access, announcements } = this.options
-    return access.read(caller, groupId, 'read', async (db, { group }) => existing(await announcements.findLast(db, group)))
+    return access.read(caller, groupId, 'read', async (db, { group }) =>
+      existing(await announcements.findLast(db, group)),
+    )
   }
 
   /** Oldest first. @throws AppError group_not_found, member_required */
@@ -68,7 +86,10 @@ export class AnnouncementService {
 
   async #tell(tx: Tx, { group, caller }: Scene, announcement: GroupAnnouncement): Promise<void> {
     const { announcementId: id, title } = announcement
-    await this.options.events.append(tx, groupEvent(group, 'announcement_updated', caller.actorId, [], JSON.stringify({ id, title })))
+    await this.options.events.append(
+      tx,
+      groupEvent(group, 'announcement_updated', caller.actorId, [], JSON.stringify({ id, title })),
+    )
   }
 }
 

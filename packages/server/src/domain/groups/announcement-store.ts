@@ -7,7 +7,11 @@ import { isGroup } from './group-store.js'
 
 /** Announcements of groups; their IDs grow in the order in which they were published. */
 export class AnnouncementStore {
-  async find(db: Executor, group: GroupKey, announcementId: Int64): Promise<GroupAnnouncement | null> {
+  async find(
+    db: Executor,
+    group: GroupKey,
+    announcementId: Int64,
+  ): Promise<GroupAnnouncement | null> {
     const found = db
       .selectFrom('group_announcements')
       .selectAll()
@@ -18,18 +22,32 @@ export class AnnouncementStore {
   }
 
   async findLast(db: Executor, group: GroupKey): Promise<GroupAnnouncement | null> {
-    const found = db.selectFrom('group_announcements').selectAll().where(isGroup(group)).orderBy('announcement_id', 'desc').limit(1)
+    const found = db
+      .selectFrom('group_announcements')
+      .selectAll()
+      .where(isGroup(group))
+      .orderBy('announcement_id', 'desc')
+      .limit(1)
     const row = await found.executeTakeFirst()
     return row ? toAnnouncement(row) : null
   }
 
   /** Oldest first. */
   async list(db: Executor, group: GroupKey): Promise<GroupAnnouncement[]> {
-    const rows = await db.selectFrom('group_announcements').selectAll().where(isGroup(group)).orderBy('announcement_id').execute()
+    const rows = await db
+      .selectFrom('group_announcements')
+      .selectAll()
+      .where(isGroup(group))
+      .orderBy('announcement_id')
+      .execute()
     return rows.map(toAnnouncement)
   }
 
-  async insert(tx: Tx, { appId, groupId }: GroupKey, announcement: Omit<GroupAnnouncement, 'groupId'>): Promise<void> {
+  async insert(
+    tx: Tx,
+    { appId, groupId }: GroupKey,
+    announcement: Omit<GroupAnnouncement, 'groupId'>,
+  ): Promise<void> {
     const { announcementId, authorId, title, content, createdAt } = announcement
     await tx
       .insertInto('group_announcements')
@@ -54,11 +72,19 @@ export class AnnouncementStore {
       .orderBy('announcement_id', 'desc')
       .limit(1)
       .offset(kept)
-    await tx.deleteFrom('group_announcements').where(isGroup(group)).where('announcement_id', '<=', tooOld).execute()
+    await tx
+      .deleteFrom('group_announcements')
+      .where(isGroup(group))
+      .where('announcement_id', '<=', tooOld)
+      .execute()
   }
 
   async delete(tx: Tx, group: GroupKey, announcementId: number): Promise<void> {
-    await tx.deleteFrom('group_announcements').where(isGroup(group)).where('announcement_id', '=', announcementId).execute()
+    await tx
+      .deleteFrom('group_announcements')
+      .where(isGroup(group))
+      .where('announcement_id', '=', announcementId)
+      .execute()
   }
 }
 

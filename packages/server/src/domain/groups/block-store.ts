@@ -13,13 +13,27 @@ export interface Block {
 /** The block lists of groups. */
 export class BlockStore {
   /** @param userIds not on the list yet */
-  async insert(tx: Tx, { appId, groupId }: GroupKey, userIds: readonly Int64[], now: number): Promise<void> {
-    const rows = userIds.map((userId) => ({ app_id: appId, group_id: groupId, user_id: userId, created_at: now }))
+  async insert(
+    tx: Tx,
+    { appId, groupId }: GroupKey,
+    userIds: readonly Int64[],
+    now: number,
+  ): Promise<void> {
+    const rows = userIds.map((userId) => ({
+      app_id: appId,
+      group_id: groupId,
+      user_id: userId,
+      created_at: now,
+    }))
     await tx.insertInto('group_blocks').values(rows).execute()
   }
 
   async delete(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void> {
-    await tx.deleteFrom('group_blocks').where(isGroup(group)).where('user_id', 'in', userIds).execute()
+    await tx
+      .deleteFrom('group_blocks')
+      .where(isGroup(group))
+      .where('user_id', 'in', userIds)
+      .execute()
   }
 
   /** By user ID. */

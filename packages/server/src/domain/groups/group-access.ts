@@ -14,7 +14,15 @@ import { chunksOf } from '../../lib/chunks.js'
 import type { Clock } from '../../lib/clock.js'
 import { LockedUsers, type UserLocker } from '../accounts/locked-users.js'
 import type { GroupFacts } from './group-facts.js'
-import { type Group, type GroupFlags, type GroupKey, groupStatus, groupType, type Member, standingOfRole } from './group-model.js'
+import {
+  type Group,
+  type GroupFlags,
+  type GroupKey,
+  groupStatus,
+  groupType,
+  type Member,
+  standingOfRole,
+} from './group-model.js'
 import type { GroupStore } from './group-store.js'
 import type { MemberStore } from './member-store.js'
 
@@ -71,7 +79,10 @@ export class GroupAccess {
     caller: GroupCaller,
     groupId: Int64,
     right: GroupRightName,
-    { userIds = [], touchedIds = [] }: { readonly userIds?: readonly Int64[]; readonly touchedIds?: readonly Int64[] },
+    {
+      userIds = [],
+      touchedIds = [],
+    }: { readonly userIds?: readonly Int64[]; readonly touchedIds?: readonly Int64[] },
     work: (tx: Tx, scene: LockedScene) => Promise<T>,
   ): Promise<T> {
     const { database, groups, users: locker, facts } = this.options
@@ -86,12 +97,20 @@ export class GroupAccess {
       })
     } finally {
       // Also after a failure, which may leave open whether it was committed.
-      facts.forget(key, new Set([...userIds, ...touchedIds, ...(caller.userId === null ? [] : [caller.userId])]))
+      facts.forget(
+        key,
+        new Set([...userIds, ...touchedIds, ...(caller.userId === null ? [] : [caller.userId])]),
+      )
     }
   }
 
   /** @throws AppError group_not_found, and what the right asks for */
-  async read<T>(caller: GroupCaller, groupId: Int64, right: GroupRightName, work: (db: Executor, scene: Scene) => Promise<T>): Promise<T> {
+  async read<T>(
+    caller: GroupCaller,
+    groupId: Int64,
+    right: GroupRightName,
+    work: (db: Executor, scene: Scene) => Promise<T>,
+  ): Promise<T> {
     const { database, groups } = this.options
     return database.read(async (db) => {
       const group = await groups.find(db, { appId: caller.appId, groupId })
@@ -103,29 +122,47 @@ export class GroupAccess {
    * Looks into several groups; those that do not exist, or in which the caller has not the right, are left out.
    * @returns the others, in the order of the list and each once
    */
-  async readMany(caller: GroupCaller, groupIds: readonly Int64[], right: GroupRightName): Promise<Scene[]> {
+  async readMany(
+    caller: GroupCaller,
+    groupIds: readonly Int64[],
+    right: GroupRightName,
+  ): Promise<Scene[]> {
     const distinct = [...new Set(groupIds)]
     const scenes: Scene[] = []
-    for (const chunk of chunksOf(distinct, lookUpChunk)) scenes.push(...(await this.#readChunk(caller, chunk, right)))
+    for (const chunk of chunksOf(distinct, lookUpChunk))
+      scenes.push(...(await this.#readChunk(caller, chunk, right)))
     return scenes
   }
 
-  async #readChunk(caller: GroupCaller, groupIds: readonly Int64[], right: GroupRightName): Promise<Scene[]> {
+  async #readChunk(
+    caller: GroupCaller,
+    groupIds: readonly Int64[],
+    right: GroupRightName,
+  ): Promise<Scene[]> {
     const { database, groups, members, clock } = this.options
     const { appId, userId } = caller
     const now = clock.now()
     return database.read(async (db) => {
       const known = await groups.findMany(db, appId, groupIds)
-      const own = userId === null ? new Map<Int64, Member>() : await members.findOwn(db, appId, userId, [...known.keys()])
+      const own =
+        userId === null
+          ? new Map<Int64, Member>()
+          : await members.findOwn(db, appId, userId, [...known.keys()])
       const scenes = groupIds.flatMap((groupId) => {
         const group = known.get(groupId)
         const member = own.get(groupId) ?? null
-        return group ? [{ caller, group, member, standing: this.standingOf(caller, group, member), now }] : []
+        return group
+          ? [{ caller, group, member, standing: this.standingOf(caller, group, member), now }]
+          : []
       })
       const refused = scenes.filter((scene) => refusalOf(scene, right) !== null)
-      const closedIds = refused.filter(({ group }) => !isGone(group)).map(({ group }) => group.groupId)
+      const closedIds = refused
+        .filter(({ group }) => !isGone(group))
+        .map(({ group }) => group.groupId)
       const isOpen = opensToOutsiders(right) && userId !== null
-      const inviting = isOpen ? await members.findInviting(db, appId, userId, closedIds, now) : new Set<Int64>()
+      const inviting = isOpen
+        ? await members.findInviting(db, appId, userId, closedIds, now)
+        : new Set<Int64>()
       const shut = new Set(refused.filter(({ group }) => !inviting.has(group.groupId)))
       return scenes.filter((scene) => !shut.has(scene))
     })
@@ -139,29 +176,51 @@ export class GroupAccess {
     return caller.userId === null && caller.adminOf === null ? 'owner' : own
   }
 
-  async #enter(db: Executor, caller: GroupCaller, group: Group | null, right: GroupRightName): Promise<Scene> {
+  async #enter(
+    db: Executor,
+    caller: GroupCaller,
+    group: Group | null,
+    right: GroupRightName,
+  ): Promise<Scene> {
     const { members, clock } = this.options
     if (!group) throw new AppError('group_not_found')
     const member = caller.userId === null ? null : await members.find(db, group, caller.userId)
-    const scene = { caller, group, member, standing: this.standingOf(caller, group, member), now: clock.now() }
+    const scene = {
+      caller,
+      group,
+      member,
+      standing: this.standingOf(caller, group, member),
+      now: clock.now(),
+    }
     const refusal = refusalOf(scene, right)
     if (refusal === null) return scene
-    if (!isGone(group) && opensToOutsiders(right) && (await this.#isInvited(db, scene))) return scene
+    if (!isGone(group) && opensToOutsiders(right) && (await this.#isInvited(db, scene)))
+      return scene
     throw new AppError(refusal)
   }
 
   async #isInvited(db: Executor, { caller, group, now }: Scene): Promise<boolean> {
-    return caller.userId !== null && (await this.options.members.isInvited(db, group, caller.userId, now))
+    return (
+      caller.userId !== null &&
+      (await this.options.members.isInvited(db, group, caller.userId, now))
+    )
   }
 }
 
 /** Why the caller has not the right, or null. */
-export function refusalOf(scene: Pick<Scene, 'group' | 'member' | 'standing'>, right: GroupRightName): ErrorName | null {
+export function refusalOf(
+  scene: Pick<Scene, 'group' | 'member' | 'standing'>,
+  right: GroupRightName,
+): ErrorName | null {
   const { group, member, standing } = scene
   // What a dissolved group was stays readable for those who were members (decision F8).
   if (isGone(group)) return right === 'info' && standing !== 'outsider' ? null : 'group_not_found'
   const { isPersonal, refusal }: GroupRight = groupRights[right]
-  if (opensToOutsiders(right) && (group.type === groupType.public || group.type === groupType.chatroom)) return null
+  if (
+    opensToOutsiders(right) &&
+    (group.type === groupType.public || group.type === groupType.chatroom)
+  )
+    return null
   const from = lowestStanding(right, group.flags)
   const judged = isPersonal ? ownStanding(member) : standing
   return from === 'outsider' || !isBelow(judged, from) ? null : (refusal ?? standingErrors[from])
@@ -174,7 +233,9 @@ function isGone({ status }: Group): boolean {
 /** The lowest standing that has the right in a group with these settings. */
 export function lowestStanding(right: GroupRightName, flags: GroupFlags): GroupStanding {
   const definition: GroupRight = groupRights[right]
-  return definition.membersWith !== undefined && flags[definition.membersWith] ? 'member' : definition.from
+  return definition.membersWith !== undefined && flags[definition.membersWith]
+    ? 'member'
+    : definition.from
 }
 
 export function isBelow(a: GroupStanding, b: GroupStanding): boolean {

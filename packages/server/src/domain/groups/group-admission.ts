@@ -9,7 +9,10 @@ const maxPage = 500
 const defaultPage = 100
 
 /** An application or an invitation that can still be answered. */
-export function isOpen({ status, expiresAt }: { readonly status: number; readonly expiresAt: number }, now: number): boolean {
+export function isOpen(
+  { status, expiresAt }: { readonly status: number; readonly expiresAt: number },
+  now: number,
+): boolean {
   return status === admissionStatus.pending && expiresAt > now
 }
 
@@ -41,7 +44,11 @@ export function admissionPage<Entry>(
 ): GroupPage<Entry> {
   const entries = found.slice(0, limit - 1)
   const last = entries.at(-1)
-  return { ...totals, entries, nextCursor: found.length === limit && last !== undefined ? positionOf(last).join('-') : null }
+  return {
+    ...totals,
+    entries,
+    nextCursor: found.length === limit && last !== undefined ? positionOf(last).join('-') : null,
+  }
 }
 
 function readCursor(cursor: string | undefined, ids: number): Position | null {

@@ -31,12 +31,24 @@ export class GroupApplicationStore {
   }
 
   /** Replaces an earlier application of the same user. */
-  async put(tx: Tx, { appId, groupId }: GroupKey, { applicantId, reason, createdAt, expiresAt }: NewApplication): Promise<void> {
-    const values = { reason, status: admissionStatus.pending, created_at: createdAt, expires_at: expiresAt, updated_at: createdAt }
+  async put(
+    tx: Tx,
+    { appId, groupId }: GroupKey,
+    { applicantId, reason, createdAt, expiresAt }: NewApplication,
+  ): Promise<void> {
+    const values = {
+      reason,
+      status: admissionStatus.pending,
+      created_at: createdAt,
+      expires_at: expiresAt,
+      updated_at: createdAt,
+    }
     await tx
       .insertInto('group_applications')
       .values({ app_id: appId, group_id: groupId, applicant_id: applicantId, ...values })
-      .onConflict((conflict) => conflict.columns(['app_id', 'group_id', 'applicant_id']).doUpdateSet(values))
+      .onConflict((conflict) =>
+        conflict.columns(['app_id', 'group_id', 'applicant_id']).doUpdateSet(values),
+      )
       .execute()
   }
 
@@ -50,12 +62,23 @@ export class GroupApplicationStore {
   }
 
   /** Newest first. @param page.before when it was made, group ID, applicant ID */
-  async list(db: Executor, appId: string, groupIds: readonly Int64[], { before, limit }: StorePage): Promise<GroupApplication[]> {
+  async list(
+    db: Executor,
+    appId: string,
+    groupIds: readonly Int64[],
+    { before, limit }: StorePage,
+  ): Promise<GroupApplication[]> {
     const [createdAt = 0, groupId = 0, applicantId = 0] = before ?? []
     const rows = await ofGroups(db, appId, groupIds)
       .selectAll()
       .$if(before !== null, (query) =>
-        query.where((eb) => eb(eb.refTuple('created_at', 'group_id', 'applicant_id'), '<', eb.tuple(createdAt, groupId, applicantId))),
+        query.where((eb) =>
+          eb(
+            eb.refTuple('created_at', 'group_id', 'applicant_id'),
+            '<',
+            eb.tuple(createdAt, groupId, applicantId),
+          ),
+        ),
       )
       .orderBy('created_at', 'desc')
       .orderBy('group_id', 'desc')
@@ -74,7 +97,10 @@ export class GroupApplicationStore {
 }
 
 function ofGroups(db: Executor, appId: string, groupIds: readonly Int64[]) {
-  return db.selectFrom('group_applications').where('app_id', '=', appId).where('group_id', 'in', groupIds)
+  return db
+    .selectFrom('group_applications')
+    .where('app_id', '=', appId)
+    .where('group_id', 'in', groupIds)
 }
 
 function toApplication(row: Selectable<GroupApplicationsTable>): GroupApplication {

@@ -3,7 +3,14 @@ import type { Tx } from '../../db/database.js'
 import { readSettings } from '../applications/application-settings.js'
 import type { EventService } from '../events/event-service.js'
 import type { LockedScene, Scene } from './group-access.js'
-import { groupEvent, groupType, isBanned, type Member, maxKicks, memberRole } from './group-model.js'
+import {
+  groupEvent,
+  groupType,
+  isBanned,
+  type Member,
+  maxKicks,
+  memberRole,
+} from './group-model.js'
 import type { GroupStore } from './group-store.js'
 import type { MemberStore } from './member-store.js'
 
@@ -28,10 +35,20 @@ export class GroupDoor {
    * @returns user_not_found, user_deleted, already_group_member, in_group_block_list, kicked_too_often, joined_group_limit_reached,
    *   group_full
    */
-  async admit(tx: Tx, scene: LockedScene, userIds: readonly Int64[], how: { readonly isOwnWill: boolean }): Promise<Outcomes> {
+  async admit(
+    tx: Tx,
+    scene: LockedScene,
+    userIds: readonly Int64[],
+    how: { readonly isOwnWill: boolean },
+  ): Promise<Outcomes> {
     const refusals = await this.judge(tx, scene, userIds, how)
     let room = Number(scene.group.capacity) - scene.group.memberCount
-    const outcomes = new Map(userIds.map((userId) => [userId, refusals.get(userId) ?? (room-- > 0 ? null : ('group_full' as const))]))
+    const outcomes = new Map(
+      userIds.map((userId) => [
+        userId,
+        refusals.get(userId) ?? (room-- > 0 ? null : ('group_full' as const)),
+      ]),
+    )
     await this.#enter(
       tx,
       scene,
@@ -71,7 +88,12 @@ export class GroupDoor {
   }
 
   /** Takes members out; the owner must not be among them. */
-  async remove(tx: Tx, scene: Scene, removed: readonly Member[], kind: 'left' | 'kicked' | 'blocked'): Promise<void> {
+  async remove(
+    tx: Tx,
+    scene: Scene,
+    removed: readonly Member[],
+    kind: 'left' | 'kicked' | 'blocked',
+  ): Promise<void> {
     const { groups, members, events } = this.options
     const { group, caller, now } = scene
     if (removed.length === 0) return
@@ -80,16 +102,27 @@ export class GroupDoor {
     await members.delete(tx, group, userIds)
     const hasBans = removed.some(({ banExpiresAt }) => banExpiresAt !== 0)
     await groups.touch(tx, group, hasBans ? ['members', 'bans'] : ['members'], now, -removed.length)
-    if (kind !== 'blocked') await events.append(tx, groupEvent(group, kind, caller.actorId, userIds))
-    if (group.type === groupType.chatroom) await events.append(tx, groupEvent(group, 'absence', caller.actorId, userIds))
+    if (kind !== 'blocked')
+      await events.append(tx, groupEvent(group, kind, caller.actorId, userIds))
+    if (group.type === groupType.chatroom)
+      await events.append(tx, groupEvent(group, 'absence', caller.actorId, userIds))
   }
 
-  async #enter(tx: Tx, { group, caller, now }: LockedScene, userIds: readonly Int64[]): Promise<void> {
+  async #enter(
+    tx: Tx,
+    { group, caller, now }: LockedScene,
+    userIds: readonly Int64[],
+  ): Promise<void> {
     const { groups, members, events } = this.options
     if (userIds.length === 0) return
     const removals = await members.findRemovals(tx, group, userIds)
     const { seq, lastMessageId } = await members.conversationEnd(tx, group, { isHeld: true })
-    const bans = new Map([...removals].map(([userId, { banExpiresAt }]) => [userId, isBanned(banExpiresAt, now) ? banExpiresAt : 0]))
+    const bans = new Map(
+      [...removals].map(([userId, { banExpiresAt }]) => [
+        userId,
+        isBanned(banExpiresAt, now) ? banExpiresAt : 0,
+      ]),
+    )
     const rows = userIds.map((userId) => ({
       app_id: group.appId,
       group_id: group.groupId,
@@ -110,6 +143,7 @@ export class GroupDoor {
     const hasBans = rows.some((row) => row.ban_expires_at !== 0)
     await groups.touch(tx, group, hasBans ? ['members', 'bans'] : ['members'], now, userIds.length)
     await events.append(tx, groupEvent(group, 'joined', caller.actorId, userIds))
-    if (group.type === groupType.chatroom) await events.append(tx, groupEvent(group, 'presence', caller.actorId, userIds))
+    if (group.type === groupType.chatroom)
+      await events.append(tx, groupEvent(group, 'presence', caller.actorId, userIds))
   }
 }

@@ -22,8 +22,16 @@ export class GroupFacts {
 
   constructor(options: GroupFactsOptions) {
     this.#options = options
-    this.#groups = new FactCache({ maxEntries: 20_000, maxAgeMs: factAgeMs, channel: options.channels.groups })
-    this.#members = new FactCache({ maxEntries: 100_000, maxAgeMs: factAgeMs, channel: options.channels.members })
+    this.#groups = new FactCache({
+      maxEntries: 20_000,
+      maxAgeMs: factAgeMs,
+      channel: options.channels.groups,
+    })
+    this.#members = new FactCache({
+      maxEntries: 100_000,
+      maxAgeMs: factAgeMs,
+      channel: options.channels.members,
+    })
   }
 
   /** The group, when it is at hand without asking the database. */
@@ -35,14 +43,20 @@ export class GroupFacts {
   async findGroup(group: GroupKey): Promise<Group | null> {
     const { database, groups } = this.#options
     const key = groupKey(group)
-    return this.#groups.get(key) ?? this.#groups.load(key, () => database.read((db) => groups.find(db, group)))
+    return (
+      this.#groups.get(key) ??
+      this.#groups.load(key, () => database.read((db) => groups.find(db, group)))
+    )
   }
 
   /** Also finds those who were members when the group was dissolved. */
   async findMember(group: GroupKey, userId: Int64): Promise<Member | null> {
     const { database, members } = this.#options
     const key = memberKey(group, userId)
-    return this.#members.get(key) ?? this.#members.load(key, () => database.read((db) => members.find(db, group, userId)))
+    return (
+      this.#members.get(key) ??
+      this.#members.load(key, () => database.read((db) => members.find(db, group, userId)))
+    )
   }
 
   /** To be called when the group, or what it holds about the users, has changed, once that is committed. */

@@ -26,17 +26,28 @@ export class GroupInvitationService {
    * @returns as {@link GroupInviter.invite}
    * @throws AppError group_not_found, member_required, group_admin_required
    */
-  async invite(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[], reason: string): Promise<Outcomes> {
+  async invite(
+    caller: GroupCaller,
+    groupId: Int64,
+    userIds: readonly Int64[],
+    reason: string,
+  ): Promise<Outcomes> {
     const { access, inviter } = this.options
     const distinct = [...new Set(userIds)]
-    return access.change(caller, groupId, 'invite', { userIds: distinct }, (tx, scene) => inviter.invite(tx, scene, distinct, reason))
+    return access.change(caller, groupId, 'invite', { userIds: distinct }, (tx, scene) =>
+      inviter.invite(tx, scene, distinct, reason),
+    )
   }
 
   /**
    * Whoever accepts but cannot come in keeps the invitation.
    * @throws AppError group_not_found, group_invitation_not_open, and what keeps users out, see GroupDoor.admit
    */
-  async handle(caller: GroupCaller & { readonly userId: Int64 }, groupId: Int64, isAccepted: boolean): Promise<void> {
+  async handle(
+    caller: GroupCaller & { readonly userId: Int64 },
+    groupId: Int64,
+    isAccepted: boolean,
+  ): Promise<void> {
     const { access, invitations, events } = this.options
     const { userId } = caller
     await access.change(caller, groupId, 'join', { userIds: [userId] }, async (tx, scene) => {
@@ -45,7 +56,10 @@ export class GroupInvitationService {
       if (!invitation) throw new AppError('group_invitation_not_open')
       if (isAccepted) return this.#accept(tx, scene, invitation)
       await invitations.reject(tx, group, userId, now)
-      await events.append(tx, groupEvent(group, 'invitation_declined', caller.actorId, [invitation.inviterId]))
+      await events.append(
+        tx,
+        groupEvent(group, 'invitation_declined', caller.actorId, [invitation.inviterId]),
+      )
     })
   }
 
@@ -64,11 +78,17 @@ export class GroupInvitationService {
    * What the user received, newest first, handled ones included.
    * @param page.limit default 100, maximum 500
    */
-  async list({ appId, userId }: GroupCaller & { readonly userId: Int64 }, page: PageRequest): Promise<GroupPage<Invitation>> {
+  async list(
+    { appId, userId }: GroupCaller & { readonly userId: Int64 },
+    page: PageRequest,
+  ): Promise<GroupPage<Invitation>> {
     const { database, invitations } = this.options
     const asked = storePage(page, 1)
     const [found, totals] = await database.read((db) =>
-      Promise.all([invitations.list(db, appId, userId, asked), invitations.totals(db, appId, userId)]),
+      Promise.all([
+        invitations.list(db, appId, userId, asked),
+        invitations.totals(db, appId, userId),
+      ]),
     )
     return admissionPage(found, asked, totals, ({ createdAt, groupId }) => [createdAt, groupId])
   }
@@ -81,6 +101,9 @@ export class GroupInvitationService {
   async #accept(tx: Tx, scene: LockedScene, { inviteeId, inviterId }: Invitation): Promise<void> {
     const { door, events } = this.options
     requireNoRefusal(await door.admit(tx, scene, [inviteeId], { isOwnWill: false }))
-    await events.append(tx, groupEvent(scene.group, 'invitation_accepted', scene.caller.actorId, [inviterId]))
+    await events.append(
+      tx,
+      groupEvent(scene.group, 'invitation_accepted', scene.caller.actorId, [inviterId]),
+    )
   }
 }

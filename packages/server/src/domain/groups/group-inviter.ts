@@ -23,7 +23,12 @@ export class GroupInviter {
    * @param userIds distinct; locked by the scene
    * @returns as {@link GroupDoor.admit}; null also for those who are invited
    */
-  async invite(tx: Tx, scene: LockedScene, userIds: readonly Int64[], reason: string): Promise<Outcomes> {
+  async invite(
+    tx: Tx,
+    scene: LockedScene,
+    userIds: readonly Int64[],
+    reason: string,
+  ): Promise<Outcomes> {
     const { invitations, door, events } = this.options
     const { group, caller, standing, now } = scene
     // An admin may have somebody back who was kicked too often, an ordinary member may not.
@@ -33,14 +38,22 @@ export class GroupInviter {
     const refusals = await door.judge(tx, scene, asked, how)
     const invited = asked.filter((userId) => !refusals.has(userId))
     const { group_application_days: days } = await readSettings(tx, group.appId)
-    await invitations.put(tx, group, invited, { inviterId: caller.actorId, reason, createdAt: now, expiresAt: runsOutAt(now, days) })
-    if (invited.length > 0) await events.append(tx, groupEvent(group, 'invited', caller.actorId, invited, reason))
+    await invitations.put(tx, group, invited, {
+      inviterId: caller.actorId,
+      reason,
+      createdAt: now,
+      expiresAt: runsOutAt(now, days),
+    })
+    if (invited.length > 0)
+      await events.append(tx, groupEvent(group, 'invited', caller.actorId, invited, reason))
     const outcomes = await door.admit(
       tx,
       scene,
       userIds.filter((userId) => !cautious.has(userId)),
       how,
     )
-    return new Map(userIds.map((userId) => [userId, outcomes.get(userId) ?? refusals.get(userId) ?? null]))
+    return new Map(
+      userIds.map((userId) => [userId, outcomes.get(userId) ?? refusals.get(userId) ?? null]),
+    )
   }
 }

@@ -54,23 +54,33 @@ export class GroupMemberService {
    * @param request.limit default and maximum 1,000
    * @throws AppError group_not_found, member_required, invalid_parameter for a cursor that is none of ours
    */
-  async list(caller: GroupCaller, groupId: Int64, request: PageRequest): Promise<GroupPage<Member>> {
+  async list(
+    caller: GroupCaller,
+    groupId: Int64,
+    request: PageRequest,
+  ): Promise<GroupPage<Member>> {
     const { lists } = this.options
     return this.#page(caller, groupId, request, {
       list: 'members',
       right: 'read',
-      read: async (db, scene, position) => this.#asSeen(scene, await lists.list(db, scene.group, position)),
+      read: async (db, scene, position) =>
+        this.#asSeen(scene, await lists.list(db, scene.group, position)),
       count: async (_, { group }) => group.memberCount,
     })
   }
 
   /** Those whose ban runs, as {@link list}. */
-  async listBanned(caller: GroupCaller, groupId: Int64, request: PageRequest): Promise<GroupPage<Member>> {
+  async listBanned(
+    caller: GroupCaller,
+    groupId: Int64,
+    request: PageRequest,
+  ): Promise<GroupPage<Member>> {
     const { lists } = this.options
     return this.#page(caller, groupId, request, {
       list: 'bans',
       right: 'read',
-      read: async (db, scene, position) => this.#asSeen(scene, await lists.listBanned(db, scene.group, position, scene.now)),
+      read: async (db, scene, position) =>
+        this.#asSeen(scene, await lists.listBanned(db, scene.group, position, scene.now)),
       count: (db, { group, now }) => lists.countBanned(db, group, now),
     })
   }
@@ -79,7 +89,11 @@ export class GroupMemberService {
    * By user ID.
    * @throws AppError group_not_found, group_admin_required, invalid_parameter for a cursor that is none of ours
    */
-  async listBlocks(caller: GroupCaller, groupId: Int64, request: PageRequest): Promise<GroupPage<Block>> {
+  async listBlocks(
+    caller: GroupCaller,
+    groupId: Int64,
+    request: PageRequest,
+  ): Promise<GroupPage<Block>> {
     const { blocks } = this.options
     return this.#page(caller, groupId, request, {
       list: 'blocks',
@@ -92,14 +106,20 @@ export class GroupMemberService {
   /** All admins without the owner, otherwise as {@link list}. */
   async listAdmins(caller: GroupCaller, groupId: Int64): Promise<Member[]> {
     const { access, lists } = this.options
-    return access.read(caller, groupId, 'read', async (db, scene) => this.#asSeen(scene, await lists.listAdmins(db, scene.group)))
+    return access.read(caller, groupId, 'read', async (db, scene) =>
+      this.#asSeen(scene, await lists.listAdmins(db, scene.group)),
+    )
   }
 
   /**
    * In the order asked for and each once; those who are no members are left out. Otherwise as {@link list}.
    * @throws AppError group_not_found, member_required
    */
-  async findMany(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Member[]> {
+  async findMany(
+    caller: GroupCaller,
+    groupId: Int64,
+    userIds: readonly Int64[],
+  ): Promise<Member[]> {
     const { access, members } = this.options
     const distinct = [...new Set(userIds)]
     return access.read(caller, groupId, 'read', async (db, scene) => {
@@ -129,12 +149,20 @@ export class GroupMemberService {
       const found = await of.read(db, scene, { afterId, limit: length + 1 })
       const entries = found.slice(0, length)
       const nextCursor = found.length > length ? String(entries.at(-1)?.userId) : null
-      return { entries, nextCursor, total: await of.count(db, scene), version: scene.group.versions[of.list] }
+      return {
+        entries,
+        nextCursor,
+        total: await of.count(db, scene),
+        version: scene.group.versions[of.list],
+      }
     })
   }
 
   /** A ban that has passed is none, and the names of others may be hidden from ordinary members (decision F9). */
-  async #asSeen({ caller, group, standing, now }: Scene, found: readonly Member[]): Promise<Member[]> {
+  async #asSeen(
+    { caller, group, standing, now }: Scene,
+    found: readonly Member[],
+  ): Promise<Member[]> {
     const { applications } = this.options
     const mayHide = group.flags.hide_member_info && standing === 'member'
     const hidesNames = mayHide && (await applications.get(caller.appId)).settings.hide_member_info

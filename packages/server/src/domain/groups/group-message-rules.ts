@@ -4,7 +4,14 @@ import type { Clock } from '../../lib/clock.js'
 import { systemUserId } from '../accounts/system-user.js'
 import { isBelow, mayActOn } from './group-access.js'
 import type { GroupFacts } from './group-facts.js'
-import { type Group, type GroupKey, groupStatus, isBanned, memberRole, standingOfRole } from './group-model.js'
+import {
+  type Group,
+  type GroupKey,
+  groupStatus,
+  isBanned,
+  memberRole,
+  standingOfRole,
+} from './group-model.js'
 import type { GroupStore } from './group-store.js'
 import type { MemberStore } from './member-store.js'
 
@@ -23,7 +30,11 @@ export class GroupMessageRules {
    * Why the group takes no message of the sender, or null. An Admin token passes over bans; the system is a member everywhere.
    * @returns group_not_found, not_group_member, member_banned
    */
-  async refusal(group: GroupKey, senderId: Int64, isAdminToken: boolean): Promise<ErrorName | null> {
+  async refusal(
+    group: GroupKey,
+    senderId: Int64,
+    isAdminToken: boolean,
+  ): Promise<ErrorName | null> {
     const { facts, clock } = this.options
     const found = await facts.findGroup(group)
     if (!found || found.status === groupStatus.dissolved) return 'group_not_found'
@@ -32,7 +43,8 @@ export class GroupMessageRules {
     if (!member) return 'not_group_member'
     if (isAdminToken) return null
     const now = clock.now()
-    const isGroupBanned = member.role === memberRole.member && isBanned(found.banExpiresAt, now / 1_000)
+    const isGroupBanned =
+      member.role === memberRole.member && isBanned(found.banExpiresAt, now / 1_000)
     return isGroupBanned || isBanned(member.banExpiresAt, now) ? 'member_banned' : null
   }
 
@@ -51,7 +63,8 @@ export class GroupMessageRules {
     const found = await members.findMany(tx, group, [userId, senderId])
     const standing = standingOfRole(found.get(userId)?.role ?? memberRole.member)
     const isOfMember = senderId !== systemUserId && mayActOn(standing, found.get(senderId) ?? null)
-    if (isBelow(standing, groupRights.recall.from) || !isOfMember) throw new AppError('no_permission', 'only the sender may do this')
+    if (isBelow(standing, groupRights.recall.from) || !isOfMember)
+      throw new AppError('no_permission', 'only the sender may do this')
   }
 
   /** @throws AppError group_not_found, member_required */

@@ -104,7 +104,8 @@ const maxBanMinutes = 100_000_000_000
  */
 export function banEnd(minutes: Int64, now: number): number {
   if (minutes === permanent) return permanent
-  if (minutes < 1 || minutes > maxBanMinutes) throw new AppError('invalid_parameter', `duration must be -1 or from 1 to ${maxBanMinutes}`)
+  if (minutes < 1 || minutes > maxBanMinutes)
+    throw new AppError('invalid_parameter', `duration must be -1 or from 1 to ${maxBanMinutes}`)
   return now + Number(minutes) * 60_000
 }
 
@@ -114,8 +115,15 @@ export function nextUpdate({ updatedAt }: Group, now: number): number {
 }
 
 /** A group notice of document 3, part 2.10. @param userIds none = the whole group */
-export function groupEvent({ appId, groupId }: GroupKey, kind: GroupEventKind, actorId: Int64, userIds: readonly Int64[], content = '') {
+export function groupEvent(
+  { appId, groupId }: GroupKey,
+  kind: GroupEventKind,
+  actorId: Int64,
+  userIds: readonly Int64[],
+  content = '',
+) {
   return { appId, groupId, kind: `group.${kind}` as const, actorId, userIds, content }
 }
 
-export type GroupEventKind = Extract<EventKind, `group.${string}`> extends `group.${infer Kind}` ? Kind : never
+export type GroupEventKind =
+  Extract<EventKind, `group.${string}`> extends `group.${infer Kind}` ? Kind : never

@@ -2,9 +2,23 @@ import type { ErrorName, GroupRightName, Int64 } from '@hermod/protocol'
 import type { Tx } from '../../db/database.js'
 import type { EventService } from '../events/event-service.js'
 import type { BlockStore } from './block-store.js'
-import { type GroupAccess, type GroupCaller, type LockedScene, mayActOn, type Scene } from './group-access.js'
+import {
+  type GroupAccess,
+  type GroupCaller,
+  type LockedScene,
+  mayActOn,
+  type Scene,
+} from './group-access.js'
 import type { GroupDoor, Outcomes } from './group-door.js'
-import { banEnd, type GroupEventKind, type GroupList, groupEvent, isBanned, type Member, memberRole } from './group-model.js'
+import {
+  banEnd,
+  type GroupEventKind,
+  type GroupList,
+  groupEvent,
+  isBanned,
+  type Member,
+  memberRole,
+} from './group-model.js'
 import type { GroupStore } from './group-store.js'
 import type { MemberChanges, MemberStore } from './member-store.js'
 
@@ -41,24 +55,47 @@ export class GroupModerationService {
    * @throws AppError group_not_found, member_required, group_owner_required
    */
   appoint(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
-    return this.#toMembers(caller, groupId, { right: 'appoint', userIds }, async (tx, scene, members, outcomes) => {
-      const { admin: role } = memberRole
-      const room = adminsPerGroup - (await this.options.members.countAdmins(tx, scene.group))
-      const wanted = members.filter((member) => member.role !== role)
-      const appointed = wanted.slice(0, Math.max(room, 0))
-      for (const { userId } of wanted.slice(appointed.length)) outcomes.set(userId, 'admin_limit_reached')
-      const freed = appointed.filter(({ banExpiresAt }) => isBanned(banExpiresAt, scene.now))
-      await this.#change(tx, scene, freed, { changes: { ban_expires_at: 0 }, lists: ['bans'], kind: 'unbanned' })
-      await this.#change(tx, scene, appointed, { changes: { role }, lists: ['members'], kind: 'admin_granted' })
-    })
+    return this.#toMembers(
+      caller,
+      groupId,
+      { right: 'appoint', userIds },
+      async (tx, scene, members, outcomes) => {
+        const { admin: role } = memberRole
+        const room = adminsPerGroup - (await this.options.members.countAdmins(tx, scene.group))
+        const wanted = members.filter((member) => member.role !== role)
+        const appointed = wanted.slice(0, Math.max(room, 0))
+        for (const { userId } of wanted.slice(appointed.length))
+          outcomes.set(userId, 'admin_limit_reached')
+        const freed = appointed.filter(({ banExpiresAt }) => isBanned(banExpiresAt, scene.now))
+        await this.#change(tx, scene, freed, {
+          changes: { ban_expires_at: 0 },
+          lists: ['bans'],
+          kind: 'unbanned',
+        })
+        await this.#change(tx, scene, appointed, {
+          changes: { role },
+          lists: ['members'],
+          kind: 'admin_granted',
+        })
+      },
+    )
   }
 
   /** Makes admins ordinary members, as {@link appoint}. */
   dismiss(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
-    return this.#toMembers(caller, groupId, { right: 'appoint', userIds }, async (tx, scene, members) => {
-      const dismissed = members.filter(({ role }) => role === memberRole.admin)
-      await this.#change(tx, scene, dismissed, { changes: { role: memberRole.member }, lists: ['members'], kind: 'admin_revoked' })
-    })
+    return this.#toMembers(
+      caller,
+      groupId,
+      { right: 'appoint', userIds },
+      async (tx, scene, members) => {
+        const dismissed = members.filter(({ role }) => role === memberRole.admin)
+        await this.#change(tx, scene, dismissed, {
+          changes: { role: memberRole.member },
+          lists: ['members'],
+          kind: 'admin_revoked',
+        })
+      },
+    )
   }
 
   /**
@@ -67,22 +104,46 @@ export class GroupModerationService {
    * @returns not_group_member, no_permission
    * @throws AppError group_not_found, member_required, group_admin_required, invalid_parameter naming duration
    */
-  ban(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[], minutes: Int64): Promise<Outcomes> {
-    return this.#toMembers(caller, groupId, { right: 'moderate', userIds }, async (tx, scene, members) => {
-      const end = banEnd(minutes, scene.now)
-      const banned = members.filter(({ banExpiresAt }) => banExpiresAt !== end)
-      const content = String(minutes)
-      await this.#change(tx, scene, banned, { changes: { ban_expires_at: end }, lists: ['members', 'bans'], kind: 'banned', content })
-    })
+  ban(
+    caller: GroupCaller,
+    groupId: Int64,
+    userIds: readonly Int64[],
+    minutes: Int64,
+  ): Promise<Outcomes> {
+    return this.#toMembers(
+      caller,
+      groupId,
+      { right: 'moderate', userIds },
+      async (tx, scene, members) => {
+        const end = banEnd(minutes, scene.now)
+        const banned = members.filter(({ banExpiresAt }) => banExpiresAt !== end)
+        const content = String(minutes)
+        await this.#change(tx, scene, banned, {
+          changes: { ban_expires_at: end },
+          lists: ['members', 'bans'],
+          kind: 'banned',
+          content,
+        })
+      },
+    )
   }
 
   /** Ends bans, also those that wait for somebody who has left; otherwise as {@link ban}. */
   unban(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
-    return this.#toMembers(caller, groupId, { right: 'moderate', userIds }, async (tx, scene, members, outcomes) => {
-      for (const userId of await this.#forgetBans(tx, scene, outcomes)) outcomes.set(userId, null)
-      const banned = members.filter(({ banExpiresAt }) => isBanned(banExpiresAt, scene.now))
-      await this.#change(tx, scene, banned, { changes: { ban_expires_at: 0 }, lists: ['members', 'bans'], kind: 'unbanned' })
-    })
+    return this.#toMembers(
+      caller,
+      groupId,
+      { right: 'moderate', userIds },
+      async (tx, scene, members, outcomes) => {
+        for (const userId of await this.#forgetBans(tx, scene, outcomes)) outcomes.set(userId, null)
+        const banned = members.filter(({ banExpiresAt }) => isBanned(banExpiresAt, scene.now))
+        await this.#change(tx, scene, banned, {
+          changes: { ban_expires_at: 0 },
+          lists: ['members', 'bans'],
+          kind: 'unbanned',
+        })
+      },
+    )
   }
 
   /** Removes members, as {@link ban}. */
@@ -103,8 +164,15 @@ export class GroupModerationService {
     return access.change(caller, groupId, 'moderate', { userIds: distinct }, async (tx, scene) => {
       const known = await members.findMany(tx, scene.group, distinct)
       const isKept = await members.findBlocked(tx, scene.group, distinct)
-      const outcomes = new Map(distinct.map((id) => [id, scene.users.refusal(id) ?? refusalOver(scene, id, known.get(id) ?? null)]))
-      const added = distinct.filter((userId) => outcomes.get(userId) === null && !isKept.has(userId))
+      const outcomes = new Map(
+        distinct.map((id) => [
+          id,
+          scene.users.refusal(id) ?? refusalOver(scene, id, known.get(id) ?? null),
+        ]),
+      )
+      const added = distinct.filter(
+        (userId) => outcomes.get(userId) === null && !isKept.has(userId),
+      )
       if (added.length > 0) await this.#block(tx, scene, added, [...known.values()])
       return outcomes
     })
@@ -117,30 +185,46 @@ export class GroupModerationService {
   unblock(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
     const { access, groups, members, blocks, events } = this.options
     const distinct = [...new Set(userIds)]
-    return access.change(caller, groupId, 'unblock', { touchedIds: distinct }, async (tx, { group, now }) => {
-      const isKept = await members.findBlocked(tx, group, distinct)
-      const removed = distinct.filter((userId) => isKept.has(userId))
-      if (removed.length > 0) {
-        await blocks.delete(tx, group, removed)
-        await groups.touch(tx, group, ['blocks'], now)
-        await events.append(tx, groupEvent(group, 'unblocked', caller.actorId, removed))
-      }
-      return new Map(distinct.map((userId) => [userId, null]))
-    })
+    return access.change(
+      caller,
+      groupId,
+      'unblock',
+      { touchedIds: distinct },
+      async (tx, { group, now }) => {
+        const isKept = await members.findBlocked(tx, group, distinct)
+        const removed = distinct.filter((userId) => isKept.has(userId))
+        if (removed.length > 0) {
+          await blocks.delete(tx, group, removed)
+          await groups.touch(tx, group, ['blocks'], now)
+          await events.append(tx, groupEvent(group, 'unblocked', caller.actorId, removed))
+        }
+        return new Map(distinct.map((userId) => [userId, null]))
+      },
+    )
   }
 
   /** @returns those who are no members and whose bans were remembered */
   async #forgetBans(tx: Tx, { group, caller, now }: Scene, outcomes: Outcomes): Promise<Int64[]> {
     const { members, events } = this.options
-    const strangers = [...outcomes].flatMap(([userId, refusal]) => (refusal === 'not_group_member' ? [userId] : []))
+    const strangers = [...outcomes].flatMap(([userId, refusal]) =>
+      refusal === 'not_group_member' ? [userId] : [],
+    )
     const removals = await members.findRemovals(tx, group, strangers)
-    const freed = strangers.filter((userId) => isBanned(removals.get(userId)?.banExpiresAt ?? 0, now))
+    const freed = strangers.filter((userId) =>
+      isBanned(removals.get(userId)?.banExpiresAt ?? 0, now),
+    )
     await members.forgetBans(tx, group, freed)
-    if (freed.length > 0) await events.append(tx, groupEvent(group, 'unbanned', caller.actorId, freed))
+    if (freed.length > 0)
+      await events.append(tx, groupEvent(group, 'unbanned', caller.actorId, freed))
     return freed
   }
 
-  async #block(tx: Tx, scene: LockedScene, userIds: readonly Int64[], known: readonly Member[]): Promise<void> {
+  async #block(
+    tx: Tx,
+    scene: LockedScene,
+    userIds: readonly Int64[],
+    known: readonly Member[],
+  ): Promise<void> {
     const { groups, members, blocks, door, events } = this.options
     const { group, caller, now } = scene
     const removed = known.filter(({ userId }) => userIds.includes(userId))
@@ -156,7 +240,12 @@ export class GroupModerationService {
     caller: GroupCaller,
     groupId: Int64,
     { right, userIds }: { readonly right: GroupRightName; readonly userIds: readonly Int64[] },
-    work: (tx: Tx, scene: LockedScene, members: readonly Member[], outcomes: Map<Int64, ErrorName | null>) => Promise<void>,
+    work: (
+      tx: Tx,
+      scene: LockedScene,
+      members: readonly Member[],
+      outcomes: Map<Int64, ErrorName | null>,
+    ) => Promise<void>,
   ): Promise<Outcomes> {
     const { access, members } = this.options
     const distinct = [...new Set(userIds)]
@@ -165,16 +254,26 @@ export class GroupModerationService {
       const outcomes = new Map<Int64, ErrorName | null>(
         distinct.map((userId) => {
           const member = known.get(userId)
-          return [userId, member ? refusalOver(scene, userId, member) : ('not_group_member' as const)]
+          return [
+            userId,
+            member ? refusalOver(scene, userId, member) : ('not_group_member' as const),
+          ]
         }),
       )
-      const accepted = distinct.flatMap((userId) => (outcomes.get(userId) === null ? (known.get(userId) ?? []) : []))
+      const accepted = distinct.flatMap((userId) =>
+        outcomes.get(userId) === null ? (known.get(userId) ?? []) : [],
+      )
       await work(tx, scene, accepted, outcomes)
       return outcomes
     })
   }
 
-  async #change(tx: Tx, { group, caller, now }: Scene, changed: readonly Member[], { changes, lists, kind, content }: MemberChange) {
+  async #change(
+    tx: Tx,
+    { group, caller, now }: Scene,
+    changed: readonly Member[],
+    { changes, lists, kind, content }: MemberChange,
+  ) {
     const { groups, members, events } = this.options
     if (changed.length === 0) return
     const userIds = changed.map(({ userId }) => userId)
@@ -185,6 +284,10 @@ export class GroupModerationService {
 }
 
 /** An Admin token may stand above the user that it acts for, who is oneself all the same. */
-function refusalOver({ caller, standing }: Scene, userId: Int64, target: Member | null): ErrorName | null {
+function refusalOver(
+  { caller, standing }: Scene,
+  userId: Int64,
+  target: Member | null,
+): ErrorName | null {
   return userId !== caller.userId && mayActOn(standing, target) ? null : 'no_permission'
 }

@@ -40,7 +40,11 @@ export class GroupQrService {
     const createdAt = await access.read(caller, groupId, 'invite', async (_, { now }) => now)
     const { settings } = await applications.get(appId)
     const expiresAt = runsOutAt(createdAt, settings.group_application_days)
-    return { text: groupQrText(this.#key, { appId, groupId, signerId, expiresAt }), createdAt, expiresAt }
+    return {
+      text: groupQrText(this.#key, { appId, groupId, signerId, expiresAt }),
+      createdAt,
+      expiresAt,
+    }
   }
 
   /**
@@ -52,7 +56,8 @@ export class GroupQrService {
     const { appId, userId, adminOf } = caller
     const qr = readGroupQrText(this.#key, text)
     if (qr?.appId !== appId) throw new AppError('qr_code_invalid')
-    if (adminOf !== null && adminOf !== qr.groupId) throw new AppError('no_permission', 'header group_id names another group')
+    if (adminOf !== null && adminOf !== qr.groupId)
+      throw new AppError('no_permission', 'header group_id names another group')
     if (qr.expiresAt <= this.options.clock.now()) throw new AppError('qr_code_expired')
     await access.change(caller, qr.groupId, 'join', { userIds: [userId] }, async (tx, scene) => {
       if (!(await this.#isBacked(tx, scene.group, qr))) throw new AppError('qr_code_invalid')
@@ -65,6 +70,9 @@ export class GroupQrService {
   async #isBacked(tx: Tx, group: Group, { signerId }: GroupQr): Promise<boolean> {
     if (signerId === systemUserId) return true
     const member = await this.options.members.find(tx, group, signerId)
-    return member !== null && refusalOf({ group, member, standing: standingOfRole(member.role) }, 'invite') === null
+    return (
+      member !== null &&
+      refusalOf({ group, member, standing: standingOfRole(member.role) }, 'invite') === null
+    )
   }
 }

@@ -19,15 +19,20 @@ export function groupQrKey(secretKey: Buffer): Buffer {
 
 /** `base64url(payload).base64url(HMAC-SHA256)`; the payload is a JSON list of the members of {@link GroupQr} in their order. */
 export function groupQrText(key: Buffer, { appId, groupId, signerId, expiresAt }: GroupQr): string {
-  const payload = Buffer.from(JSON.stringify([appId, Number(groupId), Number(signerId), expiresAt])).toString('base64url')
+  const payload = Buffer.from(
+    JSON.stringify([appId, Number(groupId), Number(signerId), expiresAt]),
+  ).toString('base64url')
   return `${payload}.${macOf(key, payload)}`
 }
 
 /** @returns null when it is not the text of {@link groupQrText} under this key; it may have expired */
 export function readGroupQrText(key: Buffer, text: string): GroupQr | null {
   const [, payload, mac] = /^([\w-]+)\.([\w-]{43})$/.exec(text) ?? []
-  if (payload === undefined || mac === undefined || !equalSecrets(mac, macOf(key, payload))) return null
-  const [appId, groupId, signerId, expiresAt] = JSON.parse(Buffer.from(payload, 'base64url').toString())
+  if (payload === undefined || mac === undefined || !equalSecrets(mac, macOf(key, payload)))
+    return null
+  const [appId, groupId, signerId, expiresAt] = JSON.parse(
+    Buffer.from(payload, 'base64url').toString(),
+  )
   return { appId, groupId, signerId, expiresAt }
 }
 

@@ -9,7 +9,15 @@ import type { EventService } from '../events/event-service.js'
 import type { GroupAccess, GroupCaller, Scene } from './group-access.js'
 import type { GroupFacts } from './group-facts.js'
 import type { GroupInviter } from './group-inviter.js'
-import { type Group, type GroupKey, groupEvent, groupStatus, type Member, memberRole, nextUpdate } from './group-model.js'
+import {
+  type Group,
+  type GroupKey,
+  groupEvent,
+  groupStatus,
+  type Member,
+  memberRole,
+  nextUpdate,
+} from './group-model.js'
 import type { GroupStore } from './group-store.js'
 import type { MemberStore } from './member-store.js'
 
@@ -55,8 +63,23 @@ export class GroupService {
    * @param caller for a user
    * @throws AppError user_not_found, user_deleted, application_group_limit_reached, created_group_limit_reached, joined_group_limit_reached
    */
-  async create(caller: GroupCaller & { readonly userId: Int64 }, { userIds, ...info }: NewGroup): Promise<GroupView> {
-    const { database, groups, members, users: locker, facts, inviter, events, ids, clock, access, applications } = this.options
+  async create(
+    caller: GroupCaller & { readonly userId: Int64 },
+    { userIds, ...info }: NewGroup,
+  ): Promise<GroupView> {
+    const {
+      database,
+      groups,
+      members,
+      users: locker,
+      facts,
+      inviter,
+      events,
+      ids,
+      clock,
+      access,
+      applications,
+    } = this.options
     const { appId, userId: ownerId } = caller
     const key: GroupKey = { appId, groupId: await ids.next() }
     const invitedIds = [...new Set(userIds)].filter((userId) => userId !== ownerId)
@@ -71,15 +94,36 @@ export class GroupService {
         await this.#requireFewOwned(tx, appId, ownerId, limits)
         await this.#requireFewJoined(tx, appId, ownerId, limits)
         const capacity = Math.min(defaultCapacity, application.settings.group_capacity_limit)
-        const row = { app_id: appId, group_id: key.groupId, owner_id: ownerId, capacity, member_count: 1 }
-        await groups.insert(tx, { ...row, ...info, created_at: now, updated_at: now, members_changed_at: now })
+        const row = {
+          app_id: appId,
+          group_id: key.groupId,
+          owner_id: ownerId,
+          capacity,
+          member_count: 1,
+        }
+        await groups.insert(tx, {
+          ...row,
+          ...info,
+          created_at: now,
+          updated_at: now,
+          members_changed_at: now,
+        })
         const { owner: role } = memberRole
-        await members.insert(tx, [{ app_id: appId, group_id: key.groupId, user_id: ownerId, role, joined_at: now }])
+        await members.insert(tx, [
+          { app_id: appId, group_id: key.groupId, user_id: ownerId, role, joined_at: now },
+        ])
         await events.append(tx, groupEvent(key, 'created', ownerId, [ownerId]))
         const member = await members.find(tx, key, ownerId)
         const group = await groups.find(tx, key)
         if (!group || !member) throw new Error('a new group has vanished')
-        const scene = { caller, group, member, standing: access.standingOf(caller, group, member), now, users }
+        const scene = {
+          caller,
+          group,
+          member,
+          standing: access.standingOf(caller, group, member),
+          now,
+          users,
+        }
         if (invitedIds.length === 0) return { group, member }
         await inviter.invite(tx, scene, invitedIds, '')
         return { group: (await groups.find(tx, key)) ?? group, member }
@@ -91,7 +135,10 @@ export class GroupService {
 
   /** @throws AppError group_not_found, member_required */
   async get(caller: GroupCaller, groupId: Int64): Promise<GroupView> {
-    return this.options.access.read(caller, groupId, 'info', async (_, { group, member }) => ({ group, member }))
+    return this.options.access.read(caller, groupId, 'info', async (_, { group, member }) => ({
+      group,
+      member,
+    }))
   }
 
   /** Those of the groups that the caller may see, in the order of the list and each once. */
@@ -118,7 +165,10 @@ export class GroupService {
   async dissolve(caller: GroupCaller, groupId: Int64): Promise<void> {
     const { access, groups, members, events } = this.options
     await access.change(caller, groupId, 'dissolve', {}, async (tx, { group, now }) => {
-      await groups.update(tx, group, { status: groupStatus.dissolved, updated_at: nextUpdate(group, now) })
+      await groups.update(tx, group, {
+        status: groupStatus.dissolved,
+        updated_at: nextUpdate(group, now),
+      })
       await members.settle(tx, group, null, 'rejected', now)
       await events.append(tx, groupEvent(group, 'destroyed', caller.actorId, []))
     })
@@ -130,13 +180,20 @@ export class GroupService {
    */
   async transfer(caller: GroupCaller, groupId: Int64, newOwnerId: Int64): Promise<void> {
     const { access, members, facts } = this.options
-    const formerOwnerId = await access.change(caller, groupId, 'transfer', { userIds: [newOwnerId] }, async (tx, scene) => {
-      const { group, users } = scene
-      const heir = users.refusal(newOwnerId) === null ? await members.find(tx, group, newOwnerId) : null
-      if (!heir) throw new AppError('new_owner_not_member')
-      if (newOwnerId !== group.ownerId) await this.#passOn(tx, scene, heir)
-      return group.ownerId
-    })
+    const formerOwnerId = await access.change(
+      caller,
+      groupId,
+      'transfer',
+      { userIds: [newOwnerId] },
+      async (tx, scene) => {
+        const { group, users } = scene
+        const heir =
+          users.refusal(newOwnerId) === null ? await members.find(tx, group, newOwnerId) : null
+        if (!heir) throw new AppError('new_owner_not_member')
+        if (newOwnerId !== group.ownerId) await this.#passOn(tx, scene, heir)
+        return group.ownerId
+      },
+    )
     facts.forget({ appId: caller.appId, groupId }, [formerOwnerId])
   }
 
@@ -159,12 +216,23 @@ export class GroupService {
       throw new AppError('application_group_limit_reached')
   }
 
-  async #requireFewJoined(tx: Tx, appId: string, userId: Int64, { group_member_limit: limit }: ApplicationSettings): Promise<void> {
+  async #requireFewJoined(
+    tx: Tx,
+    appId: string,
+    userId: Int64,
+    { group_member_limit: limit }: ApplicationSettings,
+  ): Promise<void> {
     const isInTooMany = await this.options.members.findInTooMany(tx, appId, [userId], limit)
     if (isInTooMany.size > 0) throw new AppError('joined_group_limit_reached')
   }
 
-  async #requireFewOwned(tx: Tx, appId: string, ownerId: Int64, { group_owner_limit: limit }: ApplicationSettings): Promise<void> {
-    if ((await this.options.groups.count(tx, { appId, ownerId })) >= limit) throw new AppError('created_group_limit_reached')
+  async #requireFewOwned(
+    tx: Tx,
+    appId: string,
+    ownerId: Int64,
+    { group_owner_limit: limit }: ApplicationSettings,
+  ): Promise<void> {
+    if ((await this.options.groups.count(tx, { appId, ownerId })) >= limit)
+      throw new AppError('created_group_limit_reached')
   }
 }

@@ -3,7 +3,15 @@ import type { Tx } from '../../db/database.js'
 import { readSettings } from '../applications/application-settings.js'
 import type { EventService } from '../events/event-service.js'
 import type { GroupAccess, GroupCaller, Scene } from './group-access.js'
-import { banEnd, type Group, type GroupKey, groupEvent, isBanned, nextUpdate, permanent } from './group-model.js'
+import {
+  banEnd,
+  type Group,
+  type GroupKey,
+  groupEvent,
+  isBanned,
+  nextUpdate,
+  permanent,
+} from './group-model.js'
 import type { GroupStore } from './group-store.js'
 import type { MemberStore } from './member-store.js'
 
@@ -51,15 +59,23 @@ export class GroupSettingsService {
   constructor(private readonly options: GroupSettingsServiceOptions) {}
 
   /** @throws AppError group_not_found, and what the right asks for */
-  async set(caller: GroupCaller, groupId: Int64, property: PlainProperty, value: PropertyValue): Promise<void> {
-    await this.#change(caller, groupId, property, (tx, scene) => this.#write(tx, scene, property, value))
+  async set(
+    caller: GroupCaller,
+    groupId: Int64,
+    property: PlainProperty,
+    value: PropertyValue,
+  ): Promise<void> {
+    await this.#change(caller, groupId, property, (tx, scene) =>
+      this.#write(tx, scene, property, value),
+    )
   }
 
   /** @throws AppError group_not_found, group_owner_required, capacity_invalid */
   async setCapacity(caller: GroupCaller, groupId: Int64, capacity: Int64): Promise<void> {
     await this.#change(caller, groupId, 'capacity', async (tx, scene) => {
       const { group_capacity_limit: most } = await readSettings(tx, caller.appId)
-      if (capacity < scene.group.memberCount || capacity > most) throw new AppError('capacity_invalid')
+      if (capacity < scene.group.memberCount || capacity > most)
+        throw new AppError('capacity_invalid')
       await this.#write(tx, scene, 'capacity', Number(capacity))
     })
   }
@@ -81,7 +97,8 @@ export class GroupSettingsService {
   /** @throws AppError group_not_found, group_admin_required */
   async unban(caller: GroupCaller, groupId: Int64): Promise<void> {
     await this.#change(caller, groupId, 'ban_expire_time', async (tx, scene) => {
-      if (isBanned(scene.group.banExpiresAt, scene.now / 1_000)) await this.#write(tx, scene, 'ban_expire_time', 0)
+      if (isBanned(scene.group.banExpiresAt, scene.now / 1_000))
+        await this.#write(tx, scene, 'ban_expire_time', 0)
     })
   }
 
@@ -91,7 +108,12 @@ export class GroupSettingsService {
     await access.change(caller, groupId, 'own', {}, async (tx, { group, member, now }) => {
       if (member?.displayName === name) return
       await members.update(tx, group, [caller.userId], { display_name: name })
-      await groups.touch(tx, group, member && isBanned(member.banExpiresAt, now) ? ['members', 'bans'] : ['members'], now)
+      await groups.touch(
+        tx,
+        group,
+        member && isBanned(member.banExpiresAt, now) ? ['members', 'bans'] : ['members'],
+        now,
+      )
       await events.append(tx, propertyEvent(group, caller, [caller.userId], 'display_name', name))
     })
   }
@@ -114,15 +136,30 @@ export class GroupSettingsService {
       // What was not received is never unread.
       if (before === muteMode.notReceived) await members.skip(tx, group, caller.userId)
       if (before !== muteMode.none && mode !== muteMode.none) return
-      await events.append(tx, groupEvent(group, mode === muteMode.none ? 'unmuted' : 'muted', caller.actorId, [caller.userId]))
+      await events.append(
+        tx,
+        groupEvent(group, mode === muteMode.none ? 'unmuted' : 'muted', caller.actorId, [
+          caller.userId,
+        ]),
+      )
     })
   }
 
-  #change<T>(caller: GroupCaller, groupId: Int64, property: PropertyName, work: (tx: Tx, scene: Scene) => Promise<T>): Promise<T> {
+  #change<T>(
+    caller: GroupCaller,
+    groupId: Int64,
+    property: PropertyName,
+    work: (tx: Tx, scene: Scene) => Promise<T>,
+  ): Promise<T> {
     return this.options.access.change(caller, groupId, properties[property].right, {}, work)
   }
 
-  async #write(tx: Tx, { caller, group, now }: Scene, property: PropertyName, value: PropertyValue): Promise<void> {
+  async #write(
+    tx: Tx,
+    { caller, group, now }: Scene,
+    property: PropertyName,
+    value: PropertyValue,
+  ): Promise<void> {
     const { groups, events } = this.options
     if (properties[property].of(group) === value) return
     const column = property === 'ban_expire_time' ? 'ban_expires_at' : property
@@ -131,13 +168,40 @@ export class GroupSettingsService {
     await events.append(tx, propertyEvent(group, caller, [], property, value))
   }
 
-  async #writeOwn(tx: Tx, caller: UserCaller, group: GroupKey, name: 'msg_mute_mode' | 'msg_push_mode', mode: number): Promise<void> {
+  async #writeOwn(
+    tx: Tx,
+    caller: UserCaller,
+    group: GroupKey,
+    name: 'msg_mute_mode' | 'msg_push_mode',
+    mode: number,
+  ): Promise<void> {
     const { members, events } = this.options
     await members.update(tx, group, [caller.userId], { [name]: mode })
-    await events.append(tx, groupEvent(group, 'message_setting', caller.actorId, [caller.userId], JSON.stringify({ [name]: mode })))
+    await events.append(
+      tx,
+      groupEvent(
+        group,
+        'message_setting',
+        caller.actorId,
+        [caller.userId],
+        JSON.stringify({ [name]: mode }),
+      ),
+    )
   }
 }
 
-function propertyEvent(group: GroupKey, caller: GroupCaller, userIds: readonly Int64[], property: string, value: PropertyValue) {
-  return groupEvent(group, 'info_updated', caller.actorId, userIds, JSON.stringify({ property, [property]: value }))
+function propertyEvent(
+  group: GroupKey,
+  caller: GroupCaller,
+  userIds: readonly Int64[],
+  property: string,
+  value: PropertyValue,
+) {
+  return groupEvent(
+    group,
+    'info_updated',
+    caller.actorId,
+    userIds,
+    JSON.stringify({ property, [property]: value }),
+  )
 }

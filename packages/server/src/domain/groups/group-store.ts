@@ -23,7 +23,11 @@ export class GroupStore {
   constructor(database: Database) {
     this.#database = database
     this.#find = database.prepared<GroupKey, Selectable<GroupsTable>>((db, param) =>
-      db.selectFrom('groups').selectAll().where('app_id', '=', param('appId')).where('group_id', '=', param('groupId')),
+      db
+        .selectFrom('groups')
+        .selectAll()
+        .where('app_id', '=', param('appId'))
+        .where('group_id', '=', param('groupId')),
     )
   }
 
@@ -35,15 +39,31 @@ export class GroupStore {
 
   /** Keeps every other change of the group waiting until the transaction ends. */
   async lock(tx: Tx, { appId, groupId }: GroupKey): Promise<Group | null> {
-    const found = tx.selectFrom('groups').selectAll().where('app_id', '=', appId).where('group_id', '=', groupId)
-    const row = await (this.#database.dialect.rowLocks ? found.forUpdate() : found).executeTakeFirst()
+    const found = tx
+      .selectFrom('groups')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .where('group_id', '=', groupId)
+    const row = await (this.#database.dialect.rowLocks
+      ? found.forUpdate()
+      : found
+    ).executeTakeFirst()
     return row ? toGroup(row) : null
   }
 
   /** Also finds dissolved groups; those that never existed are left out. */
-  async findMany(db: Executor, appId: string, groupIds: readonly Int64[]): Promise<Map<Int64, Group>> {
+  async findMany(
+    db: Executor,
+    appId: string,
+    groupIds: readonly Int64[],
+  ): Promise<Map<Int64, Group>> {
     if (groupIds.length === 0) return new Map()
-    const rows = await db.selectFrom('groups').selectAll().where('app_id', '=', appId).where('group_id', 'in', groupIds).execute()
+    const rows = await db
+      .selectFrom('groups')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .where('group_id', 'in', groupIds)
+      .execute()
     return new Map(rows.map((row) => [row.group_id, toGroup(row)]))
   }
 
@@ -61,7 +81,10 @@ export class GroupStore {
   }
 
   /** How many groups the application, or a user of it, has; dissolved ones are left out. */
-  async count(tx: Tx, { appId, ownerId }: { readonly appId: string; readonly ownerId?: Int64 }): Promise<number> {
+  async count(
+    tx: Tx,
+    { appId, ownerId }: { readonly appId: string; readonly ownerId?: Int64 },
+  ): Promise<number> {
     const found = tx
       .selectFrom('groups')
       .select(tx.fn.countAll().as('count'))
@@ -83,8 +106,17 @@ export class GroupStore {
    * Says that lists have changed; every change has an instant of its own, whatever the clock says.
    * @param added members whose rows the same transaction has inserted, or deleted when it is negative
    */
-  async touch(tx: Tx, group: GroupKey, lists: readonly GroupList[], now: number, added = 0): Promise<void> {
-    const changed = lists.map((list) => [versionColumns[list], instantAfter(versionColumns[list], now)])
+  async touch(
+    tx: Tx,
+    group: GroupKey,
+    lists: readonly GroupList[],
+    now: number,
+    added = 0,
+  ): Promise<void> {
+    const changed = lists.map((list) => [
+      versionColumns[list],
+      instantAfter(versionColumns[list], now),
+    ])
     const counted = added === 0 ? {} : { member_count: sql<number>`member_count + ${added}` }
     await tx
       .updateTable('groups')
@@ -95,7 +127,10 @@ export class GroupStore {
 }
 
 /** Now, or just after the last change, so that every change has an instant of its own, whatever the clock says. */
-export function instantAfter(column: 'updated_at' | (typeof versionColumns)[GroupList], now: number) {
+export function instantAfter(
+  column: 'updated_at' | (typeof versionColumns)[GroupList],
+  now: number,
+) {
   return sql<number>`case when ${sql.ref(column)} < ${now} then ${now} else ${sql.ref(column)} + 1 end`
 }
 
@@ -127,6 +162,10 @@ export function toGroup(row: Selectable<GroupsTable>): Group {
     banExpiresAt: row.ban_expires_at,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
-    versions: { members: row.members_changed_at, bans: row.bans_changed_at, blocks: row.blocks_changed_at },
+    versions: {
+      members: row.members_changed_at,
+      bans: row.bans_changed_at,
+      blocks: row.blocks_changed_at,
+    },
   }
 }

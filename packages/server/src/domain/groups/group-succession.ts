@@ -37,15 +37,24 @@ export class GroupSuccession {
     const locked = await store.lockGroups(tx, user)
     if (locked.length === 0) return []
     const joined = await store.listJoined(tx, user)
-    const owned = locked.filter(({ ownerId, status }) => ownerId === user.userId && status === groupStatus.normal)
+    const owned = locked.filter(
+      ({ ownerId, status }) => ownerId === user.userId && status === groupStatus.normal,
+    )
     const ownedIds = owned.map(({ groupId }) => groupId)
     const heirs = await store.passOn(tx, user, ownedIds, now)
     const emptied = new Set(ownedIds.filter((groupId) => !heirs.has(groupId)))
     await store.dissolve(tx, user.appId, [...emptied], now)
     await store.countOut(tx, user, now)
-    const left = locked.filter(({ groupId, status }) => joined.has(groupId) && status === groupStatus.normal)
+    const left = locked.filter(
+      ({ groupId, status }) => joined.has(groupId) && status === groupStatus.normal,
+    )
     const told = left.flatMap((group) =>
-      notices(group, { user, actorId, heirId: heirs.get(group.groupId), isDissolved: emptied.has(group.groupId) }),
+      notices(group, {
+        user,
+        actorId,
+        heirId: heirs.get(group.groupId),
+        isDissolved: emptied.has(group.groupId),
+      }),
     )
     await this.options.events.appendAll(tx, told)
     return locked.map(({ groupId }) => {
@@ -56,16 +65,24 @@ export class GroupSuccession {
 
   /** Has the withdrawals be felt at once. */
   forget(appId: string, withdrawals: readonly Withdrawal[]): void {
-    for (const { groupId, userIds } of withdrawals) this.options.facts.forget({ appId, groupId }, userIds)
+    for (const { groupId, userIds } of withdrawals)
+      this.options.facts.forget({ appId, groupId }, userIds)
   }
 }
 
 function notices(
   group: Group,
-  { user: { userId }, actorId, heirId, isDissolved }: { user: UserKey; actorId: Int64; heirId: Int64 | undefined; isDissolved: boolean },
+  {
+    user: { userId },
+    actorId,
+    heirId,
+    isDissolved,
+  }: { user: UserKey; actorId: Int64; heirId: Int64 | undefined; isDissolved: boolean },
 ): Event[] {
-  const notice = (kind: 'left' | 'absence' | 'owner_assigned' | 'destroyed', userIds: readonly Int64[]) =>
-    groupEvent(group, kind, actorId, userIds)
+  const notice = (
+    kind: 'left' | 'absence' | 'owner_assigned' | 'destroyed',
+    userIds: readonly Int64[],
+  ) => groupEvent(group, kind, actorId, userIds)
   return [
     notice('left', [userId]),
     ...(group.type === groupType.chatroom ? [notice('absence', [userId])] : []),

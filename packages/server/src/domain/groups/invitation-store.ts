@@ -39,7 +39,12 @@ export class InvitationStore {
   }
 
   /** Invites users, also those whose invitation has been answered or has run out. */
-  async put(tx: Tx, { appId, groupId }: GroupKey, userIds: readonly Int64[], invitation: NewInvitation): Promise<void> {
+  async put(
+    tx: Tx,
+    { appId, groupId }: GroupKey,
+    userIds: readonly Int64[],
+    invitation: NewInvitation,
+  ): Promise<void> {
     if (userIds.length === 0) return
     const { inviterId, reason, createdAt, expiresAt } = invitation
     const values = {
@@ -52,8 +57,17 @@ export class InvitationStore {
     }
     await tx
       .insertInto('group_invitations')
-      .values(userIds.map((userId) => ({ app_id: appId, group_id: groupId, invitee_id: userId, ...values })))
-      .onConflict((conflict) => conflict.columns(['app_id', 'group_id', 'invitee_id']).doUpdateSet(values))
+      .values(
+        userIds.map((userId) => ({
+          app_id: appId,
+          group_id: groupId,
+          invitee_id: userId,
+          ...values,
+        })),
+      )
+      .onConflict((conflict) =>
+        conflict.columns(['app_id', 'group_id', 'invitee_id']).doUpdateSet(values),
+      )
       .execute()
   }
 
@@ -67,11 +81,20 @@ export class InvitationStore {
   }
 
   /** What a user received, newest first. @param page.before when it was made, group ID */
-  async list(db: Executor, appId: string, inviteeId: Int64, { before, limit }: StorePage): Promise<Invitation[]> {
+  async list(
+    db: Executor,
+    appId: string,
+    inviteeId: Int64,
+    { before, limit }: StorePage,
+  ): Promise<Invitation[]> {
     const [createdAt = 0, groupId = 0] = before ?? []
     const rows = await received(db, appId, inviteeId)
       .selectAll()
-      .$if(before !== null, (query) => query.where((eb) => eb(eb.refTuple('created_at', 'group_id'), '<', eb.tuple(createdAt, groupId))))
+      .$if(before !== null, (query) =>
+        query.where((eb) =>
+          eb(eb.refTuple('created_at', 'group_id'), '<', eb.tuple(createdAt, groupId)),
+        ),
+      )
       .orderBy('created_at', 'desc')
       .orderBy('group_id', 'desc')
       .limit(limit)
@@ -101,7 +124,10 @@ export class InvitationStore {
 }
 
 function received(db: Executor, appId: string, inviteeId: Int64) {
-  return db.selectFrom('group_invitations').where('app_id', '=', appId).where('invitee_id', '=', inviteeId)
+  return db
+    .selectFrom('group_invitations')
+    .where('app_id', '=', appId)
+    .where('invitee_id', '=', inviteeId)
 }
 
 function toInvitation(row: Selectable<GroupInvitationsTable>): Invitation {

@@ -23,17 +23,31 @@ export class MemberListStore {
   }
 
   /** Those whose ban runs. */
-  listBanned(db: Executor, group: GroupKey, { afterId, limit }: Position, now: number): Promise<Member[]> {
+  listBanned(
+    db: Executor,
+    group: GroupKey,
+    { afterId, limit }: Position,
+    now: number,
+  ): Promise<Member[]> {
     return this.#select(db, group, sql`${isBannedAt(now)} and user_id > ${afterId}`, limit)
   }
 
   /** How many there are in {@link listBanned}. */
   async countBanned(db: Executor, group: GroupKey, now: number): Promise<number> {
-    const found = db.selectFrom('group_members').select(db.fn.countAll().as('count')).where(isGroup(group)).where(isBannedAt(now))
+    const found = db
+      .selectFrom('group_members')
+      .select(db.fn.countAll().as('count'))
+      .where(isGroup(group))
+      .where(isBannedAt(now))
     return Number((await found.executeTakeFirstOrThrow()).count)
   }
 
-  async #select(db: Executor, group: GroupKey, condition: RawBuilder<unknown>, limit?: number): Promise<Member[]> {
+  async #select(
+    db: Executor,
+    group: GroupKey,
+    condition: RawBuilder<unknown>,
+    limit?: number,
+  ): Promise<Member[]> {
     const rows = await db
       .selectFrom('group_members')
       .select(memberColumns)

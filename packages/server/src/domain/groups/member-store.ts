@@ -3,7 +3,13 @@ import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Executor, Tx } from '../../db/database.js'
 import type { GroupMembersTable } from '../../db/schema.js'
 import { chunksOf } from '../../lib/chunks.js'
-import { admissionStatus, type GroupKey, groupStatus, type Member, memberRole } from './group-model.js'
+import {
+  admissionStatus,
+  type GroupKey,
+  groupStatus,
+  type Member,
+  memberRole,
+} from './group-model.js'
 import { isGroup } from './group-store.js'
 
 export type MemberChanges = Pick<
@@ -24,7 +30,15 @@ export interface ConversationEnd {
   readonly lastMessageId: number
 }
 
-export const memberColumns = ['user_id', 'role', 'display_name', 'ban_expires_at', 'msg_mute_mode', 'msg_push_mode', 'joined_at'] as const
+export const memberColumns = [
+  'user_id',
+  'role',
+  'display_name',
+  'ban_expires_at',
+  'msg_mute_mode',
+  'msg_push_mode',
+  'joined_at',
+] as const
 
 export type MemberRow = Pick<Selectable<GroupMembersTable>, (typeof memberColumns)[number]>
 
@@ -53,14 +67,28 @@ export class MemberStore {
   }
 
   /** Those of the users who are members. */
-  async findMany(db: Executor, group: GroupKey, userIds: readonly Int64[]): Promise<Map<Int64, Member>> {
+  async findMany(
+    db: Executor,
+    group: GroupKey,
+    userIds: readonly Int64[],
+  ): Promise<Map<Int64, Member>> {
     if (userIds.length === 0) return new Map()
-    const rows = await db.selectFrom('group_members').select(memberColumns).where(isGroup(group)).where('user_id', 'in', userIds).execute()
+    const rows = await db
+      .selectFrom('group_members')
+      .select(memberColumns)
+      .where(isGroup(group))
+      .where('user_id', 'in', userIds)
+      .execute()
     return new Map(rows.map((row) => [row.user_id, toMember(row)]))
   }
 
   /** The memberships of one user in those of the groups that the user is in, by group. */
-  async findOwn(db: Executor, appId: string, userId: Int64, groupIds: readonly Int64[]): Promise<Map<Int64, Member>> {
+  async findOwn(
+    db: Executor,
+    appId: string,
+    userId: Int64,
+    groupIds: readonly Int64[],
+  ): Promise<Map<Int64, Member>> {
     if (groupIds.length === 0) return new Map()
     const rows = await db
       .selectFrom('group_members')
@@ -76,7 +104,9 @@ export class MemberStore {
   async listGroups(db: Executor, appId: string, userId: Int64): Promise<Int64[]> {
     const rows = await db
       .selectFrom('group_members as m')
-      .innerJoin('groups as g', (join) => join.onRef('g.app_id', '=', 'm.app_id').onRef('g.group_id', '=', 'm.group_id'))
+      .innerJoin('groups as g', (join) =>
+        join.onRef('g.app_id', '=', 'm.app_id').onRef('g.group_id', '=', 'm.group_id'),
+      )
       .select('m.group_id')
       .where('m.app_id', '=', appId)
       .where('m.user_id', '=', userId)
@@ -87,12 +117,23 @@ export class MemberStore {
   }
 
   async insert(tx: Tx, members: readonly Insertable<GroupMembersTable>[]): Promise<void> {
-    for (const chunk of chunksOf(members, rowsPerStatement)) await tx.insertInto('group_members').values(chunk).execute()
+    for (const chunk of chunksOf(members, rowsPerStatement))
+      await tx.insertInto('group_members').values(chunk).execute()
   }
 
-  async update(tx: Tx, group: GroupKey, userIds: readonly Int64[], changes: MemberChanges): Promise<void> {
+  async update(
+    tx: Tx,
+    group: GroupKey,
+    userIds: readonly Int64[],
+    changes: MemberChanges,
+  ): Promise<void> {
     if (userIds.length === 0) return
-    await tx.updateTable('group_members').set(changes).where(isGroup(group)).where('user_id', 'in', userIds).execute()
+    await tx
+      .updateTable('group_members')
+      .set(changes)
+      .where(isGroup(group))
+      .where('user_id', 'in', userIds)
+      .execute()
   }
 
   /** What the group's conversation holds so far is not unread for the user. */
@@ -110,7 +151,11 @@ export class MemberStore {
   /** Also takes what members only may have: the pin of the group's conversation. */
   async delete(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void> {
     if (userIds.length === 0) return
-    await tx.deleteFrom('group_members').where(isGroup(group)).where('user_id', 'in', userIds).execute()
+    await tx
+      .deleteFrom('group_members')
+      .where(isGroup(group))
+      .where('user_id', 'in', userIds)
+      .execute()
     await tx
       .deleteFrom('pinned_conversations')
       .where('app_id', '=', group.appId)
@@ -120,9 +165,14 @@ export class MemberStore {
   }
 
   async countAdmins(tx: Tx, group: GroupKey): Promise<number> {
-    const found = tx.selectFrom('group_members').select(tx.fn.countAll().as('count')).where(isGroup(group))
+    const found = tx
+      .selectFrom('group_members')
+      .select(tx.fn.countAll().as('count'))
+      .where(isGroup(group))
     // With the condition of the partial index in so many words.
-    const { count } = await found.where(sql<boolean>`role <> 0 and role = ${memberRole.admin}`).executeTakeFirstOrThrow()
+    const { count } = await found
+      .where(sql<boolean>`role <> 0 and role = ${memberRole.admin}`)
+      .executeTakeFirstOrThrow()
     return Number(count)
   }
 
@@ -130,7 +180,12 @@ export class MemberStore {
    * Those of the users who are in `limit` groups or more; dissolved ones do not count. Few are, so that a rough count, with the dissolved
    * ones and no further than the limit, answers it for the others.
    */
-  async findInTooMany(tx: Tx, appId: string, userIds: readonly Int64[], limit: number): Promise<Set<Int64>> {
+  async findInTooMany(
+    tx: Tx,
+    appId: string,
+    userIds: readonly Int64[],
+    limit: number,
+  ): Promise<Set<Int64>> {
     const rough = await tx
       .selectFrom('users as u')
       .select('u.user_id')
@@ -143,7 +198,9 @@ export class MemberStore {
     if (rough.length === 0) return new Set()
     const rows = await tx
       .selectFrom('group_members as m')
-      .innerJoin('groups as g', (join) => join.onRef('g.app_id', '=', 'm.app_id').onRef('g.group_id', '=', 'm.group_id'))
+      .innerJoin('groups as g', (join) =>
+        join.onRef('g.app_id', '=', 'm.app_id').onRef('g.group_id', '=', 'm.group_id'),
+      )
       .select('m.user_id')
       .where('m.app_id', '=', appId)
       .where(
@@ -161,21 +218,48 @@ export class MemberStore {
   /** Those of the users who are on the block list. */
   async findBlocked(db: Executor, group: GroupKey, userIds: readonly Int64[]): Promise<Set<Int64>> {
     if (userIds.length === 0) return new Set()
-    const rows = await db.selectFrom('group_blocks').select('user_id').where(isGroup(group)).where('user_id', 'in', userIds).execute()
+    const rows = await db
+      .selectFrom('group_blocks')
+      .select('user_id')
+      .where(isGroup(group))
+      .where('user_id', 'in', userIds)
+      .execute()
     return new Set(rows.map((row) => row.user_id))
   }
 
-  async findRemovals(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<Map<Int64, Removal>> {
+  async findRemovals(
+    tx: Tx,
+    group: GroupKey,
+    userIds: readonly Int64[],
+  ): Promise<Map<Int64, Removal>> {
     if (userIds.length === 0) return new Map()
-    const rows = await tx.selectFrom('group_removals').selectAll().where(isGroup(group)).where('user_id', 'in', userIds).execute()
-    return new Map(rows.map((row) => [row.user_id, { kicks: row.kicks, banExpiresAt: row.ban_expires_at }]))
+    const rows = await tx
+      .selectFrom('group_removals')
+      .selectAll()
+      .where(isGroup(group))
+      .where('user_id', 'in', userIds)
+      .execute()
+    return new Map(
+      rows.map((row) => [row.user_id, { kicks: row.kicks, banExpiresAt: row.ban_expires_at }]),
+    )
   }
 
   /** Remembers those whose membership ends: one more kick each, or none, and their bans. */
-  async remember(tx: Tx, { appId, groupId }: GroupKey, members: readonly Member[], kicks: 0 | 1): Promise<void> {
+  async remember(
+    tx: Tx,
+    { appId, groupId }: GroupKey,
+    members: readonly Member[],
+    kicks: 0 | 1,
+  ): Promise<void> {
     const rows = members
       .filter(({ banExpiresAt }) => kicks > 0 || banExpiresAt !== 0)
-      .map(({ userId, banExpiresAt }) => ({ app_id: appId, group_id: groupId, user_id: userId, kicks, ban_expires_at: banExpiresAt }))
+      .map(({ userId, banExpiresAt }) => ({
+        app_id: appId,
+        group_id: groupId,
+        user_id: userId,
+        kicks,
+        ban_expires_at: banExpiresAt,
+      }))
     for (const chunk of chunksOf(rows, rowsPerStatement)) {
       await tx
         .insertInto('group_removals')
@@ -193,16 +277,32 @@ export class MemberStore {
   /** To be called when the bans are those of members again. */
   async forgetBans(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void> {
     if (userIds.length === 0) return
-    await tx.updateTable('group_removals').set({ ban_expires_at: 0 }).where(isGroup(group)).where('user_id', 'in', userIds).execute()
+    await tx
+      .updateTable('group_removals')
+      .set({ ban_expires_at: 0 })
+      .where(isGroup(group))
+      .where('user_id', 'in', userIds)
+      .execute()
   }
 
   /** Whether the user has an invitation that can still be answered. */
-  async isInvited(db: Executor, { appId, groupId }: GroupKey, userId: Int64, now: number): Promise<boolean> {
+  async isInvited(
+    db: Executor,
+    { appId, groupId }: GroupKey,
+    userId: Int64,
+    now: number,
+  ): Promise<boolean> {
     return (await this.findInviting(db, appId, userId, [groupId], now)).has(groupId)
   }
 
   /** Those of the groups to which the user has an invitation that can still be answered. */
-  async findInviting(db: Executor, appId: string, userId: Int64, groupIds: readonly Int64[], now: number): Promise<Set<Int64>> {
+  async findInviting(
+    db: Executor,
+    appId: string,
+    userId: Int64,
+    groupIds: readonly Int64[],
+    now: number,
+  ): Promise<Set<Int64>> {
     if (groupIds.length === 0) return new Set()
     const rows = await db
       .selectFrom('group_invitations')
@@ -220,7 +320,13 @@ export class MemberStore {
    * What is open between the group and the users ends: applications and invitations.
    * @param userIds null = all users
    */
-  async settle(tx: Tx, group: GroupKey, userIds: readonly Int64[] | null, status: 'agreed' | 'rejected', now: number): Promise<void> {
+  async settle(
+    tx: Tx,
+    group: GroupKey,
+    userIds: readonly Int64[] | null,
+    status: 'agreed' | 'rejected',
+    now: number,
+  ): Promise<void> {
     if (userIds?.length === 0) return
     const changes = { status: admissionStatus[status], updated_at: now }
     const { pending } = admissionStatus
@@ -244,14 +350,21 @@ export class MemberStore {
    * Where the group's conversation ends.
    * @param isHeld sends wait until the transaction ends, so that what comes later is new to whoever joins now; before any member is locked
    */
-  async conversationEnd(tx: Tx, { appId, groupId }: GroupKey, { isHeld }: { readonly isHeld: boolean }): Promise<ConversationEnd> {
+  async conversationEnd(
+    tx: Tx,
+    { appId, groupId }: GroupKey,
+    { isHeld }: { readonly isHeld: boolean },
+  ): Promise<ConversationEnd> {
     const found = tx
       .selectFrom('conversations')
       .select(['seq', 'last_msg_id'])
       .where('app_id', '=', appId)
       .where('low_id', '=', groupId)
       .where('high_id', '=', groupId)
-    const row = await (isHeld && this.#database.dialect.rowLocks ? found.forShare() : found).executeTakeFirst()
+    const row = await (isHeld && this.#database.dialect.rowLocks
+      ? found.forShare()
+      : found
+    ).executeTakeFirst()
     return { seq: row?.seq ?? 0, lastMessageId: row?.last_msg_id ?? 0 }
   }
 }

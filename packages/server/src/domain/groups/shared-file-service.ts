@@ -2,7 +2,13 @@ import { AppError, type ErrorName, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../db/database.js'
 import type { IdGenerator } from '../../lib/ids.js'
 import type { EventService } from '../events/event-service.js'
-import { type GroupAccess, type GroupCaller, isBelow, lowestStanding, type Scene } from './group-access.js'
+import {
+  type GroupAccess,
+  type GroupCaller,
+  isBelow,
+  lowestStanding,
+  type Scene,
+} from './group-access.js'
 import type { Outcomes } from './group-door.js'
 import { type GroupEventKind, type GroupFile, groupEvent } from './group-model.js'
 import type { SharedFileStore } from './shared-file-store.js'
@@ -22,13 +28,25 @@ export class SharedFileService {
   constructor(private readonly options: SharedFileServiceOptions) {}
 
   /** @throws AppError group_not_found, member_required, shared_file_limit_reached */
-  async share(caller: GroupCaller, groupId: Int64, about: Pick<GroupFile, 'name' | 'size' | 'type' | 'url'>): Promise<GroupFile> {
+  async share(
+    caller: GroupCaller,
+    groupId: Int64,
+    about: Pick<GroupFile, 'name' | 'size' | 'type' | 'url'>,
+  ): Promise<GroupFile> {
     const { access, files, ids } = this.options
     return access.change(caller, groupId, 'share', {}, async (tx, scene) => {
       const { group, now } = scene
-      if ((await files.count(tx, group)) >= filesPerGroup) throw new AppError('shared_file_limit_reached')
+      if ((await files.count(tx, group)) >= filesPerGroup)
+        throw new AppError('shared_file_limit_reached')
       const [fileId] = ids.takeReserved(1) as [number]
-      const file = { groupId: group.groupId, fileId, uploaderId: caller.actorId, ...about, createdAt: now, updatedAt: now }
+      const file = {
+        groupId: group.groupId,
+        fileId,
+        uploaderId: caller.actorId,
+        ...about,
+        createdAt: now,
+        updatedAt: now,
+      }
       await files.insert(tx, group, file)
       await this.#tell(tx, scene, 'file_uploaded', [file])
       return file
@@ -73,7 +91,9 @@ export class SharedFileService {
     const distinct = [...new Set(fileIds)]
     return access.change(caller, groupId, 'read', {}, async (tx, scene) => {
       const found = await files.findMany(tx, scene.group, distinct)
-      const outcomes = new Map(distinct.map((fileId) => [fileId, refusalOf(scene, found.get(fileId))]))
+      const outcomes = new Map(
+        distinct.map((fileId) => [fileId, refusalOf(scene, found.get(fileId))]),
+      )
       const deleted = [...found.values()].filter(({ fileId }) => outcomes.get(fileId) === null)
       await files.delete(
         tx,
@@ -85,15 +105,27 @@ export class SharedFileService {
     })
   }
 
-  async #tell(tx: Tx, { group, caller }: Scene, kind: GroupEventKind, files: readonly GroupFile[]): Promise<void> {
-    const events = files.map(({ fileId, name }) => groupEvent(group, kind, caller.actorId, [], JSON.stringify({ file_id: fileId, name })))
+  async #tell(
+    tx: Tx,
+    { group, caller }: Scene,
+    kind: GroupEventKind,
+    files: readonly GroupFile[],
+  ): Promise<void> {
+    const events = files.map(({ fileId, name }) =>
+      groupEvent(group, kind, caller.actorId, [], JSON.stringify({ file_id: fileId, name })),
+    )
     await this.options.events.append(tx, ...events)
   }
 }
 
 /** Why the caller may not change the file, or null: uploaders may, and whoever has the right `files`. */
-function refusalOf({ caller, group, standing }: Scene, file: GroupFile | undefined): ErrorName | null {
+function refusalOf(
+  { caller, group, standing }: Scene,
+  file: GroupFile | undefined,
+): ErrorName | null {
   if (!file) return 'shared_file_not_found'
   const isOwn = caller.userId !== null && caller.userId === file.uploaderId
-  return isOwn || !isBelow(standing, lowestStanding('files', group.flags)) ? null : 'shared_file_forbidden'
+  return isOwn || !isBelow(standing, lowestStanding('files', group.flags))
+    ? null
+    : 'shared_file_forbidden'
 }

@@ -8,7 +8,11 @@ import { isGroup } from './group-store.js'
 /** What is known of the files that are shared in groups. */
 export class SharedFileStore {
   /** Those of the files that the group has. */
-  async findMany(db: Executor, group: GroupKey, fileIds: readonly Int64[]): Promise<Map<Int64, GroupFile>> {
+  async findMany(
+    db: Executor,
+    group: GroupKey,
+    fileIds: readonly Int64[],
+  ): Promise<Map<Int64, GroupFile>> {
     if (fileIds.length === 0) return new Map()
     const rows = await db
       .selectFrom('group_files')
@@ -21,12 +25,20 @@ export class SharedFileStore {
 
   /** Oldest first. */
   async list(db: Executor, group: GroupKey): Promise<GroupFile[]> {
-    const rows = await db.selectFrom('group_files').selectAll().where(isGroup(group)).orderBy('file_id').execute()
+    const rows = await db
+      .selectFrom('group_files')
+      .selectAll()
+      .where(isGroup(group))
+      .orderBy('file_id')
+      .execute()
     return rows.map(toSharedFile)
   }
 
   async count(tx: Tx, group: GroupKey): Promise<number> {
-    const found = tx.selectFrom('group_files').select(tx.fn.countAll().as('count')).where(isGroup(group))
+    const found = tx
+      .selectFrom('group_files')
+      .select(tx.fn.countAll().as('count'))
+      .where(isGroup(group))
     return Number((await found.executeTakeFirstOrThrow()).count)
   }
 
@@ -50,12 +62,21 @@ export class SharedFileStore {
   }
 
   async rename(tx: Tx, group: GroupKey, fileId: number, name: string, now: number): Promise<void> {
-    await tx.updateTable('group_files').set({ name, updated_at: now }).where(isGroup(group)).where('file_id', '=', fileId).execute()
+    await tx
+      .updateTable('group_files')
+      .set({ name, updated_at: now })
+      .where(isGroup(group))
+      .where('file_id', '=', fileId)
+      .execute()
   }
 
   async delete(tx: Tx, group: GroupKey, fileIds: readonly number[]): Promise<void> {
     if (fileIds.length === 0) return
-    await tx.deleteFrom('group_files').where(isGroup(group)).where('file_id', 'in', fileIds).execute()
+    await tx
+      .deleteFrom('group_files')
+      .where(isGroup(group))
+      .where('file_id', 'in', fileIds)
+      .execute()
   }
 }
 

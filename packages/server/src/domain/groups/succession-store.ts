@@ -18,7 +18,11 @@ export class SuccessionStore {
    */
   async lockGroups(tx: Tx, { appId, userId }: UserKey): Promise<Group[]> {
     const groupsIn = (table: 'group_members' | 'group_blocks') =>
-      tx.selectFrom(table).select('group_id').where('app_id', '=', appId).where('user_id', '=', userId)
+      tx
+        .selectFrom(table)
+        .select('group_id')
+        .where('app_id', '=', appId)
+        .where('user_id', '=', userId)
     const found = tx
       .selectFrom('groups')
       .selectAll()
@@ -30,7 +34,12 @@ export class SuccessionStore {
   }
 
   async listJoined(tx: Tx, { appId, userId }: UserKey): Promise<Set<Int64>> {
-    const rows = await tx.selectFrom('group_members').select('group_id').where('app_id', '=', appId).where('user_id', '=', userId).execute()
+    const rows = await tx
+      .selectFrom('group_members')
+      .select('group_id')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .execute()
     return new Set(rows.map((row) => row.group_id))
   }
 
@@ -38,18 +47,29 @@ export class SuccessionStore {
   async countOut(tx: Tx, { appId, userId }: UserKey, now: number): Promise<void> {
     const rowsOfUser = sql`app_id = ${appId} and user_id = ${userId}`
     await sql`update groups set member_count = member_count - 1, members_changed_at = ${instantAfter('members_changed_at', now)}
-      where app_id = ${appId} and group_id in (select group_id from group_members where ${rowsOfUser})`.execute(tx)
+      where app_id = ${appId} and group_id in (select group_id from group_members where ${rowsOfUser})`.execute(
+      tx,
+    )
     await sql`update groups set bans_changed_at = ${instantAfter('bans_changed_at', now)}
-      where app_id = ${appId} and group_id in (select group_id from group_members where ${rowsOfUser} and ban_expires_at <> 0)`.execute(tx)
+      where app_id = ${appId} and group_id in (select group_id from group_members where ${rowsOfUser} and ban_expires_at <> 0)`.execute(
+      tx,
+    )
     await sql`update groups set blocks_changed_at = ${instantAfter('blocks_changed_at', now)}
-      where app_id = ${appId} and group_id in (select group_id from group_blocks where ${rowsOfUser})`.execute(tx)
+      where app_id = ${appId} and group_id in (select group_id from group_blocks where ${rowsOfUser})`.execute(
+      tx,
+    )
   }
 
   /**
    * Passes groups that the user owns to the longest-serving admin, else member.
    * @returns the new owners by group; groups without another member are left out
    */
-  async passOn(tx: Tx, { appId, userId }: UserKey, groupIds: readonly Int64[], now: number): Promise<Map<Int64, Int64>> {
+  async passOn(
+    tx: Tx,
+    { appId, userId }: UserKey,
+    groupIds: readonly Int64[],
+    now: number,
+  ): Promise<Map<Int64, Int64>> {
     const heirs = new Map<Int64, Int64>()
     for (const chunk of chunksOf(groupIds, groupsPerStatement)) {
       const others = sql`from group_members m
@@ -90,7 +110,9 @@ export class SuccessionStore {
     const isOwner = sql`m.app_id = g.app_id and m.group_id = g.group_id and m.user_id = g.owner_id`
     const among = sql`g.app_id = ${appId} and g.group_id in (${sql.join(groupIds)})`
     await sql`update groups as g set bans_changed_at = ${instantAfter('bans_changed_at', now)}
-      where ${among} and exists (select 1 from group_members m where ${isOwner} and m.ban_expires_at <> 0)`.execute(tx)
+      where ${among} and exists (select 1 from group_members m where ${isOwner} and m.ban_expires_at <> 0)`.execute(
+      tx,
+    )
     await sql`update group_members as m set role = ${memberRole.owner}, ban_expires_at = 0
       from groups g where ${among} and ${isOwner}`.execute(tx)
   }

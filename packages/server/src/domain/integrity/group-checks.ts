@@ -2,7 +2,8 @@ import { type RawBuilder, sql } from 'kysely'
 import { type FaultRow, type IntegrityCheck, log } from './integrity-check.js'
 
 /** A row of a table, seen beside its group `g`. */
-const sameGroup = (alias: string) => sql.raw(`g.app_id = ${alias}.app_id and g.group_id = ${alias}.group_id`)
+const sameGroup = (alias: string) =>
+  sql.raw(`g.app_id = ${alias}.app_id and g.group_id = ${alias}.group_id`)
 const inGroup = (user: string, group: string) => sql.raw(`${user} || ' in ' || ${group}`)
 
 function counted(table: string): RawBuilder<{ count: number | bigint }> {
@@ -35,7 +36,9 @@ const ownerChecks = Object.entries(personalTables).map(
 function openRows(table: 'group_applications' | 'group_invitations'): RawBuilder<FaultRow> {
   const column = personalTables[table]
   const isSame = (alias: string) =>
-    sql.raw(`${alias}.app_id = r.app_id and ${alias}.group_id = r.group_id and ${alias}.user_id = r.${column}`)
+    sql.raw(
+      `${alias}.app_id = r.app_id and ${alias}.group_id = r.group_id and ${alias}.user_id = r.${column}`,
+    )
   return sql`select r.app_id, ${inGroup(`r.${column}`, 'r.group_id')} as subject,
       'open although the user is a member or blocked, or the group is dissolved' as detail
     from ${sql.table(table)} r
@@ -72,8 +75,16 @@ export const groupChecks: readonly IntegrityCheck[] = [
     faults: sql`select b.app_id, ${inGroup('b.user_id', 'b.group_id')} as subject, 'a member who is blocked' as detail
       from group_blocks b join group_members m on m.app_id = b.app_id and m.group_id = b.group_id and m.user_id = b.user_id`,
   },
-  { name: 'group_application_open', count: counted('group_applications'), faults: openRows('group_applications') },
-  { name: 'group_invitation_open', count: counted('group_invitations'), faults: openRows('group_invitations') },
+  {
+    name: 'group_application_open',
+    count: counted('group_applications'),
+    faults: openRows('group_applications'),
+  },
+  {
+    name: 'group_invitation_open',
+    count: counted('group_invitations'),
+    faults: openRows('group_invitations'),
+  },
   {
     name: 'group_pin',
     count: counted('pinned_conversations'),

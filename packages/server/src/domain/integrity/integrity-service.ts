@@ -20,7 +20,9 @@ const maxFaultsPerCheck = 100
 
 /** Holds every derived fact against its log, in one view of the data, while the service goes on. */
 export class IntegrityService {
-  constructor(private readonly options: { readonly database: Database; readonly store: IntegrityStore }) {}
+  constructor(
+    private readonly options: { readonly database: Database; readonly store: IntegrityStore },
+  ) {}
 
   async check(): Promise<IntegrityReport> {
     const { database, store } = this.options
@@ -33,7 +35,12 @@ export class IntegrityService {
         const rows = await store.faults(db, check, maxFaultsPerCheck + 1)
         if (rows.length > maxFaultsPerCheck) isTruncated = true
         for (const row of rows.slice(0, maxFaultsPerCheck))
-          faults.push({ check: check.name, appId: row.app_id, subject: row.subject, detail: row.detail })
+          faults.push({
+            check: check.name,
+            appId: row.app_id,
+            subject: row.subject,
+            detail: row.detail,
+          })
       }
     })
     return { checked, faults, isTruncated }

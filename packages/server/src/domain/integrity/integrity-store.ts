@@ -8,7 +8,9 @@ const sameConversation = (a: string, b: string) =>
   sql.raw(`${a}.app_id = ${b}.app_id and ${a}.low_id = ${b}.low_id and ${a}.high_id = ${b}.high_id`)
 
 /** The same look at the columns of both parties; a conversation with oneself is looked at once. */
-function eachSide(faults: (side: RawBuilder<unknown>) => RawBuilder<FaultRow>): RawBuilder<FaultRow> {
+function eachSide(
+  faults: (side: RawBuilder<unknown>) => RawBuilder<FaultRow>,
+): RawBuilder<FaultRow> {
   return sql`${faults(sql.raw('low'))} union ${faults(sql.raw('high'))}`
 }
 
@@ -162,7 +164,10 @@ export class IntegrityStore {
 
   /** @returns at most `limit` faults, by application and subject */
   async faults(db: Executor, check: IntegrityCheck, limit: number): Promise<FaultRow[]> {
-    const { rows } = await sql<FaultRow>`select * from (${check.faults}) f order by app_id, subject limit ${limit}`.execute(db)
+    const { rows } =
+      await sql<FaultRow>`select * from (${check.faults}) f order by app_id, subject limit ${limit}`.execute(
+        db,
+      )
     return rows
   }
 }

@@ -5,9 +5,11 @@ const listOf = (config: string) => [...configOf(config).groupMemberList]
 
 describe('configOf', () => {
   it('finds the members from whom receipts are wanted, among other keys', () => {
-    expect(listOf('{"mentionAll":true,"groupMemberList":[5,1535322624000001,5],"x":{"groupMemberList":[6]}}')).toEqual([
-      5, 1535322624000001,
-    ])
+    expect(
+      listOf(
+        '{"mentionAll":true,"groupMemberList":[5,1535322624000001,5],"x":{"groupMemberList":[6]}}',
+      ),
+    ).toEqual([5, 1535322624000001])
   })
 
   it('takes IDs as digits too, and those beyond 2^53 for what they are', () => {

@@ -4,13 +4,17 @@ import { editedTexts, mergedText } from './message-edit.js'
 
 type Json = ReturnType<typeof JSON.parse>
 
-const isObject = (value: Json) => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: Json) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Written as the sentence of the document says it. */
 function merge(base: Json, addition: Json): Json {
   if (!isObject(base) || !isObject(addition)) return addition
   const own = Object.entries(base).filter(([key]) => !Object.hasOwn(addition, key))
-  const added = Object.entries(addition).map(([key, value]) => [key, Object.hasOwn(base, key) ? merge(base[key], value) : value])
+  const added = Object.entries(addition).map(([key, value]) => [
+    key,
+    Object.hasOwn(base, key) ? merge(base[key], value) : value,
+  ])
   return Object.fromEntries([...own, ...added])
 }
 
@@ -26,7 +30,10 @@ describe('mergedText', () => {
   })
 
   it('agrees with a merge of the parsed objects, whatever they hold', () => {
-    const key = fc.oneof(fc.constantFrom('a', 'b', '', '__proto__', 'constructor', '"', '\\', '}', ','), fc.string({ maxLength: 2 }))
+    const key = fc.oneof(
+      fc.constantFrom('a', 'b', '', '__proto__', 'constructor', '"', '\\', '}', ','),
+      fc.string({ maxLength: 2 }),
+    )
     const json = fc.letrec((tie) => ({
       value: fc.oneof(
         { maxDepth: 4 },
@@ -37,14 +44,18 @@ describe('mergedText', () => {
         fc.array(tie('value'), { maxLength: 3 }),
         tie('object'),
       ),
-      object: fc.array(fc.tuple(key, tie('value')), { maxLength: 4 }).map((members) => Object.fromEntries(members as [string, unknown][])),
+      object: fc
+        .array(fc.tuple(key, tie('value')), { maxLength: 4 })
+        .map((members) => Object.fromEntries(members as [string, unknown][])),
     }))
     const spaces = fc.integer({ min: 0, max: 2 })
     fc.assert(
       fc.property(json.object, json.object, spaces, (a, b, indent) => {
         const merged = mergedText(JSON.stringify(a, null, indent), JSON.stringify(b, null, indent))
         const [parsedA, parsedB] = [JSON.parse(JSON.stringify(a)), JSON.parse(JSON.stringify(b))]
-        expect(JSON.stringify(sorted(JSON.parse(merged)))).toBe(JSON.stringify(sorted(merge(parsedA, parsedB))))
+        expect(JSON.stringify(sorted(JSON.parse(merged)))).toBe(
+          JSON.stringify(sorted(merge(parsedA, parsedB))),
+        )
       }),
     )
   })
@@ -88,12 +99,20 @@ describe('editedTexts', () => {
 
   it('appends the content', () => {
     const edit = { content: ', world', config: '{"b":2}', ext: '' }
-    expect(editedTexts('append', message, edit)).toEqual({ content: 'Hello, world', config: '{"a":1,"b":2}', ext: 'x' })
+    expect(editedTexts('append', message, edit)).toEqual({
+      content: 'Hello, world',
+      config: '{"a":1,"b":2}',
+      ext: 'x',
+    })
   })
 
   it('replaces the content unless there is none', () => {
     const edit = { content: 'Bye', config: '', ext: 'y' }
-    expect(editedTexts('replace', message, edit)).toEqual({ content: 'Bye', config: '{"a":1}', ext: 'y' })
+    expect(editedTexts('replace', message, edit)).toEqual({
+      content: 'Bye',
+      config: '{"a":1}',
+      ext: 'y',
+    })
     expect(editedTexts('replace', message, { ...edit, content: '' }).content).toBe('Hello')
   })
 })

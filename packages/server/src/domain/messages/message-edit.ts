@@ -35,7 +35,10 @@ function mergedObject(text: string, addition: string, depth: number): string {
   for (const [key, { name, value }] of membersOf(addition)) {
     const known = members.get(key)?.value
     const mayMerge = known?.startsWith('{') && value.startsWith('{') && depth < maxMergeDepth
-    members.set(key, { name, value: mayMerge ? mergedObject(known as string, value, depth + 1) : value })
+    members.set(key, {
+      name,
+      value: mayMerge ? mergedObject(known as string, value, depth + 1) : value,
+    })
   }
   return `{${[...members.values()].map(({ name, value }) => `${name}:${value}`).join(',')}}`
 }

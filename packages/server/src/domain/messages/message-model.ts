@@ -42,15 +42,29 @@ export const messageColumns = {
   is_system: 'smallint',
 } as const satisfies Record<string, ColumnType>
 
-const at = Object.fromEntries(Object.keys(messageColumns).map((name, index) => [name, index])) as Record<
-  keyof typeof messageColumns,
-  number
->
+const at = Object.fromEntries(
+  Object.keys(messageColumns).map((name, index) => [name, index]),
+) as Record<keyof typeof messageColumns, number>
 
 export function messageRow(draft: Draft, messageId: number): MessageRow {
   const { appId, lowId, highId } = draft.conversation
-  const { senderId, senderDeviceSn, contentType, content, attachment, config, ext, isSystem } = draft
-  return [appId, lowId, highId, messageId, 0, senderId, senderDeviceSn, contentType, content, attachment, config, ext, isSystem ? 1 : 0]
+  const { senderId, senderDeviceSn, contentType, content, attachment, config, ext, isSystem } =
+    draft
+  return [
+    appId,
+    lowId,
+    highId,
+    messageId,
+    0,
+    senderId,
+    senderDeviceSn,
+    contentType,
+    content,
+    attachment,
+    config,
+    ext,
+    isSystem ? 1 : 0,
+  ]
 }
 
 export const rowValue = {
@@ -82,9 +96,17 @@ export interface StoredMessage extends MessageContent {
  * Holds the texts of a message against the limit (decision E12).
  * @throws AppError message_too_large
  */
-export function requireSize({ content, attachment, config, ext }: MessageContent, maxBytes: number): void {
-  const size = Buffer.byteLength(content) + Buffer.byteLength(attachment) + Buffer.byteLength(config) + Buffer.byteLength(ext)
-  if (size > maxBytes) throw new AppError('message_too_large', `${size} bytes of at most ${maxBytes}`)
+export function requireSize(
+  { content, attachment, config, ext }: MessageContent,
+  maxBytes: number,
+): void {
+  const size =
+    Buffer.byteLength(content) +
+    Buffer.byteLength(attachment) +
+    Buffer.byteLength(config) +
+    Buffer.byteLength(ext)
+  if (size > maxBytes)
+    throw new AppError('message_too_large', `${size} bytes of at most ${maxBytes}`)
 }
 
 /** content_type of what acts on another message (decision E8). */
@@ -95,7 +117,8 @@ export const operationTypes = { readAck: 9, recall: 10, append: 11, replace: 12 
  * is never stored, counted or pushed.
  */
 export function isTypingSignal({ contentType, content, attachment, ext }: MessageContent): boolean {
-  if (contentType !== 0 || content !== '' || attachment !== '' || !ext.includes('"input_status"')) return false
+  if (contentType !== 0 || content !== '' || attachment !== '' || !ext.includes('"input_status"'))
+    return false
   try {
     const parsed: unknown = JSON.parse(ext)
     return typeof parsed === 'object' && parsed !== null && 'input_status' in parsed

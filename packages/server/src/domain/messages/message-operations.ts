@@ -52,14 +52,18 @@ interface Held {
 }
 
 /** An edit must be newer than the message and every edit before it (document 3, part 2.6), whatever the clocks of the nodes say. */
-const editInstant = ({ messageId, editedAt }: LoggedMessage, now: number) => Math.max(now, timestampOf(messageId) + 1, editedAt + 1)
+const editInstant = ({ messageId, editedAt }: LoggedMessage, now: number) =>
+  Math.max(now, timestampOf(messageId) + 1, editedAt + 1)
 /** A command was acted on when it arrived. */
 const commandType = 6
 const editKinds: ReadonlyMap<number, EditKind> = new Map([
   [operationTypes.append, 'append'],
   [operationTypes.replace, 'replace'],
 ])
-const editEvents: Readonly<Record<EditKind, EventKind>> = { append: 'message.appended', replace: 'message.replaced' }
+const editEvents: Readonly<Record<EditKind, EventKind>> = {
+  append: 'message.appended',
+  replace: 'message.replaced',
+}
 
 /** What is done to messages that are there: reading, recalling and editing them (decisions E7, E8). */
 export class MessageOperations {
@@ -78,19 +82,30 @@ export class MessageOperations {
     const { database, conversations, transactions, clock, transactionTtlMs } = this.options
     const { contentType, relatedMessageId: messageId, transactionId, targetType } = request
     const [peerId, ...others] = request.targets
-    if (messageId === undefined) throw new AppError('invalid_parameter', `related_mid is required with content_type ${contentType}`)
+    if (messageId === undefined)
+      throw new AppError(
+        'invalid_parameter',
+        `related_mid is required with content_type ${contentType}`,
+      )
     if (peerId === undefined || others.length > 0)
-      throw new AppError('invalid_parameter', `targets must have exactly 1 item with content_type ${contentType}`)
-    const recallSeconds = contentType === operationTypes.recall ? await this.#recallSeconds(actor) : null
+      throw new AppError(
+        'invalid_parameter',
+        `targets must have exactly 1 item with content_type ${contentType}`,
+      )
+    const recallSeconds =
+      contentType === operationTypes.recall ? await this.#recallSeconds(actor) : null
     const { appId, userId: senderId } = actor
     await database.transaction(async (tx) => {
       const place = transactionId === null ? null : { appId, transactionId, senderId }
       if (place && !(await transactions.claim(tx, place, clock.now(), transactionTtlMs))) return
       await this.#requireKind(tx, appId, peerId, targetType)
-      if (contentType === operationTypes.readAck) return conversations.acknowledgeReceipt(tx, actor, peerId, messageId)
+      if (contentType === operationTypes.readAck)
+        return conversations.acknowledgeReceipt(tx, actor, peerId, messageId)
       const editKind = editKinds.get(contentType)
       const held = await this.#hold(tx, actor, peerId, messageId)
-      await (editKind ? this.#edit(tx, held, editKind, request) : this.#recall(tx, held, recallSeconds))
+      await (editKind
+        ? this.#edit(tx, held, editKind, request)
+        : this.#recall(tx, held, recallSeconds))
     })
   }
 
@@ -102,14 +117,21 @@ export class MessageOperations {
    */
   async recall(actor: Actor, peerId: Int64, messageId: Int64): Promise<void> {
     const recallSeconds = await this.#recallSeconds(actor)
-    await this.options.database.transaction(async (tx) => this.#recall(tx, await this.#hold(tx, actor, peerId, messageId), recallSeconds))
+    await this.options.database.transaction(async (tx) =>
+      this.#recall(tx, await this.#hold(tx, actor, peerId, messageId), recallSeconds),
+    )
   }
 
   /**
    * What may be sent to a user is not judged as what may be sent to a group, so a target must be what it is called.
    * @throws AppError user_not_found, group_not_found
    */
-  async #requireKind(tx: Tx, appId: string, peerId: Int64, targetType: OperationRequest['targetType']): Promise<void> {
+  async #requireKind(
+    tx: Tx,
+    appId: string,
+    peerId: Int64,
+    targetType: OperationRequest['targetType'],
+  ): Promise<void> {
     const kind = await this.options.conversations.kindOf(tx, appId, peerId)
     if (targetType === 'group' && kind !== 'group') throw new AppError('group_not_found')
     if (targetType === 'user' && kind === 'group') throw new AppError('user_not_found')
@@ -127,13 +149,18 @@ export class MessageOperations {
     const { store, conversations } = this.options
     const conversation = await conversations.findBegun(tx, actor, peerId)
     await this.#requireMembership(tx, actor, conversation)
-    if (!(await store.lockConversation(tx, conversation))) throw new AppError('conversation_not_found')
+    if (!(await store.lockConversation(tx, conversation)))
+      throw new AppError('conversation_not_found')
     const message = await store.find(tx, conversation, messageId)
     if (!message) throw new AppError('message_not_found')
     return { actor, conversation, message }
   }
 
-  async #requireMembership(tx: Tx, { appId, userId, isAdmin }: Actor, { isGroup, lowId: groupId }: Conversation): Promise<void> {
+  async #requireMembership(
+    tx: Tx,
+    { appId, userId, isAdmin }: Actor,
+    { isGroup, lowId: groupId }: Conversation,
+  ): Promise<void> {
     const { groupRules } = this.options
     if (!isGroup) return
     if (isAdmin) await groupRules.requireGroup(tx, { appId, groupId })
@@ -146,11 +173,13 @@ export class MessageOperations {
     const now = clock.now()
     const isOwn = message.senderId === actor.userId
     const group = { appId: actor.appId, groupId: conversation.lowId }
-    if (conversation.isGroup && !isOwn && !actor.isAdmin) await groupRules.requireRecall(tx, group, actor.userId, message.senderId)
+    if (conversation.isGroup && !isOwn && !actor.isAdmin)
+      await groupRules.requireRecall(tx, group, actor.userId, message.senderId)
     else requireSender(held)
     if (recallSeconds === null) throw new AppError('recall_disabled')
     // The window is the sender's (decision E7).
-    if (isOwn && now - timestampOf(message.messageId) > recallSeconds * 1_000) throw new AppError('recall_too_late')
+    if (isOwn && now - timestampOf(message.messageId) > recallSeconds * 1_000)
+      throw new AppError('recall_too_late')
     await store.recall(tx, conversation, message, { by: responsibleFor(held), at: now })
     await this.#tell(tx, held, 'message.recalled')
   }
@@ -159,10 +188,14 @@ export class MessageOperations {
     const { store, clock, maxMessageBytes } = this.options
     const { conversation, message } = held
     requireSender(held)
-    if (message.contentType === commandType) throw new AppError('message_type_refused', 'a command cannot be edited')
+    if (message.contentType === commandType)
+      throw new AppError('message_type_refused', 'a command cannot be edited')
     const texts = editedTexts(kind, message, edit)
     requireSize({ ...message, ...texts }, maxMessageBytes)
-    await store.edit(tx, conversation, message.messageId, { ...texts, editedAt: editInstant(message, clock.now()) })
+    await store.edit(tx, conversation, message.messageId, {
+      ...texts,
+      editedAt: editInstant(message, clock.now()),
+    })
     await this.#tell(tx, held, editEvents[kind])
   }
 
@@ -175,14 +208,19 @@ export class MessageOperations {
       tx,
       isGroup
         ? { ...fact, groupId: lowId, userIds: [], content: JSON.stringify({ msg_id }) }
-        : { ...fact, userIds: readersOf(conversation), content: JSON.stringify({ msg_id, parties: [lowId, highId].map(Number) }) },
+        : {
+            ...fact,
+            userIds: readersOf(conversation),
+            content: JSON.stringify({ msg_id, parties: [lowId, highId].map(Number) }),
+          },
     )
   }
 }
 
 /** @throws AppError no_permission */
 function requireSender({ actor, message }: Held): void {
-  if (!actor.isAdmin && message.senderId !== actor.userId) throw new AppError('no_permission', 'only the sender may do this')
+  if (!actor.isAdmin && message.senderId !== actor.userId)
+    throw new AppError('no_permission', 'only the sender may do this')
 }
 
 /** With an Admin token whoever changes the message of another does it as the administrator. */

@@ -8,7 +8,13 @@ import type { MessageRules } from '../contacts/message-rules.js'
 import { directConversation, groupConversation } from '../conversations/conversation-model.js'
 import type { GroupMessageRules } from '../groups/group-message-rules.js'
 import { configOf } from './message-config.js'
-import { type Draft, isTypingSignal, type MessageContent, operationTypes, requireSize } from './message-model.js'
+import {
+  type Draft,
+  isTypingSignal,
+  type MessageContent,
+  operationTypes,
+  requireSize,
+} from './message-model.js'
 import { MessageOperations, type OperationRequest } from './message-operations.js'
 import type { MessageWriter } from './message-writer.js'
 import type { TransactionStore } from './transaction-store.js'
@@ -67,7 +73,10 @@ export class MessageService {
     }
     const sender = { userId: senderId, isAdminToken: caller.kind !== 'user' }
     const judge = (target: Int64) => this.#refusal(appId, target, request.targetType, sender)
-    const refusals = targets.length === 1 ? [await judge(targets[0] as Int64)] : await Promise.all(targets.map(judge))
+    const refusals =
+      targets.length === 1
+        ? [await judge(targets[0] as Int64)]
+        : await Promise.all(targets.map(judge))
     const accepted = targets.filter((_, index) => refusals[index] === null)
     const firstRefusal = refusals.find((refusal) => refusal !== null) ?? null
     // A repeat succeeds even when nobody would take the message any more (decision E4).
@@ -79,29 +88,49 @@ export class MessageService {
     return targets.length === 1 && messageIds.length === 1 ? { messageIds } : {}
   }
 
-  async #operate(caller: AppCaller, senderId: Int64, request: OperationRequest & SendRequest): Promise<void> {
+  async #operate(
+    caller: AppCaller,
+    senderId: Int64,
+    request: OperationRequest & SendRequest,
+  ): Promise<void> {
     const { operations } = this.#options
     const { appId } = caller
     const { contentType, targetType, targets } = request
     // An edit is something new to read, so whoever takes no messages of the sender takes no edits either.
-    const judged = caller.kind === 'user' && contentType >= operationTypes.append && targets.length === 1 ? targets[0] : undefined
-    const refusal = judged === undefined ? null : await this.#editRefusal(appId, judged, targetType, senderId)
-    if (refusal && (await this.#findSent(appId, senderId, request)) === null) throw new AppError(refusal)
+    const judged =
+      caller.kind === 'user' && contentType >= operationTypes.append && targets.length === 1
+        ? targets[0]
+        : undefined
+    const refusal =
+      judged === undefined ? null : await this.#editRefusal(appId, judged, targetType, senderId)
+    if (refusal && (await this.#findSent(appId, senderId, request)) === null)
+      throw new AppError(refusal)
     await operations.perform(MessageOperations.actorOf(caller, senderId), request)
   }
 
   /** Why the target takes no edits of the sender, or null; that it is not there is told by what finds the message. */
-  async #editRefusal(appId: string, target: Int64, type: SendRequest['targetType'], senderId: Int64): Promise<ErrorName | null> {
+  async #editRefusal(
+    appId: string,
+    target: Int64,
+    type: SendRequest['targetType'],
+    senderId: Int64,
+  ): Promise<ErrorName | null> {
     const { accounts, rules, groupRules } = this.#options
     if (type === 'group') return groupRules.refusal({ appId, groupId: target }, senderId, false)
     const recipient = await accounts.findState(appId, target)
     return recipient && rules.refusal(recipient, senderId)
   }
 
-  async #findSent(appId: string, senderId: Int64, { transactionId, onlineOnly }: SendRequest): Promise<readonly number[] | null> {
+  async #findSent(
+    appId: string,
+    senderId: Int64,
+    { transactionId, onlineOnly }: SendRequest,
+  ): Promise<readonly number[] | null> {
     const { database, transactions, clock } = this.#options
     if (transactionId === null || onlineOnly) return null
-    return database.read((db) => transactions.findMessageIds(db, { appId, transactionId, senderId }, clock.now()))
+    return database.read((db) =>
+      transactions.findMessageIds(db, { appId, transactionId, senderId }, clock.now()),
+    )
   }
 
   async #deliver(
@@ -120,7 +149,9 @@ export class MessageService {
     const isGroup = targetType === 'group'
     const drafts = recipients.map(
       (recipient): Draft => ({
-        conversation: isGroup ? groupConversation(appId, recipient) : directConversation(appId, senderId, recipient),
+        conversation: isGroup
+          ? groupConversation(appId, recipient)
+          : directConversation(appId, senderId, recipient),
         senderId,
         senderDeviceSn,
         contentType,
@@ -131,24 +162,38 @@ export class MessageService {
         isSystem,
       }),
     )
-    return writer.write({ transactionId, drafts, groups: isGroup ? await this.#receiptsWanted(appId, recipients, config) : undefined })
+    return writer.write({
+      transactionId,
+      drafts,
+      groups: isGroup ? await this.#receiptsWanted(appId, recipients, config) : undefined,
+    })
   }
 
   /** For each group who is asked for a read receipt, as in receipt_requests. */
-  async #receiptsWanted(appId: string, groupIds: readonly Int64[], config: string): Promise<string[]> {
+  async #receiptsWanted(
+    appId: string,
+    groupIds: readonly Int64[],
+    config: string,
+  ): Promise<string[]> {
     const { groupMemberList } = configOf(config)
     if (groupMemberList.size === 0) return groupIds.map(() => '')
     const memberIds = `,${[...groupMemberList].join(',')},`
-    return Promise.all(groupIds.map(async (groupId) => ((await this.#options.groupRules.hasReadAck({ appId, groupId })) ? memberIds : '')))
+    return Promise.all(
+      groupIds.map(async (groupId) =>
+        (await this.#options.groupRules.hasReadAck({ appId, groupId })) ? memberIds : '',
+      ),
+    )
   }
 
   /** @throws AppError invalid_parameter, message_too_large */
   #content(request: SendRequest, targets: readonly Int64[]): MessageContent {
     const { maxMessageBytes, maxTargets } = this.#options
     const { contentType, attachment, config, ext } = request
-    if (targets.length > maxTargets) throw new AppError('invalid_parameter', `targets must have at most ${maxTargets} items`)
+    if (targets.length > maxTargets)
+      throw new AppError('invalid_parameter', `targets must have at most ${maxTargets} items`)
     const mayBeWithoutContent = attachment !== '' || contentType >= operationTypes.readAck
-    if (request.content === undefined && !mayBeWithoutContent) throw new AppError('invalid_parameter', 'content is required')
+    if (request.content === undefined && !mayBeWithoutContent)
+      throw new AppError('invalid_parameter', 'content is required')
     const message = { contentType, content: request.content ?? '', attachment, config, ext }
     requireSize(message, maxMessageBytes)
     return message
@@ -156,7 +201,8 @@ export class MessageService {
 
   async #sender(caller: AppCaller, fromUserId: Int64 | undefined): Promise<Int64> {
     if (caller.kind === 'user') {
-      if (fromUserId !== undefined && fromUserId !== caller.userId) throw new AppError('no_permission', 'from_user_id names another user')
+      if (fromUserId !== undefined && fromUserId !== caller.userId)
+        throw new AppError('no_permission', 'from_user_id names another user')
       return caller.userId
     }
     const senderId = fromUserId ?? (caller.kind === 'admin' ? caller.userId : null) ?? systemUserId
@@ -174,7 +220,8 @@ export class MessageService {
     sender: { readonly userId: Int64; readonly isAdminToken: boolean } | null = null,
   ): Promise<ErrorName | null> {
     const { accounts, rules, groupRules } = this.#options
-    if (type === 'group' && sender) return groupRules.refusal({ appId, groupId: target }, sender.userId, sender.isAdminToken)
+    if (type === 'group' && sender)
+      return groupRules.refusal({ appId, groupId: target }, sender.userId, sender.isAdminToken)
     const state = await accounts.findState(appId, target)
     if (!state) return 'user_not_found'
     if (state.isDeleted) return 'user_deleted'

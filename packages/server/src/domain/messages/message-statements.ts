@@ -2,9 +2,22 @@
 import type { BulkInsert, BulkSelect, BulkUpdate, ColumnType } from '../../db/dialect/dialect.js'
 import { messageColumns } from './message-model.js'
 
-const conversationKey = { app_id: 'text', low_id: 'bigint', high_id: 'bigint' } as const satisfies Record<string, ColumnType>
-const transactionKey = { app_id: 'text', transaction_id: 'bigint', sender_id: 'bigint' } as const satisfies Record<string, ColumnType>
-const transaction = { ...transactionKey, msg_ids: 'text', created_at: 'bigint', expires_at: 'bigint' } as const
+const conversationKey = {
+  app_id: 'text',
+  low_id: 'bigint',
+  high_id: 'bigint',
+} as const satisfies Record<string, ColumnType>
+const transactionKey = {
+  app_id: 'text',
+  transaction_id: 'bigint',
+  sender_id: 'bigint',
+} as const satisfies Record<string, ColumnType>
+const transaction = {
+  ...transactionKey,
+  msg_ids: 'text',
+  created_at: 'bigint',
+  expires_at: 'bigint',
+} as const
 const position = {
   ...conversationKey,
   seq: 'bigint',
@@ -26,11 +39,16 @@ const groupPosition = {
 } as const
 /** As text, because not every driver reads an int64 exactly. */
 const transactionKeyAsText = 'app_id, cast(transaction_id as text) as transaction_id, sender_id'
-const onTransaction = 'on conflict (app_id, transaction_id, sender_id) do update set msg_ids = excluded.msg_ids'
+const onTransaction =
+  'on conflict (app_id, transaction_id, sender_id) do update set msg_ids = excluded.msg_ids'
 const onConversation = 'on conflict (app_id, low_id, high_id) do update set'
-const setLastId = 'last_msg_id = case when t.last_msg_id > excluded.last_msg_id then t.last_msg_id else excluded.last_msg_id end'
+const setLastId =
+  'last_msg_id = case when t.last_msg_id > excluded.last_msg_id then t.last_msg_id else excluded.last_msg_id end'
 const movedMarks = ['low_read_seq', 'high_read_seq', 'low_seen_seq', 'high_seen_seq']
-  .map((mark) => `${mark} = case when excluded.${mark} = 0 then t.${mark} else t.seq + excluded.${mark} end`)
+  .map(
+    (mark) =>
+      `${mark} = case when excluded.${mark} = 0 then t.${mark} else t.seq + excluded.${mark} end`,
+  )
   .join(', ')
 
 /**
@@ -44,7 +62,11 @@ export const claimTransactions: BulkInsert = {
 }
 
 /** Replaces the message IDs of transactions that the same database transaction has claimed. */
-export const rewriteTransactions: BulkInsert = { table: 'sent_transactions', columns: transaction, conflict: onTransaction }
+export const rewriteTransactions: BulkInsert = {
+  table: 'sent_transactions',
+  columns: transaction,
+  conflict: onTransaction,
+}
 
 export const findTransactions: BulkSelect = {
   table: 'sent_transactions',
@@ -88,7 +110,14 @@ export const advanceMembers: BulkUpdate = {
 
 export const insertReceiptRequests: BulkInsert = {
   table: 'receipt_requests',
-  columns: { app_id: 'text', group_id: 'bigint', seq: 'bigint', msg_id: 'bigint', sender_id: 'bigint', member_ids: 'text' },
+  columns: {
+    app_id: 'text',
+    group_id: 'bigint',
+    seq: 'bigint',
+    msg_id: 'bigint',
+    sender_id: 'bigint',
+    member_ids: 'text',
+  },
 }
 
 /** For conversations that got more than one message, or other IDs than offered. */

@@ -26,11 +26,18 @@ export class MessageStore {
    */
   async lockConversation(tx: Tx, conversation: ConversationKey): Promise<boolean> {
     const found = tx.selectFrom('conversations').select('seq').where(isConversation(conversation))
-    const row = await (this.database.dialect.rowLocks ? found.forUpdate() : found).executeTakeFirst()
+    const row = await (this.database.dialect.rowLocks
+      ? found.forUpdate()
+      : found
+    ).executeTakeFirst()
     return row !== undefined
   }
 
-  async find(tx: Tx, conversation: ConversationKey, messageId: Int64): Promise<LoggedMessage | null> {
+  async find(
+    tx: Tx,
+    conversation: ConversationKey,
+    messageId: Int64,
+  ): Promise<LoggedMessage | null> {
     const row = await tx
       .selectFrom('messages')
       .select([
@@ -49,9 +56,18 @@ export class MessageStore {
     return row ?? null
   }
 
-  async edit(tx: Tx, conversation: ConversationKey, messageId: Int64, texts: EditedTexts & { readonly editedAt: number }): Promise<void> {
+  async edit(
+    tx: Tx,
+    conversation: ConversationKey,
+    messageId: Int64,
+    texts: EditedTexts & { readonly editedAt: number },
+  ): Promise<void> {
     const { editedAt: edited_at, content, config, ext } = texts
-    await tx.updateTable('messages').set({ content, config, ext, edited_at }).where(isMessage(conversation, messageId)).execute()
+    await tx
+      .updateTable('messages')
+      .set({ content, config, ext, edited_at })
+      .where(isMessage(conversation, messageId))
+      .execute()
   }
 
   /** Leaves of a message that it was there, and who recalled it (decision E7). */
@@ -63,10 +79,22 @@ export class MessageStore {
   ): Promise<void> {
     const { appId: app_id, lowId: low_id, highId: high_id } = conversation
     await tx.deleteFrom('messages').where(isMessage(conversation, messageId)).execute()
-    const row = { app_id, low_id, high_id, msg_id: messageId, seq, sender_id: senderId, recalled_by: recall.by, recalled_at: recall.at }
+    const row = {
+      app_id,
+      low_id,
+      high_id,
+      msg_id: messageId,
+      seq,
+      sender_id: senderId,
+      recalled_by: recall.by,
+      recalled_at: recall.at,
+    }
     await tx.insertInto('recalled_messages').values(row).execute()
     if (conversation.isGroup) {
-      const receipts = tx.deleteFrom('receipt_requests').where('app_id', '=', app_id).where('group_id', '=', low_id)
+      const receipts = tx
+        .deleteFrom('receipt_requests')
+        .where('app_id', '=', app_id)
+        .where('group_id', '=', low_id)
       await receipts.where('seq', '=', seq).execute()
     }
     await tx

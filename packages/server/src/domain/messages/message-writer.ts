@@ -19,7 +19,11 @@ export interface MessageWriterOptions {
 
 export interface BatchObserver {
   /** A batch is durable, or failed. */
-  committed(batch: { readonly messages: number; readonly seconds: number; readonly failed: boolean }): void
+  committed(batch: {
+    readonly messages: number
+    readonly seconds: number
+    readonly failed: boolean
+  }): void
 }
 
 /** The messages of one send; they are stored together or not at all. */
@@ -113,7 +117,10 @@ export class MessageWriter {
   }
 
   #takeBatch(): Pending[] {
-    const limit = Math.min(this.#options.maxBatchMessages, Math.max(fullBatchMessages, this.#queuedMessages / 2))
+    const limit = Math.min(
+      this.#options.maxBatchMessages,
+      Math.max(fullBatchMessages, this.#queuedMessages / 2),
+    )
     let messages = 0
     let count = 0
     for (const pending of this.#queue) {
@@ -141,7 +148,11 @@ export class MessageWriter {
   }
 
   #observe(messages: number, startedAt: number, failed: boolean): void {
-    this.#options.observer.committed({ messages, seconds: (performance.now() - startedAt) / 1000, failed })
+    this.#options.observer.committed({
+      messages,
+      seconds: (performance.now() - startedAt) / 1000,
+      failed,
+    })
   }
 
   /** @param after the messages take IDs above this one */
@@ -154,7 +165,11 @@ export class MessageWriter {
       rows: drafts.map((draft) => messageRow(draft, messageIds.next().value as number)),
     }))
     try {
-      return await database.procedure(storeBatch, { submissions, now: clock.now(), transactionLifeMs }, ids)
+      return await database.procedure(
+        storeBatch,
+        { submissions, now: clock.now(), transactionLifeMs },
+        ids,
+      )
     } catch (error) {
       if (!(error instanceof ProcedureRestart) || error.detail <= after) throw error
       return this.#store(batch, error.detail)

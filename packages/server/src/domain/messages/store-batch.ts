@@ -5,7 +5,11 @@ import type { ConversationsTable, SentTransactionsTable } from '../../db/schema.
 import { compare } from '../../lib/compare.js'
 import { timestampOf } from '../../lib/ids.js'
 import { systemUserId } from '../accounts/system-user.js'
-import { type ConversationKey, compareConversations, readersOf } from '../conversations/conversation-model.js'
+import {
+  type ConversationKey,
+  compareConversations,
+  readersOf,
+} from '../conversations/conversation-model.js'
 import { type MessageRow, rowValue } from './message-model.js'
 import {
   addToLists,
@@ -88,8 +92,17 @@ export const storeBatch: Procedure<Batch, readonly (readonly number[])[], IdLend
     const times = [now, now + transactionLifeMs]
     const known = await claim(context, originals, times)
     const isFresh = (each: Planned) => !known.has(each) && !repeats.has(each)
-    await place(context, { fresh: known.size + repeats.size === 0 ? planned : planned.filter(isFresh), claims: originals, times }, lender)
-    const idsOf = (each: Planned): readonly number[] => known.get(each) ?? each.rows.map(rowValue.messageId)
+    await place(
+      context,
+      {
+        fresh: known.size + repeats.size === 0 ? planned : planned.filter(isFresh),
+        claims: originals,
+        times,
+      },
+      lender,
+    )
+    const idsOf = (each: Planned): readonly number[] =>
+      known.get(each) ?? each.rows.map(rowValue.messageId)
     return planned.map((each) => idsOf(repeats.get(each) ?? each))
   },
 }
@@ -98,7 +111,15 @@ function plan({ transactionId, rows, groups }: Submission): Planned {
   const [first] = rows
   if (transactionId === null || !first) return { transaction: null, rows, groups }
   const { appId } = rowValue.conversation(first)
-  return { transaction: { app_id: appId, sender_id: rowValue.senderId(first), transaction_id: transactionId }, rows, groups }
+  return {
+    transaction: {
+      app_id: appId,
+      sender_id: rowValue.senderId(first),
+      transaction_id: transactionId,
+    },
+    rows,
+    groups,
+  }
 }
 
 function isClaim(each: Planned): each is Claim {
@@ -106,7 +127,11 @@ function isClaim(each: Planned): each is Claim {
 }
 
 function compareClaims({ transaction: a }: Claim, { transaction: b }: Claim): number {
-  return compare(a.app_id, b.app_id) || compare(a.sender_id, b.sender_id) || compare(a.transaction_id, b.transaction_id)
+  return (
+    compare(a.app_id, b.app_id) ||
+    compare(a.sender_id, b.sender_id) ||
+    compare(a.transaction_id, b.transaction_id)
+  )
 }
 
 /** Sends of one batch with the same transaction ID: the first one counts. @returns the others, with that one */
@@ -126,10 +151,15 @@ async function claim(
   claims: readonly Claim[],
   times: readonly number[],
 ): Promise<ReadonlyMap<Planned, readonly number[]>> {
-  if ((await context.change(claimTransactions, transactionRows(claims, times))) === claims.length) return new Map()
+  if ((await context.change(claimTransactions, transactionRows(claims, times))) === claims.length)
+    return new Map()
   const found = await context.run<KnownTransaction>(
     findTransactions,
-    claims.map(({ transaction }) => [transaction.app_id, transaction.transaction_id, transaction.sender_id]),
+    claims.map(({ transaction }) => [
+      transaction.app_id,
+      transaction.transaction_id,
+      transaction.sender_id,
+    ]),
   )
   const idsByText = new Map(found.map((row) => [transactionText(row), row.msg_ids]))
   const known = new Map<Planned, readonly number[]>()
@@ -148,7 +178,11 @@ interface Placement {
 }
 
 /** Gives the messages their positions and stores them with the marks that a send moves. */
-async function place(context: ProcedureContext, { fresh, claims, times }: Placement, lender: IdLender | null): Promise<void> {
+async function place(
+  context: ProcedureContext,
+  { fresh, claims, times }: Placement,
+  lender: IdLender | null,
+): Promise<void> {
   const { direct, groups } = byConversation(fresh)
   const conversations = [...direct, ...groups]
   const positions = [
@@ -161,17 +195,21 @@ async function place(context: ProcedureContext, { fresh, claims, times }: Placem
   for (const [index, group] of conversations.entries()) {
     const { rows } = group
     const position = positions[index]
-    if (!position || compareConversations(keyOf(position), group.conversation) !== 0) throw new Error('a conversation has vanished')
+    if (!position || compareConversations(keyOf(position), group.conversation) !== 0)
+      throw new Error('a conversation has vanished')
     const isBehind = position.last_msg_id !== rowValue.messageId(firstOf(rows))
     if (isBehind) renumber(rows, position.last_msg_id, lender)
     if (isBehind || rows.length > 1) moved.push(group)
     if (position.seq === rows.length && !group.isGroup) begun.push(group.conversation)
     isRenumbered ||= isBehind
-    for (const [place, row] of rows.entries()) rowValue.setSeq(row, position.seq - rows.length + 1 + place)
+    for (const [place, row] of rows.entries())
+      rowValue.setSeq(row, position.seq - rows.length + 1 + place)
   }
   await context.run(
     setLastMessageIds,
-    moved.map(({ conversation, rows }) => positionRow(conversation, [0, rowValue.messageId(rows.at(-1) as MessageRow), 0, 0, 0, 0, 0])),
+    moved.map(({ conversation, rows }) =>
+      positionRow(conversation, [0, rowValue.messageId(rows.at(-1) as MessageRow), 0, 0, 0, 0, 0]),
+    ),
   )
   if (isRenumbered) {
     const isFresh = new Set<Planned>(fresh)
@@ -213,7 +251,10 @@ function renumber(rows: readonly MessageRow[], after: number, lender: IdLender |
  * In the order in which everybody locks conversations: those of users, then those of groups, each by key. The messages of each are in the
  * order of the batch.
  */
-function byConversation(planned: readonly Planned[]): { readonly direct: ConversationRows[]; readonly groups: ConversationRows[] } {
+function byConversation(planned: readonly Planned[]): {
+  readonly direct: ConversationRows[]
+  readonly groups: ConversationRows[]
+} {
   const messages = planned.flatMap(({ rows, groups }) =>
     rows.map((row, index) => ({
       row,
@@ -230,10 +271,16 @@ function byConversation(planned: readonly Planned[]): { readonly direct: Convers
     else found.push({ conversation, isGroup, rows: [row], receipts: [] })
     if (memberIds) found.at(-1)?.receipts.push({ row, memberIds })
   }
-  return { direct: found.filter(({ isGroup }) => !isGroup), groups: found.filter(({ isGroup }) => isGroup) }
+  return {
+    direct: found.filter(({ isGroup }) => !isGroup),
+    groups: found.filter(({ isGroup }) => isGroup),
+  }
 }
 
-function transactionRows(claims: readonly Claim[], times: readonly number[]): (readonly unknown[])[] {
+function transactionRows(
+  claims: readonly Claim[],
+  times: readonly number[],
+): (readonly unknown[])[] {
   return claims.map((each) => {
     const { app_id, transaction_id, sender_id } = each.transaction
     return [app_id, transaction_id, sender_id, messageIdsText(each), ...times]
@@ -244,15 +291,24 @@ function messageIdsText({ rows }: Planned): string {
   return JSON.stringify(rows.map(rowValue.messageId))
 }
 
-type PositionValues = readonly [seq: number, lastMessageId: number, createdAt: number, ...lowAndHighMarks: readonly number[]]
+type PositionValues = readonly [
+  seq: number,
+  lastMessageId: number,
+  createdAt: number,
+  ...lowAndHighMarks: readonly number[],
+]
 
-function positionRow({ appId, lowId, highId }: ConversationKey, values: PositionValues): readonly unknown[] {
+function positionRow(
+  { appId, lowId, highId }: ConversationKey,
+  values: PositionValues,
+): readonly unknown[] {
   return [appId, lowId, highId, ...values]
 }
 
 function advanceRow({ conversation, rows }: ConversationRows): readonly unknown[] {
   const firstId = rowValue.messageId(firstOf(rows))
-  const lastOf = (partyId: Int64) => rows.findLastIndex((row) => rowValue.senderId(row) === partyId) + 1
+  const lastOf = (partyId: Int64) =>
+    rows.findLastIndex((row) => rowValue.senderId(row) === partyId) + 1
   const marks = [lastOf(conversation.lowId), lastOf(conversation.highId)]
   return positionRow(conversation, [rows.length, firstId, timestampOf(firstId), ...marks, ...marks])
 }
@@ -262,19 +318,38 @@ function advanceGroupRow({ conversation, rows }: ConversationRows): readonly unk
   const senders = rows.map(rowValue.senderId)
   const readerId = senders.findLast((senderId) => senderId !== systemUserId) ?? systemUserId
   const readTo = senders.lastIndexOf(readerId) + 1
-  const othersReadTo = senders.findLastIndex((senderId) => senderId !== systemUserId && senderId !== readerId) + 1
+  const othersReadTo =
+    senders.findLastIndex((senderId) => senderId !== systemUserId && senderId !== readerId) + 1
   const { appId, lowId, highId } = conversation
-  return [appId, lowId, highId, rows.length, firstId, timestampOf(firstId), readerId, readerId === systemUserId ? 0 : readTo, othersReadTo]
+  return [
+    appId,
+    lowId,
+    highId,
+    rows.length,
+    firstId,
+    timestampOf(firstId),
+    readerId,
+    readerId === systemUserId ? 0 : readTo,
+    othersReadTo,
+  ]
 }
 
 /** Sending moves the sender's own marks (decision E5); in the order in which everybody locks members. */
-function senderMarkRows({ conversation: { appId, lowId: groupId }, rows }: ConversationRows): (readonly unknown[])[] {
+function senderMarkRows({
+  conversation: { appId, lowId: groupId },
+  rows,
+}: ConversationRows): (readonly unknown[])[] {
   const marks = new Map(rows.map((row) => [rowValue.senderId(row), rowValue.seq(row)]))
   marks.delete(systemUserId)
-  return [...marks].sort(([a], [b]) => compare(a, b)).map(([userId, seq]) => [seq, seq, appId, groupId, userId])
+  return [...marks]
+    .sort(([a], [b]) => compare(a, b))
+    .map(([userId, seq]) => [seq, seq, appId, groupId, userId])
 }
 
-function receiptRows({ conversation: { appId, lowId: groupId }, receipts }: ConversationRows): (readonly unknown[])[] {
+function receiptRows({
+  conversation: { appId, lowId: groupId },
+  receipts,
+}: ConversationRows): (readonly unknown[])[] {
   return receipts.map(({ row, memberIds }) => [
     appId,
     groupId,
@@ -299,6 +374,10 @@ function keyOf({ app_id: appId, low_id: lowId, high_id: highId }: Position): Con
 }
 
 /** For maps. */
-function transactionText({ app_id, sender_id, transaction_id }: TransactionKey | KnownTransaction): string {
+function transactionText({
+  app_id,
+  sender_id,
+  transaction_id,
+}: TransactionKey | KnownTransaction): string {
   return `${app_id}/${sender_id}/${transaction_id}`
 }

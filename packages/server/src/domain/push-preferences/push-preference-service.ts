@@ -25,7 +25,8 @@ export class PushPreferenceService {
     const { database, store, accounts } = this.options
     await database.transaction(async (tx) => {
       await accounts.lock(tx, user.appId, user.userId)
-      if (pushToken !== '' && !(await store.hasPushToken(tx, user, pushToken))) throw new AppError('push_token_mismatch')
+      if (pushToken !== '' && !(await store.hasPushToken(tx, user, pushToken)))
+        throw new AppError('push_token_mismatch')
       if (!(await store.bindAlias(tx, user, alias))) throw new AppError('push_alias_taken')
       await store.deleteOtherAliases(tx, user, alias)
     })
@@ -51,7 +52,8 @@ export class PushPreferenceService {
     await database.transaction(async (tx) => {
       await accounts.lock(tx, user.appId, user.userId)
       const known = await store.listTags(tx, user)
-      if (new Set([...known, ...tags]).size > tagsPerUser) throw new AppError('push_tag_limit_reached')
+      if (new Set([...known, ...tags]).size > tagsPerUser)
+        throw new AppError('push_tag_limit_reached')
       await store.addTags(tx, user, [...new Set(tags)])
     })
   }

@@ -6,8 +6,15 @@ export class PushPreferenceStore {
   /** Whether it is the push token of a device of the user, or that of the settings. */
   async hasPushToken(tx: Tx, { appId, userId }: UserKey, pushToken: string): Promise<boolean> {
     const of = (table: 'devices' | 'user_settings') =>
-      tx.selectFrom(table).select('user_id').where('app_id', '=', appId).where('user_id', '=', userId).where('push_token', '=', pushToken)
-    return (await of('devices').unionAll(of('user_settings')).limit(1).executeTakeFirst()) !== undefined
+      tx
+        .selectFrom(table)
+        .select('user_id')
+        .where('app_id', '=', appId)
+        .where('user_id', '=', userId)
+        .where('push_token', '=', pushToken)
+    return (
+      (await of('devices').unionAll(of('user_settings')).limit(1).executeTakeFirst()) !== undefined
+    )
   }
 
   /** @returns false when the alias belongs to another user */
@@ -17,21 +24,40 @@ export class PushPreferenceStore {
       .values({ app_id: appId, alias, user_id: userId })
       .onConflict((conflict) => conflict.doNothing())
       .execute()
-    const bound = tx.selectFrom('push_aliases').select('user_id').where('app_id', '=', appId).where('alias', '=', alias)
+    const bound = tx
+      .selectFrom('push_aliases')
+      .select('user_id')
+      .where('app_id', '=', appId)
+      .where('alias', '=', alias)
     return (await bound.executeTakeFirst())?.user_id === userId
   }
 
   async deleteOtherAliases(tx: Tx, { appId, userId }: UserKey, alias: string): Promise<void> {
-    await tx.deleteFrom('push_aliases').where('app_id', '=', appId).where('user_id', '=', userId).where('alias', '<>', alias).execute()
+    await tx
+      .deleteFrom('push_aliases')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('alias', '<>', alias)
+      .execute()
   }
 
   async saveBadge(tx: Tx, { appId, userId }: UserKey, badge: number): Promise<void> {
-    await tx.updateTable('users').set({ badge }).where('app_id', '=', appId).where('user_id', '=', userId).execute()
+    await tx
+      .updateTable('users')
+      .set({ badge })
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .execute()
   }
 
   /** In no particular order. */
   async listTags(db: Executor, { appId, userId }: UserKey): Promise<string[]> {
-    const rows = await db.selectFrom('push_tags').select('tag').where('app_id', '=', appId).where('user_id', '=', userId).execute()
+    const rows = await db
+      .selectFrom('push_tags')
+      .select('tag')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .execute()
     return rows.map(({ tag }) => tag)
   }
 
@@ -46,10 +72,19 @@ export class PushPreferenceStore {
   }
 
   async removeTags(tx: Tx, { appId, userId }: UserKey, tags: readonly string[]): Promise<void> {
-    await tx.deleteFrom('push_tags').where('app_id', '=', appId).where('user_id', '=', userId).where('tag', 'in', tags).execute()
+    await tx
+      .deleteFrom('push_tags')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('tag', 'in', tags)
+      .execute()
   }
 
   async clearTags(tx: Tx, { appId, userId }: UserKey): Promise<void> {
-    await tx.deleteFrom('push_tags').where('app_id', '=', appId).where('user_id', '=', userId).execute()
+    await tx
+      .deleteFrom('push_tags')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .execute()
   }
 }
