@@ -79,7 +79,7 @@ export const errorCatalogue = {
     'in the block list',
     'One of the two users has blocked the other.',
   ),
-  contact_application_not_found: entry(
+  contact_request_not_found: entry(
     10007,
     404,
     'contact application does not exist or has expired',
@@ -110,7 +110,7 @@ export const errorCatalogue = {
     'user is already bound',
     'The user is bound to something else already.',
   ),
-  applications_refused: entry(
+  contact_requests_refused: entry(
     10012,
     403,
     'user refuses contact applications',
@@ -392,7 +392,7 @@ export const errorCatalogue = {
     'Only admins and the owner may do this.',
   ),
   group_owner_required: entry(20013, 403, 'owner permission needed', 'Only the owner may do this.'),
-  group_application_not_open: entry(
+  join_request_not_open: entry(
     20014,
     409,
     'membership application has expired or was handled',
@@ -422,7 +422,7 @@ export const errorCatalogue = {
     'user is on the block list of the group',
     'An admin has to unblock the user first.',
   ),
-  applications_closed: entry(
+  join_requests_closed: entry(
     20019,
     403,
     'group takes no membership applications',
@@ -478,7 +478,7 @@ export const errorCatalogue = {
     'A group has at most 500 admins.',
   ),
 
-  application_not_found: entry(
+  app_not_found: entry(
     40000,
     404,
     'app_id does not exist',
@@ -496,13 +496,13 @@ export const errorCatalogue = {
     'application reached its user limit',
     'The application holds as many users as it may.',
   ),
-  application_inactive: entry(
+  app_inactive: entry(
     40003,
     403,
     'application is not in a normal state',
     'The operator has disabled the application.',
   ),
-  application_exists: entry(40004, 409, 'app_id is taken', 'Another application has this app_id.'),
+  app_exists: entry(40004, 409, 'app_id is taken', 'Another application has this app_id.'),
   token_not_found: entry(40005, 404, 'token does not exist', 'No Admin token has this ID.'),
 
   malformed_request: entry(40010, 400, 'malformed HTTP request', 'The request is no valid HTTP.', {

@@ -82,7 +82,7 @@ export const relations = {
   2: 'stranger',
   3: 'blocked',
 } as const
-export const applicationStatuses = { 0: 'normal', 1: 'disabled' } as const
+export const appStatuses = { 0: 'normal', 1: 'disabled' } as const
 
 /** What a broadcast may hold. */
 export const broadcastContentTypes = {
@@ -629,7 +629,7 @@ export type ApplicationFlags = Static<typeof ApplicationFlags>
 // Operator side
 
 /** The settings of an application; on the wire, in the store and in the code they have these names. */
-export const applicationSettingFields = {
+export const appSettingFields = {
   contact_application_days: int32({
     minimum: 1,
     maximum: 365,
@@ -686,26 +686,26 @@ export const applicationSettingFields = {
   user_limit: int32({ minimum: 0, description: 'most users of the application; 0: no limit' }),
 }
 
-export const ApplicationSettings = resource(
-  'ApplicationSettings',
+export const AppSettings = resource(
+  'AppSettings',
   'Settings of an application.',
-  applicationSettingFields,
+  appSettingFields,
 )
-export type ApplicationSettings = Static<typeof ApplicationSettings>
+export type AppSettings = Static<typeof AppSettings>
 
 export const Application = resource('Application', 'An application of this service.', {
   app_id: text('application ID, the value of the app_id header'),
   name: text('display name'),
-  status: intEnum(applicationStatuses),
+  status: intEnum(appStatuses),
   open_registration: boolean({ description: 'true: users may register without a token' }),
   has_registration_secret: boolean({ description: 'true: /user/register/push asks for `sign`' }),
-  settings: ApplicationSettings,
+  settings: AppSettings,
   created_at: instant('creation time'),
 })
 export type Application = Static<typeof Application>
 
-export const CreatedApplication = resource(
-  'CreatedApplication',
+export const CreatedApp = resource(
+  'CreatedApp',
   'A new application with its first Admin token.',
   {
     app_id: text('application ID'),
@@ -713,7 +713,7 @@ export const CreatedApplication = resource(
     admin_token: text('Admin token; shown this once'),
   },
 )
-export type CreatedApplication = Static<typeof CreatedApplication>
+export type CreatedApp = Static<typeof CreatedApp>
 
 const adminTokenFields = {
   token_id: int64({ description: 'token ID' }),

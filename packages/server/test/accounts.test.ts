@@ -72,14 +72,14 @@ for (const backend of testBackends()) {
     }
 
     /** An application of its own, for tests that count its users. */
-    async function newApplication(): Promise<{ appId: string; token: string }> {
+    async function newApp(): Promise<{ appId: string; token: string }> {
       const { data } = await api.as(server.operatorToken).succeed('POST', '/operator/v1/app/create')
       return { appId: data.app_id, token: data.admin_token }
     }
 
-    async function usernamesOf(application: { appId: string; token: string }): Promise<string[]> {
+    async function usernamesOf(app: { appId: string; token: string }): Promise<string[]> {
       const { data } = await api.succeed('GET', '/user/list', {
-        ...application,
+        ...app,
         query: { page_size: 200 },
       })
       return data.map((user: Json) => user.username)
@@ -215,17 +215,17 @@ for (const backend of testBackends()) {
       })
 
       it('lets exactly one of several take a name at once', async () => {
-        const application = await newApplication()
+        const app = await newApp()
         const variants = ['racer', 'RACER', 'Racer', 'raceR']
         const calls = [...variants, ...variants].map((username, index) =>
           api.call('POST', index % 2 ? '/user/register/v2' : '/user/register/push', {
-            appId: application.appId,
+            appId: app.appId,
             body: { username, password },
           }),
         )
         const codes = (await Promise.all(calls)).map(({ code }) => code)
         expect(codes.toSorted((a, b) => a - b)).toEqual([200, ...Array(7).fill(userExists)])
-        expect(await usernamesOf(application)).toHaveLength(1)
+        expect(await usernamesOf(app)).toHaveLength(1)
       })
     })
 
@@ -273,10 +273,10 @@ for (const backend of testBackends()) {
       })
 
       it('with an alias that another user has leaves no trace', async () => {
-        const application = await newApplication()
+        const app = await newApp()
         const registerHere = (username: string, alias: string) =>
           api.call('POST', path, {
-            appId: application.appId,
+            appId: app.appId,
             body: { username, password, alias, device_guid: 'phone', push_token: 'brought' },
           })
         expect(await registerHere('first', 'the_alias')).toMatchObject({ code: 200 })
@@ -285,9 +285,9 @@ for (const backend of testBackends()) {
           data: null,
           message: 'push alias is bound to another user',
         })
-        expect(await usernamesOf(application)).toEqual(['first'])
+        expect(await usernamesOf(app)).toEqual(['first'])
         expect(await registerHere('second', 'another_alias')).toMatchObject({ code: 200 })
-        expect(await usernamesOf(application)).toEqual(['first', 'second'])
+        expect(await usernamesOf(app)).toEqual(['first', 'second'])
       })
 
       it('with a name that is taken leaves the alias free', async () => {
@@ -298,21 +298,21 @@ for (const backend of testBackends()) {
       })
 
       it('gives an alias to exactly one of several at once', async () => {
-        const application = await newApplication()
+        const app = await newApp()
         const calls = Array.from({ length: 6 }, (_, index) =>
           api.call('POST', path, {
-            appId: application.appId,
+            appId: app.appId,
             body: { username: `racer_${index}`, password, alias: 'prize' },
           }),
         )
         const codes = (await Promise.all(calls)).map(({ code }) => code)
         expect(codes.toSorted((a, b) => a - b)).toEqual([200, ...Array(5).fill(aliasTaken)])
-        expect(await usernamesOf(application)).toHaveLength(1)
+        expect(await usernamesOf(app)).toHaveLength(1)
       })
 
       it('knows aliases per application and with regard to case', async () => {
         const alias = newName('alias')
-        const { appId } = await newApplication()
+        const { appId } = await newApp()
         expect(await register({ username: newName(), alias }, path)).toMatchObject({ code: 200 })
         expect(
           await register({ username: newName(), alias: alias.toUpperCase() }, path),
@@ -330,12 +330,12 @@ for (const backend of testBackends()) {
     })
 
     describe('registration of several', () => {
-      let application: { appId: string; token: string }
+      let app: { appId: string; token: string }
       const registerAll = (list: unknown) =>
-        api.call('POST', '/user/register/batch', { ...application, body: { list } })
+        api.call('POST', '/user/register/batch', { ...app, body: { list } })
 
       beforeAll(async () => {
-        application = await newApplication()
+        app = await newApp()
       })
 
       it('judges every entry by itself and answers in order', async () => {
@@ -395,9 +395,9 @@ for (const backend of testBackends()) {
         ])
         for (const entry of envelope.data)
           expect(Object.hasOwn(entry, 'reason')).toBe(!entry.success)
-        expect(await usernamesOf(application)).toEqual(['early', 'first', 'late', 'last'])
+        expect(await usernamesOf(app)).toEqual(['early', 'first', 'late', 'last'])
         const { data } = await api.succeed('POST', '/token/user', {
-          appId: application.appId,
+          appId: app.appId,
           body: { name: 'late', password },
         })
         expect(data.user_id).toBe(envelope.data[5].user_id)
@@ -407,13 +407,13 @@ for (const backend of testBackends()) {
         'of none answers none: %j',
         async (body) => {
           expect(
-            await api.call('POST', '/user/register/batch', { ...application, body }),
+            await api.call('POST', '/user/register/batch', { ...app, body }),
           ).toMatchObject({ code: 200, data: [] })
         },
       )
 
       it('takes 500 and not one more', async () => {
-        const before = await usernamesOf(application)
+        const before = await usernamesOf(app)
         const most = await registerAll(Array(500).fill({ username: '7', password }))
         expect([most.code, most.data.length]).toEqual([200, 500])
         const { envelope } = await registerAll([
@@ -425,7 +425,7 @@ for (const backend of testBackends()) {
           data: null,
           message: 'invalid request parameter: list must have at most 500 items',
         })
-        expect(await usernamesOf(application)).toEqual(before)
+        expect(await usernamesOf(app)).toEqual(before)
       })
 
       it('gives every name to exactly one of two batches at once', async () => {
@@ -448,7 +448,7 @@ for (const backend of testBackends()) {
             username,
           ).toHaveLength(1)
         }
-        const twins = (await usernamesOf(application)).filter((username) =>
+        const twins = (await usernamesOf(app)).filter((username) =>
           username.startsWith('twin_'),
         )
         expect(twins.toSorted()).toEqual(list.map(({ username }) => username))
@@ -765,20 +765,20 @@ for (const backend of testBackends()) {
     })
 
     describe('the list of users', () => {
-      let application: { appId: string; token: string }
+      let app: { appId: string; token: string }
       const all = Array.from(
         { length: 203 },
         (_, index) => `member_${String(index).padStart(3, '0')}`,
       )
       const list = (query: object) =>
-        api.call('GET', '/user/list', { ...application, query: query as Record<string, string> })
+        api.call('GET', '/user/list', { ...app, query: query as Record<string, string> })
       const namesOf = async (query: object) =>
         (await list(query)).data.map((user: Json) => user.username)
 
       beforeAll(async () => {
-        application = await newApplication()
+        app = await newApp()
         const body = { list: all.map((username) => ({ username, password })) }
-        const { data } = await api.succeed('POST', '/user/register/batch', { ...application, body })
+        const { data } = await api.succeed('POST', '/user/register/batch', { ...app, body })
         expect(data.filter(({ success }: Json) => success)).toHaveLength(all.length)
       })
 
@@ -823,7 +823,7 @@ for (const backend of testBackends()) {
       it('shows who is disabled and nobody of another application', async () => {
         const [first, second] = (await list({ page_size: 2 })).data
         await api.succeed('PUT', '/user/disable', {
-          ...application,
+          ...app,
           body: { list: [second.user_id] },
         })
         expect((await list({ page_size: 2 })).data).toEqual([first, { ...second, status: 1 }])

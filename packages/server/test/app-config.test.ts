@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 const password = 'correct horse'
 const invalid = 10002
 const signatureInvalid = 10020
-const applicationNotFound = 40000
+const appNotFound = 40000
 const userLimitReached = 40002
 
 const defaults = {
@@ -115,7 +115,7 @@ for (const backend of testBackends()) {
     it('of an application that nobody has are not found', async () => {
       const body = { app_id: 'nobody', settings: { user_limit: 1 } }
       expect(await operator.call('POST', '/operator/v1/app/update', { body })).toMatchObject({
-        code: applicationNotFound,
+        code: appNotFound,
       })
     })
 

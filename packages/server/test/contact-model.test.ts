@@ -86,8 +86,8 @@ function makeContacts(
     own.state = 0
     if (name !== '') own.alias = name
   }
-  for (const application of [asked(state, user, peer), asked(state, peer, user)])
-    if (application?.status === 0) application.status = 1
+  for (const app of [asked(state, user, peer), asked(state, peer, user)])
+    if (app?.status === 0) app.status = 1
   return 200
 }
 
@@ -121,9 +121,9 @@ const rules = {
     return makeContacts(state, actor, peer, '', asked(state, actor, peer)?.alias ?? '')
   },
   decline(state: State, { actor, peer }: Call): number {
-    const application = asked(state, actor, peer)
-    if (application?.status !== 0) return 10007
-    application.status = 2
+    const app = asked(state, actor, peer)
+    if (app?.status !== 0) return 10007
+    app.status = 2
     return 200
   },
   delete(state: State, { actor, peer }: Call): number {
@@ -292,8 +292,8 @@ class World {
           return [isBlocked ? blockedRelation : relation, alias, ext, isMuted]
         }),
         received: users.flatMap((applicant) => {
-          const application = asked(state, user, applicant)
-          return application ? [[this.id(applicant), application.status, application.reason]] : []
+          const app = asked(state, user, applicant)
+          return app ? [[this.id(applicant), app.status, app.reason]] : []
         }),
         mayReach: users.map((peer) => judgeSend(state, user, peer) === 200),
       }

@@ -3,7 +3,7 @@ import { type Json, type ServerProcess, startServer, testBackends } from '@hermo
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   accept,
-  applications,
+  apps,
   apply,
   authModes,
   block,
@@ -94,7 +94,7 @@ for (const backend of testBackends()) {
       await api.succeed('POST', '/user/delete', { body: {} })
     }
 
-    async function changeApplication(settings: object): Promise<void> {
+    async function changeApp(settings: object): Promise<void> {
       const body = { app_id: server.appId, settings }
       await server.api.as(server.operatorToken).succeed('POST', '/operator/v1/app/update', { body })
     }
@@ -127,7 +127,7 @@ for (const backend of testBackends()) {
         expect(await contactIds(bob.api)).toEqual([alice.id])
         expect((await entryOf(alice.api, bob.id)).alias).toBe('Bobby')
         expect((await entryOf(bob.api, alice.id)).alias).toBe('')
-        expect(await applications(bob.api)).toEqual([])
+        expect(await apps(bob.api)).toEqual([])
         expect(await eventsBy(alice)).toEqual([['contact.added', [bob.id], '']])
       })
 
@@ -138,8 +138,8 @@ for (const backend of testBackends()) {
           (await apply(alice.api, bob.id, { alias: 'Bobby', reason: 'It is Alice' })).code,
         ).toBe(code.ok)
         await areStrangers(alice, bob)
-        const [application] = await applications(bob.api)
-        expect(application).toEqual({
+        const [app] = await apps(bob.api)
+        expect(app).toEqual({
           expired_time: expect.any(Number),
           reason: 'It is Alice',
           status: 0,
@@ -147,17 +147,17 @@ for (const backend of testBackends()) {
         })
         // Clocks of two processes may differ a little, days do not.
         const days = (expiredTime: unknown) => Math.round((Number(expiredTime) - before) / dayMs)
-        expect(days(application?.expired_time)).toBe(7)
-        expect(await applications(alice.api)).toEqual([])
+        expect(days(app?.expired_time)).toBe(7)
+        expect(await apps(alice.api)).toEqual([])
         expect(await eventsBy(alice)).toEqual([['contact.applied', [bob.id], 'It is Alice']])
-        await changeApplication({ contact_application_days: 30 })
+        await changeApp({ contact_application_days: 30 })
         try {
           await apply(carol.api, bob.id)
           expect(
-            (await applications(bob.api)).map(({ expired_time }) => days(expired_time)),
+            (await apps(bob.api)).map(({ expired_time }) => days(expired_time)),
           ).toEqual([30, 7])
         } finally {
-          await changeApplication({ contact_application_days: 7 })
+          await changeApp({ contact_application_days: 7 })
         }
       })
 
@@ -170,7 +170,7 @@ for (const backend of testBackends()) {
         for (const auth_answer of [undefined, '', 'Red', 'blue', 'Blue '])
           expect((await apply(alice.api, bob.id, { auth_answer })).code).toBe(code.wrongAnswer)
         await areStrangers(alice, bob)
-        expect(await applications(bob.api)).toEqual([])
+        expect(await apps(bob.api)).toEqual([])
         expect(await eventsBy(alice)).toEqual([])
         expect((await apply(alice.api, bob.id, { auth_answer: 'Blue' })).code).toBe(code.ok)
         await areContacts(alice, bob)
@@ -226,13 +226,13 @@ for (const backend of testBackends()) {
         await changeSettings(bob, { auth_mode: authModes.consent })
         await apply(alice.api, bob.id, { reason: 'first', alias: 'one' })
         await sql(
-          `update contact_applications set expires_at = expires_at - 1000 where applicant_id = ${alice.id}`,
+          `update contact_requests set expires_at = expires_at - 1000 where applicant_id = ${alice.id}`,
         )
-        const [first] = await applications(bob.api)
+        const [first] = await apps(bob.api)
         expect((await apply(alice.api, bob.id, { reason: 'second', alias: 'two' })).code).toBe(
           code.ok,
         )
-        const received = await applications(bob.api)
+        const received = await apps(bob.api)
         expect(received).toEqual([{ ...first, reason: 'second', expired_time: expect.any(Number) }])
         expect(Number(received[0]?.expired_time)).toBeGreaterThan(Number(first?.expired_time))
         await accept(bob.api, alice.id)
@@ -249,7 +249,7 @@ for (const backend of testBackends()) {
           await areContacts(one, other)
           expect((await entryOf(one.api, other.id)).alias).toBe('from one')
           expect((await entryOf(other.api, one.id)).alias).toBe('from other')
-          expect((await applications(other.api)).map(({ status }) => status)).toEqual([1])
+          expect((await apps(other.api)).map(({ status }) => status)).toEqual([1])
           expect(await eventsBy(other)).toEqual([['contact.accepted', [one.id], '']])
         }
       })
@@ -264,7 +264,7 @@ for (const backend of testBackends()) {
             codes(await Promise.all([apply(one.api, other.id), apply(other.api, one.id)])),
           ).toEqual([200, 200])
           await areContacts(one, other)
-          const open = [...(await applications(one.api)), ...(await applications(other.api))]
+          const open = [...(await apps(one.api)), ...(await apps(other.api))]
           expect(open.map(({ status }) => status)).toEqual([1])
         }
       })
@@ -344,7 +344,7 @@ for (const backend of testBackends()) {
         ])
         expect(await contactIds(alice.api)).toEqual([frank.id])
         expect((await entryOf(alice.api, frank.id)).alias).toBe('Franky')
-        expect((await applications(bob.api)).map(({ reason }) => reason)).toEqual(['please'])
+        expect((await apps(bob.api)).map(({ reason }) => reason)).toEqual(['please'])
       })
 
       it('takes none and 500, and not one more', async () => {
@@ -380,7 +380,7 @@ for (const backend of testBackends()) {
         })
         await areContacts(alice, bob)
         expect((await entryOf(alice.api, bob.id)).alias).toBe('Bobby')
-        expect(await applications(bob.api)).toMatchObject([{ user_id: alice.id, status: 1 }])
+        expect(await apps(bob.api)).toMatchObject([{ user_id: alice.id, status: 1 }])
         expect((await accept(bob.api, alice.id)).code).toBe(code.notOpen)
         expect((await decline(bob.api, alice.id)).code).toBe(code.notOpen)
         expect(await eventsBy(bob)).toEqual([['contact.accepted', [alice.id], '']])
@@ -393,22 +393,22 @@ for (const backend of testBackends()) {
           message: null,
         })
         await areStrangers(alice, bob)
-        expect(await applications(bob.api)).toMatchObject([{ user_id: alice.id, status: 2 }])
+        expect(await apps(bob.api)).toMatchObject([{ user_id: alice.id, status: 2 }])
         expect((await accept(bob.api, alice.id)).code).toBe(code.notOpen)
         expect((await decline(bob.api, alice.id)).code).toBe(code.notOpen)
         expect(await eventsBy(bob)).toEqual([['contact.declined', [alice.id], 'sorry']])
         await apply(alice.api, bob.id)
-        expect(await applications(bob.api)).toMatchObject([{ user_id: alice.id, status: 0 }])
+        expect(await apps(bob.api)).toMatchObject([{ user_id: alice.id, status: 0 }])
         expect((await accept(bob.api, alice.id)).code).toBe(code.ok)
       })
 
       it('runs out', async () => {
         await sql(
-          `update contact_applications set expires_at = ${Date.now() - 1} where applicant_id = ${alice.id}`,
+          `update contact_requests set expires_at = ${Date.now() - 1} where applicant_id = ${alice.id}`,
         )
         expect((await accept(bob.api, alice.id)).code).toBe(code.notOpen)
         expect((await decline(bob.api, alice.id)).code).toBe(code.notOpen)
-        expect(await applications(bob.api)).toMatchObject([{ user_id: alice.id, status: 0 }])
+        expect(await apps(bob.api)).toMatchObject([{ user_id: alice.id, status: 0 }])
         await areStrangers(alice, bob)
         await changeSettings(alice, { auth_mode: authModes.consent })
         expect((await apply(bob.api, alice.id)).code).toBe(code.ok)
@@ -447,7 +447,7 @@ for (const backend of testBackends()) {
       it('is settled when the two become contacts otherwise', async () => {
         await connect(carol, bob)
         await connect(alice, bob)
-        expect(await applications(bob.api)).toMatchObject([{ user_id: alice.id, status: 1 }])
+        expect(await apps(bob.api)).toMatchObject([{ user_id: alice.id, status: 1 }])
         expect((await decline(bob.api, alice.id)).code).toBe(code.notOpen)
         await areContacts(alice, bob)
       })
@@ -461,7 +461,7 @@ for (const backend of testBackends()) {
           )
           expect(answers.toSorted((a, b) => a - b)).toEqual([200, code.notOpen])
           await (answers[0] === code.ok ? areContacts : areStrangers)(one, bob)
-          expect((await applications(bob.api))[0]).toMatchObject({
+          expect((await apps(bob.api))[0]).toMatchObject({
             user_id: one.id,
             status: answers[0] === code.ok ? 1 : 2,
           })
@@ -478,7 +478,7 @@ for (const backend of testBackends()) {
 
       it('leaves with the applicant', async () => {
         await deletePerson(alice)
-        expect(await applications(bob.api)).toEqual([])
+        expect(await apps(bob.api)).toEqual([])
         expect((await accept(bob.api, alice.id)).code).toBe(code.notOpen)
       })
     })
@@ -489,7 +489,7 @@ for (const backend of testBackends()) {
         const applicants = await people(23)
         for (const { api } of applicants) await apply(api, bob.id)
         const newestFirst = applicants.map(({ id }) => id).toReversed()
-        expect((await applications(bob.api)).map(({ user_id }) => user_id)).toEqual(newestFirst)
+        expect((await apps(bob.api)).map(({ user_id }) => user_id)).toEqual(newestFirst)
         const first = await bob.api.succeed('GET', '/roster/apply/list', { query: { limit: 10 } })
         expect(first.data).toHaveLength(10)
         await accept(bob.api, newestFirst[3] as number)
@@ -506,7 +506,7 @@ for (const backend of testBackends()) {
         expect(third).not.toHaveProperty('cursor')
         expect(second.data[2]).toMatchObject({ user_id: newestFirst[12], status: 1 })
         for (const limit of [1, 7, 23, 24])
-          expect((await applications(bob.api, limit)).map(({ user_id }) => user_id)).toEqual(
+          expect((await apps(bob.api, limit)).map(({ user_id }) => user_id)).toEqual(
             newestFirst,
           )
       })
@@ -515,9 +515,9 @@ for (const backend of testBackends()) {
         await changeSettings(bob, { auth_mode: authModes.consent })
         const applicants = await people(7)
         await Promise.all(applicants.map(({ api }) => apply(api, bob.id)))
-        await sql(`update contact_applications set created_at = 5 where user_id = ${bob.id}`)
+        await sql(`update contact_requests set created_at = 5 where user_id = ${bob.id}`)
         for (const limit of [1, 2, 3]) {
-          const ids = (await applications(bob.api, limit)).map(({ user_id }) => user_id)
+          const ids = (await apps(bob.api, limit)).map(({ user_id }) => user_id)
           expect(ids).toEqual(applicants.map(({ id }) => id).sort((a, b) => b - a))
         }
       })
@@ -528,7 +528,7 @@ for (const backend of testBackends()) {
         await changeSettings(bob, { auth_mode: authModes.consent })
         await apply(alice.api, bob.id)
         await sql(
-          `update contact_applications set created_at = 5, updated_at = 5 where user_id = ${bob.id}`,
+          `update contact_requests set created_at = 5, updated_at = 5 where user_id = ${bob.id}`,
         )
         expect(await version()).toBe(5)
         await decline(bob.api, alice.id)
@@ -550,7 +550,7 @@ for (const backend of testBackends()) {
           code: code.invalid,
           message: expect.stringContaining('limit'),
         })
-        expect(await applications(bob.api, 2_147_483_647)).toEqual([])
+        expect(await apps(bob.api, 2_147_483_647)).toEqual([])
       })
     })
 
@@ -1015,7 +1015,7 @@ for (const backend of testBackends()) {
 
     describe('the number of contacts', () => {
       it('is limited for both sides, however contacts are made', async () => {
-        await changeApplication({ contact_limit: 3 })
+        await changeApp({ contact_limit: 3 })
         try {
           const others = await people(5)
           const [first, second, third, fourth, fifth] = others as [
@@ -1042,17 +1042,17 @@ for (const backend of testBackends()) {
           expect(await add(fourth, alice)).toBe(code.full)
           await changeSettings(alice, { auth_mode: authModes.open })
           expect((await apply(fourth.api, alice.id)).code).toBe(code.full)
-          expect(await applications(alice.api)).toMatchObject([{ user_id: fifth.id, status: 0 }])
+          expect(await apps(alice.api)).toMatchObject([{ user_id: fifth.id, status: 0 }])
           await remove(first.api, alice.id)
           expect((await accept(alice.api, fifth.id)).code).toBe(code.ok)
           expect(await contactIds(alice.api)).toHaveLength(3)
         } finally {
-          await changeApplication({ contact_limit: 5_000 })
+          await changeApp({ contact_limit: 5_000 })
         }
       })
 
       it('is kept when many apply at once', async () => {
-        await changeApplication({ contact_limit: 3 })
+        await changeApp({ contact_limit: 3 })
         try {
           const others = await people(10)
           const answers = codes(await Promise.all(others.map(({ api }) => apply(api, alice.id))))
@@ -1062,7 +1062,7 @@ for (const backend of testBackends()) {
           ])
           expect(await contactIds(alice.api)).toHaveLength(3)
         } finally {
-          await changeApplication({ contact_limit: 5_000 })
+          await changeApp({ contact_limit: 5_000 })
         }
       })
     })
@@ -1120,14 +1120,14 @@ for (const backend of testBackends()) {
       it('follows the application where the user has set nothing', async () => {
         const bobby = await sender()
         await changeSettings(carol, { stranger_chat: 1 })
-        await changeApplication({ stranger_chat_default: 2 })
+        await changeApp({ stranger_chat_default: 2 })
         try {
           expect((await send(bobby.api, [alice.id])).code).toBe(code.strangerRefused)
           expect((await send(bobby.api, [carol.id])).code).toBe(code.ok)
           await connect(alice, bobby)
           expect((await send(bobby.api, [alice.id])).code).toBe(code.ok)
         } finally {
-          await changeApplication({ stranger_chat_default: 1 })
+          await changeApp({ stranger_chat_default: 1 })
         }
         expect((await send(bobby.api, [bob.id])).code).toBe(code.ok)
       })
@@ -1246,7 +1246,7 @@ for (const backend of testBackends()) {
       pool = new PeoplePool(server, 150)
       expect(await contactIds(as(alice))).toEqual([bob.id])
       expect(await blockedIds(as(alice))).toEqual([carol.id])
-      expect(await applications(as(bob))).toMatchObject([
+      expect(await apps(as(bob))).toMatchObject([
         { user_id: carol.id, reason: 'still there' },
       ])
       expect((await accept(as(bob), carol.id)).code).toBe(code.ok)

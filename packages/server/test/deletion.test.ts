@@ -35,7 +35,7 @@ const userDeleted = 10021
 const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'names nobody'>> = {
   admin_tokens: 'names nobody',
   apps: 'names nobody',
-  contact_applications: 'erased',
+  contact_requests: 'erased',
   contacts: 'erased',
   conversations: 'kept',
   devices: 'erased',
@@ -43,7 +43,7 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   events: 'ends',
   // With the texts of the user: they are the group's.
   group_announcements: 'kept',
-  group_applications: 'erased',
+  group_join_requests: 'erased',
   group_blocks: 'erased',
   group_files: 'kept',
   // Those that the user sent, too.
@@ -246,7 +246,7 @@ for (const backend of testBackends()) {
           'contacts',
           'events',
           'group_members',
-          'group_applications',
+          'group_join_requests',
           'users',
           'messages',
         ]),

@@ -7,7 +7,7 @@ import {
   aGroup,
   allPages,
   expectSuccess,
-  groupApplications,
+  joinRequests,
   groupCall,
   groupInfo,
   groupInvitations,
@@ -33,7 +33,7 @@ const code = {
   full: 20010,
   memberRequired: 20011,
   adminRequired: 20012,
-  applicationNotOpen: 20014,
+  joinRequestNotOpen: 20014,
   invitationNotOpen: 20015,
   kicked: 20016,
   already: 20017,
@@ -113,7 +113,7 @@ for (const backend of testBackends()) {
       }
     }
 
-    const expire = (table: 'group_applications' | 'group_invitations', group_id: number) =>
+    const expire = (table: 'group_join_requests' | 'group_invitations', group_id: number) =>
       watched.sql.run(`update ${table} set expires_at = 1 where group_id = ${group_id}`)
 
     async function notices(group_id: number, ...kinds: string[]) {
@@ -124,7 +124,7 @@ for (const backend of testBackends()) {
       group_id: number,
       { id }: Person,
     ): Promise<number | undefined> {
-      return (await groupApplications(owner.api, group_id)).find(
+      return (await joinRequests(owner.api, group_id)).find(
         ({ applicant_id }) => applicant_id === id,
       )?.status
     }
@@ -157,8 +157,8 @@ for (const backend of testBackends()) {
           data: { user_id: guest.id, result: 'success' },
         })
         expect(applied.data).not.toHaveProperty('reason')
-        const [application] = await groupApplications(owner.api, group_id)
-        const { expired_time, ...rest } = application as GroupApplication
+        const [app] = await joinRequests(owner.api, group_id)
+        const { expired_time, ...rest } = app as GroupApplication
         expect(rest).toEqual({
           applicant_id: guest.id,
           group_id,
@@ -166,7 +166,7 @@ for (const backend of testBackends()) {
           status: status.pending,
         })
         const [row] = await watched.sql.run(
-          `select created_at from group_applications where group_id = ${group_id}`,
+          `select created_at from group_join_requests where group_id = ${group_id}`,
         )
         expect(expired_time).toBe(Number(row?.created_at) + 7 * dayMs)
         expect(await notices(group_id, 'applied')).toEqual([
@@ -192,7 +192,7 @@ for (const backend of testBackends()) {
           result: 'success',
         })
         expect(await members(group_id)).toContain(guest.id)
-        expect(await groupApplications(owner.api, group_id)).toEqual([])
+        expect(await joinRequests(owner.api, group_id)).toEqual([])
         expect((await notices(group_id, 'joined', 'applied')).at(-1)).toEqual({
           kind: 'joined',
           actor: guest.id,
@@ -207,7 +207,7 @@ for (const backend of testBackends()) {
         await take(group_id, approvals.none)
         expect((await apply(guest, group_id)).code).toBe(code.closed)
         expect((await apply(member, group_id)).code).toBe(code.already)
-        expect(await groupApplications(owner.api, group_id)).toEqual([])
+        expect(await joinRequests(owner.api, group_id)).toEqual([])
         expect(await notices(group_id, 'applied')).toEqual([])
       })
 
@@ -248,11 +248,11 @@ for (const backend of testBackends()) {
       it('again renews the reason and the time, and leaves one application', async () => {
         const group_id = await theGroup()
         expectSuccess(await apply(guest, group_id, { reason: 'first' }))
-        await expire('group_applications', group_id)
-        expect((await handle(owner.api, group_id, guest, true)).code).toBe(code.applicationNotOpen)
+        await expire('group_join_requests', group_id)
+        expect((await handle(owner.api, group_id, guest, true)).code).toBe(code.joinRequestNotOpen)
         expectSuccess(await apply(guest, group_id, { reason: 'second' }))
-        const applications = await groupApplications(owner.api, group_id)
-        expect(applications.map(({ reason, status }) => [reason, status])).toEqual([
+        const apps = await joinRequests(owner.api, group_id)
+        expect(apps.map(({ reason, status }) => [reason, status])).toEqual([
           ['second', status.pending],
         ])
         expect((await handle(owner.api, group_id, guest, true)).code).toBe(code.ok)
@@ -265,10 +265,10 @@ for (const backend of testBackends()) {
         expect((await notices(group_id, 'applied')).map(({ content }) => content)).toEqual([
           'first',
         ])
-        expect((await groupApplications(owner.api, group_id)).map(({ reason }) => reason)).toEqual([
+        expect((await joinRequests(owner.api, group_id)).map(({ reason }) => reason)).toEqual([
           'third',
         ])
-        await expire('group_applications', group_id)
+        await expire('group_join_requests', group_id)
         expectSuccess(await apply(guest, group_id, { reason: 'fourth' }))
         expect((await notices(group_id, 'applied')).map(({ content }) => content)).toEqual([
           'first',
@@ -318,7 +318,7 @@ for (const backend of testBackends()) {
           Array.from({ length: crowd }, () => apply(guest, group_id)),
         )
         expect(codes(applied)).toEqual(Array(crowd).fill(code.ok))
-        expect(await groupApplications(owner.api, group_id)).toHaveLength(1)
+        expect(await joinRequests(owner.api, group_id)).toHaveLength(1)
         await take(group_id, approvals.all)
         const joined = await Promise.all(
           Array.from({ length: crowd }, () => apply(guest, group_id)),
@@ -439,7 +439,7 @@ for (const backend of testBackends()) {
         expect(await notices(group_id, 'application_accepted', 'application_declined')).toEqual([
           { kind: 'application_declined', actor: owner.id, users: [guest.id], content: '' },
         ])
-        expect((await handle(owner.api, group_id, guest, true)).code).toBe(code.applicationNotOpen)
+        expect((await handle(owner.api, group_id, guest, true)).code).toBe(code.joinRequestNotOpen)
       })
 
       it('is handled once', async () => {
@@ -452,7 +452,7 @@ for (const backend of testBackends()) {
         )
         expect(codes(answers).toSorted()).toEqual([
           code.ok,
-          ...Array(crowd - 1).fill(code.applicationNotOpen),
+          ...Array(crowd - 1).fill(code.joinRequestNotOpen),
         ])
         expect(await members(group_id)).toHaveLength(4)
         expect(await notices(group_id, 'application_accepted')).toHaveLength(1)
@@ -467,7 +467,7 @@ for (const backend of testBackends()) {
             handle(owner.api, group_id, each, true),
             handle(helper.api, group_id, each, false),
           ])
-          expect(codes([approved, rejected]).toSorted()).toEqual([code.ok, code.applicationNotOpen])
+          expect(codes([approved, rejected]).toSorted()).toEqual([code.ok, code.joinRequestNotOpen])
           const isIn = approved.code === code.ok
           expect((await members(group_id)).includes(each.id)).toBe(isIn)
           expect(await applicationStatus(group_id, each)).toBe(
@@ -486,19 +486,19 @@ for (const backend of testBackends()) {
             await handle(owner.api, group_id, member, true),
             await handle(owner.api, group_id, { id: nobody }, true),
           ]),
-        ).toEqual([code.applicationNotOpen, code.applicationNotOpen])
+        ).toEqual([code.joinRequestNotOpen, code.joinRequestNotOpen])
         expectSuccess(await invite(member.api, group_id, [invited]))
-        await expire('group_applications', group_id)
+        await expire('group_join_requests', group_id)
         for (const approval of [true, false]) {
           expect((await handle(owner.api, group_id, guest, approval)).code).toBe(
-            code.applicationNotOpen,
+            code.joinRequestNotOpen,
           )
           expect((await handle(owner.api, group_id, invited, approval)).code).toBe(
-            code.applicationNotOpen,
+            code.joinRequestNotOpen,
           )
         }
         expect(await applicationStatus(group_id, invited)).toBe(status.agreed)
-        expect(await groupApplications(owner.api, group_id)).toContainEqual({
+        expect(await joinRequests(owner.api, group_id)).toContainEqual({
           applicant_id: guest.id,
           expired_time: 1,
           group_id,
@@ -529,7 +529,7 @@ for (const backend of testBackends()) {
         expectSuccess(await apply(leaving, group_id))
         await changeGroup('/group/block', group_id, { user_list: [guest.id] })
         await leaving.api.succeed('POST', '/user/delete', { body: {} })
-        expect((await handle(owner.api, group_id, guest, true)).code).toBe(code.applicationNotOpen)
+        expect((await handle(owner.api, group_id, guest, true)).code).toBe(code.joinRequestNotOpen)
         expect((await handle(owner.api, group_id, leaving, true)).code).not.toBe(code.ok)
         expect(await applicationStatus(group_id, guest)).toBe(status.rejected)
         expect(await members(group_id)).toEqual([owner.id, helper.id, member.id])
@@ -575,10 +575,10 @@ for (const backend of testBackends()) {
             `select user_id from group_members where group_id = ${group_id} and user_id = ${guest.id}`,
           )
           expect(rows).toHaveLength(handled.code === code.ok ? 1 : 0)
-          const [application] = await watched.sql.run(
-            `select status from group_applications where group_id = ${group_id}`,
+          const [app] = await watched.sql.run(
+            `select status from group_join_requests where group_id = ${group_id}`,
           )
-          expect(application?.status).toBe(
+          expect(app?.status).toBe(
             handled.code === code.ok ? status.agreed : status.rejected,
           )
         }
@@ -657,14 +657,14 @@ for (const backend of testBackends()) {
           for (const group_id of groups) expectSuccess(await apply(each, group_id))
         // Some at the same time, so that the IDs decide.
         await watched.sql.run(
-          `update group_applications set created_at = 5 where applicant_id in (${applicants[0]?.id}, ${applicants[1]?.id})`,
+          `update group_join_requests set created_at = 5 where applicant_id in (${applicants[0]?.id}, ${applicants[1]?.id})`,
         )
         const place = ({ group_id, applicant_id }: GroupApplication) =>
           `${group_id}/${applicant_id}`
         const whole = (await list(owner.api, groups)).data.map(place)
         expect(whole).toHaveLength(10)
         const rows = await watched.sql.run(
-          `select group_id, applicant_id from group_applications where group_id in (${groups}) order by created_at desc, group_id desc, applicant_id desc`,
+          `select group_id, applicant_id from group_join_requests where group_id in (${groups}) order by created_at desc, group_id desc, applicant_id desc`,
         )
         expect(whole).toEqual(
           rows.map(({ group_id, applicant_id }) => `${group_id}/${applicant_id}`),
@@ -688,7 +688,7 @@ for (const backend of testBackends()) {
         const group_id = await theGroup()
         expectSuccess(await apply(guest, group_id))
         await watched.sql.run(
-          `update group_applications set updated_at = 5 where group_id = ${group_id}`,
+          `update group_join_requests set updated_at = 5 where group_id = ${group_id}`,
         )
         expect((await list(owner.api, [group_id])).envelope.version).toBe(5)
         expectSuccess(await handle(owner.api, group_id, guest, false))
@@ -713,7 +713,7 @@ for (const backend of testBackends()) {
         await sql.run(`${each} insert into group_members (app_id, group_id, user_id, role, joined_at)
           select app_id, i, user_id, role, joined_at from group_members cross join n where group_id = ${group_id}`)
         await sql.run(
-          `${each} insert into group_applications (${columns}) select '${watched.server.appId}', i, ${guest.id}, ${values} from n`,
+          `${each} insert into group_join_requests (${columns}) select '${watched.server.appId}', i, ${guest.id}, ${values} from n`,
         )
         const groups = [...Array.from({ length: 9_999 }, (_, index) => first + index), group_id]
         for (const api of [owner.api, admin]) {

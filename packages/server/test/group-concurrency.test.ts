@@ -36,7 +36,7 @@ const ownerCannotLeave = 20004
 const newOwnerNotMember = 20005
 const ownerLimit = 20008
 const memberRequired = 20011
-const applicationNotOpen = 20014
+const joinRequestNotOpen = 20014
 /** By the code of a call, or by the reason beside a user. */
 const full = [20010, 'group is full']
 const blocked = [20018, 'user is on the block list of the group']
@@ -313,9 +313,9 @@ for (const backend of testBackends()) {
         )
         expect(codes(answers).sort()).toEqual([
           success,
-          applicationNotOpen,
-          applicationNotOpen,
-          applicationNotOpen,
+          joinRequestNotOpen,
+          joinRequestNotOpen,
+          joinRequestNotOpen,
         ])
         const isApproved = answers.findIndex(hasSucceeded) % 2 === 0
         expect((await memberIds(admin, group)).includes(carol.id)).toBe(isApproved)

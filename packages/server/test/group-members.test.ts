@@ -648,7 +648,7 @@ for (const backend of testBackends()) {
           await watched.sql.run(`select app_id from groups where group_id = ${group_id}`)
         )[0]?.app_id
         await watched.sql.run(
-          `insert into group_applications (app_id, group_id, applicant_id, reason, status, created_at, expires_at, updated_at)
+          `insert into group_join_requests (app_id, group_id, applicant_id, reason, status, created_at, expires_at, updated_at)
            values ('${app}', ${group_id}, ${member.id}, '', 0, 1, 9000000000000, 1)`,
         )
         expectSuccess(await block(owner.api, group_id, outsider, member))
@@ -661,10 +661,10 @@ for (const backend of testBackends()) {
           [outsider.id]: 2,
           [otherOutsider.id]: 0,
         })
-        const applications = await watched.sql.run(
-          `select status from group_applications where group_id = ${group_id}`,
+        const apps = await watched.sql.run(
+          `select status from group_join_requests where group_id = ${group_id}`,
         )
-        expect(applications.map(({ status }) => status)).toEqual([2])
+        expect(apps.map(({ status }) => status)).toEqual([2])
         expect((await groupQuery(outsider.api, '/group/info', group_id)).code).toBe(memberRequired)
       })
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Answer, Api, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type GroupQr, groupQrKey, groupQrText } from '../dist/domain/groups/group-qr.js'
+import { type GroupQr, groupQrKey, groupQrText } from '../dist/domain/groups/admission/group-qr.js'
 import { codes, PeoplePool, type Person } from './support/contacts.js'
 import {
   aGroup,

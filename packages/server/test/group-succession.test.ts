@@ -8,7 +8,7 @@ import {
   announcements,
   expectSuccess,
   type GroupNotice,
-  groupApplications,
+  joinRequests,
   groupCall,
   groupInfo,
   groupInvitations,
@@ -33,7 +33,7 @@ const groupTables = {
   group_members: ['user_id'],
   group_blocks: ['user_id'],
   group_removals: ['user_id'],
-  group_applications: ['applicant_id'],
+  group_join_requests: ['applicant_id'],
   group_invitations: ['invitee_id', 'inviter_id'],
   pinned_conversations: ['user_id'],
 } as const
@@ -182,7 +182,7 @@ for (const backend of testBackends()) {
       ).toEqual([{ status: dissolved, member_count: 0 }])
       expect(await groupInvitations(invitee.api)).toMatchObject([{ group_id, status: rejected }])
       expect(
-        await sql(`select status from group_applications where group_id = ${group_id}`),
+        await sql(`select status from group_join_requests where group_id = ${group_id}`),
       ).toEqual([{ status: rejected }])
       expect(await noticesSince(group_id, before)).toEqual([
         notice('left', [owner]),
@@ -318,9 +318,9 @@ for (const backend of testBackends()) {
       const [owner, applicant] = await people()
       const group_id = await aGroup(owner, { more: { type: types.public } })
       expectSuccess(await groupCall(applicant.api, '/group/apply', group_id, { reason: 'hello' }))
-      expect(await groupApplications(owner.api, group_id)).toHaveLength(1)
+      expect(await joinRequests(owner.api, group_id)).toHaveLength(1)
       await remove(applicant)
-      expect(await groupApplications(owner.api, group_id)).toEqual([])
+      expect(await joinRequests(owner.api, group_id)).toEqual([])
       const list = { user_list: [applicant.id] }
       for (const path of ['/group/admin/member_join', '/group/invite', '/group/block']) {
         const { data } = await groupCall(owner.api, path, group_id, list)

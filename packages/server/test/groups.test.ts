@@ -354,7 +354,7 @@ for (const backend of testBackends()) {
         expect((await groupInfo(alice.api, group_id)).updated_at).toBeGreaterThan(
           Number(before.updated_at),
         )
-        for (const table of ['group_applications', 'group_invitations'])
+        for (const table of ['group_join_requests', 'group_invitations'])
           expect(
             await watched.sql.run(`select status from ${table} where group_id = ${group_id}`),
           ).toEqual([{ status: 2 }])
@@ -517,7 +517,7 @@ for (const backend of testBackends()) {
       })
 
       it('are those of other applications', async () => {
-        const { app } = await anApplication({})
+        const { app } = await anApp({})
         const [stranger] = await registerPeople({ api: app }, 1)
         const [alice] = await people()
         const group_id = await aGroup(alice, { more: { type: types.public } })
@@ -530,7 +530,7 @@ for (const backend of testBackends()) {
     })
 
     /** An application of its own, with these settings. */
-    async function anApplication(settings: object) {
+    async function anApp(settings: object) {
       const operator = server.api.as(server.operatorToken)
       const { data } = await operator.succeed('POST', '/operator/v1/app/create')
       const update = (changes: object) =>
@@ -552,7 +552,7 @@ for (const backend of testBackends()) {
 
     describe('within the limits of an application', () => {
       it('are as many as it may have, also when many are made at once', async () => {
-        const { app, update } = await anApplication({ group_limit: 3 })
+        const { app, update } = await anApp({ group_limit: 3 })
         const creators = await registerPeople({ api: app }, 8)
         expect(await createAtOnce(creators)).toEqual([
           200,
@@ -569,7 +569,7 @@ for (const backend of testBackends()) {
       })
 
       it('are as many as a user may own, however they came', async () => {
-        const { app } = await anApplication({ group_owner_limit: 2 })
+        const { app } = await anApp({ group_owner_limit: 2 })
         const [alice, bob] = await registerPeople({ api: app }, 2)
         if (!alice || !bob) throw new Error('nobody')
         expect(await createAtOnce(Array(6).fill(alice))).toEqual([
@@ -590,7 +590,7 @@ for (const backend of testBackends()) {
       })
 
       it('are as many as a user may be in, also when many take the user in at once', async () => {
-        const { app } = await anApplication({ group_member_limit: 2 })
+        const { app } = await anApp({ group_member_limit: 2 })
         const [bob, ...hosts] = await registerPeople({ api: app }, 6)
         if (!bob) throw new Error('nobody')
         const groups = await Promise.all(hosts.map((host) => aGroup(host)))
@@ -609,7 +609,7 @@ for (const backend of testBackends()) {
       })
 
       it('do not count for the user any more when they are dissolved, wherever the next one comes from', async () => {
-        const { app } = await anApplication({ group_member_limit: 2 })
+        const { app } = await anApp({ group_member_limit: 2 })
         const [bob, ...hosts] = await registerPeople({ api: app }, 6)
         if (!bob) throw new Error('nobody')
         const groups = await Promise.all(
@@ -643,7 +643,7 @@ for (const backend of testBackends()) {
       })
 
       it('hold as many members as their greatest capacity', async () => {
-        const { app, update } = await anApplication({ group_capacity_limit: 2 })
+        const { app, update } = await anApp({ group_capacity_limit: 2 })
         const [alice, bob, carol] = await registerPeople({ api: app }, 3)
         if (!alice || !bob || !carol) throw new Error('nobody')
         const group_id = await aGroup(alice)
@@ -659,7 +659,7 @@ for (const backend of testBackends()) {
       })
 
       it('keep invitations open for as many days as it says', async () => {
-        const { app } = await anApplication({ group_application_days: 3 })
+        const { app } = await anApp({ group_application_days: 3 })
         const [alice, bob] = await registerPeople({ api: app }, 2)
         if (!alice || !bob) throw new Error('nobody')
         await changeSettings(bob, { group_confirm: true })

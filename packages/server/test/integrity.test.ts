@@ -293,7 +293,7 @@ for (const backend of testBackends()) {
           name: 'an application of a deleted user',
           plant: [`update users set deleted_at = 1 where user_id = ${carol}`],
           repair: [`update users set deleted_at = null where user_id = ${carol}`],
-          check: 'contact_application_owner',
+          check: 'contact_request_owner',
           subject: `${bob} and ${carol}`,
         },
         {
@@ -343,7 +343,7 @@ for (const backend of testBackends()) {
         group_members: ['user_id', bob],
         group_blocks: ['user_id', carol],
         group_removals: ['user_id', frank],
-        group_applications: ['applicant_id', dave],
+        group_join_requests: ['applicant_id', dave],
         group_invitations: ['invitee_id', erin],
       }
       const conversation = (column: string, values: readonly [number, number]) => {
@@ -418,7 +418,7 @@ for (const backend of testBackends()) {
         },
         ...(
           [
-            ['group_applications', 'applicant_id', dave],
+            ['group_join_requests', 'applicant_id', dave],
             ['group_invitations', 'invitee_id', erin],
           ] as const
         ).flatMap(([table, column, userId]): Fault[] => {

@@ -27,7 +27,7 @@ for (const backend of testBackends()) {
       server = await backend.startServer({ env: { HERMOD_CHECK_ANSWERS: 'on' } })
       operator = server.api.as(server.operatorToken)
       user = await server.api.newSession()
-      foreignAdminToken = await newApplication(otherAppId)
+      foreignAdminToken = await newApp(otherAppId)
       foreignUserToken = (await newSessionIn(otherAppId)).token
     })
 
@@ -36,7 +36,7 @@ for (const backend of testBackends()) {
     })
 
     /** @returns its Admin token */
-    async function newApplication(appId: string): Promise<string> {
+    async function newApp(appId: string): Promise<string> {
       const { data } = await operator.succeed('POST', '/operator/v1/app/create', {
         body: { app_id: appId },
       })
@@ -77,10 +77,10 @@ for (const backend of testBackends()) {
       return { id: data.user_id, token: login.data.token, credentials }
     }
 
-    let applications = 0
-    async function anApplication(): Promise<{ appId: string; adminToken: string }> {
+    let apps = 0
+    async function anApp(): Promise<{ appId: string; adminToken: string }> {
       const appId = `app-${++applications}`
-      return { appId, adminToken: await newApplication(appId) }
+      return { appId, adminToken: await newApp(appId) }
     }
 
     function change(appId: string, changes: object): Promise<Answer> {
@@ -278,7 +278,7 @@ for (const backend of testBackends()) {
           code: 200,
           data: { user_id: user.id },
         })
-        const stranger = await newSessionIn((await anApplication()).appId)
+        const stranger = await newSessionIn((await anApp()).appId)
         for (const userId of [1, stranger.id]) {
           expect(await server.api.admin({ userId }).call('GET', '/user/profile')).toMatchObject({
             status: 200,
@@ -347,7 +347,7 @@ for (const backend of testBackends()) {
 
     describe('an application', () => {
       it('that is disabled refuses everybody, and works again when it is enabled', async () => {
-        const { appId } = await anApplication()
+        const { appId } = await anApp()
         const { id, token, credentials } = await newSessionIn(appId)
         const asBefore = () => [
           profileWith(token, { appId }),
@@ -373,7 +373,7 @@ for (const backend of testBackends()) {
       })
 
       it('that closes its registration takes new users from its Admin only', async () => {
-        const { appId: closed, adminToken } = await anApplication()
+        const { appId: closed, adminToken } = await anApp()
         expect(await change(closed, { open_registration: false })).toMatchObject({
           code: 200,
           data: { open_registration: false },
@@ -417,7 +417,7 @@ for (const backend of testBackends()) {
       })
 
       it('shares no user with another', async () => {
-        const [here, there] = [await anApplication(), await anApplication()]
+        const [here, there] = [await anApp(), await anApp()]
         const namesake = { username: 'namesake', password: 'correct horse' }
         const ids: number[] = []
         for (const { appId } of [here, there]) {

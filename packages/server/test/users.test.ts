@@ -18,7 +18,7 @@ const tokenEnded = 402
 const userNotFound = 10000
 const invalid = 10002
 const noPermission = 10010
-const applicationsRefused = 10012
+const contactRequestsRefused = 10012
 const passwordIncorrect = 10013
 const mobileTaken = 10015
 const emailTaken = 10016
@@ -553,7 +553,7 @@ for (const backend of testBackends()) {
 
       it.each([
         [2, wrongAuthAnswer],
-        [3, applicationsRefused],
+        [3, contactRequestsRefused],
       ])(
         'refuses contacts of somebody whose auth_mode is %s, except to an Admin token',
         async (mode, code) => {

@@ -46,7 +46,7 @@ export const applyToContact = operation({
     ...lookUpErrors,
     'already_contact',
     'in_block_list',
-    'applications_refused',
+    'contact_requests_refused',
     'wrong_auth_answer',
     'contact_limit_reached',
   ],
@@ -70,7 +70,7 @@ export const applyToContacts = operation({
   origin,
 })
 
-export const listContactApplications = operation({
+export const listContactRequests = operation({
   id: 'contact.apply.list',
   methods: get,
   path: '/roster/apply/list',
@@ -92,7 +92,7 @@ export const acceptContact = operation({
   callers: 'user',
   query: { user_id: id('applicant') },
   data: done,
-  errors: ['contact_application_not_found', 'in_block_list', 'contact_limit_reached'],
+  errors: ['contact_request_not_found', 'in_block_list', 'contact_limit_reached'],
   origin,
 })
 
@@ -105,7 +105,7 @@ export const declineContact = operation({
   callers: 'user',
   body: { user_id: id('applicant'), reason },
   data: done,
-  errors: ['contact_application_not_found'],
+  errors: ['contact_request_not_found'],
   origin,
 })
 

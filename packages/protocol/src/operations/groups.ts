@@ -400,10 +400,10 @@ export const applyToGroup = operation({
   right: 'join',
   body: { ...group, reason },
   data: UserResult,
-  errors: [...oneGroupErrors, ...joiningErrors, 'applications_closed'],
+  errors: [...oneGroupErrors, ...joiningErrors, 'join_requests_closed'],
 })
 
-export const handleGroupApplication = operation({
+export const handleJoinRequest = operation({
   id: 'group.apply.handle',
   methods: putOrPost,
   path: '/group/apply/handle',
@@ -417,10 +417,10 @@ export const handleGroupApplication = operation({
     user_id: id('applicant'),
   },
   data: UserResult,
-  errors: [...adminErrors, ...joiningErrors, 'group_application_not_open'],
+  errors: [...adminErrors, ...joiningErrors, 'join_request_not_open'],
 })
 
-export const listGroupApplications = operation({
+export const listJoinRequests = operation({
   id: 'group.application_list',
   methods: post,
   path: '/group/application_list',

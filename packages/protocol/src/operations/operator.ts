@@ -2,11 +2,11 @@ import { operation } from '../operation.js'
 import {
   AdminToken,
   Application,
-  applicationSettingFields,
-  applicationStatuses,
+  appSettingFields,
+  appStatuses,
   CheckReport,
   CreatedAdminToken,
-  CreatedApplication,
+  CreatedApp,
   DeletedUser,
   ImportedUser,
   OperatorUser,
@@ -49,21 +49,21 @@ const appId = string({
   pattern: '^[a-z0-9_-]{2,32}$',
   examples: ['demo'],
 })
-const applicationName = string({ description: 'display name', minLength: 1, maxLength: 128 })
+const appName = string({ description: 'display name', minLength: 1, maxLength: 128 })
 
-export const createApplication = operation({
+export const createApp = operation({
   ...shared,
   id: 'operator.app.create',
   methods: post,
   path: '/operator/v1/app/create',
   summary: 'Creates an application with its first Admin token.',
   description: 'An app_id is made when none is sent. The token is shown this once.',
-  body: { app_id: optional(appId), name: optional(applicationName) },
-  data: CreatedApplication,
-  errors: ['application_exists'],
+  body: { app_id: optional(appId), name: optional(appName) },
+  data: CreatedApp,
+  errors: ['app_exists'],
 })
 
-export const listApplications = operation({
+export const listApps = operation({
   ...shared,
   id: 'operator.app.list',
   methods: get,
@@ -72,7 +72,7 @@ export const listApplications = operation({
   data: array(Application),
 })
 
-export const updateApplication = operation({
+export const updateApp = operation({
   ...shared,
   id: 'operator.app.update',
   methods: post,
@@ -80,8 +80,8 @@ export const updateApplication = operation({
   summary: 'Changes an application; what is absent stays as it is.',
   body: {
     app_id: appId,
-    name: optional(applicationName),
-    status: optional(intEnum(applicationStatuses)),
+    name: optional(appName),
+    status: optional(intEnum(appStatuses)),
     open_registration: optional(
       boolean({ description: 'true: users may register without a token' }),
     ),
@@ -93,11 +93,11 @@ export const updateApplication = operation({
       }),
     ),
     settings: optional(
-      strictObject(allOptional(applicationSettingFields), { description: 'settings to change' }),
+      strictObject(allOptional(appSettingFields), { description: 'settings to change' }),
     ),
   },
   data: Application,
-  errors: ['application_not_found'],
+  errors: ['app_not_found'],
 })
 
 export const createAdminToken = operation({
@@ -122,7 +122,7 @@ export const createAdminToken = operation({
     ),
   },
   data: CreatedAdminToken,
-  errors: ['application_not_found'],
+  errors: ['app_not_found'],
 })
 
 export const listAdminTokens = operation({
@@ -133,7 +133,7 @@ export const listAdminTokens = operation({
   summary: 'Lists the Admin tokens of an application, revoked ones included.',
   query: { app_id: appId },
   data: array(AdminToken),
-  errors: ['application_not_found'],
+  errors: ['app_not_found'],
 })
 
 export const revokeAdminToken = operation({
@@ -144,7 +144,7 @@ export const revokeAdminToken = operation({
   summary: 'Ends an Admin token at once.',
   body: { app_id: appId, token_id: id('token ID') },
   data: done,
-  errors: ['application_not_found', 'token_not_found'],
+  errors: ['app_not_found', 'token_not_found'],
 })
 
 export const checkIntegrity = operation({
@@ -175,7 +175,7 @@ const whichUser = {
   user_id: optional(id('the user; or username')),
   username: optional(username),
 }
-const userErrors = ['application_not_found', 'user_not_found', 'user_deleted'] as const
+const userErrors = ['app_not_found', 'user_not_found', 'user_deleted'] as const
 
 export const createUser = operation({
   ...shared,
@@ -188,7 +188,7 @@ export const createUser = operation({
   body: { app_id: appId, username, password: optional(password), ...userProfile },
   data: UserWithPassword,
   errors: [
-    'application_not_found',
+    'app_not_found',
     'user_exists',
     'mobile_taken',
     'email_taken',
@@ -237,7 +237,7 @@ export const importUsers = operation({
     ),
   },
   data: array(ImportedUser, { description: 'in the order of the entries' }),
-  errors: ['application_not_found'],
+  errors: ['app_not_found'],
 })
 
 export const exportUsers = operation({
@@ -258,7 +258,7 @@ export const exportUsers = operation({
     include_hashes: optional(boolean({ description: 'true: with the hashes of the passwords' })),
   },
   data: UserExport,
-  errors: ['application_not_found'],
+  errors: ['app_not_found'],
 })
 
 export const disableUser = operation({
@@ -292,7 +292,7 @@ export const deleteUserByOperator = operation({
   description: 'Safe to repeat by user_id: a user that was deleted before is told, not refused.',
   body: whichUser,
   data: DeletedUser,
-  errors: ['application_not_found', 'user_not_found'],
+  errors: ['app_not_found', 'user_not_found'],
 })
 
 export const resetUserPassword = operation({

@@ -118,7 +118,7 @@ export const registerAnonymousUser = operation({
     'user_not_found',
     'user_deleted',
     'contact_limit_reached',
-    'applications_refused',
+    'contact_requests_refused',
     'wrong_auth_answer',
   ],
   origin: 'extension',

@@ -1,6 +1,6 @@
 import { type AppCaller, AppError, type Int64 } from '@hermod/protocol'
-import type { AccountService } from '../domain/accounts/account-service.js'
-import { systemUserId } from '../domain/accounts/system-user.js'
+import type { AccountService } from '../domain/users/account-service.js'
+import { systemUserId } from '../domain/users/system-user.js'
 
 /**
  * The user that a user-centric call is about: the token's own, or the one that an Admin token names.

@@ -1,17 +1,17 @@
 import {
   type Application,
-  applicationStatuses,
-  createApplication,
-  listApplications,
+  appStatuses,
+  createApp,
+  listApps,
   type ParamsOf,
-  updateApplication,
+  updateApp,
 } from '@hermod/protocol'
 import { type Command, InvalidArgumentError } from 'commander'
 import { type CommandContext, type CommonOptions, given, operatingCommand } from './command.js'
 import { type Row, record, table } from './output.js'
 
 type Status = Application['status']
-type Changes = ParamsOf<typeof updateApplication>
+type Changes = ParamsOf<typeof updateApp>
 
 interface CreateOptions extends CommonOptions {
   readonly id?: string
@@ -37,7 +37,7 @@ export function addAppCommands(program: Command, context: CommandContext): void 
     .option('--name <name>', 'what people call it')
     .action(async (options: CreateOptions) => {
       const created = await context.operate(
-        createApplication,
+        createApp,
         given({ app_id: options.id, name: options.name }),
         options,
       )
@@ -51,7 +51,7 @@ export function addAppCommands(program: Command, context: CommandContext): void 
 
   operatingCommand(app, 'list', 'Lists the applications.').action(
     async (options: CommonOptions) => {
-      const apps = await context.operate(listApplications, {}, options)
+      const apps = await context.operate(listApps, {}, options)
       context
         .printer(options)
         .print(apps, () =>
@@ -94,7 +94,7 @@ export function addAppCommands(program: Command, context: CommandContext): void 
     })
     if (Object.keys(changes).length === 0)
       update.error('error: nothing to change; hermod app update --help lists what can be')
-    const updated = await context.operate(updateApplication, { app_id: appId, ...changes }, options)
+    const updated = await context.operate(updateApp, { app_id: appId, ...changes }, options)
     context.printer(options).print(updated, () => record(readable(updated)))
   })
 }
@@ -103,7 +103,7 @@ export function addAppCommands(program: Command, context: CommandContext): void 
 function readable({ settings, ...app }: Application): Row {
   return {
     ...app,
-    status: applicationStatuses[app.status as keyof typeof applicationStatuses] ?? app.status,
+    status: appStatuses[app.status as keyof typeof appStatuses] ?? app.status,
     ...settings,
   }
 }
@@ -122,9 +122,9 @@ function parseSetting(input: string, before: Settings = {}): Settings {
 }
 
 function parseStatus(input: string): Status {
-  const known = Object.entries(applicationStatuses).find(([, word]) => word === input)
+  const known = Object.entries(appStatuses).find(([, word]) => word === input)
   if (known === undefined)
-    throw new InvalidArgumentError(`It must be ${Object.values(applicationStatuses).join(' or ')}.`)
+    throw new InvalidArgumentError(`It must be ${Object.values(appStatuses).join(' or ')}.`)
   return Number(known[0])
 }
 

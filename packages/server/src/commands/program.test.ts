@@ -4,7 +4,7 @@ import type { Envelope, Params } from './call.js'
 import { type CommandDependencies, type Migration, runProgram } from './program.js'
 
 const now = Date.parse('2026-01-01T00:00:00Z')
-const application = {
+const app = {
   app_id: 'demo',
   name: 'Demo',
   status: 0,
@@ -148,8 +148,8 @@ describe('hermod app', () => {
   it('lists applications as a table, and as JSON for scripts', async () => {
     const answer = {
       data: [
-        application,
-        { ...application, app_id: 'second-app', name: '', status: 1, open_registration: false },
+        app,
+        { ...app, app_id: 'second-app', name: '', status: 1, open_registration: false },
       ],
     }
     expect((await run('app list', { answer })).out).toBe(
@@ -168,7 +168,7 @@ describe('hermod app', () => {
   it('updates what was given', async () => {
     const { calls, out } = await run(
       'app update demo --status disabled --open-registration false',
-      { answer: { data: application } },
+      { answer: { data: app } },
     )
     expect(calls).toEqual([
       ['operator.app.update', { app_id: 'demo', status: 1, open_registration: false }],
@@ -179,7 +179,7 @@ describe('hermod app', () => {
   it('sends settings by their names, and a secret', async () => {
     const line =
       'app update demo --set recall_seconds=600 --set time_zone=Europe/Berlin --registration-secret between-us'
-    const { calls } = await run(line, { answer: { data: application } })
+    const { calls } = await run(line, { answer: { data: app } })
     const settings = { recall_seconds: '600', time_zone: 'Europe/Berlin' }
     expect(calls).toEqual([
       ['operator.app.update', { app_id: 'demo', registration_secret: 'between-us', settings }],

@@ -49,7 +49,7 @@ describe('loadConfig', () => {
         enabled: true,
         address: { perSecond: 2000, burst: 4000 },
         user: { perSecond: 100, burst: 200 },
-        application: { perSecond: 5000, burst: 10_000 },
+        app: { perSecond: 5000, burst: 10_000 },
       },
       logins: { userFailures: 5, addressFailures: 20, maxWaitMs: 60_000, forgetMs: 900_000 },
       accounts: {

@@ -41,7 +41,7 @@ export interface ServerConfig {
     readonly enabled: boolean
     readonly address: Rate
     readonly user: Rate
-    readonly application: Rate
+    readonly app: Rate
   }
   readonly logins: {
     readonly userFailures: number
@@ -157,7 +157,7 @@ function serverConfig(values: OptionValues): ServerConfig {
       enabled: values.rateLimit,
       address: { perSecond: values.addressRate, burst: values.addressBurst },
       user: { perSecond: values.userRate, burst: values.userBurst },
-      application: { perSecond: values.appRate, burst: values.appBurst },
+      app: { perSecond: values.appRate, burst: values.appBurst },
     },
     logins: {
       userFailures: values.loginUserFailures,

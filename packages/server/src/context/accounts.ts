@@ -1,30 +1,30 @@
 import type { Bus } from '../bus/bus.js'
-import { factChannel } from '../bus/fact-channel.js'
+import { factChannel } from '../bus/cache-invalidation.js'
 import type { ServerConfig } from '../config/config.js'
 import type { Database } from '../db/database.js'
-import { AccountService } from '../domain/accounts/account-service.js'
-import { DeletionService } from '../domain/accounts/deletion-service.js'
-import type { LoginGuard } from '../domain/accounts/login-guard.js'
-import { OperatorUserService } from '../domain/accounts/operator-user-service.js'
-import type { PasswordHasher } from '../domain/accounts/password-hasher.js'
-import { PasswordService } from '../domain/accounts/password-service.js'
-import { ProfileService } from '../domain/accounts/profile-service.js'
+import { AccountService } from '../domain/users/account-service.js'
+import { DeletionService } from '../domain/users/deletion/deletion-service.js'
+import type { LoginGuard } from '../domain/login/login-guard.js'
+import { OperatorUserService } from '../domain/users/operator-user-service.js'
+import type { PasswordHasher } from '../domain/login/password-hasher.js'
+import { PasswordService } from '../domain/login/password-service.js'
+import { ProfileService } from '../domain/users/profile-service.js'
 import {
   type ContactConnector,
   RegistrationService,
-} from '../domain/accounts/registration-service.js'
-import { SettingsService } from '../domain/accounts/settings-service.js'
-import { SettingsStore } from '../domain/accounts/settings-store.js'
-import type { TokenService } from '../domain/accounts/token-service.js'
-import { UserImportService } from '../domain/accounts/user-import-service.js'
-import { UserImportStore } from '../domain/accounts/user-import-store.js'
-import type { UserStore } from '../domain/accounts/user-store.js'
-import type { ApplicationService } from '../domain/applications/application-service.js'
+} from '../domain/users/registration-service.js'
+import { SettingsService } from '../domain/users/settings/settings-service.js'
+import { SettingsStore } from '../domain/users/settings/settings-store.js'
+import type { TokenService } from '../domain/login/token-service.js'
+import { UserImportService } from '../domain/users/import/user-import-service.js'
+import { UserImportStore } from '../domain/users/import/user-import-store.js'
+import type { UserStore } from '../domain/users/user-store.js'
+import type { AppService } from '../domain/apps/app-service.js'
 import type { DeviceService } from '../domain/devices/device-service.js'
-import type { EventService } from '../domain/events/event-service.js'
-import type { TextErasureService } from '../domain/events/text-erasure-service.js'
-import type { GroupSuccession } from '../domain/groups/group-succession.js'
-import { PushPreferenceStore } from '../domain/push-preferences/push-preference-store.js'
+import type { EventService } from '../outbox/event-service.js'
+import type { TextErasureService } from '../domain/users/deletion/text-erasure-service.js'
+import type { GroupSuccession } from '../domain/groups/membership/group-succession.js'
+import { PushPreferenceStore } from '../domain/push/push-preference-store.js'
 import type { Clock } from '../lib/clock.js'
 import type { IdGenerator } from '../lib/ids.js'
 
@@ -44,7 +44,7 @@ interface Shared {
   readonly bus: Bus
   readonly database: Database
   readonly users: UserStore
-  readonly applications: ApplicationService
+  readonly apps: AppService
   readonly contacts: ContactConnector
   readonly devices: DeviceService
   readonly tokens: TokenService

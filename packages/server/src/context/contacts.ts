@@ -1,16 +1,16 @@
 import type { Bus } from '../bus/bus.js'
-import { factChannel } from '../bus/fact-channel.js'
+import { factChannel } from '../bus/cache-invalidation.js'
 import type { Database } from '../db/database.js'
-import type { AccountService } from '../domain/accounts/account-service.js'
-import type { UserStore } from '../domain/accounts/user-store.js'
-import type { ApplicationService } from '../domain/applications/application-service.js'
-import { ContactApplicationService } from '../domain/contacts/contact-application-service.js'
-import { ContactApplicationStore } from '../domain/contacts/contact-application-store.js'
+import type { AccountService } from '../domain/users/account-service.js'
+import type { UserStore } from '../domain/users/user-store.js'
+import type { AppService } from '../domain/apps/app-service.js'
+import { ContactRequestService } from '../domain/contacts/contact-request-service.js'
+import { ContactRequestStore } from '../domain/contacts/contact-request-store.js'
 import { ContactBook } from '../domain/contacts/contact-book.js'
 import { ContactService } from '../domain/contacts/contact-service.js'
 import { ContactStore } from '../domain/contacts/contact-store.js'
 import { MessageRules } from '../domain/contacts/message-rules.js'
-import type { EventService } from '../domain/events/event-service.js'
+import type { EventService } from '../outbox/event-service.js'
 import type { Clock } from '../lib/clock.js'
 
 interface Shared {
@@ -21,7 +21,7 @@ interface Shared {
 
 export interface ContactServices {
   readonly contacts: ContactService
-  readonly contactApplications: ContactApplicationService
+  readonly contactRequests: ContactRequestService
   readonly messageRules: MessageRules
 }
 
@@ -32,7 +32,7 @@ export function createContactBook({
   return new ContactBook({
     ...shared,
     store: new ContactStore(database),
-    contactApplications: new ContactApplicationStore(),
+    contactRequests: new ContactRequestStore(),
   })
 }
 
@@ -41,25 +41,25 @@ export function createContactServices(
   shared: Shared & {
     readonly book: ContactBook
     readonly accounts: AccountService
-    readonly applications: ApplicationService
+    readonly apps: AppService
     readonly bus: Bus
   },
 ): ContactServices {
-  const { database, accounts, applications } = shared
+  const { database, accounts, apps } = shared
   const store = new ContactStore(database)
   const messageRules = new MessageRules({
     database,
     store,
     accounts,
-    applications,
+    apps,
     channel: factChannel(shared.bus, 'relations'),
   })
   const contacts = new ContactService({ ...shared, store, rules: messageRules })
-  const contactApplications = new ContactApplicationService({
+  const contactRequests = new ContactRequestService({
     ...shared,
     contacts,
-    store: new ContactApplicationStore(),
+    store: new ContactRequestStore(),
     contactStore: store,
   })
-  return { contacts, contactApplications, messageRules }
+  return { contacts, contactRequests, messageRules }
 }

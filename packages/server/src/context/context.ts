@@ -5,7 +5,7 @@ import type { ServerSecrets } from '../config/secrets.js'
 import { Database } from '../db/database.js'
 import { sqliteDialect } from '../db/dialect/sqlite.js'
 import { migrate } from '../db/migrations/migrate.js'
-import { Housekeeping } from '../jobs/housekeeping.js'
+import { Housekeeping } from '../jobs/maintenance-scheduler.js'
 import { type FolderLock, lockFolder } from '../lib/folder-lock.js'
 import { RateLimiter } from '../lib/rate-limiter.js'
 import type { Logger } from '../observability/log.js'
@@ -96,7 +96,7 @@ function buildContext(
     batchObserver,
     wakeTextErasures: () => housekeeping.wake(textErasureChore),
   })
-  const { applications, events, textErasures, tokens, sweeper, writer } = services
+  const { apps, events, textErasures, tokens, sweeper, writer } = services
   const textErasureChore = {
     name: 'texts of deleted users',
     run: (signal: AbortSignal) => textErasures.run(signal),
@@ -104,10 +104,10 @@ function buildContext(
   const executor = new Executor({
     handlers: createHandlers(services),
     authenticator: {
-      requireApplication: (appId) => applications.requireActive(appId),
-      findAdminToken: (appId, token) => applications.findAdminToken(appId, token),
+      requireApp: (appId) => apps.requireActive(appId),
+      findAdminToken: (appId, token) => apps.findAdminToken(appId, token),
       findUserToken: (appId, token) => tokens.find(appId, token),
-      isOperatorToken: (token) => applications.isOperatorToken(token),
+      isOperatorToken: (token) => apps.isOperatorToken(token),
     },
     limits: config.rateLimit.enabled ? callLimits(config.rateLimit) : noCallLimits,
     observer: callObserver(log, metrics),
@@ -140,12 +140,12 @@ function buildContext(
   }
 }
 
-function callLimits({ address, user, application }: ServerConfig['rateLimit']): CallLimits {
+function callLimits({ address, user, app }: ServerConfig['rateLimit']): CallLimits {
   return new CallLimits({
     addresses: new RateLimiter(address),
     newAdminTokens: new RateLimiter(address),
     users: new RateLimiter(user),
-    applications: new RateLimiter(application),
+    apps: new RateLimiter(app),
   })
 }
 

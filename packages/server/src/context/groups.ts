@@ -1,33 +1,33 @@
 import type { Bus } from '../bus/bus.js'
-import { factChannel } from '../bus/fact-channel.js'
+import { factChannel } from '../bus/cache-invalidation.js'
 import type { Database } from '../db/database.js'
-import type { UserLocker } from '../domain/accounts/locked-users.js'
-import type { ApplicationService } from '../domain/applications/application-service.js'
-import type { EventService } from '../domain/events/event-service.js'
-import { AnnouncementService } from '../domain/groups/announcement-service.js'
-import { AnnouncementStore } from '../domain/groups/announcement-store.js'
-import { BlockStore } from '../domain/groups/block-store.js'
-import { GroupAccess } from '../domain/groups/group-access.js'
-import { GroupApplicationService } from '../domain/groups/group-application-service.js'
-import { GroupApplicationStore } from '../domain/groups/group-application-store.js'
-import { GroupDoor } from '../domain/groups/group-door.js'
-import { GroupFacts } from '../domain/groups/group-facts.js'
-import { GroupInvitationService } from '../domain/groups/group-invitation-service.js'
-import { GroupInviter } from '../domain/groups/group-inviter.js'
-import { GroupMemberService } from '../domain/groups/group-member-service.js'
-import { GroupMessageRules } from '../domain/groups/group-message-rules.js'
-import { GroupModerationService } from '../domain/groups/group-moderation-service.js'
-import { GroupQrService } from '../domain/groups/group-qr-service.js'
-import { GroupService } from '../domain/groups/group-service.js'
-import { GroupSettingsService } from '../domain/groups/group-settings-service.js'
-import { GroupStore } from '../domain/groups/group-store.js'
-import { GroupSuccession } from '../domain/groups/group-succession.js'
-import { InvitationStore } from '../domain/groups/invitation-store.js'
-import { MemberListStore } from '../domain/groups/member-list-store.js'
-import { MemberStore } from '../domain/groups/member-store.js'
-import { SharedFileService } from '../domain/groups/shared-file-service.js'
-import { SharedFileStore } from '../domain/groups/shared-file-store.js'
-import { SuccessionStore } from '../domain/groups/succession-store.js'
+import type { UserLocker } from '../domain/users/locked-users.js'
+import type { AppService } from '../domain/apps/app-service.js'
+import type { EventService } from '../outbox/event-service.js'
+import { AnnouncementService } from '../domain/groups/content/announcement-service.js'
+import { AnnouncementStore } from '../domain/groups/content/announcement-store.js'
+import { BlockStore } from '../domain/groups/moderation/block-store.js'
+import { GroupAccess } from '../domain/groups/core/group-access.js'
+import { JoinRequestService } from '../domain/groups/admission/join-request-service.js'
+import { JoinRequestStore } from '../domain/groups/admission/join-request-store.js'
+import { GroupDoor } from '../domain/groups/membership/membership-service.js'
+import { GroupFacts } from '../domain/groups/core/group-cache.js'
+import { GroupInvitationService } from '../domain/groups/admission/invitation-service.js'
+import { GroupInviter } from '../domain/groups/admission/group-inviter.js'
+import { GroupMemberService } from '../domain/groups/membership/group-member-service.js'
+import { GroupMessageRules } from '../domain/groups/core/group-message-rules.js'
+import { GroupModerationService } from '../domain/groups/moderation/group-moderation-service.js'
+import { GroupQrService } from '../domain/groups/admission/group-qr-service.js'
+import { GroupService } from '../domain/groups/core/group-service.js'
+import { GroupSettingsService } from '../domain/groups/core/group-settings-service.js'
+import { GroupStore } from '../domain/groups/core/group-store.js'
+import { GroupSuccession } from '../domain/groups/membership/group-succession.js'
+import { InvitationStore } from '../domain/groups/admission/invitation-store.js'
+import { MemberListStore } from '../domain/groups/membership/member-list-store.js'
+import { MemberStore } from '../domain/groups/membership/member-store.js'
+import { SharedFileService } from '../domain/groups/content/shared-file-service.js'
+import { SharedFileStore } from '../domain/groups/content/shared-file-store.js'
+import { SuccessionStore } from '../domain/groups/membership/succession-store.js'
 import type { Clock } from '../lib/clock.js'
 import type { IdGenerator } from '../lib/ids.js'
 
@@ -35,7 +35,7 @@ interface Shared {
   readonly database: Database
   readonly bus: Bus
   readonly users: UserLocker
-  readonly applications: ApplicationService
+  readonly apps: AppService
   readonly events: EventService
   readonly ids: IdGenerator
   readonly clock: Clock
@@ -45,7 +45,7 @@ interface Shared {
 export interface GroupServices {
   readonly announcements: AnnouncementService
   readonly groupAccess: GroupAccess
-  readonly groupApplications: GroupApplicationService
+  readonly joinRequests: JoinRequestService
   readonly groupFacts: GroupFacts
   readonly groupMessageRules: GroupMessageRules
   readonly groupInvitations: GroupInvitationService
@@ -74,15 +74,15 @@ export function createGroupServices(shared: Shared): GroupServices {
   const blocks = new BlockStore()
   const parts = { ...shared, groups, members, blocks, invitations, facts, access, door, inviter }
   const groupInvitations = new GroupInvitationService(parts)
-  const groupApplications = new GroupApplicationService({
+  const joinRequests = new JoinRequestService({
     ...parts,
-    applications: new GroupApplicationStore(),
+    joinRequests: new JoinRequestStore(),
     invitations: groupInvitations,
   })
   return {
     announcements: new AnnouncementService({ ...parts, announcements: new AnnouncementStore() }),
     groupAccess: access,
-    groupApplications,
+    joinRequests,
     groupFacts: facts,
     groupMessageRules: new GroupMessageRules(parts),
     groupInvitations,

@@ -1,8 +1,8 @@
-import { applicationFlagHandlers } from '../api/applications/flags.js'
-import { contactApplicationHandlers } from '../api/contacts/applications.js'
+import { appFlagHandlers } from '../api/apps/flags.js'
+import { contactRequestHandlers } from '../api/contacts/requests.js'
 import { contactHandlers } from '../api/contacts/contacts.js'
 import { announcementHandlers } from '../api/groups/announcements.js'
-import { groupApplicationHandlers } from '../api/groups/applications.js'
+import { joinRequestHandlers } from '../api/groups/join-requests.js'
 import { sharedFileHandlers } from '../api/groups/files.js'
 import { groupHandlers } from '../api/groups/groups.js'
 import { groupInvitationHandlers } from '../api/groups/invitations.js'
@@ -10,21 +10,21 @@ import { groupMemberHandlers } from '../api/groups/members.js'
 import { groupModerationHandlers } from '../api/groups/moderation.js'
 import { groupQrHandlers } from '../api/groups/qr.js'
 import { groupSettingsHandlers } from '../api/groups/settings.js'
-import { conversationHandlers } from '../api/messages/conversations.js'
-import { recallHandlers } from '../api/messages/recall.js'
-import { sendingHandlers } from '../api/messages/sending.js'
-import { applicationHandlers } from '../api/operator/applications.js'
-import { integrityHandlers } from '../api/operator/integrity.js'
-import { operatorUserHandlers } from '../api/operator/users.js'
-import { tokenHandlers } from '../api/tokens/tokens.js'
+import { conversationHandlers } from '../api/messaging/conversations.js'
+import { recallHandlers } from '../api/messaging/recall.js'
+import { sendingHandlers } from '../api/messaging/sending.js'
+import { appHandlers } from '../api/apps/operator.js'
+import { integrityHandlers } from '../api/integrity/check.js'
+import { operatorUserHandlers } from '../api/users/operator.js'
+import { tokenHandlers } from '../api/login/tokens.js'
 import { userAdministrationHandlers } from '../api/users/administration.js'
 import { deletionHandlers } from '../api/users/deletion.js'
-import { deviceHandlers } from '../api/users/devices.js'
+import { deviceHandlers } from '../api/devices/devices.js'
 import { nameHandlers } from '../api/users/names.js'
-import { passwordHandlers } from '../api/users/passwords.js'
-import { pinHandlers } from '../api/users/pins.js'
+import { passwordHandlers } from '../api/login/passwords.js'
+import { pinHandlers } from '../api/messaging/pins.js'
 import { profileHandlers } from '../api/users/profile.js'
-import { pushPreferenceHandlers } from '../api/users/push-preferences.js'
+import { pushPreferenceHandlers } from '../api/push/preferences.js'
 import { registrationHandlers } from '../api/users/registration.js'
 import { settingsHandlers } from '../api/users/settings.js'
 import type { Handler } from '../pipeline/call.js'
@@ -40,16 +40,16 @@ export function createHandlers(services: Services): readonly Handler[] {
     settingsHandlers,
     passwordHandlers,
     deletionHandlers,
-    applicationFlagHandlers,
+    appFlagHandlers,
     userAdministrationHandlers,
     deviceHandlers,
     pushPreferenceHandlers,
     pinHandlers,
     contactHandlers,
-    contactApplicationHandlers,
+    contactRequestHandlers,
     groupHandlers,
     groupSettingsHandlers,
-    groupApplicationHandlers,
+    joinRequestHandlers,
     groupInvitationHandlers,
     groupQrHandlers,
     groupMemberHandlers,
@@ -59,7 +59,7 @@ export function createHandlers(services: Services): readonly Handler[] {
     sendingHandlers,
     recallHandlers,
     conversationHandlers,
-    applicationHandlers,
+    appHandlers,
     integrityHandlers,
     operatorUserHandlers,
   ].flatMap((create) => create(services))

@@ -5,7 +5,7 @@ import type { ListenOptions } from 'node:net'
 import { operations } from '@hermod/protocol'
 import { controlSocketPath } from '../commands/call.js'
 import type { LoadedConfig } from '../config/config.js'
-import type { FirstApplication } from '../domain/applications/application-service.js'
+import type { FirstApp } from '../domain/apps/app-service.js'
 import { addressReader } from '../http/address.js'
 import { Cors } from '../http/cors.js'
 import { servicePages } from '../http/pages.js'
@@ -17,7 +17,7 @@ export interface RunningServer {
   /** Where the operations are served. */
   readonly url: string
   /** What was created because the store was empty; shown once. */
-  readonly first: FirstApplication | null
+  readonly first: FirstApp | null
   /** Refuses new work, finishes what was accepted, and leaves. */
   stop(): Promise<void>
 }
@@ -32,9 +32,9 @@ export async function startServer(
 ): Promise<RunningServer> {
   const context = await openContext({ config, secrets, log })
   try {
-    const first = await prepareApplications(context, { config, secrets })
+    const first = await prepareApps(context, { config, secrets })
     const { executor } = context
-    const { applications } = context.services
+    const { apps } = context.services
     const addressOf = addressReader(config.http.trustProxy)
     const pages = servicePages({
       executor,
@@ -42,7 +42,7 @@ export async function startServer(
       publicUrl: config.http.publicUrl,
       isBehindProxy: config.http.trustProxy !== false,
       isReady: () => isReady(context),
-      isOperatorToken: (token) => applications.isOperatorToken(token),
+      isOperatorToken: (token) => apps.isOperatorToken(token),
     })
     const onFault = (error: unknown) => log.error({ err: error }, 'page failed')
     const server = createHttpServer({
@@ -112,13 +112,13 @@ async function close(server: Server): Promise<void> {
   clearTimeout(cut)
 }
 
-async function prepareApplications(
-  { services: { applications } }: Context,
+async function prepareApps(
+  { services: { apps } }: Context,
   { config, secrets }: Pick<LoadedConfig, 'config' | 'secrets'>,
-): Promise<FirstApplication | null> {
+): Promise<FirstApp | null> {
   if (config.bootstrap.appId === null && secrets.bootstrapAdminToken === null)
-    return applications.createFirst()
-  return applications.ensureConfigured(config.bootstrap.appId, secrets.bootstrapAdminToken)
+    return apps.createFirst()
+  return apps.ensureConfigured(config.bootstrap.appId, secrets.bootstrapAdminToken)
 }
 
 async function isReady({ database }: Context): Promise<boolean> {

@@ -1,44 +1,44 @@
-import { factChannel } from '../bus/fact-channel.js'
+import { factChannel } from '../bus/cache-invalidation.js'
 import { MemoryBus } from '../bus/memory-bus.js'
 import type { ServerConfig } from '../config/config.js'
 import type { ServerSecrets } from '../config/secrets.js'
 import type { Database } from '../db/database.js'
 import { idReservations } from '../db/id-reservations.js'
-import { FileCredentialService } from '../domain/accounts/file-credential-service.js'
-import { LoginGuard } from '../domain/accounts/login-guard.js'
-import { PasswordHasher } from '../domain/accounts/password-hasher.js'
-import { TokenService } from '../domain/accounts/token-service.js'
-import { TokenStore } from '../domain/accounts/token-store.js'
-import { UserStore } from '../domain/accounts/user-store.js'
-import { ApplicationService } from '../domain/applications/application-service.js'
-import { ApplicationStore } from '../domain/applications/application-store.js'
-import { ConversationService } from '../domain/conversations/conversation-service.js'
-import { ConversationStore } from '../domain/conversations/conversation-store.js'
-import { GroupMarkStore } from '../domain/conversations/group-mark-store.js'
-import { GroupReadService } from '../domain/conversations/group-read-service.js'
-import { HistoryStore } from '../domain/conversations/history-store.js'
-import { PeerKinds } from '../domain/conversations/peer-kinds.js'
-import { PinService } from '../domain/conversations/pin-service.js'
-import { PinStore } from '../domain/conversations/pin-store.js'
+import { FileCredentialService } from '../domain/files/file-credential-service.js'
+import { LoginGuard } from '../domain/login/login-guard.js'
+import { PasswordHasher } from '../domain/login/password-hasher.js'
+import { TokenService } from '../domain/login/token-service.js'
+import { TokenStore } from '../domain/login/token-store.js'
+import { UserStore } from '../domain/users/user-store.js'
+import { AppService } from '../domain/apps/app-service.js'
+import { AppStore } from '../domain/apps/app-store.js'
+import { ConversationService } from '../domain/messaging/reading/conversation-service.js'
+import { ConversationStore } from '../domain/messaging/reading/conversation-store.js'
+import { GroupMarkStore } from '../domain/messaging/reading/group-mark-store.js'
+import { GroupReadService } from '../domain/messaging/reading/group-read-service.js'
+import { HistoryStore } from '../domain/messaging/log/history-store.js'
+import { PeerKinds } from '../domain/messaging/log/peer-kinds.js'
+import { PinService } from '../domain/messaging/reading/pin-service.js'
+import { PinStore } from '../domain/messaging/reading/pin-store.js'
 import { DeviceAccessService } from '../domain/devices/device-access-service.js'
 import { DeviceService } from '../domain/devices/device-service.js'
 import { DeviceStore } from '../domain/devices/device-store.js'
 import { PushBindingStore } from '../domain/devices/push-binding-store.js'
-import { EventService } from '../domain/events/event-service.js'
-import { EventStore } from '../domain/events/event-store.js'
-import { PendingErasureStore } from '../domain/events/pending-erasure-store.js'
-import { TextErasureService } from '../domain/events/text-erasure-service.js'
+import { EventService } from '../outbox/event-service.js'
+import { EventStore } from '../outbox/event-store.js'
+import { PendingErasureStore } from '../domain/users/deletion/pending-erasure-store.js'
+import { TextErasureService } from '../domain/users/deletion/text-erasure-service.js'
 import { IntegrityService } from '../domain/integrity/integrity-service.js'
 import { IntegrityStore } from '../domain/integrity/integrity-store.js'
-import { MessageOperations } from '../domain/messages/message-operations.js'
-import { MessageService } from '../domain/messages/message-service.js'
-import { MessageStore } from '../domain/messages/message-store.js'
-import { type BatchObserver, MessageWriter } from '../domain/messages/message-writer.js'
-import { TransactionStore } from '../domain/messages/transaction-store.js'
-import { TransactionSweeper } from '../domain/messages/transaction-sweeper.js'
-import { PresenceService } from '../domain/presence/presence-service.js'
-import { PushPreferenceService } from '../domain/push-preferences/push-preference-service.js'
-import { PushPreferenceStore } from '../domain/push-preferences/push-preference-store.js'
+import { MessageOperations } from '../domain/messaging/operations/message-operations.js'
+import { MessageService } from '../domain/messaging/sending/message-service.js'
+import { MessageStore } from '../domain/messaging/operations/message-store.js'
+import { type BatchObserver, MessageWriter } from '../domain/messaging/sending/message-writer.js'
+import { TransactionStore } from '../domain/messaging/sending/transaction-store.js'
+import { TransactionSweeper } from '../domain/messaging/sending/transaction-sweeper.js'
+import { PresenceService } from '../domain/devices/presence-service.js'
+import { PushPreferenceService } from '../domain/push/push-preference-service.js'
+import { PushPreferenceStore } from '../domain/push/push-preference-store.js'
 import { systemClock } from '../lib/clock.js'
 import { IdGenerator } from '../lib/ids.js'
 import { type AccountServices, createAccountServices } from './accounts.js'
@@ -47,7 +47,7 @@ import { createGroupServices, type GroupServices } from './groups.js'
 import { loadSecretKey } from './secret-key.js'
 
 export interface Services extends AccountServices, ContactServices, GroupServices {
-  readonly applications: ApplicationService
+  readonly apps: AppService
   readonly conversations: ConversationService
   readonly deviceAccess: DeviceAccessService
   readonly devices: DeviceService
@@ -96,14 +96,14 @@ export function createServices({
   })
   const hasher = new PasswordHasher()
   const users = new UserStore(database)
-  const applications = new ApplicationService({
+  const apps = new AppService({
     database,
-    store: new ApplicationStore(database),
+    store: new AppStore(database),
     ids,
     clock,
     operatorToken: secrets.operatorToken,
     channels: {
-      applications: factChannel(bus, 'applications'),
+      apps: factChannel(bus, 'applications'),
       adminTokens: factChannel(bus, 'admin-tokens'),
     },
   })
@@ -135,7 +135,7 @@ export function createServices({
     database,
     bus,
     users,
-    applications,
+    apps,
     events,
     ids,
     clock,
@@ -146,7 +146,7 @@ export function createServices({
     bus,
     database,
     users,
-    applications,
+    apps,
     contacts: contactBook,
     devices,
     tokens,
@@ -164,7 +164,7 @@ export function createServices({
     book: contactBook,
     bus,
     accounts,
-    applications,
+    apps,
     events,
     clock,
   })
@@ -191,7 +191,7 @@ export function createServices({
     database,
     store: new MessageStore(database),
     conversations,
-    applications,
+    apps,
     groupRules: groups.groupMessageRules,
     transactions,
     events,
@@ -202,7 +202,7 @@ export function createServices({
     ...accountServices,
     ...contacts,
     ...groups,
-    applications,
+    apps,
     conversations,
     deviceAccess: new DeviceAccessService({ database, devices, tokens, events, clock }),
     devices,

@@ -18,7 +18,7 @@ export interface Schema {
   push_tags: PushTagsTable
   push_bindings: PushBindingsTable
   contacts: ContactsTable
-  contact_applications: ContactApplicationsTable
+  contact_requests: ContactRequestsTable
   pinned_conversations: PinnedConversationsTable
   conversations: ConversationsTable
   user_conversations: UserConversationsTable
@@ -30,7 +30,7 @@ export interface Schema {
   group_members: GroupMembersTable
   group_removals: GroupRemovalsTable
   group_blocks: GroupBlocksTable
-  group_applications: GroupApplicationsTable
+  group_join_requests: GroupJoinRequestsTable
   group_invitations: GroupInvitationsTable
   group_announcements: GroupAnnouncementsTable
   group_files: GroupFilesTable
@@ -168,7 +168,7 @@ export interface ContactsTable {
 }
 
 /** The last application of `applicant_id` to `user_id`. */
-export interface ContactApplicationsTable {
+export interface ContactRequestsTable {
   app_id: string
   user_id: Int64
   applicant_id: Int64
@@ -363,7 +363,7 @@ export interface GroupBlocksTable {
 }
 
 /** The latest application of each user to each group. */
-export interface GroupApplicationsTable {
+export interface GroupJoinRequestsTable {
   app_id: string
   group_id: Int64
   applicant_id: Int64

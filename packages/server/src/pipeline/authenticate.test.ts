@@ -17,9 +17,9 @@ const appRules = rules.filter((rule) => rule !== 'operator')
 
 /** Two applications, `home` and `closed`, with a few tokens at home. */
 const authenticator: Authenticator = {
-  async requireApplication(appId) {
-    if (appId === 'closed') throw new AppError('application_inactive')
-    if (appId !== 'home' && appId !== 'other') throw new AppError('application_not_found')
+  async requireApp(appId) {
+    if (appId === 'closed') throw new AppError('app_inactive')
+    if (appId !== 'home' && appId !== 'other') throw new AppError('app_not_found')
   },
   async findAdminToken(appId, token) {
     if (appId !== 'home') return null

@@ -15,8 +15,8 @@ type Soon<T> = T | Promise<T>
 
 /** What the pipeline needs to know about applications and tokens. */
 export interface Authenticator {
-  /** @throws AppError application_not_found, application_inactive */
-  requireApplication(appId: string): Soon<unknown>
+  /** @throws AppError app_not_found, app_inactive */
+  requireApp(appId: string): Soon<unknown>
   /** @returns null for a token that is malformed, unknown or of another application, `expired` for one that ended */
   findAdminToken(appId: string, token: string): Soon<'valid' | 'expired' | null>
   findUserToken(appId: string, token: string): Soon<UserSession | 'expired' | null>
@@ -50,7 +50,7 @@ export async function authenticate(
   if (operation.callers === 'operator') return requireOperator(authenticator, call)
 
   if (appId === undefined || appId === '') throw invalid(['header app_id is required'])
-  const known = authenticator.requireApplication(appId)
+  const known = authenticator.requireApp(appId)
   if (known instanceof Promise) await known
   const faults: string[] = []
   const userId = idHeader('user_id', call.credentials.userId, faults)

@@ -40,7 +40,7 @@ beforeEach(() => {
     addresses: new Purse(3),
     newAdminTokens: new Purse(2),
     users: new Purse(2),
-    applications: new Purse(5),
+    apps: new Purse(5),
   })
 })
 

@@ -16,7 +16,7 @@ export interface Limiters {
   readonly newAdminTokens: Limiter<string>
   /** The service gives every ID once, whatever the application. */
   readonly users: Limiter<Int64>
-  readonly applications: Limiter<string>
+  readonly apps: Limiter<string>
 }
 
 const maxAdminTokens = 10_000
@@ -64,9 +64,9 @@ export class CallLimits {
     if (caller.kind === 'admin' || caller.kind === 'operator') return
     // Where no token is needed, one that is not valid is no reason to refuse the call, nor to let it pass its address by.
     if (adminToken !== null) requireNoWait('address_limited', this.#failed(call, adminToken))
-    const { users, applications } = this.limiters
+    const { users, apps } = this.limiters
     const waitSeconds =
-      (caller.kind === 'user' && users.take(caller.userId)) || applications.take(caller.appId)
+      (caller.kind === 'user' && users.take(caller.userId)) || apps.take(caller.appId)
     requireNoWait('too_many_requests', waitSeconds)
   }
 

@@ -34,7 +34,7 @@ const secret = operation({
 } as never) as Operation
 
 const everybody: Authenticator = {
-  requireApplication: async () => {},
+  requireApp: async () => {},
   findAdminToken: async () => null,
   findUserToken: async () => null,
   isOperatorToken: async () => false,
@@ -204,12 +204,12 @@ describe('the way of a call', () => {
       arrived: ({ address }: Call) => void steps.push(`limit ${address}`),
       authenticated: (_: Call, { kind }: Caller) => void steps.push(`limit ${kind}`),
     }
-    const requireApplication = async (appId: string) => void steps.push(`application ${appId}`)
+    const requireApp = async (appId: string) => void steps.push(`application ${appId}`)
     const run: EchoHandler = async ({ id }) => {
       steps.push('handler')
       return data(id)
     }
-    const { executor } = setUp(run, { limits, authenticator: { ...everybody, requireApplication } })
+    const { executor } = setUp(run, { limits, authenticator: { ...everybody, requireApp } })
     await executor.execute(operationOf, callOf())
     expect(steps).toEqual(['limit 192.0.2.1', 'application home', 'limit anonymous', 'handler'])
   })
@@ -221,7 +221,7 @@ describe('the way of a call', () => {
     }
     const { executor } = setUp(failing(new Error('must not run')), {
       limits: { ...noCallLimits, arrived },
-      authenticator: { ...everybody, requireApplication: async (appId) => void judged.push(appId) },
+      authenticator: { ...everybody, requireApp: async (appId) => void judged.push(appId) },
     })
     expect(await executor.execute(operationOf, callOf())).toMatchObject({
       status: 429,

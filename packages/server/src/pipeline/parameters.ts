@@ -112,7 +112,7 @@ function requireJsonType({ contentType }: RawBody): void {
 function isJsonType(contentType: string): boolean {
   return (
     contentType === 'application/json' ||
-    /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType)
+    /^app\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType)
   )
 }
 

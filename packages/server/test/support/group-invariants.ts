@@ -31,7 +31,7 @@ const forbidden: Readonly<Record<string, string>> = {
     select m.user_id || ' in ' || m.group_id as fault from group_members m
       join group_blocks b on b.app_id = m.app_id and b.group_id = m.group_id and b.user_id = m.user_id`,
   'an open application of a member, of somebody blocked or to a dissolved group': pendingOf(
-    'group_applications',
+    'group_join_requests',
     'applicant_id',
   ),
   'an open invitation of a member, of somebody blocked or to a dissolved group': pendingOf(
@@ -46,7 +46,7 @@ const forbidden: Readonly<Record<string, string>> = {
       group_members: 'user_id',
       group_blocks: 'user_id',
       group_removals: 'user_id',
-      group_applications: 'applicant_id',
+      group_join_requests: 'applicant_id',
       group_invitations: 'invitee_id',
     }).map(([table, user]) => [
       `a row in ${table} of a deleted user`,

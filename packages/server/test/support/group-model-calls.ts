@@ -35,7 +35,7 @@ const weights: Partial<Record<Kind, number>> = {
   caution: 3,
   destroy: 0.4,
   flag: 4,
-  handleApplication: 5,
+  handleContactRequest: 5,
   handleInvitation: 5,
   invite: 6,
   joinByQr: 4,
@@ -91,9 +91,9 @@ const aims: Partial<Record<Kind, (state: State, call: Call) => Partial<Call>>> =
       ? { caller, user: call.flag ? caller.user : (state.invitations[caller.user]?.from ?? user) }
       : {}
   },
-  handleApplication: (state, { choice }) => {
+  handleContactRequest: (state, { choice }) => {
     const applicant = pick(
-      everybody.filter((each) => state.applications[each]?.status === pending),
+      everybody.filter((each) => state.apps[each]?.status === pending),
       choice,
     )
     return applicant === undefined ? {} : { user: applicant, ...byOwner(state) }
@@ -267,7 +267,7 @@ const flagPaths: Record<ReturnType<typeof flagOf>, string> = {
 
 export const requests: Record<Kind, (call: Call, names: Names) => Request> = {
   apply: inBody('/group/apply', ({ text: reason }) => ({ reason })),
-  handleApplication: inBody('/group/apply/handle', ({ user: id, flag: approval }, names) => ({
+  handleContactRequest: inBody('/group/apply/handle', ({ user: id, flag: approval }, names) => ({
     user_id: names.id(id),
     approval,
   })),

@@ -113,19 +113,19 @@ function apply({ state, actor, text }: Turn): Result {
   const reason = refusal(state, actor, true)
   if (reason) return reason
   if (approval === 0) return enter(state, actor, actor, true) ?? [[actor, null]]
-  if (approval === 2) return 'applications_closed'
-  const isOpen = state.applications[actor]?.status === pending
-  state.applications[actor] = { status: pending, reason: text, from: actor }
+  if (approval === 2) return 'join_requests_closed'
+  const isOpen = state.apps[actor]?.status === pending
+  state.apps[actor] = { status: pending, reason: text, from: actor }
   if (!isOpen) tell(state, 'applied', actor, [])
   return [[actor, null]]
 }
 
-function handleApplication({ state, actor, user, flag }: Turn): Result {
-  const application = state.applications[user]
-  if (application?.status !== pending) return 'group_application_not_open'
+function handleContactRequest({ state, actor, user, flag }: Turn): Result {
+  const app = state.apps[user]
+  if (app?.status !== pending) return 'join_request_not_open'
   const reason = flag ? enter(state, actor, user, false) : null
   if (reason) return reason
-  if (!flag) application.status = rejected
+  if (!flag) app.status = rejected
   tell(state, flag ? 'application_accepted' : 'application_declined', actor, [user])
   return [[user, null]]
 }
@@ -310,7 +310,7 @@ export const textOf = ({ choice }: Pick<Call, 'choice'>) =>
 
 export const rules = {
   apply: { right: 'join', run: apply },
-  handleApplication: { right: 'admin', run: handleApplication },
+  handleContactRequest: { right: 'admin', run: handleContactRequest },
   invite: { right: 'invite', run: invite },
   handleInvitation: { right: 'join', run: handleInvitation },
   signQr: {

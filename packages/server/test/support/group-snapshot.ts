@@ -6,7 +6,7 @@ const tables = [
   'group_members',
   'group_removals',
   'group_blocks',
-  'group_applications',
+  'group_join_requests',
   'group_invitations',
   'group_announcements',
   'group_files',

@@ -117,7 +117,7 @@ export async function memberIds(api: Api, group_id: number): Promise<number[]> {
   return (await groupMembers(api, group_id)).map(({ user_id }) => Number(user_id))
 }
 
-export async function groupApplications(
+export async function joinRequests(
   api: Api,
   ...group_list: readonly number[]
 ): Promise<GroupApplication[]> {

@@ -42,8 +42,8 @@ export function verdictOn(operation: Operation, credentials: Credentials): Verdi
   const [kind, state] = token.split(' ')
   if (opens('operator')) return verdictOfOperator(token)
   if (app === 'missing') return { refused: 'invalid_parameter', header: 'app_id' }
-  if (app === 'unknown') return { refused: 'application_not_found' }
-  if (app === 'disabled') return { refused: 'application_inactive' }
+  if (app === 'unknown') return { refused: 'app_not_found' }
+  if (app === 'disabled') return { refused: 'app_inactive' }
   if (user === 'malformed') return { refused: 'invalid_parameter', header: 'user_id' }
   if (opens('none')) return reaches
   if (token === 'none') return { refused: 'token_missing' }

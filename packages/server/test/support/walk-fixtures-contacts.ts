@@ -57,7 +57,7 @@ export const contactFixtures: readonly Fixture[] = [
   fixture(api.applyToContacts, async (scene) => ({
     list: [{ ...(await stranger(scene)), alias: 'them', reason: 'hello' }],
   })),
-  fixture(api.listContactApplications),
+  fixture(api.listContactRequests),
   fixture(api.acceptContact, applicant),
   fixture(api.declineContact, applicant),
   fixture(api.deleteContact, contact),

@@ -135,8 +135,8 @@ export const groupRightFixtures: readonly GroupFixture[] = [
   ...asMember(api.setDisplayName, words),
 
   ...asOutsider(api.applyToGroup, () => ({ reason: 'hello' })),
-  ...asOwner(api.handleGroupApplication, applicant),
-  ...asOwner(api.listGroupApplications, async (scene) => {
+  ...asOwner(api.handleJoinRequest, applicant),
+  ...asOwner(api.listJoinRequests, async (scene) => {
     await applicant(scene)
     return {}
   }),

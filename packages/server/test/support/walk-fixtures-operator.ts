@@ -7,12 +7,12 @@ const subjectHere = (scene: Scene) => ({ ...hereAsApp(scene), user_id: scene.sub
 const victim = { needsVictim: true }
 
 export const operatorFixtures: readonly Fixture[] = [
-  fixture(api.getApplicationFlags, { platform: 1 }),
+  fixture(api.getAppFlags, { platform: 1 }),
   fixture(api.checkUsername, ({ world }) => ({ username: world.newName() })),
 
-  fixture(api.createApplication),
-  fixture(api.listApplications),
-  fixture(api.updateApplication, ({ world }) => ({ app_id: world.there.appId, name: 'There' })),
+  fixture(api.createApp),
+  fixture(api.listApps),
+  fixture(api.updateApp, ({ world }) => ({ app_id: world.there.appId, name: 'There' })),
   fixture(api.createAdminToken, (scene) => ({ ...hereAsApp(scene), name: 'walk' })),
   fixture(api.listAdminTokens, hereAsApp),
   fixture(api.revokeAdminToken, async (scene) => {

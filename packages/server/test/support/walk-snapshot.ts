@@ -4,7 +4,7 @@ import {
   findContacts,
   type GroupRightName,
   isWholeBody,
-  listGroupApplications,
+  listJoinRequests,
   type Operation,
   object,
   operations,
@@ -70,7 +70,7 @@ export async function snapshot(
           ],
         ),
     ),
-    read(listGroupApplications as Operation, { group_list: groupIds }).then(
+    read(listJoinRequests as Operation, { group_list: groupIds }).then(
       (envelope): [string, unknown] => ['applications', envelope],
     ),
     ...[systemId, ...peerIds, ...groupIds].map(async (id): Promise<[string, unknown]> => {

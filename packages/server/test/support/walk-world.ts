@@ -1,12 +1,12 @@
 /** Two applications with people in them, and calls of any operation with parameters that are put where the contract puts them. */
 import {
-  createApplication,
+  createApp,
   isWholeBody,
   type Operation,
   operations,
   registerUser,
   registerUsers,
-  updateApplication,
+  updateApp,
 } from '@hermod/protocol'
 import type { Answer, Api, CallOptions, Envelope, Json, ServerProcess } from '@hermod/testkit'
 
@@ -77,7 +77,7 @@ export class World {
       const body = { app_id: appId }
       const { data } = await server.api
         .as(server.operatorToken)
-        .succeed('POST', createApplication.path, { body })
+        .succeed('POST', createApp.path, { body })
       return { appId, adminToken: data.admin_token }
     }
     const here = { appId: server.appId, adminToken: server.adminToken }
@@ -162,7 +162,7 @@ export class World {
 
   /** Everybody in the third application must be there by now. */
   async close(): Promise<void> {
-    await this.prepare(updateApplication, this.operator, { app_id: this.closed.appId, status: 1 })
+    await this.prepare(updateApp, this.operator, { app_id: this.closed.appId, status: 1 })
   }
 
   #tenantOf(appId: string): Tenant {

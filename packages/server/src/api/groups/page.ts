@@ -1,4 +1,4 @@
-import type { GroupPage } from '../../domain/groups/group-page.js'
+import type { GroupPage } from '../../domain/groups/core/group-page.js'
 
 export function toPage<T, Entry>(
   { entries, nextCursor, total, version }: GroupPage<T>,

@@ -1,5 +1,5 @@
 import { disableUsers, enableUsers, listUsers } from '@hermod/protocol'
-import type { AccountService } from '../../domain/accounts/account-service.js'
+import type { AccountService } from '../../domain/users/account-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 
 export function userAdministrationHandlers({

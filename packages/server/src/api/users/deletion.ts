@@ -1,6 +1,6 @@
 import { AppError, deleteUser } from '@hermod/protocol'
-import type { AccountService } from '../../domain/accounts/account-service.js'
-import type { DeletionService } from '../../domain/accounts/deletion-service.js'
+import type { AccountService } from '../../domain/users/account-service.js'
+import type { DeletionService } from '../../domain/users/deletion/deletion-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { actingUser, actorOf } from '../acting-user.js'
 

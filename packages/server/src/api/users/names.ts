@@ -1,6 +1,6 @@
 import { setEmail, setMobile, setUsername } from '@hermod/protocol'
-import type { AccountService } from '../../domain/accounts/account-service.js'
-import type { ProfileService, UniqueField } from '../../domain/accounts/profile-service.js'
+import type { AccountService } from '../../domain/users/account-service.js'
+import type { ProfileService, UniqueField } from '../../domain/users/profile-service.js'
 import { type CallContext, data, type Handler, handle } from '../../pipeline/call.js'
 import { actingUser, actorOf } from '../acting-user.js'
 

@@ -13,9 +13,9 @@ import {
   updateProfile,
   updateProfiles,
 } from '@hermod/protocol'
-import type { AccountService } from '../../domain/accounts/account-service.js'
-import type { ProfileChanges, ProfileService } from '../../domain/accounts/profile-service.js'
-import type { User } from '../../domain/accounts/user-model.js'
+import type { AccountService } from '../../domain/users/account-service.js'
+import type { ProfileChanges, ProfileService } from '../../domain/users/profile-service.js'
+import type { User } from '../../domain/users/user-model.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { actingUser, actorOf } from '../acting-user.js'
 import { inOrder, rawUserId, validOnly } from '../item-list.js'

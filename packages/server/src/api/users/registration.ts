@@ -11,7 +11,7 @@ import type {
   Outcome,
   Registration,
   RegistrationService,
-} from '../../domain/accounts/registration-service.js'
+} from '../../domain/users/registration-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { inOrder, rawUsername, validOnly } from '../item-list.js'
 import { toSettings } from './settings.js'

@@ -14,9 +14,9 @@ import {
   type UserSettings,
   updateSettings,
 } from '@hermod/protocol'
-import type { AccountService } from '../../domain/accounts/account-service.js'
-import type { SettingsService } from '../../domain/accounts/settings-service.js'
-import type { UserSettings as StoredSettings } from '../../domain/accounts/user-model.js'
+import type { AccountService } from '../../domain/users/account-service.js'
+import type { SettingsService } from '../../domain/users/settings/settings-service.js'
+import type { UserSettings as StoredSettings } from '../../domain/users/user-model.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import { type CallContext, data, type Handler, handle } from '../../pipeline/call.js'
 import { actingUser } from '../acting-user.js'

@@ -141,7 +141,7 @@ const clusteredTables = {
     mute_notification smallint not null,
     updated_at bigint not null,
     primary key (app_id, user_id, peer_id)`,
-  contact_applications: `
+  contact_requests: `
     app_id text not null,
     user_id bigint not null,
     applicant_id bigint not null,
@@ -274,7 +274,7 @@ const clusteredTables = {
     user_id bigint not null,
     created_at bigint not null,
     primary key (app_id, group_id, user_id)`,
-  group_applications: `
+  group_join_requests: `
     app_id text not null,
     group_id bigint not null,
     applicant_id bigint not null,
@@ -350,9 +350,9 @@ const indexes = [
   'create unique index push_bindings_token on push_bindings (app_id, device_token, notifier_name)',
   'create index contacts_peer on contacts (app_id, peer_id)',
   'create index contacts_blocked on contacts (app_id, user_id) where is_blocked = 1',
-  'create index contact_applications_newest on contact_applications (app_id, user_id, created_at, applicant_id)',
-  'create index contact_applications_changed on contact_applications (app_id, user_id, updated_at)',
-  'create index contact_applications_applicant on contact_applications (app_id, applicant_id)',
+  'create index contact_requests_newest on contact_requests (app_id, user_id, created_at, applicant_id)',
+  'create index contact_requests_changed on contact_requests (app_id, user_id, updated_at)',
+  'create index contact_requests_applicant on contact_requests (app_id, applicant_id)',
   'create index push_aliases_user on push_aliases (app_id, user_id)',
   'create index groups_public on groups (app_id, group_id) where type = 1 and status = 0',
   'create index groups_owner on groups (app_id, owner_id) where status = 0',
@@ -361,8 +361,8 @@ const indexes = [
   'create index group_members_banned on group_members (app_id, group_id, user_id) where ban_expires_at <> 0',
   'create index group_removals_user on group_removals (app_id, user_id)',
   'create index group_blocks_user on group_blocks (app_id, user_id)',
-  'create index group_applications_newest on group_applications (app_id, group_id, created_at, applicant_id)',
-  'create index group_applications_applicant on group_applications (app_id, applicant_id)',
+  'create index group_join_requests_newest on group_join_requests (app_id, group_id, created_at, applicant_id)',
+  'create index group_join_requests_applicant on group_join_requests (app_id, applicant_id)',
   'create index group_invitations_newest on group_invitations (app_id, invitee_id, created_at, group_id)',
   'create index group_invitations_inviter on group_invitations (app_id, inviter_id)',
 ]

@@ -1,17 +1,17 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../db/database.js'
 import { type Clock, runsOutAt } from '../../lib/clock.js'
-import { LockedUsers, type UserLocker } from '../accounts/locked-users.js'
-import { readSettings } from '../applications/application-settings.js'
-import type { EventService } from '../events/event-service.js'
-import type { ContactApplicationStore } from './contact-application-store.js'
-import { applicationStatus, judgeApplication, type Side } from './contact-model.js'
+import { LockedUsers, type UserLocker } from '../users/locked-users.js'
+import { readSettings } from '../apps/app-settings.js'
+import type { EventService } from '../../outbox/event-service.js'
+import type { ContactRequestStore } from './contact-request-store.js'
+import { applicationStatus, checkContactRequest, type Side } from './contact-model.js'
 import type { ContactStore } from './contact-store.js'
 
 export interface ContactBookOptions {
   readonly store: ContactStore
   readonly users: UserLocker
-  readonly contactApplications: ContactApplicationStore
+  readonly contactRequests: ContactRequestStore
   readonly events: EventService
   readonly clock: Clock
 }
@@ -44,7 +44,7 @@ export class ContactBook {
       readonly aliasOfUser?: string
     }[],
   ): Promise<void> {
-    const { store, contactApplications, clock } = this.#options
+    const { store, contactRequests, clock } = this.#options
     const peerIds = peers.map((peer) => peer.userId)
     const { contact_limit: limit } = await readSettings(tx, appId)
     const counts = await store.countContacts(tx, appId, [userId, ...peerIds])
@@ -57,7 +57,7 @@ export class ContactBook {
       { userId: peer.userId, peerId: userId, alias: peer.aliasOfUser ?? '' },
     ])
     await store.makeContacts(tx, appId, sides, now)
-    await contactApplications.acceptOpen(tx, appId, userId, peerIds, now)
+    await contactRequests.acceptOpen(tx, appId, userId, peerIds, now)
   }
 
   /**
@@ -70,28 +70,28 @@ export class ContactBook {
 
   /**
    * Makes a user who holds nothing about anybody yet a contact of the peer, or asks the peer, as the peer wants it.
-   * @throws AppError user_not_found, user_deleted, contact_limit_reached, applications_refused, wrong_auth_answer
+   * @throws AppError user_not_found, user_deleted, contact_limit_reached, contact_requests_refused, wrong_auth_answer
    */
   async request(tx: Tx, appId: string, userId: Int64, peerId: Int64): Promise<void> {
     const users = await this.lock(tx, appId, [userId, peerId])
     users.require(peerId)
     const rule = await this.#options.store.findAuthRule(tx, appId, peerId)
-    if (judgeApplication(rule, undefined) === 'ask')
+    if (checkContactRequest(rule, undefined) === 'ask')
       await this.ask(tx, { appId, userId, peerId }, { alias: '', reason: '' })
     else await this.connect(tx, appId, userId, peerId)
   }
 
-  /** Leaves the peer an application of the user, both of whom are locked. */
+  /** Leaves the peer a contact request of the user, both of whom are locked. */
   async ask(
     tx: Tx,
     side: Side,
     { alias, reason }: { readonly alias: string; readonly reason: string },
   ): Promise<void> {
-    const { contactApplications, events, clock } = this.#options
+    const { contactRequests, events, clock } = this.#options
     const { appId, userId: applicantId, peerId: userId } = side
     const { contact_application_days: days } = await readSettings(tx, appId)
     const createdAt = clock.now()
-    const application = {
+    const request = {
       applicantId,
       alias,
       reason,
@@ -99,7 +99,7 @@ export class ContactBook {
       createdAt,
       expiresAt: runsOutAt(createdAt, days),
     }
-    await contactApplications.put(tx, { appId, userId }, application)
+    await contactRequests.put(tx, { appId, userId }, request)
     await events.append(tx, {
       appId,
       kind: 'contact.applied',

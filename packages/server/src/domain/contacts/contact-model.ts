@@ -54,7 +54,7 @@ export interface AuthRule {
   readonly authAnswer: string
 }
 
-export interface ContactApplication {
+export interface ContactRequest {
   readonly applicantId: Int64
   /** What the applicant will call the user; '' leaves it as it is. */
   readonly alias: string
@@ -75,30 +75,30 @@ export function relationOf({ state, isBlocked }: Pick<Contact, 'state' | 'isBloc
 }
 
 /** @returns what becomes of an application: contacts at once, or a question to the user */
-export function judgeApplication(rule: AuthRule, answer: string | undefined): 'contacts' | 'ask' {
-  if (rule.authMode === authMode.closed) throw new AppError('applications_refused')
+export function checkContactRequest(rule: AuthRule, answer: string | undefined): 'contacts' | 'ask' {
+  if (rule.authMode === authMode.closed) throw new AppError('contact_requests_refused')
   // Without an answer that could be right, none is.
   const isRight = rule.authAnswer !== '' && answer === rule.authAnswer
   if (rule.authMode === authMode.question && !isRight) throw new AppError('wrong_auth_answer')
   return rule.authMode === authMode.consent ? 'ask' : 'contacts'
 }
 
-export function isOpen({ status, expiresAt }: ContactApplication, now: number): boolean {
+export function isOpen({ status, expiresAt }: ContactRequest, now: number): boolean {
   return status === applicationStatus.waiting && expiresAt > now
 }
 
 /** Where a page of applications ends. */
-export interface ApplicationPosition {
+export interface JoinRequestPosition {
   readonly createdAt: number
   readonly applicantId: Int64
 }
 
-export function applicationCursor({ createdAt, applicantId }: ApplicationPosition): string {
+export function contactRequestCursor({ createdAt, applicantId }: JoinRequestPosition): string {
   return `${createdAt}-${applicantId}`
 }
 
 /** @throws AppError invalid_parameter for a cursor that is none of ours */
-export function readApplicationCursor(cursor: string | undefined): ApplicationPosition | null {
+export function readContactRequestCursor(cursor: string | undefined): JoinRequestPosition | null {
   if (cursor === undefined || cursor === '') return null
   const [, createdAt, applicantId] =
     /^(\d{1,15})-(\d{1,15}|[1-8]\d{15})$/.exec(cursor) ?? foreignCursor()

@@ -2,7 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import { type Selectable, sql } from 'kysely'
 import type { Database, Executor, Tx } from '../../db/database.js'
 import type { ContactsTable } from '../../db/schema.js'
-import { usernameKey } from '../accounts/user-model.js'
+import { usernameKey } from '../users/user-model.js'
 import {
   type AuthRule,
   authMode,

@@ -1,10 +1,10 @@
 import { AppError, type ErrorName, type Int64 } from '@hermod/protocol'
 import type { Database } from '../../db/database.js'
-import { FactCache, type FactChannel } from '../../lib/fact-cache.js'
-import type { AccountService } from '../accounts/account-service.js'
-import type { UserState } from '../accounts/user-model.js'
-import type { Application } from '../applications/application-model.js'
-import type { ApplicationService } from '../applications/application-service.js'
+import { FactCache, type FactChannel } from '../../lib/invalidated-cache.js'
+import type { AccountService } from '../users/account-service.js'
+import type { UserState } from '../users/user-model.js'
+import type { App } from '../apps/app-model.js'
+import type { AppService } from '../apps/app-service.js'
 import { type Contact, contactState } from './contact-model.js'
 import type { ContactStore } from './contact-store.js'
 
@@ -12,7 +12,7 @@ export interface MessageRulesOptions {
   readonly database: Database
   readonly store: ContactStore
   readonly accounts: AccountService
-  readonly applications: ApplicationService
+  readonly apps: AppService
   readonly channel: FactChannel
 }
 
@@ -77,9 +77,9 @@ export class MessageRules {
 
   #refusesStrangers({ appId, strangerChat: setting }: UserState): boolean | Promise<boolean> {
     if (setting !== strangerChat.unset) return setting === strangerChat.reject
-    const isRejected = ({ settings }: Application) =>
+    const isRejected = ({ settings }: App) =>
       settings.stranger_chat_default === strangerChat.reject
-    const known = this.#options.applications.requireActive(appId)
+    const known = this.#options.apps.requireActive(appId)
     return known instanceof Promise ? known.then(isRejected) : isRejected(known)
   }
 

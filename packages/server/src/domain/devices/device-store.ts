@@ -1,7 +1,7 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { Database, Executor, Tx } from '../../db/database.js'
 import type { DevicesTable } from '../../db/schema.js'
-import type { UserKey } from '../accounts/user-model.js'
+import type { UserKey } from '../users/user-model.js'
 import type { DeviceKey } from './device-model.js'
 
 /** Devices of users. */

@@ -15,7 +15,7 @@ const personalTables = {
   group_members: 'user_id',
   group_blocks: 'user_id',
   group_removals: 'user_id',
-  group_applications: 'applicant_id',
+  group_join_requests: 'applicant_id',
   group_invitations: 'invitee_id',
 } as const
 
@@ -33,7 +33,7 @@ const ownerChecks = Object.entries(personalTables).map(
 )
 
 /** What is open between a group and somebody who could not come in any more, or who is in. */
-function openRows(table: 'group_applications' | 'group_invitations'): RawBuilder<FaultRow> {
+function openRows(table: 'group_join_requests' | 'group_invitations'): RawBuilder<FaultRow> {
   const column = personalTables[table]
   const isSame = (alias: string) =>
     sql.raw(
@@ -76,9 +76,9 @@ export const groupChecks: readonly IntegrityCheck[] = [
       from group_blocks b join group_members m on m.app_id = b.app_id and m.group_id = b.group_id and m.user_id = b.user_id`,
   },
   {
-    name: 'group_application_open',
-    count: counted('group_applications'),
-    faults: openRows('group_applications'),
+    name: 'join_request_open',
+    count: counted('group_join_requests'),
+    faults: openRows('group_join_requests'),
   },
   {
     name: 'group_invitation_open',

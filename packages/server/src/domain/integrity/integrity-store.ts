@@ -130,9 +130,9 @@ export const integrityChecks: readonly IntegrityCheck[] = [
     faults: pairOwners('contacts', 'user_id', 'peer_id'),
   },
   {
-    name: 'contact_application_owner',
-    count: sql`select count(*) as count from contact_applications`,
-    faults: pairOwners('contact_applications', 'user_id', 'applicant_id'),
+    name: 'contact_request_owner',
+    count: sql`select count(*) as count from contact_requests`,
+    faults: pairOwners('contact_requests', 'user_id', 'applicant_id'),
   },
   {
     name: 'token_owner',

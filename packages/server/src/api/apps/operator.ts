@@ -1,0 +1,77 @@
+import {
+  createAdminToken,
+  createApp,
+  listAdminTokens,
+  listApps,
+  revokeAdminToken,
+  updateApp,
+} from '@hermod/protocol'
+import type { App } from '../../domain/apps/app-model.js'
+import type { AppService } from '../../domain/apps/app-service.js'
+import { data, type Handler, handle } from '../../pipeline/call.js'
+
+export function appHandlers({
+  apps,
+}: {
+  readonly apps: AppService
+}): Handler[] {
+  return [
+    handle(createApp, async ({ app_id, name }) => {
+      const { app, adminToken } = await apps.create(app_id, name)
+      return data({ app_id: app.appId, name: app.name, admin_token: adminToken })
+    }),
+    handle(listApps, async () => data((await apps.list()).map(toApp))),
+    handle(updateApp, async ({ app_id, ...changes }) => {
+      const {
+        open_registration: openRegistration,
+        registration_secret: registrationSecret,
+        ...others
+      } = changes
+      await apps.update(app_id, { ...others, openRegistration, registrationSecret })
+      return data(toApp(await apps.get(app_id)))
+    }),
+    handle(createAdminToken, async ({ app_id, name, expires_at: expiresAt = 0 }) => {
+      const { token, secret } = await apps.createAdminToken(
+        app_id,
+        name,
+        expiresAt === 0 ? null : Number(expiresAt),
+      )
+      return data({
+        token_id: token.tokenId,
+        app_id,
+        name,
+        token: secret,
+        expires_at: token.expiresAt ?? 0,
+      })
+    }),
+    handle(listAdminTokens, async ({ app_id }) => {
+      const tokens = await apps.listAdminTokens(app_id)
+      return data(
+        tokens.map((token) => ({
+          token_id: token.tokenId,
+          app_id: token.appId,
+          name: token.name,
+          created_at: token.createdAt,
+          expires_at: token.expiresAt ?? 0,
+          revoked_at: token.revokedAt ?? 0,
+        })),
+      )
+    }),
+    handle(revokeAdminToken, async ({ app_id, token_id }) => {
+      await apps.revokeAdminToken(app_id, token_id)
+      return data(true)
+    }),
+  ]
+}
+
+function toApp(app: App) {
+  return {
+    app_id: app.appId,
+    name: app.name,
+    status: app.status,
+    open_registration: app.openRegistration,
+    has_registration_secret: app.registrationSecret !== '',
+    settings: app.settings,
+    created_at: app.createdAt,
+  }
+}

@@ -1,0 +1,35 @@
+import { type ParamsOf, sendMessage, sendNotification } from '@hermod/protocol'
+import type { MessageService, SendRequest } from '../../domain/messaging/sending/message-service.js'
+import { type CallContext, type Handler, handle } from '../../pipeline/call.js'
+
+type SendParams = ParamsOf<typeof sendMessage>
+
+export function sendingHandlers({ messages }: { readonly messages: MessageService }): Handler[] {
+  const send = async (params: SendParams, { caller }: CallContext, isSystem: boolean) => {
+    const { messageIds } = await messages.send(caller, toRequest(params, isSystem))
+    return { data: true, extras: messageIds ? { msg_ids: [...messageIds] } : {} }
+  }
+  return [
+    handle(sendMessage, (params, context) => send(params, context, false)),
+    handle(sendNotification, (params, context) => send(params, context, true)),
+  ]
+}
+
+function toRequest(params: SendParams, isSystem: boolean): SendRequest {
+  const { transaction_id: transactionId } = params
+  return {
+    fromUserId: params.from_user_id,
+    targets: params.targets,
+    targetType: params.type === 2 ? 'group' : 'user',
+    contentType: params.content_type,
+    content: params.content,
+    attachment: params.attachment ?? '',
+    config: params.config ?? '',
+    ext: params.ext ?? '',
+    onlineOnly: params.online_only ?? false,
+    // 0 counts as absent (decision E4).
+    transactionId: transactionId === undefined || transactionId === 0 ? null : transactionId,
+    isSystem,
+    relatedMessageId: params.related_mid,
+  }
+}

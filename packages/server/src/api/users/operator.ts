@@ -1,0 +1,115 @@
+import {
+  AppError,
+  createUser,
+  deleteUserByOperator,
+  disableUser,
+  enableUser,
+  exportUsers,
+  type ImportedUser,
+  type Item,
+  importUsers,
+  type ParamsOf,
+  resetUserPassword,
+} from '@hermod/protocol'
+import type { OperatorUserService } from '../../domain/users/operator-user-service.js'
+import type { ImportResult, NewUser, Profile } from '../../domain/users/import/user-import-model.js'
+import type { UserImportService } from '../../domain/users/import/user-import-service.js'
+import { definedOnly } from '../../lib/defined-only.js'
+import { data, type Handler, handle } from '../../pipeline/call.js'
+import { rawUsername, validOnly } from '../item-list.js'
+
+interface OperatorUserServices {
+  readonly operatorUsers: OperatorUserService
+  readonly userImports: UserImportService
+}
+
+type ImportItem = ParamsOf<typeof importUsers>['users'][number]
+type ImportEntry = ImportItem extends Item<infer Value> ? Value : never
+
+export function operatorUserHandlers({
+  operatorUsers,
+  userImports,
+}: OperatorUserServices): Handler[] {
+  return [
+    handle(createUser, async ({ app_id, username, password, ...profile }) => {
+      const created = await userImports.create(
+        app_id,
+        definedOnly({ username, password, profile }) as NewUser,
+      )
+      return data({ user_id: created.userId, username, password: created.password })
+    }),
+    handle(importUsers, async ({ app_id, users, update = false }) => {
+      const wellFormed = validOnly(users).map(toNewUser)
+      const results = (await userImports.import(app_id, wellFormed, update)).values()
+      return data(
+        users.map((item) =>
+          'value' in item ? toImported(results.next().value as ImportResult) : toFault(item),
+        ),
+      )
+    }),
+    handle(
+      exportUsers,
+      async ({ app_id, cursor = '', limit, include_hashes: withHashes = false }) => {
+        const { users, nextCursor } = await userImports.export(app_id, { cursor, limit })
+        const exported = users.map(({ password_hash, mobile, email, ...user }) => ({
+          ...user,
+          mobile: mobile ?? '',
+          email: email ?? '',
+          ...(withHashes ? { password_hash } : {}),
+        }))
+        return data({ users: exported, next_cursor: nextCursor })
+      },
+    ),
+    handle(disableUser, async ({ app_id, ...which }) => {
+      const { userId, username } = await operatorUsers.setEnabled(app_id, which, false)
+      return data({ user_id: userId, username, status: 1 })
+    }),
+    handle(enableUser, async ({ app_id, ...which }) => {
+      const { userId, username } = await operatorUsers.setEnabled(app_id, which, true)
+      return data({ user_id: userId, username, status: 0 })
+    }),
+    handle(deleteUserByOperator, async ({ app_id, ...which }) => {
+      const { userId, isDeletedNow } = await operatorUsers.delete(app_id, which)
+      return data({ user_id: userId, deleted: isDeletedNow })
+    }),
+    handle(resetUserPassword, async ({ app_id, password: given, ...which }) => {
+      const { user, password } = await operatorUsers.resetPassword(app_id, which, given)
+      return data({ user_id: user.userId, username: user.username, password })
+    }),
+  ]
+}
+
+function toNewUser({
+  username,
+  password,
+  password_hash,
+  status,
+  created_at,
+  user_id: _,
+  ...profile
+}: ImportEntry): NewUser {
+  const createdAt = created_at === undefined ? undefined : Number(created_at)
+  return definedOnly({
+    username,
+    password,
+    passwordHash: password_hash,
+    status,
+    createdAt,
+    profile: profile as Profile,
+  }) as NewUser
+}
+
+function toImported(result: ImportResult): ImportedUser {
+  const { username } = result
+  return result.result === 'failed'
+    ? { username, result: 'failed', reason: result.error.message }
+    : { username, result: result.result, user_id: result.userId }
+}
+
+function toFault(item: Extract<ImportItem, { fault: string }>): ImportedUser {
+  return {
+    username: rawUsername(item),
+    result: 'failed',
+    reason: new AppError('invalid_parameter', item.fault).message,
+  }
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { FactCache } from '../lib/invalidated-cache.js'
+import { factChannel } from './cache-invalidation.js'
+import { MemoryBus } from './memory-bus.js'
+
+interface Fact {
+  readonly version: number
+}
+
+function nodes(...names: readonly string[]): FactCache<Fact>[] {
+  const bus = new MemoryBus()
+  return names.map(
+    (name) =>
+      new FactCache<Fact>({ maxEntries: 10, maxAgeMs: 60_000, channel: factChannel(bus, name) }),
+  )
+}
+
+async function know(caches: readonly FactCache<Fact>[], key: string): Promise<void> {
+  for (const cache of caches) await cache.load(key, async () => ({ version: 1 }))
+}
+
+describe('caches on one bus', () => {
+  it('all forget what one of them forgets, and nothing else', async () => {
+    const caches = nodes('users', 'users', 'users')
+    await know(caches, 'a')
+    await know(caches, 'b')
+    caches[1]?.forget('a')
+    expect(caches.map((cache) => [cache.get('a'), cache.get('b')])).toEqual(
+      Array(3).fill([undefined, { version: 1 }]),
+    )
+  })
+
+  it('leave those of another name alone', async () => {
+    const caches = nodes('users', 'tokens')
+    await know(caches, 'a')
+    caches[0]?.forget('a')
+    expect(caches.map((cache) => cache.get('a'))).toEqual([undefined, { version: 1 }])
+  })
+
+  it('keep nothing of a read that was under way on another node during the change', async () => {
+    const [here, there] = nodes('users', 'users') as [FactCache<Fact>, FactCache<Fact>]
+    let answer: (fact: Fact) => void = () => {}
+    const before = there.load('a', () => new Promise<Fact>((resolve) => (answer = resolve)))
+    here.forget('a')
+    answer({ version: 1 })
+    expect(await before).toEqual({ version: 1 })
+    expect(there.get('a')).toBeUndefined()
+  })
+
+  it('know a fact again after it was forgotten', async () => {
+    const [here, there] = nodes('users', 'users') as [FactCache<Fact>, FactCache<Fact>]
+    await know([here, there], 'a')
+    here.forget('a')
+    expect(await there.load('a', async () => ({ version: 2 }))).toEqual({ version: 2 })
+    expect(there.get('a')).toEqual({ version: 2 })
+  })
+})

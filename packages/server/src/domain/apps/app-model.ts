@@ -1,0 +1,72 @@
+import type { AppSettings } from '@hermod/protocol'
+
+export interface App {
+  readonly appId: string
+  readonly name: string
+  /** 0 normal, 1 disabled */
+  readonly status: number
+  readonly openRegistration: boolean
+  /** '' = no `sign` is asked for at /user/register/push */
+  readonly registrationSecret: string
+  readonly settings: AppSettings
+  readonly createdAt: number
+}
+
+/** Settings of an application whose operator never changed one. */
+export const defaultAppSettings: AppSettings = {
+  contact_application_days: 7,
+  contact_limit: 5_000,
+  group_application_days: 7,
+  group_capacity_limit: 100_000,
+  group_limit: 0,
+  group_member_limit: 5_000,
+  group_owner_limit: 5_000,
+  hide_member_info: true,
+  message_forward_max_message_num: 100,
+  message_forward_max_user_num: 20,
+  recall_enabled: true,
+  recall_seconds: 300,
+  stranger_chat_default: 1,
+  time_zone: 'UTC',
+  user_limit: 0,
+}
+
+/** From what is stored: JSON of what differs from the defaults. */
+export function parseSettings(stored: string): AppSettings {
+  return { ...defaultAppSettings, ...(JSON.parse(stored) as Partial<AppSettings>) }
+}
+
+/** The opposite of {@link parseSettings}. */
+export function storedSettings(settings: AppSettings): string {
+  const standard = new Map<string, unknown>(Object.entries(defaultAppSettings))
+  return JSON.stringify(
+    Object.fromEntries(
+      Object.entries(settings).filter(([name, value]) => value !== standard.get(name)),
+    ),
+  )
+}
+
+/** @returns what is wrong with the settings beyond their types, or null */
+export function settingsFault({
+  time_zone: timeZone,
+}: Partial<AppSettings>): string | null {
+  if (timeZone === undefined) return null
+  try {
+    Intl.DateTimeFormat('en', { timeZone })
+    return null
+  } catch {
+    return 'settings.time_zone must be the IANA name of a time zone'
+  }
+}
+
+export interface AdminToken {
+  readonly tokenId: number
+  readonly appId: string
+  readonly name: string
+  readonly createdAt: number
+  /** null = never */
+  readonly expiresAt: number | null
+  readonly revokedAt: number | null
+}
+
+export const appIdPattern = /^[a-z0-9_-]{2,32}$/

@@ -1,0 +1,300 @@
+import { AppError, type AppSettings, type Int64 } from '@hermod/protocol'
+import type { Database, Tx } from '../../db/database.js'
+import type { Clock } from '../../lib/clock.js'
+import { definedOnly } from '../../lib/defined-only.js'
+import { FactCache, type FactChannel } from '../../lib/invalidated-cache.js'
+import type { IdGenerator } from '../../lib/ids.js'
+import { createToken, equalSecrets, hashToken } from '../../lib/tokens.js'
+import {
+  type AdminToken,
+  type App,
+  appIdPattern,
+  settingsFault,
+  storedSettings,
+} from './app-model.js'
+import type { AppStore } from './app-store.js'
+
+export interface AppServiceOptions {
+  readonly database: Database
+  readonly store: AppStore
+  readonly ids: IdGenerator
+  readonly clock: Clock
+  /** Given through the configuration; null = only tokens of the database count. */
+  readonly operatorToken: string | null
+  readonly channels: { readonly apps: FactChannel; readonly adminTokens: FactChannel }
+}
+
+/** What the first start prints, once. */
+export interface FirstApp {
+  readonly appId: string
+  readonly adminToken: string
+  /** null when none was made. */
+  readonly operatorToken: string | null
+}
+
+export interface AppChanges {
+  readonly name?: string | undefined
+  readonly status?: number | undefined
+  readonly openRegistration?: boolean | undefined
+  readonly registrationSecret?: string | undefined
+  /** What is absent stays as it is. */
+  readonly settings?: Partial<AppSettings> | undefined
+}
+
+const factAgeMs = 1_000
+const defaultAppId = 'hermod'
+
+/** Applications and the tokens of those who run them (decision C6). */
+export class AppService {
+  readonly #options: AppServiceOptions
+  readonly #apps: FactCache<App>
+  readonly #adminTokens: FactCache<AdminToken>
+
+  constructor(options: AppServiceOptions) {
+    this.#options = options
+    const bounds = { maxEntries: 10_000, maxAgeMs: factAgeMs }
+    this.#apps = new FactCache({ ...bounds, channel: options.channels.apps })
+    this.#adminTokens = new FactCache({ ...bounds, channel: options.channels.adminTokens })
+  }
+
+  /** @throws AppError app_not_found */
+  async get(appId: string): Promise<App> {
+    const { database, store } = this.#options
+    const known =
+      this.#apps.get(appId) ??
+      (await this.#apps.load(appId, async () =>
+        appIdPattern.test(appId) ? database.read((db) => store.find(db, appId)) : null,
+      ))
+    if (!known) throw new AppError('app_not_found')
+    return known
+  }
+
+  /** @throws AppError app_not_found, app_inactive */
+  requireActive(appId: string): App | Promise<App> {
+    const known = this.#apps.get(appId)
+    return known ? active(known) : this.get(appId).then(active)
+  }
+
+  /**
+   * Makes transactions that keep to a limit of the application follow each other.
+   * @throws AppError app_not_found
+   */
+  async lock(tx: Tx, appId: string): Promise<App> {
+    const app = await this.#options.store.lock(tx, appId)
+    if (!app) throw new AppError('app_not_found')
+    return app
+  }
+
+  async list(): Promise<App[]> {
+    const { database, store } = this.#options
+    return database.read((db) => store.list(db))
+  }
+
+  /**
+   * Creates an application with a first Admin token.
+   * @returns the token in clear, the only time it is shown
+   * @throws AppError app_exists
+   */
+  async create(
+    appId: string | undefined,
+    name: string | undefined,
+  ): Promise<{ app: App; adminToken: string }> {
+    const chosen = appId ?? `app-${createToken('hma_').slice(4, 14).toLowerCase()}`
+    const adminToken = createToken('hma_')
+    await this.#createWithToken(chosen, name ?? chosen, adminToken)
+    return { app: await this.get(chosen), adminToken }
+  }
+
+  /** @throws AppError app_not_found, invalid_parameter */
+  async update(appId: string, { settings = {}, ...changes }: AppChanges): Promise<void> {
+    const { database, store } = this.#options
+    const fault = settingsFault(settings)
+    if (fault !== null) throw new AppError('invalid_parameter', fault)
+    const { name, status, openRegistration, registrationSecret: registration_secret } = changes
+    const open_registration = openRegistration === undefined ? undefined : Number(openRegistration)
+    await database.transaction(async (tx) => {
+      const app = await this.lock(tx, appId)
+      const merged = storedSettings({ ...app.settings, ...settings })
+      await store.update(
+        tx,
+        appId,
+        definedOnly({ name, status, open_registration, registration_secret, settings: merged }),
+      )
+    })
+    this.#apps.forget(appId)
+  }
+
+  /** @param expiresAt milliseconds since 1970; null = never */
+  async createAdminToken(
+    appId: string,
+    name: string,
+    expiresAt: number | null,
+  ): Promise<{ token: AdminToken; secret: string }> {
+    const { database, store, ids, clock } = this.#options
+    await this.get(appId)
+    const secret = createToken('hma_')
+    const token = {
+      tokenId: await ids.next(),
+      appId,
+      name,
+      createdAt: clock.now(),
+      expiresAt,
+      revokedAt: null,
+    }
+    await database.transaction((tx) => store.insertAdminToken(tx, adminTokenRow(token, secret)))
+    return { token, secret }
+  }
+
+  async listAdminTokens(appId: string): Promise<AdminToken[]> {
+    const { database, store } = this.#options
+    await this.get(appId)
+    return database.read((db) => store.listAdminTokens(db, appId))
+  }
+
+  /** @throws AppError app_not_found, token_not_found */
+  async revokeAdminToken(appId: string, tokenId: Int64): Promise<void> {
+    const { database, store, clock } = this.#options
+    await this.get(appId)
+    const tokenHash = await database.transaction((tx) =>
+      store.revokeAdminToken(tx, appId, tokenId, clock.now()),
+    )
+    if (tokenHash === null) throw new AppError('token_not_found')
+    this.#adminTokens.forget(tokenHash)
+  }
+
+  async findAdminToken(appId: string, secret: string): Promise<'valid' | 'expired' | null> {
+    const { database, store, clock } = this.#options
+    const tokenHash = hashToken(secret)
+    const token =
+      this.#adminTokens.get(tokenHash) ??
+      (await this.#adminTokens.load(tokenHash, () =>
+        database.read((db) => store.findAdminToken(db, tokenHash)),
+      ))
+    if (token?.appId !== appId) return null
+    const hasEnded =
+      token.revokedAt !== null || (token.expiresAt !== null && token.expiresAt <= clock.now())
+    return hasEnded ? 'expired' : 'valid'
+  }
+
+  async isOperatorToken(secret: string): Promise<boolean> {
+    const { database, store, operatorToken } = this.#options
+    if (operatorToken !== null && equalSecrets(secret, operatorToken)) return true
+    return database.read((db) => store.hasOperatorToken(db, hashToken(secret)))
+  }
+
+  /**
+   * Makes the server ready without a human: creates the application and the token that the configuration names. On a used store it
+   * changes nothing but to add a token that is not there yet.
+   * @returns what was made because it was not given
+   */
+  async ensureConfigured(
+    configuredAppId: string | null,
+    configuredToken: string | null,
+  ): Promise<FirstApp | null> {
+    const { database, store, ids, clock } = this.#options
+    const appId = configuredAppId ?? defaultAppId
+    if (!(await database.read((db) => store.find(db, appId)))) {
+      const adminToken = configuredToken ?? createToken('hma_')
+      const isCreated = await this.#createUnlessThere(appId, adminToken)
+      if (isCreated)
+        return configuredToken === null ? { appId, adminToken, operatorToken: null } : null
+    }
+    if (
+      configuredToken !== null &&
+      !(await database.read((db) => store.findAdminToken(db, hashToken(configuredToken))))
+    ) {
+      const token = {
+        tokenId: await ids.next(),
+        appId,
+        name: 'bootstrap',
+        createdAt: clock.now(),
+        expiresAt: null,
+        revokedAt: null,
+      }
+      await database.transaction((tx) =>
+        store.insertAdminToken(tx, adminTokenRow(token, configuredToken)),
+      )
+    }
+    return null
+  }
+
+  /**
+   * On a store without any application, creates one with an Admin token, and an operator token unless one is configured.
+   * @returns null when there is an application already
+   */
+  async createFirst(): Promise<FirstApp | null> {
+    const { database, store, operatorToken: configured } = this.#options
+    if ((await database.read((db) => store.count(db))) > 0) return null
+    const operatorToken = configured === null ? createToken('hmo_') : null
+    const first = { appId: defaultAppId, adminToken: createToken('hma_'), operatorToken }
+    // Another node may be faster; its operator has seen the tokens.
+    return (await this.#createUnlessThere(first.appId, first.adminToken, operatorToken))
+      ? first
+      : null
+  }
+
+  async #createUnlessThere(
+    appId: string,
+    adminToken: string,
+    operatorToken: string | null = null,
+  ): Promise<boolean> {
+    try {
+      await this.#createWithToken(appId, appId, adminToken, operatorToken)
+      return true
+    } catch (error) {
+      if (error instanceof AppError && error.errorName === 'app_exists') return false
+      throw error
+    }
+  }
+
+  /** All of it or nothing. */
+  async #createWithToken(
+    appId: string,
+    name: string,
+    secret: string,
+    operatorToken: string | null = null,
+  ): Promise<void> {
+    const { database, store, ids, clock } = this.#options
+    const createdAt = clock.now()
+    const token = {
+      tokenId: await ids.next(),
+      appId,
+      name: 'first',
+      createdAt,
+      expiresAt: null,
+      revokedAt: null,
+    }
+    await database.transaction(async (tx) => {
+      const row = {
+        app_id: appId,
+        name,
+        status: 0,
+        open_registration: 1,
+        registration_secret: '',
+        settings: '{}',
+        created_at: createdAt,
+      }
+      if (!(await store.insert(tx, row))) throw new AppError('app_exists')
+      await store.insertAdminToken(tx, adminTokenRow(token, secret))
+      if (operatorToken !== null)
+        await store.insertOperatorToken(tx, hashToken(operatorToken), createdAt)
+    })
+  }
+}
+
+function active(app: App): App {
+  if (app.status !== 0) throw new AppError('app_inactive')
+  return app
+}
+
+function adminTokenRow(token: AdminToken, secret: string) {
+  return {
+    token_id: token.tokenId,
+    app_id: token.appId,
+    name: token.name,
+    token_hash: hashToken(secret),
+    created_at: token.createdAt,
+    expires_at: token.expiresAt,
+    revoked_at: token.revokedAt,
+  }
+}

@@ -1,0 +1,142 @@
+import type { Insertable, Selectable, Updateable } from 'kysely'
+import type { Database, Executor, Tx } from '../../db/database.js'
+import type { AdminTokensTable, AppsTable } from '../../db/schema.js'
+import { type AdminToken, type App, parseSettings } from './app-model.js'
+
+/** Applications, their Admin tokens, and the operator's tokens. Tokens are stored as hashes only. */
+export class AppStore {
+  constructor(private readonly database: Database) {}
+
+  async find(db: Executor, appId: string): Promise<App | null> {
+    const row = await db
+      .selectFrom('apps')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .executeTakeFirst()
+    return row ? toApp(row) : null
+  }
+
+  /** Keeps other changes of the application, and what else locks it, waiting until the transaction ends. */
+  async lock(tx: Tx, appId: string): Promise<App | null> {
+    const found = tx.selectFrom('apps').selectAll().where('app_id', '=', appId)
+    const row = await (this.database.dialect.rowLocks
+      ? found.forUpdate()
+      : found
+    ).executeTakeFirst()
+    return row ? toApp(row) : null
+  }
+
+  /** By app_id. */
+  async list(db: Executor): Promise<App[]> {
+    const rows = await db.selectFrom('apps').selectAll().orderBy('app_id').execute()
+    return rows.map(toApp)
+  }
+
+  async count(db: Executor): Promise<number> {
+    const { count } = await db
+      .selectFrom('apps')
+      .select(db.fn.countAll().as('count'))
+      .executeTakeFirstOrThrow()
+    return Number(count)
+  }
+
+  /** @returns false when the app_id is taken */
+  async insert(tx: Tx, row: Insertable<AppsTable>): Promise<boolean> {
+    const inserted = await tx
+      .insertInto('apps')
+      .values(row)
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('app_id')
+      .executeTakeFirst()
+    return inserted !== undefined
+  }
+
+  async update(tx: Tx, appId: string, changes: Updateable<AppsTable>): Promise<void> {
+    await tx.updateTable('apps').set(changes).where('app_id', '=', appId).execute()
+  }
+
+  async findAdminToken(db: Executor, tokenHash: string): Promise<AdminToken | null> {
+    const row = await db
+      .selectFrom('admin_tokens')
+      .selectAll()
+      .where('token_hash', '=', tokenHash)
+      .executeTakeFirst()
+    return row ? toAdminToken(row) : null
+  }
+
+  /** Oldest first. */
+  async listAdminTokens(db: Executor, appId: string): Promise<AdminToken[]> {
+    const rows = await db
+      .selectFrom('admin_tokens')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .orderBy('token_id')
+      .execute()
+    return rows.map(toAdminToken)
+  }
+
+  /** A token that exists already, with whatever name, stays as it is. */
+  async insertAdminToken(tx: Tx, row: Insertable<AdminTokensTable>): Promise<void> {
+    await tx
+      .insertInto('admin_tokens')
+      .values(row)
+      .onConflict((conflict) => conflict.column('token_hash').doNothing())
+      .execute()
+  }
+
+  /** @returns the hash of the token, or null when the application has no such token */
+  async revokeAdminToken(
+    tx: Tx,
+    appId: string,
+    tokenId: number | bigint,
+    revokedAt: number,
+  ): Promise<string | null> {
+    const row = await tx
+      .updateTable('admin_tokens')
+      .set((eb) => ({ revoked_at: eb.fn.coalesce('revoked_at', eb.val(revokedAt)) }))
+      .where('app_id', '=', appId)
+      .where('token_id', '=', tokenId as number)
+      .returning('token_hash')
+      .executeTakeFirst()
+    return row?.token_hash ?? null
+  }
+
+  async insertOperatorToken(tx: Tx, tokenHash: string, createdAt: number): Promise<void> {
+    await tx
+      .insertInto('operator_tokens')
+      .values({ token_hash: tokenHash, created_at: createdAt })
+      .execute()
+  }
+
+  async hasOperatorToken(db: Executor, tokenHash: string): Promise<boolean> {
+    const row = await db
+      .selectFrom('operator_tokens')
+      .select('token_hash')
+      .where('token_hash', '=', tokenHash)
+      .executeTakeFirst()
+    return row !== undefined
+  }
+}
+
+function toApp(row: Selectable<AppsTable>): App {
+  return {
+    appId: row.app_id,
+    name: row.name,
+    status: row.status,
+    openRegistration: row.open_registration === 1,
+    registrationSecret: row.registration_secret,
+    settings: parseSettings(row.settings),
+    createdAt: row.created_at,
+  }
+}
+
+function toAdminToken(row: Selectable<AdminTokensTable>): AdminToken {
+  return {
+    tokenId: row.token_id,
+    appId: row.app_id,
+    name: row.name,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+  }
+}

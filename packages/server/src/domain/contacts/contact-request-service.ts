@@ -1,0 +1,182 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { Database, Tx } from '../../db/database.js'
+import { chunksOf } from '../../lib/chunks.js'
+import type { Clock } from '../../lib/clock.js'
+import type { LockedUsers } from '../users/locked-users.js'
+import type { EventService } from '../../outbox/event-service.js'
+import type { ContactRequestStore } from './contact-request-store.js'
+import type { ContactBook } from './contact-book.js'
+import {
+  contactRequestCursor,
+  applicationStatus,
+  type ContactRequest,
+  contactState,
+  isOpen,
+  checkContactRequest,
+  readContactRequestCursor,
+  type Side,
+} from './contact-model.js'
+import { type Actor, type ContactService, contactEvent, otherSide } from './contact-service.js'
+import type { ContactStore } from './contact-store.js'
+
+export interface ContactRequestServiceOptions {
+  readonly database: Database
+  readonly store: ContactRequestStore
+  readonly contactStore: ContactStore
+  readonly contacts: ContactService
+  readonly book: ContactBook
+  readonly events: EventService
+  readonly clock: Clock
+}
+
+export interface NewContactRequest {
+  readonly userId: Int64
+  /** What the applicant calls the user. */
+  readonly alias?: string | undefined
+  readonly reason?: string | undefined
+  readonly authAnswer?: string | undefined
+}
+
+const maxPage = 500
+const defaultPage = 100
+/** So many requests of a batch are one transaction: few commits, and nobody waits long for its locks. */
+const batchChunk = 50
+
+/** Asking to become a contact, and answering. */
+export class ContactRequestService {
+  readonly #options: ContactRequestServiceOptions
+
+  constructor(options: ContactRequestServiceOptions) {
+    this.#options = options
+  }
+
+  /**
+   * @throws AppError user_not_found, user_deleted, already_contact, in_block_list, contact_requests_refused, wrong_auth_answer,
+   *   contact_limit_reached, invalid_parameter for oneself
+   */
+  async apply(actor: Actor, request: NewContactRequest): Promise<void> {
+    await this.#options.contacts.change(actor, [request.userId], (tx, users) =>
+      this.#apply(tx, users, actor, request),
+    )
+  }
+
+  /** Judges each request alone; @returns for each in its order why it failed, or null */
+  async applyMany(actor: Actor, requests: readonly NewContactRequest[]): Promise<(string | null)[]> {
+    const reasons: (string | null)[] = []
+    for (const chunk of chunksOf(requests, batchChunk)) {
+      const peerIds = [...new Set(chunk.map((request) => request.userId))]
+      const outcomes = await this.#options.contacts.change(actor, peerIds, async (tx, users) => {
+        const found: (string | null)[] = []
+        for (const request of chunk)
+          found.push(await refusalOf(this.#apply(tx, users, actor, request)))
+        return found
+      })
+      reasons.push(...outcomes)
+    }
+    return reasons
+  }
+
+  /** @throws AppError contact_request_not_found, in_block_list, contact_limit_reached */
+  async accept(actor: Actor, applicantId: Int64): Promise<void> {
+    const { book, contactStore, events } = this.#options
+    await this.#options.contacts.change(actor, [applicantId], async (tx) => {
+      const { alias } = await this.#requireOpen(tx, actor, applicantId)
+      const side = { ...actor, peerId: applicantId }
+      const [own, theirs] = [
+        await contactStore.find(tx, side),
+        await contactStore.find(tx, otherSide(side)),
+      ]
+      if (own.isBlocked || theirs.isBlocked) throw new AppError('in_block_list')
+      await book.makeContacts(tx, actor, [{ userId: applicantId, aliasOfUser: alias }])
+      await events.append(tx, contactEvent(side, 'contact.accepted'))
+    })
+  }
+
+  /** @throws AppError contact_request_not_found */
+  async decline(actor: Actor, applicantId: Int64, reason: string): Promise<void> {
+    const { store, events, clock } = this.#options
+    await this.#options.contacts.change(actor, [applicantId], async (tx) => {
+      await this.#requireOpen(tx, actor, applicantId)
+      await store.setStatus(tx, { ...actor, applicantId }, applicationStatus.rejected, clock.now())
+      await events.append(
+        tx,
+        contactEvent({ ...actor, peerId: applicantId }, 'contact.declined', reason),
+      )
+    })
+  }
+
+  /**
+   * What the user received, newest first, handled ones included.
+   * @param page.limit default 100, maximum 500
+   */
+  async list(
+    { appId, userId }: Actor,
+    page: { cursor?: string | undefined; limit?: number | undefined },
+  ): Promise<{
+    received: readonly ContactRequest[]
+    nextCursor: string | null
+    version: number
+  }> {
+    const { database, store } = this.#options
+    const limit = Math.min(page.limit ?? defaultPage, maxPage)
+    const before = readContactRequestCursor(page.cursor)
+    const [found, version] = await database.read((db) =>
+      Promise.all([
+        store.list(db, appId, userId, { before, limit: limit + 1 }),
+        store.lastChange(db, appId, userId),
+      ]),
+    )
+    const received = found.slice(0, limit)
+    const last = received.at(-1)
+    return {
+      received,
+      nextCursor: found.length > limit && last ? contactRequestCursor(last) : null,
+      version,
+    }
+  }
+
+  /** Refuses before it writes anything, so that others may follow in the same transaction. */
+  async #apply(tx: Tx, users: LockedUsers, actor: Actor, request: NewContactRequest): Promise<void> {
+    const { store, contactStore, book, events, clock } = this.#options
+    const { userId: peerId, alias = '', reason = '' } = request
+    if (peerId === actor.userId)
+      throw new AppError('invalid_parameter', 'user_id must not be the user itself')
+    users.require(actor.userId)
+    users.require(peerId)
+    const side: Side = { ...actor, peerId }
+    const [own, theirs] = [
+      await contactStore.find(tx, side),
+      await contactStore.find(tx, otherSide(side)),
+    ]
+    if (own.state === contactState.contact) throw new AppError('already_contact')
+    if (own.isBlocked || theirs.isBlocked) throw new AppError('in_block_list')
+    const received = await store.find(tx, { ...actor, applicantId: peerId })
+    if (received && isOpen(received, clock.now())) {
+      await book.makeContacts(tx, actor, [{ userId: peerId, alias, aliasOfUser: received.alias }])
+      return events.append(tx, contactEvent(side, 'contact.accepted'))
+    }
+    const rule = await contactStore.findAuthRule(tx, actor.appId, peerId)
+    if (checkContactRequest(rule, request.authAnswer) === 'ask')
+      return book.ask(tx, side, { alias, reason })
+    await book.makeContacts(tx, actor, [{ userId: peerId, alias }])
+    await events.append(tx, contactEvent(side, 'contact.added'))
+  }
+
+  async #requireOpen(tx: Tx, actor: Actor, applicantId: Int64): Promise<ContactRequest> {
+    const { store, clock } = this.#options
+    const found = await store.find(tx, { ...actor, applicantId })
+    if (!found || !isOpen(found, clock.now())) throw new AppError('contact_request_not_found')
+    return found
+  }
+}
+
+/** @returns the text of a refusal; faults of ours stay what they are */
+async function refusalOf(work: Promise<void>): Promise<string | null> {
+  try {
+    await work
+    return null
+  } catch (error) {
+    if (error instanceof AppError && error.entry.http < 500) return error.message
+    throw error
+  }
+}

@@ -1,0 +1,146 @@
+import type { Int64 } from '@hermod/protocol'
+import type { Selectable } from 'kysely'
+import type { Executor, Tx } from '../../db/database.js'
+import type { ContactRequestsTable } from '../../db/schema.js'
+import {
+  type JoinRequestPosition,
+  applicationStatus,
+  type ContactRequest,
+} from './contact-model.js'
+
+/** Who applied to whom. */
+interface Pair {
+  readonly appId: string
+  readonly userId: Int64
+  readonly applicantId: Int64
+}
+
+/** Applications to become a contact; the last one of each applicant to each user. */
+export class ContactRequestStore {
+  async find(
+    db: Executor,
+    { appId, userId, applicantId }: Pair,
+  ): Promise<ContactRequest | null> {
+    const row = await db
+      .selectFrom('contact_requests')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('applicant_id', '=', applicantId)
+      .executeTakeFirst()
+    return row ? toContactRequest(row) : null
+  }
+
+  /** Replaces an earlier contact request of the same applicant. */
+  async put(
+    tx: Tx,
+    { appId, userId }: Omit<Pair, 'applicantId'>,
+    request: ContactRequest,
+  ): Promise<void> {
+    const { applicantId, alias, reason, status, createdAt, expiresAt } = request
+    const given = {
+      alias,
+      reason,
+      status,
+      created_at: createdAt,
+      expires_at: expiresAt,
+      updated_at: createdAt,
+    }
+    await tx
+      .insertInto('contact_requests')
+      .values({ ...given, app_id: appId, user_id: userId, applicant_id: applicantId })
+      .onConflict((conflict) =>
+        conflict.columns(['app_id', 'user_id', 'applicant_id']).doUpdateSet(given),
+      )
+      .execute()
+  }
+
+  async setStatus(
+    tx: Tx,
+    { appId, userId, applicantId }: Pair,
+    status: number,
+    at: number,
+  ): Promise<void> {
+    await tx
+      .updateTable('contact_requests')
+      .set({ status, updated_at: at })
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('applicant_id', '=', applicantId)
+      .execute()
+  }
+
+  /** Whatever is open between the user and these others, either way, counts as accepted. */
+  async acceptOpen(
+    tx: Tx,
+    appId: string,
+    userId: Int64,
+    peerIds: readonly Int64[],
+    at: number,
+  ): Promise<void> {
+    await tx
+      .updateTable('contact_requests')
+      .set({ status: applicationStatus.accepted, updated_at: at })
+      .where('app_id', '=', appId)
+      .where((eb) =>
+        eb.or([
+          eb.and([eb('user_id', '=', userId), eb('applicant_id', 'in', peerIds)]),
+          eb.and([eb('user_id', 'in', peerIds), eb('applicant_id', '=', userId)]),
+        ]),
+      )
+      .where('status', '=', applicationStatus.waiting)
+      .where('expires_at', '>', at)
+      .execute()
+  }
+
+  /** Newest first. */
+  async list(
+    db: Executor,
+    appId: string,
+    userId: Int64,
+    page: { before: JoinRequestPosition | null; limit: number },
+  ): Promise<ContactRequest[]> {
+    const { before, limit } = page
+    const rows = await db
+      .selectFrom('contact_requests')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .$if(before !== null, (query) =>
+        query.where((eb) =>
+          eb(
+            eb.refTuple('created_at', 'applicant_id'),
+            '<',
+            eb.tuple(before?.createdAt ?? 0, before?.applicantId ?? 0),
+          ),
+        ),
+      )
+      .orderBy('created_at', 'desc')
+      .orderBy('applicant_id', 'desc')
+      .limit(limit)
+      .execute()
+    return rows.map(toContactRequest)
+  }
+
+  /** 0 without any contact request. */
+  async lastChange(db: Executor, appId: string, userId: Int64): Promise<number> {
+    const row = await db
+      .selectFrom('contact_requests')
+      .select(({ fn }) => fn.max('updated_at').as('at'))
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .executeTakeFirst()
+    return Number(row?.at ?? 0)
+  }
+}
+
+function toContactRequest(row: Selectable<ContactRequestsTable>): ContactRequest {
+  return {
+    applicantId: row.applicant_id,
+    alias: row.alias,
+    reason: row.reason,
+    status: row.status,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+  }
+}

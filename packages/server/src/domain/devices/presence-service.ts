@@ -1,0 +1,28 @@
+import type { UserKey } from '../users/user-model.js'
+
+/** Who has a device connected to this node. */
+export class PresenceService {
+  readonly #connections = new Map<string, number>()
+
+  /** Counts a connection of a device in; @returns what counts it out again */
+  connect(user: UserKey): () => void {
+    const key = keyOf(user)
+    this.#connections.set(key, (this.#connections.get(key) ?? 0) + 1)
+    let isOpen = true
+    return () => {
+      if (!isOpen) return
+      isOpen = false
+      const others = (this.#connections.get(key) ?? 0) - 1
+      if (others > 0) this.#connections.set(key, others)
+      else this.#connections.delete(key)
+    }
+  }
+
+  isOnline(user: UserKey): boolean {
+    return this.#connections.has(keyOf(user))
+  }
+}
+
+function keyOf({ appId, userId }: UserKey): string {
+  return `${appId}/${userId}`
+}

@@ -1,0 +1,70 @@
+import type { Int64 } from '@hermod/protocol'
+import type { Database } from '../../db/database.js'
+import type { Clock } from '../../lib/clock.js'
+import { equalSecrets } from '../../lib/tokens.js'
+import {
+  claimedExpiry,
+  claimedUserId,
+  type FileCredentials,
+  fileCredentials,
+  fileSignature,
+  type SignedRequest,
+} from './file-credentials.js'
+import type { User } from '../users/user-model.js'
+import type { UserStore } from '../users/user-store.js'
+
+export interface FileCredentialServiceOptions {
+  readonly database: Database
+  readonly users: Pick<UserStore, 'find'>
+  readonly clock: Clock
+  readonly secretKey: Buffer
+}
+
+/** Signatures that end later are not accepted, so that a link which got about does not work for ever. */
+const maxSignatureLifeMs = 24 * 3_600_000
+
+/**
+ * Gives and judges the file credentials of the Token record. Whatever ends all tokens of a user ends them too, at once and on every node,
+ * since the user is read each time.
+ */
+export class FileCredentialService {
+  constructor(private readonly options: FileCredentialServiceOptions) {}
+
+  of(user: Pick<User, 'appId' | 'userId' | 'credentialEpoch'>): FileCredentials {
+    return fileCredentials(this.options.secretKey, user)
+  }
+
+  /** @returns the user whose store_token it is, or null when it is nobody's any more or never was */
+  async userOf(appId: string, storeToken: string): Promise<Int64 | null> {
+    return (await this.#holderOf(appId, storeToken))?.userId ?? null
+  }
+
+  /**
+   * The user who signed a request with the access_key_secret.
+   * @param signature see fileSignature; it must end in the future and within a day
+   * @returns null when the store token or the signature is not valid
+   */
+  async signerOf(
+    appId: string,
+    credentials: { readonly storeToken: string; readonly signature: string },
+    request: Pick<SignedRequest, 'method' | 'target'>,
+  ): Promise<Int64 | null> {
+    const { storeToken, signature } = credentials
+    const expiresAt = claimedExpiry(signature)
+    const lifeMs = (expiresAt ?? 0) - this.options.clock.now()
+    if (expiresAt === null || lifeMs <= 0 || lifeMs > maxSignatureLifeMs) return null
+    const holder = await this.#holderOf(appId, storeToken)
+    if (!holder) return null
+    const expected = fileSignature(this.of(holder).accessKeySecret, { ...request, expiresAt })
+    return equalSecrets(signature, expected) ? holder.userId : null
+  }
+
+  async #holderOf(appId: string, storeToken: string): Promise<User | null> {
+    const { database, users } = this.options
+    const userId = claimedUserId(storeToken)
+    if (userId === null) return null
+    const user = await database.read((db) => users.find(db, appId, userId))
+    if (!user || user.isDeleted || user.status !== 0) return null
+    return equalSecrets(storeToken, this.of(user).storeToken) ? user : null
+  }
+}

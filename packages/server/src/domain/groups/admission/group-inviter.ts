@@ -1,0 +1,59 @@
+import type { Int64 } from '@hermod/protocol'
+import type { Tx } from '../../../db/database.js'
+import { runsOutAt } from '../../../lib/clock.js'
+import { readSettings } from '../../apps/app-settings.js'
+import type { EventService } from '../../../outbox/event-service.js'
+import type { LockedScene } from '../core/group-access.js'
+import type { GroupDoor, Outcomes } from '../membership/membership-service.js'
+import { groupEvent } from '../core/group-model.js'
+import type { InvitationStore } from './invitation-store.js'
+
+export interface GroupInviterOptions {
+  readonly invitations: InvitationStore
+  readonly door: GroupDoor
+  readonly events: EventService
+}
+
+/** Invites users to a locked group, whoever decides on it. */
+export class GroupInviter {
+  constructor(private readonly options: GroupInviterOptions) {}
+
+  /**
+   * Users whose group_confirm is on get an invitation, the others are in at once (decision F4).
+   * @param userIds distinct; locked by the scene
+   * @returns as {@link GroupDoor.admit}; null also for those who are invited
+   */
+  async invite(
+    tx: Tx,
+    scene: LockedScene,
+    userIds: readonly Int64[],
+    reason: string,
+  ): Promise<Outcomes> {
+    const { invitations, door, events } = this.options
+    const { group, caller, standing, now } = scene
+    // An admin may have somebody back who was kicked too often, an ordinary member may not.
+    const how = { isOwnWill: standing === 'member' }
+    const cautious = await invitations.findCautious(tx, group.appId, userIds)
+    const asked = userIds.filter((userId) => cautious.has(userId))
+    const refusals = await door.judge(tx, scene, asked, how)
+    const invited = asked.filter((userId) => !refusals.has(userId))
+    const { group_application_days: days } = await readSettings(tx, group.appId)
+    await invitations.put(tx, group, invited, {
+      inviterId: caller.actorId,
+      reason,
+      createdAt: now,
+      expiresAt: runsOutAt(now, days),
+    })
+    if (invited.length > 0)
+      await events.append(tx, groupEvent(group, 'invited', caller.actorId, invited, reason))
+    const outcomes = await door.admit(
+      tx,
+      scene,
+      userIds.filter((userId) => !cautious.has(userId)),
+      how,
+    )
+    return new Map(
+      userIds.map((userId) => [userId, outcomes.get(userId) ?? refusals.get(userId) ?? null]),
+    )
+  }
+}

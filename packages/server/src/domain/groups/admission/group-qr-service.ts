@@ -1,0 +1,78 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { Tx } from '../../../db/database.js'
+import { type Clock, runsOutAt } from '../../../lib/clock.js'
+import { systemUserId } from '../../users/system-user.js'
+import type { AppService } from '../../apps/app-service.js'
+import { type GroupAccess, type GroupCaller, refusalOf } from '../core/group-access.js'
+import { requireNoRefusal } from './group-admission.js'
+import type { GroupDoor } from '../membership/membership-service.js'
+import { type Group, standingOfRole } from '../core/group-model.js'
+import { type GroupQr, groupQrKey, groupQrText, readGroupQrText } from './group-qr.js'
+import type { MemberStore } from '../membership/member-store.js'
+
+export interface GroupQrServiceOptions {
+  readonly apps: AppService
+  readonly members: MemberStore
+  readonly access: GroupAccess
+  readonly door: GroupDoor
+  readonly clock: Clock
+  readonly secretKey: Buffer
+}
+
+export interface SignedGroupQr {
+  readonly text: string
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+/** QR codes that let users join a group for as long as whoever made one may invite. */
+export class GroupQrService {
+  readonly #key: Buffer
+
+  constructor(private readonly options: GroupQrServiceOptions) {
+    this.#key = groupQrKey(options.secretKey)
+  }
+
+  /** @throws AppError group_not_found, member_required, group_admin_required */
+  async sign(caller: GroupCaller, groupId: Int64): Promise<SignedGroupQr> {
+    const { access, apps } = this.options
+    const { appId, actorId: signerId } = caller
+    const createdAt = await access.read(caller, groupId, 'invite', async (_, { now }) => now)
+    const { settings } = await apps.get(appId)
+    const expiresAt = runsOutAt(createdAt, settings.group_application_days)
+    return {
+      text: groupQrText(this.#key, { appId, groupId, signerId, expiresAt }),
+      createdAt,
+      expiresAt,
+    }
+  }
+
+  /**
+   * @returns the group that the user is now a member of, whatever its apply_approval
+   * @throws AppError qr_code_invalid, qr_code_expired, no_permission for a code of another group than the group_id header's, group_not_found, and what keeps users out, see GroupDoor.admit
+   */
+  async join(caller: GroupCaller & { readonly userId: Int64 }, text: string): Promise<Int64> {
+    const { access, door } = this.options
+    const { appId, userId, adminOf } = caller
+    const qr = readGroupQrText(this.#key, text)
+    if (qr?.appId !== appId) throw new AppError('qr_code_invalid')
+    if (adminOf !== null && adminOf !== qr.groupId)
+      throw new AppError('no_permission', 'header group_id names another group')
+    if (qr.expiresAt <= this.options.clock.now()) throw new AppError('qr_code_expired')
+    await access.change(caller, qr.groupId, 'join', { userIds: [userId] }, async (tx, scene) => {
+      if (!(await this.#isBacked(tx, scene.group, qr))) throw new AppError('qr_code_invalid')
+      requireNoRefusal(await door.admit(tx, scene, [userId], { isOwnWill: true }))
+    })
+    return qr.groupId
+  }
+
+  /** Whether whoever made the code may invite still. */
+  async #isBacked(tx: Tx, group: Group, { signerId }: GroupQr): Promise<boolean> {
+    if (signerId === systemUserId) return true
+    const member = await this.options.members.find(tx, group, signerId)
+    return (
+      member !== null &&
+      refusalOf({ group, member, standing: standingOfRole(member.role) }, 'invite') === null
+    )
+  }
+}

@@ -1,0 +1,109 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { Database, Tx } from '../../../db/database.js'
+import type { EventService } from '../../../outbox/event-service.js'
+import type { GroupAccess, GroupCaller, LockedScene } from '../core/group-access.js'
+import { admissionPage, isOpen, requireNoRefusal, storePage } from './group-admission.js'
+import type { GroupDoor, Outcomes } from '../membership/membership-service.js'
+import type { GroupInviter } from './group-inviter.js'
+import { groupEvent } from '../core/group-model.js'
+import type { GroupPage, PageRequest } from '../core/group-page.js'
+import type { Invitation, InvitationStore } from './invitation-store.js'
+
+export interface GroupInvitationServiceOptions {
+  readonly database: Database
+  readonly invitations: InvitationStore
+  readonly access: GroupAccess
+  readonly door: GroupDoor
+  readonly inviter: GroupInviter
+  readonly events: EventService
+}
+
+/** Inviting users, and their answers. */
+export class GroupInvitationService {
+  constructor(private readonly options: GroupInvitationServiceOptions) {}
+
+  /**
+   * @returns as {@link GroupInviter.invite}
+   * @throws AppError group_not_found, member_required, group_admin_required
+   */
+  async invite(
+    caller: GroupCaller,
+    groupId: Int64,
+    userIds: readonly Int64[],
+    reason: string,
+  ): Promise<Outcomes> {
+    const { access, inviter } = this.options
+    const distinct = [...new Set(userIds)]
+    return access.change(caller, groupId, 'invite', { userIds: distinct }, (tx, scene) =>
+      inviter.invite(tx, scene, distinct, reason),
+    )
+  }
+
+  /**
+   * Whoever accepts but cannot come in keeps the invitation.
+   * @throws AppError group_not_found, group_invitation_not_open, and what keeps users out, see GroupDoor.admit
+   */
+  async handle(
+    caller: GroupCaller & { readonly userId: Int64 },
+    groupId: Int64,
+    isAccepted: boolean,
+  ): Promise<void> {
+    const { access, invitations, events } = this.options
+    const { userId } = caller
+    await access.change(caller, groupId, 'join', { userIds: [userId] }, async (tx, scene) => {
+      const { group, now } = scene
+      const invitation = await this.#findOpen(tx, scene, userId)
+      if (!invitation) throw new AppError('group_invitation_not_open')
+      if (isAccepted) return this.#accept(tx, scene, invitation)
+      await invitations.reject(tx, group, userId, now)
+      await events.append(
+        tx,
+        groupEvent(group, 'invitation_declined', caller.actorId, [invitation.inviterId]),
+      )
+    })
+  }
+
+  /**
+   * For an invited user who comes by another way.
+   * @returns false when no invitation is open
+   * @throws AppError as {@link handle}
+   */
+  async acceptOpen(tx: Tx, scene: LockedScene, userId: Int64): Promise<boolean> {
+    const invitation = await this.#findOpen(tx, scene, userId)
+    if (invitation) await this.#accept(tx, scene, invitation)
+    return invitation !== null
+  }
+
+  /**
+   * What the user received, newest first, handled ones included.
+   * @param page.limit default 100, maximum 500
+   */
+  async list(
+    { appId, userId }: GroupCaller & { readonly userId: Int64 },
+    page: PageRequest,
+  ): Promise<GroupPage<Invitation>> {
+    const { database, invitations } = this.options
+    const asked = storePage(page, 1)
+    const [found, totals] = await database.read((db) =>
+      Promise.all([
+        invitations.list(db, appId, userId, asked),
+        invitations.totals(db, appId, userId),
+      ]),
+    )
+    return admissionPage(found, asked, totals, ({ createdAt, groupId }) => [createdAt, groupId])
+  }
+
+  async #findOpen(tx: Tx, { group, now }: LockedScene, userId: Int64): Promise<Invitation | null> {
+    const invitation = await this.options.invitations.find(tx, group, userId)
+    return invitation && isOpen(invitation, now) ? invitation : null
+  }
+
+  async #accept(tx: Tx, scene: LockedScene, { inviteeId, inviterId }: Invitation): Promise<void> {
+    const { door, events } = this.options
+    requireNoRefusal(await door.admit(tx, scene, [inviteeId], { isOwnWill: false }))
+    await events.append(
+      tx,
+      groupEvent(scene.group, 'invitation_accepted', scene.caller.actorId, [inviterId]),
+    )
+  }
+}

@@ -1,0 +1,144 @@
+import type { Int64 } from '@hermod/protocol'
+import type { Selectable } from 'kysely'
+import type { Executor, Tx } from '../../../db/database.js'
+import type { GroupInvitationsTable } from '../../../db/schema.js'
+import type { StorePage } from './group-admission.js'
+import { admissionStatus, type GroupKey } from '../core/group-model.js'
+import type { ListTotals } from '../core/group-page.js'
+import { isGroup } from '../core/group-store.js'
+
+export interface Invitation {
+  readonly groupId: Int64
+  readonly inviteeId: Int64
+  /** 0: an Admin token alone. */
+  readonly inviterId: Int64
+  readonly reason: string
+  readonly status: number
+  readonly createdAt: number
+  readonly expiresAt: number
+  readonly updatedAt: number
+}
+
+export interface NewInvitation {
+  readonly inviterId: Int64
+  readonly reason: string
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+/** Invitations; of each user to each group the latest one. */
+export class InvitationStore {
+  async find(tx: Tx, group: GroupKey, inviteeId: Int64): Promise<Invitation | null> {
+    const row = await tx
+      .selectFrom('group_invitations')
+      .selectAll()
+      .where(isGroup(group))
+      .where('invitee_id', '=', inviteeId)
+      .executeTakeFirst()
+    return row ? toInvitation(row) : null
+  }
+
+  /** Invites users, also those whose invitation has been answered or has run out. */
+  async put(
+    tx: Tx,
+    { appId, groupId }: GroupKey,
+    userIds: readonly Int64[],
+    invitation: NewInvitation,
+  ): Promise<void> {
+    if (userIds.length === 0) return
+    const { inviterId, reason, createdAt, expiresAt } = invitation
+    const values = {
+      inviter_id: inviterId,
+      reason,
+      status: admissionStatus.pending,
+      created_at: createdAt,
+      expires_at: expiresAt,
+      updated_at: createdAt,
+    }
+    await tx
+      .insertInto('group_invitations')
+      .values(
+        userIds.map((userId) => ({
+          app_id: appId,
+          group_id: groupId,
+          invitee_id: userId,
+          ...values,
+        })),
+      )
+      .onConflict((conflict) =>
+        conflict.columns(['app_id', 'group_id', 'invitee_id']).doUpdateSet(values),
+      )
+      .execute()
+  }
+
+  async reject(tx: Tx, group: GroupKey, inviteeId: Int64, at: number): Promise<void> {
+    await tx
+      .updateTable('group_invitations')
+      .set({ status: admissionStatus.rejected, updated_at: at })
+      .where(isGroup(group))
+      .where('invitee_id', '=', inviteeId)
+      .execute()
+  }
+
+  /** What a user received, newest first. @param page.before when it was made, group ID */
+  async list(
+    db: Executor,
+    appId: string,
+    inviteeId: Int64,
+    { before, limit }: StorePage,
+  ): Promise<Invitation[]> {
+    const [createdAt = 0, groupId = 0] = before ?? []
+    const rows = await received(db, appId, inviteeId)
+      .selectAll()
+      .$if(before !== null, (query) =>
+        query.where((eb) =>
+          eb(eb.refTuple('created_at', 'group_id'), '<', eb.tuple(createdAt, groupId)),
+        ),
+      )
+      .orderBy('created_at', 'desc')
+      .orderBy('group_id', 'desc')
+      .limit(limit)
+      .execute()
+    return rows.map(toInvitation)
+  }
+
+  async totals(db: Executor, appId: string, inviteeId: Int64): Promise<ListTotals> {
+    const { total, at } = await received(db, appId, inviteeId)
+      .select(({ fn }) => [fn.countAll().as('total'), fn.max('updated_at').as('at')])
+      .executeTakeFirstOrThrow()
+    return { total: Number(total), version: Number(at ?? 0) }
+  }
+
+  /** Those of the users who want to be asked before they are in a group (group_confirm). */
+  async findCautious(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<Set<Int64>> {
+    if (userIds.length === 0) return new Set()
+    const rows = await tx
+      .selectFrom('user_settings')
+      .select('user_id')
+      .where('app_id', '=', appId)
+      .where('user_id', 'in', userIds)
+      .where('group_confirm', '=', 1)
+      .execute()
+    return new Set(rows.map((row) => row.user_id))
+  }
+}
+
+function received(db: Executor, appId: string, inviteeId: Int64) {
+  return db
+    .selectFrom('group_invitations')
+    .where('app_id', '=', appId)
+    .where('invitee_id', '=', inviteeId)
+}
+
+function toInvitation(row: Selectable<GroupInvitationsTable>): Invitation {
+  return {
+    groupId: row.group_id,
+    inviteeId: row.invitee_id,
+    inviterId: row.inviter_id,
+    reason: row.reason,
+    status: row.status,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    updatedAt: row.updated_at,
+  }
+}

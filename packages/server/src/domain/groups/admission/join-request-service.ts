@@ -1,0 +1,128 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { Database, Tx } from '../../../db/database.js'
+import { runsOutAt } from '../../../lib/clock.js'
+import { readSettings } from '../../apps/app-settings.js'
+import type { EventService } from '../../../outbox/event-service.js'
+import type { GroupAccess, GroupCaller, LockedScene } from '../core/group-access.js'
+import {
+  admissionPage,
+  applyApproval,
+  isOpen,
+  requireNoRefusal,
+  storePage,
+} from './group-admission.js'
+import type { JoinRequest, JoinRequestStore } from './join-request-store.js'
+import type { GroupDoor } from '../membership/membership-service.js'
+import type { GroupInvitationService } from './invitation-service.js'
+import { groupEvent } from '../core/group-model.js'
+import type { GroupPage, PageRequest } from '../core/group-page.js'
+
+export interface JoinRequestServiceOptions {
+  readonly database: Database
+  readonly joinRequests: JoinRequestStore
+  readonly access: GroupAccess
+  readonly door: GroupDoor
+  readonly invitations: GroupInvitationService
+  readonly events: EventService
+}
+
+/** Asking to become a member, and answering. */
+export class JoinRequestService {
+  constructor(private readonly options: JoinRequestServiceOptions) {}
+
+  /**
+   * Who is invited is in at once, and everybody where the group takes all.
+   * @throws AppError group_not_found, join_requests_closed, and what keeps users out, see GroupDoor.admit
+   */
+  async apply(
+    caller: GroupCaller & { readonly userId: Int64 },
+    groupId: Int64,
+    reason: string,
+  ): Promise<void> {
+    const { access, door, invitations } = this.options
+    const { userId } = caller
+    await access.change(caller, groupId, 'join', { userIds: [userId] }, async (tx, scene) => {
+      if (await invitations.acceptOpen(tx, scene, userId)) return
+      const how = { isOwnWill: true }
+      if (scene.group.applyApproval === applyApproval.all)
+        return requireNoRefusal(await door.admit(tx, scene, [userId], how))
+      requireNoRefusal(await door.judge(tx, scene, [userId], how))
+      if (scene.group.applyApproval === applyApproval.none)
+        throw new AppError('join_requests_closed')
+      await this.#ask(tx, scene, userId, reason)
+    })
+  }
+
+  /**
+   * Lets an applicant in, or not. An applicant who cannot come in stays one.
+   * @throws AppError group_not_found, group_admin_required, join_request_not_open, and what keeps users out, see GroupDoor.admit
+   */
+  async handle(
+    caller: GroupCaller,
+    groupId: Int64,
+    applicantId: Int64,
+    isApproved: boolean,
+  ): Promise<void> {
+    const { access, joinRequests, door, events } = this.options
+    await access.change(caller, groupId, 'admit', { userIds: [applicantId] }, async (tx, scene) => {
+      const { group, now } = scene
+      const joinRequest = await joinRequests.find(tx, group, applicantId)
+      if (!joinRequest || !isOpen(joinRequest, now))
+        throw new AppError('join_request_not_open')
+      if (isApproved)
+        requireNoRefusal(await door.admit(tx, scene, [applicantId], { isOwnWill: false }))
+      else await joinRequests.reject(tx, group, applicantId, now)
+      const kind = isApproved ? 'application_accepted' : 'application_declined'
+      await events.append(tx, groupEvent(group, kind, caller.actorId, [applicantId]))
+    })
+  }
+
+  /**
+   * Join requests to those of the groups that the caller may manage, newest first, handled ones included.
+   * @param page.limit default 100, maximum 500
+   */
+  async list(
+    caller: GroupCaller,
+    groupIds: readonly Int64[],
+    page: PageRequest,
+  ): Promise<GroupPage<JoinRequest>> {
+    const { database, access, joinRequests } = this.options
+    const { appId } = caller
+    const asked = storePage(page, 2)
+    const managed = (await access.readMany(caller, groupIds, 'admit')).map(
+      ({ group }) => group.groupId,
+    )
+    if (managed.length === 0) return { entries: [], nextCursor: null, total: 0, version: 0 }
+    const [found, totals] = await database.read((db) =>
+      Promise.all([
+        joinRequests.list(db, appId, managed, asked),
+        joinRequests.totals(db, appId, managed),
+      ]),
+    )
+    return admissionPage(found, asked, totals, ({ createdAt, groupId, applicantId }) => [
+      createdAt,
+      groupId,
+      applicantId,
+    ])
+  }
+
+  async #ask(
+    tx: Tx,
+    { group, caller, now }: LockedScene,
+    applicantId: Int64,
+    reason: string,
+  ): Promise<void> {
+    const { joinRequests, events } = this.options
+    const { group_application_days: days } = await readSettings(tx, group.appId)
+    const before = await joinRequests.find(tx, group, applicantId)
+    await joinRequests.put(tx, group, {
+      applicantId,
+      reason,
+      createdAt: now,
+      expiresAt: runsOutAt(now, days),
+    })
+    // Asking over and over is told once.
+    if (!before || !isOpen(before, now))
+      await events.append(tx, groupEvent(group, 'applied', caller.actorId, [], reason))
+  }
+}

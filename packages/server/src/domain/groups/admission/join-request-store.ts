@@ -1,0 +1,115 @@
+import type { Int64 } from '@hermod/protocol'
+import type { Selectable } from 'kysely'
+import type { Executor, Tx } from '../../../db/database.js'
+import type { GroupJoinRequestsTable } from '../../../db/schema.js'
+import type { StorePage } from './group-admission.js'
+import { admissionStatus, type GroupKey } from '../core/group-model.js'
+import type { ListTotals } from '../core/group-page.js'
+import { isGroup } from '../core/group-store.js'
+
+export interface JoinRequest {
+  readonly groupId: Int64
+  readonly applicantId: Int64
+  readonly reason: string
+  readonly status: number
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+type NewJoinRequest = Pick<JoinRequest, 'applicantId' | 'reason' | 'createdAt' | 'expiresAt'>
+
+/** Applications for membership; of each user to each group the latest one. */
+export class JoinRequestStore {
+  async find(tx: Tx, group: GroupKey, applicantId: Int64): Promise<JoinRequest | null> {
+    const row = await tx
+      .selectFrom('group_join_requests')
+      .selectAll()
+      .where(isGroup(group))
+      .where('applicant_id', '=', applicantId)
+      .executeTakeFirst()
+    return row ? toJoinRequest(row) : null
+  }
+
+  /** Replaces an earlier join request of the same user. */
+  async put(
+    tx: Tx,
+    { appId, groupId }: GroupKey,
+    { applicantId, reason, createdAt, expiresAt }: NewJoinRequest,
+  ): Promise<void> {
+    const values = {
+      reason,
+      status: admissionStatus.pending,
+      created_at: createdAt,
+      expires_at: expiresAt,
+      updated_at: createdAt,
+    }
+    await tx
+      .insertInto('group_join_requests')
+      .values({ app_id: appId, group_id: groupId, applicant_id: applicantId, ...values })
+      .onConflict((conflict) =>
+        conflict.columns(['app_id', 'group_id', 'applicant_id']).doUpdateSet(values),
+      )
+      .execute()
+  }
+
+  async reject(tx: Tx, group: GroupKey, applicantId: Int64, at: number): Promise<void> {
+    await tx
+      .updateTable('group_join_requests')
+      .set({ status: admissionStatus.rejected, updated_at: at })
+      .where(isGroup(group))
+      .where('applicant_id', '=', applicantId)
+      .execute()
+  }
+
+  /** Newest first. @param page.before when it was made, group ID, applicant ID */
+  async list(
+    db: Executor,
+    appId: string,
+    groupIds: readonly Int64[],
+    { before, limit }: StorePage,
+  ): Promise<JoinRequest[]> {
+    const [createdAt = 0, groupId = 0, applicantId = 0] = before ?? []
+    const rows = await ofGroups(db, appId, groupIds)
+      .selectAll()
+      .$if(before !== null, (query) =>
+        query.where((eb) =>
+          eb(
+            eb.refTuple('created_at', 'group_id', 'applicant_id'),
+            '<',
+            eb.tuple(createdAt, groupId, applicantId),
+          ),
+        ),
+      )
+      .orderBy('created_at', 'desc')
+      .orderBy('group_id', 'desc')
+      .orderBy('applicant_id', 'desc')
+      .limit(limit)
+      .execute()
+    return rows.map(toJoinRequest)
+  }
+
+  async totals(db: Executor, appId: string, groupIds: readonly Int64[]): Promise<ListTotals> {
+    const { total, at } = await ofGroups(db, appId, groupIds)
+      .select(({ fn }) => [fn.countAll().as('total'), fn.max('updated_at').as('at')])
+      .executeTakeFirstOrThrow()
+    return { total: Number(total), version: Number(at ?? 0) }
+  }
+}
+
+function ofGroups(db: Executor, appId: string, groupIds: readonly Int64[]) {
+  return db
+    .selectFrom('group_join_requests')
+    .where('app_id', '=', appId)
+    .where('group_id', 'in', groupIds)
+}
+
+function toJoinRequest(row: Selectable<GroupJoinRequestsTable>): JoinRequest {
+  return {
+    groupId: row.group_id,
+    applicantId: row.applicant_id,
+    reason: row.reason,
+    status: row.status,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+  }
+}

@@ -1,0 +1,99 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { Tx } from '../../../db/database.js'
+import type { IdGenerator } from '../../../lib/ids.js'
+import type { EventService } from '../../../outbox/event-service.js'
+import type { AnnouncementStore } from './announcement-store.js'
+import type { GroupAccess, GroupCaller, Scene } from '../core/group-access.js'
+import { type GroupAnnouncement, groupEvent } from '../core/group-model.js'
+
+export interface AnnouncementServiceOptions {
+  readonly access: GroupAccess
+  readonly announcements: AnnouncementStore
+  readonly events: EventService
+  readonly ids: IdGenerator
+}
+
+/** Lists have no pages, so that a group keeps no more than can be answered at once. */
+const keptPerGroup = 500
+
+/** What is announced to a group. */
+export class AnnouncementService {
+  constructor(private readonly options: AnnouncementServiceOptions) {}
+
+  /**
+   * Publishes a new one (decision F4a); of more than 500 the oldest give way.
+   * @throws AppError group_not_found, group_admin_required
+   */
+  async publish(
+    caller: GroupCaller,
+    groupId: Int64,
+    text: Pick<GroupAnnouncement, 'title' | 'content'>,
+  ): Promise<GroupAnnouncement> {
+    const { access, announcements, ids } = this.options
+    return access.change(caller, groupId, 'announce', {}, async (tx, scene) => {
+      const { group, now } = scene
+      const last = await announcements.findLast(tx, group)
+      const [announcementId] = ids.takeReserved(1, last?.announcementId) as [number]
+      const announcement = {
+        groupId: group.groupId,
+        announcementId,
+        authorId: caller.actorId,
+        ...text,
+        createdAt: now,
+      }
+      await announcements.insert(tx, group, announcement)
+      await announcements.trim(tx, group, keptPerGroup)
+      await this.#tell(tx, scene, announcement)
+      return announcement
+    })
+  }
+
+  /** @throws AppError group_not_found, member_required, announcement_not_found */
+  async get(
+    caller: GroupCaller,
+    groupId: Int64,
+    announcementId: Int64,
+  ): Promise<GroupAnnouncement> {
+    const { access, announcements } = this.options
+    return access.read(caller, groupId, 'read', async (db, { group }) =>
+      existing(await announcements.find(db, group, announcementId)),
+    )
+  }
+
+  /** @throws AppError group_not_found, member_required, announcement_not_found */
+  async getLast(caller: GroupCaller, groupId: Int64): Promise<GroupAnnouncement> {
+    const { access, announcements } = this.options
+    return access.read(caller, groupId, 'read', async (db, { group }) =>
+      existing(await announcements.findLast(db, group)),
+    )
+  }
+
+  /** Oldest first. @throws AppError group_not_found, member_required */
+  async list(caller: GroupCaller, groupId: Int64): Promise<GroupAnnouncement[]> {
+    const { access, announcements } = this.options
+    return access.read(caller, groupId, 'read', (db, { group }) => announcements.list(db, group))
+  }
+
+  /** @throws AppError group_not_found, group_admin_required, announcement_not_found */
+  async delete(caller: GroupCaller, groupId: Int64, announcementId: Int64): Promise<void> {
+    const { access, announcements } = this.options
+    await access.change(caller, groupId, 'announce', {}, async (tx, scene) => {
+      const announcement = existing(await announcements.find(tx, scene.group, announcementId))
+      await announcements.delete(tx, scene.group, announcement.announcementId)
+      await this.#tell(tx, scene, announcement)
+    })
+  }
+
+  async #tell(tx: Tx, { group, caller }: Scene, announcement: GroupAnnouncement): Promise<void> {
+    const { announcementId: id, title } = announcement
+    await this.options.events.append(
+      tx,
+      groupEvent(group, 'announcement_updated', caller.actorId, [], JSON.stringify({ id, title })),
+    )
+  }
+}
+
+function existing(announcement: GroupAnnouncement | null): GroupAnnouncement {
+  if (!announcement) throw new AppError('announcement_not_found')
+  return announcement
+}

@@ -1,0 +1,131 @@
+import { AppError, type ErrorName, type Int64 } from '@hermod/protocol'
+import type { Tx } from '../../../db/database.js'
+import type { IdGenerator } from '../../../lib/ids.js'
+import type { EventService } from '../../../outbox/event-service.js'
+import {
+  type GroupAccess,
+  type GroupCaller,
+  isBelow,
+  lowestStanding,
+  type Scene,
+} from '../core/group-access.js'
+import type { Outcomes } from '../membership/membership-service.js'
+import { type GroupEventKind, type GroupFile, groupEvent } from '../core/group-model.js'
+import type { SharedFileStore } from './shared-file-store.js'
+
+export interface SharedFileServiceOptions {
+  readonly access: GroupAccess
+  readonly files: SharedFileStore
+  readonly events: EventService
+  readonly ids: IdGenerator
+}
+
+/** Lists have no pages, so that a group has no more than can be answered at once. */
+const filesPerGroup = 1_000
+
+/** Files that members share: what is known of them, not the files themselves. */
+export class SharedFileService {
+  constructor(private readonly options: SharedFileServiceOptions) {}
+
+  /** @throws AppError group_not_found, member_required, shared_file_limit_reached */
+  async share(
+    caller: GroupCaller,
+    groupId: Int64,
+    about: Pick<GroupFile, 'name' | 'size' | 'type' | 'url'>,
+  ): Promise<GroupFile> {
+    const { access, files, ids } = this.options
+    return access.change(caller, groupId, 'share', {}, async (tx, scene) => {
+      const { group, now } = scene
+      if ((await files.count(tx, group)) >= filesPerGroup)
+        throw new AppError('shared_file_limit_reached')
+      const [fileId] = ids.takeReserved(1) as [number]
+      const file = {
+        groupId: group.groupId,
+        fileId,
+        uploaderId: caller.actorId,
+        ...about,
+        createdAt: now,
+        updatedAt: now,
+      }
+      await files.insert(tx, group, file)
+      await this.#tell(tx, scene, 'file_uploaded', [file])
+      return file
+    })
+  }
+
+  /** @throws AppError group_not_found, member_required, shared_file_not_found */
+  async get(caller: GroupCaller, groupId: Int64, fileId: Int64): Promise<GroupFile> {
+    const { access, files } = this.options
+    return access.read(caller, groupId, 'read', async (db, { group }) => {
+      const file = (await files.findMany(db, group, [fileId])).get(fileId)
+      if (!file) throw new AppError('shared_file_not_found')
+      return file
+    })
+  }
+
+  /** Oldest first. @throws AppError group_not_found, member_required */
+  async list(caller: GroupCaller, groupId: Int64): Promise<GroupFile[]> {
+    const { access, files } = this.options
+    return access.read(caller, groupId, 'read', (db, { group }) => files.list(db, group))
+  }
+
+  /** @throws AppError group_not_found, member_required, shared_file_not_found, shared_file_forbidden */
+  async rename(caller: GroupCaller, groupId: Int64, fileId: Int64, name: string): Promise<void> {
+    const { access, files } = this.options
+    await access.change(caller, groupId, 'read', {}, async (tx, scene) => {
+      const file = (await files.findMany(tx, scene.group, [fileId])).get(fileId)
+      const refusal = refusalOf(scene, file)
+      if (refusal) throw new AppError(refusal)
+      if (!file || file.name === name) return
+      await files.rename(tx, scene.group, file.fileId, name, scene.now)
+      await this.#tell(tx, scene, 'file_updated', [{ ...file, name }])
+    })
+  }
+
+  /**
+   * @returns of each file shared_file_not_found, shared_file_forbidden, or null
+   * @throws AppError group_not_found, member_required
+   */
+  async delete(caller: GroupCaller, groupId: Int64, fileIds: readonly Int64[]): Promise<Outcomes> {
+    const { access, files } = this.options
+    const distinct = [...new Set(fileIds)]
+    return access.change(caller, groupId, 'read', {}, async (tx, scene) => {
+      const found = await files.findMany(tx, scene.group, distinct)
+      const outcomes = new Map(
+        distinct.map((fileId) => [fileId, refusalOf(scene, found.get(fileId))]),
+      )
+      const deleted = [...found.values()].filter(({ fileId }) => outcomes.get(fileId) === null)
+      await files.delete(
+        tx,
+        scene.group,
+        deleted.map(({ fileId }) => fileId),
+      )
+      await this.#tell(tx, scene, 'file_deleted', deleted)
+      return outcomes
+    })
+  }
+
+  async #tell(
+    tx: Tx,
+    { group, caller }: Scene,
+    kind: GroupEventKind,
+    files: readonly GroupFile[],
+  ): Promise<void> {
+    const events = files.map(({ fileId, name }) =>
+      groupEvent(group, kind, caller.actorId, [], JSON.stringify({ file_id: fileId, name })),
+    )
+    await this.options.events.append(tx, ...events)
+  }
+}
+
+/** Why the caller may not change the file, or null: uploaders may, and whoever has the right `files`. */
+function refusalOf(
+  { caller, group, standing }: Scene,
+  file: GroupFile | undefined,
+): ErrorName | null {
+  if (!file) return 'shared_file_not_found'
+  const isOwn = caller.userId !== null && caller.userId === file.uploaderId
+  return isOwn || !isBelow(standing, lowestStanding('files', group.flags))
+    ? null
+    : 'shared_file_forbidden'
+}

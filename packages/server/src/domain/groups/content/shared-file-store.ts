@@ -1,0 +1,95 @@
+import type { Int64 } from '@hermod/protocol'
+import type { Selectable } from 'kysely'
+import type { Executor, Tx } from '../../../db/database.js'
+import type { GroupFilesTable } from '../../../db/schema.js'
+import type { GroupFile, GroupKey } from '../core/group-model.js'
+import { isGroup } from '../core/group-store.js'
+
+/** What is known of the files that are shared in groups. */
+export class SharedFileStore {
+  /** Those of the files that the group has. */
+  async findMany(
+    db: Executor,
+    group: GroupKey,
+    fileIds: readonly Int64[],
+  ): Promise<Map<Int64, GroupFile>> {
+    if (fileIds.length === 0) return new Map()
+    const rows = await db
+      .selectFrom('group_files')
+      .selectAll()
+      .where(isGroup(group))
+      .where('file_id', 'in', fileIds as readonly number[])
+      .execute()
+    return new Map(rows.map((row) => [row.file_id, toSharedFile(row)]))
+  }
+
+  /** Oldest first. */
+  async list(db: Executor, group: GroupKey): Promise<GroupFile[]> {
+    const rows = await db
+      .selectFrom('group_files')
+      .selectAll()
+      .where(isGroup(group))
+      .orderBy('file_id')
+      .execute()
+    return rows.map(toSharedFile)
+  }
+
+  async count(tx: Tx, group: GroupKey): Promise<number> {
+    const found = tx
+      .selectFrom('group_files')
+      .select(tx.fn.countAll().as('count'))
+      .where(isGroup(group))
+    return Number((await found.executeTakeFirstOrThrow()).count)
+  }
+
+  async insert(tx: Tx, { appId, groupId }: GroupKey, file: GroupFile): Promise<void> {
+    const { fileId, uploaderId, name, size, type, url, createdAt, updatedAt } = file
+    await tx
+      .insertInto('group_files')
+      .values({
+        app_id: appId,
+        group_id: groupId,
+        file_id: fileId,
+        uploader_id: uploaderId,
+        name,
+        size,
+        type,
+        url,
+        created_at: createdAt,
+        updated_at: updatedAt,
+      })
+      .execute()
+  }
+
+  async rename(tx: Tx, group: GroupKey, fileId: number, name: string, now: number): Promise<void> {
+    await tx
+      .updateTable('group_files')
+      .set({ name, updated_at: now })
+      .where(isGroup(group))
+      .where('file_id', '=', fileId)
+      .execute()
+  }
+
+  async delete(tx: Tx, group: GroupKey, fileIds: readonly number[]): Promise<void> {
+    if (fileIds.length === 0) return
+    await tx
+      .deleteFrom('group_files')
+      .where(isGroup(group))
+      .where('file_id', 'in', fileIds)
+      .execute()
+  }
+}
+
+function toSharedFile(row: Selectable<GroupFilesTable>): GroupFile {
+  return {
+    groupId: row.group_id,
+    fileId: row.file_id,
+    uploaderId: row.uploader_id,
+    name: row.name,
+    size: row.size,
+    type: row.type,
+    url: row.url,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}

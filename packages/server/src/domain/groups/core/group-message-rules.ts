@@ -1,0 +1,82 @@
+import { AppError, type ErrorName, groupRights, type Int64 } from '@hermod/protocol'
+import type { Tx } from '../../../db/database.js'
+import type { Clock } from '../../../lib/clock.js'
+import { systemUserId } from '../../users/system-user.js'
+import { isBelow, mayActOn } from './group-access.js'
+import type { GroupFacts } from './group-cache.js'
+import {
+  type Group,
+  type GroupKey,
+  groupStatus,
+  isBanned,
+  memberRole,
+  standingOfRole,
+} from './group-model.js'
+import type { GroupStore } from './group-store.js'
+import type { MemberStore } from '../membership/member-store.js'
+
+export interface GroupMessageRulesOptions {
+  readonly groups: GroupStore
+  readonly members: MemberStore
+  readonly facts: GroupFacts
+  readonly clock: Clock
+}
+
+/** Who may send to a group, and act on what was sent to it (decisions E7, E11, F5). */
+export class GroupMessageRules {
+  constructor(private readonly options: GroupMessageRulesOptions) {}
+
+  /**
+   * Why the group takes no message of the sender, or null. An Admin token passes over bans; the system is a member everywhere.
+   * @returns group_not_found, not_group_member, member_banned
+   */
+  async refusal(
+    group: GroupKey,
+    senderId: Int64,
+    isAdminToken: boolean,
+  ): Promise<ErrorName | null> {
+    const { facts, clock } = this.options
+    const found = await facts.findGroup(group)
+    if (!found || found.status === groupStatus.dissolved) return 'group_not_found'
+    if (senderId === systemUserId) return null
+    const member = await facts.findMember(group, senderId)
+    if (!member) return 'not_group_member'
+    if (isAdminToken) return null
+    const now = clock.now()
+    const isGroupBanned =
+      member.role === memberRole.member && isBanned(found.banExpiresAt, now / 1_000)
+    return isGroupBanned || isBanned(member.banExpiresAt, now) ? 'member_banned' : null
+  }
+
+  /** Whether read receipts of the group's messages can be asked for. */
+  async hasReadAck(group: GroupKey): Promise<boolean> {
+    return (await this.options.facts.findGroup(group))?.flags.read_ack ?? false
+  }
+
+  /**
+   * Judges a user who recalls another's message: owner and admins may recall those of members below them, also of former members.
+   * @throws AppError group_not_found, member_required, no_permission
+   */
+  async requireRecall(tx: Tx, group: GroupKey, userId: Int64, senderId: Int64): Promise<void> {
+    const { members } = this.options
+    await this.requireMember(tx, group, userId)
+    const found = await members.findMany(tx, group, [userId, senderId])
+    const standing = standingOfRole(found.get(userId)?.role ?? memberRole.member)
+    const isOfMember = senderId !== systemUserId && mayActOn(standing, found.get(senderId) ?? null)
+    if (isBelow(standing, groupRights.recall.from) || !isOfMember)
+      throw new AppError('no_permission', 'only the sender may do this')
+  }
+
+  /** @throws AppError group_not_found, member_required */
+  async requireMember(tx: Tx, group: GroupKey, userId: Int64): Promise<void> {
+    await this.requireGroup(tx, group)
+    if (!(await this.options.members.find(tx, group, userId))) throw new AppError('member_required')
+  }
+
+  /** @throws AppError group_not_found */
+  async requireGroup(tx: Tx, group: GroupKey): Promise<Group> {
+    const found = await this.options.groups.find(tx, group)
+    if (!found || found.status === groupStatus.dissolved) throw new AppError('group_not_found')
+    return found
+  }
+}

@@ -1,0 +1,129 @@
+import { AppError, type GroupStanding, type Int64 } from '@hermod/protocol'
+import type { EventKind } from '../../../outbox/event-model.js'
+
+export const groupType = { private: 0, public: 1, chatroom: 2, temporary: 3 } as const
+export const groupStatus = { normal: 0, dissolved: 1 } as const
+export const memberRole = { member: 0, admin: 1, owner: 2 } as const
+/** Of applications and of invitations. */
+export const admissionStatus = { pending: 0, agreed: 1, rejected: 2 } as const
+/** The end of a ban that does not end. */
+export const permanent = -1
+/** Somebody who was kicked more often comes back only when an admin wants it (decision F6). */
+export const maxKicks = 3
+
+export interface GroupKey {
+  readonly appId: string
+  readonly groupId: Int64
+}
+
+/** The settings of a group that are on or off, by their names on the wire. */
+export interface GroupFlags {
+  readonly hide_member_info: boolean
+  readonly history_visible: boolean
+  readonly member_invite: boolean
+  readonly member_modify: boolean
+  readonly read_ack: boolean
+}
+
+export interface Group extends GroupKey {
+  readonly type: number
+  readonly status: number
+  readonly name: string
+  readonly avatar: string
+  readonly description: string
+  readonly ext: string
+  readonly ownerId: Int64
+  readonly capacity: Int64
+  readonly memberCount: number
+  readonly applyApproval: number
+  readonly flags: GroupFlags
+  /** Seconds; 0 = no ban, -1 = permanent */
+  readonly banExpiresAt: number
+  readonly createdAt: number
+  readonly updatedAt: number
+  /** The newest change of each list of the group, ms. */
+  readonly versions: Readonly<Record<GroupList, number>>
+}
+
+/** The lists of a group that have a version. */
+export type GroupList = 'members' | 'bans' | 'blocks'
+
+export interface Member {
+  readonly userId: Int64
+  readonly role: number
+  readonly displayName: string
+  /** Milliseconds; 0 = no ban, -1 = permanent. It may have passed. */
+  readonly banExpiresAt: number
+  readonly muteMode: number
+  readonly pushMode: number
+  readonly joinedAt: number
+}
+
+export interface GroupAnnouncement {
+  readonly groupId: Int64
+  readonly announcementId: number
+  /** 0: the system */
+  readonly authorId: Int64
+  readonly title: string
+  readonly content: string
+  readonly createdAt: number
+}
+
+/** What is known of a file that is shared in a group. */
+export interface GroupFile {
+  readonly groupId: Int64
+  readonly fileId: number
+  /** 0: the system */
+  readonly uploaderId: Int64
+  readonly name: string
+  /** Bytes. */
+  readonly size: Int64
+  readonly type: string
+  readonly url: string
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+const standings: readonly GroupStanding[] = ['member', 'admin', 'owner']
+
+export function standingOfRole(role: number): GroupStanding {
+  return standings[role] ?? 'member'
+}
+
+/** @param until 0 = none, -1 = permanent, else an instant in the unit of `now` */
+export function isBanned(until: number, now: number): boolean {
+  return until === permanent || until > now
+}
+
+/** Far beyond any life, and yet the end is an exact number of milliseconds. */
+const maxBanMinutes = 100_000_000_000
+
+/**
+ * When a ban of so many minutes ends, ms; -1 stays -1 (decision F5).
+ * @throws AppError invalid_parameter naming duration
+ */
+export function banEnd(minutes: Int64, now: number): number {
+  if (minutes === permanent) return permanent
+  if (minutes < 1 || minutes > maxBanMinutes)
+    throw new AppError('invalid_parameter', `duration must be -1 or from 1 to ${maxBanMinutes}`)
+  return now + Number(minutes) * 60_000
+}
+
+/** What updated_at becomes with a change; every change has an instant of its own, whatever the clock says. */
+export function nextUpdate({ updatedAt }: Group, now: number): number {
+  return Math.max(now, updatedAt + 1)
+}
+
+/** A group notice of document 3, part 2.10. @param userIds none = the whole group */
+export function groupEvent(
+  { appId, groupId }: GroupKey,
+  kind: GroupEventKind,
+  actorId: Int64,
+  userIds: readonly Int64[],
+  content = '',
+) {
+  return { appId, groupId, kind: `group.${kind}` as const, actorId, userIds, content }
+}
+
+export type GroupEventKind =
+  Extract<EventKind, `group.${string}`> extends `group.${infer Kind}` ? Kind : never

@@ -1,0 +1,238 @@
+import { AppError, type AppSettings, type Int64 } from '@hermod/protocol'
+import type { Database, Tx } from '../../../db/database.js'
+import type { Clock } from '../../../lib/clock.js'
+import type { IdGenerator } from '../../../lib/ids.js'
+import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
+import type { AppService } from '../../apps/app-service.js'
+import { readSettings } from '../../apps/app-settings.js'
+import type { EventService } from '../../../outbox/event-service.js'
+import type { GroupAccess, GroupCaller, Scene } from './group-access.js'
+import type { GroupFacts } from './group-cache.js'
+import type { GroupInviter } from '../admission/group-inviter.js'
+import {
+  type Group,
+  type GroupKey,
+  groupEvent,
+  groupStatus,
+  type Member,
+  memberRole,
+  nextUpdate,
+} from './group-model.js'
+import type { GroupStore } from './group-store.js'
+import type { MemberStore } from '../membership/member-store.js'
+
+export interface GroupServiceOptions {
+  readonly database: Database
+  readonly groups: GroupStore
+  readonly members: MemberStore
+  readonly users: UserLocker
+  readonly apps: AppService
+  readonly access: GroupAccess
+  readonly facts: GroupFacts
+  readonly inviter: GroupInviter
+  readonly events: EventService
+  readonly ids: IdGenerator
+  readonly clock: Clock
+}
+
+export interface NewGroup {
+  readonly type: number
+  readonly name: string
+  readonly avatar: string
+  readonly description: string
+  /** Users to be invited; whoever cannot be is left out. */
+  readonly userIds: readonly Int64[]
+}
+
+/** A group as somebody sees it. */
+export interface GroupView {
+  readonly group: Group
+  /** The viewer's own membership. */
+  readonly member: Member | null
+}
+
+const defaultCapacity = 2_000
+const maxPublicGroups = 10_000
+
+/** The groups themselves: making, reading, passing on and dissolving them (decision F2). */
+export class GroupService {
+  constructor(private readonly options: GroupServiceOptions) {}
+
+  /**
+   * The caller is the owner and a member.
+   * @param caller for a user
+   * @throws AppError user_not_found, user_deleted, application_group_limit_reached, created_group_limit_reached, joined_group_limit_reached
+   */
+  async create(
+    caller: GroupCaller & { readonly userId: Int64 },
+    { userIds, ...info }: NewGroup,
+  ): Promise<GroupView> {
+    const {
+      database,
+      groups,
+      members,
+      users: locker,
+      facts,
+      inviter,
+      events,
+      ids,
+      clock,
+      access,
+      apps,
+    } = this.options
+    const { appId, userId: ownerId } = caller
+    const key: GroupKey = { appId, groupId: await ids.next() }
+    const invitedIds = [...new Set(userIds)].filter((userId) => userId !== ownerId)
+    const app = await apps.get(appId)
+    try {
+      return await database.transaction(async (tx) => {
+        const now = clock.now()
+        if (app.settings.group_limit > 0) await this.#requireRoom(tx, appId)
+        const users = await LockedUsers.claim(tx, locker, appId, [ownerId, ...invitedIds])
+        users.require(ownerId)
+        const limits = await readSettings(tx, appId)
+        await this.#requireFewOwned(tx, appId, ownerId, limits)
+        await this.#requireFewJoined(tx, appId, ownerId, limits)
+        const capacity = Math.min(defaultCapacity, app.settings.group_capacity_limit)
+        const row = {
+          app_id: appId,
+          group_id: key.groupId,
+          owner_id: ownerId,
+          capacity,
+          member_count: 1,
+        }
+        await groups.insert(tx, {
+          ...row,
+          ...info,
+          created_at: now,
+          updated_at: now,
+          members_changed_at: now,
+        })
+        const { owner: role } = memberRole
+        await members.insert(tx, [
+          { app_id: appId, group_id: key.groupId, user_id: ownerId, role, joined_at: now },
+        ])
+        await events.append(tx, groupEvent(key, 'created', ownerId, [ownerId]))
+        const member = await members.find(tx, key, ownerId)
+        const group = await groups.find(tx, key)
+        if (!group || !member) throw new Error('a new group has vanished')
+        const scene = {
+          caller,
+          group,
+          member,
+          standing: access.standingOf(caller, group, member),
+          now,
+          users,
+        }
+        if (invitedIds.length === 0) return { group, member }
+        await inviter.invite(tx, scene, invitedIds, '')
+        return { group: (await groups.find(tx, key)) ?? group, member }
+      })
+    } finally {
+      facts.forget(key, [ownerId, ...invitedIds])
+    }
+  }
+
+  /** @throws AppError group_not_found, member_required */
+  async get(caller: GroupCaller, groupId: Int64): Promise<GroupView> {
+    return this.options.access.read(caller, groupId, 'info', async (_, { group, member }) => ({
+      group,
+      member,
+    }))
+  }
+
+  /** Those of the groups that the caller may see, in the order of the list and each once. */
+  async getMany(caller: GroupCaller, groupIds: readonly Int64[]): Promise<GroupView[]> {
+    return this.options.access.readMany(caller, groupIds, 'info')
+  }
+
+  /** The newest public groups of the application, newest first. */
+  async listPublic({ appId }: GroupCaller): Promise<Int64[]> {
+    const { database, groups } = this.options
+    return database.read((db) => groups.listPublic(db, appId, maxPublicGroups))
+  }
+
+  /** The groups that the user is in, oldest first; dissolved ones are left out. */
+  async listJoined({ appId, userId }: GroupCaller & { readonly userId: Int64 }): Promise<Int64[]> {
+    const { database, members } = this.options
+    return database.read((db) => members.listGroups(db, appId, userId))
+  }
+
+  /**
+   * Members and their messages stay, so that those who were members can read what was (decision F8).
+   * @throws AppError group_not_found, group_owner_required
+   */
+  async dissolve(caller: GroupCaller, groupId: Int64): Promise<void> {
+    const { access, groups, members, events } = this.options
+    await access.change(caller, groupId, 'dissolve', {}, async (tx, { group, now }) => {
+      await groups.update(tx, group, {
+        status: groupStatus.dissolved,
+        updated_at: nextUpdate(group, now),
+      })
+      await members.settle(tx, group, null, 'rejected', now)
+      await events.append(tx, groupEvent(group, 'destroyed', caller.actorId, []))
+    })
+  }
+
+  /**
+   * Makes a member the owner and the owner an ordinary member (decision F4a). To whom the group belongs already, nothing changes.
+   * @throws AppError group_not_found, group_owner_required, new_owner_not_member, created_group_limit_reached
+   */
+  async transfer(caller: GroupCaller, groupId: Int64, newOwnerId: Int64): Promise<void> {
+    const { access, members, facts } = this.options
+    const formerOwnerId = await access.change(
+      caller,
+      groupId,
+      'transfer',
+      { userIds: [newOwnerId] },
+      async (tx, scene) => {
+        const { group, users } = scene
+        const heir =
+          users.refusal(newOwnerId) === null ? await members.find(tx, group, newOwnerId) : null
+        if (!heir) throw new AppError('new_owner_not_member')
+        if (newOwnerId !== group.ownerId) await this.#passOn(tx, scene, heir)
+        return group.ownerId
+      },
+    )
+    facts.forget({ appId: caller.appId, groupId }, [formerOwnerId])
+  }
+
+  async #passOn(tx: Tx, { caller, group, now }: Scene, heir: Member): Promise<void> {
+    const { groups, members, events } = this.options
+    await this.#requireFewOwned(tx, group.appId, heir.userId, await readSettings(tx, group.appId))
+    await members.update(tx, group, [group.ownerId], { role: memberRole.member })
+    // Nobody bans an owner.
+    await members.update(tx, group, [heir.userId], { role: memberRole.owner, ban_expires_at: 0 })
+    await groups.update(tx, group, { owner_id: heir.userId, updated_at: nextUpdate(group, now) })
+    await groups.touch(tx, group, heir.banExpiresAt === 0 ? ['members'] : ['members', 'bans'], now)
+    await events.append(tx, groupEvent(group, 'owner_assigned', caller.actorId, [heir.userId]))
+  }
+
+  /** Counted under a lock, so that the limit holds. */
+  async #requireRoom(tx: Tx, appId: string): Promise<void> {
+    const { apps, groups } = this.options
+    const { settings } = await apps.lock(tx, appId)
+    if (settings.group_limit > 0 && (await groups.count(tx, { appId })) >= settings.group_limit)
+      throw new AppError('application_group_limit_reached')
+  }
+
+  async #requireFewJoined(
+    tx: Tx,
+    appId: string,
+    userId: Int64,
+    { group_member_limit: limit }: AppSettings,
+  ): Promise<void> {
+    const isInTooMany = await this.options.members.findInTooMany(tx, appId, [userId], limit)
+    if (isInTooMany.size > 0) throw new AppError('joined_group_limit_reached')
+  }
+
+  async #requireFewOwned(
+    tx: Tx,
+    appId: string,
+    ownerId: Int64,
+    { group_owner_limit: limit }: AppSettings,
+  ): Promise<void> {
+    if ((await this.options.groups.count(tx, { appId, ownerId })) >= limit)
+      throw new AppError('created_group_limit_reached')
+  }
+}

@@ -1,0 +1,207 @@
+import { AppError, type GroupRightName, type Int64, pushModes } from '@hermod/protocol'
+import type { Tx } from '../../../db/database.js'
+import { readSettings } from '../../apps/app-settings.js'
+import type { EventService } from '../../../outbox/event-service.js'
+import type { GroupAccess, GroupCaller, Scene } from './group-access.js'
+import {
+  banEnd,
+  type Group,
+  type GroupKey,
+  groupEvent,
+  isBanned,
+  nextUpdate,
+  permanent,
+} from './group-model.js'
+import type { GroupStore } from './group-store.js'
+import type { MemberStore } from '../membership/member-store.js'
+
+export interface GroupSettingsServiceOptions {
+  readonly access: GroupAccess
+  readonly groups: GroupStore
+  readonly members: MemberStore
+  readonly events: EventService
+}
+
+type PropertyValue = string | number | boolean
+
+interface Property {
+  readonly right: GroupRightName
+  readonly of: (group: Group) => PropertyValue | Int64
+}
+
+/** What is changed of a group, by its name on the wire: who may, and what it is now. */
+const properties = {
+  name: { right: 'modify', of: ({ name }) => name },
+  avatar: { right: 'modify', of: ({ avatar }) => avatar },
+  description: { right: 'modify', of: ({ description }) => description },
+  ext: { right: 'modify', of: ({ ext }) => ext },
+  hide_member_info: { right: 'settings', of: ({ flags }) => flags.hide_member_info },
+  history_visible: { right: 'settings', of: ({ flags }) => flags.history_visible },
+  member_invite: { right: 'settings', of: ({ flags }) => flags.member_invite },
+  member_modify: { right: 'settings', of: ({ flags }) => flags.member_modify },
+  read_ack: { right: 'settings', of: ({ flags }) => flags.read_ack },
+  apply_approval: { right: 'settings', of: ({ applyApproval }) => applyApproval },
+  ban_expire_time: { right: 'settings', of: ({ banExpiresAt }) => banExpiresAt },
+  capacity: { right: 'capacity', of: ({ capacity }) => capacity },
+} as const satisfies Record<string, Property>
+
+type PropertyName = keyof typeof properties
+/** Those that take any value of their kind. */
+export type PlainProperty = Exclude<PropertyName, 'ban_expire_time' | 'capacity'>
+
+const muteMode = { none: 0, notReceived: 2 } as const
+
+/** A caller for a user, whose own settings are meant. */
+type UserCaller = GroupCaller & { readonly userId: Int64 }
+
+/** What a group is like, and what it is like for one member. What is set to what it is already changes nothing. */
+export class GroupSettingsService {
+  constructor(private readonly options: GroupSettingsServiceOptions) {}
+
+  /** @throws AppError group_not_found, and what the right asks for */
+  async set(
+    caller: GroupCaller,
+    groupId: Int64,
+    property: PlainProperty,
+    value: PropertyValue,
+  ): Promise<void> {
+    await this.#change(caller, groupId, property, (tx, scene) =>
+      this.#write(tx, scene, property, value),
+    )
+  }
+
+  /** @throws AppError group_not_found, group_owner_required, capacity_invalid */
+  async setCapacity(caller: GroupCaller, groupId: Int64, capacity: Int64): Promise<void> {
+    await this.#change(caller, groupId, 'capacity', async (tx, scene) => {
+      const { group_capacity_limit: most } = await readSettings(tx, caller.appId)
+      if (capacity < scene.group.memberCount || capacity > most)
+        throw new AppError('capacity_invalid')
+      await this.#write(tx, scene, 'capacity', Number(capacity))
+    })
+  }
+
+  /**
+   * Stops everybody but the owner and admins from sending (decision F5); takes the place of an earlier ban.
+   * @returns the end of the ban in whole seconds, never too early; -1 = permanent
+   * @throws AppError invalid_parameter naming duration; group_not_found, group_admin_required
+   */
+  async ban(caller: GroupCaller, groupId: Int64, minutes: Int64): Promise<number> {
+    const lengthMs = banEnd(minutes, 0)
+    return this.#change(caller, groupId, 'ban_expire_time', async (tx, scene) => {
+      const end = lengthMs === permanent ? permanent : Math.ceil((scene.now + lengthMs) / 1_000)
+      await this.#write(tx, scene, 'ban_expire_time', end)
+      return end
+    })
+  }
+
+  /** @throws AppError group_not_found, group_admin_required */
+  async unban(caller: GroupCaller, groupId: Int64): Promise<void> {
+    await this.#change(caller, groupId, 'ban_expire_time', async (tx, scene) => {
+      if (isBanned(scene.group.banExpiresAt, scene.now / 1_000))
+        await this.#write(tx, scene, 'ban_expire_time', 0)
+    })
+  }
+
+  /** @throws AppError group_not_found, not_group_member */
+  async setDisplayName(caller: UserCaller, groupId: Int64, name: string): Promise<void> {
+    const { access, groups, members, events } = this.options
+    await access.change(caller, groupId, 'own', {}, async (tx, { group, member, now }) => {
+      if (member?.displayName === name) return
+      await members.update(tx, group, [caller.userId], { display_name: name })
+      await groups.touch(
+        tx,
+        group,
+        member && isBanned(member.banExpiresAt, now) ? ['members', 'bans'] : ['members'],
+        now,
+      )
+      await events.append(tx, propertyEvent(group, caller, [caller.userId], 'display_name', name))
+    })
+  }
+
+  /** @throws AppError push_mode_out_of_range; group_not_found, not_group_member */
+  async setPushMode(caller: UserCaller, groupId: Int64, mode: number): Promise<void> {
+    if (!(mode in pushModes)) throw new AppError('push_mode_out_of_range')
+    await this.options.access.change(caller, groupId, 'own', {}, async (tx, { group, member }) => {
+      if (member?.pushMode !== mode) await this.#writeOwn(tx, caller, group, 'msg_push_mode', mode)
+    })
+  }
+
+  /** @throws AppError group_not_found, not_group_member */
+  async setMuteMode(caller: UserCaller, groupId: Int64, mode: number): Promise<void> {
+    const { access, members, events } = this.options
+    await access.change(caller, groupId, 'own', {}, async (tx, { group, member }) => {
+      const before = member?.muteMode
+      if (before === mode) return
+      await this.#writeOwn(tx, caller, group, 'msg_mute_mode', mode)
+      // What was not received is never unread.
+      if (before === muteMode.notReceived) await members.skip(tx, group, caller.userId)
+      if (before !== muteMode.none && mode !== muteMode.none) return
+      await events.append(
+        tx,
+        groupEvent(group, mode === muteMode.none ? 'unmuted' : 'muted', caller.actorId, [
+          caller.userId,
+        ]),
+      )
+    })
+  }
+
+  #change<T>(
+    caller: GroupCaller,
+    groupId: Int64,
+    property: PropertyName,
+    work: (tx: Tx, scene: Scene) => Promise<T>,
+  ): Promise<T> {
+    return this.options.access.change(caller, groupId, properties[property].right, {}, work)
+  }
+
+  async #write(
+    tx: Tx,
+    { caller, group, now }: Scene,
+    property: PropertyName,
+    value: PropertyValue,
+  ): Promise<void> {
+    const { groups, events } = this.options
+    if (properties[property].of(group) === value) return
+    const column = property === 'ban_expire_time' ? 'ban_expires_at' : property
+    const stored = typeof value === 'boolean' ? Number(value) : value
+    await groups.update(tx, group, { [column]: stored, updated_at: nextUpdate(group, now) })
+    await events.append(tx, propertyEvent(group, caller, [], property, value))
+  }
+
+  async #writeOwn(
+    tx: Tx,
+    caller: UserCaller,
+    group: GroupKey,
+    name: 'msg_mute_mode' | 'msg_push_mode',
+    mode: number,
+  ): Promise<void> {
+    const { members, events } = this.options
+    await members.update(tx, group, [caller.userId], { [name]: mode })
+    await events.append(
+      tx,
+      groupEvent(
+        group,
+        'message_setting',
+        caller.actorId,
+        [caller.userId],
+        JSON.stringify({ [name]: mode }),
+      ),
+    )
+  }
+}
+
+function propertyEvent(
+  group: GroupKey,
+  caller: GroupCaller,
+  userIds: readonly Int64[],
+  property: string,
+  value: PropertyValue,
+) {
+  return groupEvent(
+    group,
+    'info_updated',
+    caller.actorId,
+    userIds,
+    JSON.stringify({ property, [property]: value }),
+  )
+}

@@ -1,0 +1,149 @@
+import type { ErrorName, Int64 } from '@hermod/protocol'
+import type { Tx } from '../../../db/database.js'
+import { readSettings } from '../../apps/app-settings.js'
+import type { EventService } from '../../../outbox/event-service.js'
+import type { LockedScene, Scene } from '../core/group-access.js'
+import {
+  groupEvent,
+  groupType,
+  isBanned,
+  type Member,
+  maxKicks,
+  memberRole,
+} from '../core/group-model.js'
+import type { GroupStore } from '../core/group-store.js'
+import type { MemberStore } from './member-store.js'
+
+export interface GroupDoorOptions {
+  readonly groups: GroupStore
+  readonly members: MemberStore
+  readonly events: EventService
+}
+
+/** What became of each user of a list: why it failed, or null. In the order of the list. */
+export type Outcomes = ReadonlyMap<Int64, ErrorName | null>
+
+/** How users come in and go out of a locked group, whoever decides on it; also what is told of it. */
+export class GroupDoor {
+  constructor(private readonly options: GroupDoorOptions) {}
+
+  /**
+   * Takes users in who may come, as many as there is room for. What was open between them and the group is settled by it.
+   *
+   * @param userIds distinct; locked by the scene
+   * @param how.isOwnWill they come by themselves, which those who were kicked too often may not (decision F6)
+   * @returns user_not_found, user_deleted, already_group_member, in_group_block_list, kicked_too_often, joined_group_limit_reached,
+   *   group_full
+   */
+  async admit(
+    tx: Tx,
+    scene: LockedScene,
+    userIds: readonly Int64[],
+    how: { readonly isOwnWill: boolean },
+  ): Promise<Outcomes> {
+    const refusals = await this.judge(tx, scene, userIds, how)
+    let room = Number(scene.group.capacity) - scene.group.memberCount
+    const outcomes = new Map(
+      userIds.map((userId) => [
+        userId,
+        refusals.get(userId) ?? (room-- > 0 ? null : ('group_full' as const)),
+      ]),
+    )
+    await this.#enter(
+      tx,
+      scene,
+      userIds.filter((userId) => outcomes.get(userId) === null),
+    )
+    return outcomes
+  }
+
+  /** Why users may not come in, apart from the room in the group; those who may are left out. As {@link admit}. */
+  async judge(
+    tx: Tx,
+    { group, users }: LockedScene,
+    userIds: readonly Int64[],
+    { isOwnWill }: { readonly isOwnWill: boolean },
+  ): Promise<ReadonlyMap<Int64, ErrorName>> {
+    const { members } = this.options
+    if (userIds.length === 0) return new Map()
+    const known = await members.findMany(tx, group, userIds)
+    const blocked = await members.findBlocked(tx, group, userIds)
+    const removals = isOwnWill ? await members.findRemovals(tx, group, userIds) : new Map()
+    const { group_member_limit: limit } = await readSettings(tx, group.appId)
+    const isInTooMany = await members.findInTooMany(tx, group.appId, userIds, limit)
+    const refusalOf = (userId: Int64): ErrorName | null => {
+      const refusal = users.refusal(userId)
+      if (refusal) return refusal
+      if (known.has(userId)) return 'already_group_member'
+      if (blocked.has(userId)) return 'in_group_block_list'
+      if ((removals.get(userId)?.kicks ?? 0) > maxKicks) return 'kicked_too_often'
+      return isInTooMany.has(userId) ? 'joined_group_limit_reached' : null
+    }
+    return new Map(
+      userIds.flatMap((userId) => {
+        const refusal = refusalOf(userId)
+        return refusal ? [[userId, refusal] as const] : []
+      }),
+    )
+  }
+
+  /** Takes members out; the owner must not be among them. */
+  async remove(
+    tx: Tx,
+    scene: Scene,
+    removed: readonly Member[],
+    kind: 'left' | 'kicked' | 'blocked',
+  ): Promise<void> {
+    const { groups, members, events } = this.options
+    const { group, caller, now } = scene
+    if (removed.length === 0) return
+    const userIds = removed.map(({ userId }) => userId)
+    await members.remember(tx, group, removed, kind === 'kicked' ? 1 : 0)
+    await members.delete(tx, group, userIds)
+    const hasBans = removed.some(({ banExpiresAt }) => banExpiresAt !== 0)
+    await groups.touch(tx, group, hasBans ? ['members', 'bans'] : ['members'], now, -removed.length)
+    if (kind !== 'blocked')
+      await events.append(tx, groupEvent(group, kind, caller.actorId, userIds))
+    if (group.type === groupType.chatroom)
+      await events.append(tx, groupEvent(group, 'absence', caller.actorId, userIds))
+  }
+
+  async #enter(
+    tx: Tx,
+    { group, caller, now }: LockedScene,
+    userIds: readonly Int64[],
+  ): Promise<void> {
+    const { groups, members, events } = this.options
+    if (userIds.length === 0) return
+    const removals = await members.findRemovals(tx, group, userIds)
+    const { seq, lastMessageId } = await members.conversationEnd(tx, group, { isHeld: true })
+    const bans = new Map(
+      [...removals].map(([userId, { banExpiresAt }]) => [
+        userId,
+        isBanned(banExpiresAt, now) ? banExpiresAt : 0,
+      ]),
+    )
+    const rows = userIds.map((userId) => ({
+      app_id: group.appId,
+      group_id: group.groupId,
+      user_id: userId,
+      role: memberRole.member,
+      ban_expires_at: bans.get(userId) ?? 0,
+      joined_at: now,
+      joined_msg_id: lastMessageId,
+      seen_seq: seq,
+      read_seq: seq,
+      // Where newcomers see the history they can still be the first to read it.
+      acked_seq: group.flags.history_visible ? 0 : seq,
+      delivered_seq: seq,
+    }))
+    await members.insert(tx, rows)
+    await members.forgetBans(tx, group, [...removals.keys()])
+    await members.settle(tx, group, userIds, 'agreed', now)
+    const hasBans = rows.some((row) => row.ban_expires_at !== 0)
+    await groups.touch(tx, group, hasBans ? ['members', 'bans'] : ['members'], now, userIds.length)
+    await events.append(tx, groupEvent(group, 'joined', caller.actorId, userIds))
+    if (group.type === groupType.chatroom)
+      await events.append(tx, groupEvent(group, 'presence', caller.actorId, userIds))
+  }
+}

@@ -1,0 +1,60 @@
+import type { Int64 } from '@hermod/protocol'
+import type { Executor, Tx } from '../../../db/database.js'
+import type { GroupKey } from '../core/group-model.js'
+import { isGroup } from '../core/group-store.js'
+import type { Position } from '../membership/member-list-store.js'
+
+/** A user whom a group keeps out. */
+export interface Block {
+  readonly userId: Int64
+  readonly createdAt: number
+}
+
+/** The block lists of groups. */
+export class BlockStore {
+  /** @param userIds not on the list yet */
+  async insert(
+    tx: Tx,
+    { appId, groupId }: GroupKey,
+    userIds: readonly Int64[],
+    now: number,
+  ): Promise<void> {
+    const rows = userIds.map((userId) => ({
+      app_id: appId,
+      group_id: groupId,
+      user_id: userId,
+      created_at: now,
+    }))
+    await tx.insertInto('group_blocks').values(rows).execute()
+  }
+
+  async delete(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void> {
+    await tx
+      .deleteFrom('group_blocks')
+      .where(isGroup(group))
+      .where('user_id', 'in', userIds)
+      .execute()
+  }
+
+  /** By user ID. */
+  async list(db: Executor, group: GroupKey, { afterId, limit }: Position): Promise<Block[]> {
+    const rows = await db
+      .selectFrom('group_blocks')
+      .select(['user_id', 'created_at'])
+      .where(isGroup(group))
+      .where('user_id', '>', afterId)
+      .orderBy('user_id')
+      .limit(limit)
+      .execute()
+    return rows.map((row) => ({ userId: row.user_id, createdAt: row.created_at }))
+  }
+
+  async count(db: Executor, group: GroupKey): Promise<number> {
+    const { count } = await db
+      .selectFrom('group_blocks')
+      .select(db.fn.countAll().as('count'))
+      .where(isGroup(group))
+      .executeTakeFirstOrThrow()
+    return Number(count)
+  }
+}

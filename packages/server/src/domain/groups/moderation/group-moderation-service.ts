@@ -1,0 +1,293 @@
+import type { ErrorName, GroupRightName, Int64 } from '@hermod/protocol'
+import type { Tx } from '../../../db/database.js'
+import type { EventService } from '../../../outbox/event-service.js'
+import type { BlockStore } from './block-store.js'
+import {
+  type GroupAccess,
+  type GroupCaller,
+  type LockedScene,
+  mayActOn,
+  type Scene,
+} from '../core/group-access.js'
+import type { GroupDoor, Outcomes } from '../membership/membership-service.js'
+import {
+  banEnd,
+  type GroupEventKind,
+  type GroupList,
+  groupEvent,
+  isBanned,
+  type Member,
+  memberRole,
+} from '../core/group-model.js'
+import type { GroupStore } from '../core/group-store.js'
+import type { MemberChanges, MemberStore } from '../membership/member-store.js'
+
+export interface GroupModerationServiceOptions {
+  readonly access: GroupAccess
+  readonly groups: GroupStore
+  readonly members: MemberStore
+  readonly blocks: BlockStore
+  readonly door: GroupDoor
+  readonly events: EventService
+}
+
+/** Their list has no pages. */
+const adminsPerGroup = 500
+
+/** A change of members that is told as one event. */
+interface MemberChange {
+  readonly changes: MemberChanges
+  readonly lists: readonly GroupList[]
+  readonly kind: GroupEventKind
+  readonly content?: string
+}
+
+/**
+ * What admins do to members and the owner to admins. Every user of a list has an outcome: null also when the user was so already, of which
+ * nothing is told; no_permission for those of equal or higher standing and for oneself.
+ */
+export class GroupModerationService {
+  constructor(private readonly options: GroupModerationServiceOptions) {}
+
+  /**
+   * Makes members admins, whom no ban stops any more.
+   * @returns not_group_member, no_permission, admin_limit_reached
+   * @throws AppError group_not_found, member_required, group_owner_required
+   */
+  appoint(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
+    return this.#toMembers(
+      caller,
+      groupId,
+      { right: 'appoint', userIds },
+      async (tx, scene, members, outcomes) => {
+        const { admin: role } = memberRole
+        const room = adminsPerGroup - (await this.options.members.countAdmins(tx, scene.group))
+        const wanted = members.filter((member) => member.role !== role)
+        const appointed = wanted.slice(0, Math.max(room, 0))
+        for (const { userId } of wanted.slice(appointed.length))
+          outcomes.set(userId, 'admin_limit_reached')
+        const freed = appointed.filter(({ banExpiresAt }) => isBanned(banExpiresAt, scene.now))
+        await this.#change(tx, scene, freed, {
+          changes: { ban_expires_at: 0 },
+          lists: ['bans'],
+          kind: 'unbanned',
+        })
+        await this.#change(tx, scene, appointed, {
+          changes: { role },
+          lists: ['members'],
+          kind: 'admin_granted',
+        })
+      },
+    )
+  }
+
+  /** Makes admins ordinary members, as {@link appoint}. */
+  dismiss(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
+    return this.#toMembers(
+      caller,
+      groupId,
+      { right: 'appoint', userIds },
+      async (tx, scene, members) => {
+        const dismissed = members.filter(({ role }) => role === memberRole.admin)
+        await this.#change(tx, scene, dismissed, {
+          changes: { role: memberRole.member },
+          lists: ['members'],
+          kind: 'admin_revoked',
+        })
+      },
+    )
+  }
+
+  /**
+   * Stops members from sending.
+   * @param minutes -1 = until unbanned
+   * @returns not_group_member, no_permission
+   * @throws AppError group_not_found, member_required, group_admin_required, invalid_parameter naming duration
+   */
+  ban(
+    caller: GroupCaller,
+    groupId: Int64,
+    userIds: readonly Int64[],
+    minutes: Int64,
+  ): Promise<Outcomes> {
+    return this.#toMembers(
+      caller,
+      groupId,
+      { right: 'moderate', userIds },
+      async (tx, scene, members) => {
+        const end = banEnd(minutes, scene.now)
+        const banned = members.filter(({ banExpiresAt }) => banExpiresAt !== end)
+        const content = String(minutes)
+        await this.#change(tx, scene, banned, {
+          changes: { ban_expires_at: end },
+          lists: ['members', 'bans'],
+          kind: 'banned',
+          content,
+        })
+      },
+    )
+  }
+
+  /** Ends bans, also those that wait for somebody who has left; otherwise as {@link ban}. */
+  unban(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
+    return this.#toMembers(
+      caller,
+      groupId,
+      { right: 'moderate', userIds },
+      async (tx, scene, members, outcomes) => {
+        for (const userId of await this.#forgetBans(tx, scene, outcomes)) outcomes.set(userId, null)
+        const banned = members.filter(({ banExpiresAt }) => isBanned(banExpiresAt, scene.now))
+        await this.#change(tx, scene, banned, {
+          changes: { ban_expires_at: 0 },
+          lists: ['members', 'bans'],
+          kind: 'unbanned',
+        })
+      },
+    )
+  }
+
+  /** Removes members, as {@link ban}. */
+  kick(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
+    return this.#toMembers(caller, groupId, { right: 'moderate', userIds }, (tx, scene, members) =>
+      this.options.door.remove(tx, scene, members, 'kicked'),
+    )
+  }
+
+  /**
+   * Keeps users out until they are unblocked, members or not; what was open between them and the group is rejected by it.
+   * @returns user_not_found, user_deleted, no_permission
+   * @throws AppError group_not_found, member_required, group_admin_required
+   */
+  block(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
+    const { access, members } = this.options
+    const distinct = [...new Set(userIds)]
+    return access.change(caller, groupId, 'moderate', { userIds: distinct }, async (tx, scene) => {
+      const known = await members.findMany(tx, scene.group, distinct)
+      const isKept = await members.findBlocked(tx, scene.group, distinct)
+      const outcomes = new Map(
+        distinct.map((id) => [
+          id,
+          scene.users.refusal(id) ?? refusalOver(scene, id, known.get(id) ?? null),
+        ]),
+      )
+      const added = distinct.filter(
+        (userId) => outcomes.get(userId) === null && !isKept.has(userId),
+      )
+      if (added.length > 0) await this.#block(tx, scene, added, [...known.values()])
+      return outcomes
+    })
+  }
+
+  /**
+   * Takes users off the block list.
+   * @throws AppError group_not_found, member_required, group_admin_required
+   */
+  unblock(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
+    const { access, groups, members, blocks, events } = this.options
+    const distinct = [...new Set(userIds)]
+    return access.change(
+      caller,
+      groupId,
+      'unblock',
+      { touchedIds: distinct },
+      async (tx, { group, now }) => {
+        const isKept = await members.findBlocked(tx, group, distinct)
+        const removed = distinct.filter((userId) => isKept.has(userId))
+        if (removed.length > 0) {
+          await blocks.delete(tx, group, removed)
+          await groups.touch(tx, group, ['blocks'], now)
+          await events.append(tx, groupEvent(group, 'unblocked', caller.actorId, removed))
+        }
+        return new Map(distinct.map((userId) => [userId, null]))
+      },
+    )
+  }
+
+  /** @returns those who are no members and whose bans were remembered */
+  async #forgetBans(tx: Tx, { group, caller, now }: Scene, outcomes: Outcomes): Promise<Int64[]> {
+    const { members, events } = this.options
+    const strangers = [...outcomes].flatMap(([userId, refusal]) =>
+      refusal === 'not_group_member' ? [userId] : [],
+    )
+    const removals = await members.findRemovals(tx, group, strangers)
+    const freed = strangers.filter((userId) =>
+      isBanned(removals.get(userId)?.banExpiresAt ?? 0, now),
+    )
+    await members.forgetBans(tx, group, freed)
+    if (freed.length > 0)
+      await events.append(tx, groupEvent(group, 'unbanned', caller.actorId, freed))
+    return freed
+  }
+
+  async #block(
+    tx: Tx,
+    scene: LockedScene,
+    userIds: readonly Int64[],
+    known: readonly Member[],
+  ): Promise<void> {
+    const { groups, members, blocks, door, events } = this.options
+    const { group, caller, now } = scene
+    const removed = known.filter(({ userId }) => userIds.includes(userId))
+    await door.remove(tx, scene, removed, 'blocked')
+    await blocks.insert(tx, group, userIds, now)
+    await members.settle(tx, group, userIds, 'rejected', now)
+    await groups.touch(tx, group, ['blocks'], now)
+    await events.append(tx, groupEvent(group, 'blocked', caller.actorId, userIds))
+  }
+
+  /** Judges users one by one, and does `work` to the members among them to whom the caller may, in the order of the list; it may judge otherwise. */
+  #toMembers(
+    caller: GroupCaller,
+    groupId: Int64,
+    { right, userIds }: { readonly right: GroupRightName; readonly userIds: readonly Int64[] },
+    work: (
+      tx: Tx,
+      scene: LockedScene,
+      members: readonly Member[],
+      outcomes: Map<Int64, ErrorName | null>,
+    ) => Promise<void>,
+  ): Promise<Outcomes> {
+    const { access, members } = this.options
+    const distinct = [...new Set(userIds)]
+    return access.change(caller, groupId, right, { touchedIds: distinct }, async (tx, scene) => {
+      const known = await members.findMany(tx, scene.group, distinct)
+      const outcomes = new Map<Int64, ErrorName | null>(
+        distinct.map((userId) => {
+          const member = known.get(userId)
+          return [
+            userId,
+            member ? refusalOver(scene, userId, member) : ('not_group_member' as const),
+          ]
+        }),
+      )
+      const accepted = distinct.flatMap((userId) =>
+        outcomes.get(userId) === null ? (known.get(userId) ?? []) : [],
+      )
+      await work(tx, scene, accepted, outcomes)
+      return outcomes
+    })
+  }
+
+  async #change(
+    tx: Tx,
+    { group, caller, now }: Scene,
+    changed: readonly Member[],
+    { changes, lists, kind, content }: MemberChange,
+  ) {
+    const { groups, members, events } = this.options
+    if (changed.length === 0) return
+    const userIds = changed.map(({ userId }) => userId)
+    await members.update(tx, group, userIds, changes)
+    await groups.touch(tx, group, lists, now)
+    await events.append(tx, groupEvent(group, kind, caller.actorId, userIds, content))
+  }
+}
+
+/** An Admin token may stand above the user that it acts for, who is oneself all the same. */
+function refusalOver(
+  { caller, standing }: Scene,
+  userId: Int64,
+  target: Member | null,
+): ErrorName | null {
+  return userId !== caller.userId && mayActOn(standing, target) ? null : 'no_permission'
+}

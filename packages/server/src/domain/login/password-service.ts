@@ -1,0 +1,119 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { Database } from '../../db/database.js'
+import type { Clock } from '../../lib/clock.js'
+import type { EventService } from '../../outbox/event-service.js'
+import type { AccountService } from '../users/account-service.js'
+import type { LoginGuard } from './login-guard.js'
+import type { PasswordHasher } from './password-hasher.js'
+import { systemUserId } from '../users/system-user.js'
+import type { TokenService } from './token-service.js'
+import { passwordFault, type User } from '../users/user-model.js'
+import type { UserStore } from '../users/user-store.js'
+
+export interface PasswordServiceOptions {
+  readonly database: Database
+  readonly store: UserStore
+  readonly accounts: AccountService
+  readonly tokens: TokenService
+  readonly events: EventService
+  readonly guard: LoginGuard
+  readonly hasher: PasswordHasher
+  readonly clock: Clock
+  readonly passwordMinLength: number
+}
+
+export interface PasswordChange {
+  readonly appId: string
+  readonly userId: Int64
+  readonly newPassword: string
+  /** What the caller calls the new password. */
+  readonly field: string
+}
+
+/** What a user proves to be the user with. */
+export interface PasswordProof {
+  readonly password: string
+  /** null: an application server passes it on. */
+  readonly address: string | null
+}
+
+/** Changes passwords (decision D3). With the password the tokens and the file credentials end that were got with the old one. */
+export class PasswordService {
+  constructor(private readonly options: PasswordServiceOptions) {}
+
+  /**
+   * @param old.keptToken hash of the token that stays, null when all end
+   * @param old.actorId the user, or the system for an administrator
+   * @throws AppError invalid_parameter, password_incorrect, too_many_requests, user_not_found, user_deleted
+   */
+  async change(
+    change: PasswordChange,
+    old: PasswordProof & { readonly keptToken: string | null; readonly actorId: Int64 },
+  ): Promise<void> {
+    this.#requireLength(change)
+    const { credentialEpoch } = await this.verify(change.appId, change.userId, old)
+    await this.#store(change, {
+      verifiedEpoch: credentialEpoch,
+      keptToken: old.keptToken,
+      actorId: old.actorId,
+    })
+  }
+
+  /** @throws AppError invalid_parameter, user_not_found, user_deleted */
+  async reset(change: PasswordChange): Promise<void> {
+    this.#requireLength(change)
+    await this.#store(change, { verifiedEpoch: null, keptToken: null, actorId: systemUserId })
+  }
+
+  /**
+   * @returns the user as the password was right for
+   * @throws AppError password_incorrect, too_many_requests, user_not_found, user_deleted
+   */
+  async verify(appId: string, userId: Int64, { password, address }: PasswordProof): Promise<User> {
+    const { accounts, guard, hasher } = this.options
+    const user = await accounts.get(appId, userId)
+    const isRight = await guard.verify({ appId, userId, address }, () =>
+      hasher.verify(user.passwordHash, password),
+    )
+    if (!isRight) throw new AppError('password_incorrect')
+    return user
+  }
+
+  #requireLength({ newPassword, field }: PasswordChange): void {
+    const fault = passwordFault(newPassword, this.options.passwordMinLength, field)
+    if (fault !== null) throw new AppError('invalid_parameter', fault)
+  }
+
+  async #store(
+    { appId, userId, newPassword }: PasswordChange,
+    {
+      verifiedEpoch,
+      keptToken,
+      actorId,
+    }: { verifiedEpoch: number | null; keptToken: string | null; actorId: Int64 },
+  ): Promise<void> {
+    const { database, store, accounts, tokens, events, hasher, clock } = this.options
+    const passwordHash = await hasher.hash(newPassword)
+    const revoked = await database.transaction(async (tx) => {
+      const user = await accounts.lock(tx, appId, userId)
+      // Somebody else was faster: what was verified is no longer the password.
+      if (verifiedEpoch !== null && user.credentialEpoch !== verifiedEpoch)
+        throw new AppError('password_incorrect')
+      await store.update(tx, appId, userId, { password_hash: passwordHash })
+      await events.append(tx, {
+        appId,
+        kind: 'user.password_changed',
+        actorId,
+        userIds: [userId],
+        content: '',
+      })
+      return tokens.revokeOfUsers(tx, {
+        appId,
+        userIds: [userId],
+        at: clock.now(),
+        keep: keptToken,
+      })
+    })
+    tokens.forget(appId, revoked)
+  }
+}

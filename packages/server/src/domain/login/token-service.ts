@@ -1,0 +1,233 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { Database, Tx } from '../../db/database.js'
+import type { Clock } from '../../lib/clock.js'
+import { FactCache, type FactChannel } from '../../lib/invalidated-cache.js'
+import { createToken, hashToken } from '../../lib/tokens.js'
+import type { DeviceService } from '../devices/device-service.js'
+import type { FileCredentialService } from '../files/file-credential-service.js'
+import type { FileCredentials } from '../files/file-credentials.js'
+import type { LoginGuard } from './login-guard.js'
+import type { PasswordHasher } from './password-hasher.js'
+import type { TokenStore, UserToken } from './token-store.js'
+import { loginNameKind, type User, type UserKey } from '../users/user-model.js'
+import type { UserStore } from '../users/user-store.js'
+
+export interface TokenServiceOptions {
+  readonly database: Database
+  readonly store: TokenStore
+  readonly users: UserStore
+  readonly devices: DeviceService
+  readonly hasher: PasswordHasher
+  readonly guard: LoginGuard
+  readonly fileCredentials: FileCredentialService
+  readonly clock: Clock
+  readonly tokenLifeMs: number
+  readonly channel: FactChannel
+}
+
+/** Whom a login names, by which of the three ways. */
+export type LoginName =
+  | { readonly userId: Int64 }
+  | { readonly username: string }
+  | { readonly loginName: string }
+
+export interface Login {
+  readonly appId: string
+  readonly name: LoginName
+  readonly password: string
+  readonly deviceGuid?: string
+  readonly userAgent: string
+  /** null: an application server logs its users in. */
+  readonly address: string | null
+}
+
+/** The Token record of the contract. */
+export interface IssuedToken extends FileCredentials {
+  readonly userId: Int64
+  readonly token: string
+  readonly expiresAt: number
+  /** Present when a device was named. */
+  readonly pushToken?: string
+}
+
+const tokenAgeMs = 1_000
+const purgeRows = 500
+const purgeSteps = 20
+/** For how long the holder of a token that expired hears that, and not that it is unknown. */
+const keptAfterExpiryMs = 30 * 86_400_000
+
+/** Logs users in and judges their tokens (decision C6). A token stops working at once here, within a second on other nodes. */
+export class TokenService {
+  readonly #options: TokenServiceOptions
+  readonly #tokens: FactCache<UserToken>
+  #nobodysHash: Promise<string> | undefined
+
+  constructor(options: TokenServiceOptions) {
+    this.#options = options
+    this.#tokens = new FactCache({
+      maxEntries: 100_000,
+      maxAgeMs: tokenAgeMs,
+      channel: options.channel,
+    })
+  }
+
+  /** @throws AppError user_not_found, user_deleted, password_incorrect, user_disabled, too_many_requests */
+  async logIn(login: Login): Promise<IssuedToken> {
+    const { appId, password, deviceGuid, userAgent } = login
+    const { database, store, users, devices, hasher, fileCredentials, clock, tokenLifeMs } =
+      this.#options
+    const user = await this.#prove(login)
+    if (user.status !== 0) throw new AppError('user_disabled')
+    const upgradedHash = hasher.needsRehash(user.passwordHash) ? await hasher.hash(password) : null
+    const token = createToken('hmu_')
+    const createdAt = clock.now()
+    const expiresAt = createdAt + tokenLifeMs
+    const { userId } = user
+    const stored = await database.transaction(async (tx) => {
+      // While the password was being checked the user may have been deleted or disabled, or have changed it.
+      const current = await users.hold(tx, appId, userId)
+      if (!current || current.isDeleted) throw new AppError('user_deleted')
+      if (current.status !== 0) throw new AppError('user_disabled')
+      if (current.passwordHash !== user.passwordHash) {
+        // Another first login may have upgraded the hash of the same password.
+        if (upgradedHash !== null) return null
+        throw new AppError('password_incorrect')
+      }
+      if (upgradedHash !== null)
+        await users.replacePasswordHash(tx, appId, userId, {
+          from: user.passwordHash,
+          to: upgradedHash,
+        })
+      const device = deviceGuid
+        ? await devices.open(tx, { appId, userId, deviceGuid, userAgent })
+        : null
+      const revoked = device
+        ? await this.revokeOfDevices(tx, {
+            appId,
+            userId,
+            deviceSns: device.displaced,
+            at: createdAt,
+          })
+        : []
+      const row = {
+        app_id: appId,
+        user_id: userId,
+        created_at: createdAt,
+        expires_at: expiresAt,
+        revoked_at: null,
+      }
+      await store.insert(tx, {
+        ...row,
+        token_hash: hashToken(token),
+        device_sn: device?.deviceSn ?? null,
+      })
+      return { device, revoked, credentials: fileCredentials.of(current) }
+    })
+    if (!stored) return this.logIn(login)
+    const { device, revoked, credentials } = stored
+    this.forget(appId, revoked)
+    return {
+      userId,
+      token,
+      expiresAt,
+      ...credentials,
+      ...(device ? { pushToken: device.pushToken } : {}),
+    }
+  }
+
+  /** @returns null for a token that nobody has, `expired` for one that ended or was revoked */
+  find(
+    appId: string,
+    secret: string,
+  ): UserToken | 'expired' | null | Promise<UserToken | 'expired' | null> {
+    const { database, store } = this.#options
+    const tokenHash = hashToken(secret)
+    const key = cacheKey(appId, tokenHash)
+    const known = this.#tokens.get(key)
+    if (known) return this.#judge(known)
+    return this.#tokens
+      .load(key, () => database.read((db) => store.find(db, appId, tokenHash)))
+      .then((token) => this.#judge(token))
+  }
+
+  #judge(token: UserToken | null): UserToken | 'expired' | null {
+    if (!token) return null
+    return token.isRevoked || token.expiresAt <= this.#options.clock.now() ? 'expired' : token
+  }
+
+  /**
+   * Ends the tokens and the file credentials of the users, within a transaction; {@link forget} what it returns once that is committed.
+   * It locks the users, so that a login under way is either ended with the others or comes after.
+   *
+   * @param which.keep hash of a token that stays
+   */
+  async revokeOfUsers(
+    tx: Tx,
+    which: { appId: string; userIds: readonly Int64[]; at: number; keep?: string | null },
+  ): Promise<string[]> {
+    const { appId, userIds, at: revokedAt, keep = null } = which
+    const { store, users } = this.#options
+    await users.lock(tx, appId, userIds)
+    await users.raiseCredentialEpoch(tx, appId, userIds)
+    return store.revokeOfUsers(tx, appId, userIds, { revokedAt, keep })
+  }
+
+  /** Within a transaction; {@link forget} what it returns once that is committed. */
+  async revokeOfDevices(
+    tx: Tx,
+    which: UserKey & { deviceSns: readonly number[]; at: number },
+  ): Promise<string[]> {
+    const { appId, userId, deviceSns, at } = which
+    const revoked: string[] = []
+    for (const deviceSn of deviceSns)
+      revoked.push(...(await this.#options.store.revokeOfDevice(tx, appId, userId, deviceSn, at)))
+    return revoked
+  }
+
+  forget(appId: string, tokenHashes: readonly string[]): void {
+    for (const tokenHash of tokenHashes) this.#tokens.forget(cacheKey(appId, tokenHash))
+  }
+
+  /** Deletes tokens that expired long ago; some at a time, so that no message waits for it. */
+  async purge(): Promise<void> {
+    const { database, store, clock } = this.#options
+    for (let step = 0; step < purgeSteps; step++) {
+      const deleted = await database.transaction((tx) =>
+        store.deleteExpired(tx, clock.now() - keptAfterExpiryMs, purgeRows),
+      )
+      if (deleted < purgeRows) return
+    }
+  }
+
+  /** The user whose password it is. An unknown name costs as much as a wrong password. */
+  async #prove({ appId, name, password, address }: Login): Promise<User> {
+    const { hasher, guard } = this.#options
+    const user = await this.#findUser(appId, name)
+    const isThere = user !== null && !user.isDeleted
+    const passwordHash = isThere ? user.passwordHash : await this.#hashOfNobody()
+    const attempt = { appId, userId: isThere ? user.userId : null, address }
+    const isRight = await guard.verify(attempt, () => hasher.verify(passwordHash, password))
+    if (!user) throw new AppError('user_not_found')
+    if (user.isDeleted) throw new AppError('user_deleted')
+    if (!isRight) throw new AppError('password_incorrect')
+    return user
+  }
+
+  #hashOfNobody(): Promise<string> {
+    this.#nobodysHash ??= this.#options.hasher.hash(createToken('hmu_'))
+    return this.#nobodysHash
+  }
+
+  async #findUser(appId: string, name: LoginName): Promise<User | null> {
+    const { database, users } = this.#options
+    return database.read(async (db) => {
+      if ('userId' in name) return users.find(db, appId, name.userId)
+      if ('username' in name) return users.findBy(db, appId, 'username', name.username)
+      return users.findBy(db, appId, loginNameKind(name.loginName), name.loginName)
+    })
+  }
+}
+
+function cacheKey(appId: string, tokenHash: string): string {
+  return `${appId}/${tokenHash}`
+}

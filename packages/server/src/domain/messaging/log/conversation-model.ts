@@ -1,0 +1,72 @@
+import type { Int64 } from '@hermod/protocol'
+import { compare } from '../../../lib/compare.js'
+import type { StoredMessage } from './message-model.js'
+
+/**
+ * A conversation is the pair of its parties, the smaller ID first. A conversation with oneself, and a group, is the same ID twice:
+ * IDs of users and groups never collide inside an application.
+ */
+export interface ConversationKey {
+  readonly appId: string
+  readonly lowId: Int64
+  readonly highId: Int64
+}
+
+export interface Conversation extends ConversationKey {
+  /** Its members hold the marks in rows of their own. */
+  readonly isGroup: boolean
+}
+
+export function directConversation(appId: string, a: Int64, b: Int64): Conversation {
+  return a < b
+    ? { appId, lowId: a, highId: b, isGroup: false }
+    : { appId, lowId: b, highId: a, isGroup: false }
+}
+
+export function groupConversation(appId: string, groupId: Int64): Conversation {
+  return { appId, lowId: groupId, highId: groupId, isGroup: true }
+}
+
+/** The parties of a direct conversation that read: nobody reads for the system, user 0. */
+export function readersOf({
+  lowId,
+  highId,
+}: Pick<ConversationKey, 'lowId' | 'highId'>): readonly Int64[] {
+  return lowId === highId || lowId === 0 ? [highId] : [lowId, highId]
+}
+
+/** The order in which rows of several conversations are locked, by everybody. */
+export function compareConversations(a: ConversationKey, b: ConversationKey): number {
+  return compare(a.appId, b.appId) || compare(a.lowId, b.lowId) || compare(a.highId, b.highId)
+}
+
+/** What a party, or a member, sees of a conversation as a whole. */
+export interface ConversationView {
+  readonly peerId: Int64
+  readonly createdAt: number
+  readonly lastMessageId: number
+}
+
+/** Which columns of a conversation's row are a party's. */
+export type Side = 'low' | 'high'
+
+/** A conversation with oneself has both sides. */
+export function sidesOf(
+  { lowId, highId }: Pick<ConversationKey, 'lowId' | 'highId'>,
+  userId: Int64,
+): readonly Side[] {
+  const sides: Side[] = []
+  if (lowId === userId) sides.push('low')
+  if (highId === userId) sides.push('high')
+  return sides
+}
+
+/** How far a message got: 0 stored, 1 a device of the receiver has it, 2 the receiver has read it (decision E6). */
+export type Progress = 0 | 1 | 2
+
+/** A message as a page of history shows it. */
+export interface HistoryMessage extends StoredMessage {
+  readonly progress: Progress
+  /** 0 = never edited */
+  readonly editedAt: number
+}

@@ -1,0 +1,128 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { ColumnType } from '../../../db/dialect/dialect.js'
+import type { ConversationKey } from './conversation-model.js'
+
+/** What a sender gave; the texts are "" when left out. */
+export interface MessageContent {
+  readonly contentType: number
+  readonly content: string
+  readonly attachment: string
+  readonly config: string
+  readonly ext: string
+}
+
+/** A message before the writer has given it its place. */
+export interface Draft extends MessageContent {
+  readonly conversation: ConversationKey
+  readonly senderId: Int64
+  /** 0 when the sender's device is not known. */
+  readonly senderDeviceSn: number
+  readonly isSystem: boolean
+}
+
+/**
+ * A row of the message log, in the order of {@link messageColumns}. Messages go to the writer in this form because a flat list of
+ * values crosses between threads several times faster than objects with names.
+ */
+export type MessageRow = unknown[]
+
+export const messageColumns = {
+  app_id: 'text',
+  low_id: 'bigint',
+  high_id: 'bigint',
+  msg_id: 'bigint',
+  seq: 'bigint',
+  sender_id: 'bigint',
+  sender_device_sn: 'integer',
+  content_type: 'smallint',
+  content: 'text',
+  attachment: 'text',
+  config: 'text',
+  ext: 'text',
+  is_system: 'smallint',
+} as const satisfies Record<string, ColumnType>
+
+const at = Object.fromEntries(
+  Object.keys(messageColumns).map((name, index) => [name, index]),
+) as Record<keyof typeof messageColumns, number>
+
+export function messageRow(draft: Draft, messageId: number): MessageRow {
+  const { appId, lowId, highId } = draft.conversation
+  const { senderId, senderDeviceSn, contentType, content, attachment, config, ext, isSystem } =
+    draft
+  return [
+    appId,
+    lowId,
+    highId,
+    messageId,
+    0,
+    senderId,
+    senderDeviceSn,
+    contentType,
+    content,
+    attachment,
+    config,
+    ext,
+    isSystem ? 1 : 0,
+  ]
+}
+
+export const rowValue = {
+  conversation: (row: MessageRow): ConversationKey => ({
+    appId: row[at.app_id] as string,
+    lowId: row[at.low_id] as Int64,
+    highId: row[at.high_id] as Int64,
+  }),
+  senderId: (row: MessageRow) => row[at.sender_id] as Int64,
+  messageId: (row: MessageRow) => row[at.msg_id] as number,
+  setMessageId: (row: MessageRow, messageId: number) => {
+    row[at.msg_id] = messageId
+  },
+  seq: (row: MessageRow) => row[at.seq] as number,
+  setSeq: (row: MessageRow, seq: number) => {
+    row[at.seq] = seq
+  },
+} as const
+
+export interface StoredMessage extends MessageContent {
+  readonly messageId: number
+  readonly senderId: Int64
+  readonly senderDeviceSn: number
+  /** 0 or 1 */
+  readonly isSystem: number
+}
+
+/**
+ * Holds the texts of a message against the limit (decision E12).
+ * @throws AppError message_too_large
+ */
+export function requireSize(
+  { content, attachment, config, ext }: MessageContent,
+  maxBytes: number,
+): void {
+  const size =
+    Buffer.byteLength(content) +
+    Buffer.byteLength(attachment) +
+    Buffer.byteLength(config) +
+    Buffer.byteLength(ext)
+  if (size > maxBytes)
+    throw new AppError('message_too_large', `${size} bytes of at most ${maxBytes}`)
+}
+
+/** content_type of what acts on another message (decision E8). */
+export const operationTypes = { readAck: 9, recall: 10, append: 11, replace: 12 } as const
+
+/**
+ * A typing indicator is an empty text whose ext is a JSON object with input_status; like online_only it reaches connected devices and
+ * is never stored, counted or pushed.
+ */
+export function isTypingSignal({ contentType, content, attachment, ext }: MessageContent): boolean {
+  if (contentType !== 0 || content !== '' || attachment !== '' || !ext.includes('"input_status"'))
+    return false
+  try {
+    const parsed: unknown = JSON.parse(ext)
+    return typeof parsed === 'object' && parsed !== null && 'input_status' in parsed
+  } catch {
+    return false
+  }
+}

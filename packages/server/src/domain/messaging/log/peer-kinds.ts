@@ -1,0 +1,53 @@
+import type { Int64 } from '@hermod/protocol'
+import { sql } from 'kysely'
+import { LRUCache } from 'lru-cache'
+import type { Database, Executor } from '../../../db/database.js'
+import { systemUserId } from '../../users/system-user.js'
+
+export type PeerKind = 'user' | 'group'
+
+interface PeerKey {
+  readonly appId: string
+  readonly peerId: Int64
+}
+
+const maxKnown = 100_000
+
+/**
+ * Whether an ID is that of a user or of a group: conversations are named by either, and the two never collide (document 3, part 2.4).
+ * What an ID is never changes, so it is asked for once.
+ */
+export class PeerKinds {
+  readonly #known = new LRUCache<string, PeerKind>({ maxSize: maxKnown, sizeCalculation: () => 1 })
+  readonly #find
+
+  constructor(database: Database) {
+    this.#find = database.prepared<PeerKey, { kind: PeerKind }>((db, param) =>
+      db
+        .selectFrom('groups')
+        .select(sql<PeerKind>`'group'`.as('kind'))
+        .where('app_id', '=', param('appId'))
+        .where('group_id', '=', param('peerId'))
+        .unionAll(
+          db
+            .selectFrom('users')
+            .select(sql<PeerKind>`'user'`.as('kind'))
+            .where('app_id', '=', param('appId'))
+            .where('user_id', '=', param('peerId')),
+        ),
+    )
+  }
+
+  /** At once for an ID that is known; null when nobody ever had it. Also finds deleted users and dissolved groups. */
+  find(db: Executor, appId: string, peerId: Int64): PeerKind | null | Promise<PeerKind | null> {
+    if (peerId === systemUserId) return 'user'
+    const key = `${appId}/${peerId}`
+    return this.#known.get(key) ?? this.#read(db, key, { appId, peerId })
+  }
+
+  async #read(db: Executor, key: string, peer: PeerKey): Promise<PeerKind | null> {
+    const kind = (await this.#find.first(db, peer))?.kind ?? null
+    if (kind) this.#known.set(key, kind)
+    return kind
+  }
+}

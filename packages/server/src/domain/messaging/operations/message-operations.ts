@@ -1,0 +1,229 @@
+import { type AppCaller, AppError, type Int64 } from '@hermod/protocol'
+import type { Database, Tx } from '../../../db/database.js'
+import type { Clock } from '../../../lib/clock.js'
+import { timestampOf } from '../../../lib/ids.js'
+import { systemUserId } from '../../users/system-user.js'
+import type { AppService } from '../../apps/app-service.js'
+import { type Conversation, readersOf } from '../log/conversation-model.js'
+import type { ConversationService } from '../reading/conversation-service.js'
+import type { EventKind } from '../../../outbox/event-model.js'
+import type { EventService } from '../../../outbox/event-service.js'
+import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
+import { type EditKind, editedTexts } from './message-edit.js'
+import { operationTypes, requireSize } from '../log/message-model.js'
+import type { EditedTexts, LoggedMessage, MessageStore } from './message-store.js'
+import type { TransactionStore } from '../sending/transaction-store.js'
+
+export interface MessageOperationsOptions {
+  readonly database: Database
+  readonly store: MessageStore
+  readonly conversations: ConversationService
+  readonly apps: AppService
+  readonly groupRules: GroupMessageRules
+  readonly transactions: TransactionStore
+  readonly events: EventService
+  readonly clock: Clock
+  readonly maxMessageBytes: number
+  readonly transactionTtlMs: number
+}
+
+/** Who acts, as a party of the conversation or a member of the group. */
+export interface Actor {
+  readonly appId: string
+  readonly userId: Int64
+  /** With an Admin token, for that user. */
+  readonly isAdmin: boolean
+}
+
+export interface OperationRequest extends EditedTexts {
+  readonly contentType: number
+  readonly relatedMessageId: Int64 | undefined
+  readonly targets: readonly Int64[]
+  readonly targetType: 'user' | 'group'
+  /** null = never recognised again */
+  readonly transactionId: Int64 | null
+}
+
+/** A message in the hands of the actor. */
+interface Held {
+  readonly actor: Actor
+  readonly conversation: Conversation
+  readonly message: LoggedMessage
+}
+
+/** An edit must be newer than the message and every edit before it (document 3, part 2.6), whatever the clocks of the nodes say. */
+const editInstant = ({ messageId, editedAt }: LoggedMessage, now: number) =>
+  Math.max(now, timestampOf(messageId) + 1, editedAt + 1)
+/** A command was acted on when it arrived. */
+const commandType = 6
+const editKinds: ReadonlyMap<number, EditKind> = new Map([
+  [operationTypes.append, 'append'],
+  [operationTypes.replace, 'replace'],
+])
+const editEvents: Readonly<Record<EditKind, EventKind>> = {
+  append: 'message.appended',
+  replace: 'message.replaced',
+}
+
+/** What is done to messages that are there: reading, recalling and editing them (decisions E7, E8). */
+export class MessageOperations {
+  constructor(private readonly options: MessageOperationsOptions) {}
+
+  static actorOf({ appId, kind }: AppCaller, userId: Int64): Actor {
+    return { appId, userId, isAdmin: kind === 'admin' }
+  }
+
+  /**
+   * What a message of content_type 9 to 12 asks for; a repeat of its transaction ID does nothing.
+   * @throws AppError invalid_parameter, user_not_found, group_not_found, member_required, conversation_not_found, message_not_found,
+   *   no_permission, message_type_refused, message_too_large, recall_too_late, recall_disabled
+   */
+  async perform(actor: Actor, request: OperationRequest): Promise<void> {
+    const { database, conversations, transactions, clock, transactionTtlMs } = this.options
+    const { contentType, relatedMessageId: messageId, transactionId, targetType } = request
+    const [peerId, ...others] = request.targets
+    if (messageId === undefined)
+      throw new AppError(
+        'invalid_parameter',
+        `related_mid is required with content_type ${contentType}`,
+      )
+    if (peerId === undefined || others.length > 0)
+      throw new AppError(
+        'invalid_parameter',
+        `targets must have exactly 1 item with content_type ${contentType}`,
+      )
+    const recallSeconds =
+      contentType === operationTypes.recall ? await this.#recallSeconds(actor) : null
+    const { appId, userId: senderId } = actor
+    await database.transaction(async (tx) => {
+      const place = transactionId === null ? null : { appId, transactionId, senderId }
+      if (place && !(await transactions.claim(tx, place, clock.now(), transactionTtlMs))) return
+      await this.#requireKind(tx, appId, peerId, targetType)
+      if (contentType === operationTypes.readAck)
+        return conversations.acknowledgeReceipt(tx, actor, peerId, messageId)
+      const editKind = editKinds.get(contentType)
+      const held = await this.#hold(tx, actor, peerId, messageId)
+      await (editKind
+        ? this.#edit(tx, held, editKind, request)
+        : this.#recall(tx, held, recallSeconds))
+    })
+  }
+
+  /**
+   * Withdraws a message for everybody; the sender within the application's window, owner and admins of a group those of members below
+   * them, an Admin token always.
+   * @throws AppError conversation_not_found, message_not_found, no_permission, recall_too_late, recall_disabled, group_not_found,
+   *   member_required
+   */
+  async recall(actor: Actor, peerId: Int64, messageId: Int64): Promise<void> {
+    const recallSeconds = await this.#recallSeconds(actor)
+    await this.options.database.transaction(async (tx) =>
+      this.#recall(tx, await this.#hold(tx, actor, peerId, messageId), recallSeconds),
+    )
+  }
+
+  /**
+   * What may be sent to a user is not judged as what may be sent to a group, so a target must be what it is called.
+   * @throws AppError user_not_found, group_not_found
+   */
+  async #requireKind(
+    tx: Tx,
+    appId: string,
+    peerId: Int64,
+    targetType: OperationRequest['targetType'],
+  ): Promise<void> {
+    const kind = await this.options.conversations.kindOf(tx, appId, peerId)
+    if (targetType === 'group' && kind !== 'group') throw new AppError('group_not_found')
+    if (targetType === 'user' && kind === 'group') throw new AppError('user_not_found')
+  }
+
+  /** How old a message may be that the actor recalls; null = no message may be recalled. */
+  async #recallSeconds({ appId, isAdmin }: Actor): Promise<number | null> {
+    if (isAdmin) return Number.POSITIVE_INFINITY
+    const { settings } = await this.options.apps.get(appId)
+    return settings.recall_enabled ? settings.recall_seconds : null
+  }
+
+  /** Locks the conversation first, as a send does, and then finds the message. */
+  async #hold(tx: Tx, actor: Actor, peerId: Int64, messageId: Int64): Promise<Held> {
+    const { store, conversations } = this.options
+    const conversation = await conversations.findBegun(tx, actor, peerId)
+    await this.#requireMembership(tx, actor, conversation)
+    if (!(await store.lockConversation(tx, conversation)))
+      throw new AppError('conversation_not_found')
+    const message = await store.find(tx, conversation, messageId)
+    if (!message) throw new AppError('message_not_found')
+    return { actor, conversation, message }
+  }
+
+  async #requireMembership(
+    tx: Tx,
+    { appId, userId, isAdmin }: Actor,
+    { isGroup, lowId: groupId }: Conversation,
+  ): Promise<void> {
+    const { groupRules } = this.options
+    if (!isGroup) return
+    if (isAdmin) await groupRules.requireGroup(tx, { appId, groupId })
+    else await groupRules.requireMember(tx, { appId, groupId }, userId)
+  }
+
+  async #recall(tx: Tx, held: Held, recallSeconds: number | null): Promise<void> {
+    const { store, groupRules, clock } = this.options
+    const { actor, conversation, message } = held
+    const now = clock.now()
+    const isOwn = message.senderId === actor.userId
+    const group = { appId: actor.appId, groupId: conversation.lowId }
+    if (conversation.isGroup && !isOwn && !actor.isAdmin)
+      await groupRules.requireRecall(tx, group, actor.userId, message.senderId)
+    else requireSender(held)
+    if (recallSeconds === null) throw new AppError('recall_disabled')
+    // The window is the sender's (decision E7).
+    if (isOwn && now - timestampOf(message.messageId) > recallSeconds * 1_000)
+      throw new AppError('recall_too_late')
+    await store.recall(tx, conversation, message, { by: responsibleFor(held), at: now })
+    await this.#tell(tx, held, 'message.recalled')
+  }
+
+  async #edit(tx: Tx, held: Held, kind: EditKind, edit: EditedTexts): Promise<void> {
+    const { store, clock, maxMessageBytes } = this.options
+    const { conversation, message } = held
+    requireSender(held)
+    if (message.contentType === commandType)
+      throw new AppError('message_type_refused', 'a command cannot be edited')
+    const texts = editedTexts(kind, message, edit)
+    requireSize({ ...message, ...texts }, maxMessageBytes)
+    await store.edit(tx, conversation, message.messageId, {
+      ...texts,
+      editedAt: editInstant(message, clock.now()),
+    })
+    await this.#tell(tx, held, editEvents[kind])
+  }
+
+  async #tell(tx: Tx, held: Held, kind: EventKind): Promise<void> {
+    const { conversation, message } = held
+    const { appId, lowId, highId, isGroup } = conversation
+    const fact = { appId, kind, actorId: responsibleFor(held) }
+    const { messageId: msg_id } = message
+    await this.options.events.append(
+      tx,
+      isGroup
+        ? { ...fact, groupId: lowId, userIds: [], content: JSON.stringify({ msg_id }) }
+        : {
+            ...fact,
+            userIds: readersOf(conversation),
+            content: JSON.stringify({ msg_id, parties: [lowId, highId].map(Number) }),
+          },
+    )
+  }
+}
+
+/** @throws AppError no_permission */
+function requireSender({ actor, message }: Held): void {
+  if (!actor.isAdmin && message.senderId !== actor.userId)
+    throw new AppError('no_permission', 'only the sender may do this')
+}
+
+/** With an Admin token whoever changes the message of another does it as the administrator. */
+function responsibleFor({ actor, message }: Held): Int64 {
+  return actor.isAdmin && actor.userId !== message.senderId ? systemUserId : actor.userId
+}

@@ -1,0 +1,111 @@
+import type { Int64 } from '@hermod/protocol'
+import { sql } from 'kysely'
+import type { Database, Tx } from '../../../db/database.js'
+import type { Conversation, ConversationKey } from '../log/conversation-model.js'
+import { isConversation } from '../reading/conversation-store.js'
+import type { MessageContent } from '../log/message-model.js'
+
+/** A message as those who act on it need it. */
+export interface LoggedMessage extends MessageContent {
+  readonly messageId: number
+  readonly seq: number
+  readonly senderId: Int64
+  /** 0 = never edited */
+  readonly editedAt: number
+}
+
+export type EditedTexts = Pick<MessageContent, 'content' | 'config' | 'ext'>
+
+/** Changes to single messages of the log. Their conversation is locked first, as sends do it. */
+export class MessageStore {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Keeps others from changing the conversation and what it holds until the transaction ends.
+   * @returns false when there is no such conversation
+   */
+  async lockConversation(tx: Tx, conversation: ConversationKey): Promise<boolean> {
+    const found = tx.selectFrom('conversations').select('seq').where(isConversation(conversation))
+    const row = await (this.database.dialect.rowLocks
+      ? found.forUpdate()
+      : found
+    ).executeTakeFirst()
+    return row !== undefined
+  }
+
+  async find(
+    tx: Tx,
+    conversation: ConversationKey,
+    messageId: Int64,
+  ): Promise<LoggedMessage | null> {
+    const row = await tx
+      .selectFrom('messages')
+      .select([
+        'msg_id as messageId',
+        'seq',
+        'sender_id as senderId',
+        'content_type as contentType',
+        'content',
+        'attachment',
+        'config',
+        'ext',
+        'edited_at as editedAt',
+      ])
+      .where(isMessage(conversation, messageId))
+      .executeTakeFirst()
+    return row ?? null
+  }
+
+  async edit(
+    tx: Tx,
+    conversation: ConversationKey,
+    messageId: Int64,
+    texts: EditedTexts & { readonly editedAt: number },
+  ): Promise<void> {
+    const { editedAt: edited_at, content, config, ext } = texts
+    await tx
+      .updateTable('messages')
+      .set({ content, config, ext, edited_at })
+      .where(isMessage(conversation, messageId))
+      .execute()
+  }
+
+  /** Leaves of a message that it was there, and who recalled it (decision E7). */
+  async recall(
+    tx: Tx,
+    conversation: Conversation,
+    { messageId, seq, senderId }: LoggedMessage,
+    recall: { readonly by: Int64; readonly at: number },
+  ): Promise<void> {
+    const { appId: app_id, lowId: low_id, highId: high_id } = conversation
+    await tx.deleteFrom('messages').where(isMessage(conversation, messageId)).execute()
+    const row = {
+      app_id,
+      low_id,
+      high_id,
+      msg_id: messageId,
+      seq,
+      sender_id: senderId,
+      recalled_by: recall.by,
+      recalled_at: recall.at,
+    }
+    await tx.insertInto('recalled_messages').values(row).execute()
+    if (conversation.isGroup) {
+      const receipts = tx
+        .deleteFrom('receipt_requests')
+        .where('app_id', '=', app_id)
+        .where('group_id', '=', low_id)
+      await receipts.where('seq', '=', seq).execute()
+    }
+    await tx
+      .updateTable('conversations')
+      .set({ last_recalled_seq: seq })
+      .where(isConversation(conversation))
+      .where('last_recalled_seq', '<', seq)
+      .execute()
+  }
+}
+
+function isMessage(conversation: ConversationKey, messageId: Int64) {
+  return sql<boolean>`${isConversation(conversation)} and msg_id = ${messageId}`
+}

@@ -1,0 +1,312 @@
+import type { Int64 } from '@hermod/protocol'
+import { type RawBuilder, sql } from 'kysely'
+import type { Database, Executor, Tx } from '../../../db/database.js'
+import { chunksOf } from '../../../lib/chunks.js'
+import {
+  type Conversation,
+  type ConversationKey,
+  type ConversationView,
+  type Side,
+  sidesOf,
+} from '../log/conversation-model.js'
+
+interface UserKey {
+  readonly appId: string
+  readonly userId: Int64
+}
+
+type ViewRow = { low_id: Int64; high_id: Int64; created_at: number; latest_msg_id: number }
+type UnreadRow = { peerId: Int64; unread: number }
+
+/** A conversation whose mark has moved. */
+export interface Moved extends ConversationKey {
+  /** The last message that the conversation ever held. */
+  readonly lastMessageId: number
+}
+
+export type Mark = 'read_seq' | 'delivered_seq'
+
+const keysPerStatement = 100
+const sides = ['low', 'high'] as const
+/** A value of the conversation `c` that belongs to the user of `p`. */
+const own = (value: (side: Side) => ReturnType<typeof sql<number>>) =>
+  sql<number>`case when c.low_id = p.user_id then ${value('low')} else ${value('high')} end`
+const hiddenMessageId = own((side) => sql<number>`${sql.ref(`c.${side}_hidden_msg_id`)}`)
+const seenSeq = own((side) => sql<number>`${sql.ref(`c.${side}_seen_seq`)}`)
+
+const sameConversation = (table: string) =>
+  sql.raw(
+    `${table}.app_id = c.app_id and ${table}.low_id = c.low_id and ${table}.high_id = c.high_id`,
+  )
+/** The newest message that is left to the user of `p`, null when there is none; the log is asked only when the last one was recalled. */
+const latestMessageId = sql<number>`case when c.last_recalled_seq < c.seq then c.last_msg_id
+  else (select max(m.msg_id) from messages m where ${sameConversation('m')}) end`
+/** Sending moves the sender's own mark, so everything above a mark is of others: the difference of two positions less what was recalled. */
+const unreadAbove = (
+  seen: RawBuilder<number>,
+) => sql<number>`c.seq - ${seen} - case when c.last_recalled_seq > ${seen}
+  then (select count(*) from recalled_messages r where ${sameConversation('r')} and r.seq > ${seen}) else 0 end`
+
+/** Where history_visible is off a member sees nothing of what was there before (decision F4a: judged when reading). */
+export const hiddenInGroup = sql<number>`case when g.history_visible = 1 or p.joined_msg_id < p.hidden_msg_id then p.hidden_msg_id else p.joined_msg_id end`
+/** Nothing is unread in a chatroom, in a group that is dissolved, and to a member who does not receive the messages (msg_mute_mode 2). */
+const countsUnread = sql<boolean>`g.type <> 2 and g.status = 0 and p.msg_mute_mode <> 2`
+
+const readSeq = own((side) => sql<number>`${sql.ref(`c.${side}_read_seq`)}`)
+
+function joined(db: Executor) {
+  return db
+    .selectFrom('user_conversations as p')
+    .innerJoin('conversations as c', (join) =>
+      join
+        .onRef('c.app_id', '=', 'p.app_id')
+        .onRef('c.low_id', '=', 'p.low_id')
+        .onRef('c.high_id', '=', 'p.high_id'),
+    )
+}
+
+/** Members `p` of groups `g` that have a conversation `c`. */
+export function joinedGroups(db: Executor) {
+  return db
+    .selectFrom('group_members as p')
+    .innerJoin('groups as g', (join) =>
+      join.onRef('g.app_id', '=', 'p.app_id').onRef('g.group_id', '=', 'p.group_id'),
+    )
+    .innerJoin('conversations as c', (join) =>
+      join
+        .onRef('c.app_id', '=', 'p.app_id')
+        .onRef('c.low_id', '=', 'p.group_id')
+        .onRef('c.high_id', '=', 'p.group_id'),
+    )
+}
+
+/**
+ * Conversations as their parties see them. A conversation that a party has deleted is hidden until it holds a newer message
+ * (decision E13).
+ */
+export class ConversationStore {
+  readonly #database: Database
+  readonly #list
+  readonly #unread
+
+  constructor(database: Database) {
+    this.#database = database
+    this.#list = database.preparedPage<UserKey & { beforeId: number }, ViewRow>(
+      (db, param, limit) =>
+        db
+          .selectFrom(
+            joined(db)
+              .select([
+                'c.low_id',
+                'c.high_id',
+                'c.created_at',
+                latestMessageId.as('latest_msg_id'),
+                hiddenMessageId.as('hidden_msg_id'),
+              ])
+              .where('p.app_id', '=', param('appId'))
+              .where('p.user_id', '=', param('userId'))
+              .unionAll(
+                joinedGroups(db)
+                  .select([
+                    'c.low_id',
+                    'c.high_id',
+                    'c.created_at',
+                    latestMessageId.as('latest_msg_id'),
+                    hiddenInGroup.as('hidden_msg_id'),
+                  ])
+                  .where('p.app_id', '=', param('appId'))
+                  .where('p.user_id', '=', param('userId')),
+              )
+              .as('own'),
+          )
+          .select(['low_id', 'high_id', 'created_at', 'latest_msg_id'])
+          .whereRef('latest_msg_id', '>', 'hidden_msg_id')
+          .where('latest_msg_id', '<', param('beforeId'))
+          .orderBy('latest_msg_id', 'desc')
+          .limit(limit),
+    )
+    this.#unread = database.prepared<UserKey, UnreadRow>((db, param) =>
+      joined(db)
+        .select([
+          sql<Int64>`case when p.low_id = p.user_id then p.high_id else p.low_id end`.as('peerId'),
+          unreadAbove(seenSeq).as('unread'),
+        ])
+        .where('p.app_id', '=', param('appId'))
+        .where('p.user_id', '=', param('userId'))
+        .where(sql<boolean>`c.seq > ${seenSeq}`)
+        .unionAll(
+          joinedGroups(db)
+            .select(['p.group_id as peerId', unreadAbove(sql<number>`p.seen_seq`).as('unread')])
+            .where('p.app_id', '=', param('appId'))
+            .where('p.user_id', '=', param('userId'))
+            .whereRef('c.seq', '>', 'p.seen_seq')
+            .where(countsUnread),
+        ),
+    )
+  }
+
+  /** Most recent activity first; only conversations whose newest message is older than `beforeId`. */
+  async list(
+    db: Executor,
+    user: UserKey,
+    page: { beforeId: number; limit: number },
+  ): Promise<ConversationView[]> {
+    const rows = await this.#list.all(db, { ...user, ...page })
+    return rows.map((row) => ({
+      peerId: row.low_id === user.userId ? row.high_id : row.low_id,
+      createdAt: row.created_at,
+      lastMessageId: row.latest_msg_id,
+    }))
+  }
+
+  /** Conversations with unread messages, in no particular order. */
+  async listUnread(db: Executor, user: UserKey): Promise<{ peerId: Int64; unreadCount: number }[]> {
+    const rows = await this.#unread.all(db, user)
+    // All that is above the mark may have been recalled.
+    return rows
+      .filter((row) => row.unread > 0)
+      .map(({ peerId, unread }) => ({ peerId, unreadCount: Number(unread) }))
+  }
+
+  /**
+   * Moves a mark of the user forward to a position, or to the end of the conversation; never back. Compared in the statement, because a
+   * row that was waited for is judged again with its new values while what was looked up before stays as it was.
+   * @returns null when the mark did not move, or there is no such conversation
+   */
+  async moveMark(
+    tx: Tx,
+    conversation: ConversationKey,
+    userId: Int64,
+    mark: Mark,
+    seq: number | null,
+  ): Promise<Moved | null> {
+    const [side] = sidesOf(conversation, userId)
+    if (side === undefined) return null
+    const end = seq === null ? sql<number>`${sql.ref('seq')}` : sql<number>`${seq}`
+    // In a conversation with oneself sending has moved the read marks of both sides.
+    const [row] = await tx
+      .updateTable('conversations')
+      .set(
+        mark === 'read_seq'
+          ? { [`${side}_read_seq`]: end, [`${side}_seen_seq`]: greater(`${side}_seen_seq`, end) }
+          : { [`${side}_${mark}`]: end },
+      )
+      .where(isConversation(conversation))
+      .where(`${side}_${mark}`, '<', end)
+      .returning(['low_id', 'high_id', 'last_msg_id'])
+      .execute()
+    return row ? toMoved(conversation.appId, row) : null
+  }
+
+  /** Moves the read marks of all conversations of the user to their ends. @returns those that were not there yet */
+  async markAllRead(tx: Tx, { appId, userId }: UserKey): Promise<Moved[]> {
+    const unread = await joined(tx)
+      .select(['c.low_id', 'c.high_id'])
+      .where('p.app_id', '=', appId)
+      .where('p.user_id', '=', userId)
+      .where(sql<boolean>`c.seq > ${readSeq}`)
+      // In the order in which batches of sends lock them.
+      .orderBy('c.low_id')
+      .orderBy('c.high_id')
+      .$if(this.#database.dialect.rowLocks, (query) => query.forUpdate('c'))
+      .execute()
+    const moved: Moved[] = []
+    for (const side of sides) {
+      const other = side === 'low' ? 'high_id' : 'low_id'
+      const peerIds = unread
+        .filter((row) => (row.low_id === userId) === (side === 'low'))
+        .map((row) => row[other])
+      for (const chunk of chunksOf(peerIds, keysPerStatement)) {
+        // Always as many, so that the statement is the same; those that were locked and no others.
+        const keys = Array.from(
+          { length: keysPerStatement },
+          (_, index) => chunk[Math.min(index, chunk.length - 1)] as Int64,
+        )
+        const rows = await tx
+          .updateTable('conversations')
+          .set({ [`${side}_read_seq`]: sql.ref('seq'), [`${side}_seen_seq`]: sql.ref('seq') })
+          .where('app_id', '=', appId)
+          .where(`${side}_id`, '=', userId)
+          .where(other, 'in', keys)
+          .returning(['low_id', 'high_id', 'last_msg_id'])
+          .execute()
+        moved.push(...rows.map((row) => toMoved(appId, row)))
+      }
+    }
+    return moved
+  }
+
+  /** Hides everything that the conversation holds now; what was unread of it stays so for its sender. @returns false when there is no such conversation */
+  async hide(tx: Tx, conversation: ConversationKey, userId: Int64): Promise<boolean> {
+    const marks = sidesOf(conversation, userId).map((side) => ({
+      [`${side}_seen_seq`]: sql.ref('seq'),
+      [`${side}_hidden_msg_id`]: sql.ref('last_msg_id'),
+    }))
+    const { numUpdatedRows } = await tx
+      .updateTable('conversations')
+      .set(Object.assign({}, ...marks))
+      .where(isConversation(conversation))
+      .executeTakeFirst()
+    return numUpdatedRows > 0n
+  }
+
+  /** The user's conversation that holds the message; null when there is none. */
+  async findByMessage(db: Executor, user: UserKey, messageId: Int64): Promise<Conversation | null> {
+    const row = await db
+      .selectFrom('user_conversations as p')
+      .innerJoin('messages as m', (join) =>
+        join
+          .onRef('m.app_id', '=', 'p.app_id')
+          .onRef('m.low_id', '=', 'p.low_id')
+          .onRef('m.high_id', '=', 'p.high_id')
+          .on('m.msg_id', '=', messageId as number),
+      )
+      .select(['p.low_id', 'p.high_id', sql<number>`0`.as('is_group')])
+      .where('p.app_id', '=', user.appId)
+      .where('p.user_id', '=', user.userId)
+      .unionAll(
+        db
+          .selectFrom('group_members as p')
+          .innerJoin('messages as m', (join) =>
+            join
+              .onRef('m.app_id', '=', 'p.app_id')
+              .onRef('m.low_id', '=', 'p.group_id')
+              .onRef('m.high_id', '=', 'p.group_id')
+              .on('m.msg_id', '=', messageId as number),
+          )
+          .select(['p.group_id as low_id', 'p.group_id as high_id', sql<number>`1`.as('is_group')])
+          .where('p.app_id', '=', user.appId)
+          .where('p.user_id', '=', user.userId),
+      )
+      .executeTakeFirst()
+    return row
+      ? { appId: user.appId, lowId: row.low_id, highId: row.high_id, isGroup: row.is_group === 1 }
+      : null
+  }
+
+  async exists(db: Executor, conversation: ConversationKey): Promise<boolean> {
+    return (
+      (await db
+        .selectFrom('conversations')
+        .select('seq')
+        .where(isConversation(conversation))
+        .executeTakeFirst()) !== undefined
+    )
+  }
+}
+
+/** The greater one of a column and a value. */
+export function greater(mark: string, value: RawBuilder<number> | number): RawBuilder<number> {
+  return sql<number>`case when ${sql.ref(mark)} < ${value} then ${value} else ${sql.ref(mark)} end`
+}
+
+export function isConversation({ appId, lowId, highId }: ConversationKey) {
+  return sql<boolean>`app_id = ${appId} and low_id = ${lowId} and high_id = ${highId}`
+}
+
+function toMoved(
+  appId: string,
+  row: { low_id: Int64; high_id: Int64; last_msg_id: number },
+): Moved {
+  return { appId, lowId: row.low_id, highId: row.high_id, lastMessageId: row.last_msg_id }
+}

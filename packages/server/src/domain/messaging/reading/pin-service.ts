@@ -1,0 +1,77 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { Database, Tx } from '../../../db/database.js'
+import type { Clock } from '../../../lib/clock.js'
+import type { AccountService } from '../../users/account-service.js'
+import { systemUserId } from '../../users/system-user.js'
+import type { UserKey } from '../../users/user-model.js'
+import type { GroupAccess } from '../../groups/core/group-access.js'
+import type { GroupFacts } from '../../groups/core/group-cache.js'
+import type { PinStore } from './pin-store.js'
+
+export interface PinServiceOptions {
+  readonly database: Database
+  readonly store: PinStore
+  readonly accounts: AccountService
+  readonly groupAccess: GroupAccess
+  readonly groupFacts: GroupFacts
+  readonly clock: Clock
+}
+
+const pinsPerUser = 1_000
+
+/** Conversations that a user keeps on top; they need not have begun. */
+export class PinService {
+  constructor(private readonly options: PinServiceOptions) {}
+
+  /**
+   * A conversation that is pinned already keeps its place.
+   * @throws AppError user_not_found, user_deleted, pin_limit_reached; of a group also group_not_found when it is dissolved, not_group_member
+   */
+  async pin(user: UserKey, conversationId: Int64): Promise<void> {
+    const { database, accounts, groupAccess } = this.options
+    const { appId, userId } = user
+    if (await this.#isGroup(appId, conversationId)) {
+      const member = { appId, userId, isAdminToken: false, adminOf: null, actorId: userId }
+      await groupAccess.change(member, conversationId, 'own', { userIds: [userId] }, (tx) =>
+        this.#add(tx, user, conversationId),
+      )
+      return
+    }
+    if (conversationId !== systemUserId) await accounts.requireUser(appId, conversationId)
+    await database.transaction(async (tx) => {
+      await accounts.lock(tx, appId, userId)
+      await this.#add(tx, user, conversationId)
+    })
+  }
+
+  /** A conversation that is not pinned is passed over. */
+  async unpin(user: UserKey, conversationId: Int64): Promise<void> {
+    const { database, store } = this.options
+    await database.transaction((tx) => store.delete(tx, user, conversationId))
+  }
+
+  /** Newest pin first. */
+  async list(user: UserKey): Promise<Int64[]> {
+    const { database, store } = this.options
+    return (await database.read((db) => store.list(db, user))).map(
+      ({ conversationId }) => conversationId,
+    )
+  }
+
+  async #isGroup(appId: string, conversationId: Int64): Promise<boolean> {
+    const { accounts, groupFacts } = this.options
+    if (conversationId === systemUserId || (await accounts.findState(appId, conversationId)))
+      return false
+    return (await groupFacts.findGroup({ appId, groupId: conversationId })) !== null
+  }
+
+  /** With the user's row locked. */
+  async #add(tx: Tx, user: UserKey, conversationId: Int64): Promise<void> {
+    const { store, clock } = this.options
+    const pins = await store.list(tx, user)
+    if (pins.some((pin) => pin.conversationId === conversationId)) return
+    if (pins.length >= pinsPerUser) throw new AppError('pin_limit_reached')
+    const newest = pins[0]?.pinnedAt ?? 0
+    await store.insert(tx, user, { conversationId, pinnedAt: Math.max(clock.now(), newest + 1) })
+  }
+}

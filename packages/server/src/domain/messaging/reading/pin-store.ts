@@ -1,0 +1,47 @@
+import type { Int64 } from '@hermod/protocol'
+import type { Executor, Tx } from '../../../db/database.js'
+import type { UserKey } from '../../users/user-model.js'
+
+export interface Pin {
+  readonly conversationId: Int64
+  /** Strictly grows with every pin of a user. */
+  readonly pinnedAt: number
+}
+
+/** Conversations that users pinned. */
+export class PinStore {
+  /** Newest first. */
+  async list(db: Executor, { appId, userId }: UserKey): Promise<Pin[]> {
+    const rows = await db
+      .selectFrom('pinned_conversations')
+      .select(['conversation_id', 'pinned_at'])
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .orderBy('pinned_at', 'desc')
+      .execute()
+    return rows.map((row) => ({ conversationId: row.conversation_id, pinnedAt: row.pinned_at }))
+  }
+
+  async insert(
+    tx: Tx,
+    { appId, userId }: UserKey,
+    { conversationId, pinnedAt }: Pin,
+  ): Promise<void> {
+    const row = {
+      app_id: appId,
+      user_id: userId,
+      conversation_id: conversationId,
+      pinned_at: pinnedAt,
+    }
+    await tx.insertInto('pinned_conversations').values(row).execute()
+  }
+
+  async delete(tx: Tx, { appId, userId }: UserKey, conversationId: Int64): Promise<void> {
+    await tx
+      .deleteFrom('pinned_conversations')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('conversation_id', '=', conversationId)
+      .execute()
+  }
+}

@@ -1,0 +1,29 @@
+import type { Int64 } from '@hermod/protocol'
+import { parseJson } from '../../../lib/json.js'
+
+/** What we act on in the `config` of a message (document 3, part 2.6); the rest of it is between clients. */
+export interface MessageConfig {
+  /** Members from whom the sender wants read receipts, in groups with read_ack on. */
+  readonly groupMemberList: ReadonlySet<Int64>
+}
+
+const nothing: MessageConfig = { groupMemberList: new Set() }
+
+/** @param config JSON text; what has not the documented form means nothing */
+export function configOf(config: string): MessageConfig {
+  if (!config.includes('"groupMemberList"')) return nothing
+  try {
+    const parsed = parseJson(config) as { readonly groupMemberList?: unknown } | null
+    return { groupMemberList: new Set(idsOf(parsed?.groupMemberList)) }
+  } catch {
+    return nothing
+  }
+}
+
+function idsOf(list: unknown): Int64[] {
+  if (!Array.isArray(list)) return []
+  return list.flatMap((each: unknown) => {
+    if (typeof each === 'bigint' || Number.isSafeInteger(each)) return [each as Int64]
+    return typeof each === 'string' && /^\d{1,16}$/.test(each) ? [Number(each)] : []
+  })
+}

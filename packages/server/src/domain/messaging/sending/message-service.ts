@@ -1,0 +1,231 @@
+import { type AppCaller, AppError, type ErrorName, type Int64 } from '@hermod/protocol'
+import type { Database } from '../../../db/database.js'
+import type { Clock } from '../../../lib/clock.js'
+import type { IdGenerator } from '../../../lib/ids.js'
+import type { AccountService } from '../../users/account-service.js'
+import { systemUserId } from '../../users/system-user.js'
+import type { MessageRules } from '../../contacts/message-rules.js'
+import { directConversation, groupConversation } from '../log/conversation-model.js'
+import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
+import { configOf } from './message-config.js'
+import {
+  type Draft,
+  isTypingSignal,
+  type MessageContent,
+  operationTypes,
+  requireSize,
+} from '../log/message-model.js'
+import { MessageOperations, type OperationRequest } from '../operations/message-operations.js'
+import type { MessageWriter } from './message-writer.js'
+import type { TransactionStore } from './transaction-store.js'
+
+export interface MessageServiceOptions {
+  readonly database: Database
+  readonly transactions: TransactionStore
+  readonly clock: Clock
+  readonly accounts: AccountService
+  readonly rules: MessageRules
+  readonly groupRules: GroupMessageRules
+  readonly writer: MessageWriter
+  readonly operations: MessageOperations
+  readonly ids: IdGenerator
+  readonly maxMessageBytes: number
+  readonly maxTargets: number
+}
+
+export interface SendRequest extends Omit<MessageContent, 'content'> {
+  /** undefined = not given, which only some messages may do (decision E8a) */
+  readonly content: string | undefined
+  readonly fromUserId: Int64 | undefined
+  readonly targets: readonly Int64[]
+  readonly targetType: 'user' | 'group'
+  readonly onlineOnly: boolean
+  /** null = never recognised again */
+  readonly transactionId: Int64 | null
+  readonly isSystem: boolean
+  /** The message that one of content_type 9 to 12 acts on. */
+  readonly relatedMessageId: Int64 | undefined
+}
+
+/** Who may send what to whom (decisions C5, E8a, E10 to E12); storing it is the writer's. */
+export class MessageService {
+  readonly #options: MessageServiceOptions
+
+  constructor(options: MessageServiceOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Judges each target alone and stores the message for those that take it. From content_type 9 up nothing is stored: the message does
+   * something to another one; see MessageOperations.perform.
+   *
+   * @returns the message ID when there is exactly one recipient
+   * @throws AppError the first refusal when no target takes the message, invalid_parameter, message_too_large, storage_failed
+   */
+  async send(caller: AppCaller, request: SendRequest): Promise<{ messageIds?: readonly number[] }> {
+    const { appId } = caller
+    const targets = request.targets.length === 1 ? request.targets : [...new Set(request.targets)]
+    const content = this.#content(request, targets)
+    const senderId = await this.#sender(caller, request.fromUserId)
+    if (content.contentType >= operationTypes.readAck) {
+      await this.#operate(caller, senderId, { ...request, ...content, targets })
+      return {}
+    }
+    const sender = { userId: senderId, isAdminToken: caller.kind !== 'user' }
+    const judge = (target: Int64) => this.#refusal(appId, target, request.targetType, sender)
+    const refusals =
+      targets.length === 1
+        ? [await judge(targets[0] as Int64)]
+        : await Promise.all(targets.map(judge))
+    const accepted = targets.filter((_, index) => refusals[index] === null)
+    const firstRefusal = refusals.find((refusal) => refusal !== null) ?? null
+    // A repeat succeeds even when nobody would take the message any more (decision E4).
+    const messageIds =
+      firstRefusal === null || accepted.length > 0
+        ? await this.#deliver(caller, senderId, accepted, request, content)
+        : await this.#findSent(appId, senderId, request)
+    if (messageIds === null) throw new AppError(firstRefusal ?? 'user_not_found')
+    return targets.length === 1 && messageIds.length === 1 ? { messageIds } : {}
+  }
+
+  async #operate(
+    caller: AppCaller,
+    senderId: Int64,
+    request: OperationRequest & SendRequest,
+  ): Promise<void> {
+    const { operations } = this.#options
+    const { appId } = caller
+    const { contentType, targetType, targets } = request
+    // An edit is something new to read, so whoever takes no messages of the sender takes no edits either.
+    const judged =
+      caller.kind === 'user' && contentType >= operationTypes.append && targets.length === 1
+        ? targets[0]
+        : undefined
+    const refusal =
+      judged === undefined ? null : await this.#editRefusal(appId, judged, targetType, senderId)
+    if (refusal && (await this.#findSent(appId, senderId, request)) === null)
+      throw new AppError(refusal)
+    await operations.perform(MessageOperations.actorOf(caller, senderId), request)
+  }
+
+  /** Why the target takes no edits of the sender, or null; that it is not there is told by what finds the message. */
+  async #editRefusal(
+    appId: string,
+    target: Int64,
+    type: SendRequest['targetType'],
+    senderId: Int64,
+  ): Promise<ErrorName | null> {
+    const { accounts, rules, groupRules } = this.#options
+    if (type === 'group') return groupRules.refusal({ appId, groupId: target }, senderId, false)
+    const recipient = await accounts.findState(appId, target)
+    return recipient && rules.refusal(recipient, senderId)
+  }
+
+  async #findSent(
+    appId: string,
+    senderId: Int64,
+    { transactionId, onlineOnly }: SendRequest,
+  ): Promise<readonly number[] | null> {
+    const { database, transactions, clock } = this.#options
+    if (transactionId === null || onlineOnly) return null
+    return database.read((db) =>
+      transactions.findMessageIds(db, { appId, transactionId, senderId }, clock.now()),
+    )
+  }
+
+  async #deliver(
+    caller: AppCaller,
+    senderId: Int64,
+    recipients: readonly Int64[],
+    { onlineOnly, transactionId, isSystem, targetType }: SendRequest,
+    message: MessageContent,
+  ): Promise<readonly number[]> {
+    const { writer, ids } = this.#options
+    // Nothing is stored of these, so there is nothing to recognise again either.
+    if (onlineOnly || isTypingSignal(message)) return Promise.all(recipients.map(() => ids.next()))
+    const { appId } = caller
+    const { contentType, content, attachment, config, ext } = message
+    const senderDeviceSn = caller.kind === 'user' ? (caller.deviceSn ?? 0) : 0
+    const isGroup = targetType === 'group'
+    const drafts = recipients.map(
+      (recipient): Draft => ({
+        conversation: isGroup
+          ? groupConversation(appId, recipient)
+          : directConversation(appId, senderId, recipient),
+        senderId,
+        senderDeviceSn,
+        contentType,
+        content,
+        attachment,
+        config,
+        ext,
+        isSystem,
+      }),
+    )
+    return writer.write({
+      transactionId,
+      drafts,
+      groups: isGroup ? await this.#receiptsWanted(appId, recipients, config) : undefined,
+    })
+  }
+
+  /** For each group who is asked for a read receipt, as in receipt_requests. */
+  async #receiptsWanted(
+    appId: string,
+    groupIds: readonly Int64[],
+    config: string,
+  ): Promise<string[]> {
+    const { groupMemberList } = configOf(config)
+    if (groupMemberList.size === 0) return groupIds.map(() => '')
+    const memberIds = `,${[...groupMemberList].join(',')},`
+    return Promise.all(
+      groupIds.map(async (groupId) =>
+        (await this.#options.groupRules.hasReadAck({ appId, groupId })) ? memberIds : '',
+      ),
+    )
+  }
+
+  /** @throws AppError invalid_parameter, message_too_large */
+  #content(request: SendRequest, targets: readonly Int64[]): MessageContent {
+    const { maxMessageBytes, maxTargets } = this.#options
+    const { contentType, attachment, config, ext } = request
+    if (targets.length > maxTargets)
+      throw new AppError('invalid_parameter', `targets must have at most ${maxTargets} items`)
+    const mayBeWithoutContent = attachment !== '' || contentType >= operationTypes.readAck
+    if (request.content === undefined && !mayBeWithoutContent)
+      throw new AppError('invalid_parameter', 'content is required')
+    const message = { contentType, content: request.content ?? '', attachment, config, ext }
+    requireSize(message, maxMessageBytes)
+    return message
+  }
+
+  async #sender(caller: AppCaller, fromUserId: Int64 | undefined): Promise<Int64> {
+    if (caller.kind === 'user') {
+      if (fromUserId !== undefined && fromUserId !== caller.userId)
+        throw new AppError('no_permission', 'from_user_id names another user')
+      return caller.userId
+    }
+    const senderId = fromUserId ?? (caller.kind === 'admin' ? caller.userId : null) ?? systemUserId
+    if (senderId === systemUserId) return senderId
+    const refusal = await this.#refusal(caller.appId, senderId, 'user')
+    if (refusal) throw new AppError(refusal, `sender ${senderId}`)
+    return senderId
+  }
+
+  /** Why a target takes no message of the sender, or null; without a sender whether it could take one at all. */
+  async #refusal(
+    appId: string,
+    target: Int64,
+    type: SendRequest['targetType'],
+    sender: { readonly userId: Int64; readonly isAdminToken: boolean } | null = null,
+  ): Promise<ErrorName | null> {
+    const { accounts, rules, groupRules } = this.#options
+    if (type === 'group' && sender)
+      return groupRules.refusal({ appId, groupId: target }, sender.userId, sender.isAdminToken)
+    const state = await accounts.findState(appId, target)
+    if (!state) return 'user_not_found'
+    if (state.isDeleted) return 'user_deleted'
+    // An Admin token passes over blocks and strangers.
+    return sender === null || sender.isAdminToken ? null : rules.refusal(state, sender.userId)
+  }
+}

@@ -1,0 +1,137 @@
+/** The bulk statements behind a send. Rows of a bulk must be in one order for all callers, or concurrent batches deadlock. */
+import type { BulkInsert, BulkSelect, BulkUpdate, ColumnType } from '../../../db/dialect/dialect.js'
+import { messageColumns } from '../log/message-model.js'
+
+const conversationKey = {
+  app_id: 'text',
+  low_id: 'bigint',
+  high_id: 'bigint',
+} as const satisfies Record<string, ColumnType>
+const transactionKey = {
+  app_id: 'text',
+  transaction_id: 'bigint',
+  sender_id: 'bigint',
+} as const satisfies Record<string, ColumnType>
+const transaction = {
+  ...transactionKey,
+  msg_ids: 'text',
+  created_at: 'bigint',
+  expires_at: 'bigint',
+} as const
+const position = {
+  ...conversationKey,
+  seq: 'bigint',
+  last_msg_id: 'bigint',
+  created_at: 'bigint',
+  low_read_seq: 'bigint',
+  high_read_seq: 'bigint',
+  low_seen_seq: 'bigint',
+  high_seen_seq: 'bigint',
+} as const
+const groupPosition = {
+  ...conversationKey,
+  seq: 'bigint',
+  last_msg_id: 'bigint',
+  created_at: 'bigint',
+  reader_id: 'bigint',
+  low_read_seq: 'bigint',
+  high_read_seq: 'bigint',
+} as const
+/** As text, because not every driver reads an int64 exactly. */
+const transactionKeyAsText = 'app_id, cast(transaction_id as text) as transaction_id, sender_id'
+const onTransaction =
+  'on conflict (app_id, transaction_id, sender_id) do update set msg_ids = excluded.msg_ids'
+const onConversation = 'on conflict (app_id, low_id, high_id) do update set'
+const setLastId =
+  'last_msg_id = case when t.last_msg_id > excluded.last_msg_id then t.last_msg_id else excluded.last_msg_id end'
+const movedMarks = ['low_read_seq', 'high_read_seq', 'low_seen_seq', 'high_seen_seq']
+  .map(
+    (mark) =>
+      `${mark} = case when excluded.${mark} = 0 then t.${mark} else t.seq + excluded.${mark} end`,
+  )
+  .join(', ')
+
+/**
+ * Claims transaction IDs together with their message IDs. One that another transaction is claiming is waited for. Those that were claimed
+ * before and are still remembered are not changed, which shows in the number of changed rows.
+ */
+export const claimTransactions: BulkInsert = {
+  table: 'sent_transactions',
+  columns: transaction,
+  conflict: `${onTransaction}, created_at = excluded.created_at, expires_at = excluded.expires_at where t.expires_at <= excluded.created_at`,
+}
+
+/** Replaces the message IDs of transactions that the same database transaction has claimed. */
+export const rewriteTransactions: BulkInsert = {
+  table: 'sent_transactions',
+  columns: transaction,
+  conflict: onTransaction,
+}
+
+export const findTransactions: BulkSelect = {
+  table: 'sent_transactions',
+  keys: transactionKey,
+  columns: `${transactionKeyAsText}, msg_ids`,
+}
+
+/**
+ * Takes the next `seq` positions of conversations, creating those that are new, and offers the first new message ID. A mark says
+ * which of the new messages is the last one of that party, counted from 1, and moves to it; 0 leaves the mark alone. Returns the last of
+ * the new positions; a `last_msg_id` other than the one offered is that of a message which is there already and has a greater ID.
+ */
+export const advanceConversations: BulkInsert = {
+  table: 'conversations',
+  columns: position,
+  conflict: `${onConversation} seq = t.seq + excluded.seq, ${setLastId}, ${movedMarks}`,
+  returning: 'app_id, low_id, high_id, seq, last_msg_id',
+}
+
+/**
+ * As {@link advanceConversations} for conversations of groups: `reader_id` is the last sender and `low_read_seq` which of the new
+ * messages is the last one of that member; `high_read_seq` which is the last one of any other member. 0: the system sent.
+ */
+export const advanceGroupConversations: BulkInsert = {
+  table: 'conversations',
+  columns: groupPosition,
+  conflict: `${onConversation} seq = t.seq + excluded.seq, ${setLastId},
+    low_read_seq = case when excluded.reader_id = 0 then t.low_read_seq else t.seq + excluded.low_read_seq end,
+    high_read_seq = case when excluded.high_read_seq > 0 then t.seq + excluded.high_read_seq
+      when excluded.reader_id = 0 or excluded.reader_id = t.reader_id then t.high_read_seq else t.low_read_seq end,
+    reader_id = case when excluded.reader_id = 0 then t.reader_id else excluded.reader_id end`,
+  returning: 'app_id, low_id, high_id, seq, last_msg_id',
+}
+
+/** Moves the read marks of members who have sent; one who is no member any more has none. */
+export const advanceMembers: BulkUpdate = {
+  table: 'group_members',
+  set: { read_seq: 'bigint', seen_seq: 'bigint' },
+  keys: { app_id: 'text', group_id: 'bigint', user_id: 'bigint' },
+}
+
+export const insertReceiptRequests: BulkInsert = {
+  table: 'receipt_requests',
+  columns: {
+    app_id: 'text',
+    group_id: 'bigint',
+    seq: 'bigint',
+    msg_id: 'bigint',
+    sender_id: 'bigint',
+    member_ids: 'text',
+  },
+}
+
+/** For conversations that got more than one message, or other IDs than offered. */
+export const setLastMessageIds: BulkInsert = {
+  table: 'conversations',
+  columns: position,
+  conflict: `${onConversation} last_msg_id = excluded.last_msg_id`,
+}
+
+export const insertMessages: BulkInsert = { table: 'messages', columns: messageColumns }
+
+/** Shows new conversations to their parties. */
+export const addToLists: BulkInsert = {
+  table: 'user_conversations',
+  columns: { app_id: 'text', user_id: 'bigint', low_id: 'bigint', high_id: 'bigint' },
+  conflict: 'on conflict (app_id, user_id, low_id, high_id) do nothing',
+}

@@ -1,0 +1,383 @@
+import type { Int64 } from '@hermod/protocol'
+import type { BulkInsert } from '../../../db/dialect/dialect.js'
+import { type Procedure, type ProcedureContext, ProcedureRestart } from '../../../db/procedure.js'
+import type { ConversationsTable, SentTransactionsTable } from '../../../db/schema.js'
+import { compare } from '../../../lib/compare.js'
+import { timestampOf } from '../../../lib/ids.js'
+import { systemUserId } from '../../users/system-user.js'
+import {
+  type ConversationKey,
+  compareConversations,
+  readersOf,
+} from '../log/conversation-model.js'
+import { type MessageRow, rowValue } from '../log/message-model.js'
+import {
+  addToLists,
+  advanceConversations,
+  advanceGroupConversations,
+  advanceMembers,
+  claimTransactions,
+  findTransactions,
+  insertMessages,
+  insertReceiptRequests,
+  rewriteTransactions,
+  setLastMessageIds,
+} from './message-statements.js'
+
+/** The messages of one send; they are stored together or not at all. */
+export interface Submission {
+  /** null = the send is not to be recognised again. */
+  readonly transactionId: Int64 | null
+  /** With message IDs that ascend over the batch, and without positions. */
+  readonly rows: readonly MessageRow[]
+  /** Of messages to groups: for each row who is asked for a read receipt, as in receipt_requests; '' = nobody. */
+  readonly groups?: readonly string[] | undefined
+}
+
+export interface Batch {
+  readonly submissions: readonly Submission[]
+  /** Milliseconds since 1970. */
+  readonly now: number
+  readonly transactionLifeMs: number
+}
+
+/**
+ * Lends new message IDs where the given ones turn out to be too small. Without a lender the procedure ends in a ProcedureRestart with
+ * the ID to be exceeded.
+ */
+export interface IdLender {
+  /**
+   * Without waiting, because the procedure holds locks.
+   * @returns IDs above `after`, ascending
+   * @throws IdsRunOut
+   */
+  takeReserved(count: number, after: number): readonly number[]
+}
+
+type Position = Pick<ConversationsTable, 'app_id' | 'low_id' | 'high_id' | 'seq' | 'last_msg_id'>
+type TransactionKey = Pick<SentTransactionsTable, 'app_id' | 'sender_id' | 'transaction_id'>
+/** The transaction ID is text in what the database returns. */
+type KnownTransaction = Omit<TransactionKey, 'transaction_id'> &
+  Pick<SentTransactionsTable, 'msg_ids'> & { readonly transaction_id: string }
+
+interface Planned extends Pick<Submission, 'rows' | 'groups'> {
+  readonly transaction: TransactionKey | null
+}
+
+/** A send that is to be recognised again. */
+interface Claim extends Planned {
+  readonly transaction: TransactionKey
+}
+
+interface ConversationRows {
+  readonly conversation: ConversationKey
+  readonly isGroup: boolean
+  readonly rows: MessageRow[]
+  /** Those of the rows whose readers the sender wants to know, and who is asked. */
+  readonly receipts: { readonly row: MessageRow; readonly memberIds: string }[]
+}
+
+/**
+ * Stores a batch of sends: conversation positions, messages, read marks and the memory of transaction IDs (decisions E2 to E5). The
+ * output holds the message IDs of every submission in the order of the batch; of a repeated send those of the first one.
+ */
+export const storeBatch: Procedure<Batch, readonly (readonly number[])[], IdLender> = {
+  module: import.meta.url,
+  name: 'storeBatch',
+  async run(context, { submissions, now, transactionLifeMs }, lender) {
+    const planned = submissions.map(plan)
+    const claims = planned.filter(isClaim).sort(compareClaims)
+    const repeats = repeatsAmong(claims)
+    const originals = repeats.size === 0 ? claims : claims.filter((claim) => !repeats.has(claim))
+    const times = [now, now + transactionLifeMs]
+    const known = await claim(context, originals, times)
+    const isFresh = (each: Planned) => !known.has(each) && !repeats.has(each)
+    await place(
+      context,
+      {
+        fresh: known.size + repeats.size === 0 ? planned : planned.filter(isFresh),
+        claims: originals,
+        times,
+      },
+      lender,
+    )
+    const idsOf = (each: Planned): readonly number[] =>
+      known.get(each) ?? each.rows.map(rowValue.messageId)
+    return planned.map((each) => idsOf(repeats.get(each) ?? each))
+  },
+}
+
+function plan({ transactionId, rows, groups }: Submission): Planned {
+  const [first] = rows
+  if (transactionId === null || !first) return { transaction: null, rows, groups }
+  const { appId } = rowValue.conversation(first)
+  return {
+    transaction: {
+      app_id: appId,
+      sender_id: rowValue.senderId(first),
+      transaction_id: transactionId,
+    },
+    rows,
+    groups,
+  }
+}
+
+function isClaim(each: Planned): each is Claim {
+  return each.transaction !== null
+}
+
+function compareClaims({ transaction: a }: Claim, { transaction: b }: Claim): number {
+  return (
+    compare(a.app_id, b.app_id) ||
+    compare(a.sender_id, b.sender_id) ||
+    compare(a.transaction_id, b.transaction_id)
+  )
+}
+
+/** Sends of one batch with the same transaction ID: the first one counts. @returns the others, with that one */
+function repeatsAmong(sorted: readonly Claim[]): ReadonlyMap<Planned, Planned> {
+  const repeats = new Map<Planned, Planned>()
+  let original: Claim | undefined
+  for (const each of sorted) {
+    if (original && compareClaims(original, each) === 0) repeats.set(each, original)
+    else original = each
+  }
+  return repeats
+}
+
+/** @returns the message IDs of the sends that were stored before; all others are claimed now */
+async function claim(
+  context: ProcedureContext,
+  claims: readonly Claim[],
+  times: readonly number[],
+): Promise<ReadonlyMap<Planned, readonly number[]>> {
+  if ((await context.change(claimTransactions, transactionRows(claims, times))) === claims.length)
+    return new Map()
+  const found = await context.run<KnownTransaction>(
+    findTransactions,
+    claims.map(({ transaction }) => [
+      transaction.app_id,
+      transaction.transaction_id,
+      transaction.sender_id,
+    ]),
+  )
+  const idsByText = new Map(found.map((row) => [transactionText(row), row.msg_ids]))
+  const known = new Map<Planned, readonly number[]>()
+  for (const each of claims) {
+    const ids = idsByText.get(transactionText(each.transaction))
+    if (ids === undefined) throw new Error('a claimed transaction ID has vanished')
+    if (ids !== messageIdsText(each)) known.set(each, JSON.parse(ids) as number[])
+  }
+  return known
+}
+
+interface Placement {
+  readonly fresh: readonly Planned[]
+  readonly claims: readonly Claim[]
+  readonly times: readonly number[]
+}
+
+/** Gives the messages their positions and stores them with the marks that a send moves. */
+async function place(
+  context: ProcedureContext,
+  { fresh, claims, times }: Placement,
+  lender: IdLender | null,
+): Promise<void> {
+  const { direct, groups } = byConversation(fresh)
+  const conversations = [...direct, ...groups]
+  const positions = [
+    ...(await positionsAfter(context, advanceConversations, direct.map(advanceRow))),
+    ...(await positionsAfter(context, advanceGroupConversations, groups.map(advanceGroupRow))),
+  ]
+  const moved: ConversationRows[] = []
+  const begun: ConversationKey[] = []
+  let isRenumbered = false
+  for (const [index, group] of conversations.entries()) {
+    const { rows } = group
+    const position = positions[index]
+    if (!position || compareConversations(keyOf(position), group.conversation) !== 0)
+      throw new Error('a conversation has vanished')
+    const isBehind = position.last_msg_id !== rowValue.messageId(firstOf(rows))
+    if (isBehind) renumber(rows, position.last_msg_id, lender)
+    if (isBehind || rows.length > 1) moved.push(group)
+    if (position.seq === rows.length && !group.isGroup) begun.push(group.conversation)
+    isRenumbered ||= isBehind
+    for (const [place, row] of rows.entries())
+      rowValue.setSeq(row, position.seq - rows.length + 1 + place)
+  }
+  await context.run(
+    setLastMessageIds,
+    moved.map(({ conversation, rows }) =>
+      positionRow(conversation, [0, rowValue.messageId(rows.at(-1) as MessageRow), 0, 0, 0, 0, 0]),
+    ),
+  )
+  if (isRenumbered) {
+    const isFresh = new Set<Planned>(fresh)
+    await context.run(
+      rewriteTransactions,
+      transactionRows(
+        claims.filter((each) => isFresh.has(each)),
+        times,
+      ),
+    )
+  }
+  await context.run(
+    insertMessages,
+    conversations.flatMap(({ rows }) => rows),
+  )
+  await context.run(addToLists, begun.flatMap(listRows))
+  await context.change(advanceMembers, groups.flatMap(senderMarkRows))
+  await context.change(insertReceiptRequests, groups.flatMap(receiptRows))
+}
+
+/** In the order of the rows. */
+async function positionsAfter(
+  context: ProcedureContext,
+  statement: BulkInsert,
+  rows: readonly (readonly unknown[])[],
+): Promise<Position[]> {
+  const positions = await context.run<Position>(statement, rows)
+  return positions.sort((a, b) => compareConversations(keyOf(a), keyOf(b)))
+}
+
+/** Another clock is ahead, or was: the new messages take IDs above what the conversation holds (decision E3). */
+function renumber(rows: readonly MessageRow[], after: number, lender: IdLender | null): void {
+  if (!lender) throw new ProcedureRestart(after)
+  const ids = lender.takeReserved(rows.length, after)
+  for (const [index, row] of rows.entries()) rowValue.setMessageId(row, ids[index] as number)
+}
+
+/**
+ * In the order in which everybody locks conversations: those of users, then those of groups, each by key. The messages of each are in the
+ * order of the batch.
+ */
+function byConversation(planned: readonly Planned[]): {
+  readonly direct: ConversationRows[]
+  readonly groups: ConversationRows[]
+} {
+  const messages = planned.flatMap(({ rows, groups }) =>
+    rows.map((row, index) => ({
+      row,
+      conversation: rowValue.conversation(row),
+      isGroup: groups !== undefined,
+      memberIds: groups?.[index],
+    })),
+  )
+  messages.sort((a, b) => compareConversations(a.conversation, b.conversation))
+  const found: ConversationRows[] = []
+  for (const { row, conversation, isGroup, memberIds } of messages) {
+    const last = found.at(-1)
+    if (last && compareConversations(last.conversation, conversation) === 0) last.rows.push(row)
+    else found.push({ conversation, isGroup, rows: [row], receipts: [] })
+    if (memberIds) found.at(-1)?.receipts.push({ row, memberIds })
+  }
+  return {
+    direct: found.filter(({ isGroup }) => !isGroup),
+    groups: found.filter(({ isGroup }) => isGroup),
+  }
+}
+
+function transactionRows(
+  claims: readonly Claim[],
+  times: readonly number[],
+): (readonly unknown[])[] {
+  return claims.map((each) => {
+    const { app_id, transaction_id, sender_id } = each.transaction
+    return [app_id, transaction_id, sender_id, messageIdsText(each), ...times]
+  })
+}
+
+function messageIdsText({ rows }: Planned): string {
+  return JSON.stringify(rows.map(rowValue.messageId))
+}
+
+type PositionValues = readonly [
+  seq: number,
+  lastMessageId: number,
+  createdAt: number,
+  ...lowAndHighMarks: readonly number[],
+]
+
+function positionRow(
+  { appId, lowId, highId }: ConversationKey,
+  values: PositionValues,
+): readonly unknown[] {
+  return [appId, lowId, highId, ...values]
+}
+
+function advanceRow({ conversation, rows }: ConversationRows): readonly unknown[] {
+  const firstId = rowValue.messageId(firstOf(rows))
+  const lastOf = (partyId: Int64) =>
+    rows.findLastIndex((row) => rowValue.senderId(row) === partyId) + 1
+  const marks = [lastOf(conversation.lowId), lastOf(conversation.highId)]
+  return positionRow(conversation, [rows.length, firstId, timestampOf(firstId), ...marks, ...marks])
+}
+
+function advanceGroupRow({ conversation, rows }: ConversationRows): readonly unknown[] {
+  const firstId = rowValue.messageId(firstOf(rows))
+  const senders = rows.map(rowValue.senderId)
+  const readerId = senders.findLast((senderId) => senderId !== systemUserId) ?? systemUserId
+  const readTo = senders.lastIndexOf(readerId) + 1
+  const othersReadTo =
+    senders.findLastIndex((senderId) => senderId !== systemUserId && senderId !== readerId) + 1
+  const { appId, lowId, highId } = conversation
+  return [
+    appId,
+    lowId,
+    highId,
+    rows.length,
+    firstId,
+    timestampOf(firstId),
+    readerId,
+    readerId === systemUserId ? 0 : readTo,
+    othersReadTo,
+  ]
+}
+
+/** Sending moves the sender's own marks (decision E5); in the order in which everybody locks members. */
+function senderMarkRows({
+  conversation: { appId, lowId: groupId },
+  rows,
+}: ConversationRows): (readonly unknown[])[] {
+  const marks = new Map(rows.map((row) => [rowValue.senderId(row), rowValue.seq(row)]))
+  marks.delete(systemUserId)
+  return [...marks]
+    .sort(([a], [b]) => compare(a, b))
+    .map(([userId, seq]) => [seq, seq, appId, groupId, userId])
+}
+
+function receiptRows({
+  conversation: { appId, lowId: groupId },
+  receipts,
+}: ConversationRows): (readonly unknown[])[] {
+  return receipts.map(({ row, memberIds }) => [
+    appId,
+    groupId,
+    rowValue.seq(row),
+    rowValue.messageId(row),
+    rowValue.senderId(row),
+    memberIds,
+  ])
+}
+
+function listRows(conversation: ConversationKey): (readonly unknown[])[] {
+  const { appId, lowId, highId } = conversation
+  return readersOf(conversation).map((partyId) => [appId, partyId, lowId, highId])
+}
+
+function firstOf(rows: readonly MessageRow[]): MessageRow {
+  return rows[0] as MessageRow
+}
+
+function keyOf({ app_id: appId, low_id: lowId, high_id: highId }: Position): ConversationKey {
+  return { appId, lowId, highId }
+}
+
+/** For maps. */
+function transactionText({
+  app_id,
+  sender_id,
+  transaction_id,
+}: TransactionKey | KnownTransaction): string {
+  return `${app_id}/${sender_id}/${transaction_id}`
+}

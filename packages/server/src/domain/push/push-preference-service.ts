@@ -1,0 +1,71 @@
+import { AppError } from '@hermod/protocol'
+import type { Database } from '../../db/database.js'
+import type { AccountService } from '../users/account-service.js'
+import type { UserKey } from '../users/user-model.js'
+import type { PushPreferenceStore } from './push-preference-store.js'
+
+export interface PushPreferenceServiceOptions {
+  readonly database: Database
+  readonly store: PushPreferenceStore
+  readonly accounts: AccountService
+}
+
+const tagsPerUser = 100
+
+/** How pushes find a user, and what the badge shows (decision G7). */
+export class PushPreferenceService {
+  constructor(private readonly options: PushPreferenceServiceOptions) {}
+
+  /**
+   * Gives the user this alias in place of any other.
+   * @param pushToken one of the user's; '' names none
+   * @throws AppError push_token_mismatch, push_alias_taken
+   */
+  async setAlias(user: UserKey, alias: string, pushToken: string): Promise<void> {
+    const { database, store, accounts } = this.options
+    await database.transaction(async (tx) => {
+      await accounts.lock(tx, user.appId, user.userId)
+      if (pushToken !== '' && !(await store.hasPushToken(tx, user, pushToken)))
+        throw new AppError('push_token_mismatch')
+      if (!(await store.bindAlias(tx, user, alias))) throw new AppError('push_alias_taken')
+      await store.deleteOtherAliases(tx, user, alias)
+    })
+  }
+
+  async setBadge(user: UserKey, badge: number): Promise<void> {
+    const { database, store, accounts } = this.options
+    await database.transaction(async (tx) => {
+      await accounts.lock(tx, user.appId, user.userId)
+      await store.saveBadge(tx, user, badge)
+    })
+  }
+
+  /** In the order of their UTF-16 code units, on every database. */
+  async listTags(user: UserKey): Promise<string[]> {
+    const { database, store } = this.options
+    return (await database.read((db) => store.listTags(db, user))).sort()
+  }
+
+  /** @throws AppError push_tag_limit_reached; then none is added */
+  async addTags(user: UserKey, tags: readonly string[]): Promise<void> {
+    const { database, store, accounts } = this.options
+    await database.transaction(async (tx) => {
+      await accounts.lock(tx, user.appId, user.userId)
+      const known = await store.listTags(tx, user)
+      if (new Set([...known, ...tags]).size > tagsPerUser)
+        throw new AppError('push_tag_limit_reached')
+      await store.addTags(tx, user, [...new Set(tags)])
+    })
+  }
+
+  /** Tags that the user does not have are passed over. */
+  async removeTags(user: UserKey, tags: readonly string[]): Promise<void> {
+    const { database, store } = this.options
+    await database.transaction((tx) => store.removeTags(tx, user, tags))
+  }
+
+  async clearTags(user: UserKey): Promise<void> {
+    const { database, store } = this.options
+    await database.transaction((tx) => store.clearTags(tx, user))
+  }
+}

@@ -1,0 +1,90 @@
+import type { Executor, Tx } from '../../db/database.js'
+import type { UserKey } from '../users/user-model.js'
+
+/** Aliases, tags and badges of users. */
+export class PushPreferenceStore {
+  /** Whether it is the push token of a device of the user, or that of the settings. */
+  async hasPushToken(tx: Tx, { appId, userId }: UserKey, pushToken: string): Promise<boolean> {
+    const of = (table: 'devices' | 'user_settings') =>
+      tx
+        .selectFrom(table)
+        .select('user_id')
+        .where('app_id', '=', appId)
+        .where('user_id', '=', userId)
+        .where('push_token', '=', pushToken)
+    return (
+      (await of('devices').unionAll(of('user_settings')).limit(1).executeTakeFirst()) !== undefined
+    )
+  }
+
+  /** @returns false when the alias belongs to another user */
+  async bindAlias(tx: Tx, { appId, userId }: UserKey, alias: string): Promise<boolean> {
+    await tx
+      .insertInto('push_aliases')
+      .values({ app_id: appId, alias, user_id: userId })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+    const bound = tx
+      .selectFrom('push_aliases')
+      .select('user_id')
+      .where('app_id', '=', appId)
+      .where('alias', '=', alias)
+    return (await bound.executeTakeFirst())?.user_id === userId
+  }
+
+  async deleteOtherAliases(tx: Tx, { appId, userId }: UserKey, alias: string): Promise<void> {
+    await tx
+      .deleteFrom('push_aliases')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('alias', '<>', alias)
+      .execute()
+  }
+
+  async saveBadge(tx: Tx, { appId, userId }: UserKey, badge: number): Promise<void> {
+    await tx
+      .updateTable('users')
+      .set({ badge })
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .execute()
+  }
+
+  /** In no particular order. */
+  async listTags(db: Executor, { appId, userId }: UserKey): Promise<string[]> {
+    const rows = await db
+      .selectFrom('push_tags')
+      .select('tag')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .execute()
+    return rows.map(({ tag }) => tag)
+  }
+
+  /** Tags that the user has already stay. */
+  async addTags(tx: Tx, { appId, userId }: UserKey, tags: readonly string[]): Promise<void> {
+    const rows = tags.map((tag) => ({ app_id: appId, user_id: userId, tag }))
+    await tx
+      .insertInto('push_tags')
+      .values(rows)
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+  }
+
+  async removeTags(tx: Tx, { appId, userId }: UserKey, tags: readonly string[]): Promise<void> {
+    await tx
+      .deleteFrom('push_tags')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('tag', 'in', tags)
+      .execute()
+  }
+
+  async clearTags(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    await tx
+      .deleteFrom('push_tags')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .execute()
+  }
+}

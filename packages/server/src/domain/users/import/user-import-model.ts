@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto'
+import { AppError, type Int64 } from '@hermod/protocol'
+import { importFault } from '../../login/password-hasher-formats.js'
+import {
+  type NameRules,
+  passwordFault,
+  requireName,
+  usernameFault,
+  usernameKey,
+} from '../user-model.js'
+
+/** Profile fields as they are stored and as they are named on the wire; absent ones are left as they are, or empty at first. */
+export interface Profile {
+  readonly nick_name?: string
+  readonly avatar?: string
+  readonly description?: string
+  readonly mobile?: string
+  readonly email?: string
+  readonly public_info?: string
+  readonly private_info?: string
+}
+
+export interface NewUser {
+  readonly username: string
+  readonly password?: string
+  /** As another system made it. Without either the user cannot log in. */
+  readonly passwordHash?: string
+  readonly profile: Profile
+  /** 0 normal, 1 disabled */
+  readonly status?: number
+  /** 0 = now */
+  readonly createdAt?: number
+}
+
+export type ImportResult =
+  | {
+      readonly username: string
+      readonly result: 'created' | 'exists' | 'updated'
+      readonly userId: Int64
+    }
+  | { readonly username: string; readonly result: 'failed'; readonly error: AppError }
+
+export interface EntryRules {
+  readonly passwordMinLength: number
+  /** Milliseconds since 1970. */
+  readonly now: number
+}
+
+// Reserved prefixes keep users from choosing such names; the operator may.
+const operatorNames: NameRules = { reservedPrefixes: [] }
+/** How far the clock of the system that the users come from may be ahead of ours. */
+const maxClockDifferenceMs = 60_000
+
+/** @throws AppError invalid_parameter */
+export function requireGoodEntry(user: NewUser, { passwordMinLength, now }: EntryRules): void {
+  const { username, password, passwordHash = '', profile, createdAt = 0 } = user
+  const faults = [
+    usernameFault(username, operatorNames),
+    password === undefined ? null : passwordFault(password, passwordMinLength),
+    password !== undefined && passwordHash !== '' ? 'give either password or password_hash' : null,
+    passwordHash === '' ? null : importFault(passwordHash),
+    createdAt > now + maxClockDifferenceMs ? 'created_at must not lie in the future' : null,
+  ].filter((fault) => fault !== null)
+  if (faults.length > 0) throw new AppError('invalid_parameter', faults.join('; '))
+  requireName(profile.nick_name ?? '', 'nick_name')
+}
+
+/** A password for a user who was given none: 120 random bits. */
+export function createPassword(): string {
+  return randomBytes(15).toString('base64url')
+}
+
+/** Who has a name that is unique in an application. */
+export interface NameOwner {
+  readonly field: 'username_key' | 'mobile' | 'email'
+  readonly value: string
+  readonly userId: Int64
+}
+
+/** The names that are taken, and by whom. */
+export class TakenNames {
+  readonly #owners = {
+    username_key: new Map<string, Int64>(),
+    mobile: new Map<string, Int64>(),
+    email: new Map<string, Int64>(),
+  }
+
+  constructor(owners: readonly NameOwner[]) {
+    for (const { field, value, userId } of owners) this.#owners[field].set(value, userId)
+  }
+
+  /** Gives a user the names of an entry. */
+  add(
+    { username, profile: { mobile = '', email = '' } }: Pick<NewUser, 'username' | 'profile'>,
+    userId: Int64,
+  ): void {
+    this.#owners.username_key.set(usernameKey(username), userId)
+    if (mobile !== '') this.#owners.mobile.set(mobile, userId)
+    if (email !== '') this.#owners.email.set(email, userId)
+  }
+
+  ownerOf(username: string): Int64 | undefined {
+    return this.#owners.username_key.get(usernameKey(username))
+  }
+
+  /** @returns why a user, or a new one, cannot have the addresses of a profile; null when nothing speaks against it */
+  conflict({ mobile = '', email = '' }: Profile, userId?: Int64): AppError | null {
+    const isTaken = (owner: Int64 | undefined) => owner !== undefined && owner !== userId
+    if (isTaken(this.#owners.mobile.get(mobile))) return new AppError('mobile_taken')
+    return isTaken(this.#owners.email.get(email)) ? new AppError('email_taken') : null
+  }
+}

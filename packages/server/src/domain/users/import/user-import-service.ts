@@ -1,0 +1,280 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { Database, Tx } from '../../../db/database.js'
+import type { Clock } from '../../../lib/clock.js'
+import type { IdGenerator } from '../../../lib/ids.js'
+import type { App } from '../../apps/app-model.js'
+import type { AppService } from '../../apps/app-service.js'
+import type { EventService } from '../../../outbox/event-service.js'
+import type { PasswordHasher } from '../../login/password-hasher.js'
+import { systemUserId } from '../system-user.js'
+import {
+  createPassword,
+  type ImportResult,
+  type NewUser,
+  requireGoodEntry,
+  TakenNames,
+} from './user-import-model.js'
+import type { ExportedRow, UserImportStore } from './user-import-store.js'
+import { emailKey, usernameKey } from '../user-model.js'
+import { userRoom } from '../user-room.js'
+import type { UserStore } from '../user-store.js'
+
+export interface UserImportServiceOptions {
+  readonly database: Database
+  readonly store: UserImportStore
+  readonly users: UserStore
+  readonly apps: AppService
+  readonly events: EventService
+  readonly hasher: PasswordHasher
+  readonly ids: IdGenerator
+  readonly clock: Clock
+  readonly passwordMinLength: number
+}
+
+/** An entry on its way; `error` ends it. */
+interface Entry {
+  readonly user: NewUser
+  readonly error: AppError | null
+}
+
+const maxPageSize = 500
+const maxAttempts = 5
+
+/** Users as the operator makes them and moves them between systems. */
+export class UserImportService {
+  readonly #options: UserImportServiceOptions
+
+  constructor(options: UserImportServiceOptions) {
+    this.#options = options
+  }
+
+  /**
+   * @returns the password that was made; '' when one was given
+   * @throws AppError app_not_found, invalid_parameter, user_exists, mobile_taken, email_taken, user_limit_reached
+   */
+  async create(
+    appId: string,
+    user: Omit<NewUser, 'passwordHash'>,
+  ): Promise<{ userId: Int64; password: string }> {
+    const password = user.password === undefined ? createPassword() : ''
+    const [result] = await this.import(
+      appId,
+      [{ ...user, password: user.password ?? password }],
+      false,
+    )
+    if (result?.result === 'failed') throw result.error
+    if (result?.result !== 'created') throw new AppError('user_exists')
+    return { userId: result.userId, password }
+  }
+
+  /**
+   * Stores those who are not there yet, all in one transaction; the order of the results is that of the users.
+   * @param update changes the profiles of those who are there
+   * @throws AppError app_not_found
+   */
+  async import(appId: string, users: readonly NewUser[], update: boolean): Promise<ImportResult[]> {
+    const { database, ids } = this.#options
+    const app = await this.#options.apps.get(appId)
+    const entries = await this.#hashed(appId, users.map(this.#judged))
+    const userIds = await ids.take(entries.length)
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      let results: ImportResult[] = []
+      const isStored = await database.transactionUnlessTaken(async (tx) => {
+        results = await this.#store(tx, app, { entries, userIds, update })
+      })
+      // Else somebody took an address between the look and the update; the next look sees it.
+      if (isStored) return results
+    }
+    throw changedMeanwhile()
+  }
+
+  /**
+   * @param page.cursor `nextCursor` of the page before; '' = the first page
+   * @param page.limit clamped to 500
+   * @returns users by ID; `nextCursor` is '' on the last page
+   * @throws AppError app_not_found, invalid_parameter
+   */
+  async export(
+    appId: string,
+    page: { cursor: string; limit?: number | undefined },
+  ): Promise<{ users: readonly ExportedRow[]; nextCursor: string }> {
+    const { database, store, apps } = this.#options
+    await apps.get(appId)
+    if (!/^\d{0,16}$/.test(page.cursor))
+      throw new AppError('invalid_parameter', 'cursor must be one that was answered')
+    const limit = Math.min(page.limit ?? maxPageSize, maxPageSize)
+    const users = await database.read((db) =>
+      store.list(db, appId, { after: Number(page.cursor), limit }),
+    )
+    return { users, nextCursor: users.length < limit ? '' : String(users.at(-1)?.user_id ?? '') }
+  }
+
+  readonly #judged = (given: NewUser): Entry => {
+    const { passwordMinLength, clock } = this.#options
+    const { email } = given.profile
+    const user =
+      email === undefined
+        ? given
+        : { ...given, profile: { ...given.profile, email: emailKey(email) } }
+    try {
+      requireGoodEntry(user, { passwordMinLength, now: clock.now() })
+      return { user, error: null }
+    } catch (error) {
+      if (error instanceof AppError) return { user, error }
+      throw error
+    }
+  }
+
+  /** With hashes for the passwords of those who are new: a user who is there must not cost one. */
+  async #hashed(appId: string, entries: readonly Entry[]): Promise<Entry[]> {
+    const { database, store, hasher } = this.#options
+    const withPassword = entries
+      .filter(({ user, error }) => error === null && user.password !== undefined)
+      .map(({ user }) => user)
+    const known = new TakenNames(
+      await database.read((db) => store.findOwners(db, appId, withPassword)),
+    )
+    const isNew = ({ user, error }: Entry) =>
+      error === null && known.ownerOf(user.username) === undefined
+    const passwords = entries.flatMap((entry) =>
+      isNew(entry) && entry.user.password !== undefined ? [entry.user.password] : [],
+    )
+    const hashes = (await hasher.hashMany(passwords)).values()
+    return entries.map((entry) => {
+      const { password, ...user } = entry.user
+      if (!isNew(entry) || password === undefined) return entry
+      return { ...entry, user: { ...user, passwordHash: hashes.next().value as string } }
+    })
+  }
+
+  async #store(
+    tx: Tx,
+    app: App,
+    { entries, userIds, update }: Batch,
+  ): Promise<ImportResult[]> {
+    const { store, clock } = this.#options
+    const { appId } = app
+    let room = await userRoom(tx, app, this.#options)
+    const good = entries.filter(({ error }) => error === null).map(({ user }) => user)
+    const names = new TakenNames(await store.findOwners(tx, appId, good))
+    const plans = entries.map((entry, index) => {
+      const plan = planned(entry, {
+        names,
+        newId: userIds[index] as number,
+        update,
+        hasRoom: room > 0,
+      })
+      if (plan.result === 'created') room--
+      return plan
+    })
+    const at = clock.now()
+    const fresh = plans
+      .filter((plan) => plan.result === 'created')
+      .map(({ user, userId }) => ({ ...user, userId, at }))
+    // By name, so that imports of the same users wait for each other instead of blocking each other.
+    fresh.sort((a, b) => (usernameKey(a.username) < usernameKey(b.username) ? -1 : 1))
+    const stored = await store.insert(tx, appId, fresh)
+    // Those who lost a race against somebody who took a name meanwhile, with their namesakes of this call.
+    const ours = new Set(userIds)
+    const isOvertaken = (plan: Plan) =>
+      plan.result !== 'failed' && ours.has(plan.userId) && !stored.has(plan.userId)
+    const overtaken = plans.filter(isOvertaken).map(({ user }) => user)
+    const winners = new TakenNames(await store.findOwners(tx, appId, overtaken))
+    const missed = await this.#updateProfiles(
+      tx,
+      appId,
+      plans.filter((plan) => plan.result === 'updated' && !isOvertaken(plan)),
+    )
+    return plans.map((plan) => {
+      if (isOvertaken(plan)) return toResult(replanned(plan.user, winners))
+      return toResult(
+        missed.has(plan) ? { result: 'failed', user: plan.user, error: changedMeanwhile() } : plan,
+      )
+    })
+  }
+
+  /** @returns those whose user is gone */
+  async #updateProfiles(tx: Tx, appId: string, plans: readonly Plan[]): Promise<Set<Plan>> {
+    const { store, events } = this.#options
+    const missed = new Set<Plan>()
+    // In one order for everybody, as above.
+    const updates = plans
+      .filter((plan) => plan.result === 'updated')
+      .sort((a, b) => (a.userId < b.userId ? -1 : 1))
+    for (const plan of updates) {
+      const properties = Object.keys(plan.user.profile)
+      if (properties.length === 0) continue
+      const { userId } = plan
+      if (!(await store.updateProfile(tx, appId, userId, plan.user))) missed.add(plan)
+      else {
+        const content = JSON.stringify({ properties })
+        await events.append(tx, {
+          appId,
+          kind: 'user.info_updated',
+          actorId: systemUserId,
+          userIds: [userId],
+          content,
+        })
+      }
+    }
+    return missed
+  }
+}
+
+interface Batch {
+  readonly entries: readonly Entry[]
+  /** One for each entry. */
+  readonly userIds: readonly Int64[]
+  readonly update: boolean
+}
+
+type Plan =
+  | { readonly result: 'created'; readonly user: NewUser; readonly userId: Int64 }
+  | { readonly result: 'updated'; readonly user: NewUser; readonly userId: Int64 }
+  | { readonly result: 'exists'; readonly user: NewUser; readonly userId: Int64 }
+  | { readonly result: 'failed'; readonly user: NewUser; readonly error: AppError }
+
+interface Circumstances {
+  readonly names: TakenNames
+  readonly newId: Int64
+  readonly update: boolean
+  readonly hasRoom: boolean
+}
+
+/** What becomes of an entry; a user who is to be created has its names from then on. */
+function planned({ user, error }: Entry, { names, newId, update, hasRoom }: Circumstances): Plan {
+  if (error !== null) return { result: 'failed', user, error }
+  const existing = names.ownerOf(user.username)
+  if (existing !== undefined && !update) return { result: 'exists', user, userId: existing }
+  const refusal =
+    names.conflict(user.profile, existing) ??
+    (existing === undefined ? refusalToCreate(user, hasRoom) : null)
+  if (refusal) return { result: 'failed', user, error: refusal }
+  const userId = existing ?? newId
+  names.add(user, userId)
+  return { result: existing === undefined ? 'created' : 'updated', user, userId }
+}
+
+/** For an entry whose names somebody else took after it was planned. */
+function replanned(user: NewUser, winners: TakenNames): Plan {
+  const userId = winners.ownerOf(user.username)
+  if (userId !== undefined) return { result: 'exists', user, userId }
+  return { result: 'failed', user, error: winners.conflict(user.profile) ?? changedMeanwhile() }
+}
+
+function refusalToCreate({ password }: NewUser, hasRoom: boolean): AppError | null {
+  // There when the passwords were hashed and gone now: without a hash it could not log in.
+  if (password !== undefined) return changedMeanwhile()
+  return hasRoom ? null : new AppError('user_limit_reached')
+}
+
+function changedMeanwhile(): AppError {
+  return new AppError('unavailable', 'the user was changed at the same time; repeat the import')
+}
+
+function toResult(plan: Plan): ImportResult {
+  const { username } = plan.user
+  return plan.result === 'failed'
+    ? { username, result: 'failed', error: plan.error }
+    : { username, result: plan.result, userId: plan.userId }
+}

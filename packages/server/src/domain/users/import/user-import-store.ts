@@ -1,0 +1,156 @@
+import type { Int64 } from '@hermod/protocol'
+import { type Insertable, type RawBuilder, sql } from 'kysely'
+import type { Executor, Tx } from '../../../db/database.js'
+import type { UsersTable } from '../../../db/schema.js'
+import type { NameOwner, NewUser, Profile } from './user-import-model.js'
+import { usernameKey } from '../user-model.js'
+import { emptyUser } from '../user-store.js'
+
+type ProfileColumns = {
+  [Field in keyof Profile]: Field extends 'mobile' | 'email' ? string | null : string
+}
+type NamedUser = Pick<NewUser, 'username' | 'profile'>
+
+export interface ExportedRow {
+  readonly user_id: Int64
+  readonly username: string
+  readonly nick_name: string
+  readonly avatar: string
+  readonly description: string
+  readonly mobile: string | null
+  readonly email: string | null
+  readonly public_info: string
+  readonly private_info: string
+  readonly status: number
+  readonly created_at: number
+  readonly password_hash: string
+}
+
+type OwnerRow = Omit<NameOwner, 'userId'> & { readonly user_id: Int64 | null }
+
+/** Users by the hundred. */
+export class UserImportStore {
+  /**
+   * Who has a username, mobile number or e-mail address of the entries. One statement, so that a user who appears meanwhile is seen with
+   * all names or with none.
+   */
+  async findOwners(
+    db: Executor,
+    appId: string,
+    entries: readonly NamedUser[],
+  ): Promise<NameOwner[]> {
+    const given = (field: 'mobile' | 'email') =>
+      entries.flatMap(({ profile }) => profile[field] || [])
+    const names = {
+      username_key: entries.map(({ username }) => usernameKey(username)),
+      mobile: given('mobile'),
+      email: given('email'),
+    }
+    const looks = Object.entries(names).flatMap(([field, values]) =>
+      values.length === 0 ? [] : [ownersOf(appId, field, values)],
+    )
+    if (looks.length === 0) return []
+    const { rows } = await sql<OwnerRow>`${sql.join(looks, sql` union all `)}`.execute(db)
+    return rows.flatMap(({ field, value, user_id: userId }) =>
+      userId === null ? [] : [{ field, value, userId }],
+    )
+  }
+
+  /** @returns the IDs of those who are stored; the others have a name that is taken */
+  async insert(
+    tx: Tx,
+    appId: string,
+    users: readonly (NewUser & { readonly userId: Int64; readonly at: number })[],
+  ): Promise<Set<Int64>> {
+    if (users.length === 0) return new Set()
+    const rows = users.map(
+      ({
+        userId,
+        username,
+        passwordHash = '',
+        profile,
+        status = 0,
+        createdAt = 0,
+        at,
+      }): Insertable<UsersTable> => ({
+        ...emptyUser,
+        ...toColumns(profile),
+        app_id: appId,
+        user_id: userId,
+        username,
+        username_key: usernameKey(username),
+        password_hash: passwordHash,
+        status,
+        created_at: createdAt === 0 ? at : createdAt,
+      }),
+    )
+    const inserted = await tx
+      .insertInto('users')
+      .values(rows)
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('user_id')
+      .execute()
+    return new Set(inserted.map((row) => row.user_id))
+  }
+
+  /** @returns false when the user has another username or is deleted by now */
+  async updateProfile(
+    tx: Tx,
+    appId: string,
+    userId: Int64,
+    { username, profile }: NamedUser,
+  ): Promise<boolean> {
+    const { numUpdatedRows } = await tx
+      .updateTable('users')
+      .set(toColumns(profile))
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('username_key', '=', usernameKey(username))
+      .executeTakeFirst()
+    return numUpdatedRows > 0n
+  }
+
+  /** Users after an ID, by ID; deleted ones are left out. */
+  async list(
+    db: Executor,
+    appId: string,
+    { after, limit }: { after: number; limit: number },
+  ): Promise<ExportedRow[]> {
+    return db
+      .selectFrom('users')
+      .select([
+        'user_id',
+        'username',
+        'nick_name',
+        'avatar',
+        'description',
+        'mobile',
+        'email',
+        'public_info',
+        'private_info',
+      ])
+      .select(['status', 'created_at', 'password_hash'])
+      .where('app_id', '=', appId)
+      .where('user_id', '>', after)
+      .where('deleted_at', 'is', null)
+      .orderBy('user_id')
+      .limit(limit)
+      .execute()
+  }
+}
+
+// A subquery for each value: a condition with all values would make PostgreSQL read every user of the application.
+function ownersOf(appId: string, field: string, values: readonly string[]): RawBuilder<unknown> {
+  const given = sql.join(values.map((value) => sql`(${value})`))
+  const owner = sql`select u.user_id from users u where u.app_id = ${appId} and u.${sql.ref(field)} = k.value`
+  return sql`select ${sql.lit(field)} as field, k.value, (${owner}) as user_id from (select column1 as value from (values ${given}) as v) as k`
+}
+
+/** An address that nobody has is null, so that it is unique. */
+function toColumns({ mobile, email, ...others }: Profile): ProfileColumns {
+  const addresses = {
+    ...(mobile === undefined ? {} : { mobile: mobile || null }),
+    ...(email === undefined ? {} : { email: email || null }),
+  }
+  return { ...others, ...addresses }
+}

@@ -1,0 +1,136 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { Database, Tx } from '../../db/database.js'
+import { definedOnly } from '../../lib/defined-only.js'
+import type { EventService } from '../../outbox/event-service.js'
+import type { AccountService } from './account-service.js'
+import { emailKey, type NameRules, requireName, usernameFault, usernameKey } from './user-model.js'
+import type { UserStore } from './user-store.js'
+
+export interface ProfileServiceOptions {
+  readonly database: Database
+  readonly store: UserStore
+  readonly accounts: AccountService
+  readonly events: EventService
+  readonly names: NameRules
+}
+
+/** The fields of a profile that belong to the user alone; what is absent stays as it is. */
+export interface ProfileChanges {
+  readonly avatar?: string | undefined
+  readonly description?: string | undefined
+  readonly nick_name?: string | undefined
+  readonly private_info?: string | undefined
+  readonly public_info?: string | undefined
+}
+
+/** Who changes whose profile. */
+export interface ProfileUpdate {
+  readonly userId: Int64
+  readonly changes: ProfileChanges
+}
+
+/** Fields of which no two users of an application have the same value. */
+export type UniqueField = 'mobile' | 'email' | 'username'
+
+export interface UniqueUpdate {
+  readonly userId: Int64
+  readonly field: UniqueField
+  readonly value: string
+}
+
+const columnsOf = {
+  mobile: (mobile: string) => ({ mobile }),
+  email: (email: string) => ({ email: emailKey(email) }),
+  username: (username: string) => ({ username, username_key: usernameKey(username) }),
+}
+const takenErrors = {
+  mobile: 'mobile_taken',
+  email: 'email_taken',
+  username: 'username_taken',
+} as const
+
+/** What users say about themselves (decisions D0, D1, D9). */
+export class ProfileService {
+  constructor(private readonly options: ProfileServiceOptions) {}
+
+  /** @throws AppError invalid_parameter, user_not_found, user_deleted */
+  async update(appId: string, actorId: Int64, update: ProfileUpdate): Promise<void> {
+    const [refusal] = await this.updateMany(appId, actorId, [update])
+    if (refusal) throw refusal
+  }
+
+  /** @returns for each update in order why it was refused, or null; a refusal undoes no other update */
+  async updateMany(
+    appId: string,
+    actorId: Int64,
+    updates: readonly ProfileUpdate[],
+  ): Promise<(AppError | null)[]> {
+    const entries = [...updates.entries()]
+    // Everybody locks users in this order. Updates of the same user stay in theirs.
+    entries.sort(([, a], [, b]) => (a.userId < b.userId ? -1 : Number(a.userId > b.userId)))
+    return this.options.database.transaction(async (tx) => {
+      const refusals: (AppError | null)[] = []
+      for (const [index, update] of entries)
+        refusals[index] = await this.#apply(tx, appId, actorId, update)
+      return refusals
+    })
+  }
+
+  async #apply(
+    tx: Tx,
+    appId: string,
+    actorId: Int64,
+    { userId, changes }: ProfileUpdate,
+  ): Promise<AppError | null> {
+    const { store, accounts } = this.options
+    const row = definedOnly(changes)
+    try {
+      if (row.nick_name !== undefined) requireName(row.nick_name, 'nick_name')
+      const isDone = Object.keys(row).length > 0 && (await store.update(tx, appId, userId, row))
+      // Says which of unknown and deleted it is, and accepts a change of nothing.
+      if (!isDone) await accounts.hold(tx, appId, userId)
+      else await this.#announce(tx, { appId, actorId, userId, fields: Object.keys(row) })
+      return null
+    } catch (error) {
+      if (error instanceof AppError) return error
+      throw error
+    }
+  }
+
+  /** @throws AppError invalid_parameter, mobile_taken, email_taken, username_taken, user_not_found, user_deleted */
+  async setUnique(
+    appId: string,
+    actorId: Int64,
+    { userId, field, value }: UniqueUpdate,
+  ): Promise<void> {
+    const { database, store, accounts, names } = this.options
+    const fault = field === 'username' ? usernameFault(value, names) : null
+    if (fault !== null) throw new AppError('invalid_parameter', fault)
+    const row = columnsOf[field](value)
+    const isStored = await database.transactionUnlessTaken(async (tx) => {
+      if (!(await store.update(tx, appId, userId, row))) await accounts.hold(tx, appId, userId)
+      await this.#announce(tx, { appId, actorId, userId, fields: [field] })
+    })
+    if (!isStored) throw new AppError(takenErrors[field])
+  }
+
+  /** By the names of the fields: a value would outlive a user who is deleted. */
+  async #announce(
+    tx: Tx,
+    {
+      appId,
+      actorId,
+      userId,
+      fields,
+    }: { appId: string; actorId: Int64; userId: Int64; fields: readonly string[] },
+  ): Promise<void> {
+    const content = JSON.stringify({ properties: fields })
+    await this.options.events.append(tx, {
+      appId,
+      kind: 'user.info_updated',
+      actorId,
+      userIds: [userId],
+      content,
+    })
+  }
+}

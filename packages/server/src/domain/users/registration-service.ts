@@ -1,0 +1,273 @@
+import { randomInt } from 'node:crypto'
+import { type AppCaller, AppError, type Int64 } from '@hermod/protocol'
+import type { Database, Tx } from '../../db/database.js'
+import type { Clock } from '../../lib/clock.js'
+import type { IdGenerator } from '../../lib/ids.js'
+import { equalSecrets } from '../../lib/tokens.js'
+import type { App } from '../apps/app-model.js'
+import type { AppService } from '../apps/app-service.js'
+import type { DeviceService } from '../devices/device-service.js'
+import type { PasswordHasher } from '../login/password-hasher.js'
+import type { SettingsStore } from './settings/settings-store.js'
+import {
+  defaultSettings,
+  type NameRules,
+  passwordFault,
+  registrationSign,
+  type UserKey,
+  type UserSettings,
+  usernameFault,
+  usernameKey,
+} from './user-model.js'
+import { userRoom } from './user-room.js'
+import type { UserStore } from './user-store.js'
+
+export interface RegistrationServiceOptions {
+  readonly database: Database
+  readonly users: UserStore
+  readonly aliases: AliasBinder
+  readonly settings: SettingsStore
+  readonly apps: AppService
+  readonly contacts: ContactConnector
+  readonly devices: DeviceService
+  readonly hasher: PasswordHasher
+  readonly ids: IdGenerator
+  readonly clock: Clock
+  readonly names: NameRules
+  readonly passwordMinLength: number
+}
+
+/** Makes a new user and another one contacts of each other. */
+export interface ContactConnector {
+  /** Without asking. @throws AppError user_not_found, user_deleted, contact_limit_reached */
+  connect(tx: Tx, appId: string, userId: Int64, peerId: Int64): Promise<void>
+  /**
+   * As the peer wants to be asked: at once, or by an application that the peer answers.
+   * @throws AppError user_not_found, user_deleted, contact_limit_reached, contact_requests_refused, wrong_auth_answer
+   */
+  request(tx: Tx, appId: string, userId: Int64, peerId: Int64): Promise<void>
+}
+
+export interface AliasBinder {
+  /** @returns false when the alias belongs to another user */
+  bindAlias(tx: Tx, user: UserKey, alias: string): Promise<boolean>
+}
+
+export interface Registration {
+  readonly username: string
+  readonly password: string
+}
+
+export interface PushRegistration extends Registration {
+  readonly alias?: string | undefined
+  readonly deviceGuid?: string | undefined
+  readonly pushToken?: string | undefined
+  readonly sign?: string | undefined
+  readonly userAgent: string
+}
+
+export interface AnonymousRegistration {
+  /** What the username begins with. */
+  readonly prefix: string
+  readonly password: string
+  /** A user to become a contact of; 0 names nobody. */
+  readonly contactId?: Int64 | undefined
+}
+
+/** What became of one registration: the new user's ID, or why there is none. */
+export type Outcome = Int64 | AppError
+type Prepared = { readonly registration: Registration; readonly passwordHash: string } | AppError
+
+const suffixLetters = 'abcdefghijkmnpqrstuvwxyz23456789'
+const suffixLength = 10
+
+/** Registers users (decisions C2, D1, D8, D9). */
+export class RegistrationService {
+  readonly #options: RegistrationServiceOptions
+
+  constructor(options: RegistrationServiceOptions) {
+    this.#options = options
+  }
+
+  /**
+   * @returns the new user's ID and settings
+   * @throws AppError registration_closed, invalid_parameter, user_exists, user_limit_reached
+   */
+  async register(
+    caller: AppCaller,
+    registration: Registration,
+  ): Promise<{ userId: Int64; settings: UserSettings }> {
+    return this.#registerOne(caller, registration, async (_, userId) => ({
+      userId,
+      settings: defaultSettings,
+    }))
+  }
+
+  /**
+   * Registers together with what push needs: an alias, a device and its push token.
+   * @throws AppError as {@link register}, registration_signature_invalid, push_alias_taken; then nothing is left of it
+   */
+  async registerForPush(
+    caller: AppCaller,
+    registration: PushRegistration,
+  ): Promise<{ userId: Int64; settings: UserSettings }> {
+    const { aliases, settings, apps, devices } = this.#options
+    const { appId } = caller
+    const { registrationSecret } = await apps.get(appId)
+    const isSigned = () =>
+      equalSecrets(
+        registration.sign ?? '',
+        registrationSign(registrationSecret, appId, registration.username),
+      )
+    if (registrationSecret !== '' && caller.kind !== 'admin' && !isSigned())
+      throw new AppError('registration_signature_invalid')
+    return this.#registerOne(caller, registration, async (tx, userId) => {
+      const { alias, deviceGuid, pushToken, userAgent } = registration
+      if (alias && !(await aliases.bindAlias(tx, { appId, userId }, alias)))
+        throw new AppError('push_alias_taken')
+      const device = deviceGuid
+        ? await devices.open(tx, {
+            appId,
+            userId,
+            deviceGuid,
+            userAgent,
+            ...(pushToken ? { pushToken } : {}),
+          })
+        : null
+      const push_token = device?.pushToken ?? pushToken ?? ''
+      if (push_token !== '') await settings.save(tx, appId, userId, { push_token })
+      return { userId, settings: { ...defaultSettings, push_token } }
+    })
+  }
+
+  /**
+   * Registers under a name that begins as asked for and that nobody has. Only an administrator makes somebody a contact unasked.
+   * @throws AppError as {@link register} and {@link ContactConnector}; then nothing is left of it
+   */
+  async registerAnonymous(
+    caller: AppCaller,
+    { prefix, password, contactId }: AnonymousRegistration,
+  ): Promise<Registered> {
+    const { contacts } = this.#options
+    const suffix = Array.from(
+      { length: suffixLength },
+      () => suffixLetters[randomInt(suffixLetters.length)],
+    ).join('')
+    const username = `${prefix}_${suffix}`
+    return this.#registerOne(caller, { username, password }, async (tx, userId) => {
+      if (contactId)
+        await contacts[caller.kind === 'admin' ? 'connect' : 'request'](
+          tx,
+          caller.appId,
+          userId,
+          contactId,
+        )
+      return { userId, username }
+    })
+  }
+
+  /** Registers one by one; the order of the results is that of the registrations (decision D9). */
+  async registerMany(appId: string, registrations: readonly Registration[]): Promise<Outcome[]> {
+    const prepared = await this.#prepare(appId, registrations)
+    const app = await this.#options.apps.get(appId)
+    // Taken when all hashes are ready, so that IDs grow in the order of the entries.
+    const userIds = await this.#options.ids.take(prepared.length)
+    return this.#options.database.transaction((tx) =>
+      this.#insert(tx, app, prepared, userIds),
+    )
+  }
+
+  /** @throws AppError invalid_parameter when nobody may have such a name */
+  async isFree(appId: string, username: string): Promise<boolean> {
+    const { database, users, names } = this.#options
+    const fault = usernameFault(username, names)
+    if (fault !== null) throw new AppError('invalid_parameter', fault)
+    return (await database.read((db) => users.findTaken(db, appId, [username]))).size === 0
+  }
+
+  async #registerOne<T>(
+    caller: AppCaller,
+    registration: Registration,
+    complete: (tx: Tx, userId: Int64) => Promise<T>,
+  ): Promise<T> {
+    const { database, apps, ids } = this.#options
+    const { appId } = caller
+    const app = await apps.get(appId)
+    if (!app.openRegistration && caller.kind !== 'admin')
+      throw new AppError('registration_closed')
+    const [prepared] = await this.#prepare(appId, [registration])
+    if (prepared === undefined || prepared instanceof AppError) throw prepared
+    const userIds = [await ids.next()]
+    return database.transaction(async (tx) => {
+      const [outcome] = await this.#insert(tx, app, [prepared], userIds)
+      if (outcome === undefined || outcome instanceof AppError) throw outcome
+      return complete(tx, outcome)
+    })
+  }
+
+  /** Judges what can be judged before the hashes, which cost more than all the rest; the insert decides. */
+  async #prepare(appId: string, registrations: readonly Registration[]): Promise<Prepared[]> {
+    const { database, users, hasher } = this.#options
+    const usernames = registrations.map(({ username }) => username)
+    const taken = await database.read((db) => users.findTaken(db, appId, usernames))
+    const judged = registrations.map((registration) => {
+      const fault = this.#fault(registration)
+      if (fault !== null) return new AppError('invalid_parameter', fault)
+      if (taken.has(usernameKey(registration.username))) return new AppError('user_exists')
+      taken.add(usernameKey(registration.username))
+      return registration
+    })
+    const passwords = judged.flatMap((each) => (each instanceof AppError ? [] : [each.password]))
+    const hashes = (await hasher.hashMany(passwords)).values()
+    return judged.map((each) =>
+      each instanceof AppError
+        ? each
+        : { registration: each, passwordHash: hashes.next().value as string },
+    )
+  }
+
+  /** @param userIds one for each */
+  async #insert(
+    tx: Tx,
+    app: App,
+    prepared: readonly Prepared[],
+    userIds: readonly number[],
+  ): Promise<Outcome[]> {
+    const { users, clock } = this.#options
+    const { appId } = app
+    let room = await userRoom(tx, app, this.#options)
+    const outcomes: Outcome[] = []
+    for (const [index, each] of prepared.entries()) {
+      const userId = userIds[index] as number
+      if (each instanceof AppError) outcomes.push(each)
+      else if (room <= 0) outcomes.push(new AppError('user_limit_reached'))
+      else {
+        const { registration, passwordHash: password_hash } = each
+        const row = {
+          app_id: appId,
+          user_id: userId,
+          username: registration.username,
+          password_hash,
+          created_at: clock.now(),
+        }
+        const isInserted = await users.insert(tx, row)
+        if (isInserted) room--
+        outcomes.push(isInserted ? userId : new AppError('user_exists'))
+      }
+    }
+    return outcomes
+  }
+
+  #fault({ username, password }: Registration): string | null {
+    const faults = [
+      usernameFault(username, this.#options.names),
+      passwordFault(password, this.#options.passwordMinLength),
+    ]
+    return faults.filter((fault) => fault !== null).join('; ') || null
+  }
+}
+
+export interface Registered {
+  readonly userId: Int64
+  readonly username: string
+}

@@ -1,0 +1,42 @@
+import type { Int64 } from '@hermod/protocol'
+import type { Database } from '../../../db/database.js'
+import type { AccountService } from '../account-service.js'
+import type { SettingsStore } from './settings-store.js'
+import { defaultSettings, requireName, type UserSettings } from '../user-model.js'
+
+/** How users want to be found, reached and notified (decision D7). */
+export class SettingsService {
+  constructor(
+    private readonly options: {
+      readonly database: Database
+      readonly store: SettingsStore
+      readonly accounts: AccountService
+    },
+  ) {}
+
+  async get(appId: string, userId: Int64): Promise<UserSettings> {
+    const { database, store } = this.options
+    return (await database.read((db) => store.find(db, appId, userId))) ?? defaultSettings
+  }
+
+  /**
+   * What is absent stays as it is.
+   * @param field what the caller calls push_nick_name
+   * @throws AppError invalid_parameter, user_not_found, user_deleted
+   */
+  async update(
+    appId: string,
+    userId: Int64,
+    changes: Partial<UserSettings>,
+    field = 'push_nick_name',
+  ): Promise<void> {
+    const { database, store, accounts } = this.options
+    if (changes.push_nick_name !== undefined) requireName(changes.push_nick_name, field)
+    if (Object.keys(changes).length === 0) return
+    await database.transaction(async (tx) => {
+      await accounts.hold(tx, appId, userId)
+      await store.save(tx, appId, userId, changes)
+    })
+    accounts.forget(appId, userId)
+  }
+}

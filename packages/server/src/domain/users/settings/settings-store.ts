@@ -1,0 +1,34 @@
+import type { Int64 } from '@hermod/protocol'
+import type { Database, Executor, Tx } from '../../../db/database.js'
+import { defaultSettings, type UserSettings } from '../user-model.js'
+
+const columns = Object.keys(defaultSettings) as (keyof UserSettings)[]
+
+/** Settings of users who ever changed one. */
+export class SettingsStore {
+  readonly #find
+
+  constructor(database: Database) {
+    this.#find = database.prepared<{ appId: string; userId: Int64 }, UserSettings>((db, param) =>
+      db
+        .selectFrom('user_settings')
+        .select(columns)
+        .where('app_id', '=', param('appId'))
+        .where('user_id', '=', param('userId')),
+    )
+  }
+
+  /** @returns null when the user never changed a setting */
+  async find(db: Executor, appId: string, userId: Int64): Promise<UserSettings | null> {
+    return this.#find.first(db, { appId, userId })
+  }
+
+  /** @param changes at least one */
+  async save(tx: Tx, appId: string, userId: Int64, changes: Partial<UserSettings>): Promise<void> {
+    await tx
+      .insertInto('user_settings')
+      .values({ ...defaultSettings, ...changes, app_id: appId, user_id: userId })
+      .onConflict((conflict) => conflict.columns(['app_id', 'user_id']).doUpdateSet(changes))
+      .execute()
+  }
+}

@@ -1,0 +1,138 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { FactCache } from './invalidated-cache.js'
+
+interface Fact {
+  readonly version: number
+}
+
+/** A source whose answers are given by hand, in any order. */
+class Source {
+  readonly #pending: ((fact: Fact | null) => void)[] = []
+  reads = 0
+
+  readonly read = (): Promise<Fact | null> => {
+    this.reads++
+    return new Promise((resolve) => this.#pending.push(resolve))
+  }
+
+  answer(fact: Fact | null): void {
+    const [resolve] = this.#pending.splice(0, 1)
+    if (!resolve) throw new Error('nobody reads')
+    resolve(fact)
+  }
+}
+
+let cache: FactCache<Fact>
+let source: Source
+let nowMs: number
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  nowMs = 1_000_000
+  vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
+  cache = new FactCache({ maxEntries: 2, maxAgeMs: 1000 })
+  source = new Source()
+})
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
+
+function passTime(ms: number): void {
+  nowMs += ms
+  // The cache holds on to the time it read for as long as a timer runs.
+  vi.advanceTimersByTime(ms)
+}
+
+async function loadNow(key: string, fact: Fact | null): Promise<Fact | null> {
+  const loading = cache.load(key, source.read)
+  source.answer(fact)
+  return loading
+}
+
+describe('FactCache', () => {
+  it('reads a fact once and then knows it', async () => {
+    expect(cache.get('a')).toBeUndefined()
+    expect(await loadNow('a', { version: 1 })).toEqual({ version: 1 })
+    expect(cache.get('a')).toEqual({ version: 1 })
+    expect(await cache.load('a', source.read)).toEqual({ version: 1 })
+    expect(source.reads).toBe(1)
+  })
+
+  it('lets callers that ask at once share one read', async () => {
+    const loads = [
+      cache.load('a', source.read),
+      cache.load('a', source.read),
+      cache.load('a', source.read),
+    ]
+    source.answer({ version: 1 })
+    expect(await Promise.all(loads)).toEqual([{ version: 1 }, { version: 1 }, { version: 1 }])
+    expect(source.reads).toBe(1)
+  })
+
+  it('keeps the facts of different keys apart', async () => {
+    await loadNow('a', { version: 1 })
+    await loadNow('b', { version: 2 })
+    expect([cache.get('a'), cache.get('b')]).toEqual([{ version: 1 }, { version: 2 }])
+  })
+
+  it('reads again once a fact is too old', async () => {
+    await loadNow('a', { version: 1 })
+    passTime(900)
+    expect(cache.get('a')).toEqual({ version: 1 })
+    passTime(101)
+    expect(cache.get('a')).toBeUndefined()
+    expect(await loadNow('a', { version: 2 })).toEqual({ version: 2 })
+  })
+
+  it('counts the age from the begin of the read, however long that takes', async () => {
+    const loading = cache.load('a', source.read)
+    passTime(900)
+    source.answer({ version: 1 })
+    expect(await loading).toEqual({ version: 1 })
+    expect(cache.get('a')).toEqual({ version: 1 })
+    passTime(101)
+    expect(cache.get('a')).toBeUndefined()
+  })
+
+  it('never remembers that something is missing', async () => {
+    expect(await loadNow('a', null)).toBeNull()
+    expect(await loadNow('a', { version: 1 })).toEqual({ version: 1 })
+  })
+
+  it('remembers no failed read and fails everybody who waited for it', async () => {
+    const failing = () => Promise.reject(new Error('no database'))
+    await expect(cache.load('a', failing)).rejects.toThrow('no database')
+    expect(await loadNow('a', { version: 1 })).toEqual({ version: 1 })
+  })
+
+  it('forgets a fact at once', async () => {
+    await loadNow('a', { version: 1 })
+    cache.forget('a')
+    expect(cache.get('a')).toBeUndefined()
+  })
+
+  it('keeps nothing of a read during which the fact was forgotten, since it may be older than the change', async () => {
+    const before = cache.load('a', source.read)
+    cache.forget('a')
+    const after = cache.load('a', source.read)
+    source.answer({ version: 1 })
+    expect(await before).toEqual({ version: 1 })
+    expect(cache.get('a')).toBeUndefined()
+    source.answer({ version: 2 })
+    expect(await after).toEqual({ version: 2 })
+    expect(cache.get('a')).toEqual({ version: 2 })
+  })
+
+  it('is bounded: the fact unused for longest gives way', async () => {
+    await loadNow('a', { version: 1 })
+    await loadNow('b', { version: 2 })
+    cache.get('a')
+    await loadNow('c', { version: 3 })
+    expect([cache.get('a'), cache.get('b'), cache.get('c')]).toEqual([
+      { version: 1 },
+      undefined,
+      { version: 3 },
+    ])
+  })
+})
