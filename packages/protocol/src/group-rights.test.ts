@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ErrorName } from './errors.js'
-import { type GroupRight, groupRights, groupStandings, standingErrors } from './group-rights.js'
+import { type GroupRight, groupRights, groupRoles, roleErrors } from './group-rights.js'
 import { isWholeBody, type Operation } from './operation.js'
 import { operations } from './operations/index.js'
 
@@ -25,7 +25,7 @@ const takes = ({ query, body }: Operation, name: string) =>
 function refusals({ from, membersWith, refusal }: GroupRight): ErrorName[] {
   if (from === 'outsider') return []
   if (refusal) return [refusal]
-  return membersWith ? [standingErrors.member, standingErrors[from]] : [standingErrors[from]]
+  return membersWith ? [roleErrors.member, roleErrors[from]] : [roleErrors[from]]
 }
 
 describe('the rights in a group', () => {
@@ -54,7 +54,7 @@ describe('the rights in a group', () => {
     if (takes(operation, 'group_list')) return expect(operation.errors).toEqual([])
     const definition: GroupRight = groupRights[operation.right]
     // Things that members added are judged one by one once a member is in.
-    const expected = definition.ownThings ? [standingErrors.member] : refusals(definition)
+    const expected = definition.ownThings ? [roleErrors.member] : refusals(definition)
     expect(operation.errors).toEqual(expect.arrayContaining(['group_not_found', ...expected]))
   })
 
@@ -68,11 +68,11 @@ describe('the rights in a group', () => {
     expect(personal).toEqual(forUsers)
   })
 
-  it('belong to everybody above the lowest standing, and widen only below it', () => {
+  it('belong to everybody above the lowest role, and widen only below it', () => {
     for (const [name, { from, membersWith, ownThings }] of Object.entries<GroupRight>(
       groupRights,
     )) {
-      expect(groupStandings, name).toContain(from)
+      expect(groupRoles, name).toContain(from)
       if (membersWith || ownThings) expect(from, name).toBe('admin')
     }
   })

@@ -2,34 +2,34 @@
 import type { ErrorName } from './errors.js'
 
 /** In ascending order; an outsider is a user of the application who is no member. */
-export const groupStandings = ['outsider', 'member', 'admin', 'owner'] as const
-export type GroupStanding = (typeof groupStandings)[number]
+export const groupRoles = ['outsider', 'member', 'admin', 'owner'] as const
+export type GroupRole = (typeof groupRoles)[number]
 
-/** What a caller is told whose standing is below the one that a right asks for. */
-export const standingErrors = {
+/** What a caller is told whose role is below the one that a right asks for. */
+export const roleErrors = {
   member: 'member_required',
   admin: 'group_admin_required',
   owner: 'group_owner_required',
-} as const satisfies Record<Exclude<GroupStanding, 'outsider'>, ErrorName>
+} as const satisfies Record<Exclude<GroupRole, 'outsider'>, ErrorName>
 
 /** Settings of a group that let ordinary members do what is the admins' otherwise. */
 export type MemberSetting = 'member_invite' | 'member_modify'
 
 export interface GroupRight {
   readonly meaning: string
-  /** The lowest standing that has the right. */
-  readonly from: GroupStanding
+  /** The lowest role that has the right. */
+  readonly from: GroupRole
   /** Members have the right too while this setting of the group is on. */
   readonly membersWith?: MemberSetting
   /** Outsiders have the right too in public groups and chatrooms, and when they are invited. */
   readonly opensToOutsiders?: true
-  /** It is done to users, and only to those whose standing is lower than one's own; nobody is below an outsider. */
+  /** It is done to users, and only to those whose role is lower than one's own; nobody is below an outsider. */
   readonly overLower?: true
   /** Members have the right too over things that they added; this is what they are told of the things of others. */
   readonly ownThings?: ErrorName
   /** An affair of one user, so the rights of an Admin token do not count: what the user is decides. */
   readonly isPersonal?: true
-  /** What those without the right are told, where it is not the error of the standing. */
+  /** What those without the right are told, where it is not the error of the role. */
   readonly refusal?: ErrorName
 }
 

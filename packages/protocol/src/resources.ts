@@ -58,7 +58,7 @@ export const groupTypes = {
   2: 'chatroom',
   3: 'temporary group',
 } as const
-export const groupRoles = { 0: 'member', 1: 'admin', 2: 'owner' } as const
+export const memberRoles = { 0: 'member', 1: 'admin', 2: 'owner' } as const
 export const applyApprovals = {
   0: 'agree all',
   1: 'needs Admin confirmation',
@@ -467,7 +467,7 @@ export type GroupMember = Static<typeof GroupMember>
 
 export const GroupMemberInfo = resource('GroupMemberInfo', 'A member of a group with its role.', {
   ...memberFields,
-  role: intEnum(groupRoles),
+  role: intEnum(memberRoles),
 })
 export type GroupMemberInfo = Static<typeof GroupMemberInfo>
 
@@ -687,7 +687,7 @@ export const appSettingFields = {
 }
 
 export const AppSettings = resource(
-  'AppSettings',
+  'ApplicationSettings',
   'Settings of an application.',
   appSettingFields,
 )
@@ -705,7 +705,7 @@ export const Application = resource('Application', 'An application of this servi
 export type Application = Static<typeof Application>
 
 export const CreatedApp = resource(
-  'CreatedApp',
+  'CreatedApplication',
   'A new application with its first Admin token.',
   {
     app_id: text('application ID'),

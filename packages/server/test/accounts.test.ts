@@ -406,9 +406,10 @@ for (const backend of testBackends()) {
       it.each([{}, { list: [] }, { list: null }, { list: '' }])(
         'of none answers none: %j',
         async (body) => {
-          expect(
-            await api.call('POST', '/user/register/batch', { ...app, body }),
-          ).toMatchObject({ code: 200, data: [] })
+          expect(await api.call('POST', '/user/register/batch', { ...app, body })).toMatchObject({
+            code: 200,
+            data: [],
+          })
         },
       )
 
@@ -448,9 +449,7 @@ for (const backend of testBackends()) {
             username,
           ).toHaveLength(1)
         }
-        const twins = (await usernamesOf(app)).filter((username) =>
-          username.startsWith('twin_'),
-        )
+        const twins = (await usernamesOf(app)).filter((username) => username.startsWith('twin_'))
         expect(twins.toSorted()).toEqual(list.map(({ username }) => username))
       })
     })

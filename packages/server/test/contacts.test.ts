@@ -3,8 +3,8 @@ import { type Json, type ServerProcess, startServer, testBackends } from '@hermo
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   accept,
-  apps,
   apply,
+  apps,
   authModes,
   block,
   blockedIds,
@@ -153,9 +153,9 @@ for (const backend of testBackends()) {
         await changeApp({ contact_application_days: 30 })
         try {
           await apply(carol.api, bob.id)
-          expect(
-            (await apps(bob.api)).map(({ expired_time }) => days(expired_time)),
-          ).toEqual([30, 7])
+          expect((await apps(bob.api)).map(({ expired_time }) => days(expired_time))).toEqual([
+            30, 7,
+          ])
         } finally {
           await changeApp({ contact_application_days: 7 })
         }
@@ -506,9 +506,7 @@ for (const backend of testBackends()) {
         expect(third).not.toHaveProperty('cursor')
         expect(second.data[2]).toMatchObject({ user_id: newestFirst[12], status: 1 })
         for (const limit of [1, 7, 23, 24])
-          expect((await apps(bob.api, limit)).map(({ user_id }) => user_id)).toEqual(
-            newestFirst,
-          )
+          expect((await apps(bob.api, limit)).map(({ user_id }) => user_id)).toEqual(newestFirst)
       })
 
       it('has applications of one instant on exactly one page', async () => {
@@ -1246,9 +1244,7 @@ for (const backend of testBackends()) {
       pool = new PeoplePool(server, 150)
       expect(await contactIds(as(alice))).toEqual([bob.id])
       expect(await blockedIds(as(alice))).toEqual([carol.id])
-      expect(await apps(as(bob))).toMatchObject([
-        { user_id: carol.id, reason: 'still there' },
-      ])
+      expect(await apps(as(bob))).toMatchObject([{ user_id: carol.id, reason: 'still there' }])
       expect((await accept(as(bob), carol.id)).code).toBe(code.ok)
     })
 

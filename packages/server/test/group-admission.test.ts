@@ -7,11 +7,11 @@ import {
   aGroup,
   allPages,
   expectSuccess,
-  joinRequests,
   groupCall,
   groupInfo,
   groupInvitations,
   groupNotices,
+  joinRequests,
   memberIds,
   outcomes,
   types,
@@ -578,9 +578,7 @@ for (const backend of testBackends()) {
           const [app] = await watched.sql.run(
             `select status from group_join_requests where group_id = ${group_id}`,
           )
-          expect(app?.status).toBe(
-            handled.code === code.ok ? status.agreed : status.rejected,
-          )
+          expect(app?.status).toBe(handled.code === code.ok ? status.agreed : status.rejected)
         }
       })
 

@@ -5,7 +5,7 @@ import {
   blockGroupUsers,
   type ErrorName,
   errorCatalogue,
-  type GroupStanding,
+  type GroupRole,
   groupRights,
   kickGroupMembers,
   type Operation,
@@ -26,7 +26,7 @@ import {
   lacksUser,
   pointlessFor,
   refusalOf,
-  standingOf,
+  roleOf,
 } from './support/group-callers.js'
 import { groupSnapshot } from './support/group-snapshot.js'
 import { memberIds, outcomes, types } from './support/groups.js'
@@ -97,7 +97,7 @@ for (const backend of testBackends()) {
   describe(`the rights in groups on ${backend.name}`, () => {
     let watched: WatchedServer
     let world: World
-    let people: Readonly<Record<GroupStanding | 'friend' | 'peer', Person>>
+    let people: Readonly<Record<GroupRole | 'friend' | 'peer', Person>>
     let calls = 0
 
     beforeAll(async () => {
@@ -296,7 +296,7 @@ for (const backend of testBackends()) {
         const params = await paramsOf(fixture, group_id, {})
         await watched.server.api.admin().succeed('POST', '/group/destroy', { query: { group_id } })
         const isReadable = (kind: GroupCallerKind) =>
-          operation.right === 'info' && standingOf(kind, operation) !== 'outsider'
+          operation.right === 'info' && roleOf(kind, operation) !== 'outsider'
         const readers = callerKinds.filter(isReadable)
         await refuseAll(
           fixture,
@@ -400,7 +400,7 @@ for (const backend of testBackends()) {
           user_list,
           duration: 5,
         })
-        const standing = standingOf(kind, operation)
+        const standing = roleOf(kind, operation)
         if (isBelow(standing, 'admin')) {
           expect(outcomeOf(operation, answer)).toBe('group_admin_required')
           expect(await groupSnapshot(watched.sql, group_id)).toEqual(before)

@@ -79,7 +79,7 @@ for (const backend of testBackends()) {
 
     let apps = 0
     async function anApp(): Promise<{ appId: string; adminToken: string }> {
-      const appId = `app-${++applications}`
+      const appId = `app-${++apps}`
       return { appId, adminToken: await newApp(appId) }
     }
 

@@ -29,7 +29,7 @@ import {
   type Verdict,
   verdictOn,
 } from './support/walk-callers.js'
-import type { Fixture, Scene } from './support/walk-fixture.js'
+import type { Fixture, GroupContext } from './support/walk-fixture.js'
 import { fixtures } from './support/walk-fixtures.js'
 import { newGroup } from './support/walk-fixtures-groups.js'
 import { snapshot } from './support/walk-snapshot.js'
@@ -59,7 +59,7 @@ for (const backend of testBackends()) {
     let server: ServerProcess
     let world: World
     let cast: Cast
-    let scene: Scene
+    let scene: GroupContext
     let cases = 0
 
     beforeAll(async () => {
@@ -138,7 +138,7 @@ for (const backend of testBackends()) {
     }
 
     /** A scene for one call that is to do its work. */
-    async function newScene(fixture: Fixture): Promise<Scene> {
+    async function newScene(fixture: Fixture): Promise<GroupContext> {
       return fixture.needsVictim && world.isBuilt(fixture.operation)
         ? { ...scene, subject: await world.newPerson() }
         : scene
@@ -188,7 +188,7 @@ for (const backend of testBackends()) {
       readonly method: string
       readonly name: string
       readonly verdict: Verdict
-      readonly at: Scene
+      readonly at: GroupContext
       readonly params: Params
     }
 

@@ -187,13 +187,7 @@ export const createUser = operation({
     'A password is made when none is sent; it is shown this once. Reserved username prefixes are for the operator to use.',
   body: { app_id: appId, username, password: optional(password), ...userProfile },
   data: UserWithPassword,
-  errors: [
-    'app_not_found',
-    'user_exists',
-    'mobile_taken',
-    'email_taken',
-    'user_limit_reached',
-  ],
+  errors: ['app_not_found', 'user_exists', 'mobile_taken', 'email_taken', 'user_limit_reached'],
 })
 
 export const importUsers = operation({

@@ -1,7 +1,7 @@
 /** What is said between the nodes of a service and between the parts of one; the key is the subject. */
 export interface BusMessages {
   /** A cached fact changed and must be read again. */
-  'facts.changed': { readonly cache: string; readonly key: string }
+  'cache.invalidated': { readonly cache: string; readonly key: string }
 }
 
 export type Subject = keyof BusMessages

@@ -1,21 +1,25 @@
 import { describe, expect, it } from 'vitest'
-import { FactCache } from '../lib/invalidated-cache.js'
-import { factChannel } from './cache-invalidation.js'
+import { InvalidatedCache } from '../lib/invalidated-cache.js'
+import { cacheInvalidation } from './cache-invalidation.js'
 import { MemoryBus } from './memory-bus.js'
 
 interface Fact {
   readonly version: number
 }
 
-function nodes(...names: readonly string[]): FactCache<Fact>[] {
+function nodes(...names: readonly string[]): InvalidatedCache<Fact>[] {
   const bus = new MemoryBus()
   return names.map(
     (name) =>
-      new FactCache<Fact>({ maxEntries: 10, maxAgeMs: 60_000, channel: factChannel(bus, name) }),
+      new InvalidatedCache<Fact>({
+        maxEntries: 10,
+        maxAgeMs: 60_000,
+        channel: cacheInvalidation(bus, name),
+      }),
   )
 }
 
-async function know(caches: readonly FactCache<Fact>[], key: string): Promise<void> {
+async function know(caches: readonly InvalidatedCache<Fact>[], key: string): Promise<void> {
   for (const cache of caches) await cache.load(key, async () => ({ version: 1 }))
 }
 
@@ -38,7 +42,10 @@ describe('caches on one bus', () => {
   })
 
   it('keep nothing of a read that was under way on another node during the change', async () => {
-    const [here, there] = nodes('users', 'users') as [FactCache<Fact>, FactCache<Fact>]
+    const [here, there] = nodes('users', 'users') as [
+      InvalidatedCache<Fact>,
+      InvalidatedCache<Fact>,
+    ]
     let answer: (fact: Fact) => void = () => {}
     const before = there.load('a', () => new Promise<Fact>((resolve) => (answer = resolve)))
     here.forget('a')
@@ -48,7 +55,10 @@ describe('caches on one bus', () => {
   })
 
   it('know a fact again after it was forgotten', async () => {
-    const [here, there] = nodes('users', 'users') as [FactCache<Fact>, FactCache<Fact>]
+    const [here, there] = nodes('users', 'users') as [
+      InvalidatedCache<Fact>,
+      InvalidatedCache<Fact>,
+    ]
     await know([here, there], 'a')
     here.forget('a')
     expect(await there.load('a', async () => ({ version: 2 }))).toEqual({ version: 2 })

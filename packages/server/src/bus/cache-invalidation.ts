@@ -1,12 +1,12 @@
-import type { FactChannel } from '../lib/invalidated-cache.js'
+import type { CacheInvalidation } from '../lib/invalidated-cache.js'
 import type { Bus } from './bus.js'
 
 /** The channel of one cache; caches of the same name on all nodes share it. */
-export function factChannel(bus: Bus, cache: string): FactChannel {
+export function cacheInvalidation(bus: Bus, cache: string): CacheInvalidation {
   return {
-    publish: (key) => bus.publish('facts.changed', { cache, key }),
+    publish: (key) => bus.publish('cache.invalidated', { cache, key }),
     subscribe(listener) {
-      bus.subscribe('facts.changed', (message) => {
+      bus.subscribe('cache.invalidated', (message) => {
         if (message.cache === cache) listener(message.key)
       })
     },

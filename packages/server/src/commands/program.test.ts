@@ -147,10 +147,7 @@ describe('hermod app', () => {
 
   it('lists applications as a table, and as JSON for scripts', async () => {
     const answer = {
-      data: [
-        app,
-        { ...app, app_id: 'second-app', name: '', status: 1, open_registration: false },
-      ],
+      data: [app, { ...app, app_id: 'second-app', name: '', status: 1, open_registration: false }],
     }
     expect((await run('app list', { answer })).out).toBe(
       [

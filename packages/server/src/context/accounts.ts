@@ -1,32 +1,29 @@
 import type { Bus } from '../bus/bus.js'
-import { factChannel } from '../bus/cache-invalidation.js'
+import { cacheInvalidation } from '../bus/cache-invalidation.js'
 import type { ServerConfig } from '../config/config.js'
 import type { Database } from '../db/database.js'
-import { AccountService } from '../domain/users/account-service.js'
-import { DeletionService } from '../domain/users/deletion/deletion-service.js'
-import type { LoginGuard } from '../domain/login/login-guard.js'
-import { OperatorUserService } from '../domain/users/operator-user-service.js'
-import type { PasswordHasher } from '../domain/login/password-hasher.js'
-import { PasswordService } from '../domain/login/password-service.js'
-import { ProfileService } from '../domain/users/profile-service.js'
-import {
-  type ContactConnector,
-  RegistrationService,
-} from '../domain/users/registration-service.js'
-import { SettingsService } from '../domain/users/settings/settings-service.js'
-import { SettingsStore } from '../domain/users/settings/settings-store.js'
-import type { TokenService } from '../domain/login/token-service.js'
-import { UserImportService } from '../domain/users/import/user-import-service.js'
-import { UserImportStore } from '../domain/users/import/user-import-store.js'
-import type { UserStore } from '../domain/users/user-store.js'
 import type { AppService } from '../domain/apps/app-service.js'
 import type { DeviceService } from '../domain/devices/device-service.js'
-import type { EventService } from '../outbox/event-service.js'
-import type { TextErasureService } from '../domain/users/deletion/text-erasure-service.js'
 import type { GroupSuccession } from '../domain/groups/membership/group-succession.js'
+import type { LoginGuard } from '../domain/login/login-guard.js'
+import type { PasswordHasher } from '../domain/login/password-hasher.js'
+import { PasswordService } from '../domain/login/password-service.js'
+import type { TokenService } from '../domain/login/token-service.js'
 import { PushPreferenceStore } from '../domain/push/push-preference-store.js'
+import { AccountService } from '../domain/users/account-service.js'
+import { DeletionService } from '../domain/users/deletion/deletion-service.js'
+import type { TextErasureService } from '../domain/users/deletion/text-erasure-service.js'
+import { UserImportService } from '../domain/users/import/user-import-service.js'
+import { UserImportStore } from '../domain/users/import/user-import-store.js'
+import { OperatorUserService } from '../domain/users/operator-user-service.js'
+import { ProfileService } from '../domain/users/profile-service.js'
+import { type ContactConnector, RegistrationService } from '../domain/users/registration-service.js'
+import { SettingsService } from '../domain/users/settings/settings-service.js'
+import { SettingsStore } from '../domain/users/settings/settings-store.js'
+import type { UserStore } from '../domain/users/user-store.js'
 import type { Clock } from '../lib/clock.js'
 import type { IdGenerator } from '../lib/ids.js'
+import type { EventService } from '../outbox/event-service.js'
 
 export interface AccountServices {
   readonly accounts: AccountService
@@ -68,7 +65,7 @@ export function createAccountServices({
   const accounts = new AccountService({
     ...shared,
     store,
-    channel: factChannel(shared.bus, 'user-states'),
+    channel: cacheInvalidation(shared.bus, 'user-states'),
   })
   const settings = new SettingsStore(database)
   const passwords = new PasswordService({ ...shared, store, accounts, passwordMinLength })

@@ -1,17 +1,17 @@
 import type { Bus } from '../bus/bus.js'
-import { factChannel } from '../bus/cache-invalidation.js'
+import { cacheInvalidation } from '../bus/cache-invalidation.js'
 import type { Database } from '../db/database.js'
-import type { AccountService } from '../domain/users/account-service.js'
-import type { UserStore } from '../domain/users/user-store.js'
 import type { AppService } from '../domain/apps/app-service.js'
+import { ContactBook } from '../domain/contacts/contact-book.js'
 import { ContactRequestService } from '../domain/contacts/contact-request-service.js'
 import { ContactRequestStore } from '../domain/contacts/contact-request-store.js'
-import { ContactBook } from '../domain/contacts/contact-book.js'
 import { ContactService } from '../domain/contacts/contact-service.js'
 import { ContactStore } from '../domain/contacts/contact-store.js'
 import { MessageRules } from '../domain/contacts/message-rules.js'
-import type { EventService } from '../outbox/event-service.js'
+import type { AccountService } from '../domain/users/account-service.js'
+import type { UserStore } from '../domain/users/user-store.js'
 import type { Clock } from '../lib/clock.js'
+import type { EventService } from '../outbox/event-service.js'
 
 interface Shared {
   readonly database: Database
@@ -52,7 +52,7 @@ export function createContactServices(
     store,
     accounts,
     apps,
-    channel: factChannel(shared.bus, 'relations'),
+    channel: cacheInvalidation(shared.bus, 'relations'),
   })
   const contacts = new ContactService({ ...shared, store, rules: messageRules })
   const contactRequests = new ContactRequestService({

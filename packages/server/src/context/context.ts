@@ -5,7 +5,7 @@ import type { ServerSecrets } from '../config/secrets.js'
 import { Database } from '../db/database.js'
 import { sqliteDialect } from '../db/dialect/sqlite.js'
 import { migrate } from '../db/migrations/migrate.js'
-import { Housekeeping } from '../jobs/maintenance-scheduler.js'
+import { MaintenanceScheduler } from '../jobs/maintenance-scheduler.js'
 import { type FolderLock, lockFolder } from '../lib/folder-lock.js'
 import { RateLimiter } from '../lib/rate-limiter.js'
 import type { Logger } from '../observability/log.js'
@@ -21,7 +21,7 @@ export interface Context extends AsyncDisposable {
   readonly services: Services
   readonly executor: Executor
   readonly metrics: Metrics
-  readonly housekeeping: Housekeeping
+  readonly maintenance: MaintenanceScheduler
 }
 
 export interface ContextOptions {
@@ -31,7 +31,7 @@ export interface ContextOptions {
 }
 
 const databaseFile = 'hermod.db'
-const choreIntervalMs = 60_000
+const maintenanceIntervalMs = 60_000
 
 /** Opens the database of a configuration. With the embedded one the caller holds the folder's lock. */
 export async function openDatabase({ config, secrets, log }: ContextOptions): Promise<Database> {
@@ -94,10 +94,10 @@ function buildContext(
     secrets,
     database,
     batchObserver,
-    wakeTextErasures: () => housekeeping.wake(textErasureChore),
+    wakeTextErasures: () => maintenance.wake(textErasureTask),
   })
   const { apps, events, textErasures, tokens, sweeper, writer } = services
-  const textErasureChore = {
+  const textErasureTask = {
     name: 'texts of deleted users',
     run: (signal: AbortSignal) => textErasures.run(signal),
   }
@@ -114,15 +114,15 @@ function buildContext(
     httpStatus: config.http.statusMode,
     checkAnswers: config.checkAnswers,
   })
-  const housekeeping: Housekeeping = new Housekeeping({
-    intervalMs: choreIntervalMs,
-    chores: [
+  const maintenance: MaintenanceScheduler = new MaintenanceScheduler({
+    intervalMs: maintenanceIntervalMs,
+    tasks: [
       { name: 'expired tokens', run: () => tokens.purge() },
       { name: 'old transaction IDs', run: () => sweeper.run() },
       { name: 'old events', run: () => events.purge() },
-      textErasureChore,
+      textErasureTask,
     ],
-    onError: (chore, error) => log.warn({ chore, err: error }, 'housekeeping failed'),
+    onError: (task, error) => log.warn({ task, err: error }, 'maintenance failed'),
   })
   return {
     config,
@@ -130,9 +130,9 @@ function buildContext(
     services,
     executor,
     metrics,
-    housekeeping,
+    maintenance,
     async [Symbol.asyncDispose]() {
-      await housekeeping.stop()
+      await maintenance.stop()
       await writer.idle()
       await database[Symbol.asyncDispose]()
       lock.release()

@@ -1,35 +1,35 @@
 import type { Bus } from '../bus/bus.js'
-import { factChannel } from '../bus/cache-invalidation.js'
+import { cacheInvalidation } from '../bus/cache-invalidation.js'
 import type { Database } from '../db/database.js'
-import type { UserLocker } from '../domain/users/locked-users.js'
 import type { AppService } from '../domain/apps/app-service.js'
-import type { EventService } from '../outbox/event-service.js'
-import { AnnouncementService } from '../domain/groups/content/announcement-service.js'
-import { AnnouncementStore } from '../domain/groups/content/announcement-store.js'
-import { BlockStore } from '../domain/groups/moderation/block-store.js'
-import { GroupAccess } from '../domain/groups/core/group-access.js'
+import { GroupInviter } from '../domain/groups/admission/group-inviter.js'
+import { GroupQrService } from '../domain/groups/admission/group-qr-service.js'
+import { GroupInvitationService } from '../domain/groups/admission/invitation-service.js'
+import { InvitationStore } from '../domain/groups/admission/invitation-store.js'
 import { JoinRequestService } from '../domain/groups/admission/join-request-service.js'
 import { JoinRequestStore } from '../domain/groups/admission/join-request-store.js'
-import { GroupDoor } from '../domain/groups/membership/membership-service.js'
-import { GroupFacts } from '../domain/groups/core/group-cache.js'
-import { GroupInvitationService } from '../domain/groups/admission/invitation-service.js'
-import { GroupInviter } from '../domain/groups/admission/group-inviter.js'
-import { GroupMemberService } from '../domain/groups/membership/group-member-service.js'
+import { AnnouncementService } from '../domain/groups/content/announcement-service.js'
+import { AnnouncementStore } from '../domain/groups/content/announcement-store.js'
+import { SharedFileService } from '../domain/groups/content/shared-file-service.js'
+import { SharedFileStore } from '../domain/groups/content/shared-file-store.js'
+import { GroupAccess } from '../domain/groups/core/group-access.js'
+import { GroupCache } from '../domain/groups/core/group-cache.js'
 import { GroupMessageRules } from '../domain/groups/core/group-message-rules.js'
-import { GroupModerationService } from '../domain/groups/moderation/group-moderation-service.js'
-import { GroupQrService } from '../domain/groups/admission/group-qr-service.js'
 import { GroupService } from '../domain/groups/core/group-service.js'
 import { GroupSettingsService } from '../domain/groups/core/group-settings-service.js'
 import { GroupStore } from '../domain/groups/core/group-store.js'
+import { GroupMemberService } from '../domain/groups/membership/group-member-service.js'
 import { GroupSuccession } from '../domain/groups/membership/group-succession.js'
-import { InvitationStore } from '../domain/groups/admission/invitation-store.js'
 import { MemberListStore } from '../domain/groups/membership/member-list-store.js'
 import { MemberStore } from '../domain/groups/membership/member-store.js'
-import { SharedFileService } from '../domain/groups/content/shared-file-service.js'
-import { SharedFileStore } from '../domain/groups/content/shared-file-store.js'
+import { MembershipService } from '../domain/groups/membership/membership-service.js'
 import { SuccessionStore } from '../domain/groups/membership/succession-store.js'
+import { BlockStore } from '../domain/groups/moderation/block-store.js'
+import { GroupModerationService } from '../domain/groups/moderation/group-moderation-service.js'
+import type { UserLocker } from '../domain/users/locked-users.js'
 import type { Clock } from '../lib/clock.js'
 import type { IdGenerator } from '../lib/ids.js'
+import type { EventService } from '../outbox/event-service.js'
 
 interface Shared {
   readonly database: Database
@@ -46,7 +46,7 @@ export interface GroupServices {
   readonly announcements: AnnouncementService
   readonly groupAccess: GroupAccess
   readonly joinRequests: JoinRequestService
-  readonly groupFacts: GroupFacts
+  readonly groupCache: GroupCache
   readonly groupMessageRules: GroupMessageRules
   readonly groupInvitations: GroupInvitationService
   readonly groupMembers: GroupMemberService
@@ -64,15 +64,25 @@ export function createGroupServices(shared: Shared): GroupServices {
   const members = new MemberStore(database)
   const invitations = new InvitationStore()
   const channels = {
-    groups: factChannel(bus, 'groups'),
-    members: factChannel(bus, 'group-members'),
+    groups: cacheInvalidation(bus, 'groups'),
+    members: cacheInvalidation(bus, 'group-members'),
   }
-  const facts = new GroupFacts({ database, groups, members, channels })
-  const access = new GroupAccess({ ...shared, groups, members, facts })
-  const door = new GroupDoor({ ...shared, groups, members })
-  const inviter = new GroupInviter({ ...shared, invitations, door })
+  const cache = new GroupCache({ database, groups, members, channels })
+  const access = new GroupAccess({ ...shared, groups, members, cache })
+  const memberships = new MembershipService({ ...shared, groups, members })
+  const inviter = new GroupInviter({ ...shared, invitations, memberships })
   const blocks = new BlockStore()
-  const parts = { ...shared, groups, members, blocks, invitations, facts, access, door, inviter }
+  const parts = {
+    ...shared,
+    groups,
+    members,
+    blocks,
+    invitations,
+    cache,
+    access,
+    memberships,
+    inviter,
+  }
   const groupInvitations = new GroupInvitationService(parts)
   const joinRequests = new JoinRequestService({
     ...parts,
@@ -83,7 +93,7 @@ export function createGroupServices(shared: Shared): GroupServices {
     announcements: new AnnouncementService({ ...parts, announcements: new AnnouncementStore() }),
     groupAccess: access,
     joinRequests,
-    groupFacts: facts,
+    groupCache: cache,
     groupMessageRules: new GroupMessageRules(parts),
     groupInvitations,
     groupMembers: new GroupMemberService({ ...parts, lists: new MemberListStore() }),
@@ -93,7 +103,7 @@ export function createGroupServices(shared: Shared): GroupServices {
     groups: new GroupService(parts),
     groupSuccession: new GroupSuccession({
       ...shared,
-      facts,
+      cache,
       store: new SuccessionStore(database),
     }),
     sharedFiles: new SharedFileService({ ...parts, files: new SharedFileStore() }),

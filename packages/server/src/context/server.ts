@@ -54,7 +54,7 @@ export async function startServer(
       addressOf,
       isOperator: false,
     })
-    // The operator's own door: whoever may open the socket in the data folder may operate the service.
+    // The operator's own memberships: whoever may open the socket in the data folder may operate the service.
     const operatorOperations = operations.filter(({ callers }) => callers === 'operator')
     const control = createHttpServer({
       executor,
@@ -75,7 +75,7 @@ export async function startServer(
         throw error
       },
     )
-    context.housekeeping.start()
+    context.maintenance.start()
     return {
       url,
       first,

@@ -1,46 +1,46 @@
-import { factChannel } from '../bus/cache-invalidation.js'
+import { cacheInvalidation } from '../bus/cache-invalidation.js'
 import { MemoryBus } from '../bus/memory-bus.js'
 import type { ServerConfig } from '../config/config.js'
 import type { ServerSecrets } from '../config/secrets.js'
 import type { Database } from '../db/database.js'
 import { idReservations } from '../db/id-reservations.js'
+import { AppService } from '../domain/apps/app-service.js'
+import { AppStore } from '../domain/apps/app-store.js'
+import { DeviceAccessService } from '../domain/devices/device-access-service.js'
+import { DeviceService } from '../domain/devices/device-service.js'
+import { DeviceStore } from '../domain/devices/device-store.js'
+import { PresenceService } from '../domain/devices/presence-service.js'
+import { PushBindingStore } from '../domain/devices/push-binding-store.js'
 import { FileCredentialService } from '../domain/files/file-credential-service.js'
+import { IntegrityService } from '../domain/integrity/integrity-service.js'
+import { IntegrityStore } from '../domain/integrity/integrity-store.js'
 import { LoginGuard } from '../domain/login/login-guard.js'
 import { PasswordHasher } from '../domain/login/password-hasher.js'
 import { TokenService } from '../domain/login/token-service.js'
 import { TokenStore } from '../domain/login/token-store.js'
-import { UserStore } from '../domain/users/user-store.js'
-import { AppService } from '../domain/apps/app-service.js'
-import { AppStore } from '../domain/apps/app-store.js'
+import { HistoryStore } from '../domain/messaging/log/history-store.js'
+import { PeerKinds } from '../domain/messaging/log/peer-kinds.js'
+import { MessageOperations } from '../domain/messaging/operations/message-operations.js'
+import { MessageStore } from '../domain/messaging/operations/message-store.js'
 import { ConversationService } from '../domain/messaging/reading/conversation-service.js'
 import { ConversationStore } from '../domain/messaging/reading/conversation-store.js'
 import { GroupMarkStore } from '../domain/messaging/reading/group-mark-store.js'
 import { GroupReadService } from '../domain/messaging/reading/group-read-service.js'
-import { HistoryStore } from '../domain/messaging/log/history-store.js'
-import { PeerKinds } from '../domain/messaging/log/peer-kinds.js'
 import { PinService } from '../domain/messaging/reading/pin-service.js'
 import { PinStore } from '../domain/messaging/reading/pin-store.js'
-import { DeviceAccessService } from '../domain/devices/device-access-service.js'
-import { DeviceService } from '../domain/devices/device-service.js'
-import { DeviceStore } from '../domain/devices/device-store.js'
-import { PushBindingStore } from '../domain/devices/push-binding-store.js'
-import { EventService } from '../outbox/event-service.js'
-import { EventStore } from '../outbox/event-store.js'
-import { PendingErasureStore } from '../domain/users/deletion/pending-erasure-store.js'
-import { TextErasureService } from '../domain/users/deletion/text-erasure-service.js'
-import { IntegrityService } from '../domain/integrity/integrity-service.js'
-import { IntegrityStore } from '../domain/integrity/integrity-store.js'
-import { MessageOperations } from '../domain/messaging/operations/message-operations.js'
 import { MessageService } from '../domain/messaging/sending/message-service.js'
-import { MessageStore } from '../domain/messaging/operations/message-store.js'
 import { type BatchObserver, MessageWriter } from '../domain/messaging/sending/message-writer.js'
 import { TransactionStore } from '../domain/messaging/sending/transaction-store.js'
 import { TransactionSweeper } from '../domain/messaging/sending/transaction-sweeper.js'
-import { PresenceService } from '../domain/devices/presence-service.js'
 import { PushPreferenceService } from '../domain/push/push-preference-service.js'
 import { PushPreferenceStore } from '../domain/push/push-preference-store.js'
+import { PendingErasureStore } from '../domain/users/deletion/pending-erasure-store.js'
+import { TextErasureService } from '../domain/users/deletion/text-erasure-service.js'
+import { UserStore } from '../domain/users/user-store.js'
 import { systemClock } from '../lib/clock.js'
 import { IdGenerator } from '../lib/ids.js'
+import { EventStore } from '../outbox/event-log.js'
+import { EventService } from '../outbox/event-service.js'
 import { type AccountServices, createAccountServices } from './accounts.js'
 import { type ContactServices, createContactBook, createContactServices } from './contacts.js'
 import { createGroupServices, type GroupServices } from './groups.js'
@@ -103,8 +103,8 @@ export function createServices({
     clock,
     operatorToken: secrets.operatorToken,
     channels: {
-      apps: factChannel(bus, 'applications'),
-      adminTokens: factChannel(bus, 'admin-tokens'),
+      apps: cacheInvalidation(bus, 'applications'),
+      adminTokens: cacheInvalidation(bus, 'admin-tokens'),
     },
   })
   const devices = new DeviceService({
@@ -128,7 +128,7 @@ export function createServices({
     fileCredentials,
     clock,
     tokenLifeMs: config.accounts.userTokenTtlMs,
-    channel: factChannel(bus, 'user-tokens'),
+    channel: cacheInvalidation(bus, 'user-tokens'),
   })
   const contactBook = createContactBook({ database, users, events, clock })
   const groups = createGroupServices({
@@ -184,7 +184,7 @@ export function createServices({
     messageLog: new HistoryStore(database),
     kinds: new PeerKinds(database),
     groupReads: new GroupReadService({ marks: new GroupMarkStore(database), events }),
-    groupFacts: groups.groupFacts,
+    groupCache: groups.groupCache,
     events,
   })
   const messageOperations = new MessageOperations({

@@ -17,7 +17,7 @@ import type { Schema } from './schema.js'
 export type Tx = Transaction<Schema>
 
 /** Where a statement may run: an open transaction, or the reader. */
-export type Executor = Kysely<Schema>
+export type Queryable = Kysely<Schema>
 
 const maxAttempts = 6
 const retryDelayMs = 5
@@ -26,8 +26,8 @@ const retryAfterSeconds = 2
 /** One place for what every store needs: reads, transactions, prepared and bulk statements, and errors in the service's terms. */
 export class Database implements AsyncDisposable {
   /** Reads of committed data. Writing is refused where the engine can refuse it; use {@link transaction}. */
-  readonly reader: Executor
-  readonly #writer: Executor
+  readonly reader: Queryable
+  readonly #writer: Queryable
   readonly #bulkOf: ReturnType<typeof compileOnce<ReturnType<SqlDialect['bulk']>>>
 
   constructor(readonly dialect: SqlDialect) {
@@ -37,7 +37,7 @@ export class Database implements AsyncDisposable {
   }
 
   /** For the migrator and for statements outside the stores. */
-  get writer(): Executor {
+  get writer(): Queryable {
     return this.#writer
   }
 
@@ -78,7 +78,7 @@ export class Database implements AsyncDisposable {
   }
 
   /** Runs a read and turns failures of the engine into the service's terms. */
-  async read<T>(work: (reader: Executor) => Promise<T>): Promise<T> {
+  async read<T>(work: (reader: Queryable) => Promise<T>): Promise<T> {
     try {
       return await work(this.reader)
     } catch (error) {
@@ -106,7 +106,7 @@ export class Database implements AsyncDisposable {
   }
 
   /** Runs long reads on one state of the data, without keeping other callers waiting. */
-  async snapshot<T>(work: (reader: Executor) => Promise<T>): Promise<T> {
+  async snapshot<T>(work: (reader: Queryable) => Promise<T>): Promise<T> {
     const { longReads } = this.dialect
     const own = longReads ? new Kysely<Schema>({ dialect: longReads }) : null
     try {
@@ -127,7 +127,7 @@ export class Database implements AsyncDisposable {
 
   /** A statement that is compiled once; see {@link Prepared}. */
   prepared<P extends object, Row>(
-    build: (db: Executor, param: Param<P>) => Compilable<Row>,
+    build: (db: Queryable, param: Param<P>) => Compilable<Row>,
   ): Prepared<P, Row> {
     return new Prepared(build(this.reader, placeholder as Param<P>).compile(), this)
   }
@@ -137,7 +137,7 @@ export class Database implements AsyncDisposable {
    * SQLite compiles a statement anew whenever a value is bound to its limit, which takes longer than to run it.
    */
   preparedPage<P extends object, Row>(
-    build: (db: Executor, param: Param<P>, limit: RawBuilder<number>) => Compilable<Row>,
+    build: (db: Queryable, param: Param<P>, limit: RawBuilder<number>) => Compilable<Row>,
   ): PreparedPage<P, Row> {
     return new PreparedPage((limit) =>
       this.prepared<P, Row>((db, param) => build(db, param, sql.lit(limit))),
@@ -223,7 +223,7 @@ export class Prepared<P extends object, Row> {
     )
   }
 
-  async all(executor: Executor, params: P): Promise<Row[]> {
+  async all(executor: Queryable, params: P): Promise<Row[]> {
     const given = params as Record<string, unknown>
     const parameters = this.#names.map((name, index) =>
       name === null ? this.#compiled.parameters[index] : given[name],
@@ -234,7 +234,7 @@ export class Prepared<P extends object, Row> {
     return rows
   }
 
-  async first(executor: Executor, params: P): Promise<Row | null> {
+  async first(executor: Queryable, params: P): Promise<Row | null> {
     const [row] = await this.all(executor, params)
     return row ?? null
   }
@@ -246,7 +246,7 @@ export class PreparedPage<P extends object, Row> {
 
   constructor(private readonly prepare: (limit: number) => Prepared<P, Row>) {}
 
-  all(executor: Executor, { limit, ...params }: P & { readonly limit: number }): Promise<Row[]> {
+  all(executor: Queryable, { limit, ...params }: P & { readonly limit: number }): Promise<Row[]> {
     const known = this.#statements.get(limit) ?? this.prepare(limit)
     this.#statements.set(limit, known)
     return known.all(executor, params as unknown as P)

@@ -1,22 +1,22 @@
 /** The page of docs/reference on who may do what in a group. Pure, as the other pages. */
 import {
   type GroupRight,
-  type GroupStanding,
+  type GroupRole,
   groupRights,
-  groupStandings,
+  groupRoles,
   type Operation,
-  standingErrors,
+  roleErrors,
 } from '@hermod/protocol'
 import { code, page, table } from './render.js'
 
 /** From high to low, as the page shows them. */
-const shownStandings = groupStandings.toReversed()
+const shownRoles = groupRoles.toReversed()
 
 export function renderGroupRights(operations: readonly Operation[]): string {
   const rows = Object.entries<GroupRight>(groupRights).map(([name, right]) => [
     code(name),
     right.meaning,
-    ...shownStandings.map((standing) => holding(right, standing)),
+    ...shownRoles.map((role) => holding(right, role)),
     target(right),
     operations
       .filter((operation) => operation.right === name)
@@ -26,12 +26,12 @@ export function renderGroupRights(operations: readonly Operation[]): string {
   const head = [
     'Right',
     'Allows to',
-    ...shownStandings.map(capitalised),
+    ...shownRoles.map(capitalised),
     'On whom or what',
     'Operations',
   ]
-  const errors = Object.entries(standingErrors).map(
-    ([standing, error]) => `${code(error)} where ${a(standing)} is asked for`,
+  const errors = Object.entries(roleErrors).map(
+    ([role, error]) => `${code(error)} where ${a(role)} is asked for`,
   )
   return page('Rights in groups', [
     'Every operation about a group asks for one right, and this table says who has it. Standings, from high to low: the owner, admins, members, outsiders (users of the application who are no members). An empty cell means no.',
@@ -41,20 +41,20 @@ export function renderGroupRights(operations: readonly Operation[]): string {
   ])
 }
 
-/** Whether somebody of the standing has the right, and when. */
+/** Whether somebody of the role has the right, and when. */
 function holding(
   { from, membersWith, ownThings, opensToOutsiders }: GroupRight,
-  standing: GroupStanding,
+  role: GroupRole,
 ): string {
-  if (groupStandings.indexOf(standing) >= groupStandings.indexOf(from)) return 'yes'
-  if (standing === 'outsider')
+  if (groupRoles.indexOf(role) >= groupRoles.indexOf(from)) return 'yes'
+  if (role === 'outsider')
     return opensToOutsiders ? 'in public groups and chatrooms, and when invited' : ''
-  if (standing !== 'member') return ''
+  if (role !== 'member') return ''
   return membersWith ? `while ${code(membersWith)} is on` : ownThings ? 'own ones' : ''
 }
 
 function target({ overLower, isPersonal, ownThings }: GroupRight): string {
-  if (overLower) return 'users of lower standing'
+  if (overLower) return 'users of lower role'
   if (isPersonal) return 'oneself'
   return ownThings ? 'any file; members: files that they shared' : 'the group'
 }
@@ -63,8 +63,8 @@ function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-function a(standing: string): string {
-  return /^[aeiou]/.test(standing) ? `an ${standing}` : `a ${standing}`
+function a(role: string): string {
+  return /^[aeiou]/.test(role) ? `an ${role}` : `a ${role}`
 }
 
 const prose: readonly (readonly [title: string, text: string])[] = [
@@ -80,8 +80,8 @@ const prose: readonly (readonly [title: string, text: string])[] = [
 What a user does for oneself (rights ${'`join`'} and ${'`own`'}) is done for the user in the ${'`user_id`'} header and needs it; what that user is decides, whatever the token may do.`,
   ],
   [
-    'Users of lower standing',
-    'Owner and admins kick, ban, unban and block only users whose standing is below their own: the owner everybody else, admins members and outsiders. So nobody acts on an equal or on oneself, and the owner is safe from everybody. Users of the list who are not lower fail one by one with `no_permission`; the others are acted on.',
+    'Users of lower role',
+    'Owner and admins kick, ban, unban and block only users whose role is below their own: the owner everybody else, admins members and outsiders. So nobody acts on an equal or on oneself, and the owner is safe from everybody. Users of the list who are not lower fail one by one with `no_permission`; the others are acted on.',
   ],
   [
     'Sending',
@@ -89,7 +89,7 @@ What a user does for oneself (rights ${'`join`'} and ${'`own`'}) is done for the
   ],
   [
     'Recalling messages',
-    'Senders recall their own messages for as long as the application allows (5 minutes by default). The owner and admins recall messages of users of lower standing, also of those who have left, however old they are. Nobody recalls anything while the application has recalls turned off. An Admin token recalls any message at any time. `/message/recall` does it, and a send of content_type 10.',
+    'Senders recall their own messages for as long as the application allows (5 minutes by default). The owner and admins recall messages of users of lower role, also of those who have left, however old they are. Nobody recalls anything while the application has recalls turned off. An Admin token recalls any message at any time. `/message/recall` does it, and a send of content_type 10.',
   ],
   [
     'Dissolved groups',

@@ -66,7 +66,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
 class Routes {
   readonly #operations = new Map<string, Map<string, Operation>>()
   readonly #nextRequestId = createRequestIds()
-  readonly #outbox = new Outbox()
+  readonly #responses = new ResponseBatcher()
 
   constructor(private readonly options: HttpServerOptions) {
     for (const operation of options.operations) {
@@ -209,7 +209,7 @@ class Routes {
     if (this.options.executor.isDraining) all.push('connection', 'close')
     // Closing while the client still sends would reset the connection, and the answer with it.
     if (!request.complete) request.resume()
-    this.#outbox.write(response, status, all, body)
+    this.#responses.write(response, status, all, body)
   }
 
   /** What is no HTTP is answered before there is a request, on the bare socket. */
@@ -238,7 +238,7 @@ interface Outgoing {
  * Writes the answers of one turn of the event loop together at its end. A write wakes whoever waits for it, which costs many times the
  * write itself when there is a pause before every one of them; in a row they find the other side awake.
  */
-class Outbox {
+class ResponseBatcher {
   #waiting: Outgoing[] = []
 
   write(response: ServerResponse, status: number, headers: string[], body: string): void {

@@ -1,34 +1,34 @@
 /** Work that is done now and then, a limited amount at a time. */
-export interface Chore {
+export interface MaintenanceTask {
   readonly name: string
   /** @param signal aborted when the work is to end soon */
   run(signal: AbortSignal): Promise<void>
 }
 
-/** Runs chores every so often, one after another. */
-export class Housekeeping {
+/** Runs tasks every so often, one after another. */
+export class MaintenanceScheduler {
   readonly #stopping = new AbortController()
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> = Promise.resolve()
 
   constructor(
     private readonly options: {
-      readonly chores: readonly Chore[]
+      readonly tasks: readonly MaintenanceTask[]
       readonly intervalMs: number
-      onError(chore: string, error: unknown): void
+      onError(task: string, error: unknown): void
     },
   ) {}
 
   start(): void {
     this.#timer = setInterval(() => {
-      for (const chore of this.options.chores) this.wake(chore)
+      for (const task of this.options.tasks) this.wake(task)
     }, this.options.intervalMs)
     this.#timer.unref()
   }
 
-  /** Runs a chore as soon as those before it are done. */
-  wake(chore: Chore): void {
-    this.#running = this.#running.then(() => this.#run(chore))
+  /** Runs a task as soon as those before it are done. */
+  wake(task: MaintenanceTask): void {
+    this.#running = this.#running.then(() => this.#run(task))
   }
 
   async stop(): Promise<void> {
@@ -37,12 +37,12 @@ export class Housekeeping {
     await this.#running
   }
 
-  async #run(chore: Chore): Promise<void> {
+  async #run(task: MaintenanceTask): Promise<void> {
     const { signal } = this.#stopping
     try {
-      if (!signal.aborted) await chore.run(signal)
+      if (!signal.aborted) await task.run(signal)
     } catch (error) {
-      this.options.onError(chore.name, error)
+      this.options.onError(task.name, error)
     }
   }
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { FactCache } from './invalidated-cache.js'
+import { InvalidatedCache } from './invalidated-cache.js'
 
 interface Fact {
   readonly version: number
@@ -22,7 +22,7 @@ class Source {
   }
 }
 
-let cache: FactCache<Fact>
+let cache: InvalidatedCache<Fact>
 let source: Source
 let nowMs: number
 
@@ -30,7 +30,7 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   nowMs = 1_000_000
   vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
-  cache = new FactCache({ maxEntries: 2, maxAgeMs: 1000 })
+  cache = new InvalidatedCache({ maxEntries: 2, maxAgeMs: 1000 })
   source = new Source()
 })
 afterEach(() => {
@@ -50,7 +50,7 @@ async function loadNow(key: string, fact: Fact | null): Promise<Fact | null> {
   return loading
 }
 
-describe('FactCache', () => {
+describe('InvalidatedCache', () => {
   it('reads a fact once and then knows it', async () => {
     expect(cache.get('a')).toBeUndefined()
     expect(await loadNow('a', { version: 1 })).toEqual({ version: 1 })

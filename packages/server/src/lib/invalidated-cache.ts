@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 const clockStepMs = 50
 
 /** What caches of the same facts, on this node and others, tell one another. */
-export interface FactChannel {
+export interface CacheInvalidation {
   /** A fact changed. A message may be lost. */
   publish(key: string): void
   /** Hears of the changes that others published, and maybe of its own. */
@@ -16,16 +16,16 @@ export interface FactChannel {
  * after that time at the latest, and sooner by the channel; a change on this node forgets the entry at once. Absence is never remembered: what is missing may
  * be created the next moment.
  */
-export class FactCache<T extends object> {
+export class InvalidatedCache<T extends object> {
   readonly #entries: LRUCache<string, T>
   readonly #loading = new Map<string, Promise<T | null>>()
 
-  readonly #channel: FactChannel | undefined
+  readonly #channel: CacheInvalidation | undefined
 
   constructor(options: {
     readonly maxEntries: number
     readonly maxAgeMs: number
-    readonly channel?: FactChannel | undefined
+    readonly channel?: CacheInvalidation | undefined
   }) {
     this.#entries = new LRUCache({
       // By size, because a cache with a maximum takes the memory for it at once.

@@ -2,8 +2,8 @@ import type { Database, Tx } from '../db/database.js'
 import { chunksOf } from '../lib/chunks.js'
 import type { Clock } from '../lib/clock.js'
 import type { IdGenerator } from '../lib/ids.js'
+import type { EventStore } from './event-log.js'
 import type { Event } from './event-model.js'
-import type { EventStore } from './event-store.js'
 
 export interface EventServiceOptions {
   readonly database: Database

@@ -199,7 +199,7 @@ describe('the user_id header (decisions C3, C5)', () => {
       )
   })
 
-  it('must be a 64-bit integer, as must group_id, and both faults are named', async () => {
+  it('must be a 64-bit integer, as must group_id, and both violations are named', async () => {
     for (const bad of ['x', '1.5', '1, 1', '9223372036854775808', '-9223372036854775809', '0x1']) {
       expect(await judge('user', { accessToken: 'hma_valid', userId: bad, groupId: bad })).toBe(
         '10002 invalid request parameter: header user_id must be a 64-bit integer; header group_id must be a 64-bit integer',

@@ -31,9 +31,9 @@ export interface UserSession {
 
 const decodeId = compileDecoder(int64())
 
-function idHeader(name: string, text: string | undefined, faults: string[]): Int64 | null {
+function idHeader(name: string, text: string | undefined, violations: string[]): Int64 | null {
   if (text === undefined || text === '') return null
-  return (decodeId(text, `header ${name}`, faults) as Int64 | undefined) ?? null
+  return (decodeId(text, `header ${name}`, violations) as Int64 | undefined) ?? null
 }
 
 /**
@@ -52,10 +52,10 @@ export async function authenticate(
   if (appId === undefined || appId === '') throw invalid(['header app_id is required'])
   const known = authenticator.requireApp(appId)
   if (known instanceof Promise) await known
-  const faults: string[] = []
-  const userId = idHeader('user_id', call.credentials.userId, faults)
-  const groupId = idHeader('group_id', call.credentials.groupId, faults)
-  if (faults.length > 0) throw invalid(faults)
+  const violations: string[] = []
+  const userId = idHeader('user_id', call.credentials.userId, violations)
+  const groupId = idHeader('group_id', call.credentials.groupId, violations)
+  if (violations.length > 0) throw invalid(violations)
 
   const isOpen = rule.tokens.some((kind) => kind === 'none')
   if (accessToken === undefined || accessToken === '') {

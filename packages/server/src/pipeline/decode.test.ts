@@ -30,20 +30,20 @@ const anyInt64 = fc.oneof(
 
 interface Outcome {
   readonly value: unknown
-  readonly faults: readonly string[]
+  readonly violations: readonly string[]
 }
 
 function decode(schema: TSchema, value: unknown, mode?: 'coerce' | 'exact'): Outcome {
-  const faults: string[] = []
-  return { value: compileDecoder(schema, mode)(value, 'x', faults), faults }
+  const violations: string[] = []
+  return { value: compileDecoder(schema, mode)(value, 'x', violations), violations }
 }
 
 function accepted(value: unknown): Outcome {
-  return { value, faults: [] }
+  return { value, violations: [] }
 }
 
-function refused(...faults: string[]): Outcome {
-  return { value: undefined, faults }
+function refused(...violations: string[]): Outcome {
+  return { value: undefined, violations }
 }
 
 /** The one form of an integer in the service: a number when it is safe, else a bigint. */
@@ -240,12 +240,12 @@ describe('a string', () => {
       fc.property(fc.array(unit, { maxLength: 9 }), (units) => {
         const value = units.join('')
         const length = [...value].length
-        const faults = [
+        const violations = [
           ...(length > 6 ? ['x must have at most 6 characters'] : []),
           ...(length < 3 ? ['x must have at least 3 characters'] : []),
         ]
         expect(decode(string(bounds), value)).toEqual(
-          faults.length > 0 ? refused(...faults) : accepted(value),
+          violations.length > 0 ? refused(...violations) : accepted(value),
         )
       }),
     )
@@ -287,7 +287,7 @@ describe('a list', () => {
     expect(decode(list(int64()), [1, '2', 9007199254740993n])).toEqual(
       accepted([1, 2, 9007199254740993n]),
     )
-    expect(decode(list(int64()), [1, 'two', null, 4.5]).faults).toEqual([
+    expect(decode(list(int64()), [1, 'two', null, 4.5]).violations).toEqual([
       'x[1] must be a 64-bit integer',
       'x[2] must not be null',
       'x[3] must be a 64-bit integer',
@@ -300,7 +300,7 @@ describe('a list', () => {
     expect(decode(few, [1, 2, 3])).toEqual(accepted([1, 2, 3]))
     expect(decode(few, [1, 2, 3, 4])).toEqual(refused('x must have at most 3 items'))
     expect(decode(list(int64(), { minItems: 1 }), [])).toEqual(refused('x must not be empty'))
-    expect(decode(list(int64()), Array(500).fill(1)).faults).toEqual([])
+    expect(decode(list(int64()), Array(500).fill(1)).violations).toEqual([])
     expect(decode(list(int64()), Array(501).fill(1))).toEqual(
       refused('x must have at most 500 items'),
     )
@@ -340,8 +340,8 @@ describe('a list that is judged item by item', () => {
   it('has a result for each of any entries whatever', () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue(), { maxLength: 20 }), (entries) => {
-        const { value, faults } = decode(people, entries)
-        expect(faults).toEqual([])
+        const { value, violations } = decode(people, entries)
+        expect(violations).toEqual([])
         expect(value).toHaveLength(entries.length)
       }),
     )
@@ -363,8 +363,8 @@ describe('an object', () => {
     inner: optional(object({ id: int64(), note: optional(string()) })),
   })
 
-  it('names all faults together, with their places', () => {
-    expect(decode(settings, { level: 10, loud: 'maybe', inner: { note: 5 } }).faults).toEqual([
+  it('names all violations together, with their places', () => {
+    expect(decode(settings, { level: 10, loud: 'maybe', inner: { note: 5 } }).violations).toEqual([
       'x.name is required',
       'x.level must be an integer from 0 to 9',
       'x.loud must be true or false',
@@ -378,7 +378,7 @@ describe('an object', () => {
       '{"name":"a","level":"1","role":"owner","__proto__":{"loud":true},"constructor":1}',
     )
     expect(decode(settings, sent)).toEqual(accepted({ name: 'a', level: 1 }))
-    expect(decode(settings, Object.create({ name: 'a', level: 1 })).faults).toEqual([
+    expect(decode(settings, Object.create({ name: 'a', level: 1 })).violations).toEqual([
       'x.name is required',
       'x.level is required',
     ])
@@ -391,17 +391,19 @@ describe('an object', () => {
     expect(decode(settings, { name: 'a', level: 1, loud: '', inner: '' })).toEqual(
       accepted({ name: 'a', level: 1 }),
     )
-    expect(decode(settings, { name: null, level: '' }).faults).toEqual([
+    expect(decode(settings, { name: null, level: '' }).violations).toEqual([
       'x.name is required',
       'x.level is required',
     ])
-    expect(decode(settings, { name: '', level: 1 }).faults).toEqual(['x.name must not be empty'])
+    expect(decode(settings, { name: '', level: 1 }).violations).toEqual([
+      'x.name must not be empty',
+    ])
   })
 
   it('that is strict names members that it does not know (decision B5)', () => {
     const strict = strictObject({ level: optional(int32()) })
     expect(decode(strict, { level: '2' })).toEqual(accepted({ level: 2 }))
-    expect(decode(strict, { level: 'two', lvel: 2, toString: 1 }).faults).toEqual([
+    expect(decode(strict, { level: 'two', lvel: 2, toString: 1 }).violations).toEqual([
       'x.lvel must be left out: it is unknown',
       'x.toString must be left out: it is unknown',
       'x.level must be an integer from -2147483648 to 2147483647',
@@ -428,7 +430,7 @@ describe('one of several shapes', () => {
     expect(decode(audience, { tag: ['a'] })).toEqual(accepted({ tag: ['a'] }))
   })
 
-  it('tells the faults of the shape that was meant', () => {
+  it('tells the violations of the shape that was meant', () => {
     expect(decode(audience, 'some')).toEqual(refused('x must be one of all'))
     expect(decode(audience, { tag: 'a' })).toEqual(refused('x.tag must be a list'))
   })
@@ -439,7 +441,7 @@ describe('exact mode, for what the service answers', () => {
     expect(decode(int64(), '5', 'exact')).toEqual(refused('x must be a 64-bit integer'))
     expect(decode(boolean(), 1, 'exact')).toEqual(refused('x must be true or false'))
     expect(decode(double(), '1.5', 'exact')).toEqual(refused('x must be a number'))
-    expect(decode(object({ a: optional(int32()) }), { a: null }, 'exact').faults).toEqual([
+    expect(decode(object({ a: optional(int32()) }), { a: null }, 'exact').violations).toEqual([
       'x.a must be an integer from -2147483648 to 2147483647',
     ])
     expect(decode(object({ a: optional(int32()) }), {}, 'exact')).toEqual(accepted({}))
@@ -450,7 +452,7 @@ describe('exact mode, for what the service answers', () => {
   })
 
   it('fails a list whose entries are judged one by one when callers send it', () => {
-    expect(decode(itemList(object({ a: int32() })), [{ a: '1' }], 'exact').faults).toEqual([
+    expect(decode(itemList(object({ a: int32() })), [{ a: '1' }], 'exact').violations).toEqual([
       'x[0].a must be an integer from -2147483648 to 2147483647',
     ])
   })

@@ -4,8 +4,8 @@
  */
 import type { Int64, Item, TSchema } from '@hermod/protocol'
 
-/** @returns the decoded value, or undefined when it pushed what is wrong to `faults` */
-type Decode = (value: unknown, path: string, faults: string[]) => unknown
+/** @returns the decoded value, or undefined when it pushed what is wrong to `violations` */
+type Decode = (value: unknown, path: string, violations: string[]) => unknown
 
 interface Schema {
   readonly type?: string
@@ -59,7 +59,8 @@ function compile(schema: Schema, mode: Mode): Decode {
     case 'object':
       return compileObject(schema, mode)
     case 'null':
-      return (value, path, faults) => (value === null ? null : fault(faults, path, 'must be null'))
+      return (value, path, violations) =>
+        value === null ? null : fault(violations, path, 'must be null')
     case undefined:
       return (value) => value
     default:
@@ -67,8 +68,8 @@ function compile(schema: Schema, mode: Mode): Decode {
   }
 }
 
-function fault(faults: string[], path: string, text: string): undefined {
-  faults.push(`${path} ${text}`)
+function fault(violations: string[], path: string, text: string): undefined {
+  violations.push(`${path} ${text}`)
 }
 
 function compileInteger(schema: Schema, mode: Mode): Decode {
@@ -77,13 +78,13 @@ function compileInteger(schema: Schema, mode: Mode): Decode {
   const max = schema.maximum
   const allowed = schema.enum && new Set(schema.enum)
   const expectation = integerExpectation(schema)
-  return (value, path, faults) => {
+  return (value, path, violations) => {
     const integer = toInteger(value, mode)
-    if (integer === null) return fault(faults, path, expectation)
+    if (integer === null) return fault(violations, path, expectation)
     const inRange = is64 ? integer >= int64Min && integer <= int64Max : typeof integer === 'number'
     if (!inRange || (min !== undefined && integer < min) || (max !== undefined && integer > max))
-      return fault(faults, path, expectation)
-    if (allowed && !allowed.has(integer)) return fault(faults, path, expectation)
+      return fault(violations, path, expectation)
+    if (allowed && !allowed.has(integer)) return fault(violations, path, expectation)
     return integer
   }
 }
@@ -108,23 +109,23 @@ function integerExpectation(schema: Schema): string {
 }
 
 function compileNumber(mode: Mode): Decode {
-  return (value, path, faults) => {
+  return (value, path, violations) => {
     const number =
       mode === 'coerce' && typeof value === 'string' && decimal.test(value) ? Number(value) : value
     return typeof number === 'number' && Number.isFinite(number)
       ? number
-      : fault(faults, path, 'must be a number')
+      : fault(violations, path, 'must be a number')
   }
 }
 
 function compileBoolean(mode: Mode): Decode {
-  return (value, path, faults) => {
+  return (value, path, violations) => {
     if (typeof value === 'boolean') return value
     if (mode === 'coerce') {
       if (trueForms.has(value)) return true
       if (falseForms.has(value)) return false
     }
-    return fault(faults, path, 'must be true or false')
+    return fault(violations, path, 'must be true or false')
   }
 }
 
@@ -133,25 +134,26 @@ function compileString(schema: Schema): Decode {
   const max = schema.maxLength ?? Number.POSITIVE_INFINITY
   const pattern = schema.pattern === undefined ? null : new RegExp(schema.pattern, 'u')
   const allowed = schema.enum && new Set(schema.enum)
-  return (value, path, faults) => {
-    if (typeof value !== 'string') return fault(faults, path, 'must be a string')
+  return (value, path, violations) => {
+    if (typeof value !== 'string') return fault(violations, path, 'must be a string')
     if (allowed)
       return allowed.has(value)
         ? value
-        : fault(faults, path, `must be one of ${[...allowed].join(', ')}`)
+        : fault(violations, path, `must be one of ${[...allowed].join(', ')}`)
     // A string has at most as many code points as UTF-16 units, so counting is needed only near a limit.
     if (value.length > max && codePoints(value) > max)
-      return fault(faults, path, `must have at most ${max} characters`)
+      return fault(violations, path, `must have at most ${max} characters`)
     if (min > 0 && (value.length < min || codePoints(value) < min))
       return fault(
-        faults,
+        violations,
         path,
         min === 1 ? 'must not be empty' : `must have at least ${min} characters`,
       )
     // PostgreSQL stores neither, and no text has a use for them.
-    if (!value.isWellFormed()) return fault(faults, path, 'must be well-formed Unicode')
-    if (value.includes('\0')) return fault(faults, path, 'must not contain U+0000')
-    if (pattern && !pattern.test(value)) return fault(faults, path, `must match ${schema.pattern}`)
+    if (!value.isWellFormed()) return fault(violations, path, 'must be well-formed Unicode')
+    if (value.includes('\0')) return fault(violations, path, 'must not contain U+0000')
+    if (pattern && !pattern.test(value))
+      return fault(violations, path, `must match ${schema.pattern}`)
     return value
   }
 }
@@ -166,14 +168,14 @@ function isList(
   schema: Schema,
   value: unknown,
   path: string,
-  faults: string[],
+  violations: string[],
 ): value is unknown[] {
   const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema
-  if (!Array.isArray(value)) fault(faults, path, 'must be a list')
-  else if (value.length > maxItems) fault(faults, path, `must have at most ${maxItems} items`)
+  if (!Array.isArray(value)) fault(violations, path, 'must be a list')
+  else if (value.length > maxItems) fault(violations, path, `must have at most ${maxItems} items`)
   else if (value.length < minItems)
     fault(
-      faults,
+      violations,
       path,
       minItems === 1 ? 'must not be empty' : `must have at least ${minItems} items`,
     )
@@ -183,20 +185,20 @@ function isList(
 
 function compileArray(schema: Schema, mode: Mode): Decode {
   const item = compile(schema.items ?? {}, mode)
-  return (value, path, faults) => {
-    if (!isList(schema, value, path, faults)) return undefined
+  return (value, path, violations) => {
+    if (!isList(schema, value, path, violations)) return undefined
     return value.map((entry, index) =>
       entry === null
-        ? fault(faults, `${path}[${index}]`, 'must not be null')
-        : item(entry, `${path}[${index}]`, faults),
+        ? fault(violations, `${path}[${index}]`, 'must not be null')
+        : item(entry, `${path}[${index}]`, violations),
     )
   }
 }
 
 function compileItemList(schema: Schema): Decode {
   const item = compile(schema.items ?? {}, 'coerce')
-  return (value, path, faults) => {
-    if (!isList(schema, value, path, faults)) return undefined
+  return (value, path, violations) => {
+    if (!isList(schema, value, path, violations)) return undefined
     return value.map((entry): Item<unknown> => {
       const own: string[] = []
       const decoded = item(entry, '', own)
@@ -209,8 +211,8 @@ function compileItemList(schema: Schema): Decode {
 
 function compileObject(schema: Schema, mode: Mode): Decode {
   if (!schema.properties)
-    return (value, path, faults) =>
-      isObject(value) ? value : fault(faults, path, 'must be an object')
+    return (value, path, violations) =>
+      isObject(value) ? value : fault(violations, path, 'must be an object')
   const fields = Object.entries(schema.properties).map(([name, property]) => ({
     name,
     decode: compile(property, mode),
@@ -218,18 +220,18 @@ function compileObject(schema: Schema, mode: Mode): Decode {
   }))
   const required = new Set(schema.required ?? [])
   const known = schema.additionalProperties === false ? schema.properties : null
-  return (value, path, faults) => {
-    if (!isObject(value)) return fault(faults, path, 'must be an object')
+  return (value, path, violations) => {
+    if (!isObject(value)) return fault(violations, path, 'must be an object')
     for (const name of known ? Object.keys(value) : [])
       if (!Object.hasOwn(known ?? {}, name))
-        fault(faults, path === '' ? name : `${path}.${name}`, 'must be left out: it is unknown')
+        fault(violations, path === '' ? name : `${path}.${name}`, 'must be left out: it is unknown')
     const decoded: Record<string, unknown> = {}
     for (const { name, decode, isText: text } of fields) {
       const given = Object.hasOwn(value, name) ? value[name] : undefined
       const at = path === '' ? name : `${path}.${name}`
       if (isAbsent(given, text, mode)) {
-        if (required.has(name)) fault(faults, at, 'is required')
-      } else decoded[name] = decode(given, at, faults)
+        if (required.has(name)) fault(violations, at, 'is required')
+      } else decoded[name] = decode(given, at, violations)
     }
     return decoded
   }
@@ -252,7 +254,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 function compileUnion(branches: readonly Schema[], mode: Mode): Decode {
   const decoders = branches.map((branch) => ({ branch, decode: compile(branch, mode) }))
-  return (value, path, faults) => {
+  return (value, path, violations) => {
     let best: string[] | null = null
     for (const { branch, decode } of decoders) {
       const own: string[] = []
@@ -261,7 +263,7 @@ function compileUnion(branches: readonly Schema[], mode: Mode): Decode {
       // The branch of the value's own type says most about what is wrong with it.
       if (best === null || branch.type === jsonType(value)) best = own
     }
-    faults.push(...(best ?? [`${path} is invalid`]))
+    violations.push(...(best ?? [`${path} is invalid`]))
     return undefined
   }
 }

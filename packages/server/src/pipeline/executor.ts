@@ -171,9 +171,9 @@ function answerCheck(operation: Operation): AnswerCheck {
   const decodeData = compileDecoder(operation.data, 'exact')
   const decodeExtras = compileDecoder(object(operation.extras), 'exact')
   return ({ data, extras }, body) => {
-    const faults: string[] = []
-    decodeData(data, 'data', faults)
-    decodeExtras(extras ?? {}, 'extras', faults)
+    const violations: string[] = []
+    decodeData(data, 'data', violations)
+    decodeExtras(extras ?? {}, 'extras', violations)
     if (
       !isDeepStrictEqual(
         parseJson(body),
@@ -182,8 +182,10 @@ function answerCheck(operation: Operation): AnswerCheck {
         ),
       )
     )
-      faults.push('it is written differently than it is')
-    if (faults.length > 0)
-      throw new Error(`the answer of ${operation.id} breaks its definition: ${faults.join('; ')}`)
+      violations.push('it is written differently than it is')
+    if (violations.length > 0)
+      throw new Error(
+        `the answer of ${operation.id} breaks its definition: ${violations.join('; ')}`,
+      )
   }
 }

@@ -70,15 +70,15 @@ function read(sent: Sent, what = mixed): Record<string, unknown> {
   return compileParameters(what)(source(sent))
 }
 
-/** The faults, one by one; fails unless the request is refused with code 10002. */
+/** The violations, one by one; fails unless the request is refused with code 10002. */
 function faultsOf(sent: Sent, what = mixed): string[] {
   try {
     read(sent, what)
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     expect(error.entry.code).toBe(10002)
-    const [, faults = ''] = /^invalid request parameter: (.*)$/s.exec(error.message) ?? []
-    return faults.split('; ')
+    const [, violations = ''] = /^invalid request parameter: (.*)$/s.exec(error.message) ?? []
+    return violations.split('; ')
   }
   throw new Error('the parameters were accepted')
 }

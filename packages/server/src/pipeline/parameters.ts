@@ -37,20 +37,20 @@ export function compileParameters(operation: Operation): ReadParameters {
   if (isWholeBody(body)) return wholeBodyReader(body.whole, body.schema)
   const fields = [...fieldsOf(operation.query, 'query'), ...fieldsOf(body, 'body')]
   return (source) => {
-    const faults: string[] = []
+    const violations: string[] = []
     const fromBody = readObject(source.body)
     const params: Record<string, unknown> = {}
     for (const field of fields) {
-      const value = readField(field, source.query, fromBody, faults)
+      const value = readField(field, source.query, fromBody, violations)
       if (value !== undefined) params[field.name] = value
     }
-    if (faults.length > 0) throw invalid(faults)
+    if (violations.length > 0) throw invalid(violations)
     return params
   }
 }
 
-export function invalid(faults: readonly string[]): AppError {
-  return new AppError('invalid_parameter', faults.join('; '))
+export function invalid(violations: readonly string[]): AppError {
+  return new AppError('invalid_parameter', violations.join('; '))
 }
 
 function fieldsOf(properties: Readonly<Record<string, TSchema>>, home: Field['home']): Field[] {
@@ -69,26 +69,26 @@ function readField(
   field: Field,
   query: Query,
   body: Readonly<Record<string, unknown>>,
-  faults: string[],
+  violations: string[],
 ): unknown {
   const { name, home, isText } = field
   const inQuery = home === 'query' || field.isScalar ? query[name] : undefined
   const inBody =
     (home === 'body' || field.isScalar) && Object.hasOwn(body, name) ? body[name] : undefined
   if (Array.isArray(inQuery)) {
-    faults.push(`${name} must be given once`)
+    violations.push(`${name} must be given once`)
     return undefined
   }
   const hasQuery = !isAbsent(inQuery, isText)
   const hasBody = !isAbsent(inBody, isText)
   if (!hasQuery && !hasBody) {
-    if (field.isRequired) faults.push(`${name} is required`)
+    if (field.isRequired) violations.push(`${name} is required`)
     return undefined
   }
-  const first = field.decode(hasQuery ? inQuery : inBody, name, faults)
+  const first = field.decode(hasQuery ? inQuery : inBody, name, violations)
   if (!hasQuery || !hasBody) return first
-  if (field.decode(inBody, name, faults) !== first)
-    faults.push(`${name} differs between query and body`)
+  if (field.decode(inBody, name, violations) !== first)
+    violations.push(`${name} differs between query and body`)
   return first
 }
 
@@ -112,7 +112,7 @@ function requireJsonType({ contentType }: RawBody): void {
 function isJsonType(contentType: string): boolean {
   return (
     contentType === 'application/json' ||
-    /^app\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType)
+    /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType)
   )
 }
 
@@ -137,11 +137,11 @@ function wholeBodyReader(name: string, schema: TSchema): ReadParameters {
   const decode = compileDecoder(schema)
   const isString = schema.type === 'string'
   return ({ body }) => {
-    const faults: string[] = []
+    const violations: string[] = []
     const value = isString ? wholeString(body) : wholeJson(body)
     if (value === undefined || value === null) throw invalid(['the body is required'])
-    const decoded = decode(value, 'the body', faults)
-    if (faults.length > 0) throw invalid(faults)
+    const decoded = decode(value, 'the body', violations)
+    if (violations.length > 0) throw invalid(violations)
     return { [name]: decoded }
   }
 }

@@ -3,12 +3,12 @@ import {
   callerRules,
   type ErrorName,
   type GroupRight,
-  type GroupStanding,
+  type GroupRole,
   groupRights,
-  groupStandings,
+  groupRoles,
   type MemberSetting,
   type Operation,
-  standingErrors,
+  roleErrors,
 } from '@hermod/protocol'
 import type { GroupFixture } from './walk-fixtures-groups.js'
 
@@ -20,12 +20,12 @@ export interface GroupCallerKind {
   readonly name: string
   readonly token: 'user' | 'admin'
   /** Whose token, or who is in the user_id header: a user of this standing. */
-  readonly as?: GroupStanding
+  readonly as?: GroupRole
   /** The group is in the group_id header. */
   readonly hasGroupHeader?: true
 }
 
-const standings = groupStandings.toReversed()
+const standings = groupRoles.toReversed()
 
 export const callerKinds: readonly GroupCallerKind[] = [
   ...standings.map((as) => ({ name: `the ${as}`, token: 'user', as }) as const),
@@ -52,15 +52,15 @@ export interface GroupCircumstances {
   readonly isOwnThing: boolean
 }
 
-export function isBelow(a: GroupStanding, b: GroupStanding): boolean {
-  return groupStandings.indexOf(a) < groupStandings.indexOf(b)
+export function isBelow(a: GroupRole, b: GroupRole): boolean {
+  return groupRoles.indexOf(a) < groupRoles.indexOf(b)
 }
 
 /** How the caller stands in the group; for what is personal, how the user does. */
-export function standingOf(
+export function roleOf(
   { token, as, hasGroupHeader }: GroupCallerKind,
   { right }: JudgedOperation,
-): GroupStanding {
+): GroupRole {
   const own = as ?? 'outsider'
   if (token === 'user' || (groupRights[right] as GroupRight).isPersonal) return own
   if (hasGroupHeader) return isBelow(own, 'admin') ? 'admin' : own
@@ -82,12 +82,11 @@ export function refusalOf(
   const { from, membersWith, ownThings, opensToOutsiders, refusal }: GroupRight =
     groupRights[operation.right]
   const lowest = membersWith && settings[membersWith] ? 'member' : from
-  const standing = standingOf(kind, operation)
+  const standing = roleOf(kind, operation)
   if (lowest === 'outsider' || !isBelow(standing, lowest) || (opensToOutsiders && isOpen))
     return null
-  if (ownThings)
-    return standing === 'outsider' ? standingErrors.member : isOwnThing ? null : ownThings
-  return refusal ?? standingErrors[lowest]
+  if (ownThings) return standing === 'outsider' ? roleErrors.member : isOwnThing ? null : ownThings
+  return refusal ?? roleErrors[lowest]
 }
 
 const alreadyIn = {
@@ -102,7 +101,7 @@ const notInvited = {
 } as const
 
 /** What users with the right are refused all the same, as there is nothing to do for them. */
-const pointless: Readonly<Record<string, Partial<Record<GroupStanding, ErrorName>>>> = {
+const pointless: Readonly<Record<string, Partial<Record<GroupRole, ErrorName>>>> = {
   'group.leave': { owner: 'owner_cannot_leave' },
   'group.apply': alreadyIn,
   'group.qrcode.invite': alreadyIn,

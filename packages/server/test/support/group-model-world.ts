@@ -245,9 +245,7 @@ export function expected(state: State): object {
     admins: users((member) => member.standing === standing.admin),
     banned: users(({ ban }) => ban !== 'none'),
     blocked: unless(everybody.filter((user) => state.isBlocked[user])),
-    apps: group.isDissolved
-      ? []
-      : state.apps.flatMap((each) => (each ? [asked(each)] : [])).sort(),
+    apps: group.isDissolved ? [] : state.apps.flatMap((each) => (each ? [asked(each)] : [])).sort(),
     announcements: unless(state.announcements.map(({ author, title }) => [author, title])),
     users: everybody.map((user) => {
       const invitation = state.invitations[user]

@@ -1,25 +1,25 @@
 /** Contacts, messages, conversations and pushes. */
 import * as api from '@hermod/protocol'
-import { asSubject, type Fixture, fixture, type Scene } from './walk-fixture.js'
+import { asSubject, type Fixture, fixture, type GroupContext } from './walk-fixture.js'
 
 const text = { type: 1, content_type: 0, content: 'hi' }
 
-const friendAsUser = ({ friend }: Scene) => ({ user_id: friend.id })
-const friendAsConversation = ({ friend }: Scene) => ({ conversation_id: friend.id })
-const textToFriend = ({ friend }: Scene) => ({ ...text, targets: [friend.id] })
+const friendAsUser = ({ friend }: GroupContext) => ({ user_id: friend.id })
+const friendAsConversation = ({ friend }: GroupContext) => ({ conversation_id: friend.id })
+const textToFriend = ({ friend }: GroupContext) => ({ ...text, targets: [friend.id] })
 
-async function stranger({ world }: Scene): Promise<{ user_id: number }> {
+async function stranger({ world }: GroupContext): Promise<{ user_id: number }> {
   return { user_id: await world.stranger() }
 }
 
-async function contact(scene: Scene): Promise<{ user_id: number }> {
+async function contact(scene: GroupContext): Promise<{ user_id: number }> {
   const { user_id } = await stranger(scene)
   await scene.world.prepare(api.addContacts, asSubject(scene), { list: [user_id] })
   return { user_id }
 }
 
 /** Somebody who waits for the subject's answer. */
-async function applicant(scene: Scene): Promise<{ user_id: number }> {
+async function applicant(scene: GroupContext): Promise<{ user_id: number }> {
   const { world, subject } = scene
   const { user_id } = await stranger(scene)
   await world.prepare(api.setAuthMode, asSubject(scene), { value: 1 })
@@ -31,19 +31,21 @@ async function applicant(scene: Scene): Promise<{ user_id: number }> {
   return { user_id }
 }
 
-async function blocked(scene: Scene): Promise<{ user_id: number }> {
+async function blocked(scene: GroupContext): Promise<{ user_id: number }> {
   const { user_id } = await stranger(scene)
   await scene.world.prepare(api.blockUser, asSubject(scene), { user_id })
   return { user_id }
 }
 
 /** @returns the conversation with the friend, in which there is something */
-async function conversation(scene: Scene): Promise<{ conversation_id: number; msg_id: number }> {
+async function conversation(
+  scene: GroupContext,
+): Promise<{ conversation_id: number; msg_id: number }> {
   const sent = await scene.world.prepare(api.sendMessage, asSubject(scene), textToFriend(scene))
   return { conversation_id: scene.friend.id, msg_id: sent?.msg_ids[0] ?? 0 }
 }
 
-async function conversationOnly(scene: Scene): Promise<{ conversation_id: number }> {
+async function conversationOnly(scene: GroupContext): Promise<{ conversation_id: number }> {
   const { conversation_id } = await conversation(scene)
   return { conversation_id }
 }
@@ -103,7 +105,7 @@ export const messageFixtures: readonly Fixture[] = [
   fixture(api.listPinnedConversations),
 ]
 
-const pushTo = ({ subject }: Scene) => ({
+const pushTo = ({ subject }: GroupContext) => ({
   audience: { user_id: [subject.id] },
   message: { title: 'News', body: 'There is some.' },
 })

@@ -1,11 +1,11 @@
 /** Groups, their members, settings, announcements and files; files of chats. */
 import * as api from '@hermod/protocol'
 import { isWholeBody, type Operation } from '@hermod/protocol'
-import { asSubject, type Fixture, fixture, type Scene } from './walk-fixture.js'
+import { asSubject, type Fixture, fixture, type GroupContext } from './walk-fixture.js'
 import { type Params, type Person, placeholderId, type World } from './walk-world.js'
 
 /** A call about a group that is there; the friend is an ordinary member of it. */
-export interface GroupScene extends Scene {
+export interface GroupScene extends GroupContext {
   readonly group_id: number
   /** The owner, who prepares what the call names. */
   readonly keeper: Person
@@ -43,8 +43,8 @@ const asMember = as('member')
 const asOutsider = as('outsider')
 
 const forKeeper = ({ world, keeper }: GroupScene) => world.adminFor(keeper)
-const friendAsList = ({ friend }: Scene) => ({ user_list: [friend.id] })
-const strangerAsList = async ({ world }: Scene) => ({ user_list: [await world.stranger()] })
+const friendAsList = ({ friend }: GroupContext) => ({ user_list: [friend.id] })
+const strangerAsList = async ({ world }: GroupContext) => ({ user_list: [await world.stranger()] })
 const on = () => ({ value: true })
 const words = () => ({ value: 'walking' })
 

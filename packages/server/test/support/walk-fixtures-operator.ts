@@ -1,9 +1,9 @@
 /** What clients ask about the application itself, and what the operator does. */
 import * as api from '@hermod/protocol'
-import { type Fixture, fixture, type Scene } from './walk-fixture.js'
+import { type Fixture, fixture, type GroupContext } from './walk-fixture.js'
 
-const hereAsApp = ({ world }: Scene) => ({ app_id: world.here.appId })
-const subjectHere = (scene: Scene) => ({ ...hereAsApp(scene), user_id: scene.subject.id })
+const hereAsApp = ({ world }: GroupContext) => ({ app_id: world.here.appId })
+const subjectHere = (scene: GroupContext) => ({ ...hereAsApp(scene), user_id: scene.subject.id })
 const victim = { needsVictim: true }
 
 export const operatorFixtures: readonly Fixture[] = [

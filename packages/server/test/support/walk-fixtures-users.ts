@@ -1,17 +1,17 @@
 /** Tokens, users, their settings and devices. */
 import * as api from '@hermod/protocol'
-import { asSubject, type Fixture, fixture, type Scene } from './walk-fixture.js'
+import { asSubject, type Fixture, fixture, type GroupContext } from './walk-fixture.js'
 
 const firstDevice = 1
 const newPassword = 'another horse'
 const tag = { tags: ['walk'] }
 const victim = { needsVictim: true }
 
-const credentials = ({ world, subject }: Scene) => ({
+const credentials = ({ world, subject }: GroupContext) => ({
   username: world.newName(),
   password: subject.password,
 })
-const subjectAsList = ({ subject }: Scene) => ({ list: [subject.id] })
+const subjectAsList = ({ subject }: GroupContext) => ({ list: [subject.id] })
 
 export const userFixtures: readonly Fixture[] = [
   fixture(api.issueTokenById, ({ subject: { id, password } }) => ({ user_id: id, password })),

@@ -2,11 +2,7 @@ import { getAppFlags } from '@hermod/protocol'
 import type { AppService } from '../../domain/apps/app-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 
-export function appFlagHandlers({
-  apps,
-}: {
-  readonly apps: AppService
-}): Handler[] {
+export function appFlagHandlers({ apps }: { readonly apps: AppService }): Handler[] {
   return [
     handle(getAppFlags, async (_, { caller }) => {
       const { settings } = await apps.get(caller.appId)

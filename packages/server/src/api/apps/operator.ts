@@ -10,11 +10,7 @@ import type { App } from '../../domain/apps/app-model.js'
 import type { AppService } from '../../domain/apps/app-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 
-export function appHandlers({
-  apps,
-}: {
-  readonly apps: AppService
-}): Handler[] {
+export function appHandlers({ apps }: { readonly apps: AppService }): Handler[] {
   return [
     handle(createApp, async ({ app_id, name }) => {
       const { app, adminToken } = await apps.create(app_id, name)

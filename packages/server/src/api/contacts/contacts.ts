@@ -15,10 +15,10 @@ import {
   unblockUser,
   updateContact,
 } from '@hermod/protocol'
-import type { AccountService } from '../../domain/users/account-service.js'
 import { type ContactEntry, relationOf } from '../../domain/contacts/contact-model.js'
 import type { ContactService } from '../../domain/contacts/contact-service.js'
 import type { MessageRules } from '../../domain/contacts/message-rules.js'
+import type { AccountService } from '../../domain/users/account-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { actingUser } from '../acting-user.js'
 

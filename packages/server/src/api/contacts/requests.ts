@@ -8,11 +8,11 @@ import {
   listContactRequests,
   type ParamsOf,
 } from '@hermod/protocol'
-import type { AccountService } from '../../domain/users/account-service.js'
 import type {
   ContactRequestService,
   NewContactRequest,
 } from '../../domain/contacts/contact-request-service.js'
+import type { AccountService } from '../../domain/users/account-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { actingUser } from '../acting-user.js'
 import { rawUserId, validOnly } from '../item-list.js'

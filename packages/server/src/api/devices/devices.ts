@@ -8,11 +8,11 @@ import {
   removeDevice,
   unbindPushToken,
 } from '@hermod/protocol'
-import type { AccountService } from '../../domain/users/account-service.js'
 import type { DeviceAccessService } from '../../domain/devices/device-access-service.js'
 import type { Device } from '../../domain/devices/device-model.js'
 import type { DeviceService } from '../../domain/devices/device-service.js'
 import type { PresenceService } from '../../domain/devices/presence-service.js'
+import type { AccountService } from '../../domain/users/account-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { actingUser, actorOf } from '../acting-user.js'
 

@@ -6,9 +6,9 @@ import {
   listAnnouncements,
   publishAnnouncement,
 } from '@hermod/protocol'
-import type { AccountService } from '../../domain/users/account-service.js'
 import type { AnnouncementService } from '../../domain/groups/content/announcement-service.js'
 import type { GroupAnnouncement } from '../../domain/groups/core/group-model.js'
+import type { AccountService } from '../../domain/users/account-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { groupCaller } from './group-caller.js'
 

@@ -8,10 +8,10 @@ import {
   type SharedFile,
   shareFile,
 } from '@hermod/protocol'
-import type { AccountService } from '../../domain/users/account-service.js'
-import type { Outcomes } from '../../domain/groups/membership/membership-service.js'
-import type { GroupFile } from '../../domain/groups/core/group-model.js'
 import type { SharedFileService } from '../../domain/groups/content/shared-file-service.js'
+import type { GroupFile } from '../../domain/groups/core/group-model.js'
+import type { Outcomes } from '../../domain/groups/membership/membership-service.js'
+import type { AccountService } from '../../domain/users/account-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { groupCaller } from './group-caller.js'
 

@@ -6,10 +6,10 @@ import {
   type Int64,
   type UserResult,
 } from '@hermod/protocol'
-import type { AccountService } from '../../domain/users/account-service.js'
-import { systemUserId } from '../../domain/users/system-user.js'
 import type { GroupCaller } from '../../domain/groups/core/group-access.js'
 import type { Outcomes } from '../../domain/groups/membership/membership-service.js'
+import type { AccountService } from '../../domain/users/account-service.js'
+import { systemUserId } from '../../domain/users/system-user.js'
 import { actingUser } from '../acting-user.js'
 
 /**

@@ -9,8 +9,8 @@ import {
   listPublicGroups,
   transferGroup,
 } from '@hermod/protocol'
-import type { AccountService } from '../../domain/users/account-service.js'
 import type { GroupService, GroupView } from '../../domain/groups/core/group-service.js'
+import type { AccountService } from '../../domain/users/account-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { groupCaller, groupUser, toUserResult } from './group-caller.js'
 

@@ -4,8 +4,8 @@ import {
   inviteToGroup,
   listGroupInvitations,
 } from '@hermod/protocol'
-import type { AccountService } from '../../domain/users/account-service.js'
 import type { GroupInvitationService } from '../../domain/groups/admission/invitation-service.js'
+import type { AccountService } from '../../domain/users/account-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { groupCaller, groupUser, toUserResults } from './group-caller.js'
 import { toPage } from './page.js'

@@ -4,8 +4,8 @@ import {
   handleJoinRequest,
   listJoinRequests,
 } from '@hermod/protocol'
-import type { AccountService } from '../../domain/users/account-service.js'
 import type { JoinRequestService } from '../../domain/groups/admission/join-request-service.js'
+import type { AccountService } from '../../domain/users/account-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { groupCaller, groupUser, toUserResult } from './group-caller.js'
 import { toPage } from './page.js'
@@ -35,11 +35,7 @@ export function joinRequestHandlers({ accounts, joinRequests }: Services): Handl
       },
     ),
     handle(listJoinRequests, async ({ group_list: groupIds, ...page }, { caller }) => {
-      const listed = await joinRequests.list(
-        await groupCaller(accounts, caller),
-        groupIds,
-        page,
-      )
+      const listed = await joinRequests.list(await groupCaller(accounts, caller), groupIds, page)
       return toPage(listed, (entry) => ({
         applicant_id: entry.applicantId,
         expired_time: entry.expiresAt,

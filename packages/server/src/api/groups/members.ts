@@ -10,9 +10,9 @@ import {
   listGroupMembers,
   listMemberInfo,
 } from '@hermod/protocol'
-import type { AccountService } from '../../domain/users/account-service.js'
-import type { GroupMemberService } from '../../domain/groups/membership/group-member-service.js'
 import type { Member } from '../../domain/groups/core/group-model.js'
+import type { GroupMemberService } from '../../domain/groups/membership/group-member-service.js'
+import type { AccountService } from '../../domain/users/account-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { groupCaller, groupUser, toUserResults } from './group-caller.js'
 import { toPage } from './page.js'

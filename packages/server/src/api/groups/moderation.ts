@@ -7,8 +7,8 @@ import {
   unbanGroupMembers,
   unblockGroupUsers,
 } from '@hermod/protocol'
-import type { AccountService } from '../../domain/users/account-service.js'
 import type { GroupModerationService } from '../../domain/groups/moderation/group-moderation-service.js'
+import type { AccountService } from '../../domain/users/account-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { groupCaller, toUserResults } from './group-caller.js'
 

@@ -6,8 +6,8 @@ import {
   signGroupQrCode,
   signGroupQrText,
 } from '@hermod/protocol'
-import type { AccountService } from '../../domain/users/account-service.js'
 import type { GroupQrService } from '../../domain/groups/admission/group-qr-service.js'
+import type { AccountService } from '../../domain/users/account-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { groupCaller, groupUser } from './group-caller.js'
 

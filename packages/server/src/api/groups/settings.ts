@@ -22,12 +22,12 @@ import {
   setReadAck,
   unbanGroup,
 } from '@hermod/protocol'
-import type { AccountService } from '../../domain/users/account-service.js'
 import type { GroupService } from '../../domain/groups/core/group-service.js'
 import type {
   GroupSettingsService,
   PlainProperty,
 } from '../../domain/groups/core/group-settings-service.js'
+import type { AccountService } from '../../domain/users/account-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { groupCaller, groupUser } from './group-caller.js'
 import { toGroup } from './groups.js'

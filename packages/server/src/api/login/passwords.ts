@@ -1,6 +1,6 @@
 import { changePassword, changePasswordAsAdmin } from '@hermod/protocol'
-import type { AccountService } from '../../domain/users/account-service.js'
 import type { PasswordService } from '../../domain/login/password-service.js'
+import type { AccountService } from '../../domain/users/account-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { actingUser, actorOf } from '../acting-user.js'
 

@@ -8,9 +8,9 @@ import {
   type Message,
   readHistory,
 } from '@hermod/protocol'
-import type { AccountService } from '../../domain/users/account-service.js'
 import type { HistoryMessage } from '../../domain/messaging/log/conversation-model.js'
 import type { ConversationService } from '../../domain/messaging/reading/conversation-service.js'
+import type { AccountService } from '../../domain/users/account-service.js'
 import { timestampOf } from '../../lib/ids.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { actingUser } from '../acting-user.js'

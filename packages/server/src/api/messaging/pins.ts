@@ -1,6 +1,6 @@
 import { listPinnedConversations, pinConversation, unpinConversation } from '@hermod/protocol'
-import type { AccountService } from '../../domain/users/account-service.js'
 import type { PinService } from '../../domain/messaging/reading/pin-service.js'
+import type { AccountService } from '../../domain/users/account-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { actingUser } from '../acting-user.js'
 

@@ -1,6 +1,6 @@
 import { recallMessage } from '@hermod/protocol'
-import type { AccountService } from '../../domain/users/account-service.js'
 import { MessageOperations } from '../../domain/messaging/operations/message-operations.js'
+import type { AccountService } from '../../domain/users/account-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { actingUser } from '../acting-user.js'
 

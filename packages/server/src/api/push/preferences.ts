@@ -6,8 +6,8 @@ import {
   setPushAlias,
   setPushBadge,
 } from '@hermod/protocol'
-import type { AccountService } from '../../domain/users/account-service.js'
 import type { PushPreferenceService } from '../../domain/push/push-preference-service.js'
+import type { AccountService } from '../../domain/users/account-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { actingUser } from '../acting-user.js'
 

@@ -11,9 +11,9 @@ import {
   type ParamsOf,
   resetUserPassword,
 } from '@hermod/protocol'
-import type { OperatorUserService } from '../../domain/users/operator-user-service.js'
 import type { ImportResult, NewUser, Profile } from '../../domain/users/import/user-import-model.js'
 import type { UserImportService } from '../../domain/users/import/user-import-service.js'
+import type { OperatorUserService } from '../../domain/users/operator-user-service.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { rawUsername, validOnly } from '../item-list.js'

@@ -1,10 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import {
-  defaultAppSettings,
-  parseSettings,
-  settingsFault,
-  storedSettings,
-} from './app-model.js'
+import { defaultAppSettings, parseSettings, settingsFault, storedSettings } from './app-model.js'
 
 describe('settings of an application', () => {
   it('are stored as what differs from the defaults, so that a new default reaches everybody who set nothing', () => {

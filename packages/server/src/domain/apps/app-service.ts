@@ -2,8 +2,8 @@ import { AppError, type AppSettings, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import { definedOnly } from '../../lib/defined-only.js'
-import { FactCache, type FactChannel } from '../../lib/invalidated-cache.js'
 import type { IdGenerator } from '../../lib/ids.js'
+import { type CacheInvalidation, InvalidatedCache } from '../../lib/invalidated-cache.js'
 import { createToken, equalSecrets, hashToken } from '../../lib/tokens.js'
 import {
   type AdminToken,
@@ -21,7 +21,7 @@ export interface AppServiceOptions {
   readonly clock: Clock
   /** Given through the configuration; null = only tokens of the database count. */
   readonly operatorToken: string | null
-  readonly channels: { readonly apps: FactChannel; readonly adminTokens: FactChannel }
+  readonly channels: { readonly apps: CacheInvalidation; readonly adminTokens: CacheInvalidation }
 }
 
 /** What the first start prints, once. */
@@ -47,14 +47,14 @@ const defaultAppId = 'hermod'
 /** Applications and the tokens of those who run them (decision C6). */
 export class AppService {
   readonly #options: AppServiceOptions
-  readonly #apps: FactCache<App>
-  readonly #adminTokens: FactCache<AdminToken>
+  readonly #apps: InvalidatedCache<App>
+  readonly #adminTokens: InvalidatedCache<AdminToken>
 
   constructor(options: AppServiceOptions) {
     this.#options = options
     const bounds = { maxEntries: 10_000, maxAgeMs: factAgeMs }
-    this.#apps = new FactCache({ ...bounds, channel: options.channels.apps })
-    this.#adminTokens = new FactCache({ ...bounds, channel: options.channels.adminTokens })
+    this.#apps = new InvalidatedCache({ ...bounds, channel: options.channels.apps })
+    this.#adminTokens = new InvalidatedCache({ ...bounds, channel: options.channels.adminTokens })
   }
 
   /** @throws AppError app_not_found */

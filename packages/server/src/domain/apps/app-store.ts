@@ -1,5 +1,5 @@
 import type { Insertable, Selectable, Updateable } from 'kysely'
-import type { Database, Executor, Tx } from '../../db/database.js'
+import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { AdminTokensTable, AppsTable } from '../../db/schema.js'
 import { type AdminToken, type App, parseSettings } from './app-model.js'
 
@@ -7,7 +7,7 @@ import { type AdminToken, type App, parseSettings } from './app-model.js'
 export class AppStore {
   constructor(private readonly database: Database) {}
 
-  async find(db: Executor, appId: string): Promise<App | null> {
+  async find(db: Queryable, appId: string): Promise<App | null> {
     const row = await db
       .selectFrom('apps')
       .selectAll()
@@ -27,12 +27,12 @@ export class AppStore {
   }
 
   /** By app_id. */
-  async list(db: Executor): Promise<App[]> {
+  async list(db: Queryable): Promise<App[]> {
     const rows = await db.selectFrom('apps').selectAll().orderBy('app_id').execute()
     return rows.map(toApp)
   }
 
-  async count(db: Executor): Promise<number> {
+  async count(db: Queryable): Promise<number> {
     const { count } = await db
       .selectFrom('apps')
       .select(db.fn.countAll().as('count'))
@@ -55,7 +55,7 @@ export class AppStore {
     await tx.updateTable('apps').set(changes).where('app_id', '=', appId).execute()
   }
 
-  async findAdminToken(db: Executor, tokenHash: string): Promise<AdminToken | null> {
+  async findAdminToken(db: Queryable, tokenHash: string): Promise<AdminToken | null> {
     const row = await db
       .selectFrom('admin_tokens')
       .selectAll()
@@ -65,7 +65,7 @@ export class AppStore {
   }
 
   /** Oldest first. */
-  async listAdminTokens(db: Executor, appId: string): Promise<AdminToken[]> {
+  async listAdminTokens(db: Queryable, appId: string): Promise<AdminToken[]> {
     const rows = await db
       .selectFrom('admin_tokens')
       .selectAll()
@@ -108,7 +108,7 @@ export class AppStore {
       .execute()
   }
 
-  async hasOperatorToken(db: Executor, tokenHash: string): Promise<boolean> {
+  async hasOperatorToken(db: Queryable, tokenHash: string): Promise<boolean> {
     const row = await db
       .selectFrom('operator_tokens')
       .select('token_hash')

@@ -1,11 +1,11 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../db/database.js'
 import { type Clock, runsOutAt } from '../../lib/clock.js'
-import { LockedUsers, type UserLocker } from '../users/locked-users.js'
-import { readSettings } from '../apps/app-settings.js'
 import type { EventService } from '../../outbox/event-service.js'
-import type { ContactRequestStore } from './contact-request-store.js'
+import { readSettings } from '../apps/app-settings.js'
+import { LockedUsers, type UserLocker } from '../users/locked-users.js'
 import { applicationStatus, checkContactRequest, type Side } from './contact-model.js'
+import type { ContactRequestStore } from './contact-request-store.js'
 import type { ContactStore } from './contact-store.js'
 
 export interface ContactBookOptions {

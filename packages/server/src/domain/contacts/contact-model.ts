@@ -75,7 +75,10 @@ export function relationOf({ state, isBlocked }: Pick<Contact, 'state' | 'isBloc
 }
 
 /** @returns what becomes of an application: contacts at once, or a question to the user */
-export function checkContactRequest(rule: AuthRule, answer: string | undefined): 'contacts' | 'ask' {
+export function checkContactRequest(
+  rule: AuthRule,
+  answer: string | undefined,
+): 'contacts' | 'ask' {
   if (rule.authMode === authMode.closed) throw new AppError('contact_requests_refused')
   // Without an answer that could be right, none is.
   const isRight = rule.authAnswer !== '' && answer === rule.authAnswer

@@ -2,20 +2,20 @@ import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import { chunksOf } from '../../lib/chunks.js'
 import type { Clock } from '../../lib/clock.js'
-import type { LockedUsers } from '../users/locked-users.js'
 import type { EventService } from '../../outbox/event-service.js'
-import type { ContactRequestStore } from './contact-request-store.js'
+import type { LockedUsers } from '../users/locked-users.js'
 import type { ContactBook } from './contact-book.js'
 import {
-  contactRequestCursor,
   applicationStatus,
   type ContactRequest,
+  checkContactRequest,
+  contactRequestCursor,
   contactState,
   isOpen,
-  checkContactRequest,
   readContactRequestCursor,
   type Side,
 } from './contact-model.js'
+import type { ContactRequestStore } from './contact-request-store.js'
 import { type Actor, type ContactService, contactEvent, otherSide } from './contact-service.js'
 import type { ContactStore } from './contact-store.js'
 
@@ -61,7 +61,10 @@ export class ContactRequestService {
   }
 
   /** Judges each request alone; @returns for each in its order why it failed, or null */
-  async applyMany(actor: Actor, requests: readonly NewContactRequest[]): Promise<(string | null)[]> {
+  async applyMany(
+    actor: Actor,
+    requests: readonly NewContactRequest[],
+  ): Promise<(string | null)[]> {
     const reasons: (string | null)[] = []
     for (const chunk of chunksOf(requests, batchChunk)) {
       const peerIds = [...new Set(chunk.map((request) => request.userId))]
@@ -136,7 +139,12 @@ export class ContactRequestService {
   }
 
   /** Refuses before it writes anything, so that others may follow in the same transaction. */
-  async #apply(tx: Tx, users: LockedUsers, actor: Actor, request: NewContactRequest): Promise<void> {
+  async #apply(
+    tx: Tx,
+    users: LockedUsers,
+    actor: Actor,
+    request: NewContactRequest,
+  ): Promise<void> {
     const { store, contactStore, book, events, clock } = this.#options
     const { userId: peerId, alias = '', reason = '' } = request
     if (peerId === actor.userId)

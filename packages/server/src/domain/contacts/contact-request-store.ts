@@ -1,11 +1,11 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Selectable } from 'kysely'
-import type { Executor, Tx } from '../../db/database.js'
+import type { Queryable, Tx } from '../../db/database.js'
 import type { ContactRequestsTable } from '../../db/schema.js'
 import {
-  type JoinRequestPosition,
   applicationStatus,
   type ContactRequest,
+  type JoinRequestPosition,
 } from './contact-model.js'
 
 /** Who applied to whom. */
@@ -17,10 +17,7 @@ interface Pair {
 
 /** Applications to become a contact; the last one of each applicant to each user. */
 export class ContactRequestStore {
-  async find(
-    db: Executor,
-    { appId, userId, applicantId }: Pair,
-  ): Promise<ContactRequest | null> {
+  async find(db: Queryable, { appId, userId, applicantId }: Pair): Promise<ContactRequest | null> {
     const row = await db
       .selectFrom('contact_requests')
       .selectAll()
@@ -95,7 +92,7 @@ export class ContactRequestStore {
 
   /** Newest first. */
   async list(
-    db: Executor,
+    db: Queryable,
     appId: string,
     userId: Int64,
     page: { before: JoinRequestPosition | null; limit: number },
@@ -123,7 +120,7 @@ export class ContactRequestStore {
   }
 
   /** 0 without any contact request. */
-  async lastChange(db: Executor, appId: string, userId: Int64): Promise<number> {
+  async lastChange(db: Queryable, appId: string, userId: Int64): Promise<number> {
     const row = await db
       .selectFrom('contact_requests')
       .select(({ fn }) => fn.max('updated_at').as('at'))

@@ -3,10 +3,10 @@ import type { Database, Tx } from '../../db/database.js'
 import { chunksOf } from '../../lib/chunks.js'
 import type { Clock } from '../../lib/clock.js'
 import { definedOnly } from '../../lib/defined-only.js'
-import type { AccountService } from '../users/account-service.js'
-import type { LockedUsers } from '../users/locked-users.js'
 import type { Event, EventKind } from '../../outbox/event-model.js'
 import type { EventService } from '../../outbox/event-service.js'
+import type { AccountService } from '../users/account-service.js'
+import type { LockedUsers } from '../users/locked-users.js'
 import type { ContactBook } from './contact-book.js'
 import {
   type ContactChanges,

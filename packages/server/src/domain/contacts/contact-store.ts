@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import { type Selectable, sql } from 'kysely'
-import type { Database, Executor, Tx } from '../../db/database.js'
+import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { ContactsTable } from '../../db/schema.js'
 import { usernameKey } from '../users/user-model.js'
 import {
@@ -41,7 +41,7 @@ export class ContactStore {
     )
   }
 
-  async findAuthRule(db: Executor, appId: string, userId: Int64): Promise<AuthRule> {
+  async findAuthRule(db: Queryable, appId: string, userId: Int64): Promise<AuthRule> {
     const row = await db
       .selectFrom('user_settings')
       .select(['auth_mode', 'auth_answer'])
@@ -51,7 +51,7 @@ export class ContactStore {
     return { authMode: row?.auth_mode ?? authMode.open, authAnswer: row?.auth_answer ?? '' }
   }
 
-  async find(db: Executor, side: Side): Promise<Contact> {
+  async find(db: Queryable, side: Side): Promise<Contact> {
     const row = await db
       .selectFrom('contacts')
       .selectAll()
@@ -63,14 +63,14 @@ export class ContactStore {
   }
 
   /** As {@link find}, and only what decides on messages. */
-  async findRelation(db: Executor, side: Side): Promise<Pick<Contact, 'state' | 'isBlocked'>> {
+  async findRelation(db: Queryable, side: Side): Promise<Pick<Contact, 'state' | 'isBlocked'>> {
     const row = await this.#findRelation.first(db, side)
     return row ? { state: row.state, isBlocked: row.is_blocked === 1 } : noContact
   }
 
   /** @returns those of `peerIds` who are contacts of the user */
   async findContacts(
-    db: Executor,
+    db: Queryable,
     appId: string,
     userId: Int64,
     peerIds: readonly Int64[],
@@ -84,7 +84,7 @@ export class ContactStore {
 
   /** @returns how many contacts each of the users has; without those who have none */
   async countContacts(
-    db: Executor,
+    db: Queryable,
     appId: string,
     userIds: readonly Int64[],
   ): Promise<Map<Int64, number>> {
@@ -169,7 +169,7 @@ export class ContactStore {
 
   /** By user ID. */
   async list(
-    db: Executor,
+    db: Queryable,
     appId: string,
     userId: Int64,
     page: { afterId: number; limit: number },
@@ -185,7 +185,7 @@ export class ContactStore {
 
   /** By user ID, with the nickname or else the username. */
   async listNames(
-    db: Executor,
+    db: Queryable,
     appId: string,
     userId: Int64,
   ): Promise<{ userId: Int64; name: string }[]> {
@@ -204,7 +204,7 @@ export class ContactStore {
   }
 
   /** When the newest change happened in what the user holds about others, removals included; 0 without any. */
-  async lastChange(db: Executor, appId: string, userId: Int64): Promise<number> {
+  async lastChange(db: Queryable, appId: string, userId: Int64): Promise<number> {
     const row = await db
       .selectFrom('contacts')
       .select(({ fn }) => fn.max('updated_at').as('at'))
@@ -215,7 +215,7 @@ export class ContactStore {
   }
 
   /** By user ID. */
-  async listBlocked(db: Executor, appId: string, userId: Int64): Promise<Int64[]> {
+  async listBlocked(db: Queryable, appId: string, userId: Int64): Promise<Int64[]> {
     const rows = await db
       .selectFrom('contacts')
       .select('peer_id')
@@ -229,7 +229,7 @@ export class ContactStore {
 
   /** Users as one of them sees them, in no particular order; without unknown and deleted ones. */
   async findEntries(
-    db: Executor,
+    db: Queryable,
     appId: string,
     viewerId: Int64,
     by: { userIds: readonly Int64[] } | { username: string } | { mobile: string },
@@ -283,7 +283,7 @@ export class ContactStore {
 
 const emptyRow = { is_blocked: 0, alias: '', ext: '', mute_notification: 0 }
 
-function contactsOf(db: Executor, appId: string, userId: Int64) {
+function contactsOf(db: Queryable, appId: string, userId: Int64) {
   return db
     .selectFrom('contacts')
     .where('app_id', '=', appId)

@@ -1,10 +1,10 @@
 import { AppError, type ErrorName, type Int64 } from '@hermod/protocol'
 import type { Database } from '../../db/database.js'
-import { FactCache, type FactChannel } from '../../lib/invalidated-cache.js'
-import type { AccountService } from '../users/account-service.js'
-import type { UserState } from '../users/user-model.js'
+import { type CacheInvalidation, InvalidatedCache } from '../../lib/invalidated-cache.js'
 import type { App } from '../apps/app-model.js'
 import type { AppService } from '../apps/app-service.js'
+import type { AccountService } from '../users/account-service.js'
+import type { UserState } from '../users/user-model.js'
 import { type Contact, contactState } from './contact-model.js'
 import type { ContactStore } from './contact-store.js'
 
@@ -13,7 +13,7 @@ export interface MessageRulesOptions {
   readonly store: ContactStore
   readonly accounts: AccountService
   readonly apps: AppService
-  readonly channel: FactChannel
+  readonly channel: CacheInvalidation
 }
 
 type Relation = Pick<Contact, 'state' | 'isBlocked'>
@@ -25,11 +25,11 @@ const strangerChat = { unset: 0, reject: 2 } as const
 /** Which users take messages from whom (decision E11). What one recipient holds about one sender is asked for only where it matters. */
 export class MessageRules {
   readonly #options: MessageRulesOptions
-  readonly #relations: FactCache<Relation>
+  readonly #relations: InvalidatedCache<Relation>
 
   constructor(options: MessageRulesOptions) {
     this.#options = options
-    this.#relations = new FactCache({
+    this.#relations = new InvalidatedCache({
       maxEntries: 100_000,
       maxAgeMs: relationAgeMs,
       channel: options.channel,
@@ -77,8 +77,7 @@ export class MessageRules {
 
   #refusesStrangers({ appId, strangerChat: setting }: UserState): boolean | Promise<boolean> {
     if (setting !== strangerChat.unset) return setting === strangerChat.reject
-    const isRejected = ({ settings }: App) =>
-      settings.stranger_chat_default === strangerChat.reject
+    const isRejected = ({ settings }: App) => settings.stranger_chat_default === strangerChat.reject
     const known = this.#options.apps.requireActive(appId)
     return known instanceof Promise ? known.then(isRejected) : isRejected(known)
   }

@@ -1,9 +1,9 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
+import type { EventService } from '../../outbox/event-service.js'
 import type { TokenService } from '../login/token-service.js'
 import type { UserKey } from '../users/user-model.js'
-import type { EventService } from '../../outbox/event-service.js'
 import { type DeviceKey, deviceEvent } from './device-model.js'
 import type { DeviceService } from './device-service.js'
 

@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
-import type { UserKey } from '../users/user-model.js'
 import type { Event, EventKind } from '../../outbox/event-model.js'
+import type { UserKey } from '../users/user-model.js'
 
 export interface DeviceKey extends UserKey {
   readonly deviceSn: number

@@ -1,5 +1,5 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
-import type { Database, Executor, Tx } from '../../db/database.js'
+import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { DevicesTable } from '../../db/schema.js'
 import type { UserKey } from '../users/user-model.js'
 import type { DeviceKey } from './device-model.js'
@@ -37,7 +37,7 @@ export class DeviceStore {
   }
 
   /** By serial number. */
-  async list(db: Executor, { appId, userId }: UserKey): Promise<Selectable<DevicesTable>[]> {
+  async list(db: Queryable, { appId, userId }: UserKey): Promise<Selectable<DevicesTable>[]> {
     return db
       .selectFrom('devices')
       .selectAll()
@@ -48,7 +48,7 @@ export class DeviceStore {
   }
 
   /** When the list of devices changed last; 0 = never */
-  async listChangedAt(db: Executor, { appId, userId }: UserKey): Promise<number> {
+  async listChangedAt(db: Queryable, { appId, userId }: UserKey): Promise<number> {
     const row = await db
       .selectFrom('users')
       .select('devices_changed_at')

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Database } from '../../db/database.js'
+import type { User } from '../users/user-model.js'
 import { FileCredentialService } from './file-credential-service.js'
 import { claimedUserId, fileCredentials, fileSignature } from './file-credentials.js'
-import type { User } from '../users/user-model.js'
 
 const secretKey = Buffer.alloc(32, 7)
 const now = 1_800_000_000_000

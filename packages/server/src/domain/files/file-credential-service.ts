@@ -2,6 +2,8 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import { equalSecrets } from '../../lib/tokens.js'
+import type { UserCredentials } from '../users/user-credentials.js'
+import type { User } from '../users/user-model.js'
 import {
   claimedExpiry,
   claimedUserId,
@@ -10,12 +12,10 @@ import {
   fileSignature,
   type SignedRequest,
 } from './file-credentials.js'
-import type { User } from '../users/user-model.js'
-import type { UserStore } from '../users/user-store.js'
 
 export interface FileCredentialServiceOptions {
   readonly database: Database
-  readonly users: Pick<UserStore, 'find'>
+  readonly users: Pick<UserCredentials, 'find'>
   readonly clock: Clock
   readonly secretKey: Buffer
 }

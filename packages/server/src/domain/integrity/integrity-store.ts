@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Executor } from '../../db/database.js'
+import type { Queryable } from '../../db/database.js'
 import { groupChecks } from './group-checks.js'
 import { type FaultRow, type IntegrityCheck, log } from './integrity-check.js'
 
@@ -157,13 +157,13 @@ export const integrityChecks: readonly IntegrityCheck[] = [
 ]
 
 export class IntegrityStore {
-  async count(db: Executor, check: IntegrityCheck): Promise<number> {
+  async count(db: Queryable, check: IntegrityCheck): Promise<number> {
     const { rows } = await check.count.execute(db)
     return Number(rows[0]?.count ?? 0)
   }
 
   /** @returns at most `limit` faults, by application and subject */
-  async faults(db: Executor, check: IntegrityCheck, limit: number): Promise<FaultRow[]> {
+  async faults(db: Queryable, check: IntegrityCheck, limit: number): Promise<FaultRow[]> {
     const { rows } =
       await sql<FaultRow>`select * from (${check.faults}) f order by app_id, subject limit ${limit}`.execute(
         db,

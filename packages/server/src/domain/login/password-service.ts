@@ -3,16 +3,16 @@ import type { Database } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import type { EventService } from '../../outbox/event-service.js'
 import type { AccountService } from '../users/account-service.js'
+import { systemUserId } from '../users/system-user.js'
+import type { UserCredentials } from '../users/user-credentials.js'
+import { passwordFault, type User } from '../users/user-model.js'
 import type { LoginGuard } from './login-guard.js'
 import type { PasswordHasher } from './password-hasher.js'
-import { systemUserId } from '../users/system-user.js'
 import type { TokenService } from './token-service.js'
-import { passwordFault, type User } from '../users/user-model.js'
-import type { UserStore } from '../users/user-store.js'
 
 export interface PasswordServiceOptions {
   readonly database: Database
-  readonly store: UserStore
+  readonly store: UserCredentials
   readonly accounts: AccountService
   readonly tokens: TokenService
   readonly events: EventService

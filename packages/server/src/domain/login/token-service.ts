@@ -1,28 +1,28 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
-import { FactCache, type FactChannel } from '../../lib/invalidated-cache.js'
+import { type CacheInvalidation, InvalidatedCache } from '../../lib/invalidated-cache.js'
 import { createToken, hashToken } from '../../lib/tokens.js'
 import type { DeviceService } from '../devices/device-service.js'
 import type { FileCredentialService } from '../files/file-credential-service.js'
 import type { FileCredentials } from '../files/file-credentials.js'
+import type { UserCredentials } from '../users/user-credentials.js'
+import { loginNameKind, type User, type UserKey } from '../users/user-model.js'
 import type { LoginGuard } from './login-guard.js'
 import type { PasswordHasher } from './password-hasher.js'
 import type { TokenStore, UserToken } from './token-store.js'
-import { loginNameKind, type User, type UserKey } from '../users/user-model.js'
-import type { UserStore } from '../users/user-store.js'
 
 export interface TokenServiceOptions {
   readonly database: Database
   readonly store: TokenStore
-  readonly users: UserStore
+  readonly users: UserCredentials
   readonly devices: DeviceService
   readonly hasher: PasswordHasher
   readonly guard: LoginGuard
   readonly fileCredentials: FileCredentialService
   readonly clock: Clock
   readonly tokenLifeMs: number
-  readonly channel: FactChannel
+  readonly channel: CacheInvalidation
 }
 
 /** Whom a login names, by which of the three ways. */
@@ -59,12 +59,12 @@ const keptAfterExpiryMs = 30 * 86_400_000
 /** Logs users in and judges their tokens (decision C6). A token stops working at once here, within a second on other nodes. */
 export class TokenService {
   readonly #options: TokenServiceOptions
-  readonly #tokens: FactCache<UserToken>
+  readonly #tokens: InvalidatedCache<UserToken>
   #nobodysHash: Promise<string> | undefined
 
   constructor(options: TokenServiceOptions) {
     this.#options = options
-    this.#tokens = new FactCache({
+    this.#tokens = new InvalidatedCache({
       maxEntries: 100_000,
       maxAgeMs: tokenAgeMs,
       channel: options.channel,

@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Insertable } from 'kysely'
-import type { Database, Executor, Tx } from '../../db/database.js'
+import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { UserTokensTable } from '../../db/schema.js'
 
 export interface UserToken {
@@ -27,7 +27,7 @@ export class TokenStore {
     )
   }
 
-  async find(db: Executor, appId: string, tokenHash: string): Promise<UserToken | null> {
+  async find(db: Queryable, appId: string, tokenHash: string): Promise<UserToken | null> {
     const row = await this.#find.first(db, { appId, tokenHash })
     if (!row) return null
     return {

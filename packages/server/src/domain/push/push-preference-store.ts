@@ -1,4 +1,4 @@
-import type { Executor, Tx } from '../../db/database.js'
+import type { Queryable, Tx } from '../../db/database.js'
 import type { UserKey } from '../users/user-model.js'
 
 /** Aliases, tags and badges of users. */
@@ -51,7 +51,7 @@ export class PushPreferenceStore {
   }
 
   /** In no particular order. */
-  async listTags(db: Executor, { appId, userId }: UserKey): Promise<string[]> {
+  async listTags(db: Queryable, { appId, userId }: UserKey): Promise<string[]> {
     const rows = await db
       .selectFrom('push_tags')
       .select('tag')

@@ -1,10 +1,10 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
-import { FactCache, type FactChannel } from '../../lib/invalidated-cache.js'
+import { type CacheInvalidation, InvalidatedCache } from '../../lib/invalidated-cache.js'
 import type { EventService } from '../../outbox/event-service.js'
-import { systemUserId } from './system-user.js'
 import type { TokenService } from '../login/token-service.js'
+import { systemUserId } from './system-user.js'
 import type { User, UserState } from './user-model.js'
 import type { UserStore } from './user-store.js'
 
@@ -14,7 +14,7 @@ export interface AccountServiceOptions {
   readonly tokens: TokenService
   readonly events: EventService
   readonly clock: Clock
-  readonly channel: FactChannel
+  readonly channel: CacheInvalidation
 }
 
 const stateAgeMs = 1_000
@@ -24,11 +24,11 @@ const defaultPageSize = 50
 /** Who there is, and in what state (decisions D4, D5). */
 export class AccountService {
   readonly #options: AccountServiceOptions
-  readonly #states: FactCache<UserState>
+  readonly #states: InvalidatedCache<UserState>
 
   constructor(options: AccountServiceOptions) {
     this.#options = options
-    this.#states = new FactCache({
+    this.#states = new InvalidatedCache({
       maxEntries: 100_000,
       maxAgeMs: stateAgeMs,
       channel: options.channel,

@@ -1,11 +1,11 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database } from '../../db/database.js'
 import type { AppService } from '../apps/app-service.js'
+import type { PasswordService } from '../login/password-service.js'
 import type { AccountService } from './account-service.js'
 import type { DeletionService } from './deletion/deletion-service.js'
-import type { PasswordService } from '../login/password-service.js'
-import { systemUserId } from './system-user.js'
 import { createPassword } from './import/user-import-model.js'
+import { systemUserId } from './system-user.js'
 import type { User } from './user-model.js'
 import type { UserStore } from './user-store.js'
 

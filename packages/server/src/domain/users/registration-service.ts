@@ -172,9 +172,7 @@ export class RegistrationService {
     const app = await this.#options.apps.get(appId)
     // Taken when all hashes are ready, so that IDs grow in the order of the entries.
     const userIds = await this.#options.ids.take(prepared.length)
-    return this.#options.database.transaction((tx) =>
-      this.#insert(tx, app, prepared, userIds),
-    )
+    return this.#options.database.transaction((tx) => this.#insert(tx, app, prepared, userIds))
   }
 
   /** @throws AppError invalid_parameter when nobody may have such a name */
@@ -193,8 +191,7 @@ export class RegistrationService {
     const { database, apps, ids } = this.#options
     const { appId } = caller
     const app = await apps.get(appId)
-    if (!app.openRegistration && caller.kind !== 'admin')
-      throw new AppError('registration_closed')
+    if (!app.openRegistration && caller.kind !== 'admin') throw new AppError('registration_closed')
     const [prepared] = await this.#prepare(appId, [registration])
     if (prepared === undefined || prepared instanceof AppError) throw prepared
     const userIds = [await ids.next()]

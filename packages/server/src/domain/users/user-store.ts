@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
-import type { Database, Executor, Tx } from '../../db/database.js'
+import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { UsersTable } from '../../db/schema.js'
 import { emailKey, type User, type UserState, usernameKey } from './user-model.js'
 
@@ -54,13 +54,13 @@ export class UserStore {
   }
 
   /** Also finds deleted users. */
-  async find(db: Executor, appId: string, userId: Int64): Promise<User | null> {
+  async find(db: Queryable, appId: string, userId: Int64): Promise<User | null> {
     const row = await this.#findById.first(db, { appId, userId })
     return row ? toUser(row) : null
   }
 
   /** Also finds deleted users. */
-  async findState(db: Executor, appId: string, userId: Int64): Promise<UserState | null> {
+  async findState(db: Queryable, appId: string, userId: Int64): Promise<UserState | null> {
     const row = await this.#findState.first(db, { appId, userId })
     if (!row) return null
     const { status, deleted_at, stranger_chat, has_blocks } = row
@@ -75,7 +75,7 @@ export class UserStore {
   }
 
   async findBy(
-    db: Executor,
+    db: Queryable,
     appId: string,
     kind: 'username' | 'mobile' | 'email',
     value: string,
@@ -91,7 +91,11 @@ export class UserStore {
   }
 
   /** @returns those of the usernames that are taken, as {@link usernameKey} */
-  async findTaken(db: Executor, appId: string, usernames: readonly string[]): Promise<Set<string>> {
+  async findTaken(
+    db: Queryable,
+    appId: string,
+    usernames: readonly string[],
+  ): Promise<Set<string>> {
     if (usernames.length === 0) return new Set()
     const rows = await db
       .selectFrom('users')
@@ -209,7 +213,7 @@ export class UserStore {
 
   /** By user ID; deleted users are left out. */
   async list(
-    db: Executor,
+    db: Queryable,
     appId: string,
     page: { offset: number; limit: number },
   ): Promise<{ userId: Int64; username: string; status: number }[]> {

@@ -1,16 +1,16 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import { runsOutAt } from '../../../lib/clock.js'
-import { readSettings } from '../../apps/app-settings.js'
 import type { EventService } from '../../../outbox/event-service.js'
-import type { LockedScene } from '../core/group-access.js'
-import type { GroupDoor, Outcomes } from '../membership/membership-service.js'
+import { readSettings } from '../../apps/app-settings.js'
+import type { LockedGroupContext } from '../core/group-access.js'
 import { groupEvent } from '../core/group-model.js'
+import type { MembershipService, Outcomes } from '../membership/membership-service.js'
 import type { InvitationStore } from './invitation-store.js'
 
 export interface GroupInviterOptions {
   readonly invitations: InvitationStore
-  readonly door: GroupDoor
+  readonly memberships: MembershipService
   readonly events: EventService
 }
 
@@ -20,22 +20,22 @@ export class GroupInviter {
 
   /**
    * Users whose group_confirm is on get an invitation, the others are in at once (decision F4).
-   * @param userIds distinct; locked by the scene
-   * @returns as {@link GroupDoor.admit}; null also for those who are invited
+   * @param userIds distinct; locked by the context
+   * @returns as {@link MembershipService.admit}; null also for those who are invited
    */
   async invite(
     tx: Tx,
-    scene: LockedScene,
+    context: LockedGroupContext,
     userIds: readonly Int64[],
     reason: string,
   ): Promise<Outcomes> {
-    const { invitations, door, events } = this.options
-    const { group, caller, standing, now } = scene
+    const { invitations, memberships, events } = this.options
+    const { group, caller, role, now } = context
     // An admin may have somebody back who was kicked too often, an ordinary member may not.
-    const how = { isOwnWill: standing === 'member' }
+    const how = { isOwnWill: role === 'member' }
     const cautious = await invitations.findCautious(tx, group.appId, userIds)
     const asked = userIds.filter((userId) => cautious.has(userId))
-    const refusals = await door.judge(tx, scene, asked, how)
+    const refusals = await memberships.check(tx, context, asked, how)
     const invited = asked.filter((userId) => !refusals.has(userId))
     const { group_application_days: days } = await readSettings(tx, group.appId)
     await invitations.put(tx, group, invited, {
@@ -46,9 +46,9 @@ export class GroupInviter {
     })
     if (invited.length > 0)
       await events.append(tx, groupEvent(group, 'invited', caller.actorId, invited, reason))
-    const outcomes = await door.admit(
+    const outcomes = await memberships.add(
       tx,
-      scene,
+      context,
       userIds.filter((userId) => !cautious.has(userId)),
       how,
     )

@@ -1,20 +1,20 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import { type Clock, runsOutAt } from '../../../lib/clock.js'
-import { systemUserId } from '../../users/system-user.js'
 import type { AppService } from '../../apps/app-service.js'
+import { systemUserId } from '../../users/system-user.js'
 import { type GroupAccess, type GroupCaller, refusalOf } from '../core/group-access.js'
-import { requireNoRefusal } from './group-admission.js'
-import type { GroupDoor } from '../membership/membership-service.js'
-import { type Group, standingOfRole } from '../core/group-model.js'
-import { type GroupQr, groupQrKey, groupQrText, readGroupQrText } from './group-qr.js'
+import { type Group, roleName } from '../core/group-model.js'
 import type { MemberStore } from '../membership/member-store.js'
+import type { MembershipService } from '../membership/membership-service.js'
+import { requireNoRefusal } from './group-admission.js'
+import { type GroupQr, groupQrKey, groupQrText, readGroupQrText } from './group-qr.js'
 
 export interface GroupQrServiceOptions {
   readonly apps: AppService
   readonly members: MemberStore
   readonly access: GroupAccess
-  readonly door: GroupDoor
+  readonly memberships: MembershipService
   readonly clock: Clock
   readonly secretKey: Buffer
 }
@@ -49,19 +49,19 @@ export class GroupQrService {
 
   /**
    * @returns the group that the user is now a member of, whatever its apply_approval
-   * @throws AppError qr_code_invalid, qr_code_expired, no_permission for a code of another group than the group_id header's, group_not_found, and what keeps users out, see GroupDoor.admit
+   * @throws AppError qr_code_invalid, qr_code_expired, no_permission for a code of another group than the group_id header's, group_not_found, and what keeps users out, see MembershipService.admit
    */
   async join(caller: GroupCaller & { readonly userId: Int64 }, text: string): Promise<Int64> {
-    const { access, door } = this.options
+    const { access, memberships } = this.options
     const { appId, userId, adminOf } = caller
     const qr = readGroupQrText(this.#key, text)
     if (qr?.appId !== appId) throw new AppError('qr_code_invalid')
     if (adminOf !== null && adminOf !== qr.groupId)
       throw new AppError('no_permission', 'header group_id names another group')
     if (qr.expiresAt <= this.options.clock.now()) throw new AppError('qr_code_expired')
-    await access.change(caller, qr.groupId, 'join', { userIds: [userId] }, async (tx, scene) => {
-      if (!(await this.#isBacked(tx, scene.group, qr))) throw new AppError('qr_code_invalid')
-      requireNoRefusal(await door.admit(tx, scene, [userId], { isOwnWill: true }))
+    await access.change(caller, qr.groupId, 'join', { userIds: [userId] }, async (tx, context) => {
+      if (!(await this.#isBacked(tx, context.group, qr))) throw new AppError('qr_code_invalid')
+      requireNoRefusal(await memberships.add(tx, context, [userId], { isOwnWill: true }))
     })
     return qr.groupId
   }
@@ -72,7 +72,7 @@ export class GroupQrService {
     const member = await this.options.members.find(tx, group, signerId)
     return (
       member !== null &&
-      refusalOf({ group, member, standing: standingOfRole(member.role) }, 'invite') === null
+      refusalOf({ group, member, role: roleName(member.role) }, 'invite') === null
     )
   }
 }

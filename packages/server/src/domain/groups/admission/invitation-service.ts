@@ -1,19 +1,19 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { EventService } from '../../../outbox/event-service.js'
-import type { GroupAccess, GroupCaller, LockedScene } from '../core/group-access.js'
-import { admissionPage, isOpen, requireNoRefusal, storePage } from './group-admission.js'
-import type { GroupDoor, Outcomes } from '../membership/membership-service.js'
-import type { GroupInviter } from './group-inviter.js'
+import type { GroupAccess, GroupCaller, LockedGroupContext } from '../core/group-access.js'
 import { groupEvent } from '../core/group-model.js'
 import type { GroupPage, PageRequest } from '../core/group-page.js'
+import type { MembershipService, Outcomes } from '../membership/membership-service.js'
+import { admissionPage, isOpen, requireNoRefusal, storePage } from './group-admission.js'
+import type { GroupInviter } from './group-inviter.js'
 import type { Invitation, InvitationStore } from './invitation-store.js'
 
 export interface GroupInvitationServiceOptions {
   readonly database: Database
   readonly invitations: InvitationStore
   readonly access: GroupAccess
-  readonly door: GroupDoor
+  readonly memberships: MembershipService
   readonly inviter: GroupInviter
   readonly events: EventService
 }
@@ -34,14 +34,14 @@ export class GroupInvitationService {
   ): Promise<Outcomes> {
     const { access, inviter } = this.options
     const distinct = [...new Set(userIds)]
-    return access.change(caller, groupId, 'invite', { userIds: distinct }, (tx, scene) =>
-      inviter.invite(tx, scene, distinct, reason),
+    return access.change(caller, groupId, 'invite', { userIds: distinct }, (tx, context) =>
+      inviter.invite(tx, context, distinct, reason),
     )
   }
 
   /**
    * Whoever accepts but cannot come in keeps the invitation.
-   * @throws AppError group_not_found, group_invitation_not_open, and what keeps users out, see GroupDoor.admit
+   * @throws AppError group_not_found, group_invitation_not_open, and what keeps users out, see MembershipService.admit
    */
   async handle(
     caller: GroupCaller & { readonly userId: Int64 },
@@ -50,11 +50,11 @@ export class GroupInvitationService {
   ): Promise<void> {
     const { access, invitations, events } = this.options
     const { userId } = caller
-    await access.change(caller, groupId, 'join', { userIds: [userId] }, async (tx, scene) => {
-      const { group, now } = scene
-      const invitation = await this.#findOpen(tx, scene, userId)
+    await access.change(caller, groupId, 'join', { userIds: [userId] }, async (tx, context) => {
+      const { group, now } = context
+      const invitation = await this.#findOpen(tx, context, userId)
       if (!invitation) throw new AppError('group_invitation_not_open')
-      if (isAccepted) return this.#accept(tx, scene, invitation)
+      if (isAccepted) return this.#accept(tx, context, invitation)
       await invitations.reject(tx, group, userId, now)
       await events.append(
         tx,
@@ -68,9 +68,9 @@ export class GroupInvitationService {
    * @returns false when no invitation is open
    * @throws AppError as {@link handle}
    */
-  async acceptOpen(tx: Tx, scene: LockedScene, userId: Int64): Promise<boolean> {
-    const invitation = await this.#findOpen(tx, scene, userId)
-    if (invitation) await this.#accept(tx, scene, invitation)
+  async acceptOpen(tx: Tx, context: LockedGroupContext, userId: Int64): Promise<boolean> {
+    const invitation = await this.#findOpen(tx, context, userId)
+    if (invitation) await this.#accept(tx, context, invitation)
     return invitation !== null
   }
 
@@ -93,17 +93,25 @@ export class GroupInvitationService {
     return admissionPage(found, asked, totals, ({ createdAt, groupId }) => [createdAt, groupId])
   }
 
-  async #findOpen(tx: Tx, { group, now }: LockedScene, userId: Int64): Promise<Invitation | null> {
+  async #findOpen(
+    tx: Tx,
+    { group, now }: LockedGroupContext,
+    userId: Int64,
+  ): Promise<Invitation | null> {
     const invitation = await this.options.invitations.find(tx, group, userId)
     return invitation && isOpen(invitation, now) ? invitation : null
   }
 
-  async #accept(tx: Tx, scene: LockedScene, { inviteeId, inviterId }: Invitation): Promise<void> {
-    const { door, events } = this.options
-    requireNoRefusal(await door.admit(tx, scene, [inviteeId], { isOwnWill: false }))
+  async #accept(
+    tx: Tx,
+    context: LockedGroupContext,
+    { inviteeId, inviterId }: Invitation,
+  ): Promise<void> {
+    const { memberships, events } = this.options
+    requireNoRefusal(await memberships.add(tx, context, [inviteeId], { isOwnWill: false }))
     await events.append(
       tx,
-      groupEvent(scene.group, 'invitation_accepted', scene.caller.actorId, [inviterId]),
+      groupEvent(context.group, 'invitation_accepted', context.caller.actorId, [inviterId]),
     )
   }
 }

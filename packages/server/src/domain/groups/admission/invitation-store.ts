@@ -1,11 +1,11 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Selectable } from 'kysely'
-import type { Executor, Tx } from '../../../db/database.js'
+import type { Queryable, Tx } from '../../../db/database.js'
 import type { GroupInvitationsTable } from '../../../db/schema.js'
-import type { StorePage } from './group-admission.js'
 import { admissionStatus, type GroupKey } from '../core/group-model.js'
 import type { ListTotals } from '../core/group-page.js'
 import { isGroup } from '../core/group-store.js'
+import type { StorePage } from './group-admission.js'
 
 export interface Invitation {
   readonly groupId: Int64
@@ -82,7 +82,7 @@ export class InvitationStore {
 
   /** What a user received, newest first. @param page.before when it was made, group ID */
   async list(
-    db: Executor,
+    db: Queryable,
     appId: string,
     inviteeId: Int64,
     { before, limit }: StorePage,
@@ -102,7 +102,7 @@ export class InvitationStore {
     return rows.map(toInvitation)
   }
 
-  async totals(db: Executor, appId: string, inviteeId: Int64): Promise<ListTotals> {
+  async totals(db: Queryable, appId: string, inviteeId: Int64): Promise<ListTotals> {
     const { total, at } = await received(db, appId, inviteeId)
       .select(({ fn }) => [fn.countAll().as('total'), fn.max('updated_at').as('at')])
       .executeTakeFirstOrThrow()
@@ -123,7 +123,7 @@ export class InvitationStore {
   }
 }
 
-function received(db: Executor, appId: string, inviteeId: Int64) {
+function received(db: Queryable, appId: string, inviteeId: Int64) {
   return db
     .selectFrom('group_invitations')
     .where('app_id', '=', appId)

@@ -1,9 +1,12 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import { runsOutAt } from '../../../lib/clock.js'
-import { readSettings } from '../../apps/app-settings.js'
 import type { EventService } from '../../../outbox/event-service.js'
-import type { GroupAccess, GroupCaller, LockedScene } from '../core/group-access.js'
+import { readSettings } from '../../apps/app-settings.js'
+import type { GroupAccess, GroupCaller, LockedGroupContext } from '../core/group-access.js'
+import { groupEvent } from '../core/group-model.js'
+import type { GroupPage, PageRequest } from '../core/group-page.js'
+import type { MembershipService } from '../membership/membership-service.js'
 import {
   admissionPage,
   applyApproval,
@@ -11,17 +14,14 @@ import {
   requireNoRefusal,
   storePage,
 } from './group-admission.js'
-import type { JoinRequest, JoinRequestStore } from './join-request-store.js'
-import type { GroupDoor } from '../membership/membership-service.js'
 import type { GroupInvitationService } from './invitation-service.js'
-import { groupEvent } from '../core/group-model.js'
-import type { GroupPage, PageRequest } from '../core/group-page.js'
+import type { JoinRequest, JoinRequestStore } from './join-request-store.js'
 
 export interface JoinRequestServiceOptions {
   readonly database: Database
   readonly joinRequests: JoinRequestStore
   readonly access: GroupAccess
-  readonly door: GroupDoor
+  readonly memberships: MembershipService
   readonly invitations: GroupInvitationService
   readonly events: EventService
 }
@@ -32,30 +32,30 @@ export class JoinRequestService {
 
   /**
    * Who is invited is in at once, and everybody where the group takes all.
-   * @throws AppError group_not_found, join_requests_closed, and what keeps users out, see GroupDoor.admit
+   * @throws AppError group_not_found, join_requests_closed, and what keeps users out, see MembershipService.admit
    */
   async apply(
     caller: GroupCaller & { readonly userId: Int64 },
     groupId: Int64,
     reason: string,
   ): Promise<void> {
-    const { access, door, invitations } = this.options
+    const { access, memberships, invitations } = this.options
     const { userId } = caller
-    await access.change(caller, groupId, 'join', { userIds: [userId] }, async (tx, scene) => {
-      if (await invitations.acceptOpen(tx, scene, userId)) return
+    await access.change(caller, groupId, 'join', { userIds: [userId] }, async (tx, context) => {
+      if (await invitations.acceptOpen(tx, context, userId)) return
       const how = { isOwnWill: true }
-      if (scene.group.applyApproval === applyApproval.all)
-        return requireNoRefusal(await door.admit(tx, scene, [userId], how))
-      requireNoRefusal(await door.judge(tx, scene, [userId], how))
-      if (scene.group.applyApproval === applyApproval.none)
+      if (context.group.applyApproval === applyApproval.all)
+        return requireNoRefusal(await memberships.add(tx, context, [userId], how))
+      requireNoRefusal(await memberships.check(tx, context, [userId], how))
+      if (context.group.applyApproval === applyApproval.none)
         throw new AppError('join_requests_closed')
-      await this.#ask(tx, scene, userId, reason)
+      await this.#ask(tx, context, userId, reason)
     })
   }
 
   /**
    * Lets an applicant in, or not. An applicant who cannot come in stays one.
-   * @throws AppError group_not_found, group_admin_required, join_request_not_open, and what keeps users out, see GroupDoor.admit
+   * @throws AppError group_not_found, group_admin_required, join_request_not_open, and what keeps users out, see MembershipService.admit
    */
   async handle(
     caller: GroupCaller,
@@ -63,18 +63,23 @@ export class JoinRequestService {
     applicantId: Int64,
     isApproved: boolean,
   ): Promise<void> {
-    const { access, joinRequests, door, events } = this.options
-    await access.change(caller, groupId, 'admit', { userIds: [applicantId] }, async (tx, scene) => {
-      const { group, now } = scene
-      const joinRequest = await joinRequests.find(tx, group, applicantId)
-      if (!joinRequest || !isOpen(joinRequest, now))
-        throw new AppError('join_request_not_open')
-      if (isApproved)
-        requireNoRefusal(await door.admit(tx, scene, [applicantId], { isOwnWill: false }))
-      else await joinRequests.reject(tx, group, applicantId, now)
-      const kind = isApproved ? 'application_accepted' : 'application_declined'
-      await events.append(tx, groupEvent(group, kind, caller.actorId, [applicantId]))
-    })
+    const { access, joinRequests, memberships, events } = this.options
+    await access.change(
+      caller,
+      groupId,
+      'admit',
+      { userIds: [applicantId] },
+      async (tx, context) => {
+        const { group, now } = context
+        const joinRequest = await joinRequests.find(tx, group, applicantId)
+        if (!joinRequest || !isOpen(joinRequest, now)) throw new AppError('join_request_not_open')
+        if (isApproved)
+          requireNoRefusal(await memberships.add(tx, context, [applicantId], { isOwnWill: false }))
+        else await joinRequests.reject(tx, group, applicantId, now)
+        const kind = isApproved ? 'application_accepted' : 'application_declined'
+        await events.append(tx, groupEvent(group, kind, caller.actorId, [applicantId]))
+      },
+    )
   }
 
   /**
@@ -108,7 +113,7 @@ export class JoinRequestService {
 
   async #ask(
     tx: Tx,
-    { group, caller, now }: LockedScene,
+    { group, caller, now }: LockedGroupContext,
     applicantId: Int64,
     reason: string,
   ): Promise<void> {

@@ -1,11 +1,11 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Selectable } from 'kysely'
-import type { Executor, Tx } from '../../../db/database.js'
+import type { Queryable, Tx } from '../../../db/database.js'
 import type { GroupJoinRequestsTable } from '../../../db/schema.js'
-import type { StorePage } from './group-admission.js'
 import { admissionStatus, type GroupKey } from '../core/group-model.js'
 import type { ListTotals } from '../core/group-page.js'
 import { isGroup } from '../core/group-store.js'
+import type { StorePage } from './group-admission.js'
 
 export interface JoinRequest {
   readonly groupId: Int64
@@ -63,7 +63,7 @@ export class JoinRequestStore {
 
   /** Newest first. @param page.before when it was made, group ID, applicant ID */
   async list(
-    db: Executor,
+    db: Queryable,
     appId: string,
     groupIds: readonly Int64[],
     { before, limit }: StorePage,
@@ -88,7 +88,7 @@ export class JoinRequestStore {
     return rows.map(toJoinRequest)
   }
 
-  async totals(db: Executor, appId: string, groupIds: readonly Int64[]): Promise<ListTotals> {
+  async totals(db: Queryable, appId: string, groupIds: readonly Int64[]): Promise<ListTotals> {
     const { total, at } = await ofGroups(db, appId, groupIds)
       .select(({ fn }) => [fn.countAll().as('total'), fn.max('updated_at').as('at')])
       .executeTakeFirstOrThrow()
@@ -96,7 +96,7 @@ export class JoinRequestStore {
   }
 }
 
-function ofGroups(db: Executor, appId: string, groupIds: readonly Int64[]) {
+function ofGroups(db: Queryable, appId: string, groupIds: readonly Int64[]) {
   return db
     .selectFrom('group_join_requests')
     .where('app_id', '=', appId)

@@ -2,9 +2,9 @@ import { AppError, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import type { IdGenerator } from '../../../lib/ids.js'
 import type { EventService } from '../../../outbox/event-service.js'
-import type { AnnouncementStore } from './announcement-store.js'
-import type { GroupAccess, GroupCaller, Scene } from '../core/group-access.js'
+import type { GroupAccess, GroupCaller, GroupContext } from '../core/group-access.js'
 import { type GroupAnnouncement, groupEvent } from '../core/group-model.js'
+import type { AnnouncementStore } from './announcement-store.js'
 
 export interface AnnouncementServiceOptions {
   readonly access: GroupAccess
@@ -30,8 +30,8 @@ export class AnnouncementService {
     text: Pick<GroupAnnouncement, 'title' | 'content'>,
   ): Promise<GroupAnnouncement> {
     const { access, announcements, ids } = this.options
-    return access.change(caller, groupId, 'announce', {}, async (tx, scene) => {
-      const { group, now } = scene
+    return access.change(caller, groupId, 'announce', {}, async (tx, context) => {
+      const { group, now } = context
       const last = await announcements.findLast(tx, group)
       const [announcementId] = ids.takeReserved(1, last?.announcementId) as [number]
       const announcement = {
@@ -43,7 +43,7 @@ export class AnnouncementService {
       }
       await announcements.insert(tx, group, announcement)
       await announcements.trim(tx, group, keptPerGroup)
-      await this.#tell(tx, scene, announcement)
+      await this.#tell(tx, context, announcement)
       return announcement
     })
   }
@@ -77,14 +77,18 @@ export class AnnouncementService {
   /** @throws AppError group_not_found, group_admin_required, announcement_not_found */
   async delete(caller: GroupCaller, groupId: Int64, announcementId: Int64): Promise<void> {
     const { access, announcements } = this.options
-    await access.change(caller, groupId, 'announce', {}, async (tx, scene) => {
-      const announcement = existing(await announcements.find(tx, scene.group, announcementId))
-      await announcements.delete(tx, scene.group, announcement.announcementId)
-      await this.#tell(tx, scene, announcement)
+    await access.change(caller, groupId, 'announce', {}, async (tx, context) => {
+      const announcement = existing(await announcements.find(tx, context.group, announcementId))
+      await announcements.delete(tx, context.group, announcement.announcementId)
+      await this.#tell(tx, context, announcement)
     })
   }
 
-  async #tell(tx: Tx, { group, caller }: Scene, announcement: GroupAnnouncement): Promise<void> {
+  async #tell(
+    tx: Tx,
+    { group, caller }: GroupContext,
+    announcement: GroupAnnouncement,
+  ): Promise<void> {
     const { announcementId: id, title } = announcement
     await this.options.events.append(
       tx,

@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Selectable } from 'kysely'
-import type { Executor, Tx } from '../../../db/database.js'
+import type { Queryable, Tx } from '../../../db/database.js'
 import type { GroupAnnouncementsTable } from '../../../db/schema.js'
 import type { GroupAnnouncement, GroupKey } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
@@ -8,7 +8,7 @@ import { isGroup } from '../core/group-store.js'
 /** Announcements of groups; their IDs grow in the order in which they were published. */
 export class AnnouncementStore {
   async find(
-    db: Executor,
+    db: Queryable,
     group: GroupKey,
     announcementId: Int64,
   ): Promise<GroupAnnouncement | null> {
@@ -21,7 +21,7 @@ export class AnnouncementStore {
     return row ? toAnnouncement(row) : null
   }
 
-  async findLast(db: Executor, group: GroupKey): Promise<GroupAnnouncement | null> {
+  async findLast(db: Queryable, group: GroupKey): Promise<GroupAnnouncement | null> {
     const found = db
       .selectFrom('group_announcements')
       .selectAll()
@@ -33,7 +33,7 @@ export class AnnouncementStore {
   }
 
   /** Oldest first. */
-  async list(db: Executor, group: GroupKey): Promise<GroupAnnouncement[]> {
+  async list(db: Queryable, group: GroupKey): Promise<GroupAnnouncement[]> {
     const rows = await db
       .selectFrom('group_announcements')
       .selectAll()

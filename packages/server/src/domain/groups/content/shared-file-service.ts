@@ -5,12 +5,12 @@ import type { EventService } from '../../../outbox/event-service.js'
 import {
   type GroupAccess,
   type GroupCaller,
+  type GroupContext,
   isBelow,
-  lowestStanding,
-  type Scene,
+  lowestRole,
 } from '../core/group-access.js'
-import type { Outcomes } from '../membership/membership-service.js'
 import { type GroupEventKind, type GroupFile, groupEvent } from '../core/group-model.js'
+import type { Outcomes } from '../membership/membership-service.js'
 import type { SharedFileStore } from './shared-file-store.js'
 
 export interface SharedFileServiceOptions {
@@ -34,8 +34,8 @@ export class SharedFileService {
     about: Pick<GroupFile, 'name' | 'size' | 'type' | 'url'>,
   ): Promise<GroupFile> {
     const { access, files, ids } = this.options
-    return access.change(caller, groupId, 'share', {}, async (tx, scene) => {
-      const { group, now } = scene
+    return access.change(caller, groupId, 'share', {}, async (tx, context) => {
+      const { group, now } = context
       if ((await files.count(tx, group)) >= filesPerGroup)
         throw new AppError('shared_file_limit_reached')
       const [fileId] = ids.takeReserved(1) as [number]
@@ -48,7 +48,7 @@ export class SharedFileService {
         updatedAt: now,
       }
       await files.insert(tx, group, file)
-      await this.#tell(tx, scene, 'file_uploaded', [file])
+      await this.#tell(tx, context, 'file_uploaded', [file])
       return file
     })
   }
@@ -72,13 +72,13 @@ export class SharedFileService {
   /** @throws AppError group_not_found, member_required, shared_file_not_found, shared_file_forbidden */
   async rename(caller: GroupCaller, groupId: Int64, fileId: Int64, name: string): Promise<void> {
     const { access, files } = this.options
-    await access.change(caller, groupId, 'read', {}, async (tx, scene) => {
-      const file = (await files.findMany(tx, scene.group, [fileId])).get(fileId)
-      const refusal = refusalOf(scene, file)
+    await access.change(caller, groupId, 'read', {}, async (tx, context) => {
+      const file = (await files.findMany(tx, context.group, [fileId])).get(fileId)
+      const refusal = refusalOf(context, file)
       if (refusal) throw new AppError(refusal)
       if (!file || file.name === name) return
-      await files.rename(tx, scene.group, file.fileId, name, scene.now)
-      await this.#tell(tx, scene, 'file_updated', [{ ...file, name }])
+      await files.rename(tx, context.group, file.fileId, name, context.now)
+      await this.#tell(tx, context, 'file_updated', [{ ...file, name }])
     })
   }
 
@@ -89,25 +89,25 @@ export class SharedFileService {
   async delete(caller: GroupCaller, groupId: Int64, fileIds: readonly Int64[]): Promise<Outcomes> {
     const { access, files } = this.options
     const distinct = [...new Set(fileIds)]
-    return access.change(caller, groupId, 'read', {}, async (tx, scene) => {
-      const found = await files.findMany(tx, scene.group, distinct)
+    return access.change(caller, groupId, 'read', {}, async (tx, context) => {
+      const found = await files.findMany(tx, context.group, distinct)
       const outcomes = new Map(
-        distinct.map((fileId) => [fileId, refusalOf(scene, found.get(fileId))]),
+        distinct.map((fileId) => [fileId, refusalOf(context, found.get(fileId))]),
       )
       const deleted = [...found.values()].filter(({ fileId }) => outcomes.get(fileId) === null)
       await files.delete(
         tx,
-        scene.group,
+        context.group,
         deleted.map(({ fileId }) => fileId),
       )
-      await this.#tell(tx, scene, 'file_deleted', deleted)
+      await this.#tell(tx, context, 'file_deleted', deleted)
       return outcomes
     })
   }
 
   async #tell(
     tx: Tx,
-    { group, caller }: Scene,
+    { group, caller }: GroupContext,
     kind: GroupEventKind,
     files: readonly GroupFile[],
   ): Promise<void> {
@@ -120,12 +120,10 @@ export class SharedFileService {
 
 /** Why the caller may not change the file, or null: uploaders may, and whoever has the right `files`. */
 function refusalOf(
-  { caller, group, standing }: Scene,
+  { caller, group, role }: GroupContext,
   file: GroupFile | undefined,
 ): ErrorName | null {
   if (!file) return 'shared_file_not_found'
   const isOwn = caller.userId !== null && caller.userId === file.uploaderId
-  return isOwn || !isBelow(standing, lowestStanding('files', group.flags))
-    ? null
-    : 'shared_file_forbidden'
+  return isOwn || !isBelow(role, lowestRole('files', group.flags)) ? null : 'shared_file_forbidden'
 }

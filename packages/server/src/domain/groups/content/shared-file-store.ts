@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Selectable } from 'kysely'
-import type { Executor, Tx } from '../../../db/database.js'
+import type { Queryable, Tx } from '../../../db/database.js'
 import type { GroupFilesTable } from '../../../db/schema.js'
 import type { GroupFile, GroupKey } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
@@ -9,7 +9,7 @@ import { isGroup } from '../core/group-store.js'
 export class SharedFileStore {
   /** Those of the files that the group has. */
   async findMany(
-    db: Executor,
+    db: Queryable,
     group: GroupKey,
     fileIds: readonly Int64[],
   ): Promise<Map<Int64, GroupFile>> {
@@ -24,7 +24,7 @@ export class SharedFileStore {
   }
 
   /** Oldest first. */
-  async list(db: Executor, group: GroupKey): Promise<GroupFile[]> {
+  async list(db: Queryable, group: GroupKey): Promise<GroupFile[]> {
     const rows = await db
       .selectFrom('group_files')
       .selectAll()

@@ -3,17 +3,17 @@ import {
   type ErrorName,
   type GroupRight,
   type GroupRightName,
-  type GroupStanding,
+  type GroupRole,
   groupRights,
-  groupStandings,
+  groupRoles,
   type Int64,
-  standingErrors,
+  roleErrors,
 } from '@hermod/protocol'
-import type { Database, Executor, Tx } from '../../../db/database.js'
+import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
 import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
-import type { GroupFacts } from './group-cache.js'
+import type { GroupCache } from './group-cache.js'
 import {
   type Group,
   type GroupFlags,
@@ -21,7 +21,7 @@ import {
   groupStatus,
   groupType,
   type Member,
-  standingOfRole,
+  roleName,
 } from './group-model.js'
 import type { GroupStore } from './group-store.js'
 import type { MemberStore } from '../membership/member-store.js'
@@ -31,7 +31,7 @@ export interface GroupAccessOptions {
   readonly groups: GroupStore
   readonly members: MemberStore
   readonly users: UserLocker
-  readonly facts: GroupFacts
+  readonly cache: GroupCache
   readonly clock: Clock
 }
 
@@ -48,17 +48,17 @@ export interface GroupCaller {
 }
 
 /** A group as a caller meets it. */
-export interface Scene {
+export interface GroupContext {
   readonly caller: GroupCaller
   readonly group: Group
   /** The caller's own membership. */
   readonly member: Member | null
-  readonly standing: GroupStanding
+  readonly role: GroupRole
   /** Milliseconds since 1970. */
   readonly now: number
 }
 
-export interface LockedScene extends Scene {
+export interface LockedGroupContext extends GroupContext {
   /** The users that were asked for. */
   readonly users: LockedUsers
 }
@@ -83,21 +83,21 @@ export class GroupAccess {
       userIds = [],
       touchedIds = [],
     }: { readonly userIds?: readonly Int64[]; readonly touchedIds?: readonly Int64[] },
-    work: (tx: Tx, scene: LockedScene) => Promise<T>,
+    work: (tx: Tx, context: LockedGroupContext) => Promise<T>,
   ): Promise<T> {
-    const { database, groups, users: locker, facts } = this.options
+    const { database, groups, users: locker, cache } = this.options
     const key = { appId: caller.appId, groupId }
     // Nobody's row is locked for a caller who may not do it.
     if (userIds.length > 0) await this.read(caller, groupId, right, async () => {})
     try {
       return await database.transaction(async (tx) => {
         const users = await LockedUsers.claim(tx, locker, caller.appId, userIds)
-        const scene = await this.#enter(tx, caller, await groups.lock(tx, key), right)
-        return work(tx, { ...scene, users })
+        const context = await this.#authorize(tx, caller, await groups.lock(tx, key), right)
+        return work(tx, { ...context, users })
       })
     } finally {
       // Also after a failure, which may leave open whether it was committed.
-      facts.forget(
+      cache.forget(
         key,
         new Set([...userIds, ...touchedIds, ...(caller.userId === null ? [] : [caller.userId])]),
       )
@@ -109,12 +109,12 @@ export class GroupAccess {
     caller: GroupCaller,
     groupId: Int64,
     right: GroupRightName,
-    work: (db: Executor, scene: Scene) => Promise<T>,
+    work: (db: Queryable, context: GroupContext) => Promise<T>,
   ): Promise<T> {
     const { database, groups } = this.options
     return database.read(async (db) => {
       const group = await groups.find(db, { appId: caller.appId, groupId })
-      return work(db, await this.#enter(db, caller, group, right))
+      return work(db, await this.#authorize(db, caller, group, right))
     })
   }
 
@@ -126,19 +126,19 @@ export class GroupAccess {
     caller: GroupCaller,
     groupIds: readonly Int64[],
     right: GroupRightName,
-  ): Promise<Scene[]> {
+  ): Promise<GroupContext[]> {
     const distinct = [...new Set(groupIds)]
-    const scenes: Scene[] = []
+    const contexts: GroupContext[] = []
     for (const chunk of chunksOf(distinct, lookUpChunk))
-      scenes.push(...(await this.#readChunk(caller, chunk, right)))
-    return scenes
+      contexts.push(...(await this.#readChunk(caller, chunk, right)))
+    return contexts
   }
 
   async #readChunk(
     caller: GroupCaller,
     groupIds: readonly Int64[],
     right: GroupRightName,
-  ): Promise<Scene[]> {
+  ): Promise<GroupContext[]> {
     const { database, groups, members, clock } = this.options
     const { appId, userId } = caller
     const now = clock.now()
@@ -148,14 +148,14 @@ export class GroupAccess {
         userId === null
           ? new Map<Int64, Member>()
           : await members.findOwn(db, appId, userId, [...known.keys()])
-      const scenes = groupIds.flatMap((groupId) => {
+      const contexts = groupIds.flatMap((groupId) => {
         const group = known.get(groupId)
         const member = own.get(groupId) ?? null
         return group
-          ? [{ caller, group, member, standing: this.standingOf(caller, group, member), now }]
+          ? [{ caller, group, member, role: this.roleOf(caller, group, member), now }]
           : []
       })
-      const refused = scenes.filter((scene) => refusalOf(scene, right) !== null)
+      const refused = contexts.filter((context) => refusalOf(context, right) !== null)
       const closedIds = refused
         .filter(({ group }) => !isGone(group))
         .map(({ group }) => group.groupId)
@@ -164,42 +164,42 @@ export class GroupAccess {
         ? await members.findInviting(db, appId, userId, closedIds, now)
         : new Set<Int64>()
       const shut = new Set(refused.filter(({ group }) => !inviting.has(group.groupId)))
-      return scenes.filter((scene) => !shut.has(scene))
+      return contexts.filter((context) => !shut.has(context))
     })
   }
 
-  /** The caller's standing in a group of which the caller's own membership is known. */
-  standingOf(caller: GroupCaller, { groupId }: GroupKey, member: Member | null): GroupStanding {
-    const own = ownStanding(member)
+  /** The caller's role in a group of which the caller's own membership is known. */
+  roleOf(caller: GroupCaller, { groupId }: GroupKey, member: Member | null): GroupRole {
+    const own = ownRole(member)
     if (!caller.isAdminToken) return own
     if (caller.adminOf === groupId) return isBelow(own, 'admin') ? 'admin' : own
     return caller.userId === null && caller.adminOf === null ? 'owner' : own
   }
 
-  async #enter(
-    db: Executor,
+  async #authorize(
+    db: Queryable,
     caller: GroupCaller,
     group: Group | null,
     right: GroupRightName,
-  ): Promise<Scene> {
+  ): Promise<GroupContext> {
     const { members, clock } = this.options
     if (!group) throw new AppError('group_not_found')
     const member = caller.userId === null ? null : await members.find(db, group, caller.userId)
-    const scene = {
+    const context = {
       caller,
       group,
       member,
-      standing: this.standingOf(caller, group, member),
+      role: this.roleOf(caller, group, member),
       now: clock.now(),
     }
-    const refusal = refusalOf(scene, right)
-    if (refusal === null) return scene
-    if (!isGone(group) && opensToOutsiders(right) && (await this.#isInvited(db, scene)))
-      return scene
+    const refusal = refusalOf(context, right)
+    if (refusal === null) return context
+    if (!isGone(group) && opensToOutsiders(right) && (await this.#isInvited(db, context)))
+      return context
     throw new AppError(refusal)
   }
 
-  async #isInvited(db: Executor, { caller, group, now }: Scene): Promise<boolean> {
+  async #isInvited(db: Queryable, { caller, group, now }: GroupContext): Promise<boolean> {
     return (
       caller.userId !== null &&
       (await this.options.members.isInvited(db, group, caller.userId, now))
@@ -209,46 +209,46 @@ export class GroupAccess {
 
 /** Why the caller has not the right, or null. */
 export function refusalOf(
-  scene: Pick<Scene, 'group' | 'member' | 'standing'>,
+  context: Pick<GroupContext, 'group' | 'member' | 'role'>,
   right: GroupRightName,
 ): ErrorName | null {
-  const { group, member, standing } = scene
+  const { group, member, role } = context
   // What a dissolved group was stays readable for those who were members (decision F8).
-  if (isGone(group)) return right === 'info' && standing !== 'outsider' ? null : 'group_not_found'
+  if (isGone(group)) return right === 'info' && role !== 'outsider' ? null : 'group_not_found'
   const { isPersonal, refusal }: GroupRight = groupRights[right]
   if (
     opensToOutsiders(right) &&
     (group.type === groupType.public || group.type === groupType.chatroom)
   )
     return null
-  const from = lowestStanding(right, group.flags)
-  const judged = isPersonal ? ownStanding(member) : standing
-  return from === 'outsider' || !isBelow(judged, from) ? null : (refusal ?? standingErrors[from])
+  const from = lowestRole(right, group.flags)
+  const judged = isPersonal ? ownRole(member) : role
+  return from === 'outsider' || !isBelow(judged, from) ? null : (refusal ?? roleErrors[from])
 }
 
 function isGone({ status }: Group): boolean {
   return status === groupStatus.dissolved
 }
 
-/** The lowest standing that has the right in a group with these settings. */
-export function lowestStanding(right: GroupRightName, flags: GroupFlags): GroupStanding {
+/** The lowest role that has the right in a group with these settings. */
+export function lowestRole(right: GroupRightName, flags: GroupFlags): GroupRole {
   const definition: GroupRight = groupRights[right]
   return definition.membersWith !== undefined && flags[definition.membersWith]
     ? 'member'
     : definition.from
 }
 
-export function isBelow(a: GroupStanding, b: GroupStanding): boolean {
-  return groupStandings.indexOf(a) < groupStandings.indexOf(b)
+export function isBelow(a: GroupRole, b: GroupRole): boolean {
+  return groupRoles.indexOf(a) < groupRoles.indexOf(b)
 }
 
-/** Whether somebody of this standing may do something to the user: only to those below, so never to oneself. */
-export function mayActOn(standing: GroupStanding, target: Member | null): boolean {
-  return isBelow(ownStanding(target), standing)
+/** Whether somebody of this role may do something to the user: only to those below, so never to oneself. */
+export function mayActOn(role: GroupRole, target: Member | null): boolean {
+  return isBelow(ownRole(target), role)
 }
 
-function ownStanding(member: Member | null): GroupStanding {
-  return member ? standingOfRole(member.role) : 'outsider'
+function ownRole(member: Member | null): GroupRole {
+  return member ? roleName(member.role) : 'outsider'
 }
 
 function opensToOutsiders(right: GroupRightName): boolean {

@@ -1,33 +1,33 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
-import { FactCache, type FactChannel } from '../../../lib/invalidated-cache.js'
+import { InvalidatedCache, type CacheInvalidation } from '../../../lib/invalidated-cache.js'
 import type { Group, GroupKey, Member } from './group-model.js'
 import type { GroupStore } from './group-store.js'
 import type { MemberStore } from '../membership/member-store.js'
 
-export interface GroupFactsOptions {
+export interface GroupCacheOptions {
   readonly database: Database
   readonly groups: GroupStore
   readonly members: MemberStore
-  readonly channels: { readonly groups: FactChannel; readonly members: FactChannel }
+  readonly channels: { readonly groups: CacheInvalidation; readonly members: CacheInvalidation }
 }
 
 const factAgeMs = 1_000
 
 /** What sends and history ask of groups on every call, at most a second old. */
-export class GroupFacts {
-  readonly #options: GroupFactsOptions
-  readonly #groups: FactCache<Group>
-  readonly #members: FactCache<Member>
+export class GroupCache {
+  readonly #options: GroupCacheOptions
+  readonly #groups: InvalidatedCache<Group>
+  readonly #members: InvalidatedCache<Member>
 
-  constructor(options: GroupFactsOptions) {
+  constructor(options: GroupCacheOptions) {
     this.#options = options
-    this.#groups = new FactCache({
+    this.#groups = new InvalidatedCache({
       maxEntries: 20_000,
       maxAgeMs: factAgeMs,
       channel: options.channels.groups,
     })
-    this.#members = new FactCache({
+    this.#members = new InvalidatedCache({
       maxEntries: 100_000,
       maxAgeMs: factAgeMs,
       channel: options.channels.members,

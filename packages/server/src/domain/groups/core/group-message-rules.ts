@@ -3,14 +3,14 @@ import type { Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { systemUserId } from '../../users/system-user.js'
 import { isBelow, mayActOn } from './group-access.js'
-import type { GroupFacts } from './group-cache.js'
+import type { GroupCache } from './group-cache.js'
 import {
   type Group,
   type GroupKey,
   groupStatus,
   isBanned,
   memberRole,
-  standingOfRole,
+  roleName,
 } from './group-model.js'
 import type { GroupStore } from './group-store.js'
 import type { MemberStore } from '../membership/member-store.js'
@@ -18,7 +18,7 @@ import type { MemberStore } from '../membership/member-store.js'
 export interface GroupMessageRulesOptions {
   readonly groups: GroupStore
   readonly members: MemberStore
-  readonly facts: GroupFacts
+  readonly cache: GroupCache
   readonly clock: Clock
 }
 
@@ -35,11 +35,11 @@ export class GroupMessageRules {
     senderId: Int64,
     isAdminToken: boolean,
   ): Promise<ErrorName | null> {
-    const { facts, clock } = this.options
-    const found = await facts.findGroup(group)
+    const { cache, clock } = this.options
+    const found = await cache.findGroup(group)
     if (!found || found.status === groupStatus.dissolved) return 'group_not_found'
     if (senderId === systemUserId) return null
-    const member = await facts.findMember(group, senderId)
+    const member = await cache.findMember(group, senderId)
     if (!member) return 'not_group_member'
     if (isAdminToken) return null
     const now = clock.now()
@@ -50,7 +50,7 @@ export class GroupMessageRules {
 
   /** Whether read receipts of the group's messages can be asked for. */
   async hasReadAck(group: GroupKey): Promise<boolean> {
-    return (await this.options.facts.findGroup(group))?.flags.read_ack ?? false
+    return (await this.options.cache.findGroup(group))?.flags.read_ack ?? false
   }
 
   /**
@@ -61,9 +61,9 @@ export class GroupMessageRules {
     const { members } = this.options
     await this.requireMember(tx, group, userId)
     const found = await members.findMany(tx, group, [userId, senderId])
-    const standing = standingOfRole(found.get(userId)?.role ?? memberRole.member)
-    const isOfMember = senderId !== systemUserId && mayActOn(standing, found.get(senderId) ?? null)
-    if (isBelow(standing, groupRights.recall.from) || !isOfMember)
+    const role = roleName(found.get(userId)?.role ?? memberRole.member)
+    const isOfMember = senderId !== systemUserId && mayActOn(role, found.get(senderId) ?? null)
+    if (isBelow(role, groupRights.recall.from) || !isOfMember)
       throw new AppError('no_permission', 'only the sender may do this')
   }
 

@@ -1,4 +1,4 @@
-import { AppError, type GroupStanding, type Int64 } from '@hermod/protocol'
+import { AppError, type GroupRole, type Int64 } from '@hermod/protocol'
 import type { EventKind } from '../../../outbox/event-model.js'
 
 export const groupType = { private: 0, public: 1, chatroom: 2, temporary: 3 } as const
@@ -84,10 +84,10 @@ export interface GroupFile {
   readonly updatedAt: number
 }
 
-const standings: readonly GroupStanding[] = ['member', 'admin', 'owner']
+const roles: readonly GroupRole[] = ['member', 'admin', 'owner']
 
-export function standingOfRole(role: number): GroupStanding {
-  return standings[role] ?? 'member'
+export function roleName(role: number): GroupRole {
+  return roles[role] ?? 'member'
 }
 
 /** @param until 0 = none, -1 = permanent, else an instant in the unit of `now` */

@@ -6,8 +6,8 @@ import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
 import type { AppService } from '../../apps/app-service.js'
 import { readSettings } from '../../apps/app-settings.js'
 import type { EventService } from '../../../outbox/event-service.js'
-import type { GroupAccess, GroupCaller, Scene } from './group-access.js'
-import type { GroupFacts } from './group-cache.js'
+import type { GroupAccess, GroupCaller, GroupContext } from './group-access.js'
+import type { GroupCache } from './group-cache.js'
 import type { GroupInviter } from '../admission/group-inviter.js'
 import {
   type Group,
@@ -28,7 +28,7 @@ export interface GroupServiceOptions {
   readonly users: UserLocker
   readonly apps: AppService
   readonly access: GroupAccess
-  readonly facts: GroupFacts
+  readonly cache: GroupCache
   readonly inviter: GroupInviter
   readonly events: EventService
   readonly ids: IdGenerator
@@ -72,7 +72,7 @@ export class GroupService {
       groups,
       members,
       users: locker,
-      facts,
+      cache,
       inviter,
       events,
       ids,
@@ -116,20 +116,20 @@ export class GroupService {
         const member = await members.find(tx, key, ownerId)
         const group = await groups.find(tx, key)
         if (!group || !member) throw new Error('a new group has vanished')
-        const scene = {
+        const context = {
           caller,
           group,
           member,
-          standing: access.standingOf(caller, group, member),
+          role: access.roleOf(caller, group, member),
           now,
           users,
         }
         if (invitedIds.length === 0) return { group, member }
-        await inviter.invite(tx, scene, invitedIds, '')
+        await inviter.invite(tx, context, invitedIds, '')
         return { group: (await groups.find(tx, key)) ?? group, member }
       })
     } finally {
-      facts.forget(key, [ownerId, ...invitedIds])
+      cache.forget(key, [ownerId, ...invitedIds])
     }
   }
 
@@ -179,25 +179,25 @@ export class GroupService {
    * @throws AppError group_not_found, group_owner_required, new_owner_not_member, created_group_limit_reached
    */
   async transfer(caller: GroupCaller, groupId: Int64, newOwnerId: Int64): Promise<void> {
-    const { access, members, facts } = this.options
+    const { access, members, cache } = this.options
     const formerOwnerId = await access.change(
       caller,
       groupId,
       'transfer',
       { userIds: [newOwnerId] },
-      async (tx, scene) => {
-        const { group, users } = scene
+      async (tx, context) => {
+        const { group, users } = context
         const heir =
           users.refusal(newOwnerId) === null ? await members.find(tx, group, newOwnerId) : null
         if (!heir) throw new AppError('new_owner_not_member')
-        if (newOwnerId !== group.ownerId) await this.#passOn(tx, scene, heir)
+        if (newOwnerId !== group.ownerId) await this.#passOn(tx, context, heir)
         return group.ownerId
       },
     )
-    facts.forget({ appId: caller.appId, groupId }, [formerOwnerId])
+    cache.forget({ appId: caller.appId, groupId }, [formerOwnerId])
   }
 
-  async #passOn(tx: Tx, { caller, group, now }: Scene, heir: Member): Promise<void> {
+  async #passOn(tx: Tx, { caller, group, now }: GroupContext, heir: Member): Promise<void> {
     const { groups, members, events } = this.options
     await this.#requireFewOwned(tx, group.appId, heir.userId, await readSettings(tx, group.appId))
     await members.update(tx, group, [group.ownerId], { role: memberRole.member })

@@ -2,7 +2,7 @@ import { AppError, type GroupRightName, type Int64, pushModes } from '@hermod/pr
 import type { Tx } from '../../../db/database.js'
 import { readSettings } from '../../apps/app-settings.js'
 import type { EventService } from '../../../outbox/event-service.js'
-import type { GroupAccess, GroupCaller, Scene } from './group-access.js'
+import type { GroupAccess, GroupCaller, GroupContext } from './group-access.js'
 import {
   banEnd,
   type Group,
@@ -65,18 +65,18 @@ export class GroupSettingsService {
     property: PlainProperty,
     value: PropertyValue,
   ): Promise<void> {
-    await this.#change(caller, groupId, property, (tx, scene) =>
-      this.#write(tx, scene, property, value),
+    await this.#change(caller, groupId, property, (tx, context) =>
+      this.#write(tx, context, property, value),
     )
   }
 
   /** @throws AppError group_not_found, group_owner_required, capacity_invalid */
   async setCapacity(caller: GroupCaller, groupId: Int64, capacity: Int64): Promise<void> {
-    await this.#change(caller, groupId, 'capacity', async (tx, scene) => {
+    await this.#change(caller, groupId, 'capacity', async (tx, context) => {
       const { group_capacity_limit: most } = await readSettings(tx, caller.appId)
-      if (capacity < scene.group.memberCount || capacity > most)
+      if (capacity < context.group.memberCount || capacity > most)
         throw new AppError('capacity_invalid')
-      await this.#write(tx, scene, 'capacity', Number(capacity))
+      await this.#write(tx, context, 'capacity', Number(capacity))
     })
   }
 
@@ -87,18 +87,18 @@ export class GroupSettingsService {
    */
   async ban(caller: GroupCaller, groupId: Int64, minutes: Int64): Promise<number> {
     const lengthMs = banEnd(minutes, 0)
-    return this.#change(caller, groupId, 'ban_expire_time', async (tx, scene) => {
-      const end = lengthMs === permanent ? permanent : Math.ceil((scene.now + lengthMs) / 1_000)
-      await this.#write(tx, scene, 'ban_expire_time', end)
+    return this.#change(caller, groupId, 'ban_expire_time', async (tx, context) => {
+      const end = lengthMs === permanent ? permanent : Math.ceil((context.now + lengthMs) / 1_000)
+      await this.#write(tx, context, 'ban_expire_time', end)
       return end
     })
   }
 
   /** @throws AppError group_not_found, group_admin_required */
   async unban(caller: GroupCaller, groupId: Int64): Promise<void> {
-    await this.#change(caller, groupId, 'ban_expire_time', async (tx, scene) => {
-      if (isBanned(scene.group.banExpiresAt, scene.now / 1_000))
-        await this.#write(tx, scene, 'ban_expire_time', 0)
+    await this.#change(caller, groupId, 'ban_expire_time', async (tx, context) => {
+      if (isBanned(context.group.banExpiresAt, context.now / 1_000))
+        await this.#write(tx, context, 'ban_expire_time', 0)
     })
   }
 
@@ -149,14 +149,14 @@ export class GroupSettingsService {
     caller: GroupCaller,
     groupId: Int64,
     property: PropertyName,
-    work: (tx: Tx, scene: Scene) => Promise<T>,
+    work: (tx: Tx, context: GroupContext) => Promise<T>,
   ): Promise<T> {
     return this.options.access.change(caller, groupId, properties[property].right, {}, work)
   }
 
   async #write(
     tx: Tx,
-    { caller, group, now }: Scene,
+    { caller, group, now }: GroupContext,
     property: PropertyName,
     value: PropertyValue,
   ): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
-import type { Database, Executor, Tx } from '../../../db/database.js'
+import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { GroupsTable } from '../../../db/schema.js'
 import { type Group, type GroupKey, type GroupList, groupStatus, groupType } from './group-model.js'
 
@@ -32,7 +32,7 @@ export class GroupStore {
   }
 
   /** Also finds dissolved groups. */
-  async find(db: Executor, group: GroupKey): Promise<Group | null> {
+  async find(db: Queryable, group: GroupKey): Promise<Group | null> {
     const row = await this.#find.first(db, group)
     return row ? toGroup(row) : null
   }
@@ -53,7 +53,7 @@ export class GroupStore {
 
   /** Also finds dissolved groups; those that never existed are left out. */
   async findMany(
-    db: Executor,
+    db: Queryable,
     appId: string,
     groupIds: readonly Int64[],
   ): Promise<Map<Int64, Group>> {
@@ -68,7 +68,7 @@ export class GroupStore {
   }
 
   /** Newest first; dissolved ones are left out. */
-  async listPublic(db: Executor, appId: string, limit: number): Promise<Int64[]> {
+  async listPublic(db: Queryable, appId: string, limit: number): Promise<Int64[]> {
     const rows = await db
       .selectFrom('groups')
       .select('group_id')

@@ -1,14 +1,14 @@
 import { AppError, type GroupRightName, type Int64 } from '@hermod/protocol'
-import type { Executor } from '../../../db/database.js'
+import type { Queryable } from '../../../db/database.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { AppService } from '../../apps/app-service.js'
-import type { Block, BlockStore } from '../moderation/block-store.js'
-import type { GroupAccess, GroupCaller, Scene } from '../core/group-access.js'
-import type { GroupDoor, Outcomes } from './membership-service.js'
+import type { GroupAccess, GroupCaller, GroupContext } from '../core/group-access.js'
 import { type GroupList, isBanned, type Member, memberRole } from '../core/group-model.js'
 import type { GroupPage, PageRequest } from '../core/group-page.js'
+import type { Block, BlockStore } from '../moderation/block-store.js'
 import type { MemberListStore, Position } from './member-list-store.js'
 import type { MemberStore } from './member-store.js'
+import type { MembershipService, Outcomes } from './membership-service.js'
 
 export interface GroupMemberServiceOptions {
   readonly access: GroupAccess
@@ -16,7 +16,7 @@ export interface GroupMemberServiceOptions {
   readonly members: MemberStore
   readonly lists: MemberListStore
   readonly blocks: BlockStore
-  readonly door: GroupDoor
+  readonly memberships: MembershipService
 }
 
 const maxPage = 1_000
@@ -28,24 +28,24 @@ export class GroupMemberService {
 
   /**
    * Adds users without asking them (decision F7).
-   * @returns as {@link GroupDoor.admit}
+   * @returns as {@link MembershipService.admit}
    * @throws AppError group_not_found, group_admin_required
    */
   async add(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
-    const { access, door } = this.options
+    const { access, memberships } = this.options
     const distinct = [...new Set(userIds)]
-    return access.change(caller, groupId, 'admit', { userIds: distinct }, (tx, scene) =>
-      door.admit(tx, scene, distinct, { isOwnWill: false }),
+    return access.change(caller, groupId, 'admit', { userIds: distinct }, (tx, context) =>
+      memberships.add(tx, context, distinct, { isOwnWill: false }),
     )
   }
 
   /** @throws AppError group_not_found, not_group_member, owner_cannot_leave */
   async leave(caller: GroupCaller, groupId: Int64): Promise<void> {
-    const { access, door } = this.options
-    await access.change(caller, groupId, 'own', {}, async (tx, scene) => {
-      if (!scene.member) throw new AppError('not_group_member')
-      if (scene.member.role === memberRole.owner) throw new AppError('owner_cannot_leave')
-      await door.remove(tx, scene, [scene.member], 'left')
+    const { access, memberships } = this.options
+    await access.change(caller, groupId, 'own', {}, async (tx, context) => {
+      if (!context.member) throw new AppError('not_group_member')
+      if (context.member.role === memberRole.owner) throw new AppError('owner_cannot_leave')
+      await memberships.remove(tx, context, [context.member], 'left')
     })
   }
 
@@ -63,8 +63,8 @@ export class GroupMemberService {
     return this.#page(caller, groupId, request, {
       list: 'members',
       right: 'read',
-      read: async (db, scene, position) =>
-        this.#asSeen(scene, await lists.list(db, scene.group, position)),
+      read: async (db, context, position) =>
+        this.#asSeen(context, await lists.list(db, context.group, position)),
       count: async (_, { group }) => group.memberCount,
     })
   }
@@ -79,8 +79,8 @@ export class GroupMemberService {
     return this.#page(caller, groupId, request, {
       list: 'bans',
       right: 'read',
-      read: async (db, scene, position) =>
-        this.#asSeen(scene, await lists.listBanned(db, scene.group, position, scene.now)),
+      read: async (db, context, position) =>
+        this.#asSeen(context, await lists.listBanned(db, context.group, position, context.now)),
       count: (db, { group, now }) => lists.countBanned(db, group, now),
     })
   }
@@ -106,8 +106,8 @@ export class GroupMemberService {
   /** All admins without the owner, otherwise as {@link list}. */
   async listAdmins(caller: GroupCaller, groupId: Int64): Promise<Member[]> {
     const { access, lists } = this.options
-    return access.read(caller, groupId, 'read', async (db, scene) =>
-      this.#asSeen(scene, await lists.listAdmins(db, scene.group)),
+    return access.read(caller, groupId, 'read', async (db, context) =>
+      this.#asSeen(context, await lists.listAdmins(db, context.group)),
     )
   }
 
@@ -122,13 +122,13 @@ export class GroupMemberService {
   ): Promise<Member[]> {
     const { access, members } = this.options
     const distinct = [...new Set(userIds)]
-    return access.read(caller, groupId, 'read', async (db, scene) => {
+    return access.read(caller, groupId, 'read', async (db, context) => {
       const found: Member[] = []
       for (const chunk of chunksOf(distinct, lookUpChunk)) {
-        const known = await members.findMany(db, scene.group, chunk)
+        const known = await members.findMany(db, context.group, chunk)
         found.push(...chunk.flatMap((userId) => known.get(userId) ?? []))
       }
-      return this.#asSeen(scene, found)
+      return this.#asSeen(context, found)
     })
   }
 
@@ -139,32 +139,36 @@ export class GroupMemberService {
     of: {
       readonly list: GroupList
       readonly right: GroupRightName
-      readonly read: (db: Executor, scene: Scene, position: Position) => Promise<readonly T[]>
-      readonly count: (db: Executor, scene: Scene) => Promise<number>
+      readonly read: (
+        db: Queryable,
+        context: GroupContext,
+        position: Position,
+      ) => Promise<readonly T[]>
+      readonly count: (db: Queryable, context: GroupContext) => Promise<number>
     },
   ): Promise<GroupPage<T>> {
     const afterId = readCursor(cursor)
     const length = Math.min(limit, maxPage)
-    return this.options.access.read(caller, groupId, of.right, async (db, scene) => {
-      const found = await of.read(db, scene, { afterId, limit: length + 1 })
+    return this.options.access.read(caller, groupId, of.right, async (db, context) => {
+      const found = await of.read(db, context, { afterId, limit: length + 1 })
       const entries = found.slice(0, length)
       const nextCursor = found.length > length ? String(entries.at(-1)?.userId) : null
       return {
         entries,
         nextCursor,
-        total: await of.count(db, scene),
-        version: scene.group.versions[of.list],
+        total: await of.count(db, context),
+        version: context.group.versions[of.list],
       }
     })
   }
 
   /** A ban that has passed is none, and the names of others may be hidden from ordinary members (decision F9). */
   async #asSeen(
-    { caller, group, standing, now }: Scene,
+    { caller, group, role, now }: GroupContext,
     found: readonly Member[],
   ): Promise<Member[]> {
     const { apps } = this.options
-    const mayHide = group.flags.hide_member_info && standing === 'member'
+    const mayHide = group.flags.hide_member_info && role === 'member'
     const hidesNames = mayHide && (await apps.get(caller.appId)).settings.hide_member_info
     return found.map((member) => ({
       ...member,

@@ -1,17 +1,17 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
-import type { UserKey } from '../../users/user-model.js'
 import type { Event } from '../../../outbox/event-model.js'
 import type { EventService } from '../../../outbox/event-service.js'
-import type { GroupFacts } from '../core/group-cache.js'
+import type { UserKey } from '../../users/user-model.js'
+import type { GroupCache } from '../core/group-cache.js'
 import { type Group, groupEvent, groupStatus, groupType } from '../core/group-model.js'
 import type { SuccessionStore } from './succession-store.js'
 
 export interface GroupSuccessionOptions {
   readonly store: SuccessionStore
   readonly events: EventService
-  readonly facts: GroupFacts
+  readonly cache: GroupCache
   readonly clock: Clock
 }
 
@@ -66,7 +66,7 @@ export class GroupSuccession {
   /** Has the withdrawals be felt at once. */
   forget(appId: string, withdrawals: readonly Withdrawal[]): void {
     for (const { groupId, userIds } of withdrawals)
-      this.options.facts.forget({ appId, groupId }, userIds)
+      this.options.cache.forget({ appId, groupId }, userIds)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import { type RawBuilder, sql } from 'kysely'
-import type { Executor } from '../../../db/database.js'
+import type { Queryable } from '../../../db/database.js'
 import { type GroupKey, type Member, memberRole, permanent } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
 import { memberColumns, toMember } from './member-store.js'
@@ -13,18 +13,18 @@ export interface Position {
 
 /** The members of groups by user ID, a page at a time: the primary key makes a deep page cost what the first one does. */
 export class MemberListStore {
-  list(db: Executor, group: GroupKey, { afterId, limit }: Position): Promise<Member[]> {
+  list(db: Queryable, group: GroupKey, { afterId, limit }: Position): Promise<Member[]> {
     return this.#select(db, group, sql`user_id > ${afterId}`, limit)
   }
 
   /** Without the owner. */
-  listAdmins(db: Executor, group: GroupKey): Promise<Member[]> {
+  listAdmins(db: Queryable, group: GroupKey): Promise<Member[]> {
     return this.#select(db, group, sql`role <> 0 and role = ${memberRole.admin}`)
   }
 
   /** Those whose ban runs. */
   listBanned(
-    db: Executor,
+    db: Queryable,
     group: GroupKey,
     { afterId, limit }: Position,
     now: number,
@@ -33,7 +33,7 @@ export class MemberListStore {
   }
 
   /** How many there are in {@link listBanned}. */
-  async countBanned(db: Executor, group: GroupKey, now: number): Promise<number> {
+  async countBanned(db: Queryable, group: GroupKey, now: number): Promise<number> {
     const found = db
       .selectFrom('group_members')
       .select(db.fn.countAll().as('count'))
@@ -43,7 +43,7 @@ export class MemberListStore {
   }
 
   async #select(
-    db: Executor,
+    db: Queryable,
     group: GroupKey,
     condition: RawBuilder<unknown>,
     limit?: number,

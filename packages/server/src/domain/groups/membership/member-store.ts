@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
-import type { Database, Executor, Tx } from '../../../db/database.js'
+import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { GroupMembersTable } from '../../../db/schema.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import {
@@ -61,14 +61,14 @@ export class MemberStore {
     )
   }
 
-  async find(db: Executor, { appId, groupId }: GroupKey, userId: Int64): Promise<Member | null> {
+  async find(db: Queryable, { appId, groupId }: GroupKey, userId: Int64): Promise<Member | null> {
     const row = await this.#find.first(db, { appId, groupId, userId })
     return row ? toMember(row) : null
   }
 
   /** Those of the users who are members. */
   async findMany(
-    db: Executor,
+    db: Queryable,
     group: GroupKey,
     userIds: readonly Int64[],
   ): Promise<Map<Int64, Member>> {
@@ -84,7 +84,7 @@ export class MemberStore {
 
   /** The memberships of one user in those of the groups that the user is in, by group. */
   async findOwn(
-    db: Executor,
+    db: Queryable,
     appId: string,
     userId: Int64,
     groupIds: readonly Int64[],
@@ -101,7 +101,7 @@ export class MemberStore {
   }
 
   /** The groups that the user is in, oldest first; dissolved ones are left out. */
-  async listGroups(db: Executor, appId: string, userId: Int64): Promise<Int64[]> {
+  async listGroups(db: Queryable, appId: string, userId: Int64): Promise<Int64[]> {
     const rows = await db
       .selectFrom('group_members as m')
       .innerJoin('groups as g', (join) =>
@@ -216,7 +216,11 @@ export class MemberStore {
   }
 
   /** Those of the users who are on the block list. */
-  async findBlocked(db: Executor, group: GroupKey, userIds: readonly Int64[]): Promise<Set<Int64>> {
+  async findBlocked(
+    db: Queryable,
+    group: GroupKey,
+    userIds: readonly Int64[],
+  ): Promise<Set<Int64>> {
     if (userIds.length === 0) return new Set()
     const rows = await db
       .selectFrom('group_blocks')
@@ -287,7 +291,7 @@ export class MemberStore {
 
   /** Whether the user has an invitation that can still be answered. */
   async isInvited(
-    db: Executor,
+    db: Queryable,
     { appId, groupId }: GroupKey,
     userId: Int64,
     now: number,
@@ -297,7 +301,7 @@ export class MemberStore {
 
   /** Those of the groups to which the user has an invitation that can still be answered. */
   async findInviting(
-    db: Executor,
+    db: Queryable,
     appId: string,
     userId: Int64,
     groupIds: readonly Int64[],

@@ -1,8 +1,8 @@
 import type { ErrorName, Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
-import { readSettings } from '../../apps/app-settings.js'
 import type { EventService } from '../../../outbox/event-service.js'
-import type { LockedScene, Scene } from '../core/group-access.js'
+import { readSettings } from '../../apps/app-settings.js'
+import type { GroupContext, LockedGroupContext } from '../core/group-access.js'
 import {
   groupEvent,
   groupType,
@@ -14,7 +14,7 @@ import {
 import type { GroupStore } from '../core/group-store.js'
 import type { MemberStore } from './member-store.js'
 
-export interface GroupDoorOptions {
+export interface MembershipServiceOptions {
   readonly groups: GroupStore
   readonly members: MemberStore
   readonly events: EventService
@@ -24,25 +24,25 @@ export interface GroupDoorOptions {
 export type Outcomes = ReadonlyMap<Int64, ErrorName | null>
 
 /** How users come in and go out of a locked group, whoever decides on it; also what is told of it. */
-export class GroupDoor {
-  constructor(private readonly options: GroupDoorOptions) {}
+export class MembershipService {
+  constructor(private readonly options: MembershipServiceOptions) {}
 
   /**
    * Takes users in who may come, as many as there is room for. What was open between them and the group is settled by it.
    *
-   * @param userIds distinct; locked by the scene
+   * @param userIds distinct; locked by the context
    * @param how.isOwnWill they come by themselves, which those who were kicked too often may not (decision F6)
    * @returns user_not_found, user_deleted, already_group_member, in_group_block_list, kicked_too_often, joined_group_limit_reached,
    *   group_full
    */
-  async admit(
+  async add(
     tx: Tx,
-    scene: LockedScene,
+    context: LockedGroupContext,
     userIds: readonly Int64[],
     how: { readonly isOwnWill: boolean },
   ): Promise<Outcomes> {
-    const refusals = await this.judge(tx, scene, userIds, how)
-    let room = Number(scene.group.capacity) - scene.group.memberCount
+    const refusals = await this.check(tx, context, userIds, how)
+    let room = Number(context.group.capacity) - context.group.memberCount
     const outcomes = new Map(
       userIds.map((userId) => [
         userId,
@@ -51,16 +51,16 @@ export class GroupDoor {
     )
     await this.#enter(
       tx,
-      scene,
+      context,
       userIds.filter((userId) => outcomes.get(userId) === null),
     )
     return outcomes
   }
 
-  /** Why users may not come in, apart from the room in the group; those who may are left out. As {@link admit}. */
-  async judge(
+  /** Why users may not come in, apart from the room in the group; those who may are left out. As {@link add}. */
+  async check(
     tx: Tx,
-    { group, users }: LockedScene,
+    { group, users }: LockedGroupContext,
     userIds: readonly Int64[],
     { isOwnWill }: { readonly isOwnWill: boolean },
   ): Promise<ReadonlyMap<Int64, ErrorName>> {
@@ -90,12 +90,12 @@ export class GroupDoor {
   /** Takes members out; the owner must not be among them. */
   async remove(
     tx: Tx,
-    scene: Scene,
+    context: GroupContext,
     removed: readonly Member[],
     kind: 'left' | 'kicked' | 'blocked',
   ): Promise<void> {
     const { groups, members, events } = this.options
-    const { group, caller, now } = scene
+    const { group, caller, now } = context
     if (removed.length === 0) return
     const userIds = removed.map(({ userId }) => userId)
     await members.remember(tx, group, removed, kind === 'kicked' ? 1 : 0)
@@ -110,7 +110,7 @@ export class GroupDoor {
 
   async #enter(
     tx: Tx,
-    { group, caller, now }: LockedScene,
+    { group, caller, now }: LockedGroupContext,
     userIds: readonly Int64[],
   ): Promise<void> {
     const { groups, members, events } = this.options

@@ -1,5 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Executor, Tx } from '../../../db/database.js'
+import type { Queryable, Tx } from '../../../db/database.js'
 import type { GroupKey } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
 import type { Position } from '../membership/member-list-store.js'
@@ -37,7 +37,7 @@ export class BlockStore {
   }
 
   /** By user ID. */
-  async list(db: Executor, group: GroupKey, { afterId, limit }: Position): Promise<Block[]> {
+  async list(db: Queryable, group: GroupKey, { afterId, limit }: Position): Promise<Block[]> {
     const rows = await db
       .selectFrom('group_blocks')
       .select(['user_id', 'created_at'])
@@ -49,7 +49,7 @@ export class BlockStore {
     return rows.map((row) => ({ userId: row.user_id, createdAt: row.created_at }))
   }
 
-  async count(db: Executor, group: GroupKey): Promise<number> {
+  async count(db: Queryable, group: GroupKey): Promise<number> {
     const { count } = await db
       .selectFrom('group_blocks')
       .select(db.fn.countAll().as('count'))

@@ -1,15 +1,13 @@
 import type { ErrorName, GroupRightName, Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import type { EventService } from '../../../outbox/event-service.js'
-import type { BlockStore } from './block-store.js'
 import {
   type GroupAccess,
   type GroupCaller,
-  type LockedScene,
+  type GroupContext,
+  type LockedGroupContext,
   mayActOn,
-  type Scene,
 } from '../core/group-access.js'
-import type { GroupDoor, Outcomes } from '../membership/membership-service.js'
 import {
   banEnd,
   type GroupEventKind,
@@ -21,13 +19,15 @@ import {
 } from '../core/group-model.js'
 import type { GroupStore } from '../core/group-store.js'
 import type { MemberChanges, MemberStore } from '../membership/member-store.js'
+import type { MembershipService, Outcomes } from '../membership/membership-service.js'
+import type { BlockStore } from './block-store.js'
 
 export interface GroupModerationServiceOptions {
   readonly access: GroupAccess
   readonly groups: GroupStore
   readonly members: MemberStore
   readonly blocks: BlockStore
-  readonly door: GroupDoor
+  readonly memberships: MembershipService
   readonly events: EventService
 }
 
@@ -44,7 +44,7 @@ interface MemberChange {
 
 /**
  * What admins do to members and the owner to admins. Every user of a list has an outcome: null also when the user was so already, of which
- * nothing is told; no_permission for those of equal or higher standing and for oneself.
+ * nothing is told; no_permission for those of equal or higher role and for oneself.
  */
 export class GroupModerationService {
   constructor(private readonly options: GroupModerationServiceOptions) {}
@@ -59,20 +59,20 @@ export class GroupModerationService {
       caller,
       groupId,
       { right: 'appoint', userIds },
-      async (tx, scene, members, outcomes) => {
+      async (tx, context, members, outcomes) => {
         const { admin: role } = memberRole
-        const room = adminsPerGroup - (await this.options.members.countAdmins(tx, scene.group))
+        const room = adminsPerGroup - (await this.options.members.countAdmins(tx, context.group))
         const wanted = members.filter((member) => member.role !== role)
         const appointed = wanted.slice(0, Math.max(room, 0))
         for (const { userId } of wanted.slice(appointed.length))
           outcomes.set(userId, 'admin_limit_reached')
-        const freed = appointed.filter(({ banExpiresAt }) => isBanned(banExpiresAt, scene.now))
-        await this.#change(tx, scene, freed, {
+        const freed = appointed.filter(({ banExpiresAt }) => isBanned(banExpiresAt, context.now))
+        await this.#change(tx, context, freed, {
           changes: { ban_expires_at: 0 },
           lists: ['bans'],
           kind: 'unbanned',
         })
-        await this.#change(tx, scene, appointed, {
+        await this.#change(tx, context, appointed, {
           changes: { role },
           lists: ['members'],
           kind: 'admin_granted',
@@ -87,9 +87,9 @@ export class GroupModerationService {
       caller,
       groupId,
       { right: 'appoint', userIds },
-      async (tx, scene, members) => {
+      async (tx, context, members) => {
         const dismissed = members.filter(({ role }) => role === memberRole.admin)
-        await this.#change(tx, scene, dismissed, {
+        await this.#change(tx, context, dismissed, {
           changes: { role: memberRole.member },
           lists: ['members'],
           kind: 'admin_revoked',
@@ -114,11 +114,11 @@ export class GroupModerationService {
       caller,
       groupId,
       { right: 'moderate', userIds },
-      async (tx, scene, members) => {
-        const end = banEnd(minutes, scene.now)
+      async (tx, context, members) => {
+        const end = banEnd(minutes, context.now)
         const banned = members.filter(({ banExpiresAt }) => banExpiresAt !== end)
         const content = String(minutes)
-        await this.#change(tx, scene, banned, {
+        await this.#change(tx, context, banned, {
           changes: { ban_expires_at: end },
           lists: ['members', 'bans'],
           kind: 'banned',
@@ -134,10 +134,11 @@ export class GroupModerationService {
       caller,
       groupId,
       { right: 'moderate', userIds },
-      async (tx, scene, members, outcomes) => {
-        for (const userId of await this.#forgetBans(tx, scene, outcomes)) outcomes.set(userId, null)
-        const banned = members.filter(({ banExpiresAt }) => isBanned(banExpiresAt, scene.now))
-        await this.#change(tx, scene, banned, {
+      async (tx, context, members, outcomes) => {
+        for (const userId of await this.#forgetBans(tx, context, outcomes))
+          outcomes.set(userId, null)
+        const banned = members.filter(({ banExpiresAt }) => isBanned(banExpiresAt, context.now))
+        await this.#change(tx, context, banned, {
           changes: { ban_expires_at: 0 },
           lists: ['members', 'bans'],
           kind: 'unbanned',
@@ -148,8 +149,11 @@ export class GroupModerationService {
 
   /** Removes members, as {@link ban}. */
   kick(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
-    return this.#toMembers(caller, groupId, { right: 'moderate', userIds }, (tx, scene, members) =>
-      this.options.door.remove(tx, scene, members, 'kicked'),
+    return this.#toMembers(
+      caller,
+      groupId,
+      { right: 'moderate', userIds },
+      (tx, context, members) => this.options.memberships.remove(tx, context, members, 'kicked'),
     )
   }
 
@@ -161,21 +165,27 @@ export class GroupModerationService {
   block(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
     const { access, members } = this.options
     const distinct = [...new Set(userIds)]
-    return access.change(caller, groupId, 'moderate', { userIds: distinct }, async (tx, scene) => {
-      const known = await members.findMany(tx, scene.group, distinct)
-      const isKept = await members.findBlocked(tx, scene.group, distinct)
-      const outcomes = new Map(
-        distinct.map((id) => [
-          id,
-          scene.users.refusal(id) ?? refusalOver(scene, id, known.get(id) ?? null),
-        ]),
-      )
-      const added = distinct.filter(
-        (userId) => outcomes.get(userId) === null && !isKept.has(userId),
-      )
-      if (added.length > 0) await this.#block(tx, scene, added, [...known.values()])
-      return outcomes
-    })
+    return access.change(
+      caller,
+      groupId,
+      'moderate',
+      { userIds: distinct },
+      async (tx, context) => {
+        const known = await members.findMany(tx, context.group, distinct)
+        const isKept = await members.findBlocked(tx, context.group, distinct)
+        const outcomes = new Map(
+          distinct.map((id) => [
+            id,
+            context.users.refusal(id) ?? refusalOver(context, id, known.get(id) ?? null),
+          ]),
+        )
+        const added = distinct.filter(
+          (userId) => outcomes.get(userId) === null && !isKept.has(userId),
+        )
+        if (added.length > 0) await this.#block(tx, context, added, [...known.values()])
+        return outcomes
+      },
+    )
   }
 
   /**
@@ -204,7 +214,11 @@ export class GroupModerationService {
   }
 
   /** @returns those who are no members and whose bans were remembered */
-  async #forgetBans(tx: Tx, { group, caller, now }: Scene, outcomes: Outcomes): Promise<Int64[]> {
+  async #forgetBans(
+    tx: Tx,
+    { group, caller, now }: GroupContext,
+    outcomes: Outcomes,
+  ): Promise<Int64[]> {
     const { members, events } = this.options
     const strangers = [...outcomes].flatMap(([userId, refusal]) =>
       refusal === 'not_group_member' ? [userId] : [],
@@ -221,14 +235,14 @@ export class GroupModerationService {
 
   async #block(
     tx: Tx,
-    scene: LockedScene,
+    context: LockedGroupContext,
     userIds: readonly Int64[],
     known: readonly Member[],
   ): Promise<void> {
-    const { groups, members, blocks, door, events } = this.options
-    const { group, caller, now } = scene
+    const { groups, members, blocks, memberships, events } = this.options
+    const { group, caller, now } = context
     const removed = known.filter(({ userId }) => userIds.includes(userId))
-    await door.remove(tx, scene, removed, 'blocked')
+    await memberships.remove(tx, context, removed, 'blocked')
     await blocks.insert(tx, group, userIds, now)
     await members.settle(tx, group, userIds, 'rejected', now)
     await groups.touch(tx, group, ['blocks'], now)
@@ -242,35 +256,35 @@ export class GroupModerationService {
     { right, userIds }: { readonly right: GroupRightName; readonly userIds: readonly Int64[] },
     work: (
       tx: Tx,
-      scene: LockedScene,
+      context: LockedGroupContext,
       members: readonly Member[],
       outcomes: Map<Int64, ErrorName | null>,
     ) => Promise<void>,
   ): Promise<Outcomes> {
     const { access, members } = this.options
     const distinct = [...new Set(userIds)]
-    return access.change(caller, groupId, right, { touchedIds: distinct }, async (tx, scene) => {
-      const known = await members.findMany(tx, scene.group, distinct)
+    return access.change(caller, groupId, right, { touchedIds: distinct }, async (tx, context) => {
+      const known = await members.findMany(tx, context.group, distinct)
       const outcomes = new Map<Int64, ErrorName | null>(
         distinct.map((userId) => {
           const member = known.get(userId)
           return [
             userId,
-            member ? refusalOver(scene, userId, member) : ('not_group_member' as const),
+            member ? refusalOver(context, userId, member) : ('not_group_member' as const),
           ]
         }),
       )
       const accepted = distinct.flatMap((userId) =>
         outcomes.get(userId) === null ? (known.get(userId) ?? []) : [],
       )
-      await work(tx, scene, accepted, outcomes)
+      await work(tx, context, accepted, outcomes)
       return outcomes
     })
   }
 
   async #change(
     tx: Tx,
-    { group, caller, now }: Scene,
+    { group, caller, now }: GroupContext,
     changed: readonly Member[],
     { changes, lists, kind, content }: MemberChange,
   ) {
@@ -285,9 +299,9 @@ export class GroupModerationService {
 
 /** An Admin token may stand above the user that it acts for, who is oneself all the same. */
 function refusalOver(
-  { caller, standing }: Scene,
+  { caller, role }: GroupContext,
   userId: Int64,
   target: Member | null,
 ): ErrorName | null {
-  return userId !== caller.userId && mayActOn(standing, target) ? null : 'no_permission'
+  return userId !== caller.userId && mayActOn(role, target) ? null : 'no_permission'
 }

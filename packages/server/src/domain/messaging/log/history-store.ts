@@ -1,14 +1,14 @@
 import type { Int64 } from '@hermod/protocol'
 import { sql } from 'kysely'
-import type { Database, Executor } from '../../../db/database.js'
+import type { Database, Queryable } from '../../../db/database.js'
 import type { MessagesTable } from '../../../db/schema.js'
+import { hiddenInGroup, joinedGroups } from '../reading/conversation-store.js'
 import type {
   Conversation,
   ConversationKey,
   HistoryMessage,
   Progress,
 } from './conversation-model.js'
-import { hiddenInGroup, joinedGroups } from '../reading/conversation-store.js'
 
 interface Start {
   readonly userId: Int64
@@ -106,7 +106,7 @@ export class HistoryStore {
 
   /** What a party, or a member, sees of a conversation, newest first, from `upToId` downwards, itself included. */
   async page(
-    db: Executor,
+    db: Queryable,
     { appId, lowId, highId, isGroup }: Conversation,
     page: Start & { readonly limit: number },
   ): Promise<HistoryMessage[]> {
@@ -116,7 +116,7 @@ export class HistoryStore {
 
   /** The position of a message; null when the conversation has no such message. */
   async findSeq(
-    db: Executor,
+    db: Queryable,
     conversation: ConversationKey,
     messageId: Int64,
   ): Promise<number | null> {
@@ -126,7 +126,7 @@ export class HistoryStore {
 
   /** The position of the newest message up to and including `messageId`; 0 when there is none. */
   async findSeqUpTo(
-    db: Executor,
+    db: Queryable,
     { appId, lowId, highId }: ConversationKey,
     messageId: number,
   ): Promise<number> {

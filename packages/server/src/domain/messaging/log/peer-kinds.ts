@@ -1,7 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import { sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
-import type { Database, Executor } from '../../../db/database.js'
+import type { Database, Queryable } from '../../../db/database.js'
 import { systemUserId } from '../../users/system-user.js'
 
 export type PeerKind = 'user' | 'group'
@@ -39,13 +39,13 @@ export class PeerKinds {
   }
 
   /** At once for an ID that is known; null when nobody ever had it. Also finds deleted users and dissolved groups. */
-  find(db: Executor, appId: string, peerId: Int64): PeerKind | null | Promise<PeerKind | null> {
+  find(db: Queryable, appId: string, peerId: Int64): PeerKind | null | Promise<PeerKind | null> {
     if (peerId === systemUserId) return 'user'
     const key = `${appId}/${peerId}`
     return this.#known.get(key) ?? this.#read(db, key, { appId, peerId })
   }
 
-  async #read(db: Executor, key: string, peer: PeerKey): Promise<PeerKind | null> {
+  async #read(db: Queryable, key: string, peer: PeerKey): Promise<PeerKind | null> {
     const kind = (await this.#find.first(db, peer))?.kind ?? null
     if (kind) this.#known.set(key, kind)
     return kind

@@ -2,8 +2,8 @@ import type { Int64 } from '@hermod/protocol'
 import { sql } from 'kysely'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Conversation, ConversationKey } from '../log/conversation-model.js'
-import { isConversation } from '../reading/conversation-store.js'
 import type { MessageContent } from '../log/message-model.js'
+import { isConversation } from '../reading/conversation-store.js'
 
 /** A message as those who act on it need it. */
 export interface LoggedMessage extends MessageContent {

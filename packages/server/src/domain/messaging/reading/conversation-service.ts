@@ -1,8 +1,8 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import type { Database, Executor, Tx } from '../../../db/database.js'
+import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { EventKind } from '../../../outbox/event-model.js'
 import type { EventService } from '../../../outbox/event-service.js'
-import type { GroupFacts } from '../../groups/core/group-cache.js'
+import type { GroupCache } from '../../groups/core/group-cache.js'
 import {
   type Conversation,
   type ConversationView,
@@ -11,10 +11,10 @@ import {
   type HistoryMessage,
   readersOf,
 } from '../log/conversation-model.js'
-import type { ConversationStore, Mark, Moved } from './conversation-store.js'
-import type { GroupReadService } from './group-read-service.js'
 import type { HistoryStore } from '../log/history-store.js'
 import type { PeerKind, PeerKinds } from '../log/peer-kinds.js'
+import type { ConversationStore, Mark, Moved } from './conversation-store.js'
+import type { GroupReadService } from './group-read-service.js'
 
 export interface ConversationServiceOptions {
   readonly database: Database
@@ -22,7 +22,7 @@ export interface ConversationServiceOptions {
   readonly messageLog: HistoryStore
   readonly kinds: PeerKinds
   readonly groupReads: GroupReadService
-  readonly groupFacts: GroupFacts
+  readonly groupCache: GroupCache
   readonly events: EventService
 }
 
@@ -167,7 +167,7 @@ export class ConversationService {
   }
 
   /** @returns null when nobody ever had the ID */
-  async kindOf(db: Executor, appId: string, peerId: Int64): Promise<PeerKind | null> {
+  async kindOf(db: Queryable, appId: string, peerId: Int64): Promise<PeerKind | null> {
     return this.#options.kinds.find(db, appId, peerId)
   }
 
@@ -301,7 +301,7 @@ export class ConversationService {
 
   /** @returns null when nobody ever had the ID */
   async #find(
-    db: Executor,
+    db: Queryable,
     { appId, userId }: Reader,
     peerId: Int64,
   ): Promise<Conversation | null> {
@@ -312,7 +312,7 @@ export class ConversationService {
   }
 
   async #requireMember({ appId, userId }: Reader, groupId: Int64): Promise<void> {
-    if (!(await this.#options.groupFacts.findMember({ appId, groupId }, userId)))
+    if (!(await this.#options.groupCache.findMember({ appId, groupId }, userId)))
       throw new AppError('member_required')
   }
 }

@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import { type RawBuilder, sql } from 'kysely'
-import type { Database, Executor, Tx } from '../../../db/database.js'
+import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import {
   type Conversation,
@@ -54,7 +54,7 @@ const countsUnread = sql<boolean>`g.type <> 2 and g.status = 0 and p.msg_mute_mo
 
 const readSeq = own((side) => sql<number>`${sql.ref(`c.${side}_read_seq`)}`)
 
-function joined(db: Executor) {
+function joined(db: Queryable) {
   return db
     .selectFrom('user_conversations as p')
     .innerJoin('conversations as c', (join) =>
@@ -66,7 +66,7 @@ function joined(db: Executor) {
 }
 
 /** Members `p` of groups `g` that have a conversation `c`. */
-export function joinedGroups(db: Executor) {
+export function joinedGroups(db: Queryable) {
   return db
     .selectFrom('group_members as p')
     .innerJoin('groups as g', (join) =>
@@ -147,7 +147,7 @@ export class ConversationStore {
 
   /** Most recent activity first; only conversations whose newest message is older than `beforeId`. */
   async list(
-    db: Executor,
+    db: Queryable,
     user: UserKey,
     page: { beforeId: number; limit: number },
   ): Promise<ConversationView[]> {
@@ -160,7 +160,10 @@ export class ConversationStore {
   }
 
   /** Conversations with unread messages, in no particular order. */
-  async listUnread(db: Executor, user: UserKey): Promise<{ peerId: Int64; unreadCount: number }[]> {
+  async listUnread(
+    db: Queryable,
+    user: UserKey,
+  ): Promise<{ peerId: Int64; unreadCount: number }[]> {
     const rows = await this.#unread.all(db, user)
     // All that is above the mark may have been recalled.
     return rows
@@ -251,7 +254,11 @@ export class ConversationStore {
   }
 
   /** The user's conversation that holds the message; null when there is none. */
-  async findByMessage(db: Executor, user: UserKey, messageId: Int64): Promise<Conversation | null> {
+  async findByMessage(
+    db: Queryable,
+    user: UserKey,
+    messageId: Int64,
+  ): Promise<Conversation | null> {
     const row = await db
       .selectFrom('user_conversations as p')
       .innerJoin('messages as m', (join) =>
@@ -284,7 +291,7 @@ export class ConversationStore {
       : null
   }
 
-  async exists(db: Executor, conversation: ConversationKey): Promise<boolean> {
+  async exists(db: Queryable, conversation: ConversationKey): Promise<boolean> {
     return (
       (await db
         .selectFrom('conversations')

@@ -1,11 +1,11 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
+import type { GroupAccess } from '../../groups/core/group-access.js'
+import type { GroupCache } from '../../groups/core/group-cache.js'
 import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
 import type { UserKey } from '../../users/user-model.js'
-import type { GroupAccess } from '../../groups/core/group-access.js'
-import type { GroupFacts } from '../../groups/core/group-cache.js'
 import type { PinStore } from './pin-store.js'
 
 export interface PinServiceOptions {
@@ -13,7 +13,7 @@ export interface PinServiceOptions {
   readonly store: PinStore
   readonly accounts: AccountService
   readonly groupAccess: GroupAccess
-  readonly groupFacts: GroupFacts
+  readonly groupCache: GroupCache
   readonly clock: Clock
 }
 
@@ -59,10 +59,10 @@ export class PinService {
   }
 
   async #isGroup(appId: string, conversationId: Int64): Promise<boolean> {
-    const { accounts, groupFacts } = this.options
+    const { accounts, groupCache } = this.options
     if (conversationId === systemUserId || (await accounts.findState(appId, conversationId)))
       return false
-    return (await groupFacts.findGroup({ appId, groupId: conversationId })) !== null
+    return (await groupCache.findGroup({ appId, groupId: conversationId })) !== null
   }
 
   /** With the user's row locked. */

@@ -1,5 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Executor, Tx } from '../../../db/database.js'
+import type { Queryable, Tx } from '../../../db/database.js'
 import type { UserKey } from '../../users/user-model.js'
 
 export interface Pin {
@@ -11,7 +11,7 @@ export interface Pin {
 /** Conversations that users pinned. */
 export class PinStore {
   /** Newest first. */
-  async list(db: Executor, { appId, userId }: UserKey): Promise<Pin[]> {
+  async list(db: Queryable, { appId, userId }: UserKey): Promise<Pin[]> {
     const rows = await db
       .selectFrom('pinned_conversations')
       .select(['conversation_id', 'pinned_at'])

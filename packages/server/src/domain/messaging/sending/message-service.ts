@@ -2,12 +2,11 @@ import { type AppCaller, AppError, type ErrorName, type Int64 } from '@hermod/pr
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids.js'
+import type { MessageRules } from '../../contacts/message-rules.js'
+import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
 import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
-import type { MessageRules } from '../../contacts/message-rules.js'
 import { directConversation, groupConversation } from '../log/conversation-model.js'
-import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
-import { configOf } from './message-config.js'
 import {
   type Draft,
   isTypingSignal,
@@ -16,6 +15,7 @@ import {
   requireSize,
 } from '../log/message-model.js'
 import { MessageOperations, type OperationRequest } from '../operations/message-operations.js'
+import { configOf } from './message-config.js'
 import type { MessageWriter } from './message-writer.js'
 import type { TransactionStore } from './transaction-store.js'
 

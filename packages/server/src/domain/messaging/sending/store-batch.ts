@@ -5,11 +5,7 @@ import type { ConversationsTable, SentTransactionsTable } from '../../../db/sche
 import { compare } from '../../../lib/compare.js'
 import { timestampOf } from '../../../lib/ids.js'
 import { systemUserId } from '../../users/system-user.js'
-import {
-  type ConversationKey,
-  compareConversations,
-  readersOf,
-} from '../log/conversation-model.js'
+import { type ConversationKey, compareConversations, readersOf } from '../log/conversation-model.js'
 import { type MessageRow, rowValue } from '../log/message-model.js'
 import {
   addToLists,
@@ -42,10 +38,10 @@ export interface Batch {
 }
 
 /**
- * Lends new message IDs where the given ones turn out to be too small. Without a lender the procedure ends in a ProcedureRestart with
+ * Gives new message IDs where the given ones turn out to be too small. Without a idSource the procedure ends in a ProcedureRestart with
  * the ID to be exceeded.
  */
-export interface IdLender {
+export interface MessageIdSource {
   /**
    * Without waiting, because the procedure holds locks.
    * @returns IDs above `after`, ascending
@@ -81,10 +77,10 @@ interface ConversationRows {
  * Stores a batch of sends: conversation positions, messages, read marks and the memory of transaction IDs (decisions E2 to E5). The
  * output holds the message IDs of every submission in the order of the batch; of a repeated send those of the first one.
  */
-export const storeBatch: Procedure<Batch, readonly (readonly number[])[], IdLender> = {
+export const storeBatch: Procedure<Batch, readonly (readonly number[])[], MessageIdSource> = {
   module: import.meta.url,
   name: 'storeBatch',
-  async run(context, { submissions, now, transactionLifeMs }, lender) {
+  async run(context, { submissions, now, transactionLifeMs }, idSource) {
     const planned = submissions.map(plan)
     const claims = planned.filter(isClaim).sort(compareClaims)
     const repeats = repeatsAmong(claims)
@@ -99,7 +95,7 @@ export const storeBatch: Procedure<Batch, readonly (readonly number[])[], IdLend
         claims: originals,
         times,
       },
-      lender,
+      idSource,
     )
     const idsOf = (each: Planned): readonly number[] =>
       known.get(each) ?? each.rows.map(rowValue.messageId)
@@ -181,7 +177,7 @@ interface Placement {
 async function place(
   context: ProcedureContext,
   { fresh, claims, times }: Placement,
-  lender: IdLender | null,
+  idSource: MessageIdSource | null,
 ): Promise<void> {
   const { direct, groups } = byConversation(fresh)
   const conversations = [...direct, ...groups]
@@ -198,7 +194,7 @@ async function place(
     if (!position || compareConversations(keyOf(position), group.conversation) !== 0)
       throw new Error('a conversation has vanished')
     const isBehind = position.last_msg_id !== rowValue.messageId(firstOf(rows))
-    if (isBehind) renumber(rows, position.last_msg_id, lender)
+    if (isBehind) renumber(rows, position.last_msg_id, idSource)
     if (isBehind || rows.length > 1) moved.push(group)
     if (position.seq === rows.length && !group.isGroup) begun.push(group.conversation)
     isRenumbered ||= isBehind
@@ -241,9 +237,13 @@ async function positionsAfter(
 }
 
 /** Another clock is ahead, or was: the new messages take IDs above what the conversation holds (decision E3). */
-function renumber(rows: readonly MessageRow[], after: number, lender: IdLender | null): void {
-  if (!lender) throw new ProcedureRestart(after)
-  const ids = lender.takeReserved(rows.length, after)
+function renumber(
+  rows: readonly MessageRow[],
+  after: number,
+  idSource: MessageIdSource | null,
+): void {
+  if (!idSource) throw new ProcedureRestart(after)
+  const ids = idSource.takeReserved(rows.length, after)
   for (const [index, row] of rows.entries()) rowValue.setMessageId(row, ids[index] as number)
 }
 

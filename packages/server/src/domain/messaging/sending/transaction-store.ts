@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import { type RawBuilder, sql } from 'kysely'
-import type { Executor, Tx } from '../../../db/database.js'
+import type { Queryable, Tx } from '../../../db/database.js'
 
 /** A place in the order of the table's key. */
 export interface TransactionPlace {
@@ -13,7 +13,7 @@ export interface TransactionPlace {
 export class TransactionStore {
   /** The message IDs of the first send with this transaction ID; null when it is not remembered. */
   async findMessageIds(
-    db: Executor,
+    db: Queryable,
     place: TransactionPlace,
     now: number,
   ): Promise<readonly number[] | null> {
@@ -60,7 +60,7 @@ export class TransactionStore {
 
   /** The place `count` rows after another one; null when there are fewer. */
   async findPlaceAfter(
-    db: Executor,
+    db: Queryable,
     after: TransactionPlace | null,
     count: number,
   ): Promise<TransactionPlace | null> {

@@ -2,11 +2,11 @@ import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { EventService } from '../../../outbox/event-service.js'
-import type { TextErasureService } from './text-erasure-service.js'
 import type { GroupSuccession } from '../../groups/membership/group-succession.js'
-import type { AccountService } from '../account-service.js'
 import type { PasswordProof, PasswordService } from '../../login/password-service.js'
 import type { TokenService } from '../../login/token-service.js'
+import type { AccountService } from '../account-service.js'
+import type { TextErasureService } from './text-erasure-service.js'
 import { eraseUser } from './user-erasure.js'
 
 export interface DeletionServiceOptions {

@@ -1,5 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Executor, Tx } from '../../../db/database.js'
+import type { Queryable, Tx } from '../../../db/database.js'
 
 interface PendingErasures {
   readonly appId: string
@@ -17,7 +17,7 @@ export class PendingErasureStore {
   }
 
   /** Users of one application, at most `limit`; null when there is none. */
-  async findSome(db: Executor, limit: number): Promise<PendingErasures | null> {
+  async findSome(db: Queryable, limit: number): Promise<PendingErasures | null> {
     const rows = await db
       .selectFrom('pending_erasures')
       .select(['app_id', 'user_id'])

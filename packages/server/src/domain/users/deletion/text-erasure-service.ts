@@ -1,7 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
-import type { EventPayload, EventStep, EventStore } from '../../../outbox/event-store.js'
+import type { EventPayload, EventStep, EventStore } from '../../../outbox/event-log.js'
 import type { PendingErasureStore } from './pending-erasure-store.js'
 
 export interface TextErasureServiceOptions {

@@ -2,11 +2,14 @@ import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids.js'
+import type { EventService } from '../../../outbox/event-service.js'
 import type { App } from '../../apps/app-model.js'
 import type { AppService } from '../../apps/app-service.js'
-import type { EventService } from '../../../outbox/event-service.js'
 import type { PasswordHasher } from '../../login/password-hasher.js'
 import { systemUserId } from '../system-user.js'
+import { emailKey, usernameKey } from '../user-model.js'
+import { userRoom } from '../user-room.js'
+import type { UserStore } from '../user-store.js'
 import {
   createPassword,
   type ImportResult,
@@ -15,9 +18,6 @@ import {
   TakenNames,
 } from './user-import-model.js'
 import type { ExportedRow, UserImportStore } from './user-import-store.js'
-import { emailKey, usernameKey } from '../user-model.js'
-import { userRoom } from '../user-room.js'
-import type { UserStore } from '../user-store.js'
 
 export interface UserImportServiceOptions {
   readonly database: Database
@@ -147,11 +147,7 @@ export class UserImportService {
     })
   }
 
-  async #store(
-    tx: Tx,
-    app: App,
-    { entries, userIds, update }: Batch,
-  ): Promise<ImportResult[]> {
+  async #store(tx: Tx, app: App, { entries, userIds, update }: Batch): Promise<ImportResult[]> {
     const { store, clock } = this.#options
     const { appId } = app
     let room = await userRoom(tx, app, this.#options)

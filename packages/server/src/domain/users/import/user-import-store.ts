@@ -1,10 +1,10 @@
 import type { Int64 } from '@hermod/protocol'
 import { type Insertable, type RawBuilder, sql } from 'kysely'
-import type { Executor, Tx } from '../../../db/database.js'
+import type { Queryable, Tx } from '../../../db/database.js'
 import type { UsersTable } from '../../../db/schema.js'
-import type { NameOwner, NewUser, Profile } from './user-import-model.js'
 import { usernameKey } from '../user-model.js'
 import { emptyUser } from '../user-store.js'
+import type { NameOwner, NewUser, Profile } from './user-import-model.js'
 
 type ProfileColumns = {
   [Field in keyof Profile]: Field extends 'mobile' | 'email' ? string | null : string
@@ -35,7 +35,7 @@ export class UserImportStore {
    * all names or with none.
    */
   async findOwners(
-    db: Executor,
+    db: Queryable,
     appId: string,
     entries: readonly NamedUser[],
   ): Promise<NameOwner[]> {
@@ -112,7 +112,7 @@ export class UserImportStore {
 
   /** Users after an ID, by ID; deleted ones are left out. */
   async list(
-    db: Executor,
+    db: Queryable,
     appId: string,
     { after, limit }: { after: number; limit: number },
   ): Promise<ExportedRow[]> {

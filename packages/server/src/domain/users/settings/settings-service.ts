@@ -1,8 +1,8 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import type { AccountService } from '../account-service.js'
-import type { SettingsStore } from './settings-store.js'
 import { defaultSettings, requireName, type UserSettings } from '../user-model.js'
+import type { SettingsStore } from './settings-store.js'
 
 /** How users want to be found, reached and notified (decision D7). */
 export class SettingsService {

@@ -1,5 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Database, Executor, Tx } from '../../../db/database.js'
+import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { defaultSettings, type UserSettings } from '../user-model.js'
 
 const columns = Object.keys(defaultSettings) as (keyof UserSettings)[]
@@ -19,7 +19,7 @@ export class SettingsStore {
   }
 
   /** @returns null when the user never changed a setting */
-  async find(db: Executor, appId: string, userId: Int64): Promise<UserSettings | null> {
+  async find(db: Queryable, appId: string, userId: Int64): Promise<UserSettings | null> {
     return this.#find.first(db, { appId, userId })
   }
 

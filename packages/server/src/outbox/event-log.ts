@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import type { Executor, Tx } from '../db/database.js'
+import type { Queryable, Tx } from '../db/database.js'
 import type { EventsTable } from '../db/schema.js'
 import { idRangeOf, tickAt } from '../lib/ids.js'
 import type { Event } from './event-model.js'
@@ -40,7 +40,7 @@ export class EventStore {
    * The events of one application among the next `rows` of all, which bounds what a step costs.
    * @returns `next`: after which event the next step begins; null when there is none
    */
-  async listStep(db: Executor, appId: string, afterId: number, rows: number): Promise<EventStep> {
+  async listStep(db: Queryable, appId: string, afterId: number, rows: number): Promise<EventStep> {
     const last = await db
       .selectFrom('events')
       .select('event_id')
