@@ -4,7 +4,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   accept,
   apply,
-  contactRequests,
   authModes,
   block,
   blockedIds,
@@ -12,6 +11,7 @@ import {
   codes,
   connect,
   contactIds,
+  contactRequests,
   decline,
   entryOf,
   mayMessage,

@@ -7,7 +7,8 @@ import {
   updateApp,
 } from '@hermod/protocol'
 import { type Command, InvalidArgumentError } from 'commander'
-import { type CommandContext, type CommonOptions, given, operatingCommand } from './command.js'
+import { definedOnly } from '../lib/defined-only.js'
+import { type CommandContext, type CommonOptions, operatingCommand } from './command.js'
 import { type Row, record, table } from './output.js'
 
 type Status = Application['status']
@@ -38,7 +39,7 @@ export function addAppCommands(program: Command, context: CommandContext): void 
     .action(async (options: CreateOptions) => {
       const created = await context.operate(
         createApp,
-        given({ app_id: options.id, name: options.name }),
+        definedOnly({ app_id: options.id, name: options.name }),
         options,
       )
       context
@@ -85,7 +86,7 @@ export function addAppCommands(program: Command, context: CommandContext): void 
       registrationSecret: registration_secret,
       set: settings,
     } = options
-    const changes = given({
+    const changes = definedOnly({
       name,
       status,
       open_registration,

@@ -1,6 +1,7 @@
 import { createAdminToken, listAdminTokens, revokeAdminToken } from '@hermod/protocol'
 import { type Command, InvalidArgumentError } from 'commander'
-import { type CommandContext, type CommonOptions, given, operatingCommand } from './command.js'
+import { definedOnly } from '../lib/defined-only.js'
+import { type CommandContext, type CommonOptions, operatingCommand } from './command.js'
 import { record, table } from './output.js'
 
 interface AppOptions extends CommonOptions {
@@ -26,7 +27,11 @@ export function addTokenCommands(program: Command, context: CommandContext): voi
       (input) => parseExpiry(input, context.now()),
     )
     .action(async (options: CreateOptions) => {
-      const params = given({ app_id: options.app, name: options.name, expires_at: options.expires })
+      const params = definedOnly({
+        app_id: options.app,
+        name: options.name,
+        expires_at: options.expires,
+      })
       const created = await context.operate(createAdminToken, params, options)
       context
         .printer(options)

@@ -9,8 +9,9 @@ import {
   resetUserPassword,
 } from '@hermod/protocol'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { definedOnly } from '../lib/defined-only.js'
 import { CommandFailure } from './call.js'
-import { type CommandContext, type CommonOptions, given, operatingCommand } from './command.js'
+import { type CommandContext, type CommonOptions, operatingCommand } from './command.js'
 import { type Row, record, table } from './output.js'
 import { addUserExportCommand } from './user-export.js'
 import { addUserImportCommand } from './user-import.js'
@@ -60,7 +61,7 @@ export function addUserCommands(program: Command, context: CommandContext): void
         { nickName: nick_name, mobile, email, ...options }: CreateOptions,
       ) => {
         const password = await passwordOf(context, options)
-        const params = given({ app_id: appId, username, password, nick_name, mobile, email })
+        const params = definedOnly({ app_id: appId, username, password, nick_name, mobile, email })
         printPassword(context, await context.operate(createUser, params, options), options)
       },
     )
@@ -77,7 +78,7 @@ export function addUserCommands(program: Command, context: CommandContext): void
     )
     .option('--after <user_id>', 'where the list before this one ended', parseCount)
     .action(async (appId: string, { limit, after, ...options }: ListOptions) => {
-      const params = given({
+      const params = definedOnly({
         app_id: appId,
         limit,
         cursor: after === undefined ? undefined : String(after),
@@ -114,7 +115,11 @@ export function addUserCommands(program: Command, context: CommandContext): void
   withPassword(
     ofOneUser('reset-password', 'Sets the password of a user; tokens end at once.'),
   ).action(async (appId: string, named: Which, options: PasswordOptions) => {
-    const params = given({ app_id: appId, ...named, password: await passwordOf(context, options) })
+    const params = definedOnly({
+      app_id: appId,
+      ...named,
+      password: await passwordOf(context, options),
+    })
     printPassword(context, await context.operate(resetUserPassword, params, options), options)
   })
 }

@@ -3,16 +3,15 @@ import type { Database, Tx } from '../../db/database.js'
 import { chunksOf } from '../../lib/chunks.js'
 import type { Clock } from '../../lib/clock.js'
 import type { EventService } from '../../outbox/event-service.js'
+import { type PageRequest, readCursor, writeCursor } from '../paging.js'
 import type { LockedUsers } from '../users/locked-users.js'
 import type { ContactBook } from './contact-book.js'
 import {
   applicationStatus,
   type ContactRequest,
   checkContactRequest,
-  contactRequestCursor,
   contactState,
   isOpen,
-  readContactRequestCursor,
   type Side,
 } from './contact-model.js'
 import type { ContactRequestStore } from './contact-request-store.js'
@@ -114,7 +113,7 @@ export class ContactRequestService {
    */
   async list(
     { appId, userId }: Actor,
-    page: { cursor?: string | undefined; limit?: number | undefined },
+    page: PageRequest,
   ): Promise<{
     received: readonly ContactRequest[]
     nextCursor: string | null
@@ -122,7 +121,7 @@ export class ContactRequestService {
   }> {
     const { database, store } = this.#options
     const limit = Math.min(page.limit ?? defaultPage, maxPage)
-    const before = readContactRequestCursor(page.cursor)
+    const before = readCursor(page.cursor, 2)
     const [found, version] = await database.read((db) =>
       Promise.all([
         store.list(db, appId, userId, { before, limit: limit + 1 }),
@@ -133,7 +132,8 @@ export class ContactRequestService {
     const last = received.at(-1)
     return {
       received,
-      nextCursor: found.length > limit && last ? contactRequestCursor(last) : null,
+      nextCursor:
+        found.length > limit && last ? writeCursor(last.createdAt, last.applicantId) : null,
       version,
     }
   }

@@ -3,9 +3,10 @@ import type { Database, Tx } from '../../../db/database.js'
 import { runsOutAt } from '../../../lib/clock.js'
 import type { EventService } from '../../../outbox/event-service.js'
 import { readSettings } from '../../apps/app-settings.js'
+import type { PageRequest } from '../../paging.js'
 import type { GroupAccess, GroupCaller, LockedGroupContext } from '../core/group-access.js'
 import { groupEvent } from '../core/group-model.js'
-import type { GroupPage, PageRequest } from '../core/group-page.js'
+import type { GroupPage } from '../core/group-page.js'
 import type { MembershipService } from '../membership/membership-service.js'
 import {
   admissionPage,
