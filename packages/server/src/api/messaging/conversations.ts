@@ -8,7 +8,7 @@ import {
   type Message,
   readHistory,
 } from '@hermod/protocol'
-import type { HistoryMessage } from '../../domain/messaging/log/conversation-model.js'
+import type { HistoryMessage } from '../../domain/messaging/log/message-model.js'
 import type { ConversationService } from '../../domain/messaging/reading/conversation-service.js'
 import type { AccountService } from '../../domain/users/account-service.js'
 import { timestampOf } from '../../lib/ids.js'
@@ -79,7 +79,7 @@ export function conversationHandlers({ accounts, conversations }: Services): Han
 
 const ctypes: Readonly<Record<number, Message['ctype']>> = contentTypes
 
-/** By progress. */
+/** By status. */
 const statuses: readonly Message['status'][] = ['UNREAD', 'DELIVERED', 'READ']
 
 function toMessage(message: HistoryMessage, receiverId: Int64): Message {
@@ -93,7 +93,7 @@ function toMessage(message: HistoryMessage, receiverId: Int64): Message {
     from_xid: { device_sn: message.senderDeviceSn, uid: message.senderId },
     is_system: message.isSystem === 1,
     msg_id: message.messageId,
-    status: statuses[message.progress] ?? 'UNREAD',
+    status: statuses[message.status] ?? 'UNREAD',
     timestamp: timestampOf(message.messageId),
     to_xid: { device_sn: 0, uid: receiverId },
   }

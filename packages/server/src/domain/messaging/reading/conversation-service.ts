@@ -9,10 +9,10 @@ import {
   type ConversationView,
   directConversation,
   groupConversation,
-  type HistoryMessage,
   readersOf,
 } from '../log/conversation-model.js'
 import type { HistoryStore } from '../log/history-store.js'
+import type { HistoryMessage } from '../log/message-model.js'
 import type { PeerKind, PeerKinds } from '../log/peer-kinds.js'
 import type { ConversationStore, Mark, Moved } from './conversation-store.js'
 import type { GroupReadService } from './group-read-service.js'
@@ -81,7 +81,7 @@ export class ConversationService {
     if (rows.length === 0 && conversation.isGroup) await this.#requireMember(reader, peerId)
     const next = rows.length > limit ? rows.pop() : undefined
     const undelivered = page.isOnDevice
-      ? rows.find(({ senderId, progress }) => senderId !== userId && progress === 0)
+      ? rows.find(({ senderId, status }) => senderId !== userId && status === 0)
       : undefined
     if (undelivered) await this.#markDelivered(conversation, userId, undelivered.messageId)
     return { conversation, messages: rows, nextMessageId: next?.messageId ?? null }
