@@ -356,11 +356,9 @@ for (const backend of testBackends()) {
       const { server } = watched
       const limit = 3
       const setLimit = (group_owner_limit: number) =>
-        server.api
-          .as(server.operatorToken)
-          .succeed('POST', '/operator/v1/app/update', {
-            body: { app_id: server.appId, settings: { group_owner_limit } },
-          })
+        server.api.as(server.operatorToken).succeed('POST', '/operator/v1/app/update', {
+          body: { app_id: server.appId, settings: { group_owner_limit } },
+        })
       await storms.everyRound(async () => {
         const [alice, giver] = (await registerPeople(server, 2)) as [Person, Person]
         const given = await Promise.all(

@@ -1005,11 +1005,9 @@ for (const backend of testBackends()) {
           watched.sql.run(`update groups set hide_member_info = ${on} where group_id = ${group_id}`)
         const { server } = watched
         const allow = (hide_member_info: boolean) =>
-          server.api
-            .as(server.operatorToken)
-            .succeed('POST', '/operator/v1/app/update', {
-              body: { app_id: server.api.options.appId, settings: { hide_member_info } },
-            })
+          server.api.as(server.operatorToken).succeed('POST', '/operator/v1/app/update', {
+            body: { app_id: server.api.options.appId, settings: { hide_member_info } },
+          })
 
         expect(await namesSeenBy(member.api)).toEqual(all)
         await hide(1)

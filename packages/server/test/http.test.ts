@@ -522,11 +522,9 @@ describe('headers', () => {
     '-9223372036854775809',
     '9'.repeat(5000),
   ])('hold IDs as 64-bit integers, not %s', async (bad) => {
-    const answer = await server.api
-      .admin()
-      .call('GET', '/user/profile', {
-        headers: { user_id: Buffer.from(bad).toString('latin1'), group_id: '1e3' },
-      })
+    const answer = await server.api.admin().call('GET', '/user/profile', {
+      headers: { user_id: Buffer.from(bad).toString('latin1'), group_id: '1e3' },
+    })
     expect(answer).toMatchObject(invalid)
     if (bad.trim() !== '')
       expect(answer.envelope.message).toContain('header user_id must be a 64-bit integer')

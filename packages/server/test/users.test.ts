@@ -281,11 +281,9 @@ for (const backend of testBackends()) {
         const list = sessions.map(({ id }) => ({ user_id: id, description: 'x' }))
         const answers = await Promise.all(
           Array.from({ length: 8 }, (_, index) =>
-            api
-              .admin()
-              .succeed('POST', '/user/profile/batch', {
-                body: { list: index % 2 ? list : list.toReversed() },
-              }),
+            api.admin().succeed('POST', '/user/profile/batch', {
+              body: { list: index % 2 ? list : list.toReversed() },
+            }),
           ),
         )
         expect(answers.flatMap(({ data }) => data).every(({ success }: Json) => success)).toBe(true)
@@ -571,11 +569,9 @@ for (const backend of testBackends()) {
             await sql.run(`select user_id from users where username like '${prefix}%'`),
           ).toEqual([])
           expect(await contactsOf(bob.api)).toEqual([])
-          const made = await api
-            .admin()
-            .succeed('POST', '/user/register/anonymous', {
-              body: { username: prefix, password, cid: bob.id },
-            })
+          const made = await api.admin().succeed('POST', '/user/register/anonymous', {
+            body: { username: prefix, password, cid: bob.id },
+          })
           expect(await contactsOf(bob.api)).toEqual([made.data.user_id])
         },
       )

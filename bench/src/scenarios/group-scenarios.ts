@@ -1,13 +1,13 @@
 /** What a group costs when it is large. */
 import type { Session } from '@hermod/testkit'
-import { type GroupWorld, smallGroupSize } from './group-fill.js'
-import type { GroupSendPlan } from './plan.js'
-import { load } from './processes.js'
+import type { GroupSendPlan } from '../load/plan.js'
+import { load } from '../load/processes.js'
+import { smallGroupSize } from '../population/groups.js'
+import type { GroupWorld, Population } from '../population/population.js'
 import {
   cycle,
   getRequest,
-  identityOf,
-  type Population,
+  sendersOf,
   postRequest,
   type Scenario,
   transactionsPerRun,
@@ -42,7 +42,7 @@ function groupSendPlan(
 ): GroupSendPlan {
   return {
     kind: 'groupSend',
-    ...identityOf(appId, senders),
+    ...sendersOf(appId, senders),
     groupId,
     firstTransaction: transactionIds(transactionsPerRun),
   }

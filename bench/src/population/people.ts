@@ -1,7 +1,7 @@
 /** The data that the scenarios work on, made through the API as clients would. */
 import type { Api, Session } from '@hermod/testkit'
-import type { SendPlan } from './plan.js'
-import { load } from './processes.js'
+import type { SendPlan } from '../load/plan.js'
+import { load } from '../load/processes.js'
 
 export const userCount = 300
 const registerBatch = 50
@@ -70,24 +70,24 @@ async function send(port: number, plan: SendPlan): Promise<void> {
     throw new Error(`filling failed ${errors} times: ${errorSamples.join('\n')}`)
 }
 
-export interface HistoryPage {
+export interface FullPage {
   readonly user: Session
   readonly oppositeId: number
   readonly msgIdStart: number
 }
 
 /** The pages of every user's conversation with the next user: first everybody's newest page, then everybody's second one, and so on. */
-export async function findHistoryPages(users: readonly Session[]): Promise<HistoryPage[]> {
+export async function findHistoryPages(users: readonly Session[]): Promise<FullPage[]> {
   const chains = await mapConcurrently(users, readersAtOnce, (user, index) =>
     findPages(user, (users[(index + 1) % users.length] ?? user).id),
   )
   return Array.from({ length: pagesPerConversation }, (_, page) =>
-    chains.map((chain) => chain[page] as HistoryPage),
+    chains.map((chain) => chain[page] as FullPage),
   ).flat()
 }
 
-async function findPages(user: Session, oppositeId: number): Promise<HistoryPage[]> {
-  const pages: HistoryPage[] = []
+async function findPages(user: Session, oppositeId: number): Promise<FullPage[]> {
+  const pages: FullPage[] = []
   let msgIdStart = 0
   while (pages.length < pagesPerConversation) {
     const query = { opposite_id: oppositeId, limit: pageLimit, msg_id_start: msgIdStart }

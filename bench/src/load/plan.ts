@@ -1,11 +1,11 @@
 /** What a load run asks for, as data that crosses to the load process; the requests are put together there, just before they are written. */
 
-export interface Identity {
+export interface Senders {
   readonly appId: string
   readonly users: readonly { readonly id: number; readonly token: string }[]
 }
 
-export interface SendPlan extends Identity {
+export interface SendPlan extends Senders {
   readonly kind: 'send'
   /**
    * Users send in turn; in round r the user at index i sends to the users at index i + each of `offsets[r]`, counted around. One list holds
@@ -19,7 +19,7 @@ export interface SendPlan extends Identity {
 }
 
 /** The users send in turn to one group. */
-export interface GroupSendPlan extends Identity {
+export interface GroupSendPlan extends Senders {
   readonly kind: 'groupSend'
   readonly groupId: number
   readonly firstTransaction: number
@@ -32,12 +32,12 @@ export interface CyclePlan {
   readonly requests: readonly string[]
 }
 
-export type Plan = SendPlan | GroupSendPlan | CyclePlan
+export type LoadPlan = SendPlan | GroupSendPlan | CyclePlan
 
 /** Gives the next request, in Latin-1; null: no more. */
 export type RequestSource = () => string | null
 
-export function requestSource(plan: Plan): RequestSource {
+export function requestSource(plan: LoadPlan): RequestSource {
   if (plan.kind === 'cycle') return cycleSource(plan)
   return plan.kind === 'send'
     ? sendSource(plan)

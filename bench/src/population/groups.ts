@@ -1,28 +1,9 @@
 /** A group of three and a large one, made through the API. */
 import { randomBytes, scryptSync } from 'node:crypto'
 import type { Api, Session } from '@hermod/testkit'
-import type { Population } from './scenario.js'
+import type { GroupWorld, Population } from './population.js'
 
 export const smallGroupSize = 3
-
-export interface GroupWorld {
-  readonly smallId: number
-  readonly largeId: number
-  /** The members of the small group, members of the large one too; the first one owns both. */
-  readonly senders: readonly Session[]
-  /** Members of the large group alone, spread over it. */
-  readonly readers: readonly Session[]
-  /** Users in no group, for whom the large one has room. */
-  readonly outsiderIds: readonly number[]
-  readonly figures: GroupFillFigures
-}
-
-export interface GroupFillFigures {
-  readonly imported: number
-  readonly importMs: number
-  readonly joined: number
-  readonly joinMs: number
-}
 
 const listLength = 500
 const outsiders = 1000
