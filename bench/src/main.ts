@@ -1,4 +1,5 @@
 /** `npm run bench`: the rates of the service beside those of a bare echo. See the README for the method. */
+import { type GrowthRow, measureGrowth } from './growth/growth.js'
 import {
   type Build,
   type FilledBuild,
@@ -22,20 +23,29 @@ async function run(options: BenchOptions): Promise<Report> {
   const startups: StartupFigures[] = []
   const rows: ResultRow[] = []
   const groupFills: GroupFill[] = []
+  const growth: GrowthRow[] = []
   if (machine.dataInMemory)
     notes.push(
       'the temporary folder is in memory: set TMPDIR to a folder on disk for figures about durable writes',
     )
   for (const openStorage of storages(options.only, machine.postgres, notes)) {
     await using storage = await openStorage()
-    progress(`${storage.name}: start-up`)
-    startups.push(await measureStartup(storage, builds))
-    const measured = await measureAll(storage, builds, options)
-    rows.push(...measured.rows)
-    groupFills.push(...measured.groupFills)
+    const tell = (text: string) => progress(`${storage.name}: ${text}`)
+    if (options.chosen.length > 0) {
+      tell('start-up')
+      startups.push(await measureStartup(storage, builds))
+      const measured = await measureAll(storage, builds, options, tell)
+      rows.push(...measured.rows)
+      groupFills.push(...measured.groupFills)
+    }
+    if (options.growth)
+      growth.push(
+        ...(await measureGrowth(storage, builds, { ...options, ...options.growth }, tell)),
+      )
   }
   return {
     machine,
+    growth,
     effort: { seconds: options.seconds, rounds: options.rounds },
     startups,
     rows,
@@ -60,9 +70,9 @@ async function measureAll(
   storage: Storage,
   builds: readonly Build[],
   { chosen, groupSize, ...effort }: BenchOptions,
+  tell: (text: string) => void,
 ): Promise<Pick<Report, 'rows' | 'groupFills'>> {
   await using servers = await Servers.start(storage, builds)
-  const tell = (text: string) => progress(`${storage.name}: ${text}`)
   const conversations = chosen.flat().some(({ needsConversations }) => needsConversations)
   const filled: FilledBuild[] = []
   for (const server of servers.all) {
@@ -91,7 +101,7 @@ async function main(): Promise<number> {
   }
   const report = await run(options)
   process.stdout.write(`${options.json ? JSON.stringify(report, null, 2) : formatReport(report)}\n`)
-  return report.rows.some(({ errors }) => errors > 0) ? 1 : 0
+  return [...report.rows, ...report.growth].some(({ errors }) => errors > 0) ? 1 : 0
 }
 
 try {

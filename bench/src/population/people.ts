@@ -1,7 +1,7 @@
 /** The data that the scenarios work on, made through the API as clients would. */
 import type { Api, Session } from '@hermod/testkit'
 import type { SendPlan } from '../load/plan.js'
-import { load } from '../load/processes.js'
+import { fill } from './fill.js'
 
 export const userCount = 300
 const registerBatch = 50
@@ -47,27 +47,14 @@ export async function createConversations(
   plan: Omit<SendPlan, 'kind' | 'offsets' | 'requests'>,
 ): Promise<void> {
   const long = userCount * messagesPerSide
-  await send(port, { ...plan, kind: 'send', offsets: [[1, userCount - 1]], requests: long })
-  await send(port, {
+  await fill(port, { ...plan, kind: 'send', offsets: [[1, userCount - 1]], requests: long })
+  await fill(port, {
     ...plan,
     kind: 'send',
     offsets: [acquaintances],
     requests: userCount,
     firstTransaction: plan.firstTransaction + long,
   })
-}
-
-async function send(port: number, plan: SendPlan): Promise<void> {
-  const { errors, errorSamples, succeeded } = await load({
-    port,
-    plan,
-    connections: 32,
-    warmUpMs: 0,
-    measureMs: null,
-    minBodyBytes: 0,
-  })
-  if (errors > 0 || succeeded !== plan.requests)
-    throw new Error(`filling failed ${errors} times: ${errorSamples.join('\n')}`)
 }
 
 export interface FullPage {

@@ -1,8 +1,10 @@
+import type { GrowthRow } from '../growth/growth.js'
 import type { Effort, ResultRow } from '../measure/measure.js'
 import { idleTargetBytes, readyTargetMs, type StartupFigures } from '../measure/startup.js'
 import type { GroupFillFigures } from '../population/population.js'
 import type { DatabaseName } from '../scenarios/scenario.js'
 import { formatTable, gigabytes, megabytes, percent, ratioCells, seconds, whole } from './format.js'
+import { growthTables } from './growth-report.js'
 import type { Machine } from './machine.js'
 
 export interface Report {
@@ -11,6 +13,7 @@ export interface Report {
   readonly startups: readonly StartupFigures[]
   readonly rows: readonly ResultRow[]
   readonly groupFills: readonly GroupFill[]
+  readonly growth: readonly GrowthRow[]
   /** What was left out, and why. */
   readonly notes: readonly string[]
 }
@@ -26,6 +29,7 @@ export function formatReport({
   startups,
   rows,
   groupFills,
+  growth,
   notes,
 }: Report): string {
   const { cpu, cores, memoryBytes, system, node, postgres } = machine
@@ -40,6 +44,7 @@ export function formatReport({
       errorSamples.map((sample) => `${database} ${scenario}: ${sample}`),
     ),
     ...groupFills.map(groupFillLine),
+    growthTables(growth),
     ...notes.map((note) => `Note: ${note}`),
   ]
     .filter((part, index, parts) => part !== '' || parts[index - 1] !== '')

@@ -71,7 +71,7 @@ const history: Scenario = {
       `/message/conversation?limit=${pageLimit}&msg_id_start=${start}&opposite_id=${oppositeId}`
     return cycle(
       pages.map(({ user, oppositeId, msgIdStart }) =>
-        getRequest(path(oppositeId, msgIdStart), { appId, token: user.token }),
+        getRequest(path(oppositeId, msgIdStart), { appId, user }),
       ),
     )
   },
@@ -85,7 +85,7 @@ function readScenario(name: string, path: string, targets: Scenario['targets'] =
     needsConversations: true,
     targets,
     prepare: async ({ appId, users }) =>
-      cycle(users.map(({ token }) => getRequest(path, { appId, token }))),
+      cycle(users.map((user) => getRequest(path, { appId, user }))),
   }
 }
 

@@ -1,6 +1,6 @@
 /** What a scenario is, and how its requests are written. */
 import type { Session } from '@hermod/testkit'
-import { type Senders, type LoadPlan, requestHead } from '../load/plan.js'
+import { type LoadPlan, type RequestCaller, requestHead, type Senders } from '../load/plan.js'
 import type { Population } from '../population/population.js'
 
 export type DatabaseName = 'sqlite' | 'postgres'
@@ -46,11 +46,6 @@ export function sendersOf(appId: string, users: readonly Session[]): Senders {
 
 export function cycle(requests: readonly string[]): () => LoadPlan {
   return () => ({ kind: 'cycle', requests })
-}
-
-interface RequestCaller {
-  readonly appId: string
-  readonly token?: string
 }
 
 export function getRequest(path: string, caller: RequestCaller): string {
