@@ -25,7 +25,11 @@ export interface CommitHooks {
 }
 
 /** An open transaction; it must not be used after the function that received it has returned. */
-export type Tx = Transaction<Schema> & CommitHooks
+export type Tx = Transaction<Schema> &
+  CommitHooks & {
+    /** As {@link SqlDialect.rowLocks}, for the functions of locking.ts. */
+    readonly hasRowLocks: boolean
+  }
 
 /** Where a statement may run: an open transaction, or the reader. */
 export type Queryable = Kysely<Schema>
@@ -80,6 +84,7 @@ export class Database implements AsyncDisposable {
     try {
       return await this.#writer.transaction().execute(async (transaction) => {
         const tx: Tx = Object.assign(transaction, {
+          hasRowLocks: this.dialect.rowLocks,
           beforeCommit: (run: () => Promise<void>) => void before.push(run),
           afterCommit: (run: () => void) => void after.push(run),
         })

@@ -25,8 +25,8 @@ export class ContactBook {
   }
 
   /** Keeps other changes between any of these users, and their deletion, waiting until the transaction ends. */
-  async lock(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<LockedUsers> {
-    return LockedUsers.lock(tx, this.#options.users, appId, userIds)
+  async lockForUpdate(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<LockedUsers> {
+    return LockedUsers.lockForUpdate(tx, this.#options.users, appId, userIds)
   }
 
   /**
@@ -73,7 +73,7 @@ export class ContactBook {
    * @throws AppError user_not_found, user_deleted, contact_limit_reached, contact_requests_refused, wrong_auth_answer
    */
   async request(tx: Tx, appId: string, userId: Int64, peerId: Int64): Promise<void> {
-    const users = await this.lock(tx, appId, [userId, peerId])
+    const users = await this.lockForUpdate(tx, appId, [userId, peerId])
     users.require(peerId)
     const rule = await this.#options.store.findAuthRule(tx, appId, peerId)
     if (checkContactRequest(rule, undefined) === 'ask')
@@ -123,7 +123,7 @@ export class ContactBook {
   ): Promise<readonly Int64[]> {
     const { store, events } = this.#options
     const { appId, userId } = who
-    const users = await this.lock(tx, appId, [userId, ...peerIds])
+    const users = await this.lockForUpdate(tx, appId, [userId, ...peerIds])
     users.require(userId)
     users.require(...peerIds)
     const known = await store.findContacts(tx, appId, userId, peerIds)

@@ -53,7 +53,7 @@ export class ContactService {
     const { database, book, rules, accounts } = this.#options
     try {
       return await database.transaction(async (tx) =>
-        work(tx, await book.lock(tx, appId, [userId, ...peerIds])),
+        work(tx, await book.lockForUpdate(tx, appId, [userId, ...peerIds])),
       )
     } finally {
       // Also after a failure, which may leave open whether it was committed.

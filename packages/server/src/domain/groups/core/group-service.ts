@@ -88,7 +88,7 @@ export class GroupService {
       return await database.transaction(async (tx) => {
         const now = clock.now()
         if (app.settings.group_limit > 0) await this.#requireRoom(tx, appId)
-        const users = await LockedUsers.claim(tx, locker, appId, [ownerId, ...invitedIds])
+        const users = await LockedUsers.lockNoKeyUpdate(tx, locker, appId, [ownerId, ...invitedIds])
         users.require(ownerId)
         const limits = await readSettings(tx, appId)
         await this.#requireFewOwned(tx, appId, ownerId, limits)
@@ -211,7 +211,7 @@ export class GroupService {
   /** Counted under a lock, so that the limit holds. */
   async #requireRoom(tx: Tx, appId: string): Promise<void> {
     const { apps, groups } = this.options
-    const { settings } = await apps.lock(tx, appId)
+    const { settings } = await apps.lockForUpdate(tx, appId)
     if (settings.group_limit > 0 && (await groups.count(tx, { appId })) >= settings.group_limit)
       throw new AppError('application_group_limit_reached')
   }
