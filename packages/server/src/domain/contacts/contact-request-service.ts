@@ -1,4 +1,4 @@
-import { AppError, type Int64 } from '@hermod/protocol'
+import { AppError, contactRequestStatus, type Int64, relation } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import { chunksOf } from '../../lib/chunks.js'
 import type { Clock } from '../../lib/clock.js'
@@ -6,11 +6,9 @@ import type { EventService } from '../../outbox/event-service.js'
 import type { LockedUsers } from '../users/locked-users.js'
 import type { ContactBook } from './contact-book.js'
 import {
-  applicationStatus,
   type ContactRequest,
   checkContactRequest,
   contactRequestCursor,
-  contactState,
   isOpen,
   readContactRequestCursor,
   type Side,
@@ -100,7 +98,12 @@ export class ContactRequestService {
     const { store, events, clock } = this.#options
     await this.#options.contacts.change(actor, [applicantId], async (tx) => {
       await this.#requireOpen(tx, actor, applicantId)
-      await store.setStatus(tx, { ...actor, applicantId }, applicationStatus.rejected, clock.now())
+      await store.setStatus(
+        tx,
+        { ...actor, applicantId },
+        contactRequestStatus.rejected,
+        clock.now(),
+      )
       await events.append(
         tx,
         contactEvent({ ...actor, peerId: applicantId }, 'contact.declined', reason),
@@ -156,7 +159,7 @@ export class ContactRequestService {
       await contactStore.find(tx, side),
       await contactStore.find(tx, otherSide(side)),
     ]
-    if (own.state === contactState.contact) throw new AppError('already_contact')
+    if (own.state === relation.contact) throw new AppError('already_contact')
     if (own.isBlocked || theirs.isBlocked) throw new AppError('in_block_list')
     const received = await store.find(tx, { ...actor, applicantId: peerId })
     if (received && isOpen(received, clock.now())) {

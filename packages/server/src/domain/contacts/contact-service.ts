@@ -1,4 +1,4 @@
-import { AppError, type Int64 } from '@hermod/protocol'
+import { AppError, type Int64, relation } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import { chunksOf } from '../../lib/chunks.js'
 import type { Clock } from '../../lib/clock.js'
@@ -11,7 +11,6 @@ import type { ContactBook } from './contact-book.js'
 import {
   type ContactChanges,
   type ContactEntry,
-  contactState,
   readContactCursor,
   type Side,
 } from './contact-model.js'
@@ -73,9 +72,9 @@ export class ContactService {
     await this.change(actor, [peerId], async (tx) => {
       const side = { ...actor, peerId }
       await this.#requireContact(tx, side)
-      const cleared = { state: contactState.former, alias: '', ext: '', isMuted: false }
+      const cleared = { state: relation.former, alias: '', ext: '', isMuted: false }
       await store.update(tx, side, cleared, clock.now())
-      await store.update(tx, otherSide(side), { state: contactState.former }, clock.now())
+      await store.update(tx, otherSide(side), { state: relation.former }, clock.now())
       await this.#append(tx, side, 'contact.removed')
     })
   }
@@ -191,7 +190,7 @@ export class ContactService {
 
   async #requireContact(tx: Tx, side: Side) {
     const contact = await this.#options.store.find(tx, side)
-    if (contact.state !== contactState.contact) throw new AppError('not_contact')
+    if (contact.state !== relation.contact) throw new AppError('not_contact')
     return contact
   }
 

@@ -1,5 +1,5 @@
-import { AppError, type ErrorName, type Int64 } from '@hermod/protocol'
-import { admissionStatus } from '../core/group-model.js'
+import { AppError, admissionStatus, type ErrorName, type Int64 } from '@hermod/protocol'
+
 import type { GroupPage, ListTotals, PageRequest } from '../core/group-page.js'
 
 /** How a group takes applications. */

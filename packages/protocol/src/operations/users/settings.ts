@@ -1,17 +1,8 @@
-import { operation } from '../operation.js'
-import { authModes, strangerChats, UserSettings, userSettingChanges } from '../resources.js'
-import {
-  array,
-  boolean,
-  int32,
-  intEnum,
-  list,
-  optional,
-  string,
-  type TSchema,
-  text,
-} from '../schema.js'
-import { done, get, id, post, pushAlias, pushToken, putOrPost } from './fields.js'
+import { authMode, meaningsOf, strangerChat } from '../../enums.js'
+import { operation } from '../../operation.js'
+import { UserSettings, userSettingChanges } from '../../resources/users.js'
+import { array, int32, intEnum, list, optional, string, type TSchema, text } from '../../schema.js'
+import { done, flag, get, id, post, pushAlias, pushToken, putOrPost } from '../fields.js'
 
 const tag = 'User settings'
 
@@ -27,10 +18,6 @@ function settingWriter<S extends TSchema>(name: string, path: string, summary: s
     query: { value },
     data: done,
   })
-}
-
-function toggle(meaning: string) {
-  return boolean({ description: meaning })
 }
 
 export const getSettings = operation({
@@ -58,44 +45,51 @@ export const setAuthMode = settingWriter(
   'auth_mode',
   '/user/authmode',
   'Sets how contact applications are answered.',
-  intEnum(authModes, { description: 'friend-add verification' }),
+  intEnum(meaningsOf(authMode), { description: 'friend-add verification' }),
 )
+
 export const setAutoDownload = settingWriter(
   'download',
   '/user/download',
   'Sets whether files are downloaded automatically.',
-  toggle('true: auto-download thumbnails and files'),
+  flag('true: auto-download thumbnails and files'),
 )
+
 export const setPushOff = settingWriter(
   'push',
   '/user/push',
   'Turns pushes off or on.',
-  toggle('true closes push'),
+  flag('true closes push'),
 )
+
 export const setPushDetailOff = settingWriter(
   'push.detail',
   '/user/push/detail',
   'Sets whether pushes hide the text.',
-  toggle('true closes push details'),
+  flag('true closes push details'),
 )
+
 export const setSoundsOff = settingWriter(
   'sounds',
   '/user/sounds',
   'Turns the sound reminder off or on.',
-  toggle('true turns the sound reminder off'),
+  flag('true turns the sound reminder off'),
 )
+
 export const setVibration = settingWriter(
   'vibratory',
   '/user/vibratory',
   'Sets whether the device vibrates.',
-  toggle('true vibrate'),
+  flag('true vibrate'),
 )
+
 export const setStrangerChat = settingWriter(
   'stranger_chat',
   '/user/stranger_chat',
   'Sets whether unknown users may write.',
-  intEnum(strangerChats, { description: 'chats from unknown users' }),
+  intEnum(meaningsOf(strangerChat), { description: 'chats from unknown users' }),
 )
+
 export const setPushNickname = settingWriter(
   'push.nickname',
   '/user/push/nickname',
