@@ -8,9 +8,9 @@ import {
   vendorClassification,
   vendorPushMode,
   vendorSequence,
-} from '../enums.js'
-import { operation } from '../operation.js'
-import { PushCertificate, PushTask, PushTaskStatistics } from '../resources/push.js'
+} from '../../enums.js'
+import { operation } from '../../operation.js'
+import { PushCertificate, PushTask, PushTaskStatistics } from '../../resources/push.js'
 import {
   array,
   boolean,
@@ -23,8 +23,8 @@ import {
   string,
   stringEnum,
   Type,
-} from '../schema.js'
-import { get, post } from './fields.js'
+} from '../../schema.js'
+import { get, post } from '../fields.js'
 
 const tag = 'Push'
 
