@@ -2,7 +2,7 @@
 import type { Api } from '@hermod/testkit'
 import type { LoadResult } from '../load/load-run.js'
 import type { LoadPlan, RandomSendPlan, RequestUser } from '../load/plan.js'
-import { type StoredServer, portOf } from '../measure/build.js'
+import { portOf, type StoredServer } from '../measure/build.js'
 import { fill } from '../population/fill.js'
 import { importUsers } from '../population/imported-users.js'
 import { transactionCounter } from '../population/population.js'

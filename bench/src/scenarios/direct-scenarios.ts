@@ -4,9 +4,9 @@ import { groupScenarios } from './group-scenarios.js'
 import {
   cycle,
   getRequest,
-  sendersOf,
   postRequest,
   type Scenario,
+  sendersOf,
   transactionsPerRun,
 } from './scenario.js'
 

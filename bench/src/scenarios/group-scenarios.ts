@@ -7,9 +7,9 @@ import type { GroupWorld, Population } from '../population/population.js'
 import {
   cycle,
   getRequest,
-  sendersOf,
   postRequest,
   type Scenario,
+  sendersOf,
   transactionsPerRun,
 } from './scenario.js'
 

@@ -1,8 +1,9 @@
 import {
   type Application,
-  appStatuses,
+  appStatus,
   createApp,
   listApps,
+  meaningsOf,
   type ParamsOf,
   updateApp,
 } from '@hermod/protocol'
@@ -10,6 +11,8 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { definedOnly } from '../lib/defined-only.js'
 import { type CommandContext, type CommonOptions, operatingCommand } from './command.js'
 import { type Row, record, table } from './output.js'
+
+const statusWords = meaningsOf(appStatus)
 
 type Status = Application['status']
 type Changes = ParamsOf<typeof updateApp>
@@ -104,7 +107,7 @@ export function addAppCommands(program: Command, context: CommandContext): void 
 function readable({ settings, ...app }: Application): Row {
   return {
     ...app,
-    status: appStatuses[app.status as keyof typeof appStatuses] ?? app.status,
+    status: statusWords[app.status] ?? app.status,
     ...settings,
   }
 }
@@ -123,9 +126,9 @@ function parseSetting(input: string, before: Settings = {}): Settings {
 }
 
 function parseStatus(input: string): Status {
-  const known = Object.entries(appStatuses).find(([, word]) => word === input)
+  const known = Object.entries(statusWords).find(([, word]) => word === input)
   if (known === undefined)
-    throw new InvalidArgumentError(`It must be ${Object.values(appStatuses).join(' or ')}.`)
+    throw new InvalidArgumentError(`It must be ${Object.values(statusWords).join(' or ')}.`)
   return Number(known[0])
 }
 

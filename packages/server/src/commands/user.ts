@@ -7,6 +7,7 @@ import {
   exportUsers,
   type OperatorUser,
   resetUserPassword,
+  userStatus,
 } from '@hermod/protocol'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { definedOnly } from '../lib/defined-only.js'
@@ -36,7 +37,10 @@ type Which = { readonly user_id: number } | { readonly username: string }
 
 const appArgument = '<app_id>'
 const userArgument = '<user>'
-const statusWords: Readonly<Record<number, string>> = { 0: 'normal', 1: 'disabled' }
+const statusWords: Readonly<Record<number, string>> = {
+  [userStatus.normal]: 'normal',
+  [userStatus.disabled]: 'disabled',
+}
 const maxPasswordBytes = 4096
 
 export function addUserCommands(program: Command, context: CommandContext): void {

@@ -1,4 +1,4 @@
-import { AppError, type AppSettings, type Int64 } from '@hermod/protocol'
+import { AppError, type AppSettings, appStatus, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import { definedOnly } from '../../lib/defined-only.js'
@@ -268,7 +268,7 @@ export class AppService {
       const row = {
         app_id: appId,
         name,
-        status: 0,
+        status: appStatus.normal,
         open_registration: 1,
         registration_secret: '',
         settings: '{}',
@@ -283,7 +283,7 @@ export class AppService {
 }
 
 function active(app: App): App {
-  if (app.status !== 0) throw new AppError('app_inactive')
+  if (app.status !== appStatus.normal) throw new AppError('app_inactive')
   return app
 }
 

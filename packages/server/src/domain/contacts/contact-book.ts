@@ -1,10 +1,10 @@
-import { AppError, type Int64 } from '@hermod/protocol'
+import { AppError, contactRequestStatus, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../db/database.js'
 import { type Clock, runsOutAt } from '../../lib/clock.js'
 import type { EventService } from '../../outbox/event-service.js'
 import { readSettings } from '../apps/app-settings.js'
 import { LockedUsers, type UserLocker } from '../users/locked-users.js'
-import { applicationStatus, checkContactRequest, type Side } from './contact-model.js'
+import { checkContactRequest, type Side } from './contact-model.js'
 import type { ContactRequestStore } from './contact-request-store.js'
 import type { ContactStore } from './contact-store.js'
 
@@ -95,7 +95,7 @@ export class ContactBook {
       applicantId,
       alias,
       reason,
-      status: applicationStatus.waiting,
+      status: contactRequestStatus.waiting,
       createdAt,
       expiresAt: runsOutAt(createdAt, days),
     }

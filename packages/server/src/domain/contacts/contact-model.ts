@@ -1,15 +1,4 @@
-import { AppError, type Int64 } from '@hermod/protocol'
-
-/** What a row of `contacts` says about the other user. */
-export const contactState = { contact: 0, former: 1, stranger: 2 } as const
-
-export const applicationStatus = { waiting: 0, accepted: 1, rejected: 2 } as const
-
-/** The `relation` of somebody who is blocked; else it is the state. */
-const blockedRelation = 3
-
-/** auth_mode: how a user wants to be asked. */
-export const authMode = { open: 0, consent: 1, question: 2, closed: 3 } as const
+import { AppError, authMode, contactRequestStatus, type Int64, relation } from '@hermod/protocol'
 
 /** One of the two sides of a pair, or one user as another sees him. */
 export interface Side {
@@ -29,7 +18,7 @@ export interface Contact {
 
 /** Nothing is held about most users. */
 export const noContact: Contact = {
-  state: contactState.stranger,
+  state: relation.stranger,
   isBlocked: false,
   alias: '',
   ext: '',
@@ -71,7 +60,7 @@ export interface ContactChanges {
 }
 
 export function relationOf({ state, isBlocked }: Pick<Contact, 'state' | 'isBlocked'>): number {
-  return isBlocked ? blockedRelation : state
+  return isBlocked ? relation.blocked : state
 }
 
 /** @returns what becomes of an application: contacts at once, or a question to the user */
@@ -87,5 +76,5 @@ export function checkContactRequest(
 }
 
 export function isOpen({ status, expiresAt }: ContactRequest, now: number): boolean {
-  return status === applicationStatus.waiting && expiresAt > now
+  return status === contactRequestStatus.waiting && expiresAt > now
 }

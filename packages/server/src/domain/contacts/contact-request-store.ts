@@ -1,9 +1,9 @@
-import type { Int64 } from '@hermod/protocol'
+import { contactRequestStatus, type Int64 } from '@hermod/protocol'
 import type { Selectable } from 'kysely'
 import type { Queryable, Tx } from '../../db/database.js'
 import type { ContactRequestsTable } from '../../db/schema.js'
 import type { Position } from '../paging.js'
-import { applicationStatus, type ContactRequest } from './contact-model.js'
+import type { ContactRequest } from './contact-model.js'
 
 /** Who applied to whom. */
 interface Pair {
@@ -74,7 +74,7 @@ export class ContactRequestStore {
   ): Promise<void> {
     await tx
       .updateTable('contact_requests')
-      .set({ status: applicationStatus.accepted, updated_at: at })
+      .set({ status: contactRequestStatus.accepted, updated_at: at })
       .where('app_id', '=', appId)
       .where((eb) =>
         eb.or([
@@ -82,7 +82,7 @@ export class ContactRequestStore {
           eb.and([eb('user_id', 'in', peerIds), eb('applicant_id', '=', userId)]),
         ]),
       )
-      .where('status', '=', applicationStatus.waiting)
+      .where('status', '=', contactRequestStatus.waiting)
       .where('expires_at', '>', at)
       .execute()
   }

@@ -1,4 +1,4 @@
-import { AppError, type Int64 } from '@hermod/protocol'
+import { AppError, type Int64, relation } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import { chunksOf } from '../../lib/chunks.js'
 import type { Clock } from '../../lib/clock.js'
@@ -9,7 +9,7 @@ import { type PageRequest, readIdCursor, writeCursor } from '../paging.js'
 import type { AccountService } from '../users/account-service.js'
 import type { LockedUsers } from '../users/locked-users.js'
 import type { ContactBook } from './contact-book.js'
-import { type ContactChanges, type ContactEntry, contactState, type Side } from './contact-model.js'
+import type { ContactChanges, ContactEntry, Side } from './contact-model.js'
 import type { ContactStore } from './contact-store.js'
 import type { MessageRules } from './message-rules.js'
 
@@ -68,9 +68,9 @@ export class ContactService {
     await this.change(actor, [peerId], async (tx) => {
       const side = { ...actor, peerId }
       await this.#requireContact(tx, side)
-      const cleared = { state: contactState.former, alias: '', ext: '', isMuted: false }
+      const cleared = { state: relation.former, alias: '', ext: '', isMuted: false }
       await store.update(tx, side, cleared, clock.now())
-      await store.update(tx, otherSide(side), { state: contactState.former }, clock.now())
+      await store.update(tx, otherSide(side), { state: relation.former }, clock.now())
       await this.#append(tx, side, 'contact.removed')
     })
   }
@@ -187,7 +187,7 @@ export class ContactService {
 
   async #requireContact(tx: Tx, side: Side) {
     const contact = await this.#options.store.find(tx, side)
-    if (contact.state !== contactState.contact) throw new AppError('not_contact')
+    if (contact.state !== relation.contact) throw new AppError('not_contact')
     return contact
   }
 

@@ -1,4 +1,4 @@
-import { AppError, type Int64 } from '@hermod/protocol'
+import { AppError, type Int64, platform } from '@hermod/protocol'
 import type { Selectable } from 'kysely'
 import type { Database, Tx } from '../../db/database.js'
 import type { DevicesTable } from '../../db/schema.js'
@@ -62,7 +62,7 @@ export class DeviceService {
       device_guid: deviceGuid,
       created_at: now,
       last_used_at: now,
-      platform: 0,
+      platform: platform.unknown,
     }
     await store.insert(tx, {
       ...row,

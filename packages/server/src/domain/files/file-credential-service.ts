@@ -1,4 +1,4 @@
-import type { Int64 } from '@hermod/protocol'
+import { type Int64, userStatus } from '@hermod/protocol'
 import type { Database } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import { equalSecrets } from '../../lib/tokens.js'
@@ -64,7 +64,7 @@ export class FileCredentialService {
     const userId = claimedUserId(storeToken)
     if (userId === null) return null
     const user = await database.read((db) => users.find(db, appId, userId))
-    if (!user || user.isDeleted || user.status !== 0) return null
+    if (!user || user.isDeleted || user.status !== userStatus.normal) return null
     return equalSecrets(storeToken, this.of(user).storeToken) ? user : null
   }
 }

@@ -1,4 +1,4 @@
-import { AppError, type Int64 } from '@hermod/protocol'
+import { AppError, type Int64, userStatus } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import { type CacheInvalidation, InvalidatedCache } from '../../lib/invalidated-cache.js'
@@ -108,9 +108,16 @@ export class AccountService {
         'user_deleted',
         users.filter(({ isDeleted }) => isDeleted).map(({ userId }) => userId),
       )
-      await store.setStatus(tx, appId, distinct, isEnabled ? 0 : 1)
+      await store.setStatus(
+        tx,
+        appId,
+        distinct,
+        isEnabled ? userStatus.normal : userStatus.disabled,
+      )
       if (isEnabled) return []
-      const frozen = users.filter(({ status }) => status === 0).map(({ userId }) => userId)
+      const frozen = users
+        .filter(({ status }) => status === userStatus.normal)
+        .map(({ userId }) => userId)
       if (frozen.length > 0)
         await events.append(tx, {
           appId,

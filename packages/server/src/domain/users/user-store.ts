@@ -1,4 +1,4 @@
-import type { Int64 } from '@hermod/protocol'
+import { type Int64, userStatus } from '@hermod/protocol'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import { lockForUpdate, lockKeyShare, lockNoKeyUpdate } from '../../db/locking.js'
@@ -234,7 +234,7 @@ function selectUsers(tx: Tx, appId: string, userIds: readonly Int64[]) {
 
 /** What a user is before anything is set, and again once everything is erased. */
 export const emptyUser = {
-  status: 0,
+  status: userStatus.normal,
   nick_name: '',
   avatar: '',
   description: '',

@@ -1,6 +1,5 @@
-import { AppError, type ErrorName, type Int64 } from '@hermod/protocol'
+import { AppError, admissionStatus, type ErrorName, type Int64 } from '@hermod/protocol'
 import { type PageRequest, type Position, readCursor, writeCursor } from '../../paging.js'
-import { admissionStatus } from '../core/group-model.js'
 import type { GroupPage, ListTotals } from '../core/group-page.js'
 
 /** How a group takes applications. */

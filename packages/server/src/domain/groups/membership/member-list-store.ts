@@ -1,7 +1,7 @@
-import type { Int64 } from '@hermod/protocol'
+import { type Int64, memberRole } from '@hermod/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import type { Queryable } from '../../../db/database.js'
-import { type GroupKey, type Member, memberRole, permanent } from '../core/group-model.js'
+import { type GroupKey, type Member, permanent } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
 import { memberColumns, toMember } from './member-store.js'
 

@@ -1,16 +1,10 @@
-import type { Int64 } from '@hermod/protocol'
+import { admissionStatus, groupStatus, type Int64, memberRole } from '@hermod/protocol'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { lockShare } from '../../../db/locking.js'
 import type { GroupMembersTable } from '../../../db/schema.js'
 import { chunksOf } from '../../../lib/chunks.js'
-import {
-  admissionStatus,
-  type GroupKey,
-  groupStatus,
-  type Member,
-  memberRole,
-} from '../core/group-model.js'
+import type { GroupKey, Member } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
 
 export type MemberChanges = Pick<

@@ -1,16 +1,9 @@
-import type { ErrorName, Int64 } from '@hermod/protocol'
+import { type ErrorName, groupType, type Int64, memberRole } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import type { EventService } from '../../../outbox/event-service.js'
 import { readSettings } from '../../apps/app-settings.js'
 import type { GroupContext, LockedGroupContext } from '../core/group-access.js'
-import {
-  groupEvent,
-  groupType,
-  isBanned,
-  type Member,
-  maxKicks,
-  memberRole,
-} from '../core/group-model.js'
+import { groupEvent, isBanned, type Member, maxKicks } from '../core/group-model.js'
 import type { GroupStore } from '../core/group-store.js'
 import type { MemberStore } from './member-store.js'
 

@@ -1,10 +1,10 @@
-import type { Int64 } from '@hermod/protocol'
+import { admissionStatus, groupStatus, type Int64, memberRole } from '@hermod/protocol'
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.js'
 import { lockForUpdate } from '../../../db/locking.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { UserKey } from '../../users/user-model.js'
-import { admissionStatus, type Group, groupStatus, memberRole } from '../core/group-model.js'
+import type { Group } from '../core/group-model.js'
 import { instantAfter, toGroup } from '../core/group-store.js'
 
 const groupsPerStatement = 500

@@ -119,9 +119,6 @@ export function requireSize(
     throw new AppError('message_too_large', `${size} bytes of at most ${maxBytes}`)
 }
 
-/** content_type of what acts on another message (decision E8). */
-export const operationTypes = { readAck: 9, recall: 10, append: 11, replace: 12 } as const
-
 /**
  * A typing indicator is an empty text whose ext is a JSON object with input_status; like online_only it reaches connected devices and
  * is never stored, counted or pushed.

@@ -1,4 +1,4 @@
-import type { Int64 } from '@hermod/protocol'
+import { groupStatus, groupType, type Int64, muteMode } from '@hermod/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { lockForUpdate } from '../../../db/locking.js'
@@ -51,7 +51,8 @@ const unreadAbove = (
 /** Where history_visible is off a member sees nothing of what was there before (decision F4a: judged when reading). */
 export const hiddenInGroup = sql<number>`case when g.history_visible = 1 or p.joined_msg_id < p.hidden_msg_id then p.hidden_msg_id else p.joined_msg_id end`
 /** Nothing is unread in a chatroom, in a group that is dissolved, and to a member who does not receive the messages (msg_mute_mode 2). */
-const countsUnread = sql<boolean>`g.type <> 2 and g.status = 0 and p.msg_mute_mode <> 2`
+const countsUnread = sql<boolean>`g.type <> ${sql.lit(groupType.chatroom)} and g.status = ${sql.lit(groupStatus.normal)}
+  and p.msg_mute_mode <> ${sql.lit(muteMode.notReceived)}`
 
 const readSeq = own((side) => sql<number>`${sql.ref(`c.${side}_read_seq`)}`)
 

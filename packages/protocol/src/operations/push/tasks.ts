@@ -1,5 +1,16 @@
-import { operation } from '../operation.js'
-import { PushCertificate, PushTask, PushTaskStatistics } from '../resources.js'
+import {
+  clickActions,
+  distributionStrategies,
+  meaningsOf,
+  pushEnvironment,
+  pushMessageTypes,
+  pushProvider,
+  vendorClassification,
+  vendorPushMode,
+  vendorSequence,
+} from '../../enums.js'
+import { operation } from '../../operation.js'
+import { PushCertificate, PushTask, PushTaskStatistics } from '../../resources/push.js'
 import {
   array,
   boolean,
@@ -12,13 +23,14 @@ import {
   string,
   stringEnum,
   Type,
-} from '../schema.js'
-import { get, post } from './fields.js'
+} from '../../schema.js'
+import { get, post } from '../fields.js'
 
 const tag = 'Push'
 
 /** A list of the audience: its own error tells when it is longer than 500, so the schema sets no bound. */
 const audienceIds = optional(array(int64(), { description: 'at most 500 user IDs' }))
+
 function audienceWords(description: string) {
   return optional(array(string(), { description }))
 }
@@ -48,27 +60,15 @@ const setting = object(
       }),
     ),
     distribution_strategy: optional(
-      stringEnum(['combined', 'corepush_only', 'ospush_only'], {
+      stringEnum(distributionStrategies, {
         description:
           'combined (default): own channel first, vendor channel if offline on it; corepush_only; ospush_only',
       }),
     ),
     ospush_sequence: optional(
-      list(
-        stringEnum([
-          'ups',
-          'cloud_gw',
-          'vendor_h',
-          'vendor_x',
-          'vendor_o',
-          'vendor_v',
-          'vendor_f',
-          'vendor_n',
-        ]),
-        {
-          description: 'vendor priority; ups: all handset vendors; default [ups, cloud_gw]',
-        },
-      ),
+      list(stringEnum(vendorSequence), {
+        description: 'vendor priority; ups: all handset vendors; default [ups, cloud_gw]',
+      }),
     ),
   },
   { description: 'how the push is delivered; may be blank' },
@@ -82,14 +82,17 @@ const vendorFields = {
   sound: words('alert sound'),
   channel_id: words('notification channel'),
   click_action: optional(
-    stringEnum(['intent', 'open_app'], {
+    stringEnum(clickActions, {
       description: 'intent: opens a specific page; open_app: opens the app',
     }),
   ),
   intent: words('URI of the page to open; required with click_action intent', 4096),
 }
+
 const channelOptions = { description: 'options of this channel' }
+
 const vendor = optional(object(vendorFields, channelOptions))
+
 const vendorWithBadge = optional(
   object({ ...vendorFields, badge_class: words('desktop-icon entry class') }, channelOptions),
 )
@@ -97,7 +100,7 @@ const vendorWithBadge = optional(
 const message = object(
   {
     type: optional(
-      stringEnum(['text', 'image', 'cmd'], {
+      stringEnum(pushMessageTypes, {
         description: 'text (default), image, cmd (pass-through)',
       }),
     ),
@@ -145,8 +148,8 @@ const message = object(
       object(
         {
           ...vendorFields,
-          push_mode: optional(intEnum({ 0: 'production', 1: 'testing' }, { default: 0 })),
-          classification: optional(intEnum({ 0: 'operational', 1: 'system' }, { default: 0 })),
+          push_mode: optional(intEnum(meaningsOf(vendorPushMode), { default: 0 })),
+          classification: optional(intEnum(meaningsOf(vendorClassification), { default: 0 })),
         },
         channelOptions,
       ),
@@ -164,20 +167,8 @@ export const getPushCertificate = operation({
   description: 'With a user token app_secret and certificate are "".',
   callers: 'member',
   query: {
-    environment: optional(intEnum({ 0: 'development', 1: 'production' }, { default: 1 })),
-    provider: intEnum(
-      {
-        1: 'ios_gw',
-        2: 'vendor_h',
-        3: 'vendor_x',
-        4: 'vendor_f',
-        5: 'vendor_v',
-        6: 'vendor_o',
-        7: 'cloud_gw',
-        8: 'vendor_n',
-      },
-      { description: 'push channel' },
-    ),
+    environment: optional(intEnum(meaningsOf(pushEnvironment), { default: 1 })),
+    provider: intEnum(meaningsOf(pushProvider), { description: 'push channel' }),
   },
   data: PushCertificate,
   errors: ['push_certificate_not_found'],

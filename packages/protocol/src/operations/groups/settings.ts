@@ -1,22 +1,14 @@
-import type { ErrorName } from '../errors.js'
-import type { GroupRightName } from '../group-rights.js'
-import { operation } from '../operation.js'
-import {
-  applyApprovals,
-  Group,
-  GroupBan,
-  MuteMode,
-  muteModes,
-  PushMode,
-  pushModes,
-} from '../resources.js'
-import { boolean, int32, int64, intEnum, type TProperties, type TSchema } from '../schema.js'
-import { banDuration, done, get, groupId, post, putOrPost } from './fields.js'
+import { applyApproval, meaningsOf, muteMode, pushMode } from '../../enums.js'
+import type { ErrorName } from '../../errors.js'
+import type { GroupRightName } from '../../group-rights.js'
+import { operation } from '../../operation.js'
+import { Group, GroupBan, MuteMode, PushMode } from '../../resources/groups.js'
+import { int32, int64, intEnum, type TProperties, type TSchema } from '../../schema.js'
+import { banDuration, done, flag, get, post, putOrPost } from '../fields.js'
+import { adminErrors, group, memberErrors } from './fields.js'
 
 const tag = 'Group settings'
-const group = { group_id: groupId }
-const memberErrors = ['group_not_found', 'member_required'] as const
-const adminErrors = [...memberErrors, 'group_admin_required'] as const
+
 const ownSettingErrors = ['group_not_found', 'not_group_member'] as const
 
 /** Changes one setting of a group, by PUT or POST. */
@@ -43,12 +35,13 @@ function groupSetting<B extends TProperties>(
   })
 }
 
-function extension<O extends { readonly origin: unknown }>(definition: O): O {
-  return { ...definition, origin: 'extension' }
+/** The one value of a setting that is on or off. */
+function onOff(meaning: string) {
+  return { value: flag(meaning) }
 }
 
-function toggle(meaning: string) {
-  return { value: boolean({ description: meaning }) }
+function extension<O extends { readonly origin: unknown }>(definition: O): O {
+  return { ...definition, origin: 'extension' }
 }
 
 export const getGroupSettings = operation({
@@ -68,39 +61,45 @@ export const getGroupSettings = operation({
 export const setReadAck = groupSetting(
   'enable_read_ack',
   'Turns read receipts of group messages on or off.',
-  toggle('true turns them on'),
+  onOff('true turns them on'),
 )
+
 export const setMemberInfoHidden = groupSetting(
   'hide_member_info',
   'Hides or shows member details.',
-  toggle('true hides other members from ordinary members'),
+  onOff('true hides other members from ordinary members'),
 )
+
 export const setHistoryVisible = groupSetting(
   'history_visible',
   'Sets whether new members see the history.',
-  toggle('true: new members see chat history'),
+  onOff('true: new members see chat history'),
 )
+
 export const setApplyApproval = groupSetting(
   'require_admin_approval',
   'Sets how membership applications are answered.',
   {
-    apply_approval: intEnum(applyApprovals),
+    apply_approval: intEnum(meaningsOf(applyApproval)),
   },
 )
+
 export const setMemberInvitation = extension(
   groupSetting(
     'allow_member_invitation',
     'Sets whether members may invite.',
-    toggle('true: members may invite others'),
+    onOff('true: members may invite others'),
   ),
 )
+
 export const setMemberModification = extension(
   groupSetting(
     'allow_member_modify',
     'Sets whether members may change group information.',
-    toggle('true: members may'),
+    onOff('true: members may'),
   ),
 )
+
 export const setGroupCapacity = extension(
   groupSetting(
     'capacity',
@@ -165,13 +164,13 @@ export const setMuteMode = ownSetting({
   name: 'mute_mode',
   methods: putOrPost,
   summary: "Sets the caller's message blocking in a group.",
-  body: { msg_mute_mode: intEnum(muteModes) },
+  body: { msg_mute_mode: intEnum(meaningsOf(muteMode)) },
   data: MuteMode,
 })
 
 /** A value out of range has an error of its own, so the schema sets no bound. */
 const anyPushMode = int32({
-  description: Object.entries(pushModes)
+  description: Object.entries(meaningsOf(pushMode))
     .map(([value, meaning]) => `${value} ${meaning}`)
     .join(', '),
 })
@@ -189,6 +188,6 @@ export const setNotDisturb = ownSetting({
   name: 'not_disturb',
   methods: post,
   summary: 'Turns local notifications of a group off or on; short for msg_mute_mode 1 and 0.',
-  body: toggle('true: no local message notifications'),
+  body: onOff('true: no local message notifications'),
   data: done,
 })

@@ -1,21 +1,13 @@
-import { operation } from '../operation.js'
+import { meaningsOf, userStatus } from '../../enums.js'
+import { operation } from '../../operation.js'
 import {
-  AdminToken,
-  Application,
-  appSettingFields,
-  appStatuses,
-  CheckReport,
-  CreatedAdminToken,
-  CreatedApp,
   DeletedUser,
   ImportedUser,
   OperatorUser,
   UserExport,
   UserWithPassword,
-  userStatuses,
-} from '../resources.js'
+} from '../../resources/users.js'
 import {
-  allOptional,
   array,
   boolean,
   int32,
@@ -25,136 +17,23 @@ import {
   optional,
   strictObject,
   string,
-} from '../schema.js'
+} from '../../schema.js'
 import {
+  appId,
   avatar,
   description,
-  done,
   email,
   get,
   id,
   mobile,
   nickName,
+  operatorOperation,
   password,
   post,
   privateInfo,
   publicInfo,
   username,
-} from './fields.js'
-
-const shared = { tag: 'Operator', callers: 'operator', origin: 'operator' } as const
-const appId = string({
-  description: '2 to 32 of a-z, 0-9, _ and -',
-  maxLength: 32,
-  pattern: '^[a-z0-9_-]{2,32}$',
-  examples: ['demo'],
-})
-const appName = string({ description: 'display name', minLength: 1, maxLength: 128 })
-
-export const createApp = operation({
-  ...shared,
-  id: 'operator.app.create',
-  methods: post,
-  path: '/operator/v1/app/create',
-  summary: 'Creates an application with its first Admin token.',
-  description: 'An app_id is made when none is sent. The token is shown this once.',
-  body: { app_id: optional(appId), name: optional(appName) },
-  data: CreatedApp,
-  errors: ['app_exists'],
-})
-
-export const listApps = operation({
-  ...shared,
-  id: 'operator.app.list',
-  methods: get,
-  path: '/operator/v1/app/list',
-  summary: 'Lists the applications of this service.',
-  data: array(Application),
-})
-
-export const updateApp = operation({
-  ...shared,
-  id: 'operator.app.update',
-  methods: post,
-  path: '/operator/v1/app/update',
-  summary: 'Changes an application; what is absent stays as it is.',
-  body: {
-    app_id: appId,
-    name: optional(appName),
-    status: optional(intEnum(appStatuses)),
-    open_registration: optional(
-      boolean({ description: 'true: users may register without a token' }),
-    ),
-    registration_secret: optional(
-      string({
-        description:
-          'key of `sign` in /user/register/push, never shown again; "": `sign` is not asked for',
-        maxLength: 256,
-      }),
-    ),
-    settings: optional(
-      strictObject(allOptional(appSettingFields), { description: 'settings to change' }),
-    ),
-  },
-  data: Application,
-  errors: ['app_not_found'],
-})
-
-export const createAdminToken = operation({
-  ...shared,
-  id: 'operator.token.create',
-  methods: post,
-  path: '/operator/v1/token/create',
-  summary: 'Makes an Admin token for an application; it is shown this once.',
-  body: {
-    app_id: appId,
-    name: string({
-      description: 'what the operator calls the token',
-      minLength: 1,
-      maxLength: 128,
-    }),
-    expires_at: optional(
-      int64({
-        description: 'when it expires, ms; absent or 0: never',
-        minimum: 0,
-        maximum: 8_640_000_000_000_000,
-      }),
-    ),
-  },
-  data: CreatedAdminToken,
-  errors: ['app_not_found'],
-})
-
-export const listAdminTokens = operation({
-  ...shared,
-  id: 'operator.token.list',
-  methods: get,
-  path: '/operator/v1/token/list',
-  summary: 'Lists the Admin tokens of an application, revoked ones included.',
-  query: { app_id: appId },
-  data: array(AdminToken),
-  errors: ['app_not_found'],
-})
-
-export const revokeAdminToken = operation({
-  ...shared,
-  id: 'operator.token.revoke',
-  methods: post,
-  path: '/operator/v1/token/revoke',
-  summary: 'Ends an Admin token at once.',
-  body: { app_id: appId, token_id: id('token ID') },
-  data: done,
-  errors: ['app_not_found', 'token_not_found'],
-})
-
-export const checkIntegrity = operation({
-  ...shared,
-  id: 'operator.check',
-  methods: post,
-  path: '/operator/v1/check',
-  summary: 'Checks every derived fact against its log.',
-  data: CheckReport,
-})
+} from '../fields.js'
 
 /** The same text, or none. */
 function orEmpty<S extends { readonly pattern?: string }>(schema: S): S {
@@ -170,6 +49,7 @@ const userProfile = {
   public_info: optional(publicInfo),
   private_info: optional(privateInfo),
 }
+
 const whichUser = {
   app_id: appId,
   user_id: optional(id('the user; or username')),
@@ -178,7 +58,7 @@ const whichUser = {
 const userErrors = ['app_not_found', 'user_not_found', 'user_deleted'] as const
 
 export const createUser = operation({
-  ...shared,
+  ...operatorOperation,
   id: 'operator.user.create',
   methods: post,
   path: '/operator/v1/user/create',
@@ -191,7 +71,7 @@ export const createUser = operation({
 })
 
 export const importUsers = operation({
-  ...shared,
+  ...operatorOperation,
   id: 'operator.user.import',
   methods: post,
   path: '/operator/v1/user/import',
@@ -213,7 +93,7 @@ export const importUsers = operation({
           }),
         ),
         ...userProfile,
-        status: optional(intEnum(userStatuses)),
+        status: optional(intEnum(meaningsOf(userStatus))),
         created_at: optional(
           int64({ description: 'creation time, ms; absent or 0: now', minimum: 0 }),
         ),
@@ -235,7 +115,7 @@ export const importUsers = operation({
 })
 
 export const exportUsers = operation({
-  ...shared,
+  ...operatorOperation,
   id: 'operator.user.export',
   methods: get,
   path: '/operator/v1/user/export',
@@ -256,7 +136,7 @@ export const exportUsers = operation({
 })
 
 export const disableUser = operation({
-  ...shared,
+  ...operatorOperation,
   id: 'operator.user.disable',
   methods: post,
   path: '/operator/v1/user/disable',
@@ -267,7 +147,7 @@ export const disableUser = operation({
 })
 
 export const enableUser = operation({
-  ...shared,
+  ...operatorOperation,
   id: 'operator.user.enable',
   methods: post,
   path: '/operator/v1/user/enable',
@@ -278,7 +158,7 @@ export const enableUser = operation({
 })
 
 export const deleteUserByOperator = operation({
-  ...shared,
+  ...operatorOperation,
   id: 'operator.user.delete',
   methods: post,
   path: '/operator/v1/user/delete',
@@ -290,7 +170,7 @@ export const deleteUserByOperator = operation({
 })
 
 export const resetUserPassword = operation({
-  ...shared,
+  ...operatorOperation,
   id: 'operator.user.reset_password',
   methods: post,
   path: '/operator/v1/user/reset_password',
