@@ -13,7 +13,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { definedOnly } from '../lib/defined-only.js'
 import { CommandFailure } from './call.js'
 import { type CommandContext, type CommonOptions, operatingCommand } from './command.js'
-import { type Row, record, table } from './output.js'
+import { formatTable, type OutputRow, record } from './output.js'
 import { addUserExportCommand } from './user-export.js'
 import { addUserImportCommand } from './user-import.js'
 
@@ -21,7 +21,7 @@ interface PasswordOptions extends CommonOptions {
   readonly passwordStdin?: boolean
 }
 
-interface CreateOptions extends PasswordOptions {
+interface CreateUserOptions extends PasswordOptions {
   readonly nickName?: string
   readonly mobile?: string
   readonly email?: string
@@ -62,7 +62,7 @@ export function addUserCommands(program: Command, context: CommandContext): void
       async (
         appId: string,
         username: string,
-        { nickName: nick_name, mobile, email, ...options }: CreateOptions,
+        { nickName: nick_name, mobile, email, ...options }: CreateUserOptions,
       ) => {
         const password = await passwordOf(context, options)
         const params = definedOnly({ app_id: appId, username, password, nick_name, mobile, email })
@@ -91,7 +91,10 @@ export function addUserCommands(program: Command, context: CommandContext): void
       const more = page.next_cursor === '' ? '' : `\n\nThere are more: --after ${page.next_cursor}`
       context
         .printer(options)
-        .print(page.users, () => table(page.users.map(brief), `${appId} has no such user.`) + more)
+        .print(
+          page.users,
+          () => formatTable(page.users.map(briefUser), `${appId} has no such user.`) + more,
+        )
     })
 
   for (const [name, operation, effect] of [
@@ -159,7 +162,7 @@ async function passwordOf(
 /** Without the password when the caller knows it. */
 function printPassword(
   context: CommandContext,
-  user: Row & { readonly password: string },
+  user: OutputRow & { readonly password: string },
   options: CommonOptions,
 ): void {
   const { password, ...rest } = user
@@ -169,11 +172,11 @@ function printPassword(
   context.printer(options).print(shown, () => `${record(shown)}${note}`)
 }
 
-function withStatus(user: OperatorUser): Row {
+function withStatus(user: OperatorUser): OutputRow {
   return { ...user, status: statusWords[user.status] ?? user.status }
 }
 
-function brief(user: ExportedUser): Row {
+function briefUser(user: ExportedUser): OutputRow {
   const { user_id, username, nick_name, status, created_at } = user
   return withStatus({ user_id, username, nick_name, created_at, status } as OperatorUser)
 }

@@ -2,7 +2,7 @@ import { AppError, contactRequestStatus, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../db/database.js'
 import { type Clock, runsOutAt } from '../../lib/clock.js'
 import type { EventService } from '../../outbox/event-service.js'
-import { readSettings } from '../apps/app-settings.js'
+import { readAppSettings } from '../apps/app-settings.js'
 import { LockedUsers, type UserLocker } from '../users/locked-users.js'
 import { checkContactRequest, type Side } from './contact-model.js'
 import type { ContactRequestStore } from './contact-request-store.js'
@@ -46,7 +46,7 @@ export class ContactBook {
   ): Promise<void> {
     const { store, contactRequests, clock } = this.#options
     const peerIds = peers.map((peer) => peer.userId)
-    const { contact_limit: limit } = await readSettings(tx, appId)
+    const { contact_limit: limit } = await readAppSettings(tx, appId)
     const counts = await store.countContacts(tx, appId, [userId, ...peerIds])
     const isFull = (id: Int64, added: number) => (counts.get(id) ?? 0) + added > limit
     if (isFull(userId, peers.length) || peerIds.some((peerId) => isFull(peerId, 1)))
@@ -89,7 +89,7 @@ export class ContactBook {
   ): Promise<void> {
     const { contactRequests, events, clock } = this.#options
     const { appId, userId: applicantId, peerId: userId } = side
-    const { contact_application_days: days } = await readSettings(tx, appId)
+    const { contact_application_days: days } = await readAppSettings(tx, appId)
     const createdAt = clock.now()
     const request = {
       applicantId,
