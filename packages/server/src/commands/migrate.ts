@@ -26,11 +26,11 @@ export function addMigrateCommand(program: Command, context: CommandContext): vo
       })
       context
         .printer(options)
-        .print(migrations, () => `${list(migrations)}\n${summary(migrations)}`)
+        .print(migrations, () => `${migrationTable(migrations)}\n${summary(migrations)}`)
     })
 }
 
-function list(migrations: readonly Migration[]): string {
+function migrationTable(migrations: readonly Migration[]): string {
   const rows = migrations.map(({ name, state }) => ({ migration: name, state: words[state] }))
   return table(rows, 'There are no migrations.')
 }

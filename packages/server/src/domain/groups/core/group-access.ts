@@ -1,12 +1,24 @@
-import { AppError, type ErrorName, type GroupRight, type GroupRightName, type GroupRole, groupRights, groupRoles, type Int64, roleErrors, groupStatus, groupType } from '@hermod/protocol'
+import {
+  AppError,
+  type ErrorName,
+  type GroupRight,
+  type GroupRightName,
+  type GroupRole,
+  groupRights,
+  groupRoles,
+  groupStatus,
+  groupType,
+  type Int64,
+  roleErrors,
+} from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
 import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
+import type { MemberStore } from '../membership/member-store.js'
 import type { GroupCache } from './group-cache.js'
 import { type Group, type GroupFlags, type GroupKey, type Member, roleName } from './group-model.js'
 import type { GroupStore } from './group-store.js'
-import type { MemberStore } from '../membership/member-store.js'
 
 export interface GroupAccessOptions {
   readonly database: Database

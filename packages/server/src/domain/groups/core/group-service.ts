@@ -1,17 +1,17 @@
-import { AppError, type AppSettings, type Int64, groupStatus, memberRole } from '@hermod/protocol'
+import { AppError, type AppSettings, groupStatus, type Int64, memberRole } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids.js'
-import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
+import type { EventService } from '../../../outbox/event-service.js'
 import type { AppService } from '../../apps/app-service.js'
 import { readSettings } from '../../apps/app-settings.js'
-import type { EventService } from '../../../outbox/event-service.js'
+import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
+import type { GroupInviter } from '../admission/group-inviter.js'
+import type { MemberStore } from '../membership/member-store.js'
 import type { GroupAccess, GroupCaller, GroupContext } from './group-access.js'
 import type { GroupCache } from './group-cache.js'
-import type { GroupInviter } from '../admission/group-inviter.js'
 import { type Group, type GroupKey, groupEvent, type Member, nextUpdate } from './group-model.js'
 import type { GroupStore } from './group-store.js'
-import type { MemberStore } from '../membership/member-store.js'
 
 export interface GroupServiceOptions {
   readonly database: Database

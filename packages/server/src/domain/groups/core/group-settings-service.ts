@@ -1,11 +1,26 @@
-import { AppError, type GroupRightName, type Int64, meaningsOf, muteMode, pushMode } from '@hermod/protocol'
+import {
+  AppError,
+  type GroupRightName,
+  type Int64,
+  meaningsOf,
+  muteMode,
+  pushMode,
+} from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
-import { readSettings } from '../../apps/app-settings.js'
 import type { EventService } from '../../../outbox/event-service.js'
-import type { GroupAccess, GroupCaller, GroupContext } from './group-access.js'
-import { banEnd, type Group, type GroupKey, groupEvent, isBanned, nextUpdate, permanent } from './group-model.js'
-import type { GroupStore } from './group-store.js'
+import { readSettings } from '../../apps/app-settings.js'
 import type { MemberStore } from '../membership/member-store.js'
+import type { GroupAccess, GroupCaller, GroupContext } from './group-access.js'
+import {
+  banEnd,
+  type Group,
+  type GroupKey,
+  groupEvent,
+  isBanned,
+  nextUpdate,
+  permanent,
+} from './group-model.js'
+import type { GroupStore } from './group-store.js'
 
 export interface GroupSettingsServiceOptions {
   readonly access: GroupAccess

@@ -1,8 +1,8 @@
-import { type Int64, groupStatus, groupType } from '@hermod/protocol'
+import { groupStatus, groupType, type Int64 } from '@hermod/protocol'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { GroupsTable } from '../../../db/schema.js'
-import { type Group, type GroupKey, type GroupList } from './group-model.js'
+import type { Group, GroupKey, GroupList } from './group-model.js'
 
 export type GroupChanges = Omit<Updateable<GroupsTable>, 'app_id' | 'group_id' | 'member_count'>
 
