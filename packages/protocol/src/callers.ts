@@ -1,15 +1,17 @@
 import type { Int64 } from './schema.js'
 
-/** Who may call an operation. Every operation names one of these; the pipeline checks it in one place (decision C7). */
+/** Who may call an operation. Every operation names one of these; the pipeline checks it in one place (rule C7). */
 
+/** What a token is: `none` stands for a call without one. */
 export type TokenKind = 'none' | 'user' | 'admin' | 'operator'
 
+/** A caller rule: who may call, and what the headers user_id and group_id mean. */
 export interface Callers {
   /** Tokens that open the operation. `none`: it may be called without any. */
   readonly tokens: readonly TokenKind[]
-  /** What an Admin token says about the user it acts for, with the user_id header (decisions C3, C5). */
+  /** What an Admin token says about the user it acts for, with the user_id header (rules C3, C5). */
   readonly subject: 'unused' | 'optional' | 'required'
-  /** True when the contract lists the group_id header. It counts in every operation about a group, listed or not (decisions C4, C5). */
+  /** True when the contract lists the group_id header. It counts in every operation about a group, listed or not (rules C4, C5). */
   readonly groupHeader: boolean
   readonly description: string
 }
@@ -39,7 +41,7 @@ export const callerRules = {
     false,
     'A user token, or an Admin token with a user_id header.',
   ),
-  /** The sender is from_user_id, else the user_id header, else 0, the system (decision C5). */
+  /** The sender is from_user_id, else the user_id header, else 0, the system (rule C5). */
   sender: callers(
     ['user', 'admin'],
     'optional',
@@ -72,6 +74,7 @@ export const callerRules = {
   operator: callers(['operator'], 'unused', false, 'An operator token.'),
 } as const satisfies Record<string, Callers>
 
+/** The key of one of {@link callerRules}; every operation names one. */
 export type CallerRule = keyof typeof callerRules
 
 /** Who is calling, once the pipeline has judged the credentials. */

@@ -1,13 +1,14 @@
 /**
  * The error catalogue. The numbers up to 40003 of families 1xxxx, 2xxxx and 4xxxx are those that clients of this API family know
- * (decision A3); conditions without a known number got the next free one of their family. A code is never reused or renumbered.
+ * (rule A3); conditions without a known number got the next free one of their family. A code is never reused or renumbered.
  */
 
+/** One condition that a caller can meet. */
 export interface ErrorEntry {
   readonly code: number
-  /** The HTTP class of the failure. Sent only where `always` says so, or with HERMOD_HTTP_STATUS=mirror (decisions A1, A2). */
+  /** The HTTP class of the failure. Sent only where `always` says so, or with HERMOD_HTTP_STATUS=mirror (rules A1, A2). */
   readonly http: number
-  /** The failure is never the answer of an operation, so its HTTP status is always real (decision A2). */
+  /** The failure is never the answer of an operation, so its HTTP status is always real (rule A2). */
   readonly always: boolean
   /** The same call may succeed later without a change. */
   readonly retryable: boolean
@@ -34,6 +35,10 @@ function entry(
   }
 }
 
+/**
+ * Every condition by its name (rule A3). Numbers and texts are contract: clients compare both (rule
+ * A5).
+ */
 export const errorCatalogue = {
   token_expired: entry(
     402,
@@ -157,7 +162,7 @@ export const errorCatalogue = {
     10020,
     403,
     'sign is invalid',
-    'The registration signature does not match (decision D8).',
+    'The registration signature is not the one that the secret of the application gives.',
   ),
   user_deleted: entry(
     10021,
@@ -564,6 +569,7 @@ export const errorCatalogue = {
   ),
 } as const satisfies Record<string, ErrorEntry>
 
+/** The name of a condition in code; the wire has its number. */
 export type ErrorName = keyof typeof errorCatalogue
 
 /** A failure that the caller of the API will see. The wire shape of it is the envelope, on every transport. */

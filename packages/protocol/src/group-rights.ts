@@ -1,8 +1,9 @@
-/** Who may do what in a group (decisions F3, F9, F10). The one table that every group operation is judged by. */
+/** Who may do what in a group (rules F3, F9, F10). The one table that every group operation is judged by. */
 import type { ErrorName } from './errors.js'
 
 /** In ascending order; an outsider is a user of the application who is no member. */
 export const groupRoles = ['outsider', 'member', 'admin', 'owner'] as const
+/** One of {@link groupRoles}. */
 export type GroupRole = (typeof groupRoles)[number]
 
 /** What a caller is told whose role is below the one that a right asks for. */
@@ -15,6 +16,7 @@ export const roleErrors = {
 /** Settings of a group that let ordinary members do what is the admins' otherwise. */
 export type MemberSetting = 'member_invite' | 'member_modify'
 
+/** What a right is, who has it, and what those are told who have it not. */
 export interface GroupRight {
   readonly meaning: string
   /** The lowest role that has the right. */
@@ -85,4 +87,7 @@ export const groupRights = {
   dissolve: right({ meaning: 'dissolve the group', from: 'owner' }),
 } as const satisfies Record<string, GroupRight>
 
+/**
+ * The name of one of {@link groupRights}; operations about a group name the right that they need.
+ */
 export type GroupRightName = keyof typeof groupRights

@@ -22,6 +22,7 @@ export interface OpenApiSchema {
   readonly [keyword: string]: unknown
 }
 
+/** A query parameter, or a header under the components. */
 export interface OpenApiParameter {
   readonly name: string
   readonly in: 'query' | 'header'
@@ -30,18 +31,23 @@ export interface OpenApiParameter {
   readonly schema: OpenApiSchema
 }
 
+/** A pointer into the components, such as `#/components/schemas/Group`. */
 export interface OpenApiReference {
   readonly $ref: string
 }
 
 type Content = Readonly<Record<string, { readonly schema: OpenApiSchema }>>
 
+/** An answer, by media type. */
 export interface OpenApiResponse {
   readonly description: string
   readonly headers?: Readonly<Record<string, unknown>>
   readonly content?: Content
 }
 
+/**
+ * One method of an operation; members that begin with x-hermod are for our own pages and command.
+ */
 export interface OpenApiOperation {
   readonly operationId: string
   readonly tags: readonly string[]
@@ -68,6 +74,7 @@ export interface OpenApiOperation {
   readonly 'x-hermod-status'?: 'planned'
 }
 
+/** The document as it is served: OpenAPI 3.1 with the parts that we use. */
 export interface OpenApiDocument {
   readonly openapi: '3.1.0'
   readonly info: Readonly<Record<string, unknown>> & {
@@ -86,6 +93,7 @@ export interface OpenApiDocument {
   }
 }
 
+/** What the document says beyond the operations. */
 export interface OpenApiOptions {
   /** Version of the service, not of the API. */
   readonly version: string
@@ -95,6 +103,10 @@ export interface OpenApiOptions {
   readonly serverUrl?: string
 }
 
+/**
+ * Makes the document. The same operations give the same text, so that pages made from it can be
+ * compared.
+ */
 export function openApiDocument({
   version,
   builtOperationIds,
@@ -153,7 +165,7 @@ function describeMethod(
   { schemas, planned }: Surroundings,
 ): OpenApiOperation {
   const callers = callerRules[operation.callers]
-  const requestBody = bodyOf(operation, schemas)
+  const requestBody = requestBodyOf(operation, schemas)
   return {
     operationId: operationIdOf(operation, method),
     tags: [operation.tag],
@@ -169,7 +181,7 @@ function describeMethod(
       .filter(Boolean)
       .join('\n\n'),
     security: securityOf(operation),
-    parameters: [...headersOf(operation), ...queryOf(operation, schemas)],
+    parameters: [...headersOf(operation), ...queryParametersOf(operation, schemas)],
     ...(requestBody && { requestBody }),
     responses: {
       200: successOf(operation, schemas),
@@ -251,7 +263,10 @@ function headersOf(operation: Operation): OpenApiReference[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }))
 }
 
-function queryOf(operation: Operation, schemas: Record<string, OpenApiSchema>): OpenApiParameter[] {
+function queryParametersOf(
+  operation: Operation,
+  schemas: Record<string, OpenApiSchema>,
+): OpenApiParameter[] {
   const required = requiredOf(operation.query)
   return Object.entries(operation.query).map(([name, schema]) => ({
     name,
@@ -266,7 +281,7 @@ function requiredOf(properties: TProperties): readonly string[] {
   return object(properties).required ?? []
 }
 
-function bodyOf(
+function requestBodyOf(
   operation: Operation,
   schemas: Record<string, OpenApiSchema>,
 ): OpenApiOperation['requestBody'] {
@@ -379,7 +394,7 @@ const failureSchema: OpenApiSchema = {
   required: ['code', 'data', 'message'],
 }
 
-/** The errors whose HTTP status is always real (decision A2). */
+/** The errors whose HTTP status is always real (rule A2). */
 const alwaysRealErrors = Object.values<ErrorEntry>(errorCatalogue).filter((entry) => entry.always)
 const realStatuses = [...new Set(alwaysRealErrors.map((entry) => entry.http))].sort((a, b) => a - b)
 

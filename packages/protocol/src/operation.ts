@@ -3,6 +3,7 @@ import type { ErrorName } from './errors.js'
 import type { GroupRightName } from './group-rights.js'
 import type { Static, TProperties, TSchema, Type } from './schema.js'
 
+/** The HTTP methods of operations. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 /** The whole request body is one parameter: a bare string or a bare list, without a field name around it. */
@@ -11,6 +12,7 @@ export interface WholeBody<Name extends string = string, Schema extends TSchema 
   readonly schema: Schema
 }
 
+/** The body parameters by name, or one parameter that is the whole body. */
 export type Body = TProperties | WholeBody
 
 type FieldsOf<B> =
@@ -40,9 +42,9 @@ export interface Operation<Params = unknown, Data = unknown, Extras = unknown> {
   readonly callers: CallerRule
   /** The right in the group that the operation needs, when it is about one. */
   readonly right?: GroupRightName
-  /** Parameters that the contract puts in the query. A scalar is accepted in a JSON body as well (decision B3). */
+  /** Parameters that the contract puts in the query. A scalar is accepted in a JSON body as well (rule B3). */
   readonly query: TProperties
-  /** Parameters that the contract puts in the body. A scalar is accepted in the query as well (decision B3). */
+  /** Parameters that the contract puts in the body. A scalar is accepted in the query as well (rule B3). */
   readonly body: Body
   readonly data: TSchema
   readonly extras: TProperties
@@ -82,6 +84,7 @@ interface Definition<
 // biome-ignore lint/complexity/noBannedTypes: the empty set of properties is what an omitted part means
 type None = {}
 
+/** Defines an operation; parts that are left out are empty, and the origin is the contract. */
 export function operation<
   Q extends TProperties = None,
   B extends Body = None,
@@ -101,10 +104,14 @@ export function operation<
   }
 }
 
+/** Whether the body is one parameter without a field name around it. */
 export function isWholeBody(body: Body): body is WholeBody {
   return typeof (body as WholeBody).whole === 'string'
 }
 
+/** The decoded parameters of an operation, from query and body together. */
 export type ParamsOf<O> = O extends Operation<infer P, unknown, unknown> ? P : never
+/** The `data` member of an operation's successful answer. */
 export type DataOf<O> = O extends Operation<unknown, infer D, unknown> ? D : never
+/** The members that stand beside `data` in an operation's successful answer. */
 export type ExtrasOf<O> = O extends Operation<unknown, unknown, infer X> ? X : never

@@ -18,6 +18,7 @@ export interface ReferenceField {
   readonly bounds: string
 }
 
+/** An operation as the reference shows it, its methods together. */
 export interface ReferenceOperation {
   readonly id: string
   readonly methods: readonly string[]
@@ -37,12 +38,16 @@ export interface ReferenceOperation {
   readonly example: string
 }
 
+/** The operations of one tag, in the order of the document. */
 export interface ReferenceSection {
   readonly name: string
   readonly description: string
   readonly operations: readonly ReferenceOperation[]
 }
 
+/**
+ * The sections in the order of the tags; within one the operations in the order of the document.
+ */
 export function referenceSections(document: OpenApiDocument): ReferenceSection[] {
   const entries = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({
@@ -64,14 +69,14 @@ export function referenceSections(document: OpenApiDocument): ReferenceSection[]
   })
 }
 
-interface Entry {
+interface MethodEntry {
   readonly path: string
   readonly method: string
   readonly operation: OpenApiOperation
 }
 
 /** One operation from the entries of all its methods, which differ in nothing else. */
-function describe(document: OpenApiDocument, entries: readonly Entry[]): ReferenceOperation {
+function describe(document: OpenApiDocument, entries: readonly MethodEntry[]): ReferenceOperation {
   const [first] = entries
   if (first === undefined) throw new Error('an operation has at least one method')
   const { path, operation } = first
@@ -147,7 +152,7 @@ function answerContent(operation: OpenApiOperation): OpenApiSchema | undefined {
 function parameterField(document: OpenApiDocument, parameter: OpenApiParameter): ReferenceField {
   const description = parameter.description ?? ''
   return {
-    ...fieldOf(document, parameter.name, { ...parameter.schema, description }),
+    ...referenceField(document, parameter.name, { ...parameter.schema, description }),
     required: parameter.required === true,
   }
 }
@@ -156,7 +161,7 @@ function parameterField(document: OpenApiDocument, parameter: OpenApiParameter):
 function bodyFields(document: OpenApiDocument, schema: OpenApiSchema): ReferenceField[] {
   if (schema.properties) return nestedFields(document, schema)
   return [
-    { ...fieldOf(document, '(the whole body)', schema), required: true },
+    { ...referenceField(document, '(the whole body)', schema), required: true },
     ...innerFields(document, schema, ''),
   ]
 }
@@ -170,7 +175,7 @@ function nestedFields(
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
     const path = `${prefix}${name}`
     return [
-      { ...fieldOf(document, path, property), required: required.includes(name) },
+      { ...referenceField(document, path, property), required: required.includes(name) },
       ...innerFields(document, property, path),
     ]
   })
@@ -188,7 +193,7 @@ function innerFields(
   return nestedFields(document, resolved, `${path}.`)
 }
 
-function fieldOf(
+function referenceField(
   document: OpenApiDocument,
   path: string,
   schema: OpenApiSchema,
@@ -233,7 +238,7 @@ function range(least: unknown, most: unknown, unit: string): string {
 
 // Examples
 
-interface ExampleParts extends Entry {
+interface ExampleParts extends MethodEntry {
   readonly parameters: readonly OpenApiParameter[]
   readonly body: OpenApiSchema | undefined
 }

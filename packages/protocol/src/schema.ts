@@ -8,21 +8,21 @@ export { type Static, type TProperties, type TSchema, Type } from '@sinclair/typ
 
 /**
  * An exact 64-bit integer: a number when it is a safe integer, else a bigint, never both, so that `===` and Map keys work.
- * Every ID that the service issues is a safe integer (decision B1); a bigint is therefore always an ID that nobody has.
+ * Every ID that the service issues is a safe integer (rule B1); a bigint is therefore always an ID that nobody has.
  */
 export type Int64 = number | bigint
 
-interface Described {
+interface SchemaNotes {
   readonly description?: string
 }
 
-interface IntegerRange extends Described {
+interface IntegerRange extends SchemaNotes {
   readonly minimum?: number
   readonly maximum?: number
   readonly default?: number
 }
 
-/** An int64 field; input is exact over the whole range (decision B2). */
+/** An int64 field; input is exact over the whole range (rule B2). */
 export function int64(options: IntegerRange = {}) {
   return Type.Unsafe<Int64>({ type: 'integer', format: 'int64', ...options })
 }
@@ -32,7 +32,7 @@ export function int32(options: IntegerRange = {}) {
   return Type.Integer({ format: 'int32', minimum: -(2 ** 31), maximum: 2 ** 31 - 1, ...options })
 }
 
-interface StringOptions extends Described {
+interface StringOptions extends SchemaNotes {
   readonly minLength?: number
   readonly maxLength?: number
   /** A regular expression in the `u` flavour; the description says in words what it asks for. */
@@ -56,14 +56,15 @@ export function double(options: IntegerRange = {}) {
   return Type.Number({ format: 'double', ...options })
 }
 
-export function boolean(options: Described & { readonly default?: boolean } = {}) {
+/** True or false; 0, 1 and their strings are accepted too (rule B3). */
+export function boolean(options: SchemaNotes & { readonly default?: boolean } = {}) {
   return Type.Boolean(options)
 }
 
 /** One of a few integers, each with its meaning, such as auth_mode. */
 export function intEnum(
   meanings: Readonly<Record<number, string>>,
-  options: Described & { readonly default?: number } = {},
+  options: SchemaNotes & { readonly default?: number } = {},
 ) {
   const values = Object.keys(meanings).map(Number)
   const meaning = Object.entries(meanings)
@@ -81,7 +82,7 @@ export function intEnum(
 /** One of a few strings. */
 export function stringEnum<const Values extends readonly string[]>(
   values: Values,
-  options: Described = {},
+  options: SchemaNotes = {},
 ) {
   return Type.Unsafe<Values[number]>({ type: 'string', ...options, enum: [...values] })
 }
@@ -90,13 +91,13 @@ export function stringEnum<const Values extends readonly string[]>(
 export type Item<T> = { readonly value: T } | { readonly fault: string; readonly raw: unknown }
 
 /**
- * A list whose bad entries fail one by one instead of failing the call (decision D9).
+ * A list whose bad entries fail one by one instead of failing the call (rule D9).
  *
  * @param options.maxItems more entries than this fail the call (10002)
  */
 export function itemList<T extends TSchema>(
   item: T,
-  options: Described & { readonly maxItems?: number; readonly minItems?: number } = {},
+  options: SchemaNotes & { readonly maxItems?: number; readonly minItems?: number } = {},
 ) {
   return Type.Unsafe<Item<Static<T>>[]>({
     type: 'array',
@@ -107,21 +108,21 @@ export function itemList<T extends TSchema>(
   })
 }
 
-/** A list that fails as a whole when an entry is bad; at most 500 entries unless said otherwise (decision D9). */
+/** A list that fails as a whole when an entry is bad; at most 500 entries unless said otherwise (rule D9). */
 export function list<T extends TSchema>(
   item: T,
-  options: Described & { readonly maxItems?: number; readonly minItems?: number } = {},
+  options: SchemaNotes & { readonly maxItems?: number; readonly minItems?: number } = {},
 ) {
   return Type.Array(item, { maxItems: 500, ...options })
 }
 
 /** A list of an answer: as long as it happens to be. */
-export function array<T extends TSchema>(item: T, options: Described = {}) {
+export function array<T extends TSchema>(item: T, options: SchemaNotes = {}) {
   return Type.Array(item, options)
 }
 
 /** A JSON object whose members are the caller's own business; they pass unchanged. */
-export function freeObject(options: Described = {}) {
+export function freeObject(options: SchemaNotes = {}) {
   return Type.Unsafe<Record<string, unknown>>({
     type: 'object',
     additionalProperties: true,
@@ -134,10 +135,12 @@ export function allOptional<P extends TProperties>(properties: P) {
   return Type.Partial(Type.Object(properties)).properties
 }
 
-/** An object of which other members than the declared ones are refused by name (decision B5). */
-export function strictObject<P extends TProperties>(properties: P, options: Described = {}) {
+/** An object of which other members than the declared ones are refused by name (rule B5). */
+export function strictObject<P extends TProperties>(properties: P, options: SchemaNotes = {}) {
   return Type.Object(properties, { ...options, additionalProperties: false })
 }
 
+/** A field or parameter that may be absent. */
 export const optional = Type.Optional
+/** An object; unknown members are ignored (rule B5). */
 export const object = Type.Object

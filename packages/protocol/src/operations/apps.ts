@@ -22,6 +22,10 @@ import { appId, done, get, id, operatorOperation, post, username } from './field
 
 const tag = 'Applications'
 
+/**
+ * The flags have the values of the application's settings, or their defaults. The answer is the
+ * same for every platform. Source: rule K12.
+ */
 export const getAppFlags = operation({
   id: 'app.config',
   methods: get,
@@ -34,6 +38,10 @@ export const getAppFlags = operation({
   origin: 'extension',
 })
 
+/**
+ * Looks only: the name is not reserved, so a registration a moment later may still answer 10004. A
+ * name that breaks rule D1, or starts with a reserved prefix, is not free. Source: rule K12.
+ */
 export const checkUsername = operation({
   id: 'app.user.name_check',
   methods: get,
@@ -48,6 +56,10 @@ export const checkUsername = operation({
 
 const appName = string({ description: 'display name', minLength: 1, maxLength: 128 })
 
+/**
+ * Atomic: the application and its first Admin token are stored together. Not safe to repeat: a
+ * second call with the same app_id answers 40004. Rule C6.
+ */
 export const createApp = operation({
   ...operatorOperation,
   id: 'operator.app.create',
@@ -60,6 +72,7 @@ export const createApp = operation({
   errors: ['app_exists'],
 })
 
+/** By app_id, disabled applications included. */
 export const listApps = operation({
   ...operatorOperation,
   id: 'operator.app.list',
@@ -69,6 +82,10 @@ export const listApps = operation({
   data: array(Application),
 })
 
+/**
+ * Atomic; settings are merged, and an unknown setting is refused by name (rule B5). Other nodes
+ * follow within 1 s.
+ */
 export const updateApp = operation({
   ...operatorOperation,
   id: 'operator.app.update',
@@ -97,6 +114,10 @@ export const updateApp = operation({
   errors: ['app_not_found'],
 })
 
+/**
+ * Only a hash is stored, so a lost token cannot be read again, only revoked. Names need not be
+ * unique (rule C6).
+ */
 export const createAdminToken = operation({
   ...operatorOperation,
   id: 'operator.token.create',
@@ -122,6 +143,7 @@ export const createAdminToken = operation({
   errors: ['app_not_found'],
 })
 
+/** Oldest first. The tokens themselves are never shown again (rule C6). */
 export const listAdminTokens = operation({
   ...operatorOperation,
   id: 'operator.token.list',
@@ -133,6 +155,10 @@ export const listAdminTokens = operation({
   errors: ['app_not_found'],
 })
 
+/**
+ * Refused on this node at once and on others within 1 s. Revoking a revoked token succeeds and
+ * changes nothing (rule C6).
+ */
 export const revokeAdminToken = operation({
   ...operatorOperation,
   id: 'operator.token.revoke',

@@ -17,7 +17,7 @@ import {
   idList,
   lookUpList,
   mobile,
-  page,
+  pageParameters,
   post,
   putOrPost,
   reason,
@@ -32,6 +32,10 @@ const otherUser = { user_id: id('the other user') }
 
 const lookUpErrors = ['user_not_found', 'user_deleted'] as const
 
+/**
+ * Atomic for both users. When the other user has an open request to the caller, both become
+ * contacts at once. The other user is told. Rule K11.
+ */
 export const applyToContact = operation({
   id: 'contact.apply',
   methods: post,
@@ -61,6 +65,10 @@ export const applyToContact = operation({
   origin,
 })
 
+/**
+ * Each request is decided alone and in order; auth_answer cannot be sent, so users with a question
+ * refuse. Rule K11.
+ */
 export const applyToContacts = operation({
   id: 'contact.apply.batch',
   methods: post,
@@ -78,6 +86,7 @@ export const applyToContacts = operation({
   origin,
 })
 
+/** Newest first; by default 100, at most 500 a page. Rule K11. */
 export const listContactRequests = operation({
   id: 'contact.apply.list',
   methods: get,
@@ -85,12 +94,16 @@ export const listContactRequests = operation({
   tag,
   summary: 'Lists the contact applications that the user received, handled ones included.',
   callers: 'user',
-  query: page,
+  query: pageParameters,
   data: array(RosterApplication),
   extras: cursorAndVersion,
   origin,
 })
 
+/**
+ * Atomic: both become contacts, and an open request in the other direction counts as accepted. The
+ * one who asked is told. A request is answered once: 10007 afterwards. Rule K11.
+ */
 export const acceptContact = operation({
   id: 'contact.accept',
   methods: putOrPost,
@@ -104,6 +117,10 @@ export const acceptContact = operation({
   origin,
 })
 
+/**
+ * The one who asked is told, with the reason. A request is answered once: 10007 afterwards. Rule
+ * K11.
+ */
 export const declineContact = operation({
   id: 'contact.decline',
   methods: putOrPost,
@@ -117,6 +134,10 @@ export const declineContact = operation({
   origin,
 })
 
+/**
+ * Clears what the caller kept about the user; on the other side only the relation changes, to 1.
+ * The other user is told. Rule K11.
+ */
 export const deleteContact = operation({
   id: 'contact.delete',
   methods: deleteOrPost,
@@ -130,6 +151,10 @@ export const deleteContact = operation({
   origin,
 })
 
+/**
+ * Clients send one field at a time; the others stay. The same value again changes nothing. Rule
+ * K11.
+ */
 export const updateContact = operation({
   id: 'contact.update',
   methods: putOrPost,
@@ -150,6 +175,10 @@ export const updateContact = operation({
   origin,
 })
 
+/**
+ * By user ID; default and maximum of a page 10,000, since some clients never ask for a second one.
+ * Rule K11.
+ */
 export const listContacts = operation({
   id: 'contact.list',
   methods: get,
@@ -157,12 +186,16 @@ export const listContacts = operation({
   tag,
   summary: 'Lists the IDs of the contacts of the user.',
   callers: 'user',
-  query: page,
+  query: pageParameters,
   data: array(int64(), { description: 'user IDs' }),
   extras: cursorAndVersion,
   origin,
 })
 
+/**
+ * In the order asked for, each user once; unknown and deleted users are left out. At most 10,000
+ * (rule D9). Rule K11.
+ */
 export const findContacts = operation({
   id: 'contact.find',
   methods: post,
@@ -175,6 +208,10 @@ export const findContacts = operation({
   origin,
 })
 
+/**
+ * Messages of the blocked user are refused at once on this node and within 1 s on others (rule
+ * E11). A contact stays one. Safe to repeat.
+ */
 export const blockUser = operation({
   id: 'contact.block',
   methods: putOrPost,
@@ -188,6 +225,7 @@ export const blockUser = operation({
   origin,
 })
 
+/** Safe to repeat, also for users who were never blocked or do not exist any more. */
 export const unblockUser = operation({
   id: 'contact.unblock',
   methods: deleteOrPost,
@@ -200,6 +238,7 @@ export const unblockUser = operation({
   origin,
 })
 
+/** By user ID, always the whole list. */
 export const listBlockedUsers = operation({
   id: 'contact.blocked_list',
   methods: get,
@@ -211,6 +250,7 @@ export const listBlockedUsers = operation({
   origin,
 })
 
+/** Tells deleted users (10021) from those who never existed (10000). */
 export const findUserById = operation({
   id: 'contact.find.id',
   methods: get,
@@ -224,6 +264,7 @@ export const findUserById = operation({
   origin,
 })
 
+/** Without regard to case (rule D1). A deleted user's name is free, so it answers 10000. */
 export const findUserByUsername = operation({
   id: 'contact.find.name',
   methods: get,
@@ -237,6 +278,7 @@ export const findUserByUsername = operation({
   origin,
 })
 
+/** The number must be written as it is stored. */
 export const findUserByMobile = operation({
   id: 'contact.find.mobile',
   methods: get,
@@ -250,6 +292,10 @@ export const findUserByMobile = operation({
   origin,
 })
 
+/**
+ * Looks at blocks, strangers and the state of both; a disabled sender may not. The answer may be 1
+ * s old. Rule E11.
+ */
 export const mayMessage = operation({
   id: 'contact.may_message',
   methods: get,
@@ -263,6 +309,10 @@ export const mayMessage = operation({
   origin,
 })
 
+/**
+ * All of them or none; nobody is asked, blocks stay. Those who are contacts already stay so.
+ * Everyone who became one is told. Rule C6a.
+ */
 export const addContacts = operation({
   id: 'contact.add',
   methods: post,
@@ -276,6 +326,10 @@ export const addContacts = operation({
   origin,
 })
 
+/**
+ * By user ID, always the whole list. From an older guide; {@link listContacts} and
+ * {@link findContacts} tell more.
+ */
 export const listContactNames = operation({
   id: 'contact.names',
   methods: get,

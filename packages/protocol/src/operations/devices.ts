@@ -8,6 +8,10 @@ const tag = 'Devices'
 
 const deviceSn = int32({ description: 'device serial number' })
 
+/**
+ * By serial number, always the whole list, so there is no cursor. Contract: user operations; rule
+ * D6.
+ */
 export const listDevices = operation({
   id: 'user.device.list',
   methods: get,
@@ -19,6 +23,10 @@ export const listDevices = operation({
   extras: cursorAndVersion,
 })
 
+/**
+ * Device, its push tokens and its access tokens end in one commit; the serial number is not given
+ * again. Rule D6.
+ */
 export const removeDevice = operation({
   id: 'user.device.remove',
   methods: deleteOrPost,
@@ -31,6 +39,10 @@ export const removeDevice = operation({
   errors: ['device_not_found'],
 })
 
+/**
+ * Ends access tokens; devices and their push tokens stay. Without device_sn also tokens end that
+ * are tied to no device. Safe to repeat. Rule C6.
+ */
 export const kickDevices = operation({
   id: 'user.kick',
   methods: putOrPost,
@@ -45,6 +57,10 @@ export const kickDevices = operation({
   errors: ['device_not_found'],
 })
 
+/**
+ * A vendor token belongs to the device that bound it last: it is taken from any other. The
+ * certificate may come later. Rule D6.
+ */
 export const bindPushToken = operation({
   id: 'user.token.bind',
   methods: putOrPost,
@@ -65,6 +81,7 @@ export const bindPushToken = operation({
   errors: ['device_not_found'],
 })
 
+/** Succeeds when nothing was bound. The answer is an empty object (rule D8). */
 export const unbindPushToken = operation({
   id: 'user.token.unbind',
   methods: deleteOrPost,
@@ -77,6 +94,7 @@ export const unbindPushToken = operation({
   errors: ['device_not_found'],
 })
 
+/** Of the user of the call: a token's own user, or the one in the user_id header. */
 export const getOnlineStatus = operation({
   id: 'user.online_status',
   methods: get,

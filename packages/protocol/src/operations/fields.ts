@@ -1,17 +1,22 @@
 /** Parameters, answers and method sets that several operations share. */
 import { boolean, int32, int64, list, optional, string, text } from '../schema.js'
 
+/** Methods of what the contract lists as PUT|POST (rule B4). */
 export const putOrPost = ['PUT', 'POST'] as const
+/** Methods of what the contract lists as DELETE|POST (rule B4). */
 export const deleteOrPost = ['DELETE', 'POST'] as const
+/** Methods of what is read. */
 export const get = ['GET'] as const
+/** Methods of what has POST only. */
 export const post = ['POST'] as const
 
 /** The answer of an operation that has nothing to tell: true. */
 export const done = boolean({ description: 'true' })
 
-/** Most entries of a look-up that clients send in full (decision D9). */
+/** Most entries of a look-up that clients send in full (rule D9). */
 const maxLookUpItems = 10_000
 
+/** A required int64 that names something. */
 export function id(description: string) {
   return int64({ description })
 }
@@ -26,6 +31,10 @@ export function lookUpList(description: string) {
   return list(int64(), { description, maxItems: maxLookUpItems })
 }
 
+/**
+ * A username as it is sent; its letters are checked by the service, which has the reserved prefixes
+ * (rule D1).
+ */
 export const username = string({
   description: 'username',
   minLength: 1,
@@ -39,22 +48,27 @@ export const password = string({
   maxLength: 128,
   examples: ['correct horse battery'],
 })
+/** What makes a device of a login (rule D6). */
 export const deviceGuid = string({
   description: 'stable text that names the installation',
   maxLength: 128,
 })
+/** A push token as the service gave it. */
 export const pushToken = string({ description: 'push token', maxLength: 1024 })
+/** An alias that a user is pushed by (rule G7). */
 export const pushAlias = string({
   description: 'alias of the user for pushes',
   minLength: 1,
   maxLength: 128,
 })
+/** A mobile number (rule K13). */
 export const mobile = string({
   description: 'mobile number: + and at least 8 digits, or 11 digits that start with 13 to 19',
   maxLength: 32,
   pattern: '^(\\+[0-9]{8,}|1[3-9][0-9]{9})$',
   examples: ['+15551234567'],
 })
+/** An e-mail address; its form is not looked at beyond the @. */
 export const email = string({
   description: 'e-mail address',
   maxLength: 254,
@@ -68,36 +82,47 @@ export const avatar = string({
   pattern: '^(https?://[^\\s\\p{Cc}]+|/[^\\s\\p{Cc}]*|[A-Za-z0-9._/-]*)$',
   examples: ['https://example.org/alice.png'],
 })
+/** A text about a user or group, which others see. */
 export const description = string({ description: 'description', maxLength: 1024 })
+/** The name that others see. */
 export const nickName = string({ description: 'nickname', maxLength: 256 })
+/** Text of the application, for the user alone. */
 export const privateInfo = string({
   description: 'private information, visible only to the user',
   maxLength: 8192,
 })
+/** Text of the application, for everybody. */
 export const publicInfo = string({
   description: 'public information, visible to contacts and strangers',
   maxLength: 8192,
 })
+/** Text of the application that the service does not look into. */
 export const ext = string({ description: 'extension data', maxLength: 8192 })
+/** What a user calls a contact. */
 export const contactAlias = string({ description: 'remark name for this user', maxLength: 128 })
+/** What the other side is told beside a request or a refusal. */
 export const reason = optional(string({ description: 'text for the other side', maxLength: 1024 }))
 
+/** The group that the call is about. */
 export const groupId = id('group ID')
+/** The name of a group that is renamed; a new group may have none. */
 export const groupName = string({
   description: 'group name',
   minLength: 1,
   maxLength: 128,
   examples: ['Team'],
 })
+/** A group and the users of it that something is done to. */
 export const groupAndUsers = { group_id: groupId, user_list: idList('user IDs') }
 
+/** How long a ban runs (rule F5). */
 export const banDuration = int64({
   description: 'minutes; -1: permanent; 0 and less than -1 are refused',
   minimum: -1,
 })
 
-/** Where a page starts and how long it is; a longer page than the maximum is cut to it (decision B6b). */
-export const page = {
+/** Where a page starts and how long it is; a longer page than the maximum is cut to it (rule B6b). */
+export const pageParameters = {
   cursor: optional(
     string({ description: 'where to start; absent or "": from the start', maxLength: 512 }),
   ),
@@ -105,16 +130,24 @@ export const page = {
     int32({ description: 'how many entries; cut to the maximum of the list', minimum: 1 }),
   ),
 }
+/**
+ * As {@link pageParameters}, with the version that the contract lists; it is read and changes nothing (rule
+ * B7).
+ */
 export const versionedPage = {
-  ...page,
+  ...pageParameters,
   version: optional(id('version of an earlier answer; may be left out')),
 }
 
+/** The cursor beside a page: absent on the last one (rule A6). */
 export const nextCursor = {
   cursor: optional(text('where the next page starts; absent on the last page')),
 }
+/** The version beside a list (rule B7). */
 export const version = { version: int64({ description: 'the newest change in the list, ms' }) }
+/** What stands beside a page of a list that has a version. */
 export const cursorAndVersion = { ...nextCursor, ...version }
+/** What stands beside a page of a list of a group. */
 export const totals = {
   ...nextCursor,
   total: int64({ description: 'number of entries in the whole list' }),
@@ -127,6 +160,7 @@ export const operatorOperation = {
   callers: 'operator',
   origin: 'operator',
 } as const
+/** The ID of an application as an operator chooses it (rule C6). */
 export const appId = string({
   description: '2 to 32 of a-z, 0-9, _ and -',
   maxLength: 32,

@@ -43,6 +43,7 @@ const rendition = {
   sdk_sign: optional(string({ description: 'signature under the file key of the Token record' })),
 }
 
+/** Planned. The first step of an upload (rule K8). */
 export const getChatUploadTicket = operation({
   id: 'file.upload.chat',
   methods: get,
@@ -59,6 +60,7 @@ export const getChatUploadTicket = operation({
   origin,
 })
 
+/** Planned. As {@link getChatUploadTicket}, for the avatar of the acting user (rule K8). */
 export const getUserAvatarUploadTicket = operation({
   id: 'file.upload.avatar.user',
   methods: get,
@@ -70,6 +72,10 @@ export const getUserAvatarUploadTicket = operation({
   origin,
 })
 
+/**
+ * Planned. Browsers ask for it without headers, so both credentials are taken from the query too
+ * (rule K8).
+ */
 export const getGroupAvatarUploadTicket = operation({
   id: 'file.upload.avatar.group',
   methods: get,
@@ -83,6 +89,7 @@ export const getGroupAvatarUploadTicket = operation({
   origin,
 })
 
+/** Planned. Nothing is copied: the address is signed anew for its new recipient (rule K8). */
 export const forwardFile = operation({
   id: 'file.upload.forward',
   methods: get,
@@ -103,6 +110,10 @@ export const forwardFile = operation({
   origin,
 })
 
+/**
+ * Planned. Answers bytes, and the envelope only for a failure. Credentials may come in the query
+ * (rule K8).
+ */
 export const downloadChatFile = operation({
   id: 'file.download.chat',
   methods: get,
@@ -125,6 +136,10 @@ export const downloadChatFile = operation({
   answersFile: true,
 })
 
+/**
+ * Planned. Answers bytes, and the envelope only for a failure. Credentials may come in the query
+ * (rule K8).
+ */
 export const downloadAvatar = operation({
   id: 'file.download.avatar',
   methods: get,

@@ -2,6 +2,10 @@ import { operation } from '../operation.js'
 import { CheckReport } from '../resources/integrity.js'
 import { operatorOperation, post } from './fields.js'
 
+/**
+ * Reads only. Facts that change while they are checked can show as differences once; a second run
+ * tells. At most 100 differences of each check are listed.
+ */
 export const checkIntegrity = operation({
   ...operatorOperation,
   id: 'operator.check',

@@ -23,10 +23,18 @@ function tokenOperation<B extends TProperties>(
   })
 }
 
+/**
+ * A new token each time; earlier ones stay valid until they expire or are ended (rule C6). Failed
+ * attempts are slowed down (rule D2). Contract: token operations.
+ */
 export const issueTokenById = tokenOperation('token.id', '/token/id', 'Logs in with a user ID.', {
   user_id: id('user ID'),
 })
 
+/**
+ * A name with @ is an e-mail address, one of digits alone (with or without +) a mobile number,
+ * anything else a username. Else as {@link issueTokenById}.
+ */
 export const issueTokenByLogin = tokenOperation(
   'token.login',
   '/token/login',
@@ -41,6 +49,7 @@ export const issueTokenByLogin = tokenOperation(
   },
 )
 
+/** Usernames are compared without regard to case (rule D1). Else as {@link issueTokenById}. */
 export const issueTokenByUsername = tokenOperation(
   'token.user',
   '/token/user',
@@ -48,6 +57,10 @@ export const issueTokenByUsername = tokenOperation(
   { name: username },
 )
 
+/**
+ * Password and end of the other tokens in one commit; the token of the call stays. File credentials
+ * end too (rule D3).
+ */
 export const changePassword = operation({
   id: 'user.password.change',
   methods: post,
@@ -60,6 +73,7 @@ export const changePassword = operation({
   errors: ['password_incorrect'],
 })
 
+/** Password and end of all tokens in one commit (rule D3). For the operator's own support tools. */
 export const changePasswordAsAdmin = operation({
   id: 'user.password.change_admin',
   methods: post,

@@ -14,7 +14,7 @@ import {
   UnreadEntry,
 } from '../resources/messaging.js'
 import { array, boolean, int32, int64, intEnum, list, optional, string } from '../schema.js'
-import { done, get, id, page, post, putOrPost } from './fields.js'
+import { done, get, id, pageParameters, post, putOrPost } from './fields.js'
 
 const tag = 'Messages'
 
@@ -24,7 +24,7 @@ const conversationId = id('conversation ID: the other user, or the group')
 
 /**
  * The schema only stops what no request body can hold: the four texts of a message are judged together, against a configured limit and with
- * an error of its own (decisions A4, E12).
+ * an error of its own (rules A4, E12).
  */
 function messageText(description: string, examples: readonly string[] = []) {
   return optional(
@@ -73,6 +73,11 @@ const sendExtras = {
   ),
 }
 
+/**
+ * All targets that take the message are stored in one commit. A repeat with the same transaction_id
+ * within 24 hours answers the first result and delivers nothing (rule E4). Inside a conversation
+ * msg_id strictly grows (rule E3). Rules E2, E8a and E11 say what is refused.
+ */
 export const sendMessage = operation({
   id: 'message.send',
   methods: putOrPost,
@@ -103,6 +108,10 @@ export const sendMessage = operation({
   ],
 })
 
+/**
+ * As {@link sendMessage}, but it passes over blocks, strangers and bans, and carries is_system.
+ * Rules E5, E9 and E11a.
+ */
 export const sendNotification = operation({
   id: 'message.notify',
   methods: putOrPost,
@@ -127,6 +136,10 @@ export const sendNotification = operation({
   ],
 })
 
+/**
+ * Planned. For users who exist when it is sent, at a cost that does not depend on their number
+ * (rule E9).
+ */
 export const sendBroadcast = operation({
   id: 'message.broadcast',
   methods: post,
@@ -146,6 +159,11 @@ export const sendBroadcast = operation({
   errors: ['message_too_large', 'message_censored'],
 })
 
+/**
+ * Marks only move forward, so it is safe to repeat and to send late. Other devices of the caller,
+ * and senders who asked for a receipt, are told. Rule E5 says what each combination of parameters
+ * reads.
+ */
 export const acknowledgeMessages = operation({
   id: 'message.ack',
   methods: get,
@@ -164,6 +182,10 @@ export const acknowledgeMessages = operation({
   errors: ['message_not_found', 'conversation_not_found'],
 })
 
+/**
+ * Takes the message from history, latest_msg_id and unread counts at once, and leaves a mark that
+ * it was there. A second recall answers 13000. Rule E7.
+ */
 export const recallMessage = operation({
   id: 'message.recall',
   methods: putOrPost,
@@ -178,6 +200,10 @@ export const recallMessage = operation({
   errors: ['message_not_found', 'conversation_not_found', 'recall_too_late', 'recall_disabled'],
 })
 
+/**
+ * At most 100 a page; msg_id_start is inclusive, next_msg_id is the first message of the next page
+ * (rule E8b). With a token tied to a device, received messages become DELIVERED (rule E6).
+ */
 export const readHistory = operation({
   id: 'message.conversation.get',
   methods: get,
@@ -197,6 +223,10 @@ export const readHistory = operation({
   errors: ['group_not_found', 'member_required'],
 })
 
+/**
+ * Hides, for the caller on all devices; nobody else sees a difference. The next message brings the
+ * conversation back with that message only (rule E13).
+ */
 export const deleteConversation = operation({
   id: 'message.conversation.delete',
   methods: ['DELETE'],
@@ -209,6 +239,10 @@ export const deleteConversation = operation({
   errors: ['conversation_not_found'],
 })
 
+/**
+ * Conversations without a message that the caller can see are left out. The cursor is a message ID,
+ * so a conversation that becomes active during a walk may be met twice.
+ */
 export const listConversations = operation({
   id: 'message.conversation.list',
   methods: get,
@@ -217,12 +251,16 @@ export const listConversations = operation({
   summary: 'Lists the conversations of the user, most recent activity first.',
   callers: 'user',
   query: {
-    ...page,
+    ...pageParameters,
     limit: optional(int32({ description: 'how many; cut to 20', minimum: 1, default: 20 })),
   },
   data: ConversationPage,
 })
 
+/**
+ * Counted from the log, never from a counter, so the numbers cannot drift (rule E5). Chatrooms,
+ * muted and dissolved groups are left out.
+ */
 export const listUnread = operation({
   id: 'message.unread',
   methods: get,
@@ -233,6 +271,7 @@ export const listUnread = operation({
   data: array(UnreadEntry),
 })
 
+/** Safe to repeat; pinning again makes it the newest. At most 1,000 a user (13010). */
 export const pinConversation = operation({
   id: 'user.conversation.pin',
   methods: putOrPost,
@@ -251,6 +290,7 @@ export const pinConversation = operation({
   ],
 })
 
+/** Safe to repeat, also for conversations that were never pinned. */
 export const unpinConversation = operation({
   id: 'user.conversation.unpin',
   methods: putOrPost,
@@ -262,6 +302,7 @@ export const unpinConversation = operation({
   data: done,
 })
 
+/** The one pinned last comes first. */
 export const listPinnedConversations = operation({
   id: 'user.conversation.pin_list',
   methods: get,

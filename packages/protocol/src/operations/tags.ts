@@ -19,4 +19,5 @@ export const tags = {
   Operator: 'Applications, Admin tokens and integrity checks, with an operator token.',
 } as const
 
+/** The name of a section of the reference. */
 export type Tag = keyof typeof tags

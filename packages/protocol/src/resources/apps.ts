@@ -2,6 +2,7 @@ import { appStatus, meaningsOf, strangerChatDefault } from '../enums.js'
 import { boolean, int32, int64, intEnum, type Static, string, text } from '../schema.js'
 import { instant, resource } from './fields.js'
 
+/** Data of /app/config, by the names that clients know (rule K12). */
 export const ApplicationFlags = resource(
   'ApplicationFlags',
   'What clients need to know of the application.',
@@ -15,6 +16,7 @@ export const ApplicationFlags = resource(
     }),
   },
 )
+/** The flags, with defaults where the operator set nothing. */
 export type ApplicationFlags = Static<typeof ApplicationFlags>
 
 /** The settings of an application; on the wire, in the store and in the code they have these names. */
@@ -74,13 +76,16 @@ export const appSettingFields = {
   user_limit: int32({ minimum: 0, description: 'most users of the application; 0: no limit' }),
 }
 
+/** All settings of an application; each has a default, which docs/guides/operating.md lists. */
 export const AppSettings = resource(
   'ApplicationSettings',
   'Settings of an application.',
   appSettingFields,
 )
+/** Settings with their values, never partial. */
 export type AppSettings = Static<typeof AppSettings>
 
+/** An application as operators see it; never with its registration secret. */
 export const Application = resource('Application', 'An application of this service.', {
   app_id: text('application ID, the value of the app_id header'),
   name: text('display name'),
@@ -90,8 +95,10 @@ export const Application = resource('Application', 'An application of this servi
   settings: AppSettings,
   created_at: instant('creation time'),
 })
+/** An application; times in ms. */
 export type Application = Static<typeof Application>
 
+/** The one answer that shows the first Admin token (rule C6). */
 export const CreatedApp = resource(
   'CreatedApplication',
   'A new application with its first Admin token.',
@@ -101,6 +108,7 @@ export const CreatedApp = resource(
     admin_token: text('Admin token; shown this once'),
   },
 )
+/** A new application and its token in clear. */
 export type CreatedApp = Static<typeof CreatedApp>
 
 const adminTokenFields = {
@@ -110,15 +118,19 @@ const adminTokenFields = {
   expires_at: instant('when it expires, 0 never'),
 }
 
+/** An Admin token without its secret (rule C6). Times in ms, 0 for never. */
 export const AdminToken = resource('AdminToken', 'An Admin token, without the token itself.', {
   ...adminTokenFields,
   created_at: instant('creation time'),
   revoked_at: instant('when it was revoked, 0 not'),
 })
+/** An Admin token as it is listed; a revoked one has revoked_at. */
 export type AdminToken = Static<typeof AdminToken>
 
+/** The one answer that shows the token (rule C6). */
 export const CreatedAdminToken = resource('CreatedAdminToken', 'A new Admin token.', {
   ...adminTokenFields,
   token: text('the token; shown this once'),
 })
+/** A new Admin token in clear. */
 export type CreatedAdminToken = Static<typeof CreatedAdminToken>

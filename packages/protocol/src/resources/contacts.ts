@@ -2,6 +2,10 @@ import { authMode, contactRequestStatus, meaningsOf, relation } from '../enums.j
 import { array, boolean, int64, intEnum, type Static, text } from '../schema.js'
 import { instant, resource } from './fields.js'
 
+/**
+ * Roster entry: alias, ext, mute_notification and relation are the caller's own view. Never with
+ * private_info, e-mail or mobile number.
+ */
 export const RosterEntry = resource('RosterEntry', 'A user as another user sees him.', {
   alias: text('remark name the caller gave this user'),
   auth_mode: intEnum(meaningsOf(authMode), { description: 'friend-add verification of that user' }),
@@ -18,16 +22,20 @@ export const RosterEntry = resource('RosterEntry', 'A user as another user sees 
   user_id: int64({ description: 'user ID of that user' }),
   username: text('username'),
 })
+/** Another user, or the caller, as the caller sees them. */
 export type RosterEntry = Static<typeof RosterEntry>
 
+/** Roster application entry: a request that the caller received. */
 export const RosterApplication = resource('RosterApplication', 'A wish to become a contact.', {
   expired_time: instant('when the application expires'),
   reason: text('text given by the applicant'),
   status: intEnum(meaningsOf(contactRequestStatus)),
   user_id: int64({ description: 'applicant' }),
 })
+/** A contact request; expired_time in ms, also of handled ones. */
 export type RosterApplication = Static<typeof RosterApplication>
 
+/** Why one request of a batch was refused. */
 export const RosterApplicationFailure = resource(
   'RosterApplicationFailure',
   'An application that did not go through.',
@@ -36,8 +44,10 @@ export const RosterApplicationFailure = resource(
     reason: text('cause of failure'),
   },
 )
+/** The refusal of one user. */
 export type RosterApplicationFailure = Static<typeof RosterApplicationFailure>
 
+/** Batch application result: every user of the batch is in exactly one of the two lists. */
 export const RosterBatchResult = resource(
   'RosterBatchResult',
   'What became of several contact applications.',
@@ -46,10 +56,13 @@ export const RosterBatchResult = resource(
     fails: array(RosterApplicationFailure, { description: 'users for whom it did not' }),
   },
 )
+/** The outcome of a batch of contact requests, each list in the order of the batch. */
 export type RosterBatchResult = Static<typeof RosterBatchResult>
 
+/** An entry of /user/rosters. */
 export const RosterName = resource('RosterName', 'A contact and its name.', {
   user_id: int64({ description: 'user ID' }),
   name: text('nickname, else username'),
 })
+/** A contact by name. */
 export type RosterName = Static<typeof RosterName>

@@ -2,6 +2,10 @@ import { uploadMethods } from '../enums.js'
 import { freeObject, type Static, stringEnum, text } from '../schema.js'
 import { resource } from './fields.js'
 
+/**
+ * File upload ticket: download_url is absolute and ends with `sign=` and the signature, since
+ * clients cut it there (rule K8).
+ */
 export const UploadTicket = resource('UploadTicket', 'Where and how to send one file.', {
   upload_url: text('where to send the file'),
   upload_method: stringEnum(uploadMethods, { description: 'HTTP method of the upload' }),
@@ -12,4 +16,5 @@ export const UploadTicket = resource('UploadTicket', 'Where and how to send one 
     'address to store in a message attachment, avatar or shared file; ends with its signature',
   ),
 })
+/** Where to send one file; oss_body_param is {} where no fields are needed. */
 export type UploadTicket = Static<typeof UploadTicket>

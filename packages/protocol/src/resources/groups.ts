@@ -18,14 +18,18 @@ const groupModes = {
   msg_push_mode: intEnum(meaningsOf(pushMode), { description: 'of the caller' }),
 }
 
+/** Data of /group/msg/mute_mode, whose shape the contract leaves open. */
 export const MuteMode = resource('MuteMode', "The caller's message blocking in a group.", {
   msg_mute_mode: groupModes.msg_mute_mode,
 })
+/** The caller's msg_mute_mode after the call. */
 export type MuteMode = Static<typeof MuteMode>
 
+/** Data of /group/msg/push_mode, whose shape the contract leaves open. */
 export const PushMode = resource('PushMode', "The caller's pushes of a group.", {
   msg_push_mode: groupModes.msg_push_mode,
 })
+/** The caller's msg_push_mode after the call. */
 export type PushMode = Static<typeof PushMode>
 
 const banExpireTime = int64({
@@ -33,6 +37,7 @@ const banExpireTime = int64({
     'seconds; until then only Admins may send messages; 0 or earlier than now: no ban; -1: permanent',
 })
 
+/** Group of the contract. ban_expire_time is in seconds, all other times in ms (rule B6). */
 export const Group = resource('Group', 'A group with its settings.', {
   apply_approval: intEnum(meaningsOf(applyApproval), {
     description: 'membership application setting',
@@ -59,8 +64,10 @@ export const Group = resource('Group', 'A group with its settings.', {
   type: intEnum(meaningsOf(groupType)),
   updated_at: instant('update time'),
 })
+/** A group with its settings; msg_mute_mode and msg_push_mode are the caller's, 0 for outsiders. */
 export type Group = Static<typeof Group>
 
+/** Group summary of the contract: `owner` instead of owner_id, and fewer fields. */
 export const GroupSummary = resource('GroupSummary', 'The short form of a group.', {
   apply_approval: Group.properties.apply_approval,
   avatar: Group.properties.avatar,
@@ -73,11 +80,14 @@ export const GroupSummary = resource('GroupSummary', 'The short form of a group.
   status: Group.properties.status,
   type: Group.properties.type,
 })
+/** The short form of a group; the two modes are the caller's. */
 export type GroupSummary = Static<typeof GroupSummary>
 
+/** Data of /group/settings/ban_all, in seconds (rule B6). */
 export const GroupBan = resource('GroupBan', 'A group-wide ban.', {
   ban_expire_time: banExpireTime,
 })
+/** When a group-wide ban ends; -1 never. */
 export type GroupBan = Static<typeof GroupBan>
 
 const memberFields = {
@@ -87,22 +97,29 @@ const memberFields = {
   user_id: int64({ description: 'user ID' }),
 }
 
+/** Group member entry of the contract. Times in ms; a ban that has run out shows as 0. */
 export const GroupMember = resource('GroupMember', 'A member of a group.', memberFields)
+/** A member; display_name is "" when unset or hidden (rule F9). */
 export type GroupMember = Static<typeof GroupMember>
 
+/** {@link GroupMember} with the role (rule F7). */
 export const GroupMemberInfo = resource('GroupMemberInfo', 'A member of a group with its role.', {
   ...memberFields,
   role: intEnum(meaningsOf(memberRole)),
 })
+/** A member with its role. */
 export type GroupMemberInfo = Static<typeof GroupMemberInfo>
 
+/** Blacklist entry of the contract, whose created_at is a string (rule B6a). */
 export const BlacklistEntry = resource('BlacklistEntry', 'A user whom a group keeps out.', {
   created_at: text('when the user was blocked, ISO 8601 in UTC with milliseconds'),
   group_id: int64({ description: 'group ID' }),
   user_id: int64({ description: 'user ID' }),
 })
+/** A user whom a group keeps out. */
 export type BlacklistEntry = Static<typeof BlacklistEntry>
 
+/** Announcement of the contract; it never changes once published (rule F4a). */
 export const Announcement = resource('Announcement', 'An announcement to a group.', {
   author: int64({ description: 'publisher' }),
   content: text('text'),
@@ -111,8 +128,10 @@ export const Announcement = resource('Announcement', 'An announcement to a group
   id: int64({ description: 'announcement ID' }),
   title: text('title'),
 })
+/** An announcement; created_at in ms. */
 export type Announcement = Static<typeof Announcement>
 
+/** Membership application entry of the contract; group_id tells the groups of one list apart. */
 export const GroupApplication = resource('GroupApplication', 'A wish to become a member.', {
   applicant_id: int64({ description: 'who applied' }),
   expired_time: instant('when the application runs out'),
@@ -120,8 +139,10 @@ export const GroupApplication = resource('GroupApplication', 'A wish to become a
   reason: text('text given by the applicant'),
   status: intEnum(meaningsOf(admissionStatus)),
 })
+/** A join request; expired_time in ms, also of answered ones. */
 export type GroupApplication = Static<typeof GroupApplication>
 
+/** Invitation entry of the contract, whose updated_at is a string (rule B6a). */
 export const GroupInvitation = resource('GroupInvitation', 'An invitation to become a member.', {
   expired_time: instant('when the invitation runs out'),
   group_id: int64({ description: 'group ID' }),
@@ -131,8 +152,10 @@ export const GroupInvitation = resource('GroupInvitation', 'An invitation to bec
   status: intEnum(meaningsOf(invitationStatus)),
   updated_at: text('last change, ISO 8601 in UTC with milliseconds'),
 })
+/** An invitation that the caller received; the latest inviter is named. */
 export type GroupInvitation = Static<typeof GroupInvitation>
 
+/** Shared file of the contract. size in bytes. */
 export const SharedFile = resource('SharedFile', 'A file shared in a group.', {
   created_at: instant('when it was shared'),
   file_id: int64({ description: 'file ID' }),
@@ -144,21 +167,27 @@ export const SharedFile = resource('SharedFile', 'A file shared in a group.', {
   uploader: int64({ description: 'who shared it' }),
   url: text('where the file is'),
 })
+/** What a group knows of a file; times in ms. */
 export type SharedFile = Static<typeof SharedFile>
 
+/** {@link UserResult} for shared files. */
 export const FileResult = resource('FileResult', 'What became of one file of a group operation.', {
   file_id: int64({ description: 'file ID' }),
   ...outcomeFields,
 })
+/** The result for one file. */
 export type FileResult = Static<typeof FileResult>
 
+/** Data of /group/qrcode/sign. Times in ms. */
 export const GroupQrSignature = resource('GroupQrSignature', 'What a group QR code holds.', {
   qr_info: text('opaque signed text to put in the QR code'),
   create_at: instant('creation time'),
   expire_at: instant('expiry time'),
 })
+/** A signed text for a QR code and how long it is good. */
 export type GroupQrSignature = Static<typeof GroupQrSignature>
 
+/** {@link GroupQrSignature} as /app/qrcode/group_sign names its fields. */
 export const GroupQrText = resource(
   'GroupQrText',
   'What a group QR code holds, in the older form.',
@@ -167,9 +196,12 @@ export const GroupQrText = resource(
     expired: instant('expiry time'),
   },
 )
+/** A signed text for a QR code, in the older form. */
 export type GroupQrText = Static<typeof GroupQrText>
 
+/** Data of the two operations that join by QR code. */
 export const JoinedGroup = resource('JoinedGroup', 'The group that the caller joined.', {
   group_id: int64({ description: 'group ID' }),
 })
+/** The group that the caller is in now. */
 export type JoinedGroup = Static<typeof JoinedGroup>

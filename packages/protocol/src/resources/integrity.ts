@@ -1,6 +1,7 @@
 import { array, boolean, int64, type Static, text } from '../schema.js'
 import { resource } from './fields.js'
 
+/** A stored value that the log does not confirm, named so that an operator finds the row. */
 export const CheckFault = resource(
   'CheckFault',
   'A derived fact that does not agree with its log.',
@@ -11,11 +12,14 @@ export const CheckFault = resource(
     detail: text('what was found and what was expected'),
   },
 )
+/** One difference. */
 export type CheckFault = Static<typeof CheckFault>
 
+/** Data of /operator/v1/check; no entries in `faults` means that everything agrees. */
 export const CheckReport = resource('CheckReport', 'What an integrity check found.', {
   checked: int64({ description: 'number of facts that were checked' }),
   faults: array(CheckFault, { description: 'what does not agree' }),
   truncated: boolean({ description: 'true: there are more faults than listed' }),
 })
+/** The outcome of a check, by application and subject. */
 export type CheckReport = Static<typeof CheckReport>

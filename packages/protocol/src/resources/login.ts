@@ -1,6 +1,10 @@
 import { int32, int64, optional, type Static, text } from '../schema.js'
 import { instant, resource } from './fields.js'
 
+/**
+ * Token record of the contract. `expire` in ms (rule B6); public_key and encrypt_type are fixed, as
+ * only the long connection uses them.
+ */
 export const TokenRecord = resource('TokenRecord', 'What a login gives.', {
   access_key_secret: text('file key'),
   encrypt_type: int32({ description: 'whether encrypted connection is enabled' }),
@@ -11,4 +15,5 @@ export const TokenRecord = resource('TokenRecord', 'What a login gives.', {
   token: text('access token; the value to send later in the access-token header'),
   user_id: int64({ description: 'user ID' }),
 })
+/** What a login gives; push_token is absent without device_guid (rule A6). */
 export type TokenRecord = Static<typeof TokenRecord>

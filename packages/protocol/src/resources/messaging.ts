@@ -2,12 +2,18 @@ import { contentType, meaningsOf, messageStatuses } from '../enums.js'
 import { array, boolean, int32, int64, type Static, stringEnum, text } from '../schema.js'
 import { instant, resource } from './fields.js'
 
+/** Sender or receiver of a message, as in the contract. */
 export const Xid = resource('Xid', 'One end of a message.', {
   device_sn: int32({ description: 'device serial number; 0 when no device is meant' }),
   uid: int64({ description: 'user or group ID; 0 is the system' }),
 })
+/** A user or group and, of a sender, the device. */
 export type Xid = Static<typeof Xid>
 
+/**
+ * Message of the contract, with is_system and edit_timestamp beside it (rules E8, E9). Recalled
+ * messages are not shown (rule E7).
+ */
 export const Message = resource('Message', 'A message as the caller sees it.', {
   attachment: text(
     'for image, voice, video and file messages: a JSON object that holds the file URL',
@@ -26,28 +32,42 @@ export const Message = resource('Message', 'A message as the caller sees it.', {
   timestamp: instant('delivery timestamp'),
   to_xid: Xid,
 })
+/**
+ * A message as the caller sees it: status depends on who asks (rule E6), texts are "" when unset.
+ */
 export type Message = Static<typeof Message>
 
+/** A page of history by descending msg_id (rule E8b). */
 export const MessagePage = resource('MessagePage', 'A page of history, newest message first.', {
   is_last: boolean({ description: 'true: no more messages' }),
   messages: array(Message, { description: 'newest first' }),
   next_msg_id: int64({ description: 'use as msg_id_start to continue; 0 when is_last' }),
 })
+/** At most `limit` messages; next_msg_id 0 when is_last. */
 export type MessagePage = Static<typeof MessagePage>
 
+/** How the contract wraps the ID of a conversation. */
 export const ConversationRef = resource('ConversationRef', 'Names a conversation.', {
   uid: int64({ description: 'conversation ID: the other user, or the group' }),
 })
+/** The other user, the group, or 0 for the system. */
 export type ConversationRef = Static<typeof ConversationRef>
 
+/**
+ * Conversation entry of the contract. latest_msg_id is the newest message that the caller can see.
+ */
 export const ConversationEntry = resource('ConversationEntry', 'A conversation of the caller.', {
   conversation_id: ConversationRef,
   create_timestamp: instant('creation timestamp'),
   latest_msg_id: int64({ description: 'latest message ID' }),
   update_timestamp: instant('most recent activity timestamp'),
 })
+/** A conversation of the caller; times in ms. */
 export type ConversationEntry = Static<typeof ConversationEntry>
 
+/**
+ * Data of /message/conversation_list, most recent activity first. The cursor is inside data here.
+ */
 export const ConversationPage = resource(
   'ConversationPage',
   'A page of conversations, most recent activity first.',
@@ -57,20 +77,26 @@ export const ConversationPage = resource(
     next_cursor: text('cursor of the next page; "" on the last one'),
   },
 )
+/** A page of conversations; next_cursor "" on the last one. */
 export type ConversationPage = Static<typeof ConversationPage>
 
+/** Unread entry of the contract; conversations with nothing unread are left out (rule E5). */
 export const UnreadEntry = resource('UnreadEntry', 'A conversation with unread messages.', {
   conversation_id: ConversationRef,
   num: int32({ description: 'unread message number' }),
 })
+/** A conversation and how many messages are unread, at least 1. */
 export type UnreadEntry = Static<typeof UnreadEntry>
 
+/** Data of /message/broadcast (rule E9). */
 export const BroadcastResult = resource('BroadcastResult', 'What became of a broadcast.', {
   send_num: int64({ description: 'number of users that the broadcast is for' }),
   success: boolean({ description: 'success or not' }),
 })
+/** How many users a broadcast is for. */
 export type BroadcastResult = Static<typeof BroadcastResult>
 
+/** Data of /user/conversation/pin_list. */
 export const PinnedConversations = resource(
   'PinnedConversations',
   'The conversations that the user pinned.',
@@ -78,4 +104,5 @@ export const PinnedConversations = resource(
     conversation_ids: array(int64(), { description: 'IDs of users and groups' }),
   },
 )
+/** IDs of pinned conversations, the one pinned last first. */
 export type PinnedConversations = Static<typeof PinnedConversations>

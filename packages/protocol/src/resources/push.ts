@@ -2,6 +2,7 @@ import { type PushChannel, pushChannels } from '../enums.js'
 import { int64, type Static, text } from '../schema.js'
 import { resource } from './fields.js'
 
+/** Push certificate of the contract; what is secret is "" with a user token (rule G6). */
 export const PushCertificate = resource(
   'PushCertificate',
   'What a push gateway asks an application for.',
@@ -13,11 +14,14 @@ export const PushCertificate = resource(
     name: text('certificate name'),
   },
 )
+/** What a device needs to register with its gateway. */
 export type PushCertificate = Static<typeof PushCertificate>
 
+/** Data of /push/notify. Older clients expected true; the ID is what statistics are asked with. */
 export const PushTask = resource('PushTask', 'A push task on its way.', {
   task_id: int64({ description: 'push task ID' }),
 })
+/** A push task that is on disk. */
 export type PushTask = Static<typeof PushTask>
 
 const pushCounts = {
@@ -37,6 +41,9 @@ const pushCounters = Object.fromEntries(
   ),
 ) as Record<PushCounter, ReturnType<typeof int64>>
 
+/**
+ * Push task statistics of the contract: three counts for each of {@link pushChannels} (rule G1).
+ */
 export const PushTaskStatistics = resource(
   'PushTaskStatistics',
   'How far a push task got on each channel.',
@@ -45,4 +52,5 @@ export const PushTaskStatistics = resource(
     ...pushCounters,
   },
 )
+/** Counts of one task, in devices. */
 export type PushTaskStatistics = Static<typeof PushTaskStatistics>

@@ -2,30 +2,39 @@ import { itemOutcomes } from '../enums.js'
 import { array, boolean, int64, optional, type Static, stringEnum, text } from '../schema.js'
 import { resource } from './fields.js'
 
+/** Fields of a per-item result, for those that add more. */
 export const itemResultFields = {
   user_id: int64({ description: 'user the item refers to; 0 when there is none' }),
   success: boolean({ description: 'success or not' }),
   reason: optional(text('cause of failure; absent on success')),
 }
 
+/** Per-item result of the contract for batches of users. Absent reason means success (rule A6). */
 export const ItemResult = resource(
   'ItemResult',
   'What became of one entry of a batch.',
   itemResultFields,
 )
+/** The result of one entry; a list of them is in the order of the entries. */
 export type ItemResult = Static<typeof ItemResult>
 
+/** Fields of a per-user or per-file result of groups. */
 export const outcomeFields = {
   result: stringEnum(itemOutcomes, { description: 'success or fail' }),
   reason: optional(text('error message; absent on success')),
 }
 
+/**
+ * Per-user result of the contract for groups, with a word where {@link ItemResult} has a boolean.
+ */
 export const UserResult = resource('UserResult', 'What became of one user of a group operation.', {
   user_id: int64({ description: 'user ID' }),
   ...outcomeFields,
 })
+/** The result for one user; a list of them is in the order asked for, each user once. */
 export type UserResult = Static<typeof UserResult>
 
+/** Data of /group/admin/member_join, whose shape the contract leaves open (rule F7). */
 export const UserResults = resource(
   'UserResults',
   'What became of the users of a group operation.',
@@ -33,7 +42,10 @@ export const UserResults = resource(
     list: array(UserResult, { description: 'one entry per user' }),
   },
 )
+/** The results in the order asked for, each user once. */
 export type UserResults = Static<typeof UserResults>
 
+/** Data of operations whose contract says "object" and no more (rules D8, F7). */
 export const Nothing = resource('Nothing', 'An object without members.', {})
+/** An empty object. */
 export type Nothing = Static<typeof Nothing>

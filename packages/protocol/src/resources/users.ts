@@ -14,6 +14,7 @@ import {
 import { hour, instant, resource } from './fields.js'
 import { itemResultFields } from './results.js'
 
+/** {@link ItemResult} with the username, which the contract has in batch registration only. */
 export const RegistrationResult = resource(
   'RegistrationResult',
   'What became of one entry of a batch registration.',
@@ -22,8 +23,10 @@ export const RegistrationResult = resource(
     username: text('username of the entry'),
   },
 )
+/** The result of one registration; user_id is 0 when it failed. */
 export type RegistrationResult = Static<typeof RegistrationResult>
 
+/** User profile of the contract: the only resource with private_info, e-mail and mobile number. */
 export const UserProfile = resource('UserProfile', 'The profile that a user sees of himself.', {
   avatar: text('avatar URL'),
   description: text('description'),
@@ -35,13 +38,16 @@ export const UserProfile = resource('UserProfile', 'The profile that a user sees
   user_id: int64({ description: 'user ID' }),
   username: text('username'),
 })
+/** The profile of the acting user; unset texts are "" (rule A6). */
 export type UserProfile = Static<typeof UserProfile>
 
+/** User list entry of the contract, for Admin tokens. */
 export const UserListEntry = resource('UserListEntry', 'One user of the application.', {
   status: intEnum(meaningsOf(userStatus)),
   user_id: int64({ description: 'user ID' }),
   username: text('username'),
 })
+/** A user as /user/list shows it. */
 export type UserListEntry = Static<typeof UserListEntry>
 
 /** The settings of a user, apart from whose they are; `words` makes a string field from its description and its longest value. */
@@ -72,6 +78,10 @@ function settingFields<S extends ReturnType<typeof text>>(
   }
 }
 
+/**
+ * User settings of the contract; `id` is the user ID (rule D8). Hours are 0 to 23 in the time zone
+ * of the application (rule D7).
+ */
 export const UserSettings = resource(
   'UserSettings',
   'How a user wants to be found, reached and notified.',
@@ -80,6 +90,7 @@ export const UserSettings = resource(
     user_id: int64({ description: 'user ID' }),
   },
 )
+/** All settings of a user, defaults included. */
 export type UserSettings = Static<typeof UserSettings>
 
 /** The settings as a caller changes them: what is absent stays as it is. */
@@ -87,34 +98,43 @@ export const userSettingChanges = allOptional(
   settingFields((description, maxLength) => string({ description, maxLength })),
 )
 
+/** Data of /user/register/anonymous (rule K12). */
 export const AnonymousUser = resource('AnonymousUser', 'A user whose full name the server chose.', {
   user_id: int64({ description: 'user ID' }),
   username: text('the full username: the prefix that was sent and what the server added'),
 })
+/** The new user and its full name, which a login needs. */
 export type AnonymousUser = Static<typeof AnonymousUser>
 
 const ownedBy = { user_id: int64({ description: 'user ID' }), username: text('username') }
 
+/** A user as operators see it after a change of its state. */
 export const OperatorUser = resource('OperatorUser', 'A user and whether it may log in.', {
   ...ownedBy,
   status: intEnum(meaningsOf(userStatus)),
 })
+/** A user and its status (rule D4). */
 export type OperatorUser = Static<typeof OperatorUser>
 
+/** The one answer that may show a password. */
 export const UserWithPassword = resource('UserWithPassword', 'A user whose password was set.', {
   ...ownedBy,
   password: text(
     'the password that the service made, shown this once; "" when the caller chose it',
   ),
 })
+/** A user whose password was set. */
 export type UserWithPassword = Static<typeof UserWithPassword>
 
+/** Tells a deletion from its repetition. */
 export const DeletedUser = resource('DeletedUser', 'A user that is deleted.', {
   user_id: ownedBy.user_id,
   deleted: boolean({ description: 'true: by this call; false: before it' }),
 })
+/** A user that is deleted by now. */
 export type DeletedUser = Static<typeof DeletedUser>
 
+/** The result of one entry of an import; user_id and reason exclude each other. */
 export const ImportedUser = resource('ImportedUser', 'What became of one entry of an import.', {
   username: text('the username as it was sent'),
   result: stringEnum(userImportResults, {
@@ -123,8 +143,10 @@ export const ImportedUser = resource('ImportedUser', 'What became of one entry o
   user_id: optional(int64({ description: 'user ID; absent when the entry failed' })),
   reason: optional(text('why the entry failed; absent otherwise')),
 })
+/** A result; a list of them is in the order of the entries. */
 export type ImportedUser = Static<typeof ImportedUser>
 
+/** The fields that an import takes; password_hash only when it was asked for. */
 export const ExportedUser = resource('ExportedUser', 'A user as an import takes it.', {
   ...ownedBy,
   nick_name: text('nickname'),
@@ -140,10 +162,16 @@ export const ExportedUser = resource('ExportedUser', 'A user as an import takes 
     text('PHC string or bcrypt; "" for a user without a password; absent unless asked for'),
   ),
 })
+/** A user as a line of an export. */
 export type ExportedUser = Static<typeof ExportedUser>
 
+/**
+ * A page of /operator/v1/user/export. Not the envelope's cursor: next_cursor is always there, "" on
+ * the last page.
+ */
 export const UserExport = resource('UserExport', 'A page of users by user ID.', {
   users: array(ExportedUser, { description: 'by user ID; deleted users are left out' }),
   next_cursor: text('cursor of the next page; "" on the last one'),
 })
+/** A page of users by user ID. */
 export type UserExport = Static<typeof UserExport>

@@ -82,7 +82,7 @@ type Pattern<T> = Described &
     readonly type?: string
   }
 
-function text<T extends string | null>(pattern: Pattern<T>): Option<T | string> {
+function textOption<T extends string | null>(pattern: Pattern<T>): Option<T | string> {
   const { pattern: expression, type = 'text', ...described } = pattern
   return option<T | string>({
     ...described,
@@ -93,7 +93,7 @@ function text<T extends string | null>(pattern: Pattern<T>): Option<T | string> 
 
 function secretText(pattern: Omit<Pattern<null>, 'default'>): Option<string | null> {
   return {
-    ...text<string | null>({ ...pattern, default: null, type: 'secret' }),
+    ...textOption<string | null>({ ...pattern, default: null, type: 'secret' }),
     secret: true,
     encode: setOrNot,
   }
@@ -105,7 +105,7 @@ const usernamePrefix = /^[\p{L}\p{N}_]{1,64}$/u
 
 /** The key of an option is its name inside the service. */
 export const options = {
-  config: text({
+  config: textOption({
     name: 'HERMOD_CONFIG',
     type: 'path',
     default: null,
@@ -114,7 +114,7 @@ export const options = {
     example: '/etc/hermod/hermod.json',
     pattern: /./,
   }),
-  host: text({
+  host: textOption({
     name: 'HERMOD_HOST',
     type: 'address',
     default: '127.0.0.1',
@@ -179,7 +179,7 @@ export const options = {
     default: 'info',
     text: 'The least severe log lines to write.',
   }),
-  dataDir: text({
+  dataDir: textOption({
     name: 'HERMOD_DATA_DIR',
     type: 'path',
     default: './data',
@@ -230,7 +230,7 @@ export const options = {
     example: '$(openssl rand -hex 32)',
     pattern: /^[\x21-\x7e]{32,256}$/,
   }),
-  bootstrapAppId: text({
+  bootstrapAppId: textOption({
     name: 'HERMOD_BOOTSTRAP_APP_ID',
     default: null,
     text: 'The app_id of the first application, made when it does not exist; unset: chosen by the service on the first start.',

@@ -1,14 +1,19 @@
-/** Writes docs/reference from the definitions that the server runs, or with --check fails when a page is not current. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+/**
+ * Writes docs/reference from the definitions that the server runs, or with --check fails when a page is not current, a
+ * citation of a rule leads nowhere, or a text for callers cites one.
+ */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { errorCatalogue, openApiDocument, operations } from '@hermod/protocol'
 import { configReference } from '../config/reference.js'
 import { builtOperationIds } from '../context/handlers.js'
+import { type CitingText, citingErrors, danglingCitations, statedRules } from './citations.js'
 import { renderGroupRights } from './group-rights.js'
 import { renderAvailability, renderErrors, renderOperations } from './render.js'
 
-const folder = join(dirname(fileURLToPath(import.meta.url)), '../../../../docs/reference')
+const root = join(dirname(fileURLToPath(import.meta.url)), '../../../..')
+const folder = join(root, 'docs/reference')
 const document = openApiDocument({ version: 'current', builtOperationIds })
 const pages: Readonly<Record<string, string>> = {
   'operations.md': renderOperations(document),
@@ -26,11 +31,35 @@ function current(path: string): string | null {
   }
 }
 
+/** The sources and pages of the repository, which may cite rules. */
+function citingTexts(): CitingText[] {
+  return ['packages', 'bench', 'docs'].flatMap((top) =>
+    readdirSync(join(root, top), { recursive: true, encoding: 'utf8' })
+      .filter((path) => /\.(ts|md)$/.test(path) && !/(^|[/\\])(node_modules|dist)[/\\]/.test(path))
+      // Its samples cite what is nowhere stated.
+      .filter((path) => !path.endsWith('citations.test.ts'))
+      .map((path) => ({
+        path: join(top, path),
+        text: readFileSync(join(root, top, path), 'utf8'),
+      })),
+  )
+}
+
+function problems(): string[] {
+  const texts = citingTexts()
+  const sources = texts.filter(({ path }) => /^packages[/\\]\w+[/\\]src[/\\]/.test(path))
+  return [
+    ...stale.map(([name]) => `docs/reference/${name} is not current; run npm run docs`),
+    ...danglingCitations(texts, statedRules(current(join(folder, 'behaviour.md')) ?? '')),
+    ...citingErrors(errorCatalogue, sources),
+  ]
+}
+
 const stale = Object.entries(pages).filter(([name, text]) => current(join(folder, name)) !== text)
 if (process.argv.includes('--check')) {
-  for (const [name] of stale)
-    process.stderr.write(`docs/reference/${name} is not current; run npm run docs\n`)
-  if (stale.length > 0) process.exitCode = 1
+  const found = problems()
+  for (const problem of found) process.stderr.write(`${problem}\n`)
+  if (found.length > 0) process.exitCode = 1
 } else {
   mkdirSync(folder, { recursive: true })
   for (const [name, text] of stale) writeFileSync(join(folder, name), text)

@@ -7,7 +7,7 @@ import {
   type Operation,
   roleErrors,
 } from '@hermod/protocol'
-import { code, page, table } from './render.js'
+import { code, markdownPage, markdownTable } from './render.js'
 
 /** From high to low, as the page shows them. */
 const shownRoles = groupRoles.toReversed()
@@ -33,9 +33,9 @@ export function renderGroupRights(operations: readonly Operation[]): string {
   const errors = Object.entries(roleErrors).map(
     ([role, error]) => `${code(error)} where ${a(role)} is asked for`,
   )
-  return page('Rights in groups', [
+  return markdownPage('Rights in groups', [
     'Every operation about a group asks for one right, and this table says who has it. Standings, from high to low: the owner, admins, members, outsiders (users of the application who are no members). An empty cell means no.',
-    table(head, rows),
+    markdownTable(head, rows),
     `A call without the right changes nothing and fails as a whole: ${errors.join(', ')}. What is personal answers ${code(groupRights.own.refusal)}, a shared file of somebody else ${code(groupRights.files.ownThings)}. ${code('/group/info/batch')} and ${code('/group/application_list')} take several groups and leave out those in which the caller lacks the right.`,
     ...prose.flatMap(([title, text]) => [`## ${title}`, text]),
   ])

@@ -16,7 +16,7 @@ export function renderOperations(document: OpenApiDocument): string {
   const contents = sections.map(
     ({ name, description }) => `- [${name}](#${slug(name)}): ${inline(description)}`,
   )
-  return page('Operations', [
+  return markdownPage('Operations', [
     document.info.description,
     contents.join('\n'),
     ...sections.flatMap(renderSection),
@@ -34,9 +34,9 @@ export function renderErrors(catalogue: Readonly<Record<string, ErrorEntry>>): s
       meaning,
     ],
   )
-  return page('Errors', [
+  return markdownPage('Errors', [
     'A failure answers the envelope with `code` and `message`; `data` is null. A code is never reused or renumbered. The HTTP status is 200 unless the table says `always`; with `HERMOD_HTTP_STATUS=mirror` it is that of the table. Retry: the same call may succeed later.',
-    table(['Code', 'Name', 'HTTP', 'Retry', 'Message', 'Meaning'], rows),
+    markdownTable(['Code', 'Name', 'HTTP', 'Retry', 'Message', 'Meaning'], rows),
   ])
 }
 
@@ -47,11 +47,11 @@ export function renderAvailability(
 ): string {
   const sections = [...new Set(operations.map(({ tag }) => tag))]
   const built = operations.filter(({ id }) => builtIds.has(id)).length
-  return page('Availability', [
+  return markdownPage('Availability', [
     `${built} of ${operations.length} operations are available in this version. The others are part of the contract, check nothing yet and answer code 50100.`,
     ...sections.flatMap((name) => [
       `## ${name}`,
-      table(
+      markdownTable(
         ['Methods', 'Path', 'Operation', 'Available'],
         operations
           .filter(({ tag }) => tag === name)
@@ -78,11 +78,11 @@ function renderOperation(operation: ReferenceOperation): string[] {
     `${inline(summary)}${notes === '' ? '' : ` ${inline(notes)}`}`,
     planned ? '**Planned**: answers code 50100.' : '',
     `Operation ${code(id)}. Callers: ${inline(callers)}`,
-    fieldTable('Query', operation.query),
-    fieldTable('Body', operation.body),
+    fieldRows('Query', operation.query),
+    fieldRows('Body', operation.body),
     answersFile
       ? 'Answer: the file itself, or the envelope of a failure.'
-      : fieldTable('Answer', operation.answer),
+      : fieldRows('Answer', operation.answer),
     errors.length === 0
       ? ''
       : `Errors: ${errors.map((error) => `${error.code} ${inline(error.text)}`).join('; ')}.`,
@@ -90,7 +90,7 @@ function renderOperation(operation: ReferenceOperation): string[] {
   ].filter((part) => part !== '')
 }
 
-function fieldTable(caption: string, fields: readonly ReferenceField[]): string {
+function fieldRows(caption: string, fields: readonly ReferenceField[]): string {
   if (fields.length === 0) return ''
   const rows = fields.map(({ path, type, required, description, bounds }) => [
     code(path),
@@ -98,19 +98,22 @@ function fieldTable(caption: string, fields: readonly ReferenceField[]): string 
     required ? 'yes' : '',
     bounds === '' ? description : [description, bounds].filter(Boolean).join('; '),
   ])
-  return `${caption}:\n\n${table(['Field', 'Type', 'Required', 'Meaning'], rows)}`
+  return `${caption}:\n\n${markdownTable(['Field', 'Type', 'Required', 'Meaning'], rows)}`
 }
 
-export function page(title: string, parts: readonly string[]): string {
+export function markdownPage(title: string, parts: readonly string[]): string {
   return `${[notice, `# ${title}`, ...parts].join('\n\n')}\n`
 }
 
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.map(cell).join(' | ')} |`
+export function markdownTable(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
+  const line = (cells: readonly string[]) => `| ${cells.map(markdownCell).join(' | ')} |`
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
-function cell(text: string): string {
+function markdownCell(text: string): string {
   return inline(text).replaceAll('|', '\\|')
 }
 

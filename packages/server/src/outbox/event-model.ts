@@ -2,7 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 
 /**
  * A committed fact that connected devices and other systems are told of. The kinds of contact, group and user notices are those of the
- * clients' tables (document 3, part 2.10), by name.
+ * clients' tables (rule K14), by name.
  */
 export interface Event {
   readonly appId: string

@@ -24,6 +24,10 @@ import { adminErrors, group, joiningErrors, oneGroupErrors } from './fields.js'
 
 const admission = 'Group admission'
 
+/**
+ * Rule F4 says what apply_approval makes of it: a member at once, an open request, or 20019. Admins
+ * and owner are told of an open one, once. An invitation that is open is accepted by it.
+ */
 export const applyToGroup = operation({
   id: 'group.apply',
   methods: post,
@@ -37,6 +41,10 @@ export const applyToGroup = operation({
   errors: [...oneGroupErrors, ...joiningErrors, 'join_requests_closed'],
 })
 
+/**
+ * Atomic. A request is answered once: 20014 afterwards and when it has expired. The user is told.
+ * Rule F4.
+ */
 export const handleJoinRequest = operation({
   id: 'group.apply.handle',
   methods: putOrPost,
@@ -54,6 +62,10 @@ export const handleJoinRequest = operation({
   errors: [...adminErrors, ...joiningErrors, 'join_request_not_open'],
 })
 
+/**
+ * Newest first, by default 100, at most 500 a page. Groups that the caller may not manage are
+ * passed over, since clients send all that they know (rule K10).
+ */
 export const listJoinRequests = operation({
   id: 'group.application_list',
   methods: post,
@@ -68,6 +80,10 @@ export const listJoinRequests = operation({
   extras: totals,
 })
 
+/**
+ * One commit; each user is decided alone, in order. apply_approval is not asked. Inviting again
+ * renews an open invitation. Rule F4.
+ */
 export const inviteToGroup = operation({
   id: 'group.invite',
   methods: post,
@@ -82,6 +98,10 @@ export const inviteToGroup = operation({
   errors: adminErrors,
 })
 
+/**
+ * Atomic. The invitation is found by group and caller, since clients name either side (rule F4).
+ * Answered once: 20015 afterwards and when it has expired. The inviter is told.
+ */
 export const handleGroupInvitation = operation({
   id: 'group.invite.handle',
   methods: putOrPost,
@@ -101,6 +121,7 @@ export const handleGroupInvitation = operation({
   errors: [...oneGroupErrors, ...joiningErrors, 'group_invitation_not_open'],
 })
 
+/** Newest first, answered ones included, by default 100, at most 500 a page. */
 export const listGroupInvitations = operation({
   id: 'group.invitation_list',
   methods: get,
@@ -124,6 +145,10 @@ const qrErrors = [
   ...joiningErrors,
 ] as const
 
+/**
+ * Nothing is stored: the text is signed, names its maker, and is good for group_application_days
+ * while the maker may still invite.
+ */
 export const signGroupQrCode = operation({
   id: 'group.qrcode.sign',
   methods: get,
@@ -138,6 +163,10 @@ export const signGroupQrCode = operation({
   origin: 'extension',
 })
 
+/**
+ * As an invitation that is accepted at once: apply_approval is not asked. Kicked too often and
+ * blocked users are refused (rule F6).
+ */
 export const joinByQrCode = operation({
   id: 'group.qrcode.invite',
   methods: post,
@@ -152,6 +181,7 @@ export const joinByQrCode = operation({
   origin: 'extension',
 })
 
+/** The same code as {@link signGroupQrCode}; kept for older clients (rule K10). */
 export const signGroupQrText = operation({
   id: 'app.qrcode.group_sign',
   methods: get,
@@ -166,6 +196,7 @@ export const signGroupQrText = operation({
   origin: 'extension',
 })
 
+/** The same as {@link joinByQrCode}; kept for older clients, which send a GET (rule K10). */
 export const joinByQrText = operation({
   id: 'app.qrcode.group_invite',
   methods: get,

@@ -10,6 +10,7 @@ const sharedFiles = 'Group files'
 
 const announcementId = { announcement_id: id('announcement ID') }
 
+/** One that gave way to newer ones answers 20020. */
 export const getAnnouncement = operation({
   id: 'group.announcement.get',
   methods: get,
@@ -23,6 +24,7 @@ export const getAnnouncement = operation({
   errors: [...memberErrors, 'announcement_not_found'],
 })
 
+/** 20020 when the group has none. */
 export const getLastAnnouncement = operation({
   id: 'group.announcement.last',
   methods: get,
@@ -36,6 +38,9 @@ export const getLastAnnouncement = operation({
   errors: [...memberErrors, 'announcement_not_found'],
 })
 
+/**
+ * Always the whole list: at most 500. Clients turn it round to show the newest first (rule K10).
+ */
 export const listAnnouncements = operation({
   id: 'group.announcement.list',
   methods: get,
@@ -49,6 +54,10 @@ export const listAnnouncements = operation({
   errors: memberErrors,
 })
 
+/**
+ * Never changes an earlier one, although its path says edit (rule F4a). Of more than 500 the oldest
+ * give way. The group is told.
+ */
 export const publishAnnouncement = operation({
   id: 'group.announcement.edit',
   methods: post,
@@ -66,6 +75,7 @@ export const publishAnnouncement = operation({
   errors: adminErrors,
 })
 
+/** The group is told. A second call answers 20020. The answer is an empty object (rule F7). */
 export const deleteAnnouncement = operation({
   id: 'group.announcement.delete',
   methods: deleteOrPost,
@@ -90,6 +100,7 @@ const fileUrl = string({
   examples: ['https://example.org/map.png'],
 })
 
+/** What is known of the file, not the file: `url` says where that is. */
 export const getSharedFile = operation({
   id: 'group.file.get',
   methods: get,
@@ -103,6 +114,7 @@ export const getSharedFile = operation({
   errors: [...memberErrors, 'shared_file_not_found'],
 })
 
+/** Oldest first, always the whole list: at most 1,000. */
 export const listSharedFiles = operation({
   id: 'group.file.list',
   methods: get,
@@ -116,6 +128,10 @@ export const listSharedFiles = operation({
   errors: memberErrors,
 })
 
+/**
+ * The file itself is not looked at. The same file may be shared more than once. The group is told.
+ * Rule F8b.
+ */
 export const shareFile = operation({
   id: 'group.file.upload',
   methods: post,
@@ -135,6 +151,7 @@ export const shareFile = operation({
   errors: [...memberErrors, 'shared_file_limit_reached'],
 })
 
+/** By the one who shared it, admins and the owner. The group is told. */
 export const renameSharedFile = operation({
   id: 'group.file.update_name',
   methods: putOrPost,
@@ -148,6 +165,10 @@ export const renameSharedFile = operation({
   errors: [...memberErrors, 'shared_file_not_found', 'shared_file_forbidden'],
 })
 
+/**
+ * One commit; each file is decided alone, results in the order of file_list, duplicates once. The
+ * file behind `url` stays. The group is told.
+ */
 export const deleteSharedFiles = operation({
   id: 'group.file.delete',
   methods: deleteOrPost,

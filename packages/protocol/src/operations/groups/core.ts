@@ -19,8 +19,8 @@ import {
 import { adminErrors, group, memberErrors, ownerErrors } from './fields.js'
 
 /**
- * Atomic: group, owner and those who join at once. Users of user_list are invited as by {@link
- * inviteToGroup}; those whose group_confirm is on get an invitation. Rules F1, F2 and F4.
+ * Atomic: group, owner and those who join at once. Users of user_list are invited as by
+ * {@link inviteToGroup}; those whose group_confirm is on get an invitation. Rules F1, F2 and F4.
  */
 export const createGroup = operation({
   id: 'group.create',

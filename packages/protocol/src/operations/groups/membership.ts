@@ -8,6 +8,7 @@ import { groupList } from './shapes.js'
 
 const members = 'Group members'
 
+/** By user ID, always the whole list: at most 500. Rule F4a. */
 export const listGroupAdmins = operation({
   id: 'group.admin_list',
   methods: get,
@@ -21,6 +22,10 @@ export const listGroupAdmins = operation({
   errors: memberErrors,
 })
 
+/**
+ * By user ID, default and maximum of a page 1,000; a page deep in a large group costs what the
+ * first one does. Display names may be hidden (rule F9).
+ */
 export const listGroupMembers = groupList(
   'member_list',
   '/group/member_list',
@@ -28,6 +33,10 @@ export const listGroupMembers = groupList(
   GroupMember,
 )
 
+/**
+ * In the order asked for, each member once. Clients send every member of a group at once (rule D9).
+ * Display names may be hidden (rule F9).
+ */
 export const listDisplayNames = operation({
   id: 'group.members.display_name',
   methods: post,
@@ -41,6 +50,10 @@ export const listDisplayNames = operation({
   errors: memberErrors,
 })
 
+/**
+ * As {@link listDisplayNames}, with roles. The contract gives this operation no shape; rule F7
+ * does.
+ */
 export const listMemberInfo = operation({
   id: 'group.members.info',
   methods: post,
@@ -54,6 +67,11 @@ export const listMemberInfo = operation({
   errors: memberErrors,
 })
 
+/**
+ * Each user is decided alone, the call is one commit. Results are in the order of user_list,
+ * duplicates once. Passes over group_confirm and earlier kicks, not over the block list and the
+ * capacity. Rule F7.
+ */
 export const addGroupMembers = operation({
   id: 'group.admin.member_join',
   methods: post,
@@ -67,6 +85,10 @@ export const addGroupMembers = operation({
   errors: adminErrors,
 })
 
+/**
+ * A ban that runs goes on if the user comes back. The group is told. Contract: admins, members,
+ * bans, blacklist.
+ */
 export const leaveGroup = operation({
   id: 'group.leave',
   methods: deleteOrPost,
@@ -80,6 +102,7 @@ export const leaveGroup = operation({
   errors: [...oneGroupErrors, 'not_group_member', 'owner_cannot_leave'],
 })
 
+/** "" means none. Contract: group creation, information and settings. */
 export const setDisplayName = operation({
   id: 'group.display_name.update',
   methods: putOrPost,

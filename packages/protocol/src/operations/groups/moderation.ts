@@ -8,6 +8,10 @@ import { groupList, memberAction } from './shapes.js'
 
 const members = 'Group members'
 
+/**
+ * One commit; users who are not members fail alone, those who are admins already succeed. Promotion
+ * ends a ban of the member. At most 500 admins (20028). Rule F3.
+ */
 export const addGroupAdmins = memberAction({
   id: 'group.admin.add',
   right: 'appoint',
@@ -16,6 +20,7 @@ export const addGroupAdmins = memberAction({
   errors: ownerErrors,
 })
 
+/** One commit; users who are not members fail alone, ordinary members succeed. Rule F3. */
 export const removeGroupAdmins = memberAction({
   id: 'group.admin.remove',
   right: 'appoint',
@@ -25,6 +30,10 @@ export const removeGroupAdmins = memberAction({
   errors: ownerErrors,
 })
 
+/**
+ * One commit; each user is decided alone, and only members of a lower role can be kicked. After
+ * more than 3 kicks a user returns only with an admin's help. Rules F3 and F6.
+ */
 export const kickGroupMembers = memberAction({
   id: 'group.kick',
   right: 'moderate',
@@ -33,6 +42,10 @@ export const kickGroupMembers = memberAction({
   summary: 'Removes members from a group.',
 })
 
+/**
+ * One commit; replaces an earlier ban. Only members of a lower role. A ban outlives leaving. Rule
+ * F5.
+ */
 export const banGroupMembers = operation({
   id: 'group.ban',
   methods: post,
@@ -46,6 +59,10 @@ export const banGroupMembers = operation({
   errors: adminErrors,
 })
 
+/**
+ * One commit; succeeds for members who are not banned, and ends bans of users who have left. Rule
+ * F5.
+ */
 export const unbanGroupMembers = memberAction({
   right: 'moderate',
   id: 'group.unban',
@@ -53,6 +70,9 @@ export const unbanGroupMembers = memberAction({
   summary: 'Ends the ban of members.',
 })
 
+/**
+ * By user ID, default and maximum of a page 1,000; bans that have run out are left out. Rule F5.
+ */
 export const listBannedMembers = groupList(
   'banned_list',
   '/group/banned_list',
@@ -60,6 +80,10 @@ export const listBannedMembers = groupList(
   GroupMember,
 )
 
+/**
+ * One commit; users need not be members. Open requests and invitations of theirs end. Only users of
+ * a lower role. Rule F6.
+ */
 export const blockGroupUsers = memberAction({
   id: 'group.block',
   right: 'moderate',
@@ -67,6 +91,7 @@ export const blockGroupUsers = memberAction({
   summary: 'Removes users from a group and keeps them out until unblocked.',
 })
 
+/** One commit; does not bring anybody back. Rule F6. */
 export const unblockGroupUsers = memberAction({
   id: 'group.unblock',
   right: 'unblock',
@@ -75,6 +100,7 @@ export const unblockGroupUsers = memberAction({
   summary: 'Takes users off the block list of a group.',
 })
 
+/** By user ID, default and maximum of a page 1,000. Admins only. */
 export const listGroupBlocks = groupList(
   'blocked_list',
   '/group/blocked_list',

@@ -36,7 +36,7 @@ function groupSetting<B extends TProperties>(
 }
 
 /** The one value of a setting that is on or off. */
-function onOff(meaning: string) {
+function switchValue(meaning: string) {
   return { value: flag(meaning) }
 }
 
@@ -44,6 +44,7 @@ function extension<O extends { readonly origin: unknown }>(definition: O): O {
   return { ...definition, origin: 'extension' }
 }
 
+/** The same answer as {@link getGroup}; clients use both. Rule K10. */
 export const getGroupSettings = operation({
   id: 'group.settings.get',
   methods: get,
@@ -58,24 +59,28 @@ export const getGroupSettings = operation({
   origin: 'extension',
 })
 
+/** Counts for messages sent from then on (rule E6). */
 export const setReadAck = groupSetting(
   'enable_read_ack',
   'Turns read receipts of group messages on or off.',
-  onOff('true turns them on'),
+  switchValue('true turns them on'),
 )
 
+/** Works only while the application's setting of the same name is on (rule F9). */
 export const setMemberInfoHidden = groupSetting(
   'hide_member_info',
   'Hides or shows member details.',
-  onOff('true hides other members from ordinary members'),
+  switchValue('true hides other members from ordinary members'),
 )
 
+/** Takes effect on the next page that is read, in both directions (rule F4a). */
 export const setHistoryVisible = groupSetting(
   'history_visible',
   'Sets whether new members see the history.',
-  onOff('true: new members see chat history'),
+  switchValue('true: new members see chat history'),
 )
 
+/** Counts for requests from then on; open ones stay open (rule F4). */
 export const setApplyApproval = groupSetting(
   'require_admin_approval',
   'Sets how membership applications are answered.',
@@ -84,22 +89,25 @@ export const setApplyApproval = groupSetting(
   },
 )
 
+/** Ends QR codes of ordinary members while it is off, too. */
 export const setMemberInvitation = extension(
   groupSetting(
     'allow_member_invitation',
     'Sets whether members may invite.',
-    onOff('true: members may invite others'),
+    switchValue('true: members may invite others'),
   ),
 )
 
+/** Lets ordinary members set name, avatar, description and ext. */
 export const setMemberModification = extension(
   groupSetting(
     'allow_member_modify',
     'Sets whether members may change group information.',
-    onOff('true: members may'),
+    switchValue('true: members may'),
   ),
 )
 
+/** Never below the present number of members (20026). Rule F10. */
 export const setGroupCapacity = extension(
   groupSetting(
     'capacity',
@@ -109,6 +117,10 @@ export const setGroupCapacity = extension(
   ),
 )
 
+/**
+ * Replaces an earlier ban of the whole group; bans of single members run on beside it. The group is
+ * told. Rule F5.
+ */
 export const banGroup = operation({
   id: 'group.settings.ban_all',
   methods: post,
@@ -122,6 +134,7 @@ export const banGroup = operation({
   errors: adminErrors,
 })
 
+/** Bans of single members stay. Succeeds when there is none. Rule F5. */
 export const unbanGroup = operation({
   id: 'group.settings.unban_all',
   methods: post,
@@ -160,6 +173,10 @@ function ownSetting<B extends TProperties, D extends TSchema>(definition: {
   })
 }
 
+/**
+ * With 2, what arrives is never unread, then and later (rule F8a). Only the caller is told, on
+ * other devices.
+ */
 export const setMuteMode = ownSetting({
   name: 'mute_mode',
   methods: putOrPost,
@@ -175,6 +192,7 @@ const anyPushMode = int32({
     .join(', '),
 })
 
+/** Stored; pushes of groups will follow it (rule G5). Only the caller is told, on other devices. */
 export const setPushMode = ownSetting({
   name: 'push_mode',
   methods: putOrPost,
@@ -184,10 +202,11 @@ export const setPushMode = ownSetting({
   errors: ['push_mode_out_of_range'],
 })
 
+/** Kept for a client library that has it; true is {@link setMuteMode} 1, false 0. */
 export const setNotDisturb = ownSetting({
   name: 'not_disturb',
   methods: post,
   summary: 'Turns local notifications of a group off or on; short for msg_mute_mode 1 and 0.',
-  body: onOff('true: no local message notifications'),
+  body: switchValue('true: no local message notifications'),
   data: done,
 })

@@ -4,6 +4,10 @@ import { done, get, post, pushAlias, pushToken } from '../fields.js'
 
 const tag = 'User settings'
 
+/**
+ * One user at a time holds an alias (12008); the user's own alias is replaced. push_token, when
+ * sent, must be of one of the user's devices (12009). Rule G7.
+ */
 export const setPushAlias = operation({
   id: 'user.push.alias.update',
   methods: post,
@@ -16,6 +20,7 @@ export const setPushAlias = operation({
   errors: ['push_alias_taken', 'push_token_mismatch'],
 })
 
+/** Stored; pushes count on from it once there are any. */
 export const setPushBadge = operation({
   id: 'user.push.badge.update',
   methods: post,
@@ -32,6 +37,7 @@ const tagList = list(string({ minLength: 1, maxLength: 64 }), {
   minItems: 1,
 })
 
+/** In the order of their UTF-16 code units, the same on every database. */
 export const listPushTags = operation({
   id: 'user.push.tag.list',
   methods: get,
@@ -42,6 +48,7 @@ export const listPushTags = operation({
   data: array(text('tag')),
 })
 
+/** All of them or none. Tags that the user has already are passed over. Rule G7. */
 export const addPushTags = operation({
   id: 'user.push.tag.add',
   methods: post,
@@ -54,6 +61,7 @@ export const addPushTags = operation({
   errors: ['push_tag_limit_reached'],
 })
 
+/** Tags that the user does not have are passed over. */
 export const removePushTags = operation({
   id: 'user.push.tag.remove',
   methods: ['DELETE'],
@@ -65,6 +73,7 @@ export const removePushTags = operation({
   data: done,
 })
 
+/** Safe to repeat. */
 export const clearPushTags = operation({
   id: 'user.push.tag.clear',
   methods: ['DELETE'],

@@ -158,6 +158,7 @@ const message = object(
   { description: 'what the push says; must not be blank' },
 )
 
+/** Planned. Secrets are told to Admin tokens only (rule G6). */
 export const getPushCertificate = operation({
   id: 'push.certificate',
   methods: get,
@@ -174,6 +175,7 @@ export const getPushCertificate = operation({
   errors: ['push_certificate_not_found'],
 })
 
+/** Planned. The whole body is checked before the task is stored (rule G3). */
 export const startPushTask = operation({
   id: 'push.notify',
   methods: post,
@@ -193,6 +195,7 @@ export const startPushTask = operation({
   ],
 })
 
+/** Planned. Counts are exact to the device (rule G1). */
 export const listPushTaskStatistics = operation({
   id: 'push.task.detail',
   methods: post,

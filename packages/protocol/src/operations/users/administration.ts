@@ -5,6 +5,10 @@ import { deleteOrPost, done, get, idList } from '../fields.js'
 
 const tag = 'Users'
 
+/**
+ * By user ID, so that pages do not shift when users register. Deleted users are left out; a page
+ * behind the last one is an empty list. Rule C6a.
+ */
 export const listUsers = operation({
   id: 'user.list',
   methods: get,
@@ -21,6 +25,10 @@ export const listUsers = operation({
   data: array(UserListEntry),
 })
 
+/**
+ * All of them or none: one unknown ID fails the call. Tokens end in the same commit, on other nodes
+ * within 1 s. Disabling a disabled user succeeds. Rule D4.
+ */
 export const disableUsers = operation({
   id: 'user.disable',
   methods: ['PUT'],
@@ -33,6 +41,7 @@ export const disableUsers = operation({
   errors: ['user_not_found', 'user_deleted'],
 })
 
+/** All of them or none. Old tokens stay ended, so the users log in again. Rule D4. */
 export const enableUsers = operation({
   id: 'user.enable',
   methods: ['PUT'],
@@ -45,6 +54,10 @@ export const enableUsers = operation({
   errors: ['user_not_found', 'user_deleted'],
 })
 
+/**
+ * Cannot be undone. Answered once the user is gone; texts in the events of others are erased soon
+ * after, also when the service is killed meanwhile. Rule D5.
+ */
 export const deleteUser = operation({
   id: 'user.delete',
   methods: deleteOrPost,

@@ -57,6 +57,10 @@ const whichUser = {
 }
 const userErrors = ['app_not_found', 'user_not_found', 'user_deleted'] as const
 
+/**
+ * Atomic: user and profile are stored together or not at all. Not safe to repeat: the second call
+ * answers 10004.
+ */
 export const createUser = operation({
   ...operatorOperation,
   id: 'operator.user.create',
@@ -70,6 +74,10 @@ export const createUser = operation({
   errors: ['app_not_found', 'user_exists', 'mobile_taken', 'email_taken', 'user_limit_reached'],
 })
 
+/**
+ * Results are in the order of the entries. Rules D1 and D9; docs/decisions/015-importing-users.md
+ * says why it may be repeated.
+ */
 export const importUsers = operation({
   ...operatorOperation,
   id: 'operator.user.import',
@@ -114,6 +122,7 @@ export const importUsers = operation({
   errors: ['app_not_found'],
 })
 
+/** By user ID, so that a walk over the pages sees every user who exists throughout exactly once. */
 export const exportUsers = operation({
   ...operatorOperation,
   id: 'operator.user.export',
@@ -135,6 +144,9 @@ export const exportUsers = operation({
   errors: ['app_not_found'],
 })
 
+/**
+ * The same as {@link disableUsers} for one user, named by ID or username. Safe to repeat. Rule D4.
+ */
 export const disableUser = operation({
   ...operatorOperation,
   id: 'operator.user.disable',
@@ -146,6 +158,9 @@ export const disableUser = operation({
   errors: userErrors,
 })
 
+/**
+ * The same as {@link enableUsers} for one user, named by ID or username. Safe to repeat. Rule D4.
+ */
 export const enableUser = operation({
   ...operatorOperation,
   id: 'operator.user.enable',
@@ -157,6 +172,7 @@ export const enableUser = operation({
   errors: userErrors,
 })
 
+/** The same as {@link deleteUser}, without a password. Rule D5. */
 export const deleteUserByOperator = operation({
   ...operatorOperation,
   id: 'operator.user.delete',
@@ -169,6 +185,7 @@ export const deleteUserByOperator = operation({
   errors: ['app_not_found', 'user_not_found'],
 })
 
+/** Password and end of all tokens in one commit. Rule D3. */
 export const resetUserPassword = operation({
   ...operatorOperation,
   id: 'operator.user.reset_password',

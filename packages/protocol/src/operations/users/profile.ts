@@ -25,6 +25,7 @@ const profileChanges = {
   public_info: optional(publicInfo),
 }
 
+/** With private_info, e-mail and mobile number, which nobody else ever sees. */
 export const getProfile = operation({
   id: 'user.profile.get',
   methods: get,
@@ -35,6 +36,10 @@ export const getProfile = operation({
   data: UserProfile,
 })
 
+/**
+ * Atomic. Names may hold no control characters. The user's devices are told which fields changed,
+ * not their values. Rule D1b.
+ */
 export const updateProfile = operation({
   id: 'user.profile.update',
   methods: putOrPost,
@@ -46,6 +51,7 @@ export const updateProfile = operation({
   data: done,
 })
 
+/** One commit; a refused entry undoes no other. Rules C6a and D9. */
 export const updateProfiles = operation({
   id: 'user.profile.batch',
   methods: putOrPost,
@@ -68,6 +74,7 @@ export const updateProfiles = operation({
   data: array(ItemResult, { description: 'one result per entry, in order' }),
 })
 
+/** A full URL, a path, or the name of an uploaded object; "" removes it. Rule K8. */
 export const setAvatar = operation({
   id: 'user.avatar.update',
   methods: putOrPost,
@@ -79,6 +86,7 @@ export const setAvatar = operation({
   data: done,
 })
 
+/** One commit; a refused entry undoes no other. Rules C6a and D9. */
 export const updateAvatars = operation({
   id: 'user.avatar.batch',
   methods: putOrPost,
@@ -96,6 +104,7 @@ export const updateAvatars = operation({
   data: array(ItemResult, { description: 'one result per entry, in order' }),
 })
 
+/** Nicknames need not be unique and may be empty. Control characters are refused (10002). */
 export const setNickname = operation({
   id: 'user.nickname.update',
   methods: putOrPost,
@@ -107,6 +116,10 @@ export const setNickname = operation({
   data: done,
 })
 
+/**
+ * Unique in the application. Of two users who set the same number at the same time exactly one
+ * succeeds. Rule D1.
+ */
 export const setMobile = operation({
   id: 'user.mobile.update',
   methods: putOrPost,
@@ -119,6 +132,10 @@ export const setMobile = operation({
   errors: ['mobile_taken'],
 })
 
+/**
+ * Unique in the application without regard to case. An operation of ours beside the contract, in
+ * its style. Rule D1.
+ */
 export const setEmail = operation({
   id: 'user.email.update',
   methods: putOrPost,
@@ -132,6 +149,7 @@ export const setEmail = operation({
   origin: 'extension',
 })
 
+/** The old name is free at once. Tokens stay valid. Rule D1. */
 export const setUsername = operation({
   id: 'user.username.update',
   methods: putOrPost,
@@ -144,6 +162,7 @@ export const setUsername = operation({
   errors: ['username_taken'],
 })
 
+/** The body has no field name; rule B4 says which bodies are read as what. */
 export const setPrivateInfo = operation({
   id: 'user.private.update',
   methods: putOrPost,
@@ -155,6 +174,7 @@ export const setPrivateInfo = operation({
   data: done,
 })
 
+/** The body has no field name; rule B4 says which bodies are read as what. */
 export const setPublicInfo = operation({
   id: 'user.public.update',
   methods: putOrPost,

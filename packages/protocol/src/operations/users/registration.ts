@@ -8,6 +8,10 @@ const registrationErrors = ['user_exists', 'registration_closed', 'user_limit_re
 
 const credentials = { username, password }
 
+/**
+ * Settings of a fresh user are all false, 0 or "" (rule D7). Of two registrations of one name at
+ * the same time exactly one succeeds. Rules C2 and D1.
+ */
 export const registerUser = operation({
   id: 'user.register',
   methods: post,
@@ -22,6 +26,10 @@ export const registerUser = operation({
   errors: registrationErrors,
 })
 
+/**
+ * As {@link registerUser}, with the device, the push token and the alias stored in the same commit:
+ * all or none. Rule D8 says how `sign` is made.
+ */
 export const registerUserForPush = operation({
   id: 'user.register.push',
   methods: post,
@@ -48,6 +56,10 @@ export const registerUserForPush = operation({
   errors: [...registrationErrors, 'registration_signature_invalid', 'push_alias_taken'],
 })
 
+/**
+ * Entries are handled one by one, so of two equal names in one list the first one gets it; what was
+ * registered before a later entry fails stays. Rule D9.
+ */
 export const registerUsers = operation({
   id: 'user.register.batch',
   methods: post,
@@ -60,6 +72,10 @@ export const registerUsers = operation({
   data: array(RegistrationResult, { description: 'one result per entry, in order' }),
 })
 
+/**
+ * The server appends letters and digits until the name is free. When `cid` cannot become a contact
+ * nobody is registered. Source: rule K12.
+ */
 export const registerAnonymousUser = operation({
   id: 'user.register.anonymous',
   methods: post,

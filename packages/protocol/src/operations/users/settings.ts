@@ -20,6 +20,7 @@ function settingWriter<S extends TSchema>(name: string, path: string, summary: s
   })
 }
 
+/** Answers defaults for a user who never changed one (rule D7). */
 export const getSettings = operation({
   id: 'user.settings.get',
   methods: get,
@@ -30,6 +31,10 @@ export const getSettings = operation({
   data: UserSettings,
 })
 
+/**
+ * Atomic; clients send the one field that changed and user_id. A user_id that is not the caller's
+ * answers 10010 (rule C5).
+ */
 export const updateSettings = operation({
   id: 'user.settings.update',
   methods: putOrPost,
@@ -41,6 +46,9 @@ export const updateSettings = operation({
   data: done,
 })
 
+/**
+ * auth_mode of {@link updateSettings} alone. Requests that are open already stay open. Rule K11.
+ */
 export const setAuthMode = settingWriter(
   'auth_mode',
   '/user/authmode',
@@ -48,6 +56,7 @@ export const setAuthMode = settingWriter(
   intEnum(meaningsOf(authMode), { description: 'friend-add verification' }),
 )
 
+/** auto_download alone. The service keeps it for the clients of the user and does not act on it. */
 export const setAutoDownload = settingWriter(
   'download',
   '/user/download',
@@ -55,6 +64,7 @@ export const setAutoDownload = settingWriter(
   flag('true: auto-download thumbnails and files'),
 )
 
+/** no_push alone: true turns every push of the user off. */
 export const setPushOff = settingWriter(
   'push',
   '/user/push',
@@ -62,6 +72,7 @@ export const setPushOff = settingWriter(
   flag('true closes push'),
 )
 
+/** no_push_detail alone: true hides the text of pushes (rule D7). */
 export const setPushDetailOff = settingWriter(
   'push.detail',
   '/user/push/detail',
@@ -69,6 +80,7 @@ export const setPushDetailOff = settingWriter(
   flag('true closes push details'),
 )
 
+/** no_sounds alone. The service keeps it for the clients of the user and does not act on it. */
 export const setSoundsOff = settingWriter(
   'sounds',
   '/user/sounds',
@@ -76,6 +88,7 @@ export const setSoundsOff = settingWriter(
   flag('true turns the sound reminder off'),
 )
 
+/** vibratory alone. The service keeps it for the clients of the user and does not act on it. */
 export const setVibration = settingWriter(
   'vibratory',
   '/user/vibratory',
@@ -83,6 +96,7 @@ export const setVibration = settingWriter(
   flag('true vibrate'),
 )
 
+/** stranger_chat alone. Takes effect on messages within 1 s on every node. Rule E11. */
 export const setStrangerChat = settingWriter(
   'stranger_chat',
   '/user/stranger_chat',
@@ -90,6 +104,7 @@ export const setStrangerChat = settingWriter(
   intEnum(meaningsOf(strangerChat), { description: 'chats from unknown users' }),
 )
 
+/** push_nick_name alone; "" means the nickname. */
 export const setPushNickname = settingWriter(
   'push.nickname',
   '/user/push/nickname',
@@ -97,6 +112,7 @@ export const setPushNickname = settingWriter(
   string({ description: 'push display name', maxLength: 256 }),
 )
 
+/** Both hours together, so that no window stands half changed. Rule D7. */
 export const setPushQuietHours = operation({
   id: 'user.push.limit.update',
   methods: putOrPost,

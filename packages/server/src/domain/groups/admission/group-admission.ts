@@ -2,9 +2,6 @@ import { AppError, admissionStatus, type ErrorName, type Int64 } from '@hermod/p
 import { type PageRequest, type Position, readCursor, writeCursor } from '../../paging.js'
 import type { GroupPage, ListTotals } from '../core/group-page.js'
 
-/** How a group takes applications. */
-export const applyApproval = { all: 0, confirmed: 1, none: 2 } as const
-
 const maxPage = 500
 const defaultPage = 100
 

@@ -1,4 +1,4 @@
-import { AppError, type Int64 } from '@hermod/protocol'
+import { AppError, applyApproval, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import { runsOutAt } from '../../../lib/clock.js'
 import type { EventService } from '../../../outbox/event-service.js'
@@ -8,13 +8,7 @@ import type { GroupAccess, GroupCaller, LockedGroupContext } from '../core/group
 import { groupEvent } from '../core/group-model.js'
 import type { GroupPage } from '../core/group-page.js'
 import type { MembershipService } from '../membership/membership-service.js'
-import {
-  admissionPage,
-  applyApproval,
-  isOpen,
-  requireNoRefusal,
-  storePage,
-} from './group-admission.js'
+import { admissionPage, isOpen, requireNoRefusal, storePage } from './group-admission.js'
 import type { GroupInvitationService } from './invitation-service.js'
 import type { JoinRequest, JoinRequestStore } from './join-request-store.js'
 
@@ -45,10 +39,10 @@ export class JoinRequestService {
     await access.change(caller, groupId, 'join', { userIds: [userId] }, async (tx, context) => {
       if (await invitations.acceptOpen(tx, context, userId)) return
       const how = { isOwnWill: true }
-      if (context.group.applyApproval === applyApproval.all)
+      if (context.group.applyApproval === applyApproval.agree)
         return requireNoRefusal(await memberships.add(tx, context, [userId], how))
       requireNoRefusal(await memberships.check(tx, context, [userId], how))
-      if (context.group.applyApproval === applyApproval.none)
+      if (context.group.applyApproval === applyApproval.reject)
         throw new AppError('join_requests_closed')
       await this.#ask(tx, context, userId, reason)
     })

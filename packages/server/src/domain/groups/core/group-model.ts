@@ -109,7 +109,7 @@ export function nextUpdate({ updatedAt }: Group, now: number): number {
   return Math.max(now, updatedAt + 1)
 }
 
-/** A group notice of document 3, part 2.10. @param userIds none = the whole group */
+/** A group notice of rule K14. @param userIds none = the whole group */
 export function groupEvent(
   { appId, groupId }: GroupKey,
   kind: GroupEventKind,

@@ -14,7 +14,7 @@ interface PeerKey {
 const maxKnown = 100_000
 
 /**
- * Whether an ID is that of a user or of a group: conversations are named by either, and the two never collide (document 3, part 2.4).
+ * Whether an ID is that of a user or of a group: conversations are named by either, and the two never collide (rule K4).
  * What an ID is never changes, so it is asked for once.
  */
 export class PeerKinds {

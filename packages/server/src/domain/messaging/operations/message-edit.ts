@@ -1,4 +1,4 @@
-/** What becomes of a message that is appended to or replaced (document 3, part 2.6). */
+/** What becomes of a message that is appended to or replaced (rule K6). */
 import type { EditedTexts } from './message-store.js'
 
 export type EditKind = 'append' | 'replace'

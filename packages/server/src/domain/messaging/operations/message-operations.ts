@@ -51,7 +51,7 @@ interface Held {
   readonly message: LoggedMessage
 }
 
-/** An edit must be newer than the message and every edit before it (document 3, part 2.6), whatever the clocks of the nodes say. */
+/** An edit must be newer than the message and every edit before it (rule K6), whatever the clocks of the nodes say. */
 const editInstant = ({ messageId, editedAt }: LoggedMessage, now: number) =>
   Math.max(now, timestampOf(messageId) + 1, editedAt + 1)
 const editKinds: ReadonlyMap<number, EditKind> = new Map([

@@ -1,7 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import { parseJson } from '../../../lib/json.js'
 
-/** What we act on in the `config` of a message (document 3, part 2.6); the rest of it is between clients. */
+/** What we act on in the `config` of a message (rule K7); the rest of it is between clients. */
 export interface MessageConfig {
   /** Members from whom the sender wants read receipts, in groups with read_ack on. */
   readonly groupMemberList: ReadonlySet<Int64>
