@@ -1,5 +1,5 @@
 /** Every setting of the service, once: what the environment, the file, the refusals and the reference are made from. */
-import { isIP } from 'node:net'
+import { isAddressRange } from '../lib/network.js'
 import { redactUrl } from '../lib/redact.js'
 
 /** One setting. */
@@ -451,14 +451,4 @@ function decodePublicUrl(input: string): string | undefined {
 function decodeOrigins(input: string): '*' | string[] | undefined {
   if (input === '*') return '*'
   return input === 'off' ? [] : decodeList(input, (entry) => origin.test(entry))
-}
-
-function isAddressRange(entry: string): boolean {
-  const [address = '', prefix, ...rest] = entry.split('/')
-  const version = isIP(address)
-  if (version === 0 || rest.length > 0) return false
-  return (
-    prefix === undefined ||
-    (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128))
-  )
 }
