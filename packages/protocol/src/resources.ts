@@ -810,3 +810,25 @@ export const CheckReport = resource('CheckReport', 'What an integrity check foun
   truncated: boolean({ description: 'true: there are more faults than listed' }),
 })
 export type CheckReport = Static<typeof CheckReport>
+
+/** Where the secret key is kept. */
+export const keySources = ['file', 'settings'] as const
+
+export const SecretKeyRotation = resource(
+  'SecretKeyRotation',
+  'The secret keys after a rotation or a retirement.',
+  {
+    key_id: string({ description: 'key that secrets are encrypted with' }),
+    previous_key_id: string({
+      description: 'key that is still accepted; "": none',
+    }),
+    key_source: stringEnum(keySources, {
+      description: 'file: secret.key in the data folder; settings: HERMOD_SECRET_KEY',
+    }),
+    resealed: int32({ description: 'number of secrets that were encrypted again' }),
+    unreadable: int32({
+      description: 'number of secrets that no key opens; they stay as they are',
+    }),
+  },
+)
+export type SecretKeyRotation = Static<typeof SecretKeyRotation>

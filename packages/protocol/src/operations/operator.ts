@@ -10,6 +10,7 @@ import {
   DeletedUser,
   ImportedUser,
   OperatorUser,
+  SecretKeyRotation,
   UserExport,
   UserWithPassword,
   userStatuses,
@@ -154,6 +155,30 @@ export const checkIntegrity = operation({
   path: '/operator/v1/check',
   summary: 'Checks every derived fact against its log.',
   data: CheckReport,
+})
+
+export const rotateSecretKey = operation({
+  ...shared,
+  id: 'operator.secret.rotate',
+  methods: post,
+  path: '/operator/v1/secret/rotate',
+  summary: 'Encrypts every stored secret with a new key.',
+  description:
+    'With the key in the data folder a new one is made, unless a rotation has been begun already, which is then finished. With keys in the ' +
+    'settings the new one is HERMOD_SECRET_KEY, the previous one HERMOD_SECRET_KEY_OLD. The previous key stays accepted. Safe to repeat.',
+  data: SecretKeyRotation,
+})
+
+export const retireSecretKey = operation({
+  ...shared,
+  id: 'operator.secret.retire',
+  methods: post,
+  path: '/operator/v1/secret/retire',
+  summary: 'Ends the previous secret key of the data folder.',
+  description:
+    'Secrets that still need it are encrypted again first; when one cannot be opened the key stays. It ends group QR codes and file ' +
+    'credentials that were made with the key. Safe to repeat.',
+  data: SecretKeyRotation,
 })
 
 /** The same text, or none. */
