@@ -29,6 +29,7 @@ import { GroupModerationService } from '../domain/groups/moderation/group-modera
 import type { UserLocker } from '../domain/users/locked-users.js'
 import type { Clock } from '../lib/clock.js'
 import type { IdGenerator } from '../lib/ids.js'
+import type { SecretKeys } from '../lib/secret-keys.js'
 import type { EventService } from '../outbox/event-service.js'
 
 interface Shared {
@@ -39,7 +40,7 @@ interface Shared {
   readonly events: EventService
   readonly ids: IdGenerator
   readonly clock: Clock
-  readonly secretKey: Buffer
+  readonly secretKeys: SecretKeys
 }
 
 export interface GroupServices {

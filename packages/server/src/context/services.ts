@@ -34,17 +34,21 @@ import { TransactionStore } from '../domain/messaging/sending/transaction-store.
 import { TransactionSweeper } from '../domain/messaging/sending/transaction-sweeper.js'
 import { PushPreferenceService } from '../domain/push/push-preference-service.js'
 import { PushPreferenceStore } from '../domain/push/push-preference-store.js'
+import { KeyCheckStore } from '../domain/secrets/key-check-store.js'
+import { SecretService } from '../domain/secrets/secret-service.js'
 import { PendingErasureStore } from '../domain/users/deletion/pending-erasure-store.js'
 import { TextErasureService } from '../domain/users/deletion/text-erasure-service.js'
 import { UserStore } from '../domain/users/user-store.js'
 import { systemClock } from '../lib/clock.js'
 import { IdGenerator } from '../lib/ids.js'
+import { SecretBox } from '../lib/secret-box.js'
+import { SecretKeys } from '../lib/secret-keys.js'
 import { EventStore } from '../outbox/event-log.js'
 import { EventService } from '../outbox/event-service.js'
 import { type AccountServices, createAccountServices } from './accounts.js'
 import { type ContactServices, createContactBook, createContactServices } from './contacts.js'
 import { createGroupServices, type GroupServices } from './groups.js'
-import { loadSecretKey } from './secret-key.js'
+import { loadSecretKeys } from './secret-key.js'
 
 export interface Services extends AccountServices, ContactServices, GroupServices {
   readonly apps: AppService
@@ -59,6 +63,7 @@ export interface Services extends AccountServices, ContactServices, GroupService
   readonly pins: PinService
   readonly presence: PresenceService
   readonly pushPreferences: PushPreferenceService
+  readonly secretService: SecretService
   readonly sweeper: TransactionSweeper
   readonly textErasures: TextErasureService
   readonly tokens: TokenService
@@ -96,11 +101,15 @@ export function createServices({
   })
   const hasher = new PasswordHasher()
   const users = new UserStore(database)
+  const { current, previous, file: keyFile } = loadSecretKeys(config.dataDir, secrets)
+  const secretKeys = new SecretKeys(current, previous)
+  const secretBox = new SecretBox(secretKeys)
   const apps = new AppService({
     database,
     store: new AppStore(),
     ids,
     clock,
+    secretBox,
     operatorToken: secrets.operatorToken,
     channels: {
       apps: cacheInvalidation(bus, 'applications'),
@@ -116,8 +125,7 @@ export function createServices({
     devicesPerUser: config.accounts.devicesPerUser,
   })
   const guard = new LoginGuard({ clock, ...config.logins })
-  const secretKey = loadSecretKey(config.dataDir, secrets.secretKey)
-  const fileCredentials = new FileCredentialService({ database, users, clock, secretKey })
+  const fileCredentials = new FileCredentialService({ database, users, clock, secretKeys })
   const tokens = new TokenService({
     database,
     store: new TokenStore(database),
@@ -139,7 +147,7 @@ export function createServices({
     events,
     ids,
     clock,
-    secretKey,
+    secretKeys,
   })
   const accountServices = createAccountServices({
     config: config.accounts,
@@ -167,6 +175,14 @@ export function createServices({
     apps,
     events,
     clock,
+  })
+  const secretService = new SecretService({
+    database,
+    keys: secretKeys,
+    keyFile,
+    box: secretBox,
+    keyChecks: new KeyCheckStore(),
+    columns: [apps.registrationSecrets],
   })
   const transactions = new TransactionStore()
   const writer = new MessageWriter({
@@ -208,7 +224,11 @@ export function createServices({
     devices,
     events,
     fileCredentials,
-    integrity: new IntegrityService({ database, store: new IntegrityStore() }),
+    integrity: new IntegrityService({
+      database,
+      store: new IntegrityStore(),
+      secrets: secretService,
+    }),
     messageOperations,
     messages: new MessageService({
       database,
@@ -229,6 +249,7 @@ export function createServices({
       store: new PushPreferenceStore(),
       accounts,
     }),
+    secretService,
     sweeper: new TransactionSweeper({ database, store: transactions, clock }),
     textErasures,
     tokens,

@@ -336,6 +336,9 @@ const clusteredTables = {
     slot smallint primary key not null,
     owner text not null,
     reserved_until bigint not null`,
+  key_checks: `
+    check_id smallint primary key not null,
+    sealed text not null`,
 }
 
 const indexes = [
