@@ -6,12 +6,19 @@ import type { Database } from '../db/database.js'
 import { idReservations } from '../db/id-reservations.js'
 import { AppService } from '../domain/apps/app-service.js'
 import { AppStore } from '../domain/apps/app-store.js'
+import { ContactRequestStore } from '../domain/contacts/contact-request-store.js'
+import { ContactStore } from '../domain/contacts/contact-store.js'
 import { DeviceAccessService } from '../domain/devices/device-access-service.js'
 import { DeviceService } from '../domain/devices/device-service.js'
 import { DeviceStore } from '../domain/devices/device-store.js'
 import { PresenceService } from '../domain/devices/presence-service.js'
 import { PushBindingStore } from '../domain/devices/push-binding-store.js'
 import { FileCredentialService } from '../domain/files/file-credential-service.js'
+import { InvitationStore } from '../domain/groups/admission/invitation-store.js'
+import { JoinRequestStore } from '../domain/groups/admission/join-request-store.js'
+import { MemberStore } from '../domain/groups/membership/member-store.js'
+import { RemovalStore } from '../domain/groups/membership/removal-store.js'
+import { BlockStore } from '../domain/groups/moderation/block-store.js'
 import { IntegrityService } from '../domain/integrity/integrity-service.js'
 import { IntegrityStore } from '../domain/integrity/integrity-store.js'
 import { LoginGuard } from '../domain/login/login-guard.js'
@@ -28,6 +35,7 @@ import { GroupMarkStore } from '../domain/messaging/reading/group-mark-store.js'
 import { GroupReadService } from '../domain/messaging/reading/group-read-service.js'
 import { PinService } from '../domain/messaging/reading/pin-service.js'
 import { PinStore } from '../domain/messaging/reading/pin-store.js'
+import { ReceiptRequestStore } from '../domain/messaging/reading/receipt-request-store.js'
 import { MessageService } from '../domain/messaging/sending/message-service.js'
 import { type BatchObserver, MessageWriter } from '../domain/messaging/sending/message-writer.js'
 import { TransactionStore } from '../domain/messaging/sending/transaction-store.js'
@@ -36,11 +44,13 @@ import { PushPreferenceService } from '../domain/push/push-preference-service.js
 import { PushPreferenceStore } from '../domain/push/push-preference-store.js'
 import { PendingErasureStore } from '../domain/users/deletion/pending-erasure-store.js'
 import { TextErasureService } from '../domain/users/deletion/text-erasure-service.js'
+import { SettingsStore } from '../domain/users/settings/settings-store.js'
 import { UserStore } from '../domain/users/user-store.js'
 import { systemClock } from '../lib/clock.js'
 import { IdGenerator } from '../lib/ids.js'
 import { EventStore } from '../outbox/event-log.js'
 import { EventService } from '../outbox/event-service.js'
+import { personalStores } from './personal-stores.js'
 import { type AccountServices, createAccountServices } from './accounts.js'
 import { type ContactServices, createContactBook, createContactServices } from './contacts.js'
 import { createGroupServices, type GroupServices } from './groups.js'
@@ -96,6 +106,21 @@ export function createServices({
   })
   const hasher = new PasswordHasher()
   const users = new UserStore(database)
+  const stores = {
+    contactRequests: new ContactRequestStore(),
+    contacts: new ContactStore(database),
+    devices: new DeviceStore(),
+    joinRequests: new JoinRequestStore(),
+    blocks: new BlockStore(),
+    invitations: new InvitationStore(),
+    members: new MemberStore(database),
+    removals: new RemovalStore(),
+    pins: new PinStore(),
+    pushPreferences: new PushPreferenceStore(),
+    pushBindings: new PushBindingStore(),
+    conversations: new ConversationStore(database),
+    settings: new SettingsStore(database),
+  }
   const apps = new AppService({
     database,
     store: new AppStore(),
@@ -109,8 +134,9 @@ export function createServices({
   })
   const devices = new DeviceService({
     database,
-    store: new DeviceStore(),
-    bindings: new PushBindingStore(),
+    store: stores.devices,
+    users,
+    bindings: stores.pushBindings,
     events,
     clock,
     devicesPerUser: config.accounts.devicesPerUser,
@@ -130,8 +156,9 @@ export function createServices({
     tokenLifeMs: config.accounts.userTokenTtlMs,
     channel: cacheInvalidation(bus, 'user-tokens'),
   })
-  const contactBook = createContactBook({ database, users, events, clock })
+  const contactBook = createContactBook({ database, stores, users, events, clock })
   const groups = createGroupServices({
+    ...stores,
     database,
     bus,
     users,
@@ -143,6 +170,8 @@ export function createServices({
   })
   const accountServices = createAccountServices({
     config: config.accounts,
+    stores,
+    personal: personalStores(stores),
     bus,
     database,
     users,
@@ -160,6 +189,7 @@ export function createServices({
   })
   const { accounts } = accountServices
   const contacts = createContactServices({
+    stores,
     database,
     book: contactBook,
     bus,
@@ -169,6 +199,7 @@ export function createServices({
     clock,
   })
   const transactions = new TransactionStore()
+  const receiptRequests = new ReceiptRequestStore()
   const writer = new MessageWriter({
     database,
     ids,
@@ -180,10 +211,15 @@ export function createServices({
   })
   const conversations = new ConversationService({
     database,
-    store: new ConversationStore(database),
+    store: stores.conversations,
     messageLog: new HistoryStore(database),
     kinds: new PeerKinds(database),
-    groupReads: new GroupReadService({ marks: new GroupMarkStore(), events }),
+    groupReads: new GroupReadService({
+      ...stores,
+      marks: new GroupMarkStore(),
+      receiptRequests,
+      events,
+    }),
     groupCache: groups.groupCache,
     events,
   })
@@ -222,11 +258,12 @@ export function createServices({
       clock,
       ...config.messages,
     }),
-    pins: new PinService({ database, store: new PinStore(), accounts, ...groups, clock }),
+    pins: new PinService({ database, store: stores.pins, accounts, ...groups, clock }),
     presence: new PresenceService(),
     pushPreferences: new PushPreferenceService({
       database,
-      store: new PushPreferenceStore(),
+      store: stores.pushPreferences,
+      users,
       accounts,
     }),
     sweeper: new TransactionSweeper({ database, store: transactions, clock }),

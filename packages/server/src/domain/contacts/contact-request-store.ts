@@ -2,6 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { Selectable } from 'kysely'
 import type { Queryable, Tx } from '../../db/database.js'
 import type { ContactRequestsTable } from '../../db/schema.js'
+import type { UserKey } from '../users/user-model.js'
 import {
   applicationStatus,
   type ContactRequest,
@@ -50,6 +51,17 @@ export class ContactRequestStore {
         conflict.columns(['app_id', 'user_id', 'applicant_id']).doUpdateSet(given),
       )
       .execute()
+  }
+
+  /** Also the requests of others to the user. */
+  async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    // One statement for each column: each has an index of its own.
+    for (const column of ['user_id', 'applicant_id'] as const)
+      await tx
+        .deleteFrom('contact_requests')
+        .where('app_id', '=', appId)
+        .where(column, '=', userId)
+        .execute()
   }
 
   async setStatus(

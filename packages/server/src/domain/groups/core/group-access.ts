@@ -13,6 +13,7 @@ import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
 import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
+import type { InvitationStore } from '../admission/invitation-store.js'
 import type { GroupCache } from './group-cache.js'
 import {
   type Group,
@@ -30,6 +31,7 @@ export interface GroupAccessOptions {
   readonly database: Database
   readonly groups: GroupStore
   readonly members: MemberStore
+  readonly invitations: InvitationStore
   readonly users: UserLocker
   readonly cache: GroupCache
   readonly clock: Clock
@@ -92,7 +94,12 @@ export class GroupAccess {
     try {
       return await database.transaction(async (tx) => {
         const users = await LockedUsers.lockNoKeyUpdate(tx, locker, caller.appId, userIds)
-        const context = await this.#authorize(tx, caller, await groups.lockForUpdate(tx, key), right)
+        const context = await this.#authorize(
+          tx,
+          caller,
+          await groups.lockForUpdate(tx, key),
+          right,
+        )
         return work(tx, { ...context, users })
       })
     } finally {
@@ -139,7 +146,7 @@ export class GroupAccess {
     groupIds: readonly Int64[],
     right: GroupRightName,
   ): Promise<GroupContext[]> {
-    const { database, groups, members, clock } = this.options
+    const { database, groups, members, invitations, clock } = this.options
     const { appId, userId } = caller
     const now = clock.now()
     return database.read(async (db) => {
@@ -161,7 +168,7 @@ export class GroupAccess {
         .map(({ group }) => group.groupId)
       const isOpen = opensToOutsiders(right) && userId !== null
       const inviting = isOpen
-        ? await members.findInviting(db, appId, userId, closedIds, now)
+        ? await invitations.findInviting(db, appId, userId, closedIds, now)
         : new Set<Int64>()
       const shut = new Set(refused.filter(({ group }) => !inviting.has(group.groupId)))
       return contexts.filter((context) => !shut.has(context))
@@ -202,7 +209,7 @@ export class GroupAccess {
   async #isInvited(db: Queryable, { caller, group, now }: GroupContext): Promise<boolean> {
     return (
       caller.userId !== null &&
-      (await this.options.members.isInvited(db, group, caller.userId, now))
+      (await this.options.invitations.isInvited(db, group, caller.userId, now))
     )
   }
 }

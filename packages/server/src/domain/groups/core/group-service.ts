@@ -2,6 +2,7 @@ import { AppError, type AppSettings, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids.js'
+import type { OpenAdmissions } from '../admission/open-admissions.js'
 import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
 import type { AppService } from '../../apps/app-service.js'
 import { readSettings } from '../../apps/app-settings.js'
@@ -26,6 +27,7 @@ export interface GroupServiceOptions {
   readonly groups: GroupStore
   readonly members: MemberStore
   readonly users: UserLocker
+  readonly admissions: OpenAdmissions
   readonly apps: AppService
   readonly access: GroupAccess
   readonly cache: GroupCache
@@ -163,13 +165,19 @@ export class GroupService {
    * @throws AppError group_not_found, group_owner_required
    */
   async dissolve(caller: GroupCaller, groupId: Int64): Promise<void> {
-    const { access, groups, members, events } = this.options
+    const { access, groups, admissions, events } = this.options
     await access.change(caller, groupId, 'dissolve', {}, async (tx, { group, now }) => {
       await groups.update(tx, group, {
         status: groupStatus.dissolved,
         updated_at: nextUpdate(group, now),
       })
-      await members.settle(tx, group, null, 'rejected', now)
+      await admissions.settle(tx, {
+        appId: group.appId,
+        groupIds: [groupId],
+        userIds: null,
+        status: 'rejected',
+        now,
+      })
       await events.append(tx, groupEvent(group, 'destroyed', caller.actorId, []))
     })
   }

@@ -13,12 +13,14 @@ import {
   permanent,
 } from './group-model.js'
 import type { GroupStore } from './group-store.js'
+import type { GroupConversations } from '../membership/group-conversations.js'
 import type { MemberStore } from '../membership/member-store.js'
 
 export interface GroupSettingsServiceOptions {
   readonly access: GroupAccess
   readonly groups: GroupStore
   readonly members: MemberStore
+  readonly conversations: GroupConversations
   readonly events: EventService
 }
 
@@ -128,13 +130,16 @@ export class GroupSettingsService {
 
   /** @throws AppError group_not_found, not_group_member */
   async setMuteMode(caller: UserCaller, groupId: Int64, mode: number): Promise<void> {
-    const { access, members, events } = this.options
+    const { access, members, conversations, events } = this.options
     await access.change(caller, groupId, 'own', {}, async (tx, { group, member }) => {
       const before = member?.muteMode
       if (before === mode) return
       await this.#writeOwn(tx, caller, group, 'msg_mute_mode', mode)
       // What was not received is never unread.
-      if (before === muteMode.notReceived) await members.skip(tx, group, caller.userId)
+      if (before === muteMode.notReceived) {
+        const { seq } = await conversations.findEnd(tx, group)
+        await members.skip(tx, group, caller.userId, seq)
+      }
       if (before !== muteMode.none && mode !== muteMode.none) return
       await events.append(
         tx,
