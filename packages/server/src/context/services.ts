@@ -28,7 +28,7 @@ import { TokenStore } from '../domain/login/token-store.js'
 import { HistoryStore } from '../domain/messaging/log/history-store.js'
 import { PeerKinds } from '../domain/messaging/log/peer-kinds.js'
 import { MessageOperations } from '../domain/messaging/operations/message-operations.js'
-import { MessageStore } from '../domain/messaging/operations/message-store.js'
+import { MessageStore } from '../domain/messaging/log/message-store.js'
 import { ConversationService } from '../domain/messaging/reading/conversation-service.js'
 import { ConversationStore } from '../domain/messaging/reading/conversation-store.js'
 import { GroupMarkStore } from '../domain/messaging/reading/group-mark-store.js'
@@ -226,6 +226,8 @@ export function createServices({
   const messageOperations = new MessageOperations({
     database,
     store: new MessageStore(),
+    conversationStore: stores.conversations,
+    receiptRequests,
     conversations,
     apps,
     groupRules: groups.groupMessageRules,

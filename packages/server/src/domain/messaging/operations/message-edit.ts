@@ -1,5 +1,5 @@
 /** What becomes of a message that is appended to or replaced (document 3, part 2.6). */
-import type { EditedTexts } from './message-store.js'
+import type { EditedTexts } from '../log/message-store.js'
 
 export type EditKind = 'append' | 'replace'
 

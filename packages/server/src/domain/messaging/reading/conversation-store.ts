@@ -296,6 +296,25 @@ export class ConversationStore {
     return numUpdatedRows > 0n
   }
 
+  /**
+   * Keeps others from changing the conversation and what it holds until the transaction ends.
+   * @returns false when there is no such conversation
+   */
+  async lockForUpdate(tx: Tx, conversation: ConversationKey): Promise<boolean> {
+    const found = tx.selectFrom('conversations').select('seq').where(isConversation(conversation))
+    return (await lockForUpdate(tx, found).executeTakeFirst()) !== undefined
+  }
+
+  /** Notes that the message at a position is recalled. */
+  async noteRecall(tx: Tx, conversation: ConversationKey, seq: number): Promise<void> {
+    await tx
+      .updateTable('conversations')
+      .set({ last_recalled_seq: seq })
+      .where(isConversation(conversation))
+      .where('last_recalled_seq', '<', seq)
+      .execute()
+  }
+
   /** The user's conversation that holds the message; null when there is none. */
   async findByMessage(
     db: Queryable,
