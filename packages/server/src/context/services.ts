@@ -6,12 +6,19 @@ import type { Database } from '../db/database.js'
 import { idReservations } from '../db/id-reservations.js'
 import { AppService } from '../domain/apps/app-service.js'
 import { AppStore } from '../domain/apps/app-store.js'
+import { ContactRequestStore } from '../domain/contacts/contact-request-store.js'
+import { ContactStore } from '../domain/contacts/contact-store.js'
 import { DeviceAccessService } from '../domain/devices/device-access-service.js'
 import { DeviceService } from '../domain/devices/device-service.js'
 import { DeviceStore } from '../domain/devices/device-store.js'
 import { PresenceService } from '../domain/devices/presence-service.js'
 import { PushBindingStore } from '../domain/devices/push-binding-store.js'
 import { FileCredentialService } from '../domain/files/file-credential-service.js'
+import { InvitationStore } from '../domain/groups/admission/invitation-store.js'
+import { JoinRequestStore } from '../domain/groups/admission/join-request-store.js'
+import { MemberStore } from '../domain/groups/membership/member-store.js'
+import { RemovalStore } from '../domain/groups/membership/removal-store.js'
+import { BlockStore } from '../domain/groups/moderation/block-store.js'
 import { IntegrityService } from '../domain/integrity/integrity-service.js'
 import { IntegrityStore } from '../domain/integrity/integrity-store.js'
 import { LoginGuard } from '../domain/login/login-guard.js'
@@ -19,15 +26,16 @@ import { PasswordHasher } from '../domain/login/password-hasher.js'
 import { TokenService } from '../domain/login/token-service.js'
 import { TokenStore } from '../domain/login/token-store.js'
 import { HistoryStore } from '../domain/messaging/log/history-store.js'
+import { MessageStore } from '../domain/messaging/log/message-store.js'
 import { PeerKinds } from '../domain/messaging/log/peer-kinds.js'
 import { MessageOperations } from '../domain/messaging/operations/message-operations.js'
-import { MessageStore } from '../domain/messaging/operations/message-store.js'
 import { ConversationService } from '../domain/messaging/reading/conversation-service.js'
 import { ConversationStore } from '../domain/messaging/reading/conversation-store.js'
 import { GroupMarkStore } from '../domain/messaging/reading/group-mark-store.js'
 import { GroupReadService } from '../domain/messaging/reading/group-read-service.js'
 import { PinService } from '../domain/messaging/reading/pin-service.js'
 import { PinStore } from '../domain/messaging/reading/pin-store.js'
+import { ReceiptRequestStore } from '../domain/messaging/reading/receipt-request-store.js'
 import { MessageService } from '../domain/messaging/sending/message-service.js'
 import { type BatchObserver, MessageWriter } from '../domain/messaging/sending/message-writer.js'
 import { TransactionStore } from '../domain/messaging/sending/transaction-store.js'
@@ -38,6 +46,7 @@ import { KeyCheckStore } from '../domain/secrets/key-check-store.js'
 import { SecretService } from '../domain/secrets/secret-service.js'
 import { PendingErasureStore } from '../domain/users/deletion/pending-erasure-store.js'
 import { TextErasureService } from '../domain/users/deletion/text-erasure-service.js'
+import { SettingsStore } from '../domain/users/settings/settings-store.js'
 import { UserStore } from '../domain/users/user-store.js'
 import { systemClock } from '../lib/clock.js'
 import { IdGenerator } from '../lib/ids.js'
@@ -48,6 +57,7 @@ import { EventService } from '../outbox/event-service.js'
 import { type AccountServices, createAccountServices } from './accounts.js'
 import { type ContactServices, createContactBook, createContactServices } from './contacts.js'
 import { createGroupServices, type GroupServices } from './groups.js'
+import { personalStores } from './personal-stores.js'
 import { loadSecretKeys } from './secret-key.js'
 
 export interface Services extends AccountServices, ContactServices, GroupServices {
@@ -104,6 +114,21 @@ export function createServices({
   const { current, previous, file: keyFile } = loadSecretKeys(config.dataDir, secrets)
   const secretKeys = new SecretKeys(current, previous)
   const secretBox = new SecretBox(secretKeys)
+  const stores = {
+    contactRequests: new ContactRequestStore(),
+    contacts: new ContactStore(database),
+    devices: new DeviceStore(),
+    joinRequests: new JoinRequestStore(),
+    blocks: new BlockStore(),
+    invitations: new InvitationStore(),
+    members: new MemberStore(database),
+    removals: new RemovalStore(),
+    pins: new PinStore(),
+    pushPreferences: new PushPreferenceStore(),
+    pushBindings: new PushBindingStore(),
+    conversations: new ConversationStore(database),
+    settings: new SettingsStore(database),
+  }
   const apps = new AppService({
     database,
     store: new AppStore(),
@@ -118,8 +143,9 @@ export function createServices({
   })
   const devices = new DeviceService({
     database,
-    store: new DeviceStore(),
-    bindings: new PushBindingStore(),
+    store: stores.devices,
+    users,
+    bindings: stores.pushBindings,
     events,
     clock,
     devicesPerUser: config.accounts.devicesPerUser,
@@ -138,8 +164,9 @@ export function createServices({
     tokenLifeMs: config.accounts.userTokenTtlMs,
     channel: cacheInvalidation(bus, 'user-tokens'),
   })
-  const contactBook = createContactBook({ database, users, events, clock })
+  const contactBook = createContactBook({ database, stores, users, events, clock })
   const groups = createGroupServices({
+    ...stores,
     database,
     bus,
     users,
@@ -151,6 +178,8 @@ export function createServices({
   })
   const accountServices = createAccountServices({
     config: config.accounts,
+    stores,
+    personal: personalStores(stores),
     bus,
     database,
     users,
@@ -168,6 +197,7 @@ export function createServices({
   })
   const { accounts } = accountServices
   const contacts = createContactServices({
+    stores,
     database,
     book: contactBook,
     bus,
@@ -185,6 +215,7 @@ export function createServices({
     columns: [apps.registrationSecrets],
   })
   const transactions = new TransactionStore()
+  const receiptRequests = new ReceiptRequestStore()
   const writer = new MessageWriter({
     database,
     ids,
@@ -196,16 +227,23 @@ export function createServices({
   })
   const conversations = new ConversationService({
     database,
-    store: new ConversationStore(database),
+    store: stores.conversations,
     messageLog: new HistoryStore(database),
     kinds: new PeerKinds(database),
-    groupReads: new GroupReadService({ marks: new GroupMarkStore(), events }),
+    groupReads: new GroupReadService({
+      ...stores,
+      marks: new GroupMarkStore(),
+      receiptRequests,
+      events,
+    }),
     groupCache: groups.groupCache,
     events,
   })
   const messageOperations = new MessageOperations({
     database,
     store: new MessageStore(),
+    conversationStore: stores.conversations,
+    receiptRequests,
     conversations,
     apps,
     groupRules: groups.groupMessageRules,
@@ -242,11 +280,12 @@ export function createServices({
       clock,
       ...config.messages,
     }),
-    pins: new PinService({ database, store: new PinStore(), accounts, ...groups, clock }),
+    pins: new PinService({ database, store: stores.pins, accounts, ...groups, clock }),
     presence: new PresenceService(),
     pushPreferences: new PushPreferenceService({
       database,
-      store: new PushPreferenceStore(),
+      store: stores.pushPreferences,
+      users,
       accounts,
     }),
     secretService,

@@ -341,6 +341,11 @@ const clusteredTables = {
     sealed text not null`,
 }
 
+export const createdTables: readonly string[] = [
+  ...Object.keys(rowTables),
+  ...Object.keys(clusteredTables),
+]
+
 const indexes = [
   'create unique index users_username on users (app_id, username_key)',
   'create unique index users_mobile on users (app_id, mobile)',

@@ -1,6 +1,6 @@
 /** What becomes of a message that is appended to or replaced (rule K6). */
 import { LosslessNumber, parse, stringify } from 'lossless-json'
-import type { EditedTexts } from './message-store.js'
+import type { EditedTexts } from '../log/message-store.js'
 
 export type EditKind = 'append' | 'replace'
 
