@@ -98,7 +98,7 @@ export function createServices({
   const users = new UserStore(database)
   const apps = new AppService({
     database,
-    store: new AppStore(database),
+    store: new AppStore(),
     ids,
     clock,
     operatorToken: secrets.operatorToken,
@@ -109,7 +109,7 @@ export function createServices({
   })
   const devices = new DeviceService({
     database,
-    store: new DeviceStore(database),
+    store: new DeviceStore(),
     bindings: new PushBindingStore(),
     events,
     clock,
@@ -183,13 +183,13 @@ export function createServices({
     store: new ConversationStore(database),
     messageLog: new HistoryStore(database),
     kinds: new PeerKinds(database),
-    groupReads: new GroupReadService({ marks: new GroupMarkStore(database), events }),
+    groupReads: new GroupReadService({ marks: new GroupMarkStore(), events }),
     groupCache: groups.groupCache,
     events,
   })
   const messageOperations = new MessageOperations({
     database,
-    store: new MessageStore(database),
+    store: new MessageStore(),
     conversations,
     apps,
     groupRules: groups.groupMessageRules,

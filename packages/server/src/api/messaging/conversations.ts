@@ -10,7 +10,7 @@ import {
   messageStatuses,
   readHistory,
 } from '@hermod/protocol'
-import type { HistoryMessage } from '../../domain/messaging/log/conversation-model.js'
+import type { HistoryMessage } from '../../domain/messaging/log/message-model.js'
 import type { ConversationService } from '../../domain/messaging/reading/conversation-service.js'
 import type { AccountService } from '../../domain/users/account-service.js'
 import { timestampOf } from '../../lib/ids.js'
@@ -92,7 +92,7 @@ function toMessage(message: HistoryMessage, receiverId: Int64): Message {
     from_xid: { device_sn: message.senderDeviceSn, uid: message.senderId },
     is_system: message.isSystem === 1,
     msg_id: message.messageId,
-    status: messageStatuses[message.progress],
+    status: messageStatuses[message.status],
     timestamp: timestampOf(message.messageId),
     to_xid: { device_sn: 0, uid: receiverId },
   }

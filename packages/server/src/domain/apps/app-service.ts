@@ -79,8 +79,8 @@ export class AppService {
    * Makes transactions that keep to a limit of the application follow each other.
    * @throws AppError app_not_found
    */
-  async lock(tx: Tx, appId: string): Promise<App> {
-    const app = await this.#options.store.lock(tx, appId)
+  async lockForUpdate(tx: Tx, appId: string): Promise<App> {
+    const app = await this.#options.store.lockForUpdate(tx, appId)
     if (!app) throw new AppError('app_not_found')
     return app
   }
@@ -113,7 +113,7 @@ export class AppService {
     const { name, status, openRegistration, registrationSecret: registration_secret } = changes
     const open_registration = openRegistration === undefined ? undefined : Number(openRegistration)
     await database.transaction(async (tx) => {
-      const app = await this.lock(tx, appId)
+      const app = await this.lockForUpdate(tx, appId)
       const merged = storedSettings({ ...app.settings, ...settings })
       await store.update(
         tx,

@@ -78,31 +78,3 @@ export function checkContactRequest(
 export function isOpen({ status, expiresAt }: ContactRequest, now: number): boolean {
   return status === contactRequestStatus.waiting && expiresAt > now
 }
-
-/** Where a page of applications ends. */
-export interface JoinRequestPosition {
-  readonly createdAt: number
-  readonly applicantId: Int64
-}
-
-export function contactRequestCursor({ createdAt, applicantId }: JoinRequestPosition): string {
-  return `${createdAt}-${applicantId}`
-}
-
-/** @throws AppError invalid_parameter for a cursor that is none of ours */
-export function readContactRequestCursor(cursor: string | undefined): JoinRequestPosition | null {
-  if (cursor === undefined || cursor === '') return null
-  const [, createdAt, applicantId] =
-    /^(\d{1,15})-(\d{1,15}|[1-8]\d{15})$/.exec(cursor) ?? foreignCursor()
-  return { createdAt: Number(createdAt), applicantId: Number(applicantId) }
-}
-
-/** @throws AppError invalid_parameter for a cursor that is none of ours */
-export function readContactCursor(cursor: string | undefined): number {
-  if (cursor === undefined || cursor === '') return 0
-  return /^(\d{1,15}|[1-8]\d{15})$/.test(cursor) ? Number(cursor) : foreignCursor()
-}
-
-function foreignCursor(): never {
-  throw new AppError('invalid_parameter', 'cursor must be one that a page before has returned')
-}

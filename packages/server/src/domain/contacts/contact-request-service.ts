@@ -3,16 +3,10 @@ import type { Database, Tx } from '../../db/database.js'
 import { chunksOf } from '../../lib/chunks.js'
 import type { Clock } from '../../lib/clock.js'
 import type { EventService } from '../../outbox/event-service.js'
+import { type PageRequest, readCursor, writeCursor } from '../paging.js'
 import type { LockedUsers } from '../users/locked-users.js'
 import type { ContactBook } from './contact-book.js'
-import {
-  type ContactRequest,
-  checkContactRequest,
-  contactRequestCursor,
-  isOpen,
-  readContactRequestCursor,
-  type Side,
-} from './contact-model.js'
+import { type ContactRequest, checkContactRequest, isOpen, type Side } from './contact-model.js'
 import type { ContactRequestStore } from './contact-request-store.js'
 import { type Actor, type ContactService, contactEvent, otherSide } from './contact-service.js'
 import type { ContactStore } from './contact-store.js'
@@ -117,7 +111,7 @@ export class ContactRequestService {
    */
   async list(
     { appId, userId }: Actor,
-    page: { cursor?: string | undefined; limit?: number | undefined },
+    page: PageRequest,
   ): Promise<{
     received: readonly ContactRequest[]
     nextCursor: string | null
@@ -125,7 +119,7 @@ export class ContactRequestService {
   }> {
     const { database, store } = this.#options
     const limit = Math.min(page.limit ?? defaultPage, maxPage)
-    const before = readContactRequestCursor(page.cursor)
+    const before = readCursor(page.cursor, 2)
     const [found, version] = await database.read((db) =>
       Promise.all([
         store.list(db, appId, userId, { before, limit: limit + 1 }),
@@ -136,7 +130,8 @@ export class ContactRequestService {
     const last = received.at(-1)
     return {
       received,
-      nextCursor: found.length > limit && last ? contactRequestCursor(last) : null,
+      nextCursor:
+        found.length > limit && last ? writeCursor(last.createdAt, last.applicantId) : null,
       version,
     }
   }

@@ -2,7 +2,8 @@ import { contactRequestStatus, type Int64 } from '@hermod/protocol'
 import type { Selectable } from 'kysely'
 import type { Queryable, Tx } from '../../db/database.js'
 import type { ContactRequestsTable } from '../../db/schema.js'
-import type { ContactRequest, JoinRequestPosition } from './contact-model.js'
+import type { Position } from '../paging.js'
+import type { ContactRequest } from './contact-model.js'
 
 /** Who applied to whom. */
 interface Pair {
@@ -91,7 +92,7 @@ export class ContactRequestStore {
     db: Queryable,
     appId: string,
     userId: Int64,
-    page: { before: JoinRequestPosition | null; limit: number },
+    page: { before: Position | null; limit: number },
   ): Promise<ContactRequest[]> {
     const { before, limit } = page
     const rows = await db
@@ -104,7 +105,7 @@ export class ContactRequestStore {
           eb(
             eb.refTuple('created_at', 'applicant_id'),
             '<',
-            eb.tuple(before?.createdAt ?? 0, before?.applicantId ?? 0),
+            eb.tuple(before?.[0] ?? 0, before?.[1] ?? 0),
           ),
         ),
       )

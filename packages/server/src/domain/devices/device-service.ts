@@ -103,7 +103,8 @@ export class DeviceService {
 
   /** Keeps the device from being removed until the transaction ends. @throws AppError device_not_found */
   async require(tx: Tx, device: DeviceKey): Promise<void> {
-    if (!(await this.options.store.lock(tx, device))) throw new AppError('device_not_found')
+    if (!(await this.options.store.lockForUpdate(tx, device)))
+      throw new AppError('device_not_found')
   }
 
   /** A token belongs to the device that bound it last. @throws AppError device_not_found */

@@ -78,7 +78,7 @@ export const groupChecks: readonly IntegrityCheck[] = [
       from group_blocks b join group_members m on m.app_id = b.app_id and m.group_id = b.group_id and m.user_id = b.user_id`,
   },
   {
-    name: 'join_request_open',
+    name: 'group_join_request_open',
     count: counted('group_join_requests'),
     faults: openRows('group_join_requests'),
   },

@@ -85,7 +85,7 @@ export class TokenService {
     const { userId } = user
     const stored = await database.transaction(async (tx) => {
       // While the password was being checked the user may have been deleted or disabled, or have changed it.
-      const current = await users.hold(tx, appId, userId)
+      const current = await users.lockKeyShare(tx, appId, userId)
       if (!current || current.isDeleted) throw new AppError('user_deleted')
       if (current.status !== userStatus.normal) throw new AppError('user_disabled')
       if (current.passwordHash !== user.passwordHash) {
@@ -167,7 +167,7 @@ export class TokenService {
   ): Promise<string[]> {
     const { appId, userIds, at: revokedAt, keep = null } = which
     const { store, users } = this.#options
-    await users.lock(tx, appId, userIds)
+    await users.lockForUpdate(tx, appId, userIds)
     await users.raiseCredentialEpoch(tx, appId, userIds)
     return store.revokeOfUsers(tx, appId, userIds, { revokedAt, keep })
   }

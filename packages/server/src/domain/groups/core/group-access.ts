@@ -85,8 +85,13 @@ export class GroupAccess {
     if (userIds.length > 0) await this.read(caller, groupId, right, async () => {})
     try {
       return await database.transaction(async (tx) => {
-        const users = await LockedUsers.claim(tx, locker, caller.appId, userIds)
-        const context = await this.#authorize(tx, caller, await groups.lock(tx, key), right)
+        const users = await LockedUsers.lockNoKeyUpdate(tx, locker, caller.appId, userIds)
+        const context = await this.#authorize(
+          tx,
+          caller,
+          await groups.lockForUpdate(tx, key),
+          right,
+        )
         return work(tx, { ...context, users })
       })
     } finally {

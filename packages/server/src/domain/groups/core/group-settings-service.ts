@@ -8,7 +8,7 @@ import {
 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import type { EventService } from '../../../outbox/event-service.js'
-import { readSettings } from '../../apps/app-settings.js'
+import { readAppSettings } from '../../apps/app-settings.js'
 import type { MemberStore } from '../membership/member-store.js'
 import type { GroupAccess, GroupCaller, GroupContext } from './group-access.js'
 import {
@@ -78,7 +78,7 @@ export class GroupSettingsService {
   /** @throws AppError group_not_found, group_owner_required, capacity_invalid */
   async setCapacity(caller: GroupCaller, groupId: Int64, capacity: Int64): Promise<void> {
     await this.#change(caller, groupId, 'capacity', async (tx, context) => {
-      const { group_capacity_limit: most } = await readSettings(tx, caller.appId)
+      const { group_capacity_limit: most } = await readAppSettings(tx, caller.appId)
       if (capacity < context.group.memberCount || capacity > most)
         throw new AppError('capacity_invalid')
       await this.#write(tx, context, 'capacity', Number(capacity))

@@ -92,6 +92,16 @@ export interface StoredMessage extends MessageContent {
   readonly isSystem: number
 }
 
+/** How far a message got: 0 stored, 1 a device of the receiver has it, 2 the receiver has read it (decision E6). */
+export type MessageStatus = 0 | 1 | 2
+
+/** A message as a page of history shows it. */
+export interface HistoryMessage extends StoredMessage {
+  readonly status: MessageStatus
+  /** 0 = never edited */
+  readonly editedAt: number
+}
+
 /**
  * Holds the texts of a message against the limit (decision E12).
  * @throws AppError message_too_large

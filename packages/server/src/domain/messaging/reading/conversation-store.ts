@@ -1,6 +1,7 @@
 import { groupStatus, groupType, type Int64, muteMode } from '@hermod/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
+import { lockForUpdate } from '../../../db/locking.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import {
   type Conversation,
@@ -86,12 +87,10 @@ export function joinedGroups(db: Queryable) {
  * (decision E13).
  */
 export class ConversationStore {
-  readonly #database: Database
   readonly #list
   readonly #unread
 
   constructor(database: Database) {
-    this.#database = database
     this.#list = database.preparedPage<UserKey & { beforeId: number }, ViewRow>(
       (db, param, limit) =>
         db
@@ -204,7 +203,7 @@ export class ConversationStore {
 
   /** Moves the read marks of all conversations of the user to their ends. @returns those that were not there yet */
   async markAllRead(tx: Tx, { appId, userId }: UserKey): Promise<Moved[]> {
-    const unread = await joined(tx)
+    const unread = joined(tx)
       .select(['c.low_id', 'c.high_id'])
       .where('p.app_id', '=', appId)
       .where('p.user_id', '=', userId)
@@ -212,12 +211,11 @@ export class ConversationStore {
       // In the order in which batches of sends lock them.
       .orderBy('c.low_id')
       .orderBy('c.high_id')
-      .$if(this.#database.dialect.rowLocks, (query) => query.forUpdate('c'))
-      .execute()
+    const locked = await lockForUpdate(tx, unread, { of: ['c'] }).execute()
     const moved: Moved[] = []
     for (const side of sides) {
       const other = side === 'low' ? 'high_id' : 'low_id'
-      const peerIds = unread
+      const peerIds = locked
         .filter((row) => (row.low_id === userId) === (side === 'low'))
         .map((row) => row[other])
       for (const chunk of chunksOf(peerIds, keysPerStatement)) {

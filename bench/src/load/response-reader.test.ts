@@ -27,7 +27,7 @@ test('answers follow each other on one connection', () => {
   expect([reader.feed(answer), reader.feed(answer)]).toEqual([true, true])
 })
 
-function read(status: string, text: string) {
+function readAnswer(status: string, text: string) {
   const reader = new ResponseReader()
   reader.feed(
     Buffer.from(
@@ -38,16 +38,16 @@ function read(status: string, text: string) {
 }
 
 test('only HTTP 200 with code 200 is success', () => {
-  expect(read('200 OK', '{"data":1,"code":200}').succeeded).toBe(true)
-  expect(read('200 OK', '{"code":2001,"data":null}').succeeded).toBe(false)
-  expect(read('200 OK', '{"code":10002,"data":null,"message":"\\"code\\":200,"}').succeeded).toBe(
-    false,
-  )
-  expect(read('503 Service Unavailable', body).succeeded).toBe(false)
+  expect(readAnswer('200 OK', '{"data":1,"code":200}').succeeded).toBe(true)
+  expect(readAnswer('200 OK', '{"code":2001,"data":null}').succeeded).toBe(false)
+  expect(
+    readAnswer('200 OK', '{"code":10002,"data":null,"message":"\\"code\\":200,"}').succeeded,
+  ).toBe(false)
+  expect(readAnswer('503 Service Unavailable', body).succeeded).toBe(false)
 })
 
 test('a closing connection is noticed', () => {
-  expect(read('200 OK', body).closes).toBe(true)
+  expect(readAnswer('200 OK', body).closes).toBe(true)
 })
 
 test('what cannot be counted is refused', () => {

@@ -1,12 +1,12 @@
 import type { Session } from '@hermod/testkit'
-import { findHistoryPages, pageLimit, userCount } from './fill.js'
+import { findHistoryPages, pageLimit, userCount } from '../population/people.js'
 import { groupScenarios } from './group-scenarios.js'
 import {
   cycle,
   getRequest,
-  identityOf,
   postRequest,
   type Scenario,
+  sendersOf,
   transactionsPerRun,
 } from './scenario.js'
 
@@ -34,10 +34,10 @@ function sends(
     needsConversations: false,
     targets,
     prepare: async ({ appId, users, transactionIds }) => {
-      const identity = identityOf(appId, users)
+      const senders = sendersOf(appId, users)
       return () => ({
         kind: 'send',
-        ...identity,
+        ...senders,
         offsets,
         firstTransaction: transactionIds(transactionsPerRun),
       })
@@ -71,13 +71,13 @@ const history: Scenario = {
       `/message/conversation?limit=${pageLimit}&msg_id_start=${start}&opposite_id=${oppositeId}`
     return cycle(
       pages.map(({ user, oppositeId, msgIdStart }) =>
-        getRequest(path(oppositeId, msgIdStart), { appId, token: user.token }),
+        getRequest(path(oppositeId, msgIdStart), { appId, user }),
       ),
     )
   },
 }
 
-function read(name: string, path: string, targets: Scenario['targets'] = {}): Scenario {
+function readScenario(name: string, path: string, targets: Scenario['targets'] = {}): Scenario {
   return {
     name,
     what: `GET ${path}`,
@@ -85,7 +85,7 @@ function read(name: string, path: string, targets: Scenario['targets'] = {}): Sc
     needsConversations: true,
     targets,
     prepare: async ({ appId, users }) =>
-      cycle(users.map(({ token }) => getRequest(path, { appId, token }))),
+      cycle(users.map((user) => getRequest(path, { appId, user }))),
   }
 }
 
@@ -103,10 +103,10 @@ const login: Scenario = {
 /** In the order in which they run: the reads see the conversations as they were filled, before the sends add theirs, and the groups come last. */
 export const scenarios: readonly Scenario[] = [
   history,
-  read('profile', '/user/profile', readTargets),
-  read('settings', '/user/settings', readTargets),
-  read('unread', '/message/unread', readTargets),
-  read('conversations', '/message/conversation_list'),
+  readScenario('profile', '/user/profile', readTargets),
+  readScenario('settings', '/user/settings', readTargets),
+  readScenario('unread', '/message/unread', readTargets),
+  readScenario('conversations', '/message/conversation_list'),
   send,
   start,
   login,

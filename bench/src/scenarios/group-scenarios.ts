@@ -1,15 +1,15 @@
 /** What a group costs when it is large. */
 import type { Session } from '@hermod/testkit'
-import { type GroupWorld, smallGroupSize } from './group-fill.js'
-import type { GroupSendPlan } from './plan.js'
-import { load } from './processes.js'
+import type { GroupSendPlan } from '../load/plan.js'
+import { load } from '../load/processes.js'
+import { smallGroupSize } from '../population/groups.js'
+import type { GroupWorld, Population } from '../population/population.js'
 import {
   cycle,
   getRequest,
-  identityOf,
-  type Population,
   postRequest,
   type Scenario,
+  sendersOf,
   transactionsPerRun,
 } from './scenario.js'
 
@@ -42,7 +42,7 @@ function groupSendPlan(
 ): GroupSendPlan {
   return {
     kind: 'groupSend',
-    ...identityOf(appId, senders),
+    ...sendersOf(appId, senders),
     groupId,
     firstTransaction: transactionIds(transactionsPerRun),
   }
@@ -65,9 +65,7 @@ const groupUnread: Scenario = {
     if (distinct.size !== 1 || distinct.has(0))
       throw new Error(`members of one group have different unread counts: ${[...distinct].join()}`)
     return cycle(
-      world.readers.map(({ token }) =>
-        getRequest('/message/unread', { appId: population.appId, token }),
-      ),
+      world.readers.map((user) => getRequest('/message/unread', { appId: population.appId, user })),
     )
   },
 }
@@ -101,7 +99,7 @@ const groupInfo: Scenario = {
   prepare: async ({ appId, groups }) => {
     const { largeId, readers } = await groups()
     return cycle(
-      readers.map(({ token }) => getRequest(`/group/info?group_id=${largeId}`, { appId, token })),
+      readers.map((user) => getRequest(`/group/info?group_id=${largeId}`, { appId, user })),
     )
   },
 }
@@ -128,7 +126,7 @@ function memberPages(depth: string, from: number): Scenario {
       )
       return cycle(
         paths.map((path, index) =>
-          getRequest(path, { appId, token: readers[index % readers.length]?.token ?? '' }),
+          getRequest(path, { appId, user: readers[index % readers.length] as Session }),
         ),
       )
     },
@@ -170,7 +168,7 @@ const groupJoin: Scenario = {
   targets: { sqlite: latency, postgres: latency },
   prepare: async ({ appId, groups }) => {
     const { largeId, senders, outsiderIds } = await groups()
-    const caller = { appId, token: senders[0]?.token ?? '' }
+    const caller = { appId, user: senders[0] as Session }
     let next = 0
     return () => {
       const users = Array.from(

@@ -1,7 +1,7 @@
 /** What a scenario is, and how its requests are written. */
-import type { Api, Session } from '@hermod/testkit'
-import type { GroupWorld } from './group-fill.js'
-import { type Identity, type Plan, requestHead } from './plan.js'
+import type { Session } from '@hermod/testkit'
+import { type LoadPlan, type RequestCaller, requestHead, type Senders } from '../load/plan.js'
+import type { Population } from '../population/population.js'
 
 export type DatabaseName = 'sqlite' | 'postgres'
 
@@ -17,21 +17,6 @@ export interface Target {
   readonly maxMs?: number
 }
 
-/** What the scenarios work with. */
-export interface Population {
-  readonly appId: string
-  /** Calls as nobody, and with the Admin token. */
-  readonly api: Api
-  readonly operator: Api
-  readonly users: readonly Session[]
-  /** Members of the large group. */
-  readonly groupSize: number
-  /** Reserves transaction IDs that no other run uses. */
-  transactionIds(count: number): number
-  /** Made when it is first asked for. */
-  groups(): Promise<GroupWorld>
-}
-
 export interface Scenario {
   readonly name: string
   /** Scenarios of one set are chosen together and measured in turns. Unset: alone, under its own name. */
@@ -44,7 +29,7 @@ export interface Scenario {
   readonly failureText?: string
   readonly targets: Partial<Record<DatabaseName, Target>>
   /** @returns gives the load of one run; each call's may run on the same data */
-  prepare(population: Population): Promise<() => Plan>
+  prepare(population: Population): Promise<() => LoadPlan>
 }
 
 export function setOf({ set, name }: Scenario): string {
@@ -55,17 +40,12 @@ export function setOf({ set, name }: Scenario): string {
 export const transactionsPerRun = 100_000_000
 
 /** As plain data, which crosses to the load process. */
-export function identityOf(appId: string, users: readonly Session[]): Identity {
+export function sendersOf(appId: string, users: readonly Session[]): Senders {
   return { appId, users: users.map(({ id, token }) => ({ id, token })) }
 }
 
-export function cycle(requests: readonly string[]): () => Plan {
+export function cycle(requests: readonly string[]): () => LoadPlan {
   return () => ({ kind: 'cycle', requests })
-}
-
-interface RequestCaller {
-  readonly appId: string
-  readonly token?: string
 }
 
 export function getRequest(path: string, caller: RequestCaller): string {

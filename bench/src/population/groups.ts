@@ -1,33 +1,12 @@
 /** A group of three and a large one, made through the API. */
-import { randomBytes, scryptSync } from 'node:crypto'
 import type { Api, Session } from '@hermod/testkit'
-import type { Population } from './scenario.js'
+import { importedPassword, importUsers, lists } from './imported-users.js'
+import type { GroupWorld, Population } from './population.js'
 
 export const smallGroupSize = 3
 
-export interface GroupWorld {
-  readonly smallId: number
-  readonly largeId: number
-  /** The members of the small group, members of the large one too; the first one owns both. */
-  readonly senders: readonly Session[]
-  /** Members of the large group alone, spread over it. */
-  readonly readers: readonly Session[]
-  /** Users in no group, for whom the large one has room. */
-  readonly outsiderIds: readonly number[]
-  readonly figures: GroupFillFigures
-}
-
-export interface GroupFillFigures {
-  readonly imported: number
-  readonly importMs: number
-  readonly joined: number
-  readonly joinMs: number
-}
-
-const listLength = 500
 const outsiders = 1000
 const readers = 64
-const password = 'correct horse battery'
 
 /** @param tell says what goes on */
 export async function createGroups(
@@ -43,7 +22,7 @@ export async function createGroups(
   const members = groupSize - senders.length
   tell(`importing ${members + outsiders} users`)
   const importing = performance.now()
-  const ids = await importUsers(operator, appId, members + outsiders)
+  const ids = await importUsers(operator, appId, 'crowd', members + outsiders)
   const importMs = performance.now() - importing
   const memberIds = ids.slice(0, members)
   const smallId = await createGroup(senders)
@@ -64,39 +43,6 @@ export async function createGroups(
     outsiderIds: ids.slice(members),
     figures: { imported: ids.length, importMs, joined: members, joinMs },
   }
-}
-
-/** The hash is ready, as it is when users come from another system; the same one for everybody. */
-async function importUsers(operator: Api, appId: string, count: number): Promise<number[]> {
-  const password_hash = scryptHash()
-  const entries = Array.from({ length: count }, (_, index) => ({
-    username: `crowd_${index}`,
-    nick_name: `Crowd ${index}`,
-    password_hash,
-  }))
-  const ids: number[] = []
-  for (const list of lists(entries)) {
-    const { data } = await operator.succeed('POST', '/operator/v1/user/import', {
-      body: { app_id: appId, users: list },
-    })
-    const imported = data as {
-      username: string
-      result: string
-      reason?: string
-      user_id?: number
-    }[]
-    const failed = imported.find(({ result }) => result !== 'created')
-    if (failed)
-      throw new Error(`importing ${failed.username}: ${failed.result} ${failed.reason ?? ''}`)
-    ids.push(...imported.map(({ user_id }) => Number(user_id)))
-  }
-  return ids
-}
-
-function scryptHash(): string {
-  const salt = randomBytes(16)
-  const unpadded = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '')
-  return `$scrypt$ln=10,r=8,p=1$${unpadded(salt)}$${unpadded(scryptSync(password, salt, 32, { N: 1024, r: 8, p: 1 }))}`
 }
 
 async function createGroup([owner, ...others]: readonly Session[]): Promise<number> {
@@ -136,12 +82,12 @@ async function logInSome(api: Api, ids: readonly number[]): Promise<Session[]> {
   )
   const sessions: Session[] = []
   for (const index of chosen)
-    sessions.push(await api.login({ id: ids[index] ?? 0, username: `crowd_${index}`, password }))
+    sessions.push(
+      await api.login({
+        id: ids[index] ?? 0,
+        username: `crowd_${index}`,
+        password: importedPassword,
+      }),
+    )
   return sessions
-}
-
-function lists<T>(items: readonly T[]): T[][] {
-  return Array.from({ length: Math.ceil(items.length / listLength) }, (_, index) =>
-    items.slice(index * listLength, (index + 1) * listLength),
-  )
 }

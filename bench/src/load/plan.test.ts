@@ -76,3 +76,29 @@ test('a cycle starts again', () => {
     'a',
   ])
 })
+
+test('random sends go to contacts, each target once, and are the same in the next run', () => {
+  const many = Array.from({ length: 100 }, (_, index) => ({
+    id: index,
+    token: 'hma_1',
+    isOnBehalf: true,
+  }))
+  const random = {
+    ...plan,
+    kind: 'randomSend',
+    users: many,
+    offsets: [3, 40, 77, 98],
+    targetsPerRequest: 3,
+  } as const
+  const requests = take(requestSource(random), 300)
+  expect(take(requestSource(random), 300)).toEqual(requests)
+  const senders = requests.map((request) => Number(/user_id: (\d+)/.exec(request)?.[1]))
+  expect(new Set(senders).size).toBeGreaterThan(80)
+  for (const [index, request] of requests.entries()) {
+    const { targets } = bodyOf(request)
+    const sender = senders[index] ?? Number.NaN
+    const contacts = [3, 40, 77, 98].map((offset) => (sender + offset) % 100)
+    expect(new Set(targets).size).toBe(3)
+    expect(contacts).toEqual(expect.arrayContaining(targets))
+  }
+})

@@ -1,7 +1,7 @@
 /** The data that the scenarios work on, made through the API as clients would. */
 import type { Api, Session } from '@hermod/testkit'
-import type { SendPlan } from './plan.js'
-import { load } from './processes.js'
+import type { SendPlan } from '../load/plan.js'
+import { fill } from './fill.js'
 
 export const userCount = 300
 const registerBatch = 50
@@ -47,8 +47,8 @@ export async function createConversations(
   plan: Omit<SendPlan, 'kind' | 'offsets' | 'requests'>,
 ): Promise<void> {
   const long = userCount * messagesPerSide
-  await send(port, { ...plan, kind: 'send', offsets: [[1, userCount - 1]], requests: long })
-  await send(port, {
+  await fill(port, { ...plan, kind: 'send', offsets: [[1, userCount - 1]], requests: long })
+  await fill(port, {
     ...plan,
     kind: 'send',
     offsets: [acquaintances],
@@ -57,37 +57,24 @@ export async function createConversations(
   })
 }
 
-async function send(port: number, plan: SendPlan): Promise<void> {
-  const { errors, errorSamples, succeeded } = await load({
-    port,
-    plan,
-    connections: 32,
-    warmUpMs: 0,
-    measureMs: null,
-    minBodyBytes: 0,
-  })
-  if (errors > 0 || succeeded !== plan.requests)
-    throw new Error(`filling failed ${errors} times: ${errorSamples.join('\n')}`)
-}
-
-export interface HistoryPage {
+export interface FullPage {
   readonly user: Session
   readonly oppositeId: number
   readonly msgIdStart: number
 }
 
 /** The pages of every user's conversation with the next user: first everybody's newest page, then everybody's second one, and so on. */
-export async function findHistoryPages(users: readonly Session[]): Promise<HistoryPage[]> {
+export async function findHistoryPages(users: readonly Session[]): Promise<FullPage[]> {
   const chains = await mapConcurrently(users, readersAtOnce, (user, index) =>
     findPages(user, (users[(index + 1) % users.length] ?? user).id),
   )
   return Array.from({ length: pagesPerConversation }, (_, page) =>
-    chains.map((chain) => chain[page] as HistoryPage),
+    chains.map((chain) => chain[page] as FullPage),
   ).flat()
 }
 
-async function findPages(user: Session, oppositeId: number): Promise<HistoryPage[]> {
-  const pages: HistoryPage[] = []
+async function findPages(user: Session, oppositeId: number): Promise<FullPage[]> {
+  const pages: FullPage[] = []
   let msgIdStart = 0
   while (pages.length < pagesPerConversation) {
     const query = { opposite_id: oppositeId, limit: pageLimit, msg_id_start: msgIdStart }

@@ -1,12 +1,12 @@
 import { connect, type Socket } from 'node:net'
-import { Histogram } from './histogram.js'
-import { type Plan, type RequestSource, requestSource } from './plan.js'
+import { createHistogram } from 'node:perf_hooks'
+import { type LoadPlan, type RequestSource, requestSource } from './plan.js'
 import { ResponseReader } from './response-reader.js'
 
 export interface LoadOrder {
   readonly port: number
   readonly connections: number
-  readonly plan: Plan
+  readonly plan: LoadPlan
   /** Not counted, except its errors. */
   readonly warmUpMs: number
   /** Null: until the plan ends, with everything counted. */
@@ -76,7 +76,8 @@ class LoadRun {
   readonly #order: LoadOrder
   readonly #next: RequestSource
   readonly #connections = new Set<LoadConnection>()
-  readonly #latencies = new Histogram()
+  /** In whole microseconds, with three figures. */
+  readonly #latencies = createHistogram()
   readonly #samples = new Set<string>()
   #resolveDrained = () => {}
   #measuring = false
@@ -127,11 +128,16 @@ class LoadRun {
       succeeded: this.#succeeded,
       errors: this.#errors,
       errorSamples: [...this.#samples],
-      p50Ms: this.#latencies.quantileMs(0.5),
-      p99Ms: this.#latencies.quantileMs(0.99),
-      maxMs: this.#latencies.maxMs,
+      p50Ms: this.#latencyMs(50),
+      p99Ms: this.#latencyMs(99),
+      maxMs: this.#latencyMs(100),
       cpuMs: this.#cpuMs,
     }
+  }
+
+  /** NaN: nothing was answered. */
+  #latencyMs(percentile: number): number {
+    return this.#succeeded > 0 ? this.#latencies.percentile(percentile) / 1000 : Number.NaN
   }
 
   get ending(): boolean {
@@ -150,7 +156,7 @@ class LoadRun {
       this.failed(`HTTP ${reader.status}: ${reader.body.toString('utf8', 0, 300)}`)
     } else if (this.#measuring) {
       this.#succeeded++
-      this.#latencies.record(latencyMs)
+      this.#latencies.record(Math.max(1, Math.round(latencyMs * 1000)))
     }
   }
 
@@ -260,7 +266,7 @@ class LoadConnection {
 }
 
 /** Sends one request on a connection of its own and returns the body of a successful answer. */
-export function exchange(port: number, request: string): Promise<string> {
+export function requestOnce(port: number, request: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new ResponseReader()
     const socket = connect({ host: '127.0.0.1', port }, () => socket.write(request, 'latin1'))

@@ -1,15 +1,19 @@
-import type { GroupFillFigures } from './group-fill.js'
+import type { GrowthRow } from '../growth/growth.js'
+import type { Effort, ResultRow } from '../measure/measure.js'
+import { idleTargetBytes, readyTargetMs, type StartupFigures } from '../measure/startup.js'
+import type { GroupFillFigures } from '../population/population.js'
+import type { DatabaseName } from '../scenarios/scenario.js'
+import { formatTable, gigabytes, megabytes, percent, ratioCells, seconds, whole } from './format.js'
+import { growthTables } from './growth-report.js'
 import type { Machine } from './machine.js'
-import type { Effort, Row } from './measure.js'
-import type { DatabaseName } from './scenario.js'
-import { idleTargetBytes, readyTargetMs, type StartupFigures } from './subjects.js'
 
 export interface Report {
   readonly machine: Machine
   readonly effort: Effort
   readonly startups: readonly StartupFigures[]
-  readonly rows: readonly Row[]
+  readonly rows: readonly ResultRow[]
   readonly groupFills: readonly GroupFill[]
+  readonly growth: readonly GrowthRow[]
   /** What was left out, and why. */
   readonly notes: readonly string[]
 }
@@ -25,6 +29,7 @@ export function formatReport({
   startups,
   rows,
   groupFills,
+  growth,
   notes,
 }: Report): string {
   const { cpu, cores, memoryBytes, system, node, postgres } = machine
@@ -32,12 +37,14 @@ export function formatReport({
     `${cpu}, ${cores} cores, ${gigabytes(memoryBytes)} GB, ${system}, Node ${node}, PostgreSQL ${postgres ?? 'not found'}`,
     `${effort.rounds} rounds of ${effort.seconds} s each for the bare echo and for the server, in turns, after a warm-up`,
     '',
-    startups.length > 0 ? `${table(startupHeads, startups.map(startupCells))}\n` : '',
-    rows.length > 0 ? table(rowHeads, rows.map(rowCells)) : '',
+    startups.length > 0 ? `${formatTable(startupHeads, startups.map(startupCells))}\n` : '',
+    rows.length > 0 ? formatTable(rowHeads, rows.map(rowCells)) : '',
+    comparisonTable(startups, rows),
     ...rows.flatMap(({ database, scenario, errorSamples }) =>
       errorSamples.map((sample) => `${database} ${scenario}: ${sample}`),
     ),
     ...groupFills.map(groupFillLine),
+    growthTables(growth),
     ...notes.map((note) => `Note: ${note}`),
   ]
     .filter((part, index, parts) => part !== '' || parts[index - 1] !== '')
@@ -64,6 +71,50 @@ function startupCells({
   ]
 }
 
+const comparisonHeads = [
+  'database',
+  'row',
+  'this',
+  'other',
+  'this/other',
+  'lowest',
+  'highest',
+  'p99 ms',
+  'other p99',
+]
+
+/** Empty: there is no other build. */
+function comparisonTable(startups: readonly StartupFigures[], rows: readonly ResultRow[]): string {
+  const cells = [...rows.flatMap(comparedRow), ...startups.flatMap(comparedStartup)]
+  return cells.length > 0 ? `\n${formatTable(comparisonHeads, cells)}` : ''
+}
+
+function comparedRow({ database, scenario, achievedPerSecond, p99Ms, against }: ResultRow) {
+  if (!against) return []
+  return [
+    [
+      database,
+      scenario,
+      whole(achievedPerSecond),
+      whole(against.achievedPerSecond),
+      ...ratioCells(against.ratio),
+      p99Ms.toFixed(2),
+      against.p99Ms.toFixed(2),
+    ],
+  ]
+}
+
+/** Of these, more is worse. */
+function comparedStartup({ database, readyMs, idleRssBytes, against }: StartupFigures) {
+  if (!against) return []
+  const ready = [whole(readyMs), whole(against.readyMs), ...ratioCells(against.readyRatio)]
+  const idle = [idleRssBytes, against.idleRssBytes].map(megabytes)
+  return [
+    [database, 'ready ms', ...ready, '-', '-'],
+    [database, 'idle MB', ...idle, ...ratioCells(against.idleRatio), '-', '-'],
+  ]
+}
+
 function groupFillLine({ database, imported, importMs, joined, joinMs }: GroupFill): string {
   return `${database}: ${imported} users imported in ${seconds(importMs)} s, ${joined} of them added to a group in ${seconds(joinMs)} s`
 }
@@ -87,7 +138,7 @@ const rowHeads = [
   '',
 ]
 
-function rowCells(row: Row): string[] {
+function rowCells(row: ResultRow): string[] {
   return [
     row.database,
     row.scenario,
@@ -108,7 +159,7 @@ function rowCells(row: Row): string[] {
   ]
 }
 
-function targetText(target: Row['target']): string {
+function targetText(target: ResultRow['target']): string {
   if (!target) return '-'
   const { share, aim, ofOther, p99Ms, maxMs } = target
   return [
@@ -121,7 +172,7 @@ function targetText(target: Row['target']): string {
   ].join(', ')
 }
 
-function rowVerdict({ target, missed, ofOther }: Row): string {
+function rowVerdict({ target, missed, ofOther }: ResultRow): string {
   if (!target) return ''
   return ofOther === null
     ? verdict(missed)
@@ -130,38 +181,4 @@ function rowVerdict({ target, missed, ofOther }: Row): string {
 
 function verdict(missed: readonly string[]): string {
   return missed.length === 0 ? 'met' : `MISSED: ${missed.join(', ')}`
-}
-
-/** Columns of one width each: figures to the right, words to the left. */
-function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
-  const isFigure = (column: number) =>
-    rows.every((row) => /^[\d.]+( %)?$|^NaN|^-$/.test(row[column] ?? ''))
-  const widths = heads.map((head, column) =>
-    Math.max(head.length, ...rows.map((row) => row[column]?.length ?? 0)),
-  )
-  const align = (cells: readonly string[]) =>
-    cells.map((cell, column) =>
-      isFigure(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
-    )
-  return [heads, ...rows].map((cells) => align(cells).join('  ').trimEnd()).join('\n')
-}
-
-function whole(value: number): string {
-  return value.toFixed(0)
-}
-
-function percent(share: number, digits = 1): string {
-  return `${(share * 100).toFixed(digits)} %`
-}
-
-function seconds(ms: number): string {
-  return (ms / 1000).toFixed(1)
-}
-
-function megabytes(bytes: number): string {
-  return (bytes / 1e6).toFixed(0)
-}
-
-function gigabytes(bytes: number): string {
-  return (bytes / 1e9).toFixed(0)
 }
