@@ -27,7 +27,7 @@ function callers(
 
 /** The one list of caller rules; the keys appear in the OpenAPI document as `x-hermod-callers`. */
 export const callerRules = {
-  /** No token needed; a token that is sent is not judged, except an Admin token where registration is closed. */
+  /** No token needed; a token that is sent is not checked, except an Admin token where registration is closed. */
   anyone: callers(
     ['none', 'user', 'admin'],
     'unused',
@@ -77,7 +77,7 @@ export const callerRules = {
 /** The key of one of {@link callerRules}; every operation names one. */
 export type CallerRule = keyof typeof callerRules
 
-/** Who is calling, once the pipeline has judged the credentials. */
+/** Who is calling, once the pipeline has checked the credentials. */
 export type Caller =
   | { readonly kind: 'anonymous'; readonly appId: string }
   | {

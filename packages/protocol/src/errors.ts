@@ -14,7 +14,7 @@ export interface ErrorEntry {
   readonly retryable: boolean
   /** What the envelope's `message` says; details may follow it. */
   readonly text: string
-  /** What the caller should make of it. */
+  /** What it means for the caller. */
   readonly meaning: string
 }
 
@@ -58,7 +58,7 @@ export const errorCatalogue = {
     10002,
     400,
     'invalid request parameter',
-    'The message names every faulty parameter and what it must be.',
+    'The message names every invalid parameter and what it must be.',
   ),
   token_missing: entry(
     10003,
@@ -76,7 +76,7 @@ export const errorCatalogue = {
     10005,
     409,
     'already in the contact list',
-    'The user is a contact already.',
+    'The user is already a contact.',
   ),
   in_block_list: entry(
     10006,
@@ -100,26 +100,26 @@ export const errorCatalogue = {
     10009,
     502,
     'object storage failed',
-    'The store of files did not do its part.',
+    'The file store failed or did not answer.',
     { retryable: true },
   ),
   no_permission: entry(
     10010,
     403,
     'no permission',
-    'The token may not make this call, or not for this user or group.',
+    'The token does not allow this call, or not for this user or group.',
   ),
   user_already_bound: entry(
     10011,
     409,
     'user is already bound',
-    'The user is bound to something else already.',
+    'The user is already bound to something else.',
   ),
   contact_requests_refused: entry(
     10012,
     403,
     'user refuses contact applications',
-    'The user takes no contact applications.',
+    'The user accepts no contact applications.',
   ),
   password_incorrect: entry(10013, 403, 'password is incorrect', 'The password does not match.'),
   user_disabled: entry(
@@ -156,7 +156,7 @@ export const errorCatalogue = {
     10019,
     404,
     'not in the contact list',
-    'The user is no contact of the caller.',
+    'The user is not a contact of the caller.',
   ),
   registration_signature_invalid: entry(
     10020,
@@ -174,7 +174,7 @@ export const errorCatalogue = {
     10022,
     409,
     'contact list is full',
-    'The contact list holds as many users as it may.',
+    'The contact list of one of the two users has reached its maximum.',
   ),
   username_taken: entry(
     11011,
@@ -279,7 +279,7 @@ export const errorCatalogue = {
     13005,
     403,
     'your relation with target does not allow chat',
-    'The recipient takes no messages from strangers.',
+    'The recipient accepts no messages from strangers.',
   ),
   message_censored: entry(
     13006,
@@ -303,7 +303,7 @@ export const errorCatalogue = {
     13009,
     400,
     'operation not allowed for this message type',
-    'Messages of this type cannot be changed so.',
+    'Messages of this type cannot be changed in this way.',
   ),
   pin_limit_reached: entry(
     13010,
@@ -347,7 +347,7 @@ export const errorCatalogue = {
     20002,
     403,
     'user is not a member of the group',
-    'The call needs membership.',
+    'Only members may do this; for a list, the user named is not a member.',
   ),
   push_mode_out_of_range: entry(
     20003,
@@ -365,7 +365,7 @@ export const errorCatalogue = {
     20005,
     403,
     'the new owner is not a member of the group',
-    'A group passes to a member only.',
+    'A group can be transferred to a member only.',
   ),
   group_under_repair: entry(20006, 503, 'group is under repair', 'Try again later.', {
     retryable: true,
@@ -374,21 +374,21 @@ export const errorCatalogue = {
     20007,
     403,
     'application has too many groups',
-    'The application holds as many groups as it may.',
+    'The application has reached its maximum number of groups.',
   ),
   created_group_limit_reached: entry(
     20008,
     403,
     'user has created too many groups',
-    'The user owns as many groups as allowed.',
+    'The user owns the maximum number of groups.',
   ),
   joined_group_limit_reached: entry(
     20009,
     403,
     'user has joined too many groups',
-    'The user is in as many groups as allowed.',
+    'The user is in the maximum number of groups.',
   ),
-  group_full: entry(20010, 403, 'group is full', 'The group has as many members as its capacity.'),
+  group_full: entry(20010, 403, 'group is full', 'The group has reached its capacity.'),
   member_required: entry(20011, 403, 'member permission needed', 'Only members may do this.'),
   group_admin_required: entry(
     20012,
@@ -461,7 +461,7 @@ export const errorCatalogue = {
     20024,
     400,
     'group QR code is invalid',
-    'The text is no QR text of this service.',
+    'The text was not made by this service.',
   ),
   qr_code_expired: entry(20025, 403, 'group QR code has expired', 'Ask for a new one.'),
   capacity_invalid: entry(
@@ -499,7 +499,7 @@ export const errorCatalogue = {
     40002,
     403,
     'application reached its user limit',
-    'The application holds as many users as it may.',
+    'The application has reached its maximum number of users.',
   ),
   app_inactive: entry(
     40003,
@@ -510,7 +510,7 @@ export const errorCatalogue = {
   app_exists: entry(40004, 409, 'app_id is taken', 'Another application has this app_id.'),
   token_not_found: entry(40005, 404, 'token does not exist', 'No Admin token has this ID.'),
 
-  malformed_request: entry(40010, 400, 'malformed HTTP request', 'The request is no valid HTTP.', {
+  malformed_request: entry(40010, 400, 'malformed HTTP request', 'The request is not valid HTTP.', {
     always: true,
   }),
   path_not_found: entry(40400, 404, 'unknown path', 'No operation has this path.', {
@@ -548,7 +548,7 @@ export const errorCatalogue = {
     50000,
     500,
     'internal error',
-    'A fault of the service; the log holds more under the request id.',
+    'An unexpected error of the service; its log has the details under the request ID.',
     { always: true },
   ),
   not_built: entry(
@@ -586,7 +586,7 @@ export class AppError extends Error {
     detail?: string,
     readonly options: { readonly cause?: unknown; readonly retryAfterSeconds?: number } = {},
   ) {
-    // A refusal is an answer and no fault: collecting its stack (V8) would cost more than the rest of the call. A cause keeps its own.
+    // A refusal is an ordinary answer: collecting its stack (V8) would cost more than the rest of the call. A cause keeps its own.
     const limited = Error as object as { stackTraceLimit?: number | undefined }
     const { stackTraceLimit } = limited
     limited.stackTraceLimit = 0

@@ -1,4 +1,4 @@
-/** Who may do what in a group (rules F3, F9, F10). The one table that every group operation is judged by. */
+/** Who may do what in a group (rules F3, F9, F10). All group operations use this one table. */
 import type { ErrorName } from './errors.js'
 
 /** In ascending order; an outsider is a user of the application who is no member. */
@@ -6,7 +6,7 @@ export const groupRoles = ['outsider', 'member', 'admin', 'owner'] as const
 /** One of {@link groupRoles}. */
 export type GroupRole = (typeof groupRoles)[number]
 
-/** What a caller is told whose role is below the one that a right asks for. */
+/** The error for a caller whose role is below the one that a right asks for. */
 export const roleErrors = {
   member: 'member_required',
   admin: 'group_admin_required',
@@ -25,21 +25,21 @@ export interface GroupRight {
   readonly membersWith?: MemberSetting
   /** Outsiders have the right too in public groups and chatrooms, and when they are invited. */
   readonly opensToOutsiders?: true
-  /** It is done to users, and only to those whose role is lower than one's own; nobody is below an outsider. */
+  /** It is done to users, and only to users with a lower role than the caller's. */
   readonly overLower?: true
-  /** Members have the right too over things that they added; this is what they are told of the things of others. */
+  /** Members have the right too over things that they added; this is the error for things of others. */
   readonly ownThings?: ErrorName
-  /** An affair of one user, so the rights of an Admin token do not count: what the user is decides. */
+  /** It concerns one user, so that user's own role decides, not the rights of an Admin token. */
   readonly isPersonal?: true
-  /** What those without the right are told, where it is not the error of the role. */
+  /** The error for those without the right, where it is not the error of the role. */
   readonly refusal?: ErrorName
 }
 
 const right = <const R extends GroupRight>(definition: R) => definition
 
 /**
- * An Admin token alone stands as the owner; with a group_id header as an admin of that group, or higher where the user of its user_id
- * header does, and has no say in other groups; with a user_id header alone as that user.
+ * An Admin token alone has the role of the owner. With a group_id header it has that of an admin of that group, or a higher one that the
+ * user of its user_id header has, and no rights in other groups; with a user_id header alone, the role of that user.
  */
 export const groupRights = {
   info: right({

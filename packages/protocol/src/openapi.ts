@@ -146,7 +146,7 @@ export function openApiDocument({
 
 const introduction = [
   'Every operation answers HTTP 200 with the envelope `code`, `data`, `message`: code 200 is success with message null; any other code is a failure with data null.',
-  'Only what is not the answer of an operation has another HTTP status: an unknown path or method, a body that is too large, an address that floods, a fault or overload of the service. With HERMOD_HTTP_STATUS=mirror failures carry their own HTTP status too.',
+  'Only what is not the answer of an operation has another HTTP status: an unknown path or method, a body that is too large, too many requests from an address, an error or overload of the service. With HERMOD_HTTP_STATUS=mirror failures carry their own HTTP status too.',
   'Integers are exact over the whole int64 range and may be sent as numbers or digit strings; booleans as true and false, 0 and 1, or their strings. A scalar parameter of the query may come in the JSON body and the other way round. Unknown body fields are ignored.',
   'Beside the errors that an operation lists, every call may answer those of parameters (10002), tokens (402, 10003, 10008, 10010), the user in the user_id header (10000, 10021), the application (40000, 40003) and limits (42900).',
 ].join('\n\n')

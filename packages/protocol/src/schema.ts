@@ -87,7 +87,7 @@ export function stringEnum<const Values extends readonly string[]>(
   return Type.Unsafe<Values[number]>({ type: 'string', ...options, enum: [...values] })
 }
 
-/** One entry of a list that is judged item by item: the decoded value, or what is wrong with the entry and the entry as it came. */
+/** One entry of a list whose entries succeed or fail one by one: the decoded value, or what is wrong with the entry, and the entry as it was sent. */
 export type Item<T> = { readonly value: T } | { readonly fault: string; readonly raw: unknown }
 
 /**

@@ -160,7 +160,7 @@ export const updateContact = operation({
   methods: putOrPost,
   path: '/roster/ext',
   tag,
-  summary: 'Changes what the user keeps about a contact; what is absent stays as it is.',
+  summary: 'Changes what the user stores about a contact; absent fields stay unchanged.',
   callers: 'user',
   body: {
     ...otherUser,

@@ -10,7 +10,7 @@ export const get = ['GET'] as const
 /** Methods of what has POST only. */
 export const post = ['POST'] as const
 
-/** The answer of an operation that has nothing to tell: true. */
+/** The answer of an operation without a result: true. */
 export const done = boolean({ description: 'true' })
 
 /** Most entries of a look-up that clients send in full (rule D9). */
@@ -41,7 +41,7 @@ export const username = string({
   maxLength: 64,
   examples: ['alice'],
 })
-/** The least length of a new password is configuration, so it is judged by the service. */
+/** The least length of a new password is configuration, so it is checked by the service. */
 export const password = string({
   description: 'password',
   minLength: 1,
@@ -75,7 +75,7 @@ export const email = string({
   pattern: '^[^\\s@]+@[^\\s@]+$',
   examples: ['alice@example.org'],
 })
-/** Anything else, such as a script in a link, must not reach those who show it. */
+/** Anything else, such as a script in a link, must not reach clients that show it. */
 export const avatar = string({
   description: 'http or https URL, path from /, or name of an uploaded object; "": none',
   maxLength: 2048,

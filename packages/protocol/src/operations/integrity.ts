@@ -11,6 +11,6 @@ export const checkIntegrity = operation({
   id: 'operator.check',
   methods: post,
   path: '/operator/v1/check',
-  summary: 'Checks every derived fact against its log.',
+  summary: 'Checks every derived value against the log that it comes from.',
   data: CheckReport,
 })

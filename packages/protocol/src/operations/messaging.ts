@@ -23,7 +23,7 @@ const conversations = 'Conversations'
 const conversationId = id('conversation ID: the other user, or the group')
 
 /**
- * The schema only stops what no request body can hold: the four texts of a message are judged together, against a configured limit and with
+ * The schema only stops what no request body can hold: the four texts of a message are checked together, against a configured limit and with
  * an error of its own (rules A4, E12).
  */
 function messageText(description: string, examples: readonly string[] = []) {
@@ -85,7 +85,7 @@ export const sendMessage = operation({
   tag,
   summary: 'Sends a message to users or groups.',
   description:
-    'Code 200 means that the message is on disk. Each target is judged alone: the call succeeds if at least one took the message, and fails with the first reason if none did. content_type 9 to 12 act on the message related_mid and never return msg_ids.',
+    'Code 200 means that the message is on disk. Each target is checked alone: the call succeeds if at least one accepted the message, and fails with the first reason if none did. content_type 9 to 12 act on the message related_mid and never return msg_ids.',
   callers: 'sender',
   body: sendBody,
   data: done,

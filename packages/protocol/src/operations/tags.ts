@@ -7,7 +7,7 @@ export const tags = {
   Contacts: 'Contacts, contact applications and the block list of a user.',
   Messages: 'Sending, receiving and acknowledging messages.',
   Conversations: 'History, unread counts and the list of conversations.',
-  Push: 'Push notifications and what became of them.',
+  Push: 'Push notifications and their results.',
   Groups: 'Groups and their information.',
   'Group members': 'Members, admins, bans and the block list of a group.',
   'Group admission': 'Membership applications, invitations and QR codes.',
@@ -15,7 +15,7 @@ export const tags = {
   'Group announcements': 'Announcements to a group.',
   'Group files': 'Files shared in a group.',
   Files: 'Upload tickets and downloads.',
-  Applications: 'What clients may ask about the application itself.',
+  Applications: 'What clients ask about the application itself.',
   Operator: 'Applications, Admin tokens and integrity checks, with an operator token.',
 } as const
 

@@ -5,7 +5,7 @@ import { instant, resource } from './fields.js'
 /** Data of /app/config, by the names that clients know (rule K12). */
 export const ApplicationFlags = resource(
   'ApplicationFlags',
-  'What clients need to know of the application.',
+  'The flags of an application that clients need.',
   {
     hide_member_info: boolean({ description: 'true: groups may hide member details' }),
     message_forward_max_message_num: int32({
@@ -19,7 +19,7 @@ export const ApplicationFlags = resource(
 /** The flags, with defaults where the operator set nothing. */
 export type ApplicationFlags = Static<typeof ApplicationFlags>
 
-/** The settings of an application; on the wire, in the store and in the code they have these names. */
+/** The settings of an application; they have the same names on the wire, in the store and in the code. */
 export const appSettingFields = {
   contact_application_days: int32({
     minimum: 1,

@@ -6,7 +6,7 @@ import { instant, resource } from './fields.js'
  * Roster entry: alias, ext, mute_notification and relation are the caller's own view. Never with
  * private_info, e-mail or mobile number.
  */
-export const RosterEntry = resource('RosterEntry', 'A user as another user sees him.', {
+export const RosterEntry = resource('RosterEntry', 'A user as the caller sees them.', {
   alias: text('remark name the caller gave this user'),
   auth_mode: intEnum(meaningsOf(authMode), { description: 'friend-add verification of that user' }),
   auth_question: text('verification question of that user (the answer is never returned)'),
@@ -26,7 +26,7 @@ export const RosterEntry = resource('RosterEntry', 'A user as another user sees 
 export type RosterEntry = Static<typeof RosterEntry>
 
 /** Roster application entry: a request that the caller received. */
-export const RosterApplication = resource('RosterApplication', 'A wish to become a contact.', {
+export const RosterApplication = resource('RosterApplication', 'A request to become a contact.', {
   expired_time: instant('when the application expires'),
   reason: text('text given by the applicant'),
   status: intEnum(meaningsOf(contactRequestStatus)),
@@ -50,7 +50,7 @@ export type RosterApplicationFailure = Static<typeof RosterApplicationFailure>
 /** Batch application result: every user of the batch is in exactly one of the two lists. */
 export const RosterBatchResult = resource(
   'RosterBatchResult',
-  'What became of several contact applications.',
+  'The results of several contact applications.',
   {
     success: array(int64(), { description: 'users for whom the application went through' }),
     fails: array(RosterApplicationFailure, { description: 'users for whom it did not' }),

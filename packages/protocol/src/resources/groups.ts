@@ -111,7 +111,7 @@ export const GroupMemberInfo = resource('GroupMemberInfo', 'A member of a group 
 export type GroupMemberInfo = Static<typeof GroupMemberInfo>
 
 /** Blacklist entry of the contract, whose created_at is a string (rule B6a). */
-export const BlacklistEntry = resource('BlacklistEntry', 'A user whom a group keeps out.', {
+export const BlacklistEntry = resource('BlacklistEntry', 'A user on the block list of a group.', {
   created_at: text('when the user was blocked, ISO 8601 in UTC with milliseconds'),
   group_id: int64({ description: 'group ID' }),
   user_id: int64({ description: 'user ID' }),
@@ -132,9 +132,9 @@ export const Announcement = resource('Announcement', 'An announcement to a group
 export type Announcement = Static<typeof Announcement>
 
 /** Membership application entry of the contract; group_id tells the groups of one list apart. */
-export const GroupApplication = resource('GroupApplication', 'A wish to become a member.', {
-  applicant_id: int64({ description: 'who applied' }),
-  expired_time: instant('when the application runs out'),
+export const GroupApplication = resource('GroupApplication', 'A request to become a member.', {
+  applicant_id: int64({ description: 'applicant' }),
+  expired_time: instant('when the application expires'),
   group_id: int64({ description: 'group ID' }),
   reason: text('text given by the applicant'),
   status: intEnum(meaningsOf(admissionStatus)),
@@ -144,7 +144,7 @@ export type GroupApplication = Static<typeof GroupApplication>
 
 /** Invitation entry of the contract, whose updated_at is a string (rule B6a). */
 export const GroupInvitation = resource('GroupInvitation', 'An invitation to become a member.', {
-  expired_time: instant('when the invitation runs out'),
+  expired_time: instant('when the invitation expires'),
   group_id: int64({ description: 'group ID' }),
   invitee_id: int64({ description: 'who is invited' }),
   inviter_id: int64({ description: 'who invited' }),
@@ -171,7 +171,7 @@ export const SharedFile = resource('SharedFile', 'A file shared in a group.', {
 export type SharedFile = Static<typeof SharedFile>
 
 /** {@link UserResult} for shared files. */
-export const FileResult = resource('FileResult', 'What became of one file of a group operation.', {
+export const FileResult = resource('FileResult', 'The result for one file of a group operation.', {
   file_id: int64({ description: 'file ID' }),
   ...outcomeFields,
 })

@@ -4,7 +4,7 @@ import { resource } from './fields.js'
 /** A stored value that the log does not confirm, named so that an operator finds the row. */
 export const CheckFault = resource(
   'CheckFault',
-  'A derived fact that does not agree with its log.',
+  'A derived value that does not agree with the log.',
   {
     check: text('which check found it'),
     app_id: text('application concerned'),
@@ -17,9 +17,9 @@ export type CheckFault = Static<typeof CheckFault>
 
 /** Data of /operator/v1/check; no entries in `faults` means that everything agrees. */
 export const CheckReport = resource('CheckReport', 'What an integrity check found.', {
-  checked: int64({ description: 'number of facts that were checked' }),
-  faults: array(CheckFault, { description: 'what does not agree' }),
-  truncated: boolean({ description: 'true: there are more faults than listed' }),
+  checked: int64({ description: 'number of values that were checked' }),
+  faults: array(CheckFault, { description: 'the values that do not agree' }),
+  truncated: boolean({ description: 'true: there are more than listed' }),
 })
 /** The outcome of a check, by application and subject. */
 export type CheckReport = Static<typeof CheckReport>

@@ -5,7 +5,7 @@ import { instant, resource } from './fields.js'
  * Token record of the contract. `expire` in ms (rule B6); public_key and encrypt_type are fixed, as
  * only the long connection uses them.
  */
-export const TokenRecord = resource('TokenRecord', 'What a login gives.', {
+export const TokenRecord = resource('TokenRecord', 'The tokens and credentials of a login.', {
   access_key_secret: text('file key'),
   encrypt_type: int32({ description: 'whether encrypted connection is enabled' }),
   expire: instant('expiration timestamp'),

@@ -28,7 +28,7 @@ export const Message = resource('Message', 'A message as the caller sees it.', {
   from_xid: Xid,
   is_system: boolean({ description: 'true: a system notification' }),
   msg_id: int64({ description: 'message ID; grows with time inside a conversation' }),
-  status: stringEnum(messageStatuses, { description: 'how far the message got' }),
+  status: stringEnum(messageStatuses, { description: 'delivery status' }),
   timestamp: instant('delivery timestamp'),
   to_xid: Xid,
 })
@@ -89,7 +89,7 @@ export const UnreadEntry = resource('UnreadEntry', 'A conversation with unread m
 export type UnreadEntry = Static<typeof UnreadEntry>
 
 /** Data of /message/broadcast (rule E9). */
-export const BroadcastResult = resource('BroadcastResult', 'What became of a broadcast.', {
+export const BroadcastResult = resource('BroadcastResult', 'The result of a broadcast.', {
   send_num: int64({ description: 'number of users that the broadcast is for' }),
   success: boolean({ description: 'success or not' }),
 })

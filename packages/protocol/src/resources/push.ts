@@ -5,7 +5,7 @@ import { resource } from './fields.js'
 /** Push certificate of the contract; what is secret is "" with a user token (rule G6). */
 export const PushCertificate = resource(
   'PushCertificate',
-  'What a push gateway asks an application for.',
+  'Credentials of an application at a push gateway.',
   {
     app_id: text('application ID at the gateway'),
     app_key: text('application key at the gateway'),
@@ -18,7 +18,7 @@ export const PushCertificate = resource(
 export type PushCertificate = Static<typeof PushCertificate>
 
 /** Data of /push/notify. Older clients expected true; the ID is what statistics are asked with. */
-export const PushTask = resource('PushTask', 'A push task on its way.', {
+export const PushTask = resource('PushTask', 'A push task that was started.', {
   task_id: int64({ description: 'push task ID' }),
 })
 /** A push task that is on disk. */
@@ -46,7 +46,7 @@ const pushCounters = Object.fromEntries(
  */
 export const PushTaskStatistics = resource(
   'PushTaskStatistics',
-  'How far a push task got on each channel.',
+  'The counts of a push task on each channel.',
   {
     task_id: int64({ description: 'push task ID' }),
     ...pushCounters,

@@ -12,7 +12,7 @@ export const itemResultFields = {
 /** Per-item result of the contract for batches of users. Absent reason means success (rule A6). */
 export const ItemResult = resource(
   'ItemResult',
-  'What became of one entry of a batch.',
+  'The result of one entry of a batch.',
   itemResultFields,
 )
 /** The result of one entry; a list of them is in the order of the entries. */
@@ -27,7 +27,7 @@ export const outcomeFields = {
 /**
  * Per-user result of the contract for groups, with a word where {@link ItemResult} has a boolean.
  */
-export const UserResult = resource('UserResult', 'What became of one user of a group operation.', {
+export const UserResult = resource('UserResult', 'The result for one user of a group operation.', {
   user_id: int64({ description: 'user ID' }),
   ...outcomeFields,
 })
@@ -37,7 +37,7 @@ export type UserResult = Static<typeof UserResult>
 /** Data of /group/admin/member_join, whose shape the contract leaves open (rule F7). */
 export const UserResults = resource(
   'UserResults',
-  'What became of the users of a group operation.',
+  'The results for the users of a group operation.',
   {
     list: array(UserResult, { description: 'one entry per user' }),
   },

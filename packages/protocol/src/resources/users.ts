@@ -17,7 +17,7 @@ import { itemResultFields } from './results.js'
 /** {@link ItemResult} with the username, which the contract has in batch registration only. */
 export const RegistrationResult = resource(
   'RegistrationResult',
-  'What became of one entry of a batch registration.',
+  'The result of one entry of a batch registration.',
   {
     ...itemResultFields,
     username: text('username of the entry'),
@@ -27,7 +27,7 @@ export const RegistrationResult = resource(
 export type RegistrationResult = Static<typeof RegistrationResult>
 
 /** User profile of the contract: the only resource with private_info, e-mail and mobile number. */
-export const UserProfile = resource('UserProfile', 'The profile that a user sees of himself.', {
+export const UserProfile = resource('UserProfile', 'The profile of a user, as that user sees it.', {
   avatar: text('avatar URL'),
   description: text('description'),
   email: text('e-mail'),
@@ -135,7 +135,7 @@ export const DeletedUser = resource('DeletedUser', 'A user that is deleted.', {
 export type DeletedUser = Static<typeof DeletedUser>
 
 /** The result of one entry of an import; user_id and reason exclude each other. */
-export const ImportedUser = resource('ImportedUser', 'What became of one entry of an import.', {
+export const ImportedUser = resource('ImportedUser', 'The result of one entry of an import.', {
   username: text('the username as it was sent'),
   result: stringEnum(userImportResults, {
     description: 'exists: a user with this username is there already and stays as it is',

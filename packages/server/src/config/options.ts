@@ -148,7 +148,7 @@ export const options = {
     name: 'HERMOD_TRUST_PROXY',
     type: 'on, off or list',
     default: false,
-    text: 'Whose X-Forwarded headers tell the address of the client: nobody (off), everybody (on), or the listed proxies.',
+    text: 'Whose X-Forwarded headers are trusted for the address of the client: none (off), all (on), or those of the listed proxies.',
     accepts: 'on, off, or IP addresses and CIDR ranges separated by commas',
     example: '10.0.0.0/8,192.0.2.7',
     decode: (input) => decodeSwitch(input) ?? decodeList(input, isAddressRange),
@@ -263,12 +263,12 @@ export const options = {
   rateLimit: toggle({
     name: 'HERMOD_RATE_LIMIT',
     default: true,
-    text: 'off ends every rate limit; failed logins are slowed down all the same.',
+    text: 'off ends every rate limit; failed logins are still slowed down.',
   }),
   checkAnswers: toggle({
     name: 'HERMOD_CHECK_ANSWERS',
     default: false,
-    text: 'on holds every answer against the contract and fails those that break it; for development and tests.',
+    text: 'on checks every answer against the contract and fails those that break it; for development and tests.',
   }),
   addressRate: integer({
     name: 'HERMOD_ADDRESS_RATE',
@@ -370,7 +370,7 @@ export const options = {
     name: 'HERMOD_RESERVED_USERNAME_PREFIXES',
     type: 'list',
     default: [],
-    text: 'Beginnings of usernames, in any case, that nobody can register.',
+    text: 'Prefixes of usernames that nobody can register; upper and lower case count as the same.',
     accepts: 'letters, digits and underscores, entries separated by commas',
     example: 'admin,support_',
     decode: (input) => decodeList(input.toLowerCase(), (prefix) => usernamePrefix.test(prefix)),
@@ -382,7 +382,7 @@ export const options = {
     min: 1,
     max: 1000,
     default: 20,
-    text: 'The most devices of one user; the longest-unused one gives way.',
+    text: 'The most devices of one user; a new one replaces the one that was unused for longest.',
   }),
   transactionHours: integer({
     name: 'HERMOD_TRANSACTION_HOURS',
@@ -390,7 +390,7 @@ export const options = {
     min: 1,
     max: 720,
     default: 24,
-    text: 'How long a transaction_id is remembered, so that a repeated send makes no second message.',
+    text: 'How long a transaction_id is remembered, so that a repeated send stores no second message.',
   }),
   maxMessageBytes: integer({
     name: 'HERMOD_MAX_MESSAGE_BYTES',
@@ -398,7 +398,7 @@ export const options = {
     min: 1024,
     max: 1_000_000,
     default: 65_536,
-    text: 'The most that content, attachment, ext and config of one message may hold together.',
+    text: 'The greatest size of content, attachment, ext and config of one message together.',
   }),
   maxTargets: integer({
     name: 'HERMOD_MAX_TARGETS',

@@ -62,7 +62,7 @@ describe('the generated reference', () => {
     expect(rowOf('files')?.slice(0, 4)).toEqual(['yes', 'yes', 'own ones', ''])
     expect(rowOf('moderate')).toEqual([
       ...['yes', 'yes', '', ''],
-      'users of lower role',
+      'users with a lower role',
       '`POST /group/ban`, `POST /group/block`, `DELETE\\|POST /group/kick`, `POST /group/unban`',
     ])
     for (const { path, right } of operations)

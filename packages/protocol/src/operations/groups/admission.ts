@@ -26,7 +26,7 @@ const admission = 'Group admission'
 
 /**
  * Rule F4 says what apply_approval makes of it: a member at once, an open request, or 20019. Admins
- * and owner are told of an open one, once. An invitation that is open is accepted by it.
+ * and owner are told about an open one, once. An invitation that is open is accepted by it.
  */
 export const applyToGroup = operation({
   id: 'group.apply',
@@ -71,7 +71,8 @@ export const listJoinRequests = operation({
   methods: post,
   path: '/group/application_list',
   tag: admission,
-  summary: 'Lists the membership applications of those of the groups that the caller may manage.',
+  summary:
+    'Lists the membership applications of the given groups, as far as the caller may manage them.',
   callers: 'groupMember',
   right: 'admit',
   query: versionedPage,
@@ -113,9 +114,7 @@ export const handleGroupInvitation = operation({
   body: {
     approval: boolean({ description: 'true accepts, false declines' }),
     ...group,
-    user_id: id(
-      'the inviter or the caller; the invitation is that of the caller to the group, whoever is named',
-    ),
+    user_id: id('the inviter or the caller; both name the invitation of the caller to the group'),
   },
   data: done,
   errors: [...oneGroupErrors, ...joiningErrors, 'group_invitation_not_open'],

@@ -91,7 +91,7 @@ export const deleteAnnouncement = operation({
 
 const fileName = string({ description: 'file name', minLength: 1, maxLength: 256 })
 
-/** Members open it as a link, so nothing else, such as a script, must get into one. */
+/** Members open it as a link, so nothing else, such as a script, is accepted. */
 const fileUrl = string({
   description:
     'where the file is, as the download_url of its ticket: http or https URL, or path from /',
@@ -106,7 +106,7 @@ export const getSharedFile = operation({
   methods: get,
   path: '/group/file',
   tag: sharedFiles,
-  summary: 'Reads what is known of a shared file.',
+  summary: 'Reads the record of a shared file.',
   callers: 'member',
   right: 'read',
   query: { file_id: id('file ID'), ...group },

@@ -29,7 +29,7 @@ export const createGroup = operation({
   tag: 'Groups',
   summary: 'Creates a group; the caller is its owner.',
   description:
-    'Users of user_list who cannot come in are left out without a word; /group/invite tells what became of each.',
+    'Users of user_list who cannot become members are left out without an error; /group/invite answers a result for each.',
   callers: 'groupUser',
   body: {
     avatar: optional(avatar),

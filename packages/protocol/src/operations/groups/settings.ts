@@ -148,7 +148,7 @@ export const unbanGroup = operation({
   errors: adminErrors,
 })
 
-/** Changes what the caller wants to get of a group. */
+/** Changes what the caller receives of a group. */
 function ownSetting<B extends TProperties, D extends TSchema>(definition: {
   readonly name: string
   readonly methods: typeof post | typeof putOrPost

@@ -48,7 +48,7 @@ const audience = Type.Union(
       { description: 'exactly one of the lists; a device that matches any value is targeted' },
     ),
   ],
-  { description: 'who is to get the push; must not be blank' },
+  { description: 'who receives the push; must not be blank' },
 )
 
 const setting = object(
@@ -155,7 +155,7 @@ const message = object(
       ),
     ),
   },
-  { description: 'what the push says; must not be blank' },
+  { description: 'content of the push; must not be blank' },
 )
 
 /** Planned. Secrets are told to Admin tokens only (rule G6). */
@@ -201,7 +201,7 @@ export const listPushTaskStatistics = operation({
   methods: post,
   path: '/push/task/detail',
   tag,
-  summary: 'Tells how far push tasks got on each channel.',
+  summary: 'Reads the counts of push tasks on each channel.',
   callers: 'admin',
   body: { list: list(int64(), { description: 'task IDs' }) },
   data: array(PushTaskStatistics),

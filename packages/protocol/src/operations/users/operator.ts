@@ -68,7 +68,7 @@ export const createUser = operation({
   path: '/operator/v1/user/create',
   summary: 'Creates a user.',
   description:
-    'A password is made when none is sent; it is shown this once. Reserved username prefixes are for the operator to use.',
+    'Without a password one is generated and shown only once. The operator may use reserved username prefixes.',
   body: { app_id: appId, username, password: optional(password), ...userProfile },
   data: UserWithPassword,
   errors: ['app_not_found', 'user_exists', 'mobile_taken', 'email_taken', 'user_limit_reached'],
@@ -179,7 +179,8 @@ export const deleteUserByOperator = operation({
   methods: post,
   path: '/operator/v1/user/delete',
   summary: 'Deletes a user; its messages stay for the others.',
-  description: 'Safe to repeat by user_id: a user that was deleted before is told, not refused.',
+  description:
+    'Safe to repeat by user_id: a user that was deleted before is not an error, `deleted` is false then.',
   body: whichUser,
   data: DeletedUser,
   errors: ['app_not_found', 'user_not_found'],
@@ -192,7 +193,7 @@ export const resetUserPassword = operation({
   methods: post,
   path: '/operator/v1/user/reset_password',
   summary: 'Sets the password of a user, which ends its tokens at once.',
-  description: 'A password is made when none is sent; it is shown this once.',
+  description: 'Without a password one is generated and shown only once.',
   body: { ...whichUser, password: optional(password) },
   data: UserWithPassword,
   errors: userErrors,

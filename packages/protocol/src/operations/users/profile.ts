@@ -45,7 +45,7 @@ export const updateProfile = operation({
   methods: putOrPost,
   path: '/user/profile',
   tag,
-  summary: 'Changes the profile; what is absent stays as it is.',
+  summary: 'Changes the profile; absent fields stay unchanged.',
   callers: 'user',
   body: profileChanges,
   data: done,
@@ -59,7 +59,7 @@ export const updateProfiles = operation({
   tag,
   summary: 'Changes the profiles of several users.',
   description:
-    'Every entry is judged by itself. With a user token only entries about its own user go through.',
+    'Every entry succeeds or fails by itself. With a user token only entries about its own user succeed.',
   callers: 'member',
   body: {
     list: optional(
@@ -94,7 +94,7 @@ export const updateAvatars = operation({
   tag,
   summary: 'Sets the avatars of several users.',
   description:
-    'Every entry is judged by itself. With a user token only entries about its own user go through.',
+    'Every entry succeeds or fails by itself. With a user token only entries about its own user succeed.',
   callers: 'member',
   body: {
     list: optional(

@@ -66,7 +66,8 @@ export const registerUsers = operation({
   path: '/user/register/batch',
   tag,
   summary: 'Registers several users.',
-  description: 'Every entry is judged by itself; the answer has one result per entry, in order.',
+  description:
+    'Every entry succeeds or fails by itself; the answer has one result per entry, in order.',
   callers: 'admin',
   body: { list: optional(itemList(object(credentials), { description: 'at most 500 users' })) },
   data: array(RegistrationResult, { description: 'one result per entry, in order' }),
@@ -92,7 +93,7 @@ export const registerAnonymousUser = operation({
     password,
     cid: optional(
       id(
-        'a user to become a contact of, who is asked as for an application unless an Admin token is used; 0: none',
+        'a user to become a contact of; the user is asked by an application unless an Admin token is used; 0: none',
       ),
     ),
   },

@@ -40,7 +40,7 @@ export const updateSettings = operation({
   methods: putOrPost,
   path: '/user/settings',
   tag,
-  summary: 'Changes settings; what is absent stays as it is.',
+  summary: 'Changes settings; absent fields stay unchanged.',
   callers: 'user',
   body: { user_id: id('user ID of the caller'), ...userSettingChanges },
   data: done,
