@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { errorCatalogue } from './errors.js'
 import { type OpenApiOperation, openApiDocument } from './openapi.js'
 import { operations, sendMessage } from './operations/index.js'
-import * as resources from './resources.js'
+import * as resources from './resources/index.js'
 
 const document = openApiDocument({
   version: '1.2.3',

@@ -722,7 +722,7 @@ function operations(place: Place): void {
     const page = await operator.call('GET', '/operator/v1/user/export', {
       query: { app_id: appId, cursor: 'x' },
     })
-    expect(page.envelope.message).toContain('cursor must be one that was answered')
+    expect(page.envelope.message).toContain('cursor must be one that a page before has returned')
   })
 
   test('an import answers for each entry, in order, and its first of two namesakes wins', async () => {

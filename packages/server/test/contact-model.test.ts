@@ -86,8 +86,8 @@ function makeContacts(
     own.state = 0
     if (name !== '') own.alias = name
   }
-  for (const app of [asked(state, user, peer), asked(state, peer, user)])
-    if (app?.status === 0) app.status = 1
+  for (const request of [asked(state, user, peer), asked(state, peer, user)])
+    if (request?.status === 0) request.status = 1
   return 200
 }
 
@@ -121,9 +121,9 @@ const rules = {
     return makeContacts(state, actor, peer, '', asked(state, actor, peer)?.alias ?? '')
   },
   decline(state: State, { actor, peer }: Call): number {
-    const app = asked(state, actor, peer)
-    if (app?.status !== 0) return 10007
-    app.status = 2
+    const request = asked(state, actor, peer)
+    if (request?.status !== 0) return 10007
+    request.status = 2
     return 200
   },
   delete(state: State, { actor, peer }: Call): number {
@@ -292,8 +292,8 @@ class World {
           return [isBlocked ? blockedRelation : relation, alias, ext, isMuted]
         }),
         received: users.flatMap((applicant) => {
-          const app = asked(state, user, applicant)
-          return app ? [[this.id(applicant), app.status, app.reason]] : []
+          const request = asked(state, user, applicant)
+          return request ? [[this.id(applicant), request.status, request.reason]] : []
         }),
         mayReach: users.map((peer) => judgeSend(state, user, peer) === 200),
       }

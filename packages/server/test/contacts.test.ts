@@ -4,7 +4,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   accept,
   apply,
-  apps,
   authModes,
   block,
   blockedIds,
@@ -12,6 +11,7 @@ import {
   codes,
   connect,
   contactIds,
+  contactRequests,
   decline,
   entryOf,
   mayMessage,
@@ -127,7 +127,7 @@ for (const backend of testBackends()) {
         expect(await contactIds(bob.api)).toEqual([alice.id])
         expect((await entryOf(alice.api, bob.id)).alias).toBe('Bobby')
         expect((await entryOf(bob.api, alice.id)).alias).toBe('')
-        expect(await apps(bob.api)).toEqual([])
+        expect(await contactRequests(bob.api)).toEqual([])
         expect(await eventsBy(alice)).toEqual([['contact.added', [bob.id], '']])
       })
 
@@ -138,8 +138,8 @@ for (const backend of testBackends()) {
           (await apply(alice.api, bob.id, { alias: 'Bobby', reason: 'It is Alice' })).code,
         ).toBe(code.ok)
         await areStrangers(alice, bob)
-        const [app] = await apps(bob.api)
-        expect(app).toEqual({
+        const [request] = await contactRequests(bob.api)
+        expect(request).toEqual({
           expired_time: expect.any(Number),
           reason: 'It is Alice',
           status: 0,
@@ -147,15 +147,15 @@ for (const backend of testBackends()) {
         })
         // Clocks of two processes may differ a little, days do not.
         const days = (expiredTime: unknown) => Math.round((Number(expiredTime) - before) / dayMs)
-        expect(days(app?.expired_time)).toBe(7)
-        expect(await apps(alice.api)).toEqual([])
+        expect(days(request?.expired_time)).toBe(7)
+        expect(await contactRequests(alice.api)).toEqual([])
         expect(await eventsBy(alice)).toEqual([['contact.applied', [bob.id], 'It is Alice']])
         await changeApp({ contact_application_days: 30 })
         try {
           await apply(carol.api, bob.id)
-          expect((await apps(bob.api)).map(({ expired_time }) => days(expired_time))).toEqual([
-            30, 7,
-          ])
+          expect(
+            (await contactRequests(bob.api)).map(({ expired_time }) => days(expired_time)),
+          ).toEqual([30, 7])
         } finally {
           await changeApp({ contact_application_days: 7 })
         }
@@ -170,7 +170,7 @@ for (const backend of testBackends()) {
         for (const auth_answer of [undefined, '', 'Red', 'blue', 'Blue '])
           expect((await apply(alice.api, bob.id, { auth_answer })).code).toBe(code.wrongAnswer)
         await areStrangers(alice, bob)
-        expect(await apps(bob.api)).toEqual([])
+        expect(await contactRequests(bob.api)).toEqual([])
         expect(await eventsBy(alice)).toEqual([])
         expect((await apply(alice.api, bob.id, { auth_answer: 'Blue' })).code).toBe(code.ok)
         await areContacts(alice, bob)
@@ -228,11 +228,11 @@ for (const backend of testBackends()) {
         await sql(
           `update contact_requests set expires_at = expires_at - 1000 where applicant_id = ${alice.id}`,
         )
-        const [first] = await apps(bob.api)
+        const [first] = await contactRequests(bob.api)
         expect((await apply(alice.api, bob.id, { reason: 'second', alias: 'two' })).code).toBe(
           code.ok,
         )
-        const received = await apps(bob.api)
+        const received = await contactRequests(bob.api)
         expect(received).toEqual([{ ...first, reason: 'second', expired_time: expect.any(Number) }])
         expect(Number(received[0]?.expired_time)).toBeGreaterThan(Number(first?.expired_time))
         await accept(bob.api, alice.id)
@@ -249,7 +249,7 @@ for (const backend of testBackends()) {
           await areContacts(one, other)
           expect((await entryOf(one.api, other.id)).alias).toBe('from one')
           expect((await entryOf(other.api, one.id)).alias).toBe('from other')
-          expect((await apps(other.api)).map(({ status }) => status)).toEqual([1])
+          expect((await contactRequests(other.api)).map(({ status }) => status)).toEqual([1])
           expect(await eventsBy(other)).toEqual([['contact.accepted', [one.id], '']])
         }
       })
@@ -264,7 +264,7 @@ for (const backend of testBackends()) {
             codes(await Promise.all([apply(one.api, other.id), apply(other.api, one.id)])),
           ).toEqual([200, 200])
           await areContacts(one, other)
-          const open = [...(await apps(one.api)), ...(await apps(other.api))]
+          const open = [...(await contactRequests(one.api)), ...(await contactRequests(other.api))]
           expect(open.map(({ status }) => status)).toEqual([1])
         }
       })
@@ -344,7 +344,7 @@ for (const backend of testBackends()) {
         ])
         expect(await contactIds(alice.api)).toEqual([frank.id])
         expect((await entryOf(alice.api, frank.id)).alias).toBe('Franky')
-        expect((await apps(bob.api)).map(({ reason }) => reason)).toEqual(['please'])
+        expect((await contactRequests(bob.api)).map(({ reason }) => reason)).toEqual(['please'])
       })
 
       it('takes none and 500, and not one more', async () => {
@@ -380,7 +380,7 @@ for (const backend of testBackends()) {
         })
         await areContacts(alice, bob)
         expect((await entryOf(alice.api, bob.id)).alias).toBe('Bobby')
-        expect(await apps(bob.api)).toMatchObject([{ user_id: alice.id, status: 1 }])
+        expect(await contactRequests(bob.api)).toMatchObject([{ user_id: alice.id, status: 1 }])
         expect((await accept(bob.api, alice.id)).code).toBe(code.notOpen)
         expect((await decline(bob.api, alice.id)).code).toBe(code.notOpen)
         expect(await eventsBy(bob)).toEqual([['contact.accepted', [alice.id], '']])
@@ -393,12 +393,12 @@ for (const backend of testBackends()) {
           message: null,
         })
         await areStrangers(alice, bob)
-        expect(await apps(bob.api)).toMatchObject([{ user_id: alice.id, status: 2 }])
+        expect(await contactRequests(bob.api)).toMatchObject([{ user_id: alice.id, status: 2 }])
         expect((await accept(bob.api, alice.id)).code).toBe(code.notOpen)
         expect((await decline(bob.api, alice.id)).code).toBe(code.notOpen)
         expect(await eventsBy(bob)).toEqual([['contact.declined', [alice.id], 'sorry']])
         await apply(alice.api, bob.id)
-        expect(await apps(bob.api)).toMatchObject([{ user_id: alice.id, status: 0 }])
+        expect(await contactRequests(bob.api)).toMatchObject([{ user_id: alice.id, status: 0 }])
         expect((await accept(bob.api, alice.id)).code).toBe(code.ok)
       })
 
@@ -408,7 +408,7 @@ for (const backend of testBackends()) {
         )
         expect((await accept(bob.api, alice.id)).code).toBe(code.notOpen)
         expect((await decline(bob.api, alice.id)).code).toBe(code.notOpen)
-        expect(await apps(bob.api)).toMatchObject([{ user_id: alice.id, status: 0 }])
+        expect(await contactRequests(bob.api)).toMatchObject([{ user_id: alice.id, status: 0 }])
         await areStrangers(alice, bob)
         await changeSettings(alice, { auth_mode: authModes.consent })
         expect((await apply(bob.api, alice.id)).code).toBe(code.ok)
@@ -447,7 +447,7 @@ for (const backend of testBackends()) {
       it('is settled when the two become contacts otherwise', async () => {
         await connect(carol, bob)
         await connect(alice, bob)
-        expect(await apps(bob.api)).toMatchObject([{ user_id: alice.id, status: 1 }])
+        expect(await contactRequests(bob.api)).toMatchObject([{ user_id: alice.id, status: 1 }])
         expect((await decline(bob.api, alice.id)).code).toBe(code.notOpen)
         await areContacts(alice, bob)
       })
@@ -461,7 +461,7 @@ for (const backend of testBackends()) {
           )
           expect(answers.toSorted((a, b) => a - b)).toEqual([200, code.notOpen])
           await (answers[0] === code.ok ? areContacts : areStrangers)(one, bob)
-          expect((await apps(bob.api))[0]).toMatchObject({
+          expect((await contactRequests(bob.api))[0]).toMatchObject({
             user_id: one.id,
             status: answers[0] === code.ok ? 1 : 2,
           })
@@ -478,7 +478,7 @@ for (const backend of testBackends()) {
 
       it('leaves with the applicant', async () => {
         await deletePerson(alice)
-        expect(await apps(bob.api)).toEqual([])
+        expect(await contactRequests(bob.api)).toEqual([])
         expect((await accept(bob.api, alice.id)).code).toBe(code.notOpen)
       })
     })
@@ -489,7 +489,7 @@ for (const backend of testBackends()) {
         const applicants = await people(23)
         for (const { api } of applicants) await apply(api, bob.id)
         const newestFirst = applicants.map(({ id }) => id).toReversed()
-        expect((await apps(bob.api)).map(({ user_id }) => user_id)).toEqual(newestFirst)
+        expect((await contactRequests(bob.api)).map(({ user_id }) => user_id)).toEqual(newestFirst)
         const first = await bob.api.succeed('GET', '/roster/apply/list', { query: { limit: 10 } })
         expect(first.data).toHaveLength(10)
         await accept(bob.api, newestFirst[3] as number)
@@ -506,7 +506,9 @@ for (const backend of testBackends()) {
         expect(third).not.toHaveProperty('cursor')
         expect(second.data[2]).toMatchObject({ user_id: newestFirst[12], status: 1 })
         for (const limit of [1, 7, 23, 24])
-          expect((await apps(bob.api, limit)).map(({ user_id }) => user_id)).toEqual(newestFirst)
+          expect((await contactRequests(bob.api, limit)).map(({ user_id }) => user_id)).toEqual(
+            newestFirst,
+          )
       })
 
       it('has applications of one instant on exactly one page', async () => {
@@ -515,7 +517,7 @@ for (const backend of testBackends()) {
         await Promise.all(applicants.map(({ api }) => apply(api, bob.id)))
         await sql(`update contact_requests set created_at = 5 where user_id = ${bob.id}`)
         for (const limit of [1, 2, 3]) {
-          const ids = (await apps(bob.api, limit)).map(({ user_id }) => user_id)
+          const ids = (await contactRequests(bob.api, limit)).map(({ user_id }) => user_id)
           expect(ids).toEqual(applicants.map(({ id }) => id).sort((a, b) => b - a))
         }
       })
@@ -548,7 +550,7 @@ for (const backend of testBackends()) {
           code: code.invalid,
           message: expect.stringContaining('limit'),
         })
-        expect(await apps(bob.api, 2_147_483_647)).toEqual([])
+        expect(await contactRequests(bob.api, 2_147_483_647)).toEqual([])
       })
     })
 
@@ -1040,7 +1042,7 @@ for (const backend of testBackends()) {
           expect(await add(fourth, alice)).toBe(code.full)
           await changeSettings(alice, { auth_mode: authModes.open })
           expect((await apply(fourth.api, alice.id)).code).toBe(code.full)
-          expect(await apps(alice.api)).toMatchObject([{ user_id: fifth.id, status: 0 }])
+          expect(await contactRequests(alice.api)).toMatchObject([{ user_id: fifth.id, status: 0 }])
           await remove(first.api, alice.id)
           expect((await accept(alice.api, fifth.id)).code).toBe(code.ok)
           expect(await contactIds(alice.api)).toHaveLength(3)
@@ -1244,7 +1246,9 @@ for (const backend of testBackends()) {
       pool = new PeoplePool(server, 150)
       expect(await contactIds(as(alice))).toEqual([bob.id])
       expect(await blockedIds(as(alice))).toEqual([carol.id])
-      expect(await apps(as(bob))).toMatchObject([{ user_id: carol.id, reason: 'still there' }])
+      expect(await contactRequests(as(bob))).toMatchObject([
+        { user_id: carol.id, reason: 'still there' },
+      ])
       expect((await accept(as(bob), carol.id)).code).toBe(code.ok)
     })
 

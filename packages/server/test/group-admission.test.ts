@@ -157,8 +157,8 @@ for (const backend of testBackends()) {
           data: { user_id: guest.id, result: 'success' },
         })
         expect(applied.data).not.toHaveProperty('reason')
-        const [app] = await joinRequests(owner.api, group_id)
-        const { expired_time, ...rest } = app as GroupApplication
+        const [request] = await joinRequests(owner.api, group_id)
+        const { expired_time, ...rest } = request as GroupApplication
         expect(rest).toEqual({
           applicant_id: guest.id,
           group_id,
@@ -251,8 +251,8 @@ for (const backend of testBackends()) {
         await expire('group_join_requests', group_id)
         expect((await handle(owner.api, group_id, guest, true)).code).toBe(code.joinRequestNotOpen)
         expectSuccess(await apply(guest, group_id, { reason: 'second' }))
-        const apps = await joinRequests(owner.api, group_id)
-        expect(apps.map(({ reason, status }) => [reason, status])).toEqual([
+        const requests = await joinRequests(owner.api, group_id)
+        expect(requests.map(({ reason, status }) => [reason, status])).toEqual([
           ['second', status.pending],
         ])
         expect((await handle(owner.api, group_id, guest, true)).code).toBe(code.ok)
@@ -575,10 +575,10 @@ for (const backend of testBackends()) {
             `select user_id from group_members where group_id = ${group_id} and user_id = ${guest.id}`,
           )
           expect(rows).toHaveLength(handled.code === code.ok ? 1 : 0)
-          const [app] = await watched.sql.run(
+          const [request] = await watched.sql.run(
             `select status from group_join_requests where group_id = ${group_id}`,
           )
-          expect(app?.status).toBe(handled.code === code.ok ? status.agreed : status.rejected)
+          expect(request?.status).toBe(handled.code === code.ok ? status.agreed : status.rejected)
         }
       })
 

@@ -661,10 +661,10 @@ for (const backend of testBackends()) {
           [outsider.id]: 2,
           [otherOutsider.id]: 0,
         })
-        const apps = await watched.sql.run(
+        const requests = await watched.sql.run(
           `select status from group_join_requests where group_id = ${group_id}`,
         )
-        expect(apps.map(({ status }) => status)).toEqual([2])
+        expect(requests.map(({ status }) => status)).toEqual([2])
         expect((await groupQuery(outsider.api, '/group/info', group_id)).code).toBe(memberRequired)
       })
 

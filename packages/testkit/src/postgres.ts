@@ -72,6 +72,8 @@ export interface TestDatabase extends AsyncDisposable {
   readonly url: string
   /** Ends its connections and removes it. */
   drop(): Promise<void>
+  /** Of its tables and indexes on disk. */
+  sizeBytes(): Promise<number>
 }
 
 /** A PostgreSQL of its own in a temporary folder, on a free loopback port, without passwords. */
@@ -136,7 +138,17 @@ export class PostgresCluster implements AsyncDisposable {
     const drop = async () => {
       if (this.#running()) await this.#administer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
     }
-    return { url: this.#url(name), drop, [Symbol.asyncDispose]: drop }
+    const sizeBytes = async () => {
+      const [row] = await this.#administer(`SELECT pg_database_size('${name}') AS size`)
+      return Number(row?.size)
+    }
+    return { url: this.#url(name), drop, sizeBytes, [Symbol.asyncDispose]: drop }
+  }
+
+  /** Of the write-ahead log of all databases. */
+  async walBytes(): Promise<number> {
+    const [row] = await this.#administer('SELECT sum(size) AS size FROM pg_ls_waldir()')
+    return Number(row?.size)
   }
 
   /** Ends it in order, disconnecting its clients; databases stay. */
@@ -243,11 +255,11 @@ export class PostgresCluster implements AsyncDisposable {
     return answer === 'accepts'
   }
 
-  async #administer(statement: string): Promise<void> {
+  async #administer(statement: string): Promise<{ readonly size?: string }[]> {
     const client = new pg.Client({ connectionString: this.#url('postgres') })
     await client.connect()
     try {
-      await client.query(statement)
+      return (await client.query<{ size?: string }>(statement)).rows
     } finally {
       await client.end()
     }

@@ -7,7 +7,7 @@ import { cpuMs, descendants, rssBytes } from './proc.js'
 import { TempFolder } from './temp-folder.js'
 import { waitFor } from './wait.js'
 
-const command = resolve(import.meta.dirname, '../../server/bin/hermod.js')
+const builtCommand = resolve(import.meta.dirname, '../../server/bin/hermod.js')
 
 /** As much of a test runner's context as is used; Vitest's fits. */
 export interface TestContext {
@@ -26,6 +26,8 @@ export interface ServerOptions {
   readonly port?: number
   /** Further HERMOD_* settings; they win over those that follow from the other options. Undefined unsets one. */
   readonly env?: Readonly<Record<string, string | undefined>>
+  /** The `hermod` script of another build; unset: this checkout's. */
+  readonly command?: string
   /** A program that runs the server, such as ['strace', '-f', …]. */
   readonly wrapper?: readonly string[]
   /** Leaves a temporary data folder behind; so does HERMOD_KEEP_TEST_DATA=1 in the environment, and an end of the server by its own fault. */
@@ -99,7 +101,7 @@ async function launch(options: LaunchOptions, belongings: Belongings): Promise<S
   const [program = process.execPath, ...args] = [
     ...(options.wrapper ?? []),
     process.execPath,
-    command,
+    options.command ?? builtCommand,
     'serve',
   ]
   const child = new Child([program, ...args], { env: environment(options, dataDir) })

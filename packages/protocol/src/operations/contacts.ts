@@ -1,5 +1,10 @@
 import { operation } from '../operation.js'
-import { RosterApplication, RosterBatchResult, RosterEntry, RosterName } from '../resources.js'
+import {
+  RosterApplication,
+  RosterBatchResult,
+  RosterEntry,
+  RosterName,
+} from '../resources/contacts.js'
 import { array, boolean, int64, itemList, object, optional, string } from '../schema.js'
 import {
   contactAlias,
@@ -20,8 +25,11 @@ import {
 } from './fields.js'
 
 const tag = 'Contacts'
+
 const origin = 'extension'
+
 const otherUser = { user_id: id('the other user') }
+
 const lookUpErrors = ['user_not_found', 'user_deleted'] as const
 
 export const applyToContact = operation({

@@ -1,9 +1,11 @@
 import { operation } from '../operation.js'
-import { DeviceEntry, Nothing, OnlineStatus } from '../resources.js'
+import { DeviceEntry, OnlineStatus } from '../resources/devices.js'
+import { Nothing } from '../resources/results.js'
 import { array, int32, optional, string } from '../schema.js'
 import { cursorAndVersion, deleteOrPost, done, get, putOrPost } from './fields.js'
 
 const tag = 'Devices'
+
 const deviceSn = int32({ description: 'device serial number' })
 
 export const listDevices = operation({

@@ -120,3 +120,21 @@ export const totals = {
   total: int64({ description: 'number of entries in the whole list' }),
   ...version,
 }
+
+/** What all operations of operators have in common. */
+export const operatorOperation = {
+  tag: 'Operator',
+  callers: 'operator',
+  origin: 'operator',
+} as const
+export const appId = string({
+  description: '2 to 32 of a-z, 0-9, _ and -',
+  maxLength: 32,
+  pattern: '^[a-z0-9_-]{2,32}$',
+  examples: ['demo'],
+})
+
+/** A parameter that is on or off. */
+export function flag(description: string) {
+  return boolean({ description })
+}

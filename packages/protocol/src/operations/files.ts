@@ -1,105 +1,18 @@
-import { operation } from '../operation.js'
-import { FileResult, SharedFile, targetTypes, UploadTicket } from '../resources.js'
 import {
-  array,
-  double,
-  int64,
-  intEnum,
-  list,
-  optional,
-  string,
-  stringEnum,
-  text,
-} from '../schema.js'
-import { deleteOrPost, done, get, groupId, id, post, putOrPost } from './fields.js'
+  fileType,
+  imageType,
+  meaningsOf,
+  targetType,
+  thumbnailStrategy,
+  voiceFormats,
+} from '../enums.js'
+import { operation } from '../operation.js'
+import { UploadTicket } from '../resources/files.js'
+import { double, intEnum, optional, string, stringEnum, text } from '../schema.js'
+import { get, groupId, id } from './fields.js'
 
-const tag = 'Group files'
-const group = { group_id: groupId }
-const memberErrors = ['group_not_found', 'member_required'] as const
-const fileName = string({ description: 'file name', minLength: 1, maxLength: 256 })
-/** Members open it as a link, so nothing else, such as a script, must get into one. */
-const fileUrl = string({
-  description:
-    'where the file is, as the download_url of its ticket: http or https URL, or path from /',
-  maxLength: 2048,
-  pattern: '^(https?://[^\\s\\p{Cc}]+|/[^\\s\\p{Cc}]*)$',
-  examples: ['https://example.org/map.png'],
-})
+const tag = 'Files'
 
-export const getSharedFile = operation({
-  id: 'group.file.get',
-  methods: get,
-  path: '/group/file',
-  tag,
-  summary: 'Reads what is known of a shared file.',
-  callers: 'member',
-  right: 'read',
-  query: { file_id: id('file ID'), ...group },
-  data: SharedFile,
-  errors: [...memberErrors, 'shared_file_not_found'],
-})
-
-export const listSharedFiles = operation({
-  id: 'group.file.list',
-  methods: get,
-  path: '/group/file/list',
-  tag,
-  summary: 'Lists the files shared in a group.',
-  callers: 'member',
-  right: 'read',
-  query: group,
-  data: array(SharedFile),
-  errors: memberErrors,
-})
-
-export const shareFile = operation({
-  id: 'group.file.upload',
-  methods: post,
-  path: '/group/file/upload',
-  tag,
-  summary: 'Shares an uploaded file in a group.',
-  callers: 'groupMember',
-  right: 'share',
-  body: {
-    ...group,
-    name: fileName,
-    size: int64({ description: 'size in bytes', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
-    type: optional(string({ description: 'file type', maxLength: 128 })),
-    url: fileUrl,
-  },
-  data: SharedFile,
-  errors: [...memberErrors, 'shared_file_limit_reached'],
-})
-
-export const renameSharedFile = operation({
-  id: 'group.file.update_name',
-  methods: putOrPost,
-  path: '/group/file/update_name',
-  tag,
-  summary: 'Renames a shared file.',
-  callers: 'groupMember',
-  right: 'files',
-  body: { file_id: id('file ID'), ...group, name: fileName },
-  data: done,
-  errors: [...memberErrors, 'shared_file_not_found', 'shared_file_forbidden'],
-})
-
-export const deleteSharedFiles = operation({
-  id: 'group.file.delete',
-  methods: deleteOrPost,
-  path: '/group/file/delete',
-  tag,
-  summary: 'Deletes shared files.',
-  callers: 'groupMember',
-  right: 'files',
-  body: { file_list: list(int64(), { description: 'file IDs', minItems: 1 }), ...group },
-  data: array(FileResult, { description: 'one result per file' }),
-  errors: memberErrors,
-})
-
-// Tickets and downloads
-
-const files = 'Files'
 const origin = 'extension'
 
 /** Elements of a page cannot send headers, so these paths take both from the query too. */
@@ -110,7 +23,7 @@ const queryCredentials = {
 
 const recipient = {
   to_id: id('receiving user or group'),
-  to_type: optional(intEnum(targetTypes, { description: 'what to_id is' })),
+  to_type: optional(intEnum(meaningsOf(targetType), { description: 'what to_id is' })),
 }
 
 const fileSign = {
@@ -122,12 +35,10 @@ const fileSign = {
 }
 
 const rendition = {
-  image_type: optional(intEnum({ 1: 'original', 2: 'thumbnail', 3: 'cover' }, { default: 1 })),
+  image_type: optional(intEnum(meaningsOf(imageType), { default: 1 })),
   w: optional(double({ description: 'width in pixels', minimum: 0 })),
   h: optional(double({ description: 'height in pixels', minimum: 0 })),
-  thumbnail_strategy: optional(
-    intEnum({ 1: 'produced by the object store', 2: 'produced by this server' }, { default: 1 }),
-  ),
+  thumbnail_strategy: optional(intEnum(meaningsOf(thumbnailStrategy), { default: 1 })),
   store_token: optional(string({ description: 'file token of the Token record' })),
   sdk_sign: optional(string({ description: 'signature under the file key of the Token record' })),
 }
@@ -136,21 +47,11 @@ export const getChatUploadTicket = operation({
   id: 'file.upload.chat',
   methods: get,
   path: '/file/upload/chat',
-  tag: files,
+  tag,
   summary: 'Asks where to send a file of a chat.',
   callers: 'user',
   query: {
-    file_type: intEnum({
-      100: 'plain chat file',
-      101: 'voice (amr)',
-      102: 'picture',
-      103: 'video',
-      104: 'voice (mp3)',
-      200: 'shared plain file',
-      201: 'shared voice',
-      202: 'shared picture',
-      203: 'shared video',
-    }),
+    file_type: intEnum(meaningsOf(fileType)),
     ...recipient,
   },
   data: UploadTicket,
@@ -162,7 +63,7 @@ export const getUserAvatarUploadTicket = operation({
   id: 'file.upload.avatar.user',
   methods: get,
   path: '/file/upload/avatar/user',
-  tag: files,
+  tag,
   summary: 'Asks where to send the avatar of the user.',
   callers: 'user',
   data: UploadTicket,
@@ -173,12 +74,12 @@ export const getGroupAvatarUploadTicket = operation({
   id: 'file.upload.avatar.group',
   methods: get,
   path: '/file/upload/avatar/group',
-  tag: files,
+  tag,
   summary: 'Asks where to send the avatar of a group.',
   callers: 'member',
-  query: { ...group, ...queryCredentials },
+  query: { group_id: groupId, ...queryCredentials },
   data: UploadTicket,
-  errors: [...memberErrors, 'group_admin_required'],
+  errors: ['group_not_found', 'member_required', 'group_admin_required'],
   origin,
 })
 
@@ -186,7 +87,7 @@ export const forwardFile = operation({
   id: 'file.upload.forward',
   methods: get,
   path: '/file/upload/forward',
-  tag: files,
+  tag,
   summary: 'Makes the download address of a file valid for another recipient.',
   callers: 'user',
   query: { ...fileSign, ...recipient, ...queryCredentials },
@@ -206,14 +107,14 @@ export const downloadChatFile = operation({
   id: 'file.download.chat',
   methods: get,
   path: '/file/download/chat',
-  tag: files,
+  tag,
   summary: 'Downloads a file of a chat.',
   callers: 'member',
   query: {
     ...fileSign,
     ...rendition,
     format: optional(
-      stringEnum(['amr', 'mp3'], { description: 'form of a voice file, default amr' }),
+      stringEnum(voiceFormats, { description: 'form of a voice file, default amr' }),
     ),
     source: optional(string({ description: 'empty, or miniprogram', maxLength: 32 })),
     ...queryCredentials,
@@ -228,7 +129,7 @@ export const downloadAvatar = operation({
   id: 'file.download.avatar',
   methods: get,
   path: '/file/download/avatar',
-  tag: files,
+  tag,
   summary: 'Downloads an avatar.',
   callers: 'member',
   query: {

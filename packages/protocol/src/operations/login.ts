@@ -1,7 +1,7 @@
 import { operation } from '../operation.js'
-import { TokenRecord } from '../resources.js'
+import { TokenRecord } from '../resources/login.js'
 import { optional, string, type TProperties } from '../schema.js'
-import { deviceGuid, id, password, post, username } from './fields.js'
+import { deviceGuid, done, id, password, post, username } from './fields.js'
 
 function tokenOperation<B extends TProperties>(
   idOfOperation: string,
@@ -47,3 +47,26 @@ export const issueTokenByUsername = tokenOperation(
   'Logs in with a username.',
   { name: username },
 )
+
+export const changePassword = operation({
+  id: 'user.password.change',
+  methods: post,
+  path: '/user/change_password',
+  tag: 'Users',
+  summary: 'Changes the password; all other tokens of the user end.',
+  callers: 'user',
+  body: { new_password: password, old_password: password },
+  data: done,
+  errors: ['password_incorrect'],
+})
+
+export const changePasswordAsAdmin = operation({
+  id: 'user.password.change_admin',
+  methods: post,
+  path: '/user/change_password_admin',
+  tag: 'Users',
+  summary: 'Changes the password of the user in the user_id header; all tokens of that user end.',
+  callers: 'adminForUser',
+  body: { password },
+  data: done,
+})

@@ -1,20 +1,25 @@
+import {
+  broadcastContentType,
+  broadcastTarget,
+  meaningsOf,
+  sendContentType,
+  targetType,
+} from '../enums.js'
 import { operation } from '../operation.js'
 import {
   BroadcastResult,
-  broadcastContentTypes,
   ConversationPage,
-  contentTypes,
   MessagePage,
-  operationTypes,
   PinnedConversations,
-  targetTypes,
   UnreadEntry,
-} from '../resources.js'
+} from '../resources/messaging.js'
 import { array, boolean, int32, int64, intEnum, list, optional, string } from '../schema.js'
 import { done, get, id, page, post, putOrPost } from './fields.js'
 
 const tag = 'Messages'
+
 const conversations = 'Conversations'
+
 const conversationId = id('conversation ID: the other user, or the group')
 
 /**
@@ -41,10 +46,7 @@ const sendBody = {
     'message content; may be left out beside an attachment and from content_type 9 up',
     ['Hello'],
   ),
-  content_type: intEnum(
-    { ...contentTypes, ...operationTypes },
-    { description: 'what the message holds' },
-  ),
+  content_type: intEnum(meaningsOf(sendContentType), { description: 'what the message holds' }),
   from_user_id: optional(id("sender; with a user token absent or the caller's own")),
   online_only: optional(
     boolean({
@@ -62,7 +64,7 @@ const sendBody = {
       'deduplication ID: a repeat answers the first result and delivers nothing; 0 counts as absent',
     ),
   ),
-  type: intEnum(targetTypes, { description: 'target type' }),
+  type: intEnum(meaningsOf(targetType), { description: 'target type' }),
 }
 
 const sendExtras = {
@@ -135,8 +137,10 @@ export const sendBroadcast = operation({
   body: {
     ...messageTexts,
     content: messageText('message content', ['Hello']),
-    content_type: intEnum(broadcastContentTypes, { description: 'what the message holds' }),
-    type: intEnum({ 1: 'regular user' }, { description: 'target type' }),
+    content_type: intEnum(meaningsOf(broadcastContentType), {
+      description: 'what the message holds',
+    }),
+    type: intEnum(meaningsOf(broadcastTarget), { description: 'target type' }),
   },
   data: BroadcastResult,
   errors: ['message_too_large', 'message_censored'],

@@ -1,19 +1,23 @@
 import {
   type Application,
-  appStatuses,
+  appStatus,
   createApp,
   listApps,
+  meaningsOf,
   type ParamsOf,
   updateApp,
 } from '@hermod/protocol'
 import { type Command, InvalidArgumentError } from 'commander'
-import { type CommandContext, type CommonOptions, given, operatingCommand } from './command.js'
-import { type Row, record, table } from './output.js'
+import { definedOnly } from '../lib/defined-only.js'
+import { type CommandContext, type CommonOptions, operatingCommand } from './command.js'
+import { formatTable, type OutputRow, record } from './output.js'
+
+const statusWords = meaningsOf(appStatus)
 
 type Status = Application['status']
 type Changes = ParamsOf<typeof updateApp>
 
-interface CreateOptions extends CommonOptions {
+interface CreateAppOptions extends CommonOptions {
   readonly id?: string
   readonly name?: string
 }
@@ -35,10 +39,10 @@ export function addAppCommands(program: Command, context: CommandContext): void 
   operatingCommand(app, 'create', 'Makes an application with its first Admin token.')
     .option('--id <app_id>', '2 to 32 of a-z, 0-9, _ and -; chosen by the service when left out')
     .option('--name <name>', 'what people call it')
-    .action(async (options: CreateOptions) => {
+    .action(async (options: CreateAppOptions) => {
       const created = await context.operate(
         createApp,
-        given({ app_id: options.id, name: options.name }),
+        definedOnly({ app_id: options.id, name: options.name }),
         options,
       )
       context
@@ -55,7 +59,10 @@ export function addAppCommands(program: Command, context: CommandContext): void 
       context
         .printer(options)
         .print(apps, () =>
-          table(apps.map(brief), 'There is no application; make one with hermod app create.'),
+          formatTable(
+            apps.map(briefApp),
+            'There is no application; make one with hermod app create.',
+          ),
         )
     },
   )
@@ -85,7 +92,7 @@ export function addAppCommands(program: Command, context: CommandContext): void 
       registrationSecret: registration_secret,
       set: settings,
     } = options
-    const changes = given({
+    const changes = definedOnly({
       name,
       status,
       open_registration,
@@ -100,16 +107,16 @@ export function addAppCommands(program: Command, context: CommandContext): void 
 }
 
 /** With the status as a word, and the settings beside the rest. */
-function readable({ settings, ...app }: Application): Row {
+function readable({ settings, ...app }: Application): OutputRow {
   return {
     ...app,
-    status: appStatuses[app.status as keyof typeof appStatuses] ?? app.status,
+    status: statusWords[app.status] ?? app.status,
     ...settings,
   }
 }
 
 /** One line of a table. */
-function brief(app: Application): Row {
+function briefApp(app: Application): OutputRow {
   const { app_id, name, status, open_registration, created_at } = readable(app)
   return { app_id, name, status, open_registration, created_at }
 }
@@ -122,9 +129,9 @@ function parseSetting(input: string, before: Settings = {}): Settings {
 }
 
 function parseStatus(input: string): Status {
-  const known = Object.entries(appStatuses).find(([, word]) => word === input)
+  const known = Object.entries(statusWords).find(([, word]) => word === input)
   if (known === undefined)
-    throw new InvalidArgumentError(`It must be ${Object.values(appStatuses).join(' or ')}.`)
+    throw new InvalidArgumentError(`It must be ${Object.values(statusWords).join(' or ')}.`)
   return Number(known[0])
 }
 

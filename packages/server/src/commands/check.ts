@@ -2,7 +2,7 @@ import { type CheckReport, checkIntegrity } from '@hermod/protocol'
 import type { Command } from 'commander'
 import { CommandFailure } from './call.js'
 import { type CommandContext, type CommonOptions, operatingCommand } from './command.js'
-import { table } from './output.js'
+import { formatTable } from './output.js'
 
 export function addCheckCommand(program: Command, context: CommandContext): void {
   operatingCommand(
@@ -13,12 +13,14 @@ export function addCheckCommand(program: Command, context: CommandContext): void
     const report = await context.operate(checkIntegrity, {}, options)
     context
       .printer(options)
-      .print(report, () => table(report.faults, `${report.checked} facts checked, all agree.`))
-    if (report.faults.length > 0) throw new CommandFailure(summary(report))
+      .print(report, () =>
+        formatTable(report.faults, `${report.checked} facts checked, all agree.`),
+      )
+    if (report.faults.length > 0) throw new CommandFailure(checkSummary(report))
   })
 }
 
-function summary({ checked, faults, truncated }: CheckReport): string {
+function checkSummary({ checked, faults, truncated }: CheckReport): string {
   const count = `${truncated ? 'more than ' : ''}${faults.length}`
   return `${checked} facts checked, ${count} wrong; keep a copy of the data and restore a sound backup, or report the fault`
 }

@@ -108,14 +108,3 @@ export function urlOption(): Option {
     'a server elsewhere; HERMOD_OPERATOR_TOKEN holds its operator token',
   )
 }
-
-/** The parameters that were given; undefined means left out. */
-export function given<T extends object>(params: T): Given<T> {
-  return Object.fromEntries(
-    Object.entries(params).filter(([, value]) => value !== undefined),
-  ) as Given<T>
-}
-
-type Given<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
-  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
-}

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { configReference } from '../config/reference.js'
 import { type CommandContext, type CommonOptions, printingCommand } from './command.js'
-import { table } from './output.js'
+import { formatTable } from './output.js'
 
 interface ConfigOptions extends CommonOptions {
   readonly reference?: boolean
@@ -25,7 +25,7 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
       }
       const { settings } = context.load()
       context.printer(options).print(settings, () =>
-        table(
+        formatTable(
           settings.map(({ name, value, source }) => ({ setting: name, value, source })),
           '',
         ),

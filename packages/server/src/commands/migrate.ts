@@ -5,7 +5,7 @@ import {
   type Migration,
   printingCommand,
 } from './command.js'
-import { table } from './output.js'
+import { formatTable } from './output.js'
 
 interface MigrateOptions extends CommonOptions {
   readonly status?: boolean
@@ -26,16 +26,16 @@ export function addMigrateCommand(program: Command, context: CommandContext): vo
       })
       context
         .printer(options)
-        .print(migrations, () => `${list(migrations)}\n${summary(migrations)}`)
+        .print(migrations, () => `${listOfMigrations(migrations)}\n${migrationSummary(migrations)}`)
     })
 }
 
-function list(migrations: readonly Migration[]): string {
+function listOfMigrations(migrations: readonly Migration[]): string {
   const rows = migrations.map(({ name, state }) => ({ migration: name, state: words[state] }))
-  return table(rows, 'There are no migrations.')
+  return formatTable(rows, 'There are no migrations.')
 }
 
-function summary(migrations: readonly Migration[]): string {
+function migrationSummary(migrations: readonly Migration[]): string {
   const pending = migrations.filter(({ state }) => state === 'pending').length
   return pending === 0 ? 'The schema is up to date.' : `${pending} to be applied by hermod migrate.`
 }

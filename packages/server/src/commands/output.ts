@@ -1,7 +1,7 @@
 /** What the commands print: tables for people, one line of JSON for scripts. */
 import type { Writable } from 'node:stream'
 
-export type Row = Readonly<Record<string, unknown>>
+export type OutputRow = Readonly<Record<string, unknown>>
 
 export class Printer {
   constructor(
@@ -16,20 +16,23 @@ export class Printer {
 }
 
 /** Rows under their column names, aligned; the columns are those of the first row. */
-export function table(rows: readonly Row[], nothing: string): string {
+export function formatTable(rows: readonly OutputRow[], nothing: string): string {
   const [first] = rows
   if (first === undefined) return nothing
   const columns = Object.keys(first)
-  return align([columns, ...rows.map((row) => columns.map((column) => cell(column, row[column])))])
+  return align([
+    columns,
+    ...rows.map((row) => columns.map((column) => formatCell(column, row[column]))),
+  ])
 }
 
 /** The members of one record, one a line. */
-export function record(row: Row): string {
-  return align(Object.entries(row).map(([name, value]) => [name, cell(name, value)]))
+export function record(row: OutputRow): string {
+  return align(Object.entries(row).map(([name, value]) => [name, formatCell(name, value)]))
 }
 
 /** Times are milliseconds on the wire and ISO 8601 here; 0 is a time that never comes. */
-function cell(name: string, value: unknown): string {
+function formatCell(name: string, value: unknown): string {
   if (name.endsWith('_at') && typeof value === 'number')
     return value === 0 ? '-' : new Date(value).toISOString()
   if (value === null || value === undefined || value === '') return '-'

@@ -60,7 +60,7 @@ export async function runProgram(
       return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
     const told = args.includes('--json')
       ? JSON.stringify(asJson(error))
-      : `hermod: ${asText(error)}`
+      : `hermod: ${optionText(error)}`
     dependencies.stderr.write(`${told}\n`)
     return error instanceof ConfigError ? exitCodes.usage : exitCodes.failed
   }
@@ -74,7 +74,7 @@ function asJson(error: unknown) {
   }
 }
 
-function asText(error: unknown): string {
+function optionText(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   // The stack helps with bugs only.
   return isBug(error) ? (error.stack ?? error.message) : error.message

@@ -1,13 +1,14 @@
 import { createAdminToken, listAdminTokens, revokeAdminToken } from '@hermod/protocol'
 import { type Command, InvalidArgumentError } from 'commander'
-import { type CommandContext, type CommonOptions, given, operatingCommand } from './command.js'
-import { record, table } from './output.js'
+import { definedOnly } from '../lib/defined-only.js'
+import { type CommandContext, type CommonOptions, operatingCommand } from './command.js'
+import { formatTable, record } from './output.js'
 
 interface AppOptions extends CommonOptions {
   readonly app: string
 }
 
-interface CreateOptions extends AppOptions {
+interface CreateTokenOptions extends AppOptions {
   readonly name: string
   /** Milliseconds since 1970. */
   readonly expires?: number
@@ -25,8 +26,12 @@ export function addTokenCommands(program: Command, context: CommandContext): voi
       'a span such as 12h, 90d or 52w, or a time such as 2030-01-31T12:00:00Z; never when left out',
       (input) => parseExpiry(input, context.now()),
     )
-    .action(async (options: CreateOptions) => {
-      const params = given({ app_id: options.app, name: options.name, expires_at: options.expires })
+    .action(async (options: CreateTokenOptions) => {
+      const params = definedOnly({
+        app_id: options.app,
+        name: options.name,
+        expires_at: options.expires,
+      })
       const created = await context.operate(createAdminToken, params, options)
       context
         .printer(options)
@@ -43,7 +48,7 @@ export function addTokenCommands(program: Command, context: CommandContext): voi
     const tokens = await context.operate(listAdminTokens, { app_id: options.app }, options)
     context
       .printer(options)
-      .print(tokens, () => table(tokens, `${options.app} has no Admin token.`))
+      .print(tokens, () => formatTable(tokens, `${options.app} has no Admin token.`))
   })
 
   ofApp(operatingCommand(token, 'revoke', 'Revokes an Admin token; it stops working at once.'))

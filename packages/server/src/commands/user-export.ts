@@ -3,7 +3,8 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type ExportedUser, exportUsers } from '@hermod/protocol'
 import type { Command } from 'commander'
-import { type CommandContext, given, type Operate, urlOption } from './command.js'
+import { definedOnly } from '../lib/defined-only.js'
+import { type CommandContext, type Operate, urlOption } from './command.js'
 import { formatOption, type UserFormat, writers } from './user-file.js'
 
 interface ExportOptions {
@@ -46,7 +47,7 @@ async function* pagesOf(
   do {
     const page = await operate(
       exportUsers,
-      given({ app_id: appId, cursor, include_hashes: hashes }),
+      definedOnly({ app_id: appId, cursor, include_hashes: hashes }),
     )
     yield page.users
     cursor = page.next_cursor

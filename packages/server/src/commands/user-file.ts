@@ -176,12 +176,12 @@ function withoutEmpty(user: UserRecord): UserRecord {
   )
 }
 
-interface Writer {
+interface RowWriter {
   header(hashes: boolean): string
   line(user: ExportedUser, hashes: boolean): string
 }
 
-export const writers: Readonly<Record<UserFormat, Writer>> = {
+export const writers: Readonly<Record<UserFormat, RowWriter>> = {
   ndjson: {
     header: () => '',
     line: (user) => `${JSON.stringify(withoutEmpty(user))}\n`,

@@ -174,13 +174,13 @@ interface RunOptions {
 type Send = (
   users: Users,
 ) => Promise<
-  readonly { readonly username: string; readonly result: Result; readonly reason?: string }[]
+  readonly { readonly username: string; readonly result: ImportResult; readonly reason?: string }[]
 >
-type Result = 'created' | 'exists' | 'updated' | 'failed'
+type ImportResult = 'created' | 'exists' | 'updated' | 'failed'
 
 /** Counts what becomes of the lines and tells those that failed: people at once, scripts in the report. */
 class ImportRun {
-  readonly #counts: Record<Result, number> = { created: 0, exists: 0, updated: 0, failed: 0 }
+  readonly #counts: Record<ImportResult, number> = { created: 0, exists: 0, updated: 0, failed: 0 }
   readonly #failures: Failure[] = []
   #withoutPassword = 0
   #lastLine = 0

@@ -7,11 +7,13 @@ import {
   exportUsers,
   type OperatorUser,
   resetUserPassword,
+  userStatus,
 } from '@hermod/protocol'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { definedOnly } from '../lib/defined-only.js'
 import { CommandFailure } from './call.js'
-import { type CommandContext, type CommonOptions, given, operatingCommand } from './command.js'
-import { type Row, record, table } from './output.js'
+import { type CommandContext, type CommonOptions, operatingCommand } from './command.js'
+import { formatTable, type OutputRow, record } from './output.js'
 import { addUserExportCommand } from './user-export.js'
 import { addUserImportCommand } from './user-import.js'
 
@@ -19,7 +21,7 @@ interface PasswordOptions extends CommonOptions {
   readonly passwordStdin?: boolean
 }
 
-interface CreateOptions extends PasswordOptions {
+interface CreateUserOptions extends PasswordOptions {
   readonly nickName?: string
   readonly mobile?: string
   readonly email?: string
@@ -35,7 +37,10 @@ type Which = { readonly user_id: number } | { readonly username: string }
 
 const appArgument = '<app_id>'
 const userArgument = '<user>'
-const statusWords: Readonly<Record<number, string>> = { 0: 'normal', 1: 'disabled' }
+const statusWords: Readonly<Record<number, string>> = {
+  [userStatus.normal]: 'normal',
+  [userStatus.disabled]: 'disabled',
+}
 const maxPasswordBytes = 4096
 
 export function addUserCommands(program: Command, context: CommandContext): void {
@@ -57,10 +62,10 @@ export function addUserCommands(program: Command, context: CommandContext): void
       async (
         appId: string,
         username: string,
-        { nickName: nick_name, mobile, email, ...options }: CreateOptions,
+        { nickName: nick_name, mobile, email, ...options }: CreateUserOptions,
       ) => {
         const password = await passwordOf(context, options)
-        const params = given({ app_id: appId, username, password, nick_name, mobile, email })
+        const params = definedOnly({ app_id: appId, username, password, nick_name, mobile, email })
         printPassword(context, await context.operate(createUser, params, options), options)
       },
     )
@@ -77,7 +82,7 @@ export function addUserCommands(program: Command, context: CommandContext): void
     )
     .option('--after <user_id>', 'where the list before this one ended', parseCount)
     .action(async (appId: string, { limit, after, ...options }: ListOptions) => {
-      const params = given({
+      const params = definedOnly({
         app_id: appId,
         limit,
         cursor: after === undefined ? undefined : String(after),
@@ -86,7 +91,10 @@ export function addUserCommands(program: Command, context: CommandContext): void
       const more = page.next_cursor === '' ? '' : `\n\nThere are more: --after ${page.next_cursor}`
       context
         .printer(options)
-        .print(page.users, () => table(page.users.map(brief), `${appId} has no such user.`) + more)
+        .print(
+          page.users,
+          () => formatTable(page.users.map(briefUser), `${appId} has no such user.`) + more,
+        )
     })
 
   for (const [name, operation, effect] of [
@@ -114,7 +122,11 @@ export function addUserCommands(program: Command, context: CommandContext): void
   withPassword(
     ofOneUser('reset-password', 'Sets the password of a user; tokens end at once.'),
   ).action(async (appId: string, named: Which, options: PasswordOptions) => {
-    const params = given({ app_id: appId, ...named, password: await passwordOf(context, options) })
+    const params = definedOnly({
+      app_id: appId,
+      ...named,
+      password: await passwordOf(context, options),
+    })
     printPassword(context, await context.operate(resetUserPassword, params, options), options)
   })
 }
@@ -150,7 +162,7 @@ async function passwordOf(
 /** Without the password when the caller knows it. */
 function printPassword(
   context: CommandContext,
-  user: Row & { readonly password: string },
+  user: OutputRow & { readonly password: string },
   options: CommonOptions,
 ): void {
   const { password, ...rest } = user
@@ -160,11 +172,11 @@ function printPassword(
   context.printer(options).print(shown, () => `${record(shown)}${note}`)
 }
 
-function withStatus(user: OperatorUser): Row {
+function withStatus(user: OperatorUser): OutputRow {
   return { ...user, status: statusWords[user.status] ?? user.status }
 }
 
-function brief(user: ExportedUser): Row {
+function briefUser(user: ExportedUser): OutputRow {
   const { user_id, username, nick_name, status, created_at } = user
   return withStatus({ user_id, username, nick_name, created_at, status } as OperatorUser)
 }

@@ -105,7 +105,7 @@ export function createGroupServices(shared: Shared): GroupServices {
     groupSuccession: new GroupSuccession({
       ...shared,
       cache,
-      store: new SuccessionStore(database),
+      store: new SuccessionStore(),
     }),
     sharedFiles: new SharedFileService({ ...parts, files: new SharedFileStore() }),
   }

@@ -106,7 +106,7 @@ export function createServices({
   const secretBox = new SecretBox(secretKeys)
   const apps = new AppService({
     database,
-    store: new AppStore(database),
+    store: new AppStore(),
     ids,
     clock,
     secretBox,
@@ -118,7 +118,7 @@ export function createServices({
   })
   const devices = new DeviceService({
     database,
-    store: new DeviceStore(database),
+    store: new DeviceStore(),
     bindings: new PushBindingStore(),
     events,
     clock,
@@ -199,13 +199,13 @@ export function createServices({
     store: new ConversationStore(database),
     messageLog: new HistoryStore(database),
     kinds: new PeerKinds(database),
-    groupReads: new GroupReadService({ marks: new GroupMarkStore(database), events }),
+    groupReads: new GroupReadService({ marks: new GroupMarkStore(), events }),
     groupCache: groups.groupCache,
     events,
   })
   const messageOperations = new MessageOperations({
     database,
-    store: new MessageStore(database),
+    store: new MessageStore(),
     conversations,
     apps,
     groupRules: groups.groupMessageRules,

@@ -13,8 +13,23 @@ import type { Bulk, SqlDialect } from './dialect/dialect.js'
 import { compileOnce, type Procedure, type ProcedureContext } from './procedure.js'
 import type { Schema } from './schema.js'
 
+/** What is to be done around the commit of a transaction. A transaction that is run again starts without any. */
+export interface CommitHooks {
+  /** Runs as the last statements of the transaction; it may lock what nobody locks earlier. */
+  beforeCommit(run: () => Promise<void>): void
+  /**
+   * Runs once the transaction is durable, before its caller goes on; also when nobody knows what became of the commit, so it must do
+   * no harm if nothing was stored. Not after a rollback.
+   */
+  afterCommit(run: () => void): void
+}
+
 /** An open transaction; it must not be used after the function that received it has returned. */
-export type Tx = Transaction<Schema>
+export type Tx = Transaction<Schema> &
+  CommitHooks & {
+    /** As {@link SqlDialect.rowLocks}, for the functions of locking.ts. */
+    readonly hasRowLocks: boolean
+  }
 
 /** Where a statement may run: an open transaction, or the reader. */
 export type Queryable = Kysely<Schema>
@@ -51,7 +66,7 @@ export class Database implements AsyncDisposable {
   async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#writer.transaction().execute(work)
+        return await this.#attempt(work)
       } catch (error) {
         const isOutOfIds = error instanceof IdsRunOut
         const again = attempt < maxAttempts && (isOutOfIds || this.dialect.isRetryable(error))
@@ -59,6 +74,27 @@ export class Database implements AsyncDisposable {
         if (isOutOfIds) await error.renewal
         await new Promise((resolve) => setTimeout(resolve, Math.random() * retryDelayMs * attempt))
       }
+    }
+  }
+
+  async #attempt<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    const before: (() => Promise<void>)[] = []
+    const after: (() => void)[] = []
+    let isCommitting = false
+    try {
+      return await this.#writer.transaction().execute(async (transaction) => {
+        const tx: Tx = Object.assign(transaction, {
+          hasRowLocks: this.dialect.rowLocks,
+          beforeCommit: (run: () => Promise<void>) => void before.push(run),
+          afterCommit: (run: () => void) => void after.push(run),
+        })
+        const result = await work(tx)
+        for (const run of before) await run()
+        isCommitting = true
+        return result
+      })
+    } finally {
+      if (isCommitting) for (const run of after) run()
     }
   }
 

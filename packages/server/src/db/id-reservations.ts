@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IdReservation, Reserve } from '../lib/ids.js'
 import type { Database, Tx } from './database.js'
+import { lockForUpdate } from './locking.js'
 import type { IdSlotsTable } from './schema.js'
 
 /** Ticks reserved ahead (60 s). A node that dies loses them; with one slot per node nobody waits for them. */
@@ -21,8 +22,7 @@ export function idReservations(database: Database): Reserve {
           .executeTakeFirst()
         if (kept.numUpdatedRows > 0n) return { slot: current.slot, from: current.from, until }
       }
-      const free =
-        (await findSlot(tx, database, wantedTick)) ?? (await findSlot(tx, database, null))
+      const free = (await findSlot(tx, wantedTick)) ?? (await findSlot(tx, null))
       if (!free) throw new Error('no ID slot is free')
       const from = Math.max(wantedTick, Number(free.reserved_until))
       const reservation: IdReservation = {
@@ -47,7 +47,6 @@ export function idReservations(database: Database): Reserve {
  */
 async function findSlot(
   tx: Tx,
-  database: Database,
   freeAt: number | null,
 ): Promise<Pick<IdSlotsTable, 'slot' | 'reserved_until'> | null> {
   const slots = tx
@@ -58,10 +57,5 @@ async function findSlot(
     .orderBy('slot')
     .limit(1)
   // A slot that another node has just taken is skipped while it is being taken, and judged again once it is.
-  return (
-    (await (database.dialect.rowLocks
-      ? slots.forUpdate().skipLocked()
-      : slots
-    ).executeTakeFirst()) ?? null
-  )
+  return (await lockForUpdate(tx, slots, { skipLocked: true }).executeTakeFirst()) ?? null
 }

@@ -32,13 +32,6 @@ export class ProcedureRestart extends Error {
   }
 }
 
-/** How the writer's thread is told which procedure to run. */
-export interface ProcedureCall {
-  readonly module: string
-  readonly name: string
-  readonly input: unknown
-}
-
 /** Compiles each statement of a dialect once. */
 export function compileOnce<Compiled>(
   compile: (statement: Bulk) => Compiled,

@@ -2,9 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { isAddressRange, networkOf } from './network.js'
 
 describe('networkOf', () => {
-  it.each(['192.0.2.7', '::ffff:192.0.2.7', 'local', '', ':', '1:2:3'])('leaves %j as it is', (address) => {
-    expect(networkOf(address)).toBe(address)
-  })
+  it.each(['192.0.2.7', '::ffff:192.0.2.7', 'local', '', ':', '1:2:3'])(
+    'leaves %j as it is',
+    (address) => {
+      expect(networkOf(address)).toBe(address)
+    },
+  )
 
   it.each([
     ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],

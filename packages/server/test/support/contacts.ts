@@ -120,7 +120,7 @@ async function allPages<T>(api: Api, path: string, limit?: number): Promise<T[]>
 export const contactIds = (api: Api, limit?: number) => allPages<number>(api, '/roster/list', limit)
 
 /** All pages, newest first. */
-export const apps = (api: Api, limit?: number) =>
+export const contactRequests = (api: Api, limit?: number) =>
   allPages<RosterApplication>(api, '/roster/apply/list', limit)
 
 export async function blockedIds(api: Api): Promise<number[]> {

@@ -93,7 +93,7 @@ const aims: Partial<Record<Kind, (state: State, call: Call) => Partial<Call>>> =
   },
   handleContactRequest: (state, { choice }) => {
     const applicant = pick(
-      everybody.filter((each) => state.apps[each]?.status === pending),
+      everybody.filter((each) => state.joinRequests[each]?.status === pending),
       choice,
     )
     return applicant === undefined ? {} : { user: applicant, ...byOwner(state) }

@@ -114,18 +114,18 @@ function apply({ state, actor, text }: Turn): Result {
   if (reason) return reason
   if (approval === 0) return enter(state, actor, actor, true) ?? [[actor, null]]
   if (approval === 2) return 'join_requests_closed'
-  const isOpen = state.apps[actor]?.status === pending
-  state.apps[actor] = { status: pending, reason: text, from: actor }
+  const isOpen = state.joinRequests[actor]?.status === pending
+  state.joinRequests[actor] = { status: pending, reason: text, from: actor }
   if (!isOpen) tell(state, 'applied', actor, [])
   return [[actor, null]]
 }
 
 function handleContactRequest({ state, actor, user, flag }: Turn): Result {
-  const app = state.apps[user]
-  if (app?.status !== pending) return 'join_request_not_open'
+  const request = state.joinRequests[user]
+  if (request?.status !== pending) return 'join_request_not_open'
   const reason = flag ? enter(state, actor, user, false) : null
   if (reason) return reason
-  if (!flag) app.status = rejected
+  if (!flag) request.status = rejected
   tell(state, flag ? 'application_accepted' : 'application_declined', actor, [user])
   return [[user, null]]
 }

@@ -145,7 +145,7 @@ export class GroupWorld implements Names {
       admins: users(await get('/group/admin_list')),
       banned: users(await get('/group/banned_list')),
       blocked: users(await get('/group/blocked_list')),
-      apps: (await post('/group/application_list'))
+      joinRequests: (await post('/group/application_list'))
         ?.map((row: Json) => this.#askedOf(row, row.applicant_id))
         .sort(),
       announcements:
@@ -245,7 +245,9 @@ export function expected(state: State): object {
     admins: users((member) => member.standing === standing.admin),
     banned: users(({ ban }) => ban !== 'none'),
     blocked: unless(everybody.filter((user) => state.isBlocked[user])),
-    apps: group.isDissolved ? [] : state.apps.flatMap((each) => (each ? [asked(each)] : [])).sort(),
+    joinRequests: group.isDissolved
+      ? []
+      : state.joinRequests.flatMap((each) => (each ? [asked(each)] : [])).sort(),
     announcements: unless(state.announcements.map(({ author, title }) => [author, title])),
     users: everybody.map((user) => {
       const invitation = state.invitations[user]

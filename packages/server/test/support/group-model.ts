@@ -66,7 +66,7 @@ export interface State {
   readonly kicks: number[]
   /** The bans of those who are out. */
   readonly keptBans: Ban[]
-  readonly apps: (Asked | null)[]
+  readonly joinRequests: (Asked | null)[]
   readonly invitations: (Asked | null)[]
   /** group_confirm */
   readonly isCautious: boolean[]
@@ -98,7 +98,7 @@ export function newState(type: number): State {
     isBlocked: all(() => false),
     kicks: all(() => 0),
     keptBans: all(() => 'none' as Ban),
-    apps: all(() => null),
+    joinRequests: all(() => null),
     invitations: all(() => null),
     isCautious: all(() => false),
     qrSigner: null,
@@ -191,6 +191,6 @@ export function dissolve(state: State): void {
 }
 
 function settle(state: State, user: number, status: number): void {
-  for (const asked of [state.apps[user], state.invitations[user]])
+  for (const asked of [state.joinRequests[user], state.invitations[user]])
     if (asked?.status === pending) asked.status = status
 }

@@ -4,6 +4,7 @@ import {
   type Group,
   type GroupSummary,
   getGroup,
+  groupType,
   listGroups,
   listJoinedGroups,
   listPublicGroups,
@@ -24,7 +25,13 @@ export function groupHandlers({ accounts, groups }: Services): Handler[] {
     handle(
       createGroup,
       async (
-        { type = 0, name = '', avatar = '', description = '', user_list: userIds = [] },
+        {
+          type = groupType.private,
+          name = '',
+          avatar = '',
+          description = '',
+          user_list: userIds = [],
+        },
         { caller },
       ) =>
         data(

@@ -1,14 +1,16 @@
 import {
   acknowledgeMessages,
-  contentTypes,
+  contentType,
   deleteConversation,
   type Int64,
   listConversations,
   listUnread,
   type Message,
+  meaningsOf,
+  messageStatuses,
   readHistory,
 } from '@hermod/protocol'
-import type { HistoryMessage } from '../../domain/messaging/log/conversation-model.js'
+import type { HistoryMessage } from '../../domain/messaging/log/message-model.js'
 import type { ConversationService } from '../../domain/messaging/reading/conversation-service.js'
 import type { AccountService } from '../../domain/users/account-service.js'
 import { timestampOf } from '../../lib/ids.js'
@@ -77,10 +79,7 @@ export function conversationHandlers({ accounts, conversations }: Services): Han
   ]
 }
 
-const ctypes: Readonly<Record<number, Message['ctype']>> = contentTypes
-
-/** By progress. */
-const statuses: readonly Message['status'][] = ['UNREAD', 'DELIVERED', 'READ']
+const ctypes = meaningsOf(contentType)
 
 function toMessage(message: HistoryMessage, receiverId: Int64): Message {
   return {
@@ -93,7 +92,7 @@ function toMessage(message: HistoryMessage, receiverId: Int64): Message {
     from_xid: { device_sn: message.senderDeviceSn, uid: message.senderId },
     is_system: message.isSystem === 1,
     msg_id: message.messageId,
-    status: statuses[message.progress] ?? 'UNREAD',
+    status: messageStatuses[message.status],
     timestamp: timestampOf(message.messageId),
     to_xid: { device_sn: 0, uid: receiverId },
   }

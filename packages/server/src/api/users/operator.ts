@@ -10,6 +10,7 @@ import {
   importUsers,
   type ParamsOf,
   resetUserPassword,
+  userStatus,
 } from '@hermod/protocol'
 import type { ImportResult, NewUser, Profile } from '../../domain/users/import/user-import-model.js'
 import type { UserImportService } from '../../domain/users/import/user-import-service.js'
@@ -62,11 +63,11 @@ export function operatorUserHandlers({
     ),
     handle(disableUser, async ({ app_id, ...which }) => {
       const { userId, username } = await operatorUsers.setEnabled(app_id, which, false)
-      return data({ user_id: userId, username, status: 1 })
+      return data({ user_id: userId, username, status: userStatus.disabled })
     }),
     handle(enableUser, async ({ app_id, ...which }) => {
       const { userId, username } = await operatorUsers.setEnabled(app_id, which, true)
-      return data({ user_id: userId, username, status: 0 })
+      return data({ user_id: userId, username, status: userStatus.normal })
     }),
     handle(deleteUserByOperator, async ({ app_id, ...which }) => {
       const { userId, isDeletedNow } = await operatorUsers.delete(app_id, which)

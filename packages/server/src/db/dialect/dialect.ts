@@ -1,5 +1,4 @@
 import type { Kysely, Dialect as KyselyDialect } from 'kysely'
-import type { ProcedureCall } from '../procedure.js'
 
 /** SQL type of a bulk column, as PostgreSQL names it. */
 export type ColumnType = 'text' | 'bigint' | 'integer' | 'smallint'
@@ -38,6 +37,13 @@ export interface BulkStatement {
   readonly sql: string
   /** Turns rows into what the driver binds. */
   parameters(rows: readonly (readonly unknown[])[]): readonly unknown[]
+}
+
+/** How the writer's thread is told which procedure to run. */
+export interface ProcedureCall {
+  readonly module: string
+  readonly name: string
+  readonly input: unknown
 }
 
 /** What differs between the databases; everything else is written once. */

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { CombinedReads, type Query, type Rows } from './postgres-reads.js'
+import { CombinedReads, type ReadQuery, type ReadRows } from './postgres-reads.js'
 
 const sql = 'select a, b from t where k = $1 and n <= $2'
 
 /** Runs queries by hand: each waits until it is answered. */
 class Server {
-  readonly asked: (Query & { answer(rows: Rows): void; fail(error: Error): void })[] = []
+  readonly asked: (ReadQuery & { answer(rows: ReadRows): void; fail(error: Error): void })[] = []
   readonly reads = new CombinedReads(
     (query) =>
       new Promise((resolve, reject) =>

@@ -6,32 +6,32 @@
 import { toObject } from '../row.js'
 import { encodeArray } from './postgres-arrays.js'
 
-export interface Query {
+export interface ReadQuery {
   readonly sql: string
   readonly parameters: readonly unknown[]
 }
 
-/** Rows as values in the order of the columns. */
-export interface Rows {
+/** ReadRows as values in the order of the columns. */
+export interface ReadRows {
   readonly columns: readonly string[]
   readonly rows: readonly (readonly unknown[])[]
 }
 
-type Row = Record<string, unknown>
+type ReadRow = Record<string, unknown>
 type ParameterType = 'text' | 'bigint'
 
-interface Waiting {
+interface WaitingRead {
   readonly parameters: readonly unknown[]
-  resolve(rows: Row[]): void
+  resolve(rows: ReadRow[]): void
   reject(error: unknown): void
 }
 
-interface Statement {
+interface CombinedStatement {
   readonly sql: string
   readonly types: readonly ParameterType[]
   /** The statement over arrays; its first column tells which call a row is for. */
   readonly combined: string
-  readonly waiting: Waiting[]
+  readonly waiting: WaitingRead[]
   running: number
 }
 
@@ -42,13 +42,13 @@ const maxRunning = 4
 const maxStatements = 200
 
 export class CombinedReads {
-  readonly #statements = new Map<string, Statement>()
-  #scheduled: Statement[] = []
+  readonly #statements = new Map<string, CombinedStatement>()
+  #scheduled: CombinedStatement[] = []
 
-  constructor(private readonly run: (query: Query) => Promise<Rows>) {}
+  constructor(private readonly run: (query: ReadQuery) => Promise<ReadRows>) {}
 
   /** The rows of a statement whose parameters are written $1, $2 and so on. */
-  async all(sql: string, parameters: readonly unknown[]): Promise<Row[]> {
+  async all(sql: string, parameters: readonly unknown[]): Promise<ReadRow[]> {
     const statement = this.#statementFor(sql, parameters)
     if (!statement) return this.#alone(sql, parameters)
     return new Promise((resolve, reject) => {
@@ -58,7 +58,7 @@ export class CombinedReads {
   }
 
   /** null when the call cannot be combined with others. */
-  #statementFor(sql: string, parameters: readonly unknown[]): Statement | null {
+  #statementFor(sql: string, parameters: readonly unknown[]): CombinedStatement | null {
     const known = this.#statements.get(sql)
     if (known)
       return parameters.every((value, index) => typeOf(value) === known.types[index]) ? known : null
@@ -69,12 +69,18 @@ export class CombinedReads {
       this.#statements.size >= maxStatements
     )
       return null
-    const made: Statement = { sql, types, combined: combine(sql, types), waiting: [], running: 0 }
+    const made: CombinedStatement = {
+      sql,
+      types,
+      combined: combine(sql, types),
+      waiting: [],
+      running: 0,
+    }
     this.#statements.set(sql, made)
     return made
   }
 
-  #schedule(statement: Statement): void {
+  #schedule(statement: CombinedStatement): void {
     if (statement.running >= maxRunning || this.#scheduled.includes(statement)) return
     // After the input of this turn, so that calls which arrived together are asked together.
     if (this.#scheduled.push(statement) === 1) setImmediate(() => this.#start())
@@ -94,7 +100,7 @@ export class CombinedReads {
     }
   }
 
-  async #answer(statement: Statement, calls: readonly Waiting[]): Promise<void> {
+  async #answer(statement: CombinedStatement, calls: readonly WaitingRead[]): Promise<void> {
     const [only] = calls
     if (calls.length > 1) {
       try {
@@ -105,7 +111,7 @@ export class CombinedReads {
           ),
         )
         const answers = split(await this.run({ sql: statement.combined, parameters }), calls.length)
-        for (const [index, call] of calls.entries()) call.resolve(answers[index] as Row[])
+        for (const [index, call] of calls.entries()) call.resolve(answers[index] as ReadRow[])
       } catch (error) {
         if (isFaultOfParameters(error)) {
           // Whose it was shows when each is asked alone.
@@ -119,7 +125,7 @@ export class CombinedReads {
     }
   }
 
-  async #alone(sql: string, parameters: readonly unknown[]): Promise<Row[]> {
+  async #alone(sql: string, parameters: readonly unknown[]): Promise<ReadRow[]> {
     const { columns, rows } = await this.run({ sql, parameters })
     return rows.map((values) => toObject(columns, values))
   }
@@ -144,8 +150,8 @@ function combine(sql: string, types: readonly ParameterType[]): string {
 }
 
 /** The rows of each call, without the number of the call. */
-function split({ columns, rows }: Rows, calls: number): Row[][] {
-  const answers: Row[][] = Array.from({ length: calls }, () => [])
+function split({ columns, rows }: ReadRows, calls: number): ReadRow[][] {
+  const answers: ReadRow[][] = Array.from({ length: calls }, () => [])
   for (const values of rows) answers[(values[0] as number) - 1]?.push(toObject(columns, values, 1))
   return answers
 }

@@ -18,7 +18,7 @@ import type {
   SqlDialect,
 } from './dialect.js'
 import { encodeArray } from './postgres-arrays.js'
-import { CombinedReads, type Query, type Rows } from './postgres-reads.js'
+import { CombinedReads, type ReadQuery, type ReadRows } from './postgres-reads.js'
 
 const int8Oid = 20
 const connectTimeoutMs = 5_000
@@ -111,7 +111,7 @@ function arrays(columns: Readonly<Record<string, ColumnType>>): string {
     .join(', ')
 }
 
-/** Rows to one array per column, which `unnest` turns back into rows in the same order. */
+/** ReadRows to one array per column, which `unnest` turns back into rows in the same order. */
 function transpose(columns: Readonly<Record<string, ColumnType>>): BulkStatement['parameters'] {
   const types = Object.values(columns)
   return (rows) =>
@@ -219,7 +219,7 @@ class LazyPool {
   }
 
   /** On any connection, outside of transactions. */
-  async rows({ sql, parameters }: Query): Promise<Rows> {
+  async rows({ sql, parameters }: ReadQuery): Promise<ReadRows> {
     const pool = await this.open()
     const { fields, rows } = await pool.query<unknown[]>({
       ...this.prepared(sql, parameters),

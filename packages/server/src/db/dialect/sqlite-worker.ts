@@ -7,11 +7,11 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import {
   compileOnce,
   type Procedure,
-  type ProcedureCall,
   type ProcedureContext,
   ProcedureRestart,
 } from '../procedure.js'
 import { toObject } from '../row.js'
+import type { ProcedureCall } from './dialect.js'
 import { sqliteBulk } from './sqlite-bulk.js'
 import { type Statement, StatementCache } from './sqlite-statement.js'
 

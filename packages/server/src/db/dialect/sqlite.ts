@@ -11,9 +11,9 @@ import {
   SqliteQueryCompiler,
 } from 'kysely'
 import { Mutex } from '../../lib/mutex.js'
-import { type ProcedureCall, ProcedureRestart } from '../procedure.js'
+import { ProcedureRestart } from '../procedure.js'
 import { toObject } from '../row.js'
-import type { SqlDialect } from './dialect.js'
+import type { ProcedureCall, SqlDialect } from './dialect.js'
 import { sqliteBulk } from './sqlite-bulk.js'
 import { type Connection as Reader, type Statement, StatementCache } from './sqlite-statement.js'
 import { seedStatistics } from './sqlite-statistics.js'

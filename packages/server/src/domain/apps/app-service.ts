@@ -1,4 +1,4 @@
-import { AppError, type AppSettings, type Int64 } from '@hermod/protocol'
+import { AppError, type AppSettings, appStatus, type Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import { definedOnly } from '../../lib/defined-only.js'
@@ -84,8 +84,8 @@ export class AppService {
    * Makes transactions that keep to a limit of the application follow each other.
    * @throws AppError app_not_found
    */
-  async lock(tx: Tx, appId: string): Promise<App> {
-    const app = await this.#options.store.lock(tx, appId)
+  async lockForUpdate(tx: Tx, appId: string): Promise<App> {
+    const app = await this.#options.store.lockForUpdate(tx, appId)
     if (!app) throw new AppError('app_not_found')
     return app
   }
@@ -118,7 +118,7 @@ export class AppService {
     const { name, status, openRegistration, registrationSecret } = changes
     const open_registration = openRegistration === undefined ? undefined : Number(openRegistration)
     await database.transaction(async (tx) => {
-      const app = await this.lock(tx, appId)
+      const app = await this.lockForUpdate(tx, appId)
       const registration_secret = this.#sealed(appId, registrationSecret)
       const merged = storedSettings({ ...app.settings, ...settings })
       await store.update(
@@ -143,7 +143,7 @@ export class AppService {
       list: (db: Queryable) => this.#listRegistrationSecrets(db),
       replace: async ({ appId, sealed: before }: SealedSecret, sealed: string) => {
         await database.transaction(async (tx) => {
-          const app = await store.lock(tx, appId)
+          const app = await store.lockForUpdate(tx, appId)
           if (app?.sealedRegistrationSecret === before)
             await store.update(tx, appId, { registration_secret: sealed })
         })
@@ -308,7 +308,7 @@ export class AppService {
       const row = {
         app_id: appId,
         name,
-        status: 0,
+        status: appStatus.normal,
         open_registration: 1,
         registration_secret: '',
         settings: '{}',
@@ -323,7 +323,7 @@ export class AppService {
 }
 
 function active(app: App): App {
-  if (app.status !== 0) throw new AppError('app_inactive')
+  if (app.status !== appStatus.normal) throw new AppError('app_inactive')
   return app
 }
 

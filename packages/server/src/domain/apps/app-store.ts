@@ -1,12 +1,11 @@
 import type { Insertable, Selectable, Updateable } from 'kysely'
-import type { Database, Queryable, Tx } from '../../db/database.js'
+import type { Queryable, Tx } from '../../db/database.js'
+import { lockForUpdate } from '../../db/locking.js'
 import type { AdminTokensTable, AppsTable } from '../../db/schema.js'
 import { type AdminToken, type App, parseSettings } from './app-model.js'
 
 /** Applications, their Admin tokens, and the operator's tokens. Tokens are stored as hashes only. */
 export class AppStore {
-  constructor(private readonly database: Database) {}
-
   async find(db: Queryable, appId: string): Promise<App | null> {
     const row = await db
       .selectFrom('apps')
@@ -17,12 +16,9 @@ export class AppStore {
   }
 
   /** Keeps other changes of the application, and what else locks it, waiting until the transaction ends. */
-  async lock(tx: Tx, appId: string): Promise<App | null> {
+  async lockForUpdate(tx: Tx, appId: string): Promise<App | null> {
     const found = tx.selectFrom('apps').selectAll().where('app_id', '=', appId)
-    const row = await (this.database.dialect.rowLocks
-      ? found.forUpdate()
-      : found
-    ).executeTakeFirst()
+    const row = await lockForUpdate(tx, found).executeTakeFirst()
     return row ? toApp(row) : null
   }
 

@@ -1,10 +1,10 @@
-import { AppError, type Int64 } from '@hermod/protocol'
+import { AppError, contactRequestStatus, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../db/database.js'
 import { type Clock, runsOutAt } from '../../lib/clock.js'
 import type { EventService } from '../../outbox/event-service.js'
-import { readSettings } from '../apps/app-settings.js'
+import { readAppSettings } from '../apps/app-settings.js'
 import { LockedUsers, type UserLocker } from '../users/locked-users.js'
-import { applicationStatus, checkContactRequest, type Side } from './contact-model.js'
+import { checkContactRequest, type Side } from './contact-model.js'
 import type { ContactRequestStore } from './contact-request-store.js'
 import type { ContactStore } from './contact-store.js'
 
@@ -25,8 +25,8 @@ export class ContactBook {
   }
 
   /** Keeps other changes between any of these users, and their deletion, waiting until the transaction ends. */
-  async lock(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<LockedUsers> {
-    return LockedUsers.lock(tx, this.#options.users, appId, userIds)
+  async lockForUpdate(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<LockedUsers> {
+    return LockedUsers.lockForUpdate(tx, this.#options.users, appId, userIds)
   }
 
   /**
@@ -46,7 +46,7 @@ export class ContactBook {
   ): Promise<void> {
     const { store, contactRequests, clock } = this.#options
     const peerIds = peers.map((peer) => peer.userId)
-    const { contact_limit: limit } = await readSettings(tx, appId)
+    const { contact_limit: limit } = await readAppSettings(tx, appId)
     const counts = await store.countContacts(tx, appId, [userId, ...peerIds])
     const isFull = (id: Int64, added: number) => (counts.get(id) ?? 0) + added > limit
     if (isFull(userId, peers.length) || peerIds.some((peerId) => isFull(peerId, 1)))
@@ -73,7 +73,7 @@ export class ContactBook {
    * @throws AppError user_not_found, user_deleted, contact_limit_reached, contact_requests_refused, wrong_auth_answer
    */
   async request(tx: Tx, appId: string, userId: Int64, peerId: Int64): Promise<void> {
-    const users = await this.lock(tx, appId, [userId, peerId])
+    const users = await this.lockForUpdate(tx, appId, [userId, peerId])
     users.require(peerId)
     const rule = await this.#options.store.findAuthRule(tx, appId, peerId)
     if (checkContactRequest(rule, undefined) === 'ask')
@@ -89,13 +89,13 @@ export class ContactBook {
   ): Promise<void> {
     const { contactRequests, events, clock } = this.#options
     const { appId, userId: applicantId, peerId: userId } = side
-    const { contact_application_days: days } = await readSettings(tx, appId)
+    const { contact_application_days: days } = await readAppSettings(tx, appId)
     const createdAt = clock.now()
     const request = {
       applicantId,
       alias,
       reason,
-      status: applicationStatus.waiting,
+      status: contactRequestStatus.waiting,
       createdAt,
       expiresAt: runsOutAt(createdAt, days),
     }
@@ -123,7 +123,7 @@ export class ContactBook {
   ): Promise<readonly Int64[]> {
     const { store, events } = this.#options
     const { appId, userId } = who
-    const users = await this.lock(tx, appId, [userId, ...peerIds])
+    const users = await this.lockForUpdate(tx, appId, [userId, ...peerIds])
     users.require(userId)
     users.require(...peerIds)
     const known = await store.findContacts(tx, appId, userId, peerIds)

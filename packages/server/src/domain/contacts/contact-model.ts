@@ -1,15 +1,4 @@
-import { AppError, type Int64 } from '@hermod/protocol'
-
-/** What a row of `contacts` says about the other user. */
-export const contactState = { contact: 0, former: 1, stranger: 2 } as const
-
-export const applicationStatus = { waiting: 0, accepted: 1, rejected: 2 } as const
-
-/** The `relation` of somebody who is blocked; else it is the state. */
-const blockedRelation = 3
-
-/** auth_mode: how a user wants to be asked. */
-export const authMode = { open: 0, consent: 1, question: 2, closed: 3 } as const
+import { AppError, authMode, contactRequestStatus, type Int64, relation } from '@hermod/protocol'
 
 /** One of the two sides of a pair, or one user as another sees him. */
 export interface Side {
@@ -29,7 +18,7 @@ export interface Contact {
 
 /** Nothing is held about most users. */
 export const noContact: Contact = {
-  state: contactState.stranger,
+  state: relation.stranger,
   isBlocked: false,
   alias: '',
   ext: '',
@@ -71,7 +60,7 @@ export interface ContactChanges {
 }
 
 export function relationOf({ state, isBlocked }: Pick<Contact, 'state' | 'isBlocked'>): number {
-  return isBlocked ? blockedRelation : state
+  return isBlocked ? relation.blocked : state
 }
 
 /** @returns what becomes of an application: contacts at once, or a question to the user */
@@ -87,33 +76,5 @@ export function checkContactRequest(
 }
 
 export function isOpen({ status, expiresAt }: ContactRequest, now: number): boolean {
-  return status === applicationStatus.waiting && expiresAt > now
-}
-
-/** Where a page of applications ends. */
-export interface JoinRequestPosition {
-  readonly createdAt: number
-  readonly applicantId: Int64
-}
-
-export function contactRequestCursor({ createdAt, applicantId }: JoinRequestPosition): string {
-  return `${createdAt}-${applicantId}`
-}
-
-/** @throws AppError invalid_parameter for a cursor that is none of ours */
-export function readContactRequestCursor(cursor: string | undefined): JoinRequestPosition | null {
-  if (cursor === undefined || cursor === '') return null
-  const [, createdAt, applicantId] =
-    /^(\d{1,15})-(\d{1,15}|[1-8]\d{15})$/.exec(cursor) ?? foreignCursor()
-  return { createdAt: Number(createdAt), applicantId: Number(applicantId) }
-}
-
-/** @throws AppError invalid_parameter for a cursor that is none of ours */
-export function readContactCursor(cursor: string | undefined): number {
-  if (cursor === undefined || cursor === '') return 0
-  return /^(\d{1,15}|[1-8]\d{15})$/.test(cursor) ? Number(cursor) : foreignCursor()
-}
-
-function foreignCursor(): never {
-  throw new AppError('invalid_parameter', 'cursor must be one that a page before has returned')
+  return status === contactRequestStatus.waiting && expiresAt > now
 }

@@ -1,20 +1,12 @@
-import { AppError, type Int64 } from '@hermod/protocol'
+import { AppError, contactRequestStatus, type Int64, relation } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import { chunksOf } from '../../lib/chunks.js'
 import type { Clock } from '../../lib/clock.js'
 import type { EventService } from '../../outbox/event-service.js'
+import { type PageRequest, readCursor, writeCursor } from '../paging.js'
 import type { LockedUsers } from '../users/locked-users.js'
 import type { ContactBook } from './contact-book.js'
-import {
-  applicationStatus,
-  type ContactRequest,
-  checkContactRequest,
-  contactRequestCursor,
-  contactState,
-  isOpen,
-  readContactRequestCursor,
-  type Side,
-} from './contact-model.js'
+import { type ContactRequest, checkContactRequest, isOpen, type Side } from './contact-model.js'
 import type { ContactRequestStore } from './contact-request-store.js'
 import { type Actor, type ContactService, contactEvent, otherSide } from './contact-service.js'
 import type { ContactStore } from './contact-store.js'
@@ -100,7 +92,12 @@ export class ContactRequestService {
     const { store, events, clock } = this.#options
     await this.#options.contacts.change(actor, [applicantId], async (tx) => {
       await this.#requireOpen(tx, actor, applicantId)
-      await store.setStatus(tx, { ...actor, applicantId }, applicationStatus.rejected, clock.now())
+      await store.setStatus(
+        tx,
+        { ...actor, applicantId },
+        contactRequestStatus.rejected,
+        clock.now(),
+      )
       await events.append(
         tx,
         contactEvent({ ...actor, peerId: applicantId }, 'contact.declined', reason),
@@ -114,7 +111,7 @@ export class ContactRequestService {
    */
   async list(
     { appId, userId }: Actor,
-    page: { cursor?: string | undefined; limit?: number | undefined },
+    page: PageRequest,
   ): Promise<{
     received: readonly ContactRequest[]
     nextCursor: string | null
@@ -122,7 +119,7 @@ export class ContactRequestService {
   }> {
     const { database, store } = this.#options
     const limit = Math.min(page.limit ?? defaultPage, maxPage)
-    const before = readContactRequestCursor(page.cursor)
+    const before = readCursor(page.cursor, 2)
     const [found, version] = await database.read((db) =>
       Promise.all([
         store.list(db, appId, userId, { before, limit: limit + 1 }),
@@ -133,7 +130,8 @@ export class ContactRequestService {
     const last = received.at(-1)
     return {
       received,
-      nextCursor: found.length > limit && last ? contactRequestCursor(last) : null,
+      nextCursor:
+        found.length > limit && last ? writeCursor(last.createdAt, last.applicantId) : null,
       version,
     }
   }
@@ -156,7 +154,7 @@ export class ContactRequestService {
       await contactStore.find(tx, side),
       await contactStore.find(tx, otherSide(side)),
     ]
-    if (own.state === contactState.contact) throw new AppError('already_contact')
+    if (own.state === relation.contact) throw new AppError('already_contact')
     if (own.isBlocked || theirs.isBlocked) throw new AppError('in_block_list')
     const received = await store.find(tx, { ...actor, applicantId: peerId })
     if (received && isOpen(received, clock.now())) {

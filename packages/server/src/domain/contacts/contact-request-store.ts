@@ -1,12 +1,9 @@
-import type { Int64 } from '@hermod/protocol'
+import { contactRequestStatus, type Int64 } from '@hermod/protocol'
 import type { Selectable } from 'kysely'
 import type { Queryable, Tx } from '../../db/database.js'
 import type { ContactRequestsTable } from '../../db/schema.js'
-import {
-  applicationStatus,
-  type ContactRequest,
-  type JoinRequestPosition,
-} from './contact-model.js'
+import type { Position } from '../paging.js'
+import type { ContactRequest } from './contact-model.js'
 
 /** Who applied to whom. */
 interface Pair {
@@ -77,7 +74,7 @@ export class ContactRequestStore {
   ): Promise<void> {
     await tx
       .updateTable('contact_requests')
-      .set({ status: applicationStatus.accepted, updated_at: at })
+      .set({ status: contactRequestStatus.accepted, updated_at: at })
       .where('app_id', '=', appId)
       .where((eb) =>
         eb.or([
@@ -85,7 +82,7 @@ export class ContactRequestStore {
           eb.and([eb('user_id', 'in', peerIds), eb('applicant_id', '=', userId)]),
         ]),
       )
-      .where('status', '=', applicationStatus.waiting)
+      .where('status', '=', contactRequestStatus.waiting)
       .where('expires_at', '>', at)
       .execute()
   }
@@ -95,7 +92,7 @@ export class ContactRequestStore {
     db: Queryable,
     appId: string,
     userId: Int64,
-    page: { before: JoinRequestPosition | null; limit: number },
+    page: { before: Position | null; limit: number },
   ): Promise<ContactRequest[]> {
     const { before, limit } = page
     const rows = await db
@@ -108,7 +105,7 @@ export class ContactRequestStore {
           eb(
             eb.refTuple('created_at', 'applicant_id'),
             '<',
-            eb.tuple(before?.createdAt ?? 0, before?.applicantId ?? 0),
+            eb.tuple(before?.[0] ?? 0, before?.[1] ?? 0),
           ),
         ),
       )

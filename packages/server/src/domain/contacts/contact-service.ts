@@ -1,20 +1,15 @@
-import { AppError, type Int64 } from '@hermod/protocol'
+import { AppError, type Int64, relation } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import { chunksOf } from '../../lib/chunks.js'
 import type { Clock } from '../../lib/clock.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { Event, EventKind } from '../../outbox/event-model.js'
 import type { EventService } from '../../outbox/event-service.js'
+import { type PageRequest, readIdCursor, writeCursor } from '../paging.js'
 import type { AccountService } from '../users/account-service.js'
 import type { LockedUsers } from '../users/locked-users.js'
 import type { ContactBook } from './contact-book.js'
-import {
-  type ContactChanges,
-  type ContactEntry,
-  contactState,
-  readContactCursor,
-  type Side,
-} from './contact-model.js'
+import type { ContactChanges, ContactEntry, Side } from './contact-model.js'
 import type { ContactStore } from './contact-store.js'
 import type { MessageRules } from './message-rules.js'
 
@@ -58,7 +53,7 @@ export class ContactService {
     const { database, book, rules, accounts } = this.#options
     try {
       return await database.transaction(async (tx) =>
-        work(tx, await book.lock(tx, appId, [userId, ...peerIds])),
+        work(tx, await book.lockForUpdate(tx, appId, [userId, ...peerIds])),
       )
     } finally {
       // Also after a failure, which may leave open whether it was committed.
@@ -73,9 +68,9 @@ export class ContactService {
     await this.change(actor, [peerId], async (tx) => {
       const side = { ...actor, peerId }
       await this.#requireContact(tx, side)
-      const cleared = { state: contactState.former, alias: '', ext: '', isMuted: false }
+      const cleared = { state: relation.former, alias: '', ext: '', isMuted: false }
       await store.update(tx, side, cleared, clock.now())
-      await store.update(tx, otherSide(side), { state: contactState.former }, clock.now())
+      await store.update(tx, otherSide(side), { state: relation.former }, clock.now())
       await this.#append(tx, side, 'contact.removed')
     })
   }
@@ -128,11 +123,11 @@ export class ContactService {
   /** By user ID; @param page.limit default and maximum 10,000 */
   async list(
     { appId, userId }: Actor,
-    page: { cursor?: string | undefined; limit?: number | undefined },
+    page: PageRequest,
   ): Promise<{ userIds: readonly Int64[]; nextCursor: string | null; version: number }> {
     const { database, store } = this.#options
     const limit = Math.min(page.limit ?? maxPage, maxPage)
-    const afterId = readContactCursor(page.cursor)
+    const afterId = readIdCursor(page.cursor) ?? 0
     const [found, version] = await database.read((db) =>
       Promise.all([
         store.list(db, appId, userId, { afterId, limit: limit + 1 }),
@@ -140,7 +135,8 @@ export class ContactService {
       ]),
     )
     const userIds = found.slice(0, limit)
-    return { userIds, nextCursor: found.length > limit ? String(userIds.at(-1)) : null, version }
+    const last = found.length > limit ? userIds.at(-1) : undefined
+    return { userIds, nextCursor: last === undefined ? null : writeCursor(last), version }
   }
 
   /** By user ID. */
@@ -191,7 +187,7 @@ export class ContactService {
 
   async #requireContact(tx: Tx, side: Side) {
     const contact = await this.#options.store.find(tx, side)
-    if (contact.state !== contactState.contact) throw new AppError('not_contact')
+    if (contact.state !== relation.contact) throw new AppError('not_contact')
     return contact
   }
 

@@ -1,15 +1,13 @@
-import type { Int64 } from '@hermod/protocol'
+import { authMode, type Int64, relation } from '@hermod/protocol'
 import { type Selectable, sql } from 'kysely'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { ContactsTable } from '../../db/schema.js'
 import { usernameKey } from '../users/user-model.js'
 import {
   type AuthRule,
-  authMode,
   type Contact,
   type ContactChanges,
   type ContactEntry,
-  contactState,
   noContact,
   type Side,
 } from './contact-model.js'
@@ -93,7 +91,7 @@ export class ContactStore {
       .select(({ fn }) => ['user_id', fn.countAll<number | bigint>().as('count')])
       .where('app_id', '=', appId)
       .where('user_id', 'in', userIds)
-      .where('state', '=', contactState.contact)
+      .where('state', '=', relation.contact)
       .groupBy('user_id')
       .execute()
     return new Map(rows.map((row) => [row.user_id, Number(row.count)]))
@@ -105,7 +103,7 @@ export class ContactStore {
       app_id: appId,
       user_id: userId,
       peer_id: peerId,
-      state: contactState.contact,
+      state: relation.contact,
       alias,
       updated_at: at,
     }))
@@ -114,7 +112,7 @@ export class ContactStore {
       .values(rows)
       .onConflict((conflict) =>
         conflict.columns(['app_id', 'user_id', 'peer_id']).doUpdateSet({
-          state: contactState.contact,
+          state: relation.contact,
           alias: sql`case when excluded.alias = '' then contacts.alias else excluded.alias end`,
           updated_at: at,
         }),
@@ -137,7 +135,7 @@ export class ContactStore {
         app_id: appId,
         user_id: userId,
         peer_id: peerId,
-        state: contactState.stranger,
+        state: relation.stranger,
       })
       .onConflict((conflict) =>
         conflict.columns(['app_id', 'user_id', 'peer_id']).doUpdateSet(change),
@@ -197,7 +195,7 @@ export class ContactStore {
       .select(['u.user_id', 'u.nick_name', 'u.username'])
       .where('c.app_id', '=', appId)
       .where('c.user_id', '=', userId)
-      .where('c.state', '=', contactState.contact)
+      .where('c.state', '=', relation.contact)
       .orderBy('u.user_id')
       .execute()
     return rows.map((row) => ({ userId: row.user_id, name: row.nick_name || row.username }))
@@ -272,7 +270,7 @@ export class ContactStore {
       publicInfo: row.public_info,
       authMode: row.auth_mode ?? authMode.open,
       authQuestion: row.auth_question ?? '',
-      state: row.state ?? contactState.stranger,
+      state: row.state ?? relation.stranger,
       isBlocked: row.is_blocked === 1,
       alias: row.alias ?? '',
       ext: row.ext ?? '',
@@ -288,7 +286,7 @@ function contactsOf(db: Queryable, appId: string, userId: Int64) {
     .selectFrom('contacts')
     .where('app_id', '=', appId)
     .where('user_id', '=', userId)
-    .where('state', '=', contactState.contact)
+    .where('state', '=', relation.contact)
 }
 
 function toContact(row: Selectable<ContactsTable>): Contact {

@@ -1,11 +1,19 @@
-import { AppError, type ErrorName, type Int64 } from '@hermod/protocol'
+import {
+  AppError,
+  type ErrorName,
+  type Int64,
+  relation,
+  strangerChat,
+  strangerChatDefault,
+  userStatus,
+} from '@hermod/protocol'
 import type { Database } from '../../db/database.js'
 import { type CacheInvalidation, InvalidatedCache } from '../../lib/invalidated-cache.js'
 import type { App } from '../apps/app-model.js'
 import type { AppService } from '../apps/app-service.js'
 import type { AccountService } from '../users/account-service.js'
 import type { UserState } from '../users/user-model.js'
-import { type Contact, contactState } from './contact-model.js'
+import type { Contact } from './contact-model.js'
 import type { ContactStore } from './contact-store.js'
 
 export interface MessageRulesOptions {
@@ -19,8 +27,6 @@ export interface MessageRulesOptions {
 type Relation = Pick<Contact, 'state' | 'isBlocked'>
 
 const relationAgeMs = 1_000
-/** stranger_chat: 0 follows the application. */
-const strangerChat = { unset: 0, reject: 2 } as const
 
 /** Which users take messages from whom (decision E11). What one recipient holds about one sender is asked for only where it matters. */
 export class MessageRules {
@@ -54,7 +60,7 @@ export class MessageRules {
     if (!hasBlocks && !refusesStrangers) return null
     const { state, isBlocked } = await this.#relation(appId, userId, senderId)
     if (isBlocked) return 'blocked_by_recipient'
-    return refusesStrangers && state !== contactState.contact ? 'stranger_refused' : null
+    return refusesStrangers && state !== relation.contact ? 'stranger_refused' : null
   }
 
   /**
@@ -66,7 +72,7 @@ export class MessageRules {
       this.#user(appId, senderId),
       this.#user(appId, recipientId),
     ])
-    return sender.status === 0 && (await this.refusal(recipient, senderId)) === null
+    return sender.status === userStatus.normal && (await this.refusal(recipient, senderId)) === null
   }
 
   /** To be called when something between the users has changed, once it is committed. */
@@ -77,7 +83,8 @@ export class MessageRules {
 
   #refusesStrangers({ appId, strangerChat: setting }: UserState): boolean | Promise<boolean> {
     if (setting !== strangerChat.unset) return setting === strangerChat.reject
-    const isRejected = ({ settings }: App) => settings.stranger_chat_default === strangerChat.reject
+    const isRejected = ({ settings }: App) =>
+      settings.stranger_chat_default === strangerChatDefault.reject
     const known = this.#options.apps.requireActive(appId)
     return known instanceof Promise ? known.then(isRejected) : isRejected(known)
   }

@@ -1,4 +1,4 @@
-import { AppError, type Int64 } from '@hermod/protocol'
+import { AppError, type Int64, platform } from '@hermod/protocol'
 import type { Selectable } from 'kysely'
 import type { Database, Tx } from '../../db/database.js'
 import type { DevicesTable } from '../../db/schema.js'
@@ -62,7 +62,7 @@ export class DeviceService {
       device_guid: deviceGuid,
       created_at: now,
       last_used_at: now,
-      platform: 0,
+      platform: platform.unknown,
     }
     await store.insert(tx, {
       ...row,
@@ -103,7 +103,8 @@ export class DeviceService {
 
   /** Keeps the device from being removed until the transaction ends. @throws AppError device_not_found */
   async require(tx: Tx, device: DeviceKey): Promise<void> {
-    if (!(await this.options.store.lock(tx, device))) throw new AppError('device_not_found')
+    if (!(await this.options.store.lockForUpdate(tx, device)))
+      throw new AppError('device_not_found')
   }
 
   /** A token belongs to the device that bound it last. @throws AppError device_not_found */

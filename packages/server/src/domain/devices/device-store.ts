@@ -1,13 +1,12 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
-import type { Database, Queryable, Tx } from '../../db/database.js'
+import type { Queryable, Tx } from '../../db/database.js'
+import { lockForUpdate } from '../../db/locking.js'
 import type { DevicesTable } from '../../db/schema.js'
 import type { UserKey } from '../users/user-model.js'
 import type { DeviceKey } from './device-model.js'
 
 /** Devices of users. */
 export class DeviceStore {
-  constructor(private readonly database: Database) {}
-
   /**
    * The next serial number of the user. In PostgreSQL this also locks the user's row, so that two logins with the same new device
    * follow each other.
@@ -74,18 +73,14 @@ export class DeviceStore {
   }
 
   /** Keeps the device from being removed until the transaction ends; @returns false when there is no such device */
-  async lock(tx: Tx, { appId, userId, deviceSn }: DeviceKey): Promise<boolean> {
+  async lockForUpdate(tx: Tx, { appId, userId, deviceSn }: DeviceKey): Promise<boolean> {
     const found = tx
       .selectFrom('devices')
       .select('device_sn')
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
       .where('device_sn', '=', deviceSn)
-    const row = await (this.database.dialect.rowLocks
-      ? found.forUpdate()
-      : found
-    ).executeTakeFirst()
-    return row !== undefined
+    return (await lockForUpdate(tx, found).executeTakeFirst()) !== undefined
   }
 
   async insert(tx: Tx, row: Insertable<DevicesTable>): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Int64 } from '@hermod/protocol'
+import { type Int64, userStatus } from '@hermod/protocol'
 import type { Database } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import type { PurposeKeys, SecretKeys } from '../../lib/secret-keys.js'
@@ -74,7 +74,7 @@ export class FileCredentialService {
     const userId = claimedUserId(storeToken)
     if (userId === null) return null
     const user = await database.read((db) => users.find(db, appId, userId))
-    if (!user || user.isDeleted || user.status !== 0) return null
+    if (!user || user.isDeleted || user.status !== userStatus.normal) return null
     const credentials = this.#keys.accepted
       .map((key) => fileCredentials(key, user))
       .find((each) => equalSecrets(storeToken, each.storeToken))

@@ -1,3 +1,4 @@
+import { admissionStatus, groupStatus, memberRole } from '@hermod/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import { type FaultRow, type IntegrityCheck, log } from './integrity-check.js'
 
@@ -45,7 +46,8 @@ function openRows(table: 'group_join_requests' | 'group_invitations'): RawBuilde
     left join groups g on ${sameGroup('r')}
     left join group_members m on ${isSame('m')}
     left join group_blocks b on ${isSame('b')}
-    where r.status = 0 and (g.status <> 0 or m.user_id is not null or b.user_id is not null)`
+    where r.status = ${sql.lit(admissionStatus.pending)}
+      and (g.status <> ${sql.lit(groupStatus.normal)} or m.user_id is not null or b.user_id is not null)`
 }
 
 /** Every derived fact about groups. */
@@ -64,9 +66,9 @@ export const groupChecks: readonly IntegrityCheck[] = [
     faults: sql`select g.app_id, '' || g.group_id as subject,
         'names ' || g.owner_id || ' as its owner, and has ' || coalesce(m.owners, 0) || ' owners among its members' as detail
       from groups g
-      left join (select app_id, group_id, count(*) as owners, max(user_id) as owner_id from group_members where role <> 0 and role = 2
+      left join (select app_id, group_id, count(*) as owners, max(user_id) as owner_id from group_members where role <> 0 and role = ${sql.lit(memberRole.owner)}
         group by app_id, group_id) m on ${sameGroup('m')}
-      where g.status = 0 and (m.owners is null or m.owners <> 1 or m.owner_id <> g.owner_id)`,
+      where g.status = ${sql.lit(groupStatus.normal)} and (m.owners is null or m.owners <> 1 or m.owner_id <> g.owner_id)`,
   },
   ...ownerChecks,
   {
@@ -76,7 +78,7 @@ export const groupChecks: readonly IntegrityCheck[] = [
       from group_blocks b join group_members m on m.app_id = b.app_id and m.group_id = b.group_id and m.user_id = b.user_id`,
   },
   {
-    name: 'join_request_open',
+    name: 'group_join_request_open',
     count: counted('group_join_requests'),
     faults: openRows('group_join_requests'),
   },

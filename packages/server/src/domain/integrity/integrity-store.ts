@@ -1,3 +1,4 @@
+import { relation } from '@hermod/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import type { Queryable } from '../../db/database.js'
 import { groupChecks } from './group-checks.js'
@@ -121,8 +122,8 @@ export const integrityChecks: readonly IntegrityCheck[] = [
     name: 'contact_sides',
     count: sql`select count(*) as count from contacts`,
     faults: sql`select c.app_id, c.user_id || ' and ' || c.peer_id as subject, 'the one is a contact of the other on one side only' as detail
-      from contacts c left join contacts o on o.app_id = c.app_id and o.user_id = c.peer_id and o.peer_id = c.user_id and o.state = 0
-      where c.state = 0 and o.user_id is null`,
+      from contacts c left join contacts o on o.app_id = c.app_id and o.user_id = c.peer_id and o.peer_id = c.user_id and o.state = ${sql.lit(relation.contact)}
+      where c.state = ${sql.lit(relation.contact)} and o.user_id is null`,
   },
   {
     name: 'contact_owner',

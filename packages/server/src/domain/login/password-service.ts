@@ -95,7 +95,7 @@ export class PasswordService {
     const { database, store, accounts, tokens, events, hasher, clock } = this.options
     const passwordHash = await hasher.hash(newPassword)
     const revoked = await database.transaction(async (tx) => {
-      const user = await accounts.lock(tx, appId, userId)
+      const user = await accounts.lockForUpdate(tx, appId, userId)
       // Somebody else was faster: what was verified is no longer the password.
       if (verifiedEpoch !== null && user.credentialEpoch !== verifiedEpoch)
         throw new AppError('password_incorrect')

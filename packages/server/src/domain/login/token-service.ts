@@ -1,4 +1,4 @@
-import { AppError, type Int64 } from '@hermod/protocol'
+import { AppError, type Int64, userStatus } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import { type CacheInvalidation, InvalidatedCache } from '../../lib/invalidated-cache.js'
@@ -77,7 +77,7 @@ export class TokenService {
     const { database, store, users, devices, hasher, fileCredentials, clock, tokenLifeMs } =
       this.#options
     const user = await this.#prove(login)
-    if (user.status !== 0) throw new AppError('user_disabled')
+    if (user.status !== userStatus.normal) throw new AppError('user_disabled')
     const upgradedHash = hasher.needsRehash(user.passwordHash) ? await hasher.hash(password) : null
     const token = createToken('hmu_')
     const createdAt = clock.now()
@@ -85,9 +85,9 @@ export class TokenService {
     const { userId } = user
     const stored = await database.transaction(async (tx) => {
       // While the password was being checked the user may have been deleted or disabled, or have changed it.
-      const current = await users.hold(tx, appId, userId)
+      const current = await users.lockKeyShare(tx, appId, userId)
       if (!current || current.isDeleted) throw new AppError('user_deleted')
-      if (current.status !== 0) throw new AppError('user_disabled')
+      if (current.status !== userStatus.normal) throw new AppError('user_disabled')
       if (current.passwordHash !== user.passwordHash) {
         // Another first login may have upgraded the hash of the same password.
         if (upgradedHash !== null) return null
@@ -167,7 +167,7 @@ export class TokenService {
   ): Promise<string[]> {
     const { appId, userIds, at: revokedAt, keep = null } = which
     const { store, users } = this.#options
-    await users.lock(tx, appId, userIds)
+    await users.lockForUpdate(tx, appId, userIds)
     await users.raiseCredentialEpoch(tx, appId, userIds)
     return store.revokeOfUsers(tx, appId, userIds, { revokedAt, keep })
   }

@@ -24,7 +24,7 @@ export class PushPreferenceService {
   async setAlias(user: UserKey, alias: string, pushToken: string): Promise<void> {
     const { database, store, accounts } = this.options
     await database.transaction(async (tx) => {
-      await accounts.lock(tx, user.appId, user.userId)
+      await accounts.lockForUpdate(tx, user.appId, user.userId)
       if (pushToken !== '' && !(await store.hasPushToken(tx, user, pushToken)))
         throw new AppError('push_token_mismatch')
       if (!(await store.bindAlias(tx, user, alias))) throw new AppError('push_alias_taken')
@@ -35,7 +35,7 @@ export class PushPreferenceService {
   async setBadge(user: UserKey, badge: number): Promise<void> {
     const { database, store, accounts } = this.options
     await database.transaction(async (tx) => {
-      await accounts.lock(tx, user.appId, user.userId)
+      await accounts.lockForUpdate(tx, user.appId, user.userId)
       await store.saveBadge(tx, user, badge)
     })
   }
@@ -50,7 +50,7 @@ export class PushPreferenceService {
   async addTags(user: UserKey, tags: readonly string[]): Promise<void> {
     const { database, store, accounts } = this.options
     await database.transaction(async (tx) => {
-      await accounts.lock(tx, user.appId, user.userId)
+      await accounts.lockForUpdate(tx, user.appId, user.userId)
       const known = await store.listTags(tx, user)
       if (new Set([...known, ...tags]).size > tagsPerUser)
         throw new AppError('push_tag_limit_reached')

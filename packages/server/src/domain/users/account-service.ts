@@ -1,4 +1,4 @@
-import { AppError, type Int64 } from '@hermod/protocol'
+import { AppError, type Int64, userStatus } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import { type CacheInvalidation, InvalidatedCache } from '../../lib/invalidated-cache.js'
@@ -60,16 +60,16 @@ export class AccountService {
    * For a transaction that stores something about the user: until it ends the user is not deleted, so that nothing is left behind.
    * @throws AppError user_not_found, user_deleted
    */
-  async hold(tx: Tx, appId: string, userId: Int64): Promise<User> {
-    return present(await this.#options.store.hold(tx, appId, userId))
+  async lockKeyShare(tx: Tx, appId: string, userId: Int64): Promise<User> {
+    return present(await this.#options.store.lockKeyShare(tx, appId, userId))
   }
 
   /**
-   * For a transaction that ends something of the user; it waits for those that {@link hold} the user.
+   * For a transaction that ends something of the user; it waits for {@link lockKeyShare}.
    * @throws AppError user_not_found, user_deleted
    */
-  async lock(tx: Tx, appId: string, userId: Int64): Promise<User> {
-    const [user = null] = await this.#options.store.lock(tx, appId, [userId])
+  async lockForUpdate(tx: Tx, appId: string, userId: Int64): Promise<User> {
+    const [user = null] = await this.#options.store.lockForUpdate(tx, appId, [userId])
     return present(user)
   }
 
@@ -98,7 +98,7 @@ export class AccountService {
     const { database, store, tokens, events, clock } = this.#options
     const distinct = [...new Set(userIds)]
     const revoked = await database.transaction(async (tx) => {
-      const users = await store.lock(tx, appId, distinct)
+      const users = await store.lockForUpdate(tx, appId, distinct)
       const found = new Set(users.map(({ userId }) => userId))
       refuse(
         'user_not_found',
@@ -108,9 +108,16 @@ export class AccountService {
         'user_deleted',
         users.filter(({ isDeleted }) => isDeleted).map(({ userId }) => userId),
       )
-      await store.setStatus(tx, appId, distinct, isEnabled ? 0 : 1)
+      await store.setStatus(
+        tx,
+        appId,
+        distinct,
+        isEnabled ? userStatus.normal : userStatus.disabled,
+      )
       if (isEnabled) return []
-      const frozen = users.filter(({ status }) => status === 0).map(({ userId }) => userId)
+      const frozen = users
+        .filter(({ status }) => status === userStatus.normal)
+        .map(({ userId }) => userId)
       if (frozen.length > 0)
         await events.append(tx, {
           appId,

@@ -3,13 +3,13 @@ import type { Tx } from '../../db/database.js'
 
 export interface UserLocker {
   /** Also finds deleted users; those who never existed are left out. */
-  lock(
+  lockForUpdate(
     tx: Tx,
     appId: string,
     userIds: readonly Int64[],
   ): Promise<readonly { readonly userId: Int64; readonly isDeleted: boolean }[]>
-  /** As `lock`, but whoever only holds a user goes on. */
-  claim(
+  /** As `lockForUpdate`, but does not wait for those that lock a user by its key only. */
+  lockNoKeyUpdate(
     tx: Tx,
     appId: string,
     userIds: readonly Int64[],
@@ -22,25 +22,25 @@ export class LockedUsers {
     private readonly users: ReadonlyMap<Int64, { readonly isDeleted: boolean }>,
   ) {}
 
-  static async lock(
+  static async lockForUpdate(
     tx: Tx,
     locker: UserLocker,
     appId: string,
     userIds: readonly Int64[],
   ): Promise<LockedUsers> {
     return new LockedUsers(
-      new Map((await locker.lock(tx, appId, userIds)).map((user) => [user.userId, user])),
+      new Map((await locker.lockForUpdate(tx, appId, userIds)).map((user) => [user.userId, user])),
     )
   }
 
-  /** For what is given to users beside what they are: whoever only holds them goes on, as a login on a known device does. */
-  static async claim(
+  /** For what is given to users beside what they are: does not wait for a login on a known device, which locks their keys only. */
+  static async lockNoKeyUpdate(
     tx: Tx,
     locker: UserLocker,
     appId: string,
     userIds: readonly Int64[],
   ): Promise<LockedUsers> {
-    const found = userIds.length === 0 ? [] : await locker.claim(tx, appId, userIds)
+    const found = userIds.length === 0 ? [] : await locker.lockNoKeyUpdate(tx, appId, userIds)
     return new LockedUsers(new Map(found.map((user) => [user.userId, user])))
   }
 

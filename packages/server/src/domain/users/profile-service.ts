@@ -88,7 +88,7 @@ export class ProfileService {
       if (row.nick_name !== undefined) requireName(row.nick_name, 'nick_name')
       const isDone = Object.keys(row).length > 0 && (await store.update(tx, appId, userId, row))
       // Says which of unknown and deleted it is, and accepts a change of nothing.
-      if (!isDone) await accounts.hold(tx, appId, userId)
+      if (!isDone) await accounts.lockKeyShare(tx, appId, userId)
       else await this.#announce(tx, { appId, actorId, userId, fields: Object.keys(row) })
       return null
     } catch (error) {
@@ -108,7 +108,8 @@ export class ProfileService {
     if (fault !== null) throw new AppError('invalid_parameter', fault)
     const row = columnsOf[field](value)
     const isStored = await database.transactionUnlessTaken(async (tx) => {
-      if (!(await store.update(tx, appId, userId, row))) await accounts.hold(tx, appId, userId)
+      if (!(await store.update(tx, appId, userId, row)))
+        await accounts.lockKeyShare(tx, appId, userId)
       await this.#announce(tx, { appId, actorId, userId, fields: [field] })
     })
     if (!isStored) throw new AppError(takenErrors[field])

@@ -14,7 +14,7 @@ export async function userRoom(
   { apps, users }: { readonly apps: AppService; readonly users: UserStore },
 ): Promise<number> {
   if (known.settings.user_limit === 0) return Number.POSITIVE_INFINITY
-  const { appId, settings } = await apps.lock(tx, known.appId)
+  const { appId, settings } = await apps.lockForUpdate(tx, known.appId)
   return settings.user_limit === 0
     ? Number.POSITIVE_INFINITY
     : settings.user_limit - (await users.count(tx, appId))

@@ -1,6 +1,7 @@
-import type { Int64 } from '@hermod/protocol'
+import { type Int64, userStatus } from '@hermod/protocol'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../db/database.js'
+import { lockForUpdate, lockKeyShare, lockNoKeyUpdate } from '../../db/locking.js'
 import type { UsersTable } from '../../db/schema.js'
 import { emailKey, type User, type UserState, usernameKey } from './user-model.js'
 
@@ -27,12 +28,10 @@ const hasBlocks = sql<number>`case when exists (
 
 /** Users. Deleted users keep their row and ID and nothing else. */
 export class UserStore {
-  readonly #database
   readonly #findById
   readonly #findState
 
   constructor(database: Database) {
-    this.#database = database
     this.#findById = database.prepared<{ appId: string; userId: Int64 }, Selectable<UsersTable>>(
       (db, param) =>
         db
@@ -123,36 +122,30 @@ export class UserStore {
   }
 
   /**
-   * For changes that give the user something: until the transaction ends nobody {@link lock}s the user, so it is not deleted, disabled
-   * or given another password. Also finds deleted users.
+   * For changes that give the user something: until the transaction ends no other one has the user by {@link lockForUpdate}, so it is
+   * not deleted, disabled or given another password. Also finds deleted users.
    */
-  async hold(tx: Tx, appId: string, userId: Int64): Promise<User | null> {
+  async lockKeyShare(tx: Tx, appId: string, userId: Int64): Promise<User | null> {
     const found = tx
       .selectFrom('users')
       .selectAll()
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
-    const row = await (this.#database.dialect.rowLocks
-      ? found.forKeyShare()
-      : found
-    ).executeTakeFirst()
+    const row = await lockKeyShare(tx, found).executeTakeFirst()
     return row ? toUser(row) : null
   }
 
-  /** For changes that end something of the users; waits for those who {@link hold} them. By user ID; also finds deleted users. */
-  async lock(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<User[]> {
-    const found = selectUsers(tx, appId, userIds)
-    return (await (this.#database.dialect.rowLocks ? found.forUpdate() : found).execute()).map(
-      toUser,
-    )
+  /** For changes that end something of the users; waits for {@link lockKeyShare}. By user ID; also finds deleted users. */
+  async lockForUpdate(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<User[]> {
+    return (await lockForUpdate(tx, selectUsers(tx, appId, userIds)).execute()).map(toUser)
   }
 
-  /** For changes around the users that must follow each other; waits for {@link lock} but not for those who {@link hold} them. By user ID. */
-  async claim(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<User[]> {
-    const found = selectUsers(tx, appId, userIds)
-    return (await (this.#database.dialect.rowLocks ? found.forNoKeyUpdate() : found).execute()).map(
-      toUser,
-    )
+  /**
+   * For changes around the users that must follow each other; waits for {@link lockForUpdate} but not for {@link lockKeyShare}. By user
+   * ID; also finds deleted users.
+   */
+  async lockNoKeyUpdate(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<User[]> {
+    return (await lockNoKeyUpdate(tx, selectUsers(tx, appId, userIds)).execute()).map(toUser)
   }
 
   /** Ends the file credentials of the users. */
@@ -241,7 +234,7 @@ function selectUsers(tx: Tx, appId: string, userIds: readonly Int64[]) {
 
 /** What a user is before anything is set, and again once everything is erased. */
 export const emptyUser = {
-  status: 0,
+  status: userStatus.normal,
   nick_name: '',
   avatar: '',
   description: '',

@@ -1,6 +1,6 @@
-import { AppError, type ErrorName, type Int64 } from '@hermod/protocol'
-import { admissionStatus } from '../core/group-model.js'
-import type { GroupPage, ListTotals, PageRequest } from '../core/group-page.js'
+import { AppError, admissionStatus, type ErrorName, type Int64 } from '@hermod/protocol'
+import { type PageRequest, type Position, readCursor, writeCursor } from '../../paging.js'
+import type { GroupPage, ListTotals } from '../core/group-page.js'
 
 /** How a group takes applications. */
 export const applyApproval = { all: 0, confirmed: 1, none: 2 } as const
@@ -21,18 +21,16 @@ export function requireNoRefusal(outcomes: ReadonlyMap<Int64, ErrorName | null>)
   for (const refusal of outcomes.values()) if (refusal !== null) throw new AppError(refusal)
 }
 
-/** Where a page ends: when its last entry was made, and its IDs, in the order of the list. */
-export type Position = readonly number[]
-
 /** A page as a store reads it: one entry more than is shown tells whether there is a next page. */
 export interface StorePage {
+  /** When the last entry of the page before was made, and its IDs, in the order of the list. */
   readonly before: Position | null
   readonly limit: number
 }
 
-/** @throws AppError invalid_parameter for a cursor that is none of ours */
+/** @throws AppError invalid_parameter for an unknown cursor */
 export function storePage({ cursor, limit = defaultPage }: PageRequest, ids: number): StorePage {
-  return { before: readCursor(cursor, ids), limit: Math.min(limit, maxPage) + 1 }
+  return { before: readCursor(cursor, ids + 1), limit: Math.min(limit, maxPage) + 1 }
 }
 
 /** @param found what the store found for the page */
@@ -47,14 +45,7 @@ export function admissionPage<Entry>(
   return {
     ...totals,
     entries,
-    nextCursor: found.length === limit && last !== undefined ? positionOf(last).join('-') : null,
+    nextCursor:
+      found.length === limit && last !== undefined ? writeCursor(...positionOf(last)) : null,
   }
-}
-
-function readCursor(cursor: string | undefined, ids: number): Position | null {
-  if (cursor === undefined || cursor === '') return null
-  const parts = cursor.split('-')
-  if (parts.length !== ids + 1 || !parts.every((part) => /^(\d{1,15}|[1-8]\d{15})$/.test(part)))
-    throw new AppError('invalid_parameter', 'cursor must be one that a page before has returned')
-  return parts.map(Number)
 }

@@ -2,7 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import { runsOutAt } from '../../../lib/clock.js'
 import type { EventService } from '../../../outbox/event-service.js'
-import { readSettings } from '../../apps/app-settings.js'
+import { readAppSettings } from '../../apps/app-settings.js'
 import type { LockedGroupContext } from '../core/group-access.js'
 import { groupEvent } from '../core/group-model.js'
 import type { MembershipService, Outcomes } from '../membership/membership-service.js'
@@ -37,7 +37,7 @@ export class GroupInviter {
     const asked = userIds.filter((userId) => cautious.has(userId))
     const refusals = await memberships.check(tx, context, asked, how)
     const invited = asked.filter((userId) => !refusals.has(userId))
-    const { group_application_days: days } = await readSettings(tx, group.appId)
+    const { group_application_days: days } = await readAppSettings(tx, group.appId)
     await invitations.put(tx, group, invited, {
       inviterId: caller.actorId,
       reason,

@@ -2,10 +2,11 @@ import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import { runsOutAt } from '../../../lib/clock.js'
 import type { EventService } from '../../../outbox/event-service.js'
-import { readSettings } from '../../apps/app-settings.js'
+import { readAppSettings } from '../../apps/app-settings.js'
+import type { PageRequest } from '../../paging.js'
 import type { GroupAccess, GroupCaller, LockedGroupContext } from '../core/group-access.js'
 import { groupEvent } from '../core/group-model.js'
-import type { GroupPage, PageRequest } from '../core/group-page.js'
+import type { GroupPage } from '../core/group-page.js'
 import type { MembershipService } from '../membership/membership-service.js'
 import {
   admissionPage,
@@ -118,7 +119,7 @@ export class JoinRequestService {
     reason: string,
   ): Promise<void> {
     const { joinRequests, events } = this.options
-    const { group_application_days: days } = await readSettings(tx, group.appId)
+    const { group_application_days: days } = await readAppSettings(tx, group.appId)
     const before = await joinRequests.find(tx, group, applicantId)
     await joinRequests.put(tx, group, {
       applicantId,

@@ -6,6 +6,8 @@ import {
   type GroupRole,
   groupRights,
   groupRoles,
+  groupStatus,
+  groupType,
   type Int64,
   roleErrors,
 } from '@hermod/protocol'
@@ -13,18 +15,10 @@ import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
 import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
-import type { GroupCache } from './group-cache.js'
-import {
-  type Group,
-  type GroupFlags,
-  type GroupKey,
-  groupStatus,
-  groupType,
-  type Member,
-  roleName,
-} from './group-model.js'
-import type { GroupStore } from './group-store.js'
 import type { MemberStore } from '../membership/member-store.js'
+import type { GroupCache } from './group-cache.js'
+import { type Group, type GroupFlags, type GroupKey, type Member, roleName } from './group-model.js'
+import type { GroupStore } from './group-store.js'
 
 export interface GroupAccessOptions {
   readonly database: Database
@@ -91,8 +85,13 @@ export class GroupAccess {
     if (userIds.length > 0) await this.read(caller, groupId, right, async () => {})
     try {
       return await database.transaction(async (tx) => {
-        const users = await LockedUsers.claim(tx, locker, caller.appId, userIds)
-        const context = await this.#authorize(tx, caller, await groups.lock(tx, key), right)
+        const users = await LockedUsers.lockNoKeyUpdate(tx, locker, caller.appId, userIds)
+        const context = await this.#authorize(
+          tx,
+          caller,
+          await groups.lockForUpdate(tx, key),
+          right,
+        )
         return work(tx, { ...context, users })
       })
     } finally {

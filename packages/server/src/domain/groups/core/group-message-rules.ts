@@ -1,19 +1,19 @@
-import { AppError, type ErrorName, groupRights, type Int64 } from '@hermod/protocol'
+import {
+  AppError,
+  type ErrorName,
+  groupRights,
+  groupStatus,
+  type Int64,
+  memberRole,
+} from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { systemUserId } from '../../users/system-user.js'
+import type { MemberStore } from '../membership/member-store.js'
 import { isBelow, mayActOn } from './group-access.js'
 import type { GroupCache } from './group-cache.js'
-import {
-  type Group,
-  type GroupKey,
-  groupStatus,
-  isBanned,
-  memberRole,
-  roleName,
-} from './group-model.js'
+import { type Group, type GroupKey, isBanned, roleName } from './group-model.js'
 import type { GroupStore } from './group-store.js'
-import type { MemberStore } from '../membership/member-store.js'
 
 export interface GroupMessageRulesOptions {
   readonly groups: GroupStore

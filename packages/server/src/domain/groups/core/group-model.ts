@@ -1,11 +1,6 @@
 import { AppError, type GroupRole, type Int64 } from '@hermod/protocol'
 import type { EventKind } from '../../../outbox/event-model.js'
 
-export const groupType = { private: 0, public: 1, chatroom: 2, temporary: 3 } as const
-export const groupStatus = { normal: 0, dissolved: 1 } as const
-export const memberRole = { member: 0, admin: 1, owner: 2 } as const
-/** Of applications and of invitations. */
-export const admissionStatus = { pending: 0, agreed: 1, rejected: 2 } as const
 /** The end of a ban that does not end. */
 export const permanent = -1
 /** Somebody who was kicked more often comes back only when an admin wants it (decision F6). */

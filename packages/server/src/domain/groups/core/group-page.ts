@@ -1,10 +1,3 @@
-/** What a caller asks of a list. */
-export interface PageRequest {
-  /** Of the page before; undefined or '' = from the start */
-  readonly cursor?: string | undefined
-  readonly limit?: number | undefined
-}
-
 /** The whole list behind a page. */
 export interface ListTotals {
   readonly total: number

@@ -1,25 +1,17 @@
-import { AppError, type AppSettings, type Int64 } from '@hermod/protocol'
+import { AppError, type AppSettings, groupStatus, type Int64, memberRole } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids.js'
-import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
-import type { AppService } from '../../apps/app-service.js'
-import { readSettings } from '../../apps/app-settings.js'
 import type { EventService } from '../../../outbox/event-service.js'
+import type { AppService } from '../../apps/app-service.js'
+import { readAppSettings } from '../../apps/app-settings.js'
+import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
+import type { GroupInviter } from '../admission/group-inviter.js'
+import type { MemberStore } from '../membership/member-store.js'
 import type { GroupAccess, GroupCaller, GroupContext } from './group-access.js'
 import type { GroupCache } from './group-cache.js'
-import type { GroupInviter } from '../admission/group-inviter.js'
-import {
-  type Group,
-  type GroupKey,
-  groupEvent,
-  groupStatus,
-  type Member,
-  memberRole,
-  nextUpdate,
-} from './group-model.js'
+import { type Group, type GroupKey, groupEvent, type Member, nextUpdate } from './group-model.js'
 import type { GroupStore } from './group-store.js'
-import type { MemberStore } from '../membership/member-store.js'
 
 export interface GroupServiceOptions {
   readonly database: Database
@@ -88,9 +80,9 @@ export class GroupService {
       return await database.transaction(async (tx) => {
         const now = clock.now()
         if (app.settings.group_limit > 0) await this.#requireRoom(tx, appId)
-        const users = await LockedUsers.claim(tx, locker, appId, [ownerId, ...invitedIds])
+        const users = await LockedUsers.lockNoKeyUpdate(tx, locker, appId, [ownerId, ...invitedIds])
         users.require(ownerId)
-        const limits = await readSettings(tx, appId)
+        const limits = await readAppSettings(tx, appId)
         await this.#requireFewOwned(tx, appId, ownerId, limits)
         await this.#requireFewJoined(tx, appId, ownerId, limits)
         const capacity = Math.min(defaultCapacity, app.settings.group_capacity_limit)
@@ -199,7 +191,12 @@ export class GroupService {
 
   async #passOn(tx: Tx, { caller, group, now }: GroupContext, heir: Member): Promise<void> {
     const { groups, members, events } = this.options
-    await this.#requireFewOwned(tx, group.appId, heir.userId, await readSettings(tx, group.appId))
+    await this.#requireFewOwned(
+      tx,
+      group.appId,
+      heir.userId,
+      await readAppSettings(tx, group.appId),
+    )
     await members.update(tx, group, [group.ownerId], { role: memberRole.member })
     // Nobody bans an owner.
     await members.update(tx, group, [heir.userId], { role: memberRole.owner, ban_expires_at: 0 })
@@ -211,7 +208,7 @@ export class GroupService {
   /** Counted under a lock, so that the limit holds. */
   async #requireRoom(tx: Tx, appId: string): Promise<void> {
     const { apps, groups } = this.options
-    const { settings } = await apps.lock(tx, appId)
+    const { settings } = await apps.lockForUpdate(tx, appId)
     if (settings.group_limit > 0 && (await groups.count(tx, { appId })) >= settings.group_limit)
       throw new AppError('application_group_limit_reached')
   }

@@ -1,7 +1,15 @@
-import { AppError, type GroupRightName, type Int64, pushModes } from '@hermod/protocol'
+import {
+  AppError,
+  type GroupRightName,
+  type Int64,
+  meaningsOf,
+  muteMode,
+  pushMode,
+} from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
-import { readSettings } from '../../apps/app-settings.js'
 import type { EventService } from '../../../outbox/event-service.js'
+import { readAppSettings } from '../../apps/app-settings.js'
+import type { MemberStore } from '../membership/member-store.js'
 import type { GroupAccess, GroupCaller, GroupContext } from './group-access.js'
 import {
   banEnd,
@@ -13,7 +21,6 @@ import {
   permanent,
 } from './group-model.js'
 import type { GroupStore } from './group-store.js'
-import type { MemberStore } from '../membership/member-store.js'
 
 export interface GroupSettingsServiceOptions {
   readonly access: GroupAccess
@@ -49,8 +56,6 @@ type PropertyName = keyof typeof properties
 /** Those that take any value of their kind. */
 export type PlainProperty = Exclude<PropertyName, 'ban_expire_time' | 'capacity'>
 
-const muteMode = { none: 0, notReceived: 2 } as const
-
 /** A caller for a user, whose own settings are meant. */
 type UserCaller = GroupCaller & { readonly userId: Int64 }
 
@@ -73,7 +78,7 @@ export class GroupSettingsService {
   /** @throws AppError group_not_found, group_owner_required, capacity_invalid */
   async setCapacity(caller: GroupCaller, groupId: Int64, capacity: Int64): Promise<void> {
     await this.#change(caller, groupId, 'capacity', async (tx, context) => {
-      const { group_capacity_limit: most } = await readSettings(tx, caller.appId)
+      const { group_capacity_limit: most } = await readAppSettings(tx, caller.appId)
       if (capacity < context.group.memberCount || capacity > most)
         throw new AppError('capacity_invalid')
       await this.#write(tx, context, 'capacity', Number(capacity))
@@ -120,7 +125,7 @@ export class GroupSettingsService {
 
   /** @throws AppError push_mode_out_of_range; group_not_found, not_group_member */
   async setPushMode(caller: UserCaller, groupId: Int64, mode: number): Promise<void> {
-    if (!(mode in pushModes)) throw new AppError('push_mode_out_of_range')
+    if (!(mode in meaningsOf(pushMode))) throw new AppError('push_mode_out_of_range')
     await this.options.access.change(caller, groupId, 'own', {}, async (tx, { group, member }) => {
       if (member?.pushMode !== mode) await this.#writeOwn(tx, caller, group, 'msg_push_mode', mode)
     })

@@ -1,8 +1,9 @@
-import type { Int64 } from '@hermod/protocol'
+import { groupStatus, groupType, type Int64 } from '@hermod/protocol'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
+import { lockForUpdate } from '../../../db/locking.js'
 import type { GroupsTable } from '../../../db/schema.js'
-import { type Group, type GroupKey, type GroupList, groupStatus, groupType } from './group-model.js'
+import type { Group, GroupKey, GroupList } from './group-model.js'
 
 export type GroupChanges = Omit<Updateable<GroupsTable>, 'app_id' | 'group_id' | 'member_count'>
 
@@ -17,11 +18,9 @@ const isNormal = sql<boolean>`status = ${sql.lit(groupStatus.normal)}`
 
 /** The groups themselves. */
 export class GroupStore {
-  readonly #database: Database
   readonly #find
 
   constructor(database: Database) {
-    this.#database = database
     this.#find = database.prepared<GroupKey, Selectable<GroupsTable>>((db, param) =>
       db
         .selectFrom('groups')
@@ -38,16 +37,13 @@ export class GroupStore {
   }
 
   /** Keeps every other change of the group waiting until the transaction ends. */
-  async lock(tx: Tx, { appId, groupId }: GroupKey): Promise<Group | null> {
+  async lockForUpdate(tx: Tx, { appId, groupId }: GroupKey): Promise<Group | null> {
     const found = tx
       .selectFrom('groups')
       .selectAll()
       .where('app_id', '=', appId)
       .where('group_id', '=', groupId)
-    const row = await (this.#database.dialect.rowLocks
-      ? found.forUpdate()
-      : found
-    ).executeTakeFirst()
+    const row = await lockForUpdate(tx, found).executeTakeFirst()
     return row ? toGroup(row) : null
   }
 

@@ -1,12 +1,13 @@
-import { AppError, type GroupRightName, type Int64 } from '@hermod/protocol'
+import { AppError, type GroupRightName, type Int64, memberRole } from '@hermod/protocol'
 import type { Queryable } from '../../../db/database.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { AppService } from '../../apps/app-service.js'
+import { type PageRequest, readIdCursor, writeCursor } from '../../paging.js'
 import type { GroupAccess, GroupCaller, GroupContext } from '../core/group-access.js'
-import { type GroupList, isBanned, type Member, memberRole } from '../core/group-model.js'
-import type { GroupPage, PageRequest } from '../core/group-page.js'
+import { type GroupList, isBanned, type Member } from '../core/group-model.js'
+import type { GroupPage } from '../core/group-page.js'
 import type { Block, BlockStore } from '../moderation/block-store.js'
-import type { MemberListStore, Position } from './member-list-store.js'
+import type { MemberListRange, MemberListStore } from './member-list-store.js'
 import type { MemberStore } from './member-store.js'
 import type { MembershipService, Outcomes } from './membership-service.js'
 
@@ -142,17 +143,17 @@ export class GroupMemberService {
       readonly read: (
         db: Queryable,
         context: GroupContext,
-        position: Position,
+        position: MemberListRange,
       ) => Promise<readonly T[]>
       readonly count: (db: Queryable, context: GroupContext) => Promise<number>
     },
   ): Promise<GroupPage<T>> {
-    const afterId = readCursor(cursor)
+    const afterId = readIdCursor(cursor) ?? 0
     const length = Math.min(limit, maxPage)
     return this.options.access.read(caller, groupId, of.right, async (db, context) => {
       const found = await of.read(db, context, { afterId, limit: length + 1 })
       const entries = found.slice(0, length)
-      const nextCursor = found.length > length ? String(entries.at(-1)?.userId) : null
+      const nextCursor = found.length > length ? writeCursor(entries.at(-1)?.userId ?? 0) : null
       return {
         entries,
         nextCursor,
@@ -176,11 +177,4 @@ export class GroupMemberService {
       banExpiresAt: isBanned(member.banExpiresAt, now) ? member.banExpiresAt : 0,
     }))
   }
-}
-
-/** A cursor is the last user ID of the page before. */
-function readCursor(cursor = ''): number {
-  if (!/^(\d{0,15}|[1-8]\d{15})$/.test(cursor))
-    throw new AppError('invalid_parameter', 'cursor must be one that a page before has returned')
-  return Number(cursor)
 }

@@ -1,11 +1,11 @@
-import type { Int64 } from '@hermod/protocol'
+import { groupStatus, groupType, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { Event } from '../../../outbox/event-model.js'
 import type { EventService } from '../../../outbox/event-service.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { GroupCache } from '../core/group-cache.js'
-import { type Group, groupEvent, groupStatus, groupType } from '../core/group-model.js'
+import { type Group, groupEvent } from '../core/group-model.js'
 import type { SuccessionStore } from './succession-store.js'
 
 export interface GroupSuccessionOptions {

@@ -1,19 +1,19 @@
-import type { Int64 } from '@hermod/protocol'
+import { type Int64, memberRole } from '@hermod/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import type { Queryable } from '../../../db/database.js'
-import { type GroupKey, type Member, memberRole, permanent } from '../core/group-model.js'
+import { type GroupKey, type Member, permanent } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
 import { memberColumns, toMember } from './member-store.js'
 
 /** Where a page of a list by user ID starts, and how long it is at most. */
-export interface Position {
+export interface MemberListRange {
   readonly afterId: Int64
   readonly limit: number
 }
 
 /** The members of groups by user ID, a page at a time: the primary key makes a deep page cost what the first one does. */
 export class MemberListStore {
-  list(db: Queryable, group: GroupKey, { afterId, limit }: Position): Promise<Member[]> {
+  list(db: Queryable, group: GroupKey, { afterId, limit }: MemberListRange): Promise<Member[]> {
     return this.#select(db, group, sql`user_id > ${afterId}`, limit)
   }
 
@@ -26,7 +26,7 @@ export class MemberListStore {
   listBanned(
     db: Queryable,
     group: GroupKey,
-    { afterId, limit }: Position,
+    { afterId, limit }: MemberListRange,
     now: number,
   ): Promise<Member[]> {
     return this.#select(db, group, sql`${isBannedAt(now)} and user_id > ${afterId}`, limit)

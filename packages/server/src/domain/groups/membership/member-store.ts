@@ -1,15 +1,10 @@
-import type { Int64 } from '@hermod/protocol'
+import { admissionStatus, groupStatus, type Int64, memberRole } from '@hermod/protocol'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
+import { lockShare } from '../../../db/locking.js'
 import type { GroupMembersTable } from '../../../db/schema.js'
 import { chunksOf } from '../../../lib/chunks.js'
-import {
-  admissionStatus,
-  type GroupKey,
-  groupStatus,
-  type Member,
-  memberRole,
-} from '../core/group-model.js'
+import type { GroupKey, Member } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
 
 export type MemberChanges = Pick<
@@ -46,11 +41,9 @@ const rowsPerStatement = 500
 
 /** Who is in which group, who may not be, and what is remembered of those who were. */
 export class MemberStore {
-  readonly #database: Database
   readonly #find
 
   constructor(database: Database) {
-    this.#database = database
     this.#find = database.prepared<GroupKey & { userId: Int64 }, MemberRow>((db, param) =>
       db
         .selectFrom('group_members')
@@ -365,10 +358,7 @@ export class MemberStore {
       .where('app_id', '=', appId)
       .where('low_id', '=', groupId)
       .where('high_id', '=', groupId)
-    const row = await (isHeld && this.#database.dialect.rowLocks
-      ? found.forShare()
-      : found
-    ).executeTakeFirst()
+    const row = await (isHeld ? lockShare(tx, found) : found).executeTakeFirst()
     return { seq: row?.seq ?? 0, lastMessageId: row?.last_msg_id ?? 0 }
   }
 }

@@ -1,16 +1,9 @@
-import type { ErrorName, Int64 } from '@hermod/protocol'
+import { type ErrorName, groupType, type Int64, memberRole } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import type { EventService } from '../../../outbox/event-service.js'
-import { readSettings } from '../../apps/app-settings.js'
+import { readAppSettings } from '../../apps/app-settings.js'
 import type { GroupContext, LockedGroupContext } from '../core/group-access.js'
-import {
-  groupEvent,
-  groupType,
-  isBanned,
-  type Member,
-  maxKicks,
-  memberRole,
-} from '../core/group-model.js'
+import { groupEvent, isBanned, type Member, maxKicks } from '../core/group-model.js'
 import type { GroupStore } from '../core/group-store.js'
 import type { MemberStore } from './member-store.js'
 
@@ -69,7 +62,7 @@ export class MembershipService {
     const known = await members.findMany(tx, group, userIds)
     const blocked = await members.findBlocked(tx, group, userIds)
     const removals = isOwnWill ? await members.findRemovals(tx, group, userIds) : new Map()
-    const { group_member_limit: limit } = await readSettings(tx, group.appId)
+    const { group_member_limit: limit } = await readAppSettings(tx, group.appId)
     const isInTooMany = await members.findInTooMany(tx, group.appId, userIds, limit)
     const refusalOf = (userId: Int64): ErrorName | null => {
       const refusal = users.refusal(userId)

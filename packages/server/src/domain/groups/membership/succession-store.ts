@@ -1,17 +1,16 @@
-import type { Int64 } from '@hermod/protocol'
+import { admissionStatus, groupStatus, type Int64, memberRole } from '@hermod/protocol'
 import { sql } from 'kysely'
-import type { Database, Tx } from '../../../db/database.js'
+import type { Tx } from '../../../db/database.js'
+import { lockForUpdate } from '../../../db/locking.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { UserKey } from '../../users/user-model.js'
-import { admissionStatus, type Group, groupStatus, memberRole } from '../core/group-model.js'
+import type { Group } from '../core/group-model.js'
 import { instantAfter, toGroup } from '../core/group-store.js'
 
 const groupsPerStatement = 500
 
 /** All groups of one user at once, however many they are. */
 export class SuccessionStore {
-  constructor(private readonly database: Database) {}
-
   /**
    * The groups that have the user as a member or on their block list, by ID; also dissolved ones. Keeps every other change of them
    * waiting until the transaction ends.
@@ -29,7 +28,7 @@ export class SuccessionStore {
       .where('app_id', '=', appId)
       .where('group_id', 'in', groupsIn('group_members').union(groupsIn('group_blocks')))
       .orderBy('group_id')
-    const rows = await (this.database.dialect.rowLocks ? found.forUpdate() : found).execute()
+    const rows = await lockForUpdate(tx, found).execute()
     return rows.map(toGroup)
   }
 

@@ -2,7 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { Queryable, Tx } from '../../../db/database.js'
 import type { GroupKey } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
-import type { Position } from '../membership/member-list-store.js'
+import type { MemberListRange } from '../membership/member-list-store.js'
 
 /** A user whom a group keeps out. */
 export interface Block {
@@ -37,7 +37,11 @@ export class BlockStore {
   }
 
   /** By user ID. */
-  async list(db: Queryable, group: GroupKey, { afterId, limit }: Position): Promise<Block[]> {
+  async list(
+    db: Queryable,
+    group: GroupKey,
+    { afterId, limit }: MemberListRange,
+  ): Promise<Block[]> {
     const rows = await db
       .selectFrom('group_blocks')
       .select(['user_id', 'created_at'])

@@ -1,4 +1,4 @@
-import type { ErrorName, GroupRightName, Int64 } from '@hermod/protocol'
+import { type ErrorName, type GroupRightName, type Int64, memberRole } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import type { EventService } from '../../../outbox/event-service.js'
 import {
@@ -15,7 +15,6 @@ import {
   groupEvent,
   isBanned,
   type Member,
-  memberRole,
 } from '../core/group-model.js'
 import type { GroupStore } from '../core/group-store.js'
 import type { MemberChanges, MemberStore } from '../membership/member-store.js'

@@ -1,6 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
 import { compare } from '../../../lib/compare.js'
-import type { StoredMessage } from './message-model.js'
 
 /**
  * A conversation is the pair of its parties, the smaller ID first. A conversation with oneself, and a group, is the same ID twice:
@@ -59,14 +58,4 @@ export function sidesOf(
   if (lowId === userId) sides.push('low')
   if (highId === userId) sides.push('high')
   return sides
-}
-
-/** How far a message got: 0 stored, 1 a device of the receiver has it, 2 the receiver has read it (decision E6). */
-export type Progress = 0 | 1 | 2
-
-/** A message as a page of history shows it. */
-export interface HistoryMessage extends StoredMessage {
-  readonly progress: Progress
-  /** 0 = never edited */
-  readonly editedAt: number
 }

@@ -3,12 +3,8 @@ import { sql } from 'kysely'
 import type { Database, Queryable } from '../../../db/database.js'
 import type { MessagesTable } from '../../../db/schema.js'
 import { hiddenInGroup, joinedGroups } from '../reading/conversation-store.js'
-import type {
-  Conversation,
-  ConversationKey,
-  HistoryMessage,
-  Progress,
-} from './conversation-model.js'
+import type { Conversation, ConversationKey } from './conversation-model.js'
+import type { HistoryMessage, MessageStatus } from './message-model.js'
 
 interface Start {
   readonly userId: Int64
@@ -36,7 +32,7 @@ const receiverMark = (mark: 'read_seq' | 'delivered_seq') =>
   sql<number>`case when m.sender_id = c.low_id then ${sql.ref(`c.high_${mark}`)} else ${sql.ref(`c.low_${mark}`)} end`
 
 /** One's own message in a group has been read once any other member has read it, where read_ack is on; received ones by one's own marks. */
-const progressInGroup = sql<Progress>`case
+const statusInGroup = sql<MessageStatus>`case
   when m.sender_id = p.user_id then
     case when g.read_ack = 1 and m.seq <= case when c.reader_id = p.user_id then c.high_read_seq else c.low_read_seq end then 2 else 0 end
   when m.seq <= p.read_seq then 2 when m.seq <= p.delivered_seq then 1 else 0 end`
@@ -59,8 +55,8 @@ export class HistoryStore {
         )
         .select([
           ...messageColumns,
-          sql<Progress>`case when m.seq <= ${receiverMark('read_seq')} then 2 when m.seq <= ${receiverMark('delivered_seq')} then 1 else 0 end`.as(
-            'progress',
+          sql<MessageStatus>`case when m.seq <= ${receiverMark('read_seq')} then 2 when m.seq <= ${receiverMark('delivered_seq')} then 1 else 0 end`.as(
+            'status',
           ),
         ])
         .where('c.app_id', '=', param('appId'))
@@ -81,7 +77,7 @@ export class HistoryStore {
             .onRef('m.low_id', '=', 'c.low_id')
             .onRef('m.high_id', '=', 'c.high_id'),
         )
-        .select([...messageColumns, progressInGroup.as('progress')])
+        .select([...messageColumns, statusInGroup.as('status')])
         .where('p.app_id', '=', param('appId'))
         .where('p.group_id', '=', param('groupId'))
         .where('p.user_id', '=', param('userId'))

@@ -92,6 +92,16 @@ export interface StoredMessage extends MessageContent {
   readonly isSystem: number
 }
 
+/** How far a message got: 0 stored, 1 a device of the receiver has it, 2 the receiver has read it (decision E6). */
+export type MessageStatus = 0 | 1 | 2
+
+/** A message as a page of history shows it. */
+export interface HistoryMessage extends StoredMessage {
+  readonly status: MessageStatus
+  /** 0 = never edited */
+  readonly editedAt: number
+}
+
 /**
  * Holds the texts of a message against the limit (decision E12).
  * @throws AppError message_too_large
@@ -108,9 +118,6 @@ export function requireSize(
   if (size > maxBytes)
     throw new AppError('message_too_large', `${size} bytes of at most ${maxBytes}`)
 }
-
-/** content_type of what acts on another message (decision E8). */
-export const operationTypes = { readAck: 9, recall: 10, append: 11, replace: 12 } as const
 
 /**
  * A typing indicator is an empty text whose ext is a JSON object with input_status; like online_only it reaches connected devices and

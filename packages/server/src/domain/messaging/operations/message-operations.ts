@@ -1,4 +1,4 @@
-import { type AppCaller, AppError, type Int64 } from '@hermod/protocol'
+import { type AppCaller, AppError, contentType, type Int64, operationType } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { timestampOf } from '../../../lib/ids.js'
@@ -8,7 +8,7 @@ import type { AppService } from '../../apps/app-service.js'
 import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
 import { systemUserId } from '../../users/system-user.js'
 import { type Conversation, readersOf } from '../log/conversation-model.js'
-import { operationTypes, requireSize } from '../log/message-model.js'
+import { requireSize } from '../log/message-model.js'
 import type { ConversationService } from '../reading/conversation-service.js'
 import type { TransactionStore } from '../sending/transaction-store.js'
 import { type EditKind, editedTexts } from './message-edit.js'
@@ -54,11 +54,9 @@ interface Held {
 /** An edit must be newer than the message and every edit before it (document 3, part 2.6), whatever the clocks of the nodes say. */
 const editInstant = ({ messageId, editedAt }: LoggedMessage, now: number) =>
   Math.max(now, timestampOf(messageId) + 1, editedAt + 1)
-/** A command was acted on when it arrived. */
-const commandType = 6
 const editKinds: ReadonlyMap<number, EditKind> = new Map([
-  [operationTypes.append, 'append'],
-  [operationTypes.replace, 'replace'],
+  [operationType.append, 'append'],
+  [operationType.replace, 'replace'],
 ])
 const editEvents: Readonly<Record<EditKind, EventKind>> = {
   append: 'message.appended',
@@ -93,13 +91,13 @@ export class MessageOperations {
         `targets must have exactly 1 item with content_type ${contentType}`,
       )
     const recallSeconds =
-      contentType === operationTypes.recall ? await this.#recallSeconds(actor) : null
+      contentType === operationType.recall ? await this.#recallSeconds(actor) : null
     const { appId, userId: senderId } = actor
     await database.transaction(async (tx) => {
       const place = transactionId === null ? null : { appId, transactionId, senderId }
       if (place && !(await transactions.claim(tx, place, clock.now(), transactionTtlMs))) return
       await this.#requireKind(tx, appId, peerId, targetType)
-      if (contentType === operationTypes.readAck)
+      if (contentType === operationType.readAck)
         return conversations.acknowledgeReceipt(tx, actor, peerId, messageId)
       const editKind = editKinds.get(contentType)
       const held = await this.#hold(tx, actor, peerId, messageId)
@@ -188,7 +186,8 @@ export class MessageOperations {
     const { store, clock, maxMessageBytes } = this.options
     const { conversation, message } = held
     requireSender(held)
-    if (message.contentType === commandType)
+    // A command was acted on when it arrived.
+    if (message.contentType === contentType.command)
       throw new AppError('message_type_refused', 'a command cannot be edited')
     const texts = editedTexts(kind, message, edit)
     requireSize({ ...message, ...texts }, maxMessageBytes)

@@ -1,6 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import { sql } from 'kysely'
-import type { Database, Tx } from '../../../db/database.js'
+import type { Tx } from '../../../db/database.js'
+import { lockForUpdate } from '../../../db/locking.js'
 import type { Conversation, ConversationKey } from '../log/conversation-model.js'
 import type { MessageContent } from '../log/message-model.js'
 import { isConversation } from '../reading/conversation-store.js'
@@ -18,19 +19,13 @@ export type EditedTexts = Pick<MessageContent, 'content' | 'config' | 'ext'>
 
 /** Changes to single messages of the log. Their conversation is locked first, as sends do it. */
 export class MessageStore {
-  constructor(private readonly database: Database) {}
-
   /**
    * Keeps others from changing the conversation and what it holds until the transaction ends.
    * @returns false when there is no such conversation
    */
   async lockConversation(tx: Tx, conversation: ConversationKey): Promise<boolean> {
     const found = tx.selectFrom('conversations').select('seq').where(isConversation(conversation))
-    const row = await (this.database.dialect.rowLocks
-      ? found.forUpdate()
-      : found
-    ).executeTakeFirst()
-    return row !== undefined
+    return (await lockForUpdate(tx, found).executeTakeFirst()) !== undefined
   }
 
   async find(

@@ -3,15 +3,16 @@ import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { EventKind } from '../../../outbox/event-model.js'
 import type { EventService } from '../../../outbox/event-service.js'
 import type { GroupCache } from '../../groups/core/group-cache.js'
+import { type PageRequest, readIdCursor, unknownCursor, writeCursor } from '../../paging.js'
 import {
   type Conversation,
   type ConversationView,
   directConversation,
   groupConversation,
-  type HistoryMessage,
   readersOf,
 } from '../log/conversation-model.js'
 import type { HistoryStore } from '../log/history-store.js'
+import type { HistoryMessage } from '../log/message-model.js'
 import type { PeerKind, PeerKinds } from '../log/peer-kinds.js'
 import type { ConversationStore, Mark, Moved } from './conversation-store.js'
 import type { GroupReadService } from './group-read-service.js'
@@ -80,7 +81,7 @@ export class ConversationService {
     if (rows.length === 0 && conversation.isGroup) await this.#requireMember(reader, peerId)
     const next = rows.length > limit ? rows.pop() : undefined
     const undelivered = page.isOnDevice
-      ? rows.find(({ senderId, progress }) => senderId !== userId && progress === 0)
+      ? rows.find(({ senderId, status }) => senderId !== userId && status === 0)
       : undefined
     if (undelivered) await this.#markDelivered(conversation, userId, undelivered.messageId)
     return { conversation, messages: rows, nextMessageId: next?.messageId ?? null }
@@ -91,22 +92,22 @@ export class ConversationService {
    * @param page.cursor of the page before; undefined or '' for the first
    * @param page.limit clamped to 20
    * @returns the cursor of the next page, null on the last one
-   * @throws AppError invalid_parameter for a cursor that is none of ours
+   * @throws AppError invalid_parameter for an unknown cursor
    */
   async list(
     reader: Reader,
-    page: { cursor?: string | undefined; limit?: number | undefined },
+    page: PageRequest,
   ): Promise<{ conversations: readonly ConversationView[]; nextCursor: string | null }> {
     const { database, store } = this.#options
     const limit = Math.min(page.limit ?? maxConversationPage, maxConversationPage)
     const rows = await database.read((db) =>
-      store.list(db, reader, { beforeId: readCursor(page.cursor), limit: limit + 1 }),
+      store.list(db, reader, { beforeId: readListCursor(page.cursor), limit: limit + 1 }),
     )
     const conversations = rows.slice(0, limit)
     const last = conversations.at(-1)
     return {
       conversations,
-      nextCursor: rows.length > limit && last ? String(last.lastMessageId) : null,
+      nextCursor: rows.length > limit && last ? writeCursor(last.lastMessageId) : null,
     }
   }
 
@@ -317,9 +318,9 @@ export class ConversationService {
   }
 }
 
-function readCursor(cursor: string | undefined): number {
-  if (cursor === undefined || cursor === '') return Number.MAX_SAFE_INTEGER
-  if (!/^[1-9]\d{0,15}$/.test(cursor))
-    throw new AppError('invalid_parameter', 'cursor must be one that a page before has returned')
-  return Number(cursor)
+/** @returns exclusive upper bound of the message IDs; a page ends at a message, so 0 is no cursor */
+function readListCursor(cursor: string | undefined): number {
+  const beforeId = readIdCursor(cursor) ?? Number.MAX_SAFE_INTEGER
+  if (beforeId === 0) throw unknownCursor()
+  return beforeId
 }

@@ -1,6 +1,7 @@
-import type { Int64 } from '@hermod/protocol'
+import { groupStatus, groupType, type Int64, muteMode } from '@hermod/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
+import { lockForUpdate } from '../../../db/locking.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import {
   type Conversation,
@@ -50,7 +51,8 @@ const unreadAbove = (
 /** Where history_visible is off a member sees nothing of what was there before (decision F4a: judged when reading). */
 export const hiddenInGroup = sql<number>`case when g.history_visible = 1 or p.joined_msg_id < p.hidden_msg_id then p.hidden_msg_id else p.joined_msg_id end`
 /** Nothing is unread in a chatroom, in a group that is dissolved, and to a member who does not receive the messages (msg_mute_mode 2). */
-const countsUnread = sql<boolean>`g.type <> 2 and g.status = 0 and p.msg_mute_mode <> 2`
+const countsUnread = sql<boolean>`g.type <> ${sql.lit(groupType.chatroom)} and g.status = ${sql.lit(groupStatus.normal)}
+  and p.msg_mute_mode <> ${sql.lit(muteMode.notReceived)}`
 
 const readSeq = own((side) => sql<number>`${sql.ref(`c.${side}_read_seq`)}`)
 
@@ -85,12 +87,10 @@ export function joinedGroups(db: Queryable) {
  * (decision E13).
  */
 export class ConversationStore {
-  readonly #database: Database
   readonly #list
   readonly #unread
 
   constructor(database: Database) {
-    this.#database = database
     this.#list = database.preparedPage<UserKey & { beforeId: number }, ViewRow>(
       (db, param, limit) =>
         db
@@ -203,7 +203,7 @@ export class ConversationStore {
 
   /** Moves the read marks of all conversations of the user to their ends. @returns those that were not there yet */
   async markAllRead(tx: Tx, { appId, userId }: UserKey): Promise<Moved[]> {
-    const unread = await joined(tx)
+    const unread = joined(tx)
       .select(['c.low_id', 'c.high_id'])
       .where('p.app_id', '=', appId)
       .where('p.user_id', '=', userId)
@@ -211,12 +211,11 @@ export class ConversationStore {
       // In the order in which batches of sends lock them.
       .orderBy('c.low_id')
       .orderBy('c.high_id')
-      .$if(this.#database.dialect.rowLocks, (query) => query.forUpdate('c'))
-      .execute()
+    const locked = await lockForUpdate(tx, unread, { of: ['c'] }).execute()
     const moved: Moved[] = []
     for (const side of sides) {
       const other = side === 'low' ? 'high_id' : 'low_id'
-      const peerIds = unread
+      const peerIds = locked
         .filter((row) => (row.low_id === userId) === (side === 'low'))
         .map((row) => row[other])
       for (const chunk of chunksOf(peerIds, keysPerStatement)) {

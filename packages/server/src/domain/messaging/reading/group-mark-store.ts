@@ -1,6 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import { type RawBuilder, sql } from 'kysely'
-import type { Database, Tx } from '../../../db/database.js'
+import type { Tx } from '../../../db/database.js'
+import { lockForUpdate } from '../../../db/locking.js'
 import { greater, isConversation, joinedGroups, type Mark } from './conversation-store.js'
 
 export interface MemberKey {
@@ -44,8 +45,6 @@ const maxReceiptRequests = 1_000
  * do.
  */
 export class GroupMarkStore {
-  constructor(private readonly database: Database) {}
-
   /**
    * Moves a mark of a member forward to a position, or to the end of the conversation; never back. Reading counts as moved until it has
    * been acknowledged, though the member's own sends have moved the mark before.
@@ -78,11 +77,8 @@ export class GroupMarkStore {
         .where(isFurther(userId, end))
         .execute()
     }
-    const held = tx.selectFrom('group_members').select(`${told} as at`).where(isMember(member))
-    const before = await (this.database.dialect.rowLocks
-      ? held.forUpdate()
-      : held
-    ).executeTakeFirst()
+    const own = tx.selectFrom('group_members').select(`${told} as at`).where(isMember(member))
+    const before = await lockForUpdate(tx, own).executeTakeFirst()
     if (!before || to <= before.at) return null
     await tx
       .updateTable('group_members')
@@ -150,8 +146,7 @@ export class GroupMarkStore {
       // In the order in which batches of sends lock them; the members too, so that each message is told of as read once only.
       .orderBy('p.group_id')
       .limit(groupsPerStep)
-      .$if(this.database.dialect.rowLocks, (query) => query.forUpdate(['c', 'p']))
-    const moved = (await found.execute()).map(
+    const moved = (await lockForUpdate(tx, found, { of: ['c', 'p'] }).execute()).map(
       (row): MovedGroupMark => ({
         groupId: row.group_id,
         from: row.acked_seq,

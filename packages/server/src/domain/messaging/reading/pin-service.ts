@@ -39,7 +39,7 @@ export class PinService {
     }
     if (conversationId !== systemUserId) await accounts.requireUser(appId, conversationId)
     await database.transaction(async (tx) => {
-      await accounts.lock(tx, appId, userId)
+      await accounts.lockForUpdate(tx, appId, userId)
       await this.#add(tx, user, conversationId)
     })
   }

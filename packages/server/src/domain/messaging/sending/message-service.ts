@@ -1,4 +1,10 @@
-import { type AppCaller, AppError, type ErrorName, type Int64 } from '@hermod/protocol'
+import {
+  type AppCaller,
+  AppError,
+  type ErrorName,
+  type Int64,
+  operationType,
+} from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids.js'
@@ -11,7 +17,6 @@ import {
   type Draft,
   isTypingSignal,
   type MessageContent,
-  operationTypes,
   requireSize,
 } from '../log/message-model.js'
 import { MessageOperations, type OperationRequest } from '../operations/message-operations.js'
@@ -67,7 +72,7 @@ export class MessageService {
     const targets = request.targets.length === 1 ? request.targets : [...new Set(request.targets)]
     const content = this.#content(request, targets)
     const senderId = await this.#sender(caller, request.fromUserId)
-    if (content.contentType >= operationTypes.readAck) {
+    if (content.contentType >= operationType.readAck) {
       await this.#operate(caller, senderId, { ...request, ...content, targets })
       return {}
     }
@@ -98,7 +103,7 @@ export class MessageService {
     const { contentType, targetType, targets } = request
     // An edit is something new to read, so whoever takes no messages of the sender takes no edits either.
     const judged =
-      caller.kind === 'user' && contentType >= operationTypes.append && targets.length === 1
+      caller.kind === 'user' && contentType >= operationType.append && targets.length === 1
         ? targets[0]
         : undefined
     const refusal =
@@ -191,7 +196,7 @@ export class MessageService {
     const { contentType, attachment, config, ext } = request
     if (targets.length > maxTargets)
       throw new AppError('invalid_parameter', `targets must have at most ${maxTargets} items`)
-    const mayBeWithoutContent = attachment !== '' || contentType >= operationTypes.readAck
+    const mayBeWithoutContent = attachment !== '' || contentType >= operationType.readAck
     if (request.content === undefined && !mayBeWithoutContent)
       throw new AppError('invalid_parameter', 'content is required')
     const message = { contentType, content: request.content ?? '', attachment, config, ext }

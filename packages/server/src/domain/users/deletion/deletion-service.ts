@@ -39,7 +39,7 @@ export class DeletionService {
       this.options
     const verified = proof === null ? null : await passwords.verify(appId, userId, proof)
     const { revoked, withdrawals } = await database.transaction(async (tx) => {
-      const user = await accounts.lock(tx, appId, userId)
+      const user = await accounts.lockForUpdate(tx, appId, userId)
       if (verified && verified.credentialEpoch !== user.credentialEpoch)
         throw new AppError('password_incorrect')
       const withdrawals = await succession.withdraw(tx, { appId, userId }, actorId)

@@ -6,6 +6,7 @@ import type { EventService } from '../../../outbox/event-service.js'
 import type { App } from '../../apps/app-model.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { PasswordHasher } from '../../login/password-hasher.js'
+import { type PageRequest, readIdCursor, writeCursor } from '../../paging.js'
 import { systemUserId } from '../system-user.js'
 import { emailKey, usernameKey } from '../user-model.js'
 import { userRoom } from '../user-room.js'
@@ -96,17 +97,15 @@ export class UserImportService {
    */
   async export(
     appId: string,
-    page: { cursor: string; limit?: number | undefined },
+    page: PageRequest,
   ): Promise<{ users: readonly ExportedRow[]; nextCursor: string }> {
     const { database, store, apps } = this.#options
     await apps.get(appId)
-    if (!/^\d{0,16}$/.test(page.cursor))
-      throw new AppError('invalid_parameter', 'cursor must be one that was answered')
+    const after = readIdCursor(page.cursor) ?? 0
     const limit = Math.min(page.limit ?? maxPageSize, maxPageSize)
-    const users = await database.read((db) =>
-      store.list(db, appId, { after: Number(page.cursor), limit }),
-    )
-    return { users, nextCursor: users.length < limit ? '' : String(users.at(-1)?.user_id ?? '') }
+    const users = await database.read((db) => store.list(db, appId, { after, limit }))
+    const last = users.length < limit ? undefined : users.at(-1)
+    return { users, nextCursor: last ? writeCursor(last.user_id) : '' }
   }
 
   readonly #judged = (given: NewUser): Entry => {

@@ -1,4 +1,4 @@
-import type { Int64 } from '@hermod/protocol'
+import { type Int64, userStatus } from '@hermod/protocol'
 import { type Insertable, type RawBuilder, sql } from 'kysely'
 import type { Queryable, Tx } from '../../../db/database.js'
 import type { UsersTable } from '../../../db/schema.js'
@@ -69,7 +69,7 @@ export class UserImportStore {
         username,
         passwordHash = '',
         profile,
-        status = 0,
+        status = userStatus.normal,
         createdAt = 0,
         at,
       }): Insertable<UsersTable> => ({

@@ -34,7 +34,7 @@ export class SettingsService {
     if (changes.push_nick_name !== undefined) requireName(changes.push_nick_name, field)
     if (Object.keys(changes).length === 0) return
     await database.transaction(async (tx) => {
-      await accounts.hold(tx, appId, userId)
+      await accounts.lockKeyShare(tx, appId, userId)
       await store.save(tx, appId, userId, changes)
     })
     accounts.forget(appId, userId)

@@ -1,0 +1,150 @@
+/** A population whose lists and pages stay as long as they are while the messages of its other conversations become more. */
+import type { Api } from '@hermod/testkit'
+import type { LoadResult } from '../load/load-run.js'
+import type { LoadPlan, RandomSendPlan, RequestUser } from '../load/plan.js'
+import { portOf, type StoredServer } from '../measure/build.js'
+import { fill } from '../population/fill.js'
+import { importUsers } from '../population/imported-users.js'
+import { transactionCounter } from '../population/population.js'
+import { cycle, getRequest, transactionsPerRun } from '../scenarios/scenario.js'
+
+export const growthPageLength = 20
+/** Conversations of a user; it has begun half of them. */
+export const contactsPerUser = 50
+const begunPerUser = contactsPerUser / 2
+const targetsPerRequest = 20
+const golden = (Math.sqrt(5) - 1) / 2
+
+export type GrowthRead = 'history' | 'unread' | 'conversations'
+
+/** A server's users: each has begun 25 conversations, of which the first one holds exactly a page and takes no more messages. */
+export class GrowthPopulation {
+  readonly port: number
+  /** Stored by {@link create} and {@link grow}; those of measured sends are counted by who sends them. */
+  messages = 0
+  readonly #server: StoredServer
+  readonly #users: readonly RequestUser[]
+  readonly #nextTransaction = transactionCounter()
+
+  private constructor(server: StoredServer, users: readonly RequestUser[]) {
+    this.#server = server
+    this.#users = users
+    this.port = portOf(server.process)
+  }
+
+  static async create(server: StoredServer, userCount: number): Promise<GrowthPopulation> {
+    const { api, appId, adminToken, operatorToken } = server.process
+    const ids = await importUsers(api.as(operatorToken), appId, 'grower', userCount)
+    const users = ids.map((id) => ({ id, token: adminToken, isOnBehalf: true }))
+    const population = new GrowthPopulation(server, users)
+    await population.#begin()
+    return population
+  }
+
+  /** What measured sends take: any user to any of the users that it writes to, with one message each. */
+  sendPlan(): RandomSendPlan {
+    return this.#randomSends(1)
+  }
+
+  /** Adds messages, in lists of several, until there are so many. @returns null: there were */
+  async grow(
+    messages: number,
+  ): Promise<{ readonly load: LoadResult; readonly messages: number } | null> {
+    const requests = Math.ceil((messages - this.messages) / targetsPerRequest)
+    if (requests <= 0) return null
+    const load = await fill(this.port, { ...this.#randomSends(targetsPerRequest), requests })
+    this.messages += requests * targetsPerRequest
+    return { load, messages: requests * targetsPerRequest }
+  }
+
+  /** Every answer has the same number of entries, whichever user asks and however many messages there are. */
+  readPlan(read: GrowthRead): LoadPlan {
+    const { appId } = this.#server.process
+    return cycle(
+      this.#inMixedOrder().map((index) =>
+        getRequest(this.#path(read, index), { appId, user: this.#user(index) }),
+      ),
+    )()
+  }
+
+  /** @throws Error when a list or page is not as long as it must be for the figures to say anything about growth */
+  async checkLengths(): Promise<void> {
+    const sample = this.#inMixedOrder().slice(0, 20)
+    const expected: Record<GrowthRead, number> = {
+      history: growthPageLength,
+      unread: begunPerUser,
+      conversations: growthPageLength,
+    }
+    for (const index of sample)
+      for (const [read, length] of Object.entries(expected) as [GrowthRead, number][]) {
+        const found = await this.#lengthOf(read, index)
+        if (found !== length)
+          throw new Error(`${read} of user ${index} has ${found} entries instead of ${length}`)
+      }
+  }
+
+  async #lengthOf(read: GrowthRead, index: number): Promise<number> {
+    const api: Api = this.#server.process.api.admin({ userId: this.#user(index).id })
+    const { data } = await api.succeed('GET', this.#path(read, index))
+    return (data.messages ?? data.conversations ?? data).length
+  }
+
+  #path(read: GrowthRead, index: number): string {
+    if (read === 'unread') return '/message/unread'
+    if (read === 'conversations') return `/message/conversation_list?limit=${growthPageLength}`
+    const opposite = this.#user((index + this.#pageOffset) % this.#users.length).id
+    return `/message/conversation?limit=${growthPageLength}&msg_id_start=0&opposite_id=${opposite}`
+  }
+
+  /** Every user begins its conversations; then the first of each is filled up to a page. */
+  async #begin(): Promise<void> {
+    const senders = this.#senders()
+    const begun = { ...senders, kind: 'send' as const, offsets: [this.#offsets()] }
+    const requests = this.#users.length
+    await fill(this.port, { ...begun, requests, firstTransaction: this.#nextTransaction(requests) })
+    const rest = requests * (growthPageLength - 1)
+    await fill(this.port, {
+      ...begun,
+      offsets: [[this.#pageOffset]],
+      requests: rest,
+      firstTransaction: this.#nextTransaction(rest),
+    })
+    this.messages = requests * begunPerUser + rest
+  }
+
+  #randomSends(targets: number): RandomSendPlan {
+    return {
+      ...this.#senders(),
+      kind: 'randomSend',
+      offsets: this.#offsets().slice(1),
+      targetsPerRequest: targets,
+      firstTransaction: this.#nextTransaction(transactionsPerRun),
+    }
+  }
+
+  #senders() {
+    return { appId: this.#server.process.appId, users: this.#users }
+  }
+
+  /** Spread over half of the users, so that no conversation is begun from both sides. */
+  #offsets(): number[] {
+    const places = Math.floor(this.#users.length / 2 / begunPerUser)
+    return Array.from(
+      { length: begunPerUser },
+      (_, index) => 1 + index * places + Math.floor(((index * golden) % 1) * places),
+    )
+  }
+
+  get #pageOffset(): number {
+    return this.#offsets()[0] ?? 0
+  }
+
+  #inMixedOrder(): number[] {
+    const places = this.#users.map((_, index) => ({ index, place: (index * golden) % 1 }))
+    return places.sort((a, b) => a.place - b.place).map(({ index }) => index)
+  }
+
+  #user(index: number): RequestUser {
+    return this.#users[index] as RequestUser
+  }
+}

@@ -1,0 +1,186 @@
+/** How the service does as its messages become more. */
+import type { LoadOrder, LoadResult } from '../load/load-run.js'
+import type { LoadPlan } from '../load/plan.js'
+import { type Echo, startEcho } from '../load/processes.js'
+import { type Build, Servers, type Storage, type StoredServer, usageOf } from '../measure/build.js'
+import { type Effort, quiet, rateOf, runLoad } from '../measure/measure.js'
+import { inTurn, median, type Ratio, ratioOf } from '../measure/statistics.js'
+import type { DatabaseName } from '../scenarios/scenario.js'
+import { GrowthPopulation } from './growth-population.js'
+
+export interface GrowthOptions {
+  /** Numbers of messages at which the service is measured, ascending. */
+  readonly steps: readonly number[]
+  readonly users: number
+}
+
+/** What is measured at each step. */
+export const growthLoads = ['send', 'history', 'unread', 'conversations'] as const
+export type GrowthLoad = (typeof growthLoads)[number]
+
+/** Rates and p50 are medians of the rounds, p99 and the maximum those of the worst round. */
+export interface GrowthFigures {
+  readonly perSecond: number
+  /** Of the rate of a bare echo in the same rounds, which tells the machine's bad minutes from growth. */
+  readonly ofEcho: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly maxMs: number
+  /** By the other build, in the same rounds; null: there is none. */
+  readonly against: Ratio | null
+}
+
+/** The messages that were added to reach a step, in requests of several. */
+export interface GrowthFill {
+  readonly messages: number
+  readonly messagesPerSecond: number
+  readonly p99Ms: number
+  readonly maxMs: number
+}
+
+/** One build at one step. */
+export interface GrowthRow {
+  readonly database: DatabaseName
+  readonly build: Build['name']
+  /** Stored when the measuring of the step began. */
+  readonly messages: number
+  /** Null: nothing had to be added. */
+  readonly fill: GrowthFill | null
+  readonly loads: Readonly<Record<GrowthLoad, GrowthFigures>>
+  readonly databaseBytes: number
+  /** With SQLite the log's largest size so far, since the file is written again from its beginning. */
+  readonly walBytes: number
+  readonly rssBytes: number
+  readonly errors: number
+  readonly errorSamples: readonly string[]
+}
+
+const connections = 64
+const warmUpShare = 0.25
+
+/** A build with its database and what was measured on it at this step. */
+interface Grower {
+  readonly build: Build
+  readonly server: StoredServer
+  readonly population: GrowthPopulation
+  readonly runs: Record<GrowthLoad, LoadResult[]>
+}
+
+function noneYet<T>(): Record<GrowthLoad, T[]> {
+  return { send: [], history: [], unread: [], conversations: [] }
+}
+
+/** @param tell says what goes on */
+export async function measureGrowth(
+  storage: Storage,
+  builds: readonly Build[],
+  { steps, users, seconds, rounds }: GrowthOptions & Effort,
+  tell: (text: string) => void,
+): Promise<GrowthRow[]> {
+  await using servers = await Servers.start(storage, builds)
+  const populations: GrowthPopulation[] = []
+  for (const server of servers.all) {
+    tell(`growth: ${users} users`)
+    populations.push(await GrowthPopulation.create(server, users))
+  }
+  using echo = await startEcho('{"code":200,"data":true,"message":null}')
+  const rows: GrowthRow[] = []
+  for (const messages of steps) {
+    const growers = builds.map(
+      (build, index): Grower => ({
+        build,
+        server: servers.all[index] as StoredServer,
+        population: populations[index] as GrowthPopulation,
+        runs: noneYet(),
+      }),
+    )
+    tell(`growth: ${messages} messages`)
+    const step = { storage, growers, echo, messages, echoRates: noneYet<number>(), seconds, rounds }
+    rows.push(...(await measureStep(step)))
+  }
+  return rows
+}
+
+interface Step extends Effort {
+  readonly storage: Storage
+  readonly growers: readonly Grower[]
+  readonly echo: Echo
+  readonly messages: number
+  readonly echoRates: Record<GrowthLoad, number[]>
+}
+
+async function measureStep(step: Step): Promise<GrowthRow[]> {
+  const { storage, growers, messages, rounds } = step
+  const fills: Awaited<ReturnType<GrowthPopulation['grow']>>[] = []
+  for (const { population } of growers) fills.push(await population.grow(messages))
+  const begun = growers.map(({ population }) => population.messages)
+  for (const { population } of growers) await population.checkLengths()
+  for (let round = 0; round < rounds; round++) await measureRound(step, round)
+  return Promise.all(
+    growers.map(async ({ build, server, runs }, index): Promise<GrowthRow> => {
+      const all = Object.values(runs).flat()
+      return {
+        database: storage.name,
+        build: build.name,
+        messages: begun[index] ?? Number.NaN,
+        fill: fillOf(fills[index] ?? null),
+        loads: Object.fromEntries(
+          growthLoads.map((load) => [load, figuresOf(load, step, index)]),
+        ) as GrowthRow['loads'],
+        databaseBytes: await server.databaseBytes(),
+        walBytes: await server.walBytes(),
+        rssBytes: server.process.rssBytes(),
+        errors: all.reduce((total, { errors }) => total + errors, 0),
+        errorSamples: [...new Set(all.flatMap(({ errorSamples }) => errorSamples))],
+      }
+    }),
+  )
+}
+
+/** Every load once: on the echo and on every build. */
+async function measureRound({ storage, growers, echo, ...step }: Step, round: number) {
+  const usages = growers.map(({ server }) => usageOf(server.process, storage))
+  for (const load of growthLoads) {
+    await quiet(usages)
+    const [own] = growers as readonly [Grower]
+    const echoOrder = orderOf(echo.port, own.population.sendPlan(), step.seconds)
+    step.echoRates[load].push(
+      rateOf((await runLoad(usageOf(own.server.process, storage), echoOrder)).load),
+    )
+    for (const { population, server, runs } of inTurn(growers, round)) {
+      const usage = usageOf(server.process, storage)
+      await quiet([usage])
+      const plan = load === 'send' ? population.sendPlan() : population.readPlan(load)
+      const run = await runLoad(usage, orderOf(population.port, plan, step.seconds))
+      runs[load].push(run.load)
+      // Those of the warm-up are known by their share only.
+      if (load === 'send') population.messages += Math.round(run.load.succeeded * (1 + warmUpShare))
+    }
+  }
+}
+
+function orderOf(port: number, plan: LoadPlan, seconds: number): LoadOrder {
+  const measureMs = seconds * 1000
+  return { port, plan, connections, measureMs, warmUpMs: measureMs * warmUpShare, minBodyBytes: 0 }
+}
+
+function fillOf(fill: Awaited<ReturnType<GrowthPopulation['grow']>>): GrowthFill | null {
+  if (!fill) return null
+  const { messages, load } = fill
+  const { seconds, p99Ms, maxMs } = load
+  return { messages, messagesPerSecond: messages / seconds, p99Ms, maxMs }
+}
+
+function figuresOf(load: GrowthLoad, { growers, echoRates }: Step, index: number): GrowthFigures {
+  const runsOf = (grower: Grower | undefined) => grower?.runs[load] ?? []
+  const runs = runsOf(growers[index])
+  const rates = runs.map(rateOf)
+  return {
+    perSecond: median(rates),
+    ofEcho: ratioOf(rates, echoRates[load]).median,
+    p50Ms: median(runs.map(({ p50Ms }) => p50Ms)),
+    p99Ms: Math.max(...runs.map(({ p99Ms }) => p99Ms)),
+    maxMs: Math.max(...runs.map(({ maxMs }) => maxMs)),
+    against: index === 0 && growers[1] ? ratioOf(rates, runsOf(growers[1]).map(rateOf)) : null,
+  }
+}

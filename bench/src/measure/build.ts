@@ -1,0 +1,188 @@
+/** The builds that are measured: where their servers get databases from, and how they are filled for the scenarios. */
+import { existsSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { PostgresCluster, type ServerProcess, startServer } from '@hermod/testkit'
+import { createGroups } from '../population/groups.js'
+import { createConversations, createUsers } from '../population/people.js'
+import {
+  type GroupFillFigures,
+  type GroupWorld,
+  type Population,
+  transactionCounter,
+} from '../population/population.js'
+import { type DatabaseName, sendersOf } from '../scenarios/scenario.js'
+
+/** A build of the service. */
+export interface Build {
+  readonly name: 'this' | 'other'
+  /** Its `hermod` script. */
+  readonly command: string
+}
+
+/** A running server of a build as the measurement sees it. */
+export interface MeasuredBuild extends Usage {
+  readonly database: DatabaseName
+  readonly port: number
+  readonly population: Population
+}
+
+const script = 'packages/server/bin/hermod.js'
+
+/** The build that this benchmark belongs to, and the one to compare it with. @throws Error when that one is not built */
+export function findBuilds(against: string | null): Build[] {
+  const checkout = resolve(import.meta.dirname, '../../..')
+  const own: Build = { name: 'this', command: resolve(checkout, script) }
+  if (against === null) return [own]
+  const built = resolve(against, 'packages/server/dist/main.js')
+  if (!existsSync(built))
+    throw new Error(`${built} is missing: run npm ci and npm run build in ${against}`)
+  return [own, { name: 'other', command: resolve(against, script) }]
+}
+
+/** Where servers get their databases from. */
+export interface Storage extends AsyncDisposable {
+  readonly name: DatabaseName
+  /** Starts a server of the build on an empty database of its own. */
+  start(build: Build): Promise<StoredServer>
+  cpuMs(): number
+}
+
+/** A server and what its data takes on disk. */
+export interface StoredServer extends AsyncDisposable {
+  readonly process: ServerProcess
+  databaseBytes(): Promise<number>
+  /** Of the write-ahead log; with PostgreSQL that of all databases together. */
+  walBytes(): Promise<number>
+}
+
+export function sqliteStorage(): Storage {
+  return {
+    name: 'sqlite',
+    async start({ command }) {
+      const server = await startServer({ command })
+      const bytes = async (file: string) =>
+        statSync(join(server.dataDir, file), { throwIfNoEntry: false })?.size ?? 0
+      return {
+        process: server,
+        databaseBytes: () => bytes('hermod.db'),
+        walBytes: () => bytes('hermod.db-wal'),
+        [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+      }
+    },
+    cpuMs: () => 0,
+    [Symbol.asyncDispose]: async () => {},
+  }
+}
+
+/** A PostgreSQL with its default settings, so with durable commits. */
+export async function postgresStorage(): Promise<Storage> {
+  const cluster = await PostgresCluster.start()
+  return {
+    name: 'postgres',
+    async start({ command }) {
+      const database = await cluster.createDatabase()
+      const server = await startServer({ command, database })
+      return {
+        process: server,
+        databaseBytes: () => database.sizeBytes(),
+        walBytes: () => cluster.walBytes(),
+        [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+      }
+    },
+    cpuMs: () => cluster.cpuMs(),
+    [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
+  }
+}
+
+/** A running server of each build, which end together. */
+export class Servers implements AsyncDisposable {
+  readonly all: StoredServer[] = []
+
+  static async start(storage: Storage, builds: readonly Build[]): Promise<Servers> {
+    const servers = new Servers()
+    try {
+      for (const build of builds) servers.all.push(await storage.start(build))
+      return servers
+    } catch (error) {
+      await servers[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const server of this.all) await server[Symbol.asyncDispose]()
+  }
+}
+
+/** What a server is filled with before the scenarios run. */
+export interface FillOptions {
+  readonly conversations: boolean
+  readonly groupSize: number
+  /** Says what goes on. */
+  tell(text: string): void
+}
+
+export interface FilledBuild extends MeasuredBuild {
+  /** Null while no scenario has asked for groups. */
+  groupFill(): Promise<GroupFillFigures> | null
+}
+
+/** Fills a server with users, with conversations when they are needed, and with groups once a scenario asks for them. */
+export async function populate(
+  { process: server }: StoredServer,
+  storage: Storage,
+  options: FillOptions,
+): Promise<FilledBuild> {
+  const { appId, api, operatorToken } = server
+  const users = await createUsers(api)
+  const transactionIds = transactionCounter()
+  const people = {
+    appId,
+    api,
+    operator: api.as(operatorToken),
+    users,
+    groupSize: options.groupSize,
+    transactionIds,
+  }
+  let groups: Promise<GroupWorld> | null = null
+  const population: Population = {
+    ...people,
+    groups: () => {
+      groups ??= createGroups(people, options.tell)
+      return groups
+    },
+  }
+  const port = portOf(server)
+  if (options.conversations)
+    await createConversations(port, {
+      ...sendersOf(appId, users),
+      firstTransaction: transactionIds(1_000_000),
+    })
+  return {
+    ...usageOf(server, storage),
+    database: storage.name,
+    port,
+    population,
+    groupFill: () => groups?.then(({ figures }) => figures) ?? null,
+  }
+}
+
+export function portOf({ url }: ServerProcess): number {
+  return Number(new URL(url).port)
+}
+
+/** Where the measurement reads what a server uses. */
+export interface Usage {
+  serverCpuMs(): number
+  /** 0 for the embedded database. */
+  databaseCpuMs(): number
+  rssBytes(): number
+}
+
+export function usageOf(server: ServerProcess, storage: Storage): Usage {
+  return {
+    serverCpuMs: () => server.cpuMs(),
+    databaseCpuMs: () => storage.cpuMs(),
+    rssBytes: () => server.rssBytes(),
+  }
+}

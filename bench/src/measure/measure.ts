@@ -1,0 +1,285 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type LoadOrder, type LoadResult, requestOnce } from '../load/load-run.js'
+import { type LoadPlan, requestSource } from '../load/plan.js'
+import { type Echo, load, startEcho } from '../load/processes.js'
+import type { DatabaseName, Scenario, Target } from '../scenarios/scenario.js'
+import type { MeasuredBuild, Usage } from './build.js'
+import { inTurn, median, type Ratio, ratioOf, sum } from './statistics.js'
+
+export interface Effort {
+  /** Measured time of one run. */
+  readonly seconds: number
+  /** How often echo and servers take turns. */
+  readonly rounds: number
+}
+
+/** One server under the requests of a scenario. */
+export interface ServerRun {
+  readonly load: LoadResult
+  readonly serverCpuMs: number
+  readonly databaseCpuMs: number
+}
+
+/** One line of the table, about this build. Rates are per second and medians over the rounds; latencies are of the server. */
+export interface ResultRow {
+  readonly database: DatabaseName
+  readonly scenario: string
+  readonly what: string
+  readonly connections: number
+  readonly echoPerSecond: number
+  readonly offeredPerSecond: number
+  readonly achievedPerSecond: number
+  /** Achieved by the echo's rate: the median of the rounds' own shares. */
+  readonly share: number
+  /** The same, by the rate of the scenario that the target names; null: it names none. */
+  readonly ofOther: number | null
+  /** Of all rounds, those of the echo and of the other build included. */
+  readonly errors: number
+  readonly errorSamples: readonly string[]
+  readonly p50Ms: number
+  /** The worst round's, as is the maximum. */
+  readonly p99Ms: number
+  readonly maxMs: number
+  readonly serverCpuUs: number
+  readonly databaseCpuUs: number
+  /** CPU of the load process by wall time, while it loaded the server: near 1 it is the bottleneck itself. */
+  readonly loadCpuShare: number
+  readonly rssBytes: number
+  readonly target: Target | null
+  /** What was missed; empty: nothing. */
+  readonly missed: readonly string[]
+  /** Null: there is no other build. */
+  readonly against: Comparison | null
+}
+
+/** The other build under the same requests in the same rounds. */
+export interface Comparison {
+  readonly achievedPerSecond: number
+  readonly p99Ms: number
+  /** Of the rates achieved. */
+  readonly ratio: Ratio
+}
+
+const warmUpShare = 0.25
+
+/** A scenario with its echo and the rounds that they have had. */
+interface Course {
+  readonly scenario: Scenario
+  readonly echo: Echo
+  readonly echoRuns: LoadResult[]
+  /** This build's first. */
+  readonly lanes: readonly Lane[]
+}
+
+/** A scenario on one build. */
+interface Lane {
+  readonly build: MeasuredBuild
+  readonly nextPlan: () => LoadPlan
+  readonly sample: string
+  readonly runs: ServerRun[]
+}
+
+// Rounds are shorter by so much, and there are more of them, where rows are compared with each other: these lie closer together in time.
+const comparingRounds = 2
+
+/**
+ * Echo and servers take turns, so that a slow minute of the machine hits all. Of a set, all echoes have their turn and then all scenarios on
+ * all builds, every second round in the reverse order.
+ *
+ * @param builds this build, then the one to compare it with, if any
+ */
+export async function measure(
+  set: readonly Scenario[],
+  builds: readonly MeasuredBuild[],
+  { seconds, rounds }: Effort,
+): Promise<ResultRow[]> {
+  const split = set.length > 1 || builds.length > 1 ? comparingRounds : 1
+  const courses: Course[] = []
+  try {
+    for (const scenario of set) courses.push(await prepareCourse(scenario, builds))
+    for (let round = 0; round < rounds * split; round++)
+      await runRound(courses, round, seconds / split)
+    return courses.map((course) => summarise(course, courses))
+  } finally {
+    for (const { echo } of courses) echo[Symbol.dispose]()
+  }
+}
+
+async function prepareCourse(
+  scenario: Scenario,
+  builds: readonly MeasuredBuild[],
+): Promise<Course> {
+  const lanes: Lane[] = []
+  for (const build of builds) {
+    const nextPlan = await scenario.prepare(build.population)
+    const sample = await sampleAnswer(nextPlan(), build.port)
+    lanes.push({ build, nextPlan, sample, runs: [] })
+  }
+  return { scenario, echo: await startEcho(own(lanes).sample), echoRuns: [], lanes }
+}
+
+function own<T>(ofBuilds: readonly T[]): T {
+  return ofBuilds[0] as T
+}
+
+/** A real answer to the first request, for the echo to give. */
+async function sampleAnswer(plan: LoadPlan, port: number): Promise<string> {
+  const request = requestSource(plan)()
+  if (request === null) throw new Error('the scenario has no requests')
+  return requestOnce(port, request)
+}
+
+async function runRound(courses: readonly Course[], round: number, seconds: number): Promise<void> {
+  for (const { echo, echoRuns, scenario, lanes } of inTurn(courses, round)) {
+    await quiet(lanes.map(({ build }) => build))
+    echoRuns.push(await load({ ...orderOf(scenario, own(lanes), seconds), port: echo.port }))
+  }
+  const turns = courses.flatMap(({ scenario, lanes }) => lanes.map((lane) => ({ scenario, lane })))
+  for (const { scenario, lane } of inTurn(turns, round)) {
+    const { build, runs } = lane
+    await quiet([build])
+    runs.push(await runLoad(build, { ...orderOf(scenario, lane, seconds), port: build.port }))
+  }
+}
+
+/** Loads a server and watches what it uses within the measured time. */
+export async function runLoad(usage: Usage, order: LoadOrder): Promise<ServerRun> {
+  const cpu = new CpuWatch(usage)
+  return { load: await load(order, cpu), ...cpu.used }
+}
+
+function orderOf(
+  { connections, failureText }: Scenario,
+  { nextPlan, sample }: Lane,
+  seconds: number,
+): Omit<LoadOrder, 'port'> {
+  return {
+    connections,
+    plan: nextPlan(),
+    measureMs: seconds * 1000,
+    warmUpMs: seconds * 1000 * warmUpShare,
+    // A page with fewer entries than the sample is no full answer; IDs and names differ by a few digits only.
+    minBodyBytes: sample.length / 2,
+    failureText,
+  }
+}
+
+const quietCheckMs = 250
+const quietCpuShare = 0.1
+const quietChecksMax = 40
+
+/** Waits, but not for ever, until servers and their database have finished what an earlier run left them to do: it would slow the next one. */
+export async function quiet(usages: readonly Usage[]): Promise<void> {
+  const usedMs = () =>
+    sum(usages.map(({ serverCpuMs }) => serverCpuMs())) + (usages[0]?.databaseCpuMs() ?? 0)
+  for (let checks = 0; checks < quietChecksMax; checks++) {
+    const before = usedMs()
+    await sleep(quietCheckMs)
+    if (usedMs() - before <= quietCheckMs * quietCpuShare * usages.length) return
+  }
+}
+
+/** The CPU time between the beginning and the end of the measured time. */
+class CpuWatch {
+  used = { serverCpuMs: 0, databaseCpuMs: 0 }
+  #before = this.used
+
+  constructor(private readonly usage: Usage) {}
+
+  measuring(): void {
+    this.#before = this.#read()
+  }
+
+  measured(): void {
+    const now = this.#read()
+    this.used = {
+      serverCpuMs: now.serverCpuMs - this.#before.serverCpuMs,
+      databaseCpuMs: now.databaseCpuMs - this.#before.databaseCpuMs,
+    }
+  }
+
+  #read() {
+    return { serverCpuMs: this.usage.serverCpuMs(), databaseCpuMs: this.usage.databaseCpuMs() }
+  }
+}
+
+function summarise(course: Course, set: readonly Course[]): ResultRow {
+  const { scenario, echoRuns, lanes } = course
+  const { build, runs } = own(lanes)
+  const loads = runs.map(({ load }) => load)
+  const all = [...echoRuns, ...lanes.flatMap(({ runs }) => runs.map(({ load }) => load))]
+  const target = scenario.targets[build.database] ?? null
+  const rates = loads.map(rateOf)
+  const figures = {
+    share: ratioOf(rates, echoRuns.map(rateOf)).median,
+    ofOther: target?.ofOther ? ratioOf(rates, ratesOf(target.ofOther.name, set)).median : null,
+    p99Ms: Math.max(...loads.map(({ p99Ms }) => p99Ms)),
+    maxMs: Math.max(...loads.map(({ maxMs }) => maxMs)),
+  }
+  const cpuUs = (cpuMs: (run: ServerRun) => number) =>
+    median(runs.map((run) => (cpuMs(run) * 1000) / run.load.succeeded))
+  return {
+    database: build.database,
+    scenario: scenario.name,
+    what: scenario.what,
+    connections: scenario.connections,
+    echoPerSecond: median(echoRuns.map(rateOf)),
+    offeredPerSecond: median(loads.map(({ issued, seconds }) => issued / seconds)),
+    achievedPerSecond: median(rates),
+    ...figures,
+    errors: sum(all.map(({ errors }) => errors)),
+    errorSamples: [...new Set(all.flatMap(({ errorSamples }) => errorSamples))],
+    p50Ms: median(loads.map(({ p50Ms }) => p50Ms)),
+    serverCpuUs: cpuUs(({ serverCpuMs }) => serverCpuMs),
+    databaseCpuUs: cpuUs(({ databaseCpuMs }) => databaseCpuMs),
+    loadCpuShare: median(loads.map(({ cpuMs, seconds }) => cpuMs / 1000 / seconds)),
+    rssBytes: build.rssBytes(),
+    target,
+    missed: target ? judge(target, figures) : [],
+    against: compare(runs, lanes[1]?.runs),
+  }
+}
+
+/** @param others of the other build; undefined: there is none */
+export function compare(
+  runs: readonly ServerRun[],
+  others: readonly ServerRun[] | undefined,
+): Comparison | null {
+  if (!others) return null
+  const rates = others.map(({ load }) => rateOf(load))
+  return {
+    achievedPerSecond: median(rates),
+    p99Ms: Math.max(...others.map(({ load }) => load.p99Ms)),
+    ratio: ratioOf(
+      runs.map(({ load }) => rateOf(load)),
+      rates,
+    ),
+  }
+}
+
+/** The rates of a scenario of the set on this build; empty: the set does not have it. */
+function ratesOf(name: string, set: readonly Course[]): number[] {
+  const course = set.find(({ scenario }) => scenario.name === name)
+  return course ? own(course.lanes).runs.map(({ load }) => rateOf(load)) : []
+}
+
+/** A figure that could not be measured is a miss as well. */
+export function judge(
+  target: Target,
+  { share, ofOther, p99Ms, maxMs }: Pick<ResultRow, 'share' | 'ofOther' | 'p99Ms' | 'maxMs'>,
+): string[] {
+  const { p99Ms: p99Limit = Number.POSITIVE_INFINITY, maxMs: maxLimit = Number.POSITIVE_INFINITY } =
+    target
+  return [
+    ...(target.share === undefined || share >= target.share ? [] : ['share']),
+    ...(target.ofOther === undefined || (ofOther ?? Number.NaN) >= target.ofOther.share
+      ? []
+      : [`of ${target.ofOther.name}`]),
+    ...(p99Ms <= p99Limit ? [] : ['p99']),
+    ...(maxMs <= maxLimit ? [] : ['max']),
+  ]
+}
+
+export function rateOf({ succeeded, seconds }: LoadResult): number {
+  return succeeded / seconds
+}

@@ -1,0 +1,30 @@
+export function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
+
+/** NaN for no values. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length / 2
+  return (
+    ((sorted[Math.ceil(middle) - 1] ?? Number.NaN) + (sorted[Math.floor(middle)] ?? Number.NaN)) / 2
+  )
+}
+
+/** One figure of this build by the same figure of another one, over the rounds in which both had a turn. */
+export interface Ratio {
+  readonly median: number
+  readonly min: number
+  readonly max: number
+}
+
+/** @param others in the order of `own`: the values of the same rounds */
+export function ratioOf(own: readonly number[], others: readonly number[]): Ratio {
+  const ratios = own.map((value, round) => value / (others[round] ?? Number.NaN))
+  return { median: median(ratios), min: Math.min(...ratios), max: Math.max(...ratios) }
+}
+
+/** Every second round in the reverse order, so that nothing always comes first. */
+export function inTurn<T>(items: readonly T[], round: number): readonly T[] {
+  return round % 2 === 0 ? items : items.toReversed()
+}

@@ -1,0 +1,116 @@
+import { parseArgs } from 'node:util'
+import type { GrowthOptions } from './growth/growth.js'
+import type { Effort } from './measure/measure.js'
+import { scenarios } from './scenarios/direct-scenarios.js'
+import { type Scenario, setOf } from './scenarios/scenario.js'
+
+const growthSet = 'growth'
+const sets = [...new Set(scenarios.map(setOf))]
+
+export const usage = `Usage: npm run bench -- [options]
+
+  --seconds N       measured time of each run, default 8
+  --rounds N        how often echo and server take turns, default 2
+  --only NAME       sqlite or postgres; default: both when PostgreSQL 15 or newer is found
+  --scenario NAMES  ${sets.join(', ')}, ${growthSet};
+                    several with commas; default: all but ${growthSet}
+  --against FOLDER  another build to measure in turns with this one: a checkout of any
+                    commit after npm ci and npm run build
+  --members N       size of the large group, default 100000
+  --growth-steps L  numbers of messages at which growth measures, with commas,
+                    default 0,1000000,2000000,5000000
+  --growth-users N  users of growth, default 10000
+  --json            the report as JSON
+`
+
+export interface BenchOptions extends Effort {
+  readonly only: string | null
+  /** What is measured together, in its order. */
+  readonly chosen: readonly (readonly Scenario[])[]
+  readonly groupSize: number
+  /** Null: not asked for. */
+  readonly growth: GrowthOptions | null
+  /** The checkout of another build to compare with. */
+  readonly against: string | null
+  readonly json: boolean
+}
+
+// Each user begins 25 conversations with users who do not begin one with it.
+const growthUsersMin = 100
+
+export class UsageError extends Error {}
+
+/** @returns null: help is asked for */
+export function parseOptions(args: readonly string[]): BenchOptions | null {
+  const values = parse(args)
+  const { seconds, rounds, only, scenario, members, against, json, help } = values
+  if (help) return null
+  if (only !== undefined && only !== 'sqlite' && only !== 'postgres')
+    throw new UsageError('--only must be sqlite or postgres')
+  return {
+    seconds: positive('--seconds', seconds),
+    rounds: positive('--rounds', rounds),
+    only: only ?? null,
+    chosen: chooseScenarios(scenario),
+    groupSize: positive('--members', members),
+    growth: names(scenario).includes(growthSet)
+      ? {
+          steps: ascending('--growth-steps', values['growth-steps']),
+          users: atLeast('--growth-users', values['growth-users'], growthUsersMin),
+        }
+      : null,
+    against: against ?? null,
+    json,
+  }
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        seconds: { type: 'string', default: '8' },
+        rounds: { type: 'string', default: '2' },
+        only: { type: 'string' },
+        scenario: { type: 'string', default: 'all' },
+        members: { type: 'string', default: '100000' },
+        against: { type: 'string' },
+        'growth-steps': { type: 'string', default: '0,1000000,2000000,5000000' },
+        'growth-users': { type: 'string', default: '10000' },
+        json: { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+      },
+    }).values
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}
+
+function positive(name: string, text: string): number {
+  return atLeast(name, text, 1)
+}
+
+function atLeast(name: string, text: string, min: number): number {
+  const value = Number(text)
+  if (text.trim() !== '' && Number.isInteger(value) && value >= min) return value
+  throw new UsageError(`${name} must be a whole number from ${min} on`)
+}
+
+function ascending(name: string, text: string): number[] {
+  const steps = text.split(',').map((step) => atLeast(name, step, 0))
+  if (steps.every((step, index) => index === 0 || step > (steps[index - 1] ?? 0))) return steps
+  throw new UsageError(`${name} must ascend`)
+}
+
+function names(text: string): string[] {
+  return text.split(',')
+}
+
+function chooseScenarios(text: string): readonly (readonly Scenario[])[] {
+  const asked = names(text)
+  const known = ['all', growthSet, ...sets]
+  const unknown = asked.find((name) => !known.includes(name))
+  if (unknown !== undefined) throw new UsageError(`--scenario does not know ${unknown}`)
+  const chosen = sets.filter((set) => asked.includes('all') || asked.includes(set))
+  return chosen.map((set) => scenarios.filter((scenario) => setOf(scenario) === set))
+}

@@ -1,0 +1,105 @@
+/** The data that the scenarios work on, made through the API as clients would. */
+import type { Api, Session } from '@hermod/testkit'
+import type { SendPlan } from '../load/plan.js'
+import { fill } from './fill.js'
+
+export const userCount = 300
+const registerBatch = 50
+const loginsAtOnce = 4
+const readersAtOnce = 16
+
+export const pageLimit = 20
+const pagesPerConversation = 10
+// Each neighbour pair gets this many messages from both sides.
+const messagesPerSide = (pageLimit * pagesPerConversation) / 2 + 5
+// The users after the next one that every user writes to once, so that lists have a usual length.
+const acquaintances = Array.from({ length: 10 }, (_, index) => index + 2)
+
+/** Users who are logged in and have a setting of their own. */
+export async function createUsers(api: Api): Promise<Session[]> {
+  const password = 'correct horse battery'
+  const list = Array.from({ length: userCount }, (_, index) => ({
+    username: `bench_${index}`,
+    password,
+  }))
+  const users = []
+  for (let start = 0; start < userCount; start += registerBatch) {
+    const batch = list.slice(start, start + registerBatch)
+    const { data } = await api
+      .admin()
+      .succeed('POST', '/user/register/batch', { body: { list: batch } })
+    users.push(
+      ...(data as { user_id: number; username: string; success: boolean; reason?: string }[]),
+    )
+  }
+  const failed = users.find(({ success }) => !success)
+  if (failed) throw new Error(`registering ${failed.username} failed: ${failed.reason}`)
+  return mapConcurrently(users, loginsAtOnce, async ({ user_id, username }) => {
+    const session = await api.login({ id: user_id, username, password })
+    await session.api.succeed('POST', '/user/sounds', { body: { value: true } })
+    return session
+  })
+}
+
+/** Conversations of more than 200 messages between neighbours, and short ones with 20 others each, half of them unread. */
+export async function createConversations(
+  port: number,
+  plan: Omit<SendPlan, 'kind' | 'offsets' | 'requests'>,
+): Promise<void> {
+  const long = userCount * messagesPerSide
+  await fill(port, { ...plan, kind: 'send', offsets: [[1, userCount - 1]], requests: long })
+  await fill(port, {
+    ...plan,
+    kind: 'send',
+    offsets: [acquaintances],
+    requests: userCount,
+    firstTransaction: plan.firstTransaction + long,
+  })
+}
+
+export interface FullPage {
+  readonly user: Session
+  readonly oppositeId: number
+  readonly msgIdStart: number
+}
+
+/** The pages of every user's conversation with the next user: first everybody's newest page, then everybody's second one, and so on. */
+export async function findHistoryPages(users: readonly Session[]): Promise<FullPage[]> {
+  const chains = await mapConcurrently(users, readersAtOnce, (user, index) =>
+    findPages(user, (users[(index + 1) % users.length] ?? user).id),
+  )
+  return Array.from({ length: pagesPerConversation }, (_, page) =>
+    chains.map((chain) => chain[page] as FullPage),
+  ).flat()
+}
+
+async function findPages(user: Session, oppositeId: number): Promise<FullPage[]> {
+  const pages: FullPage[] = []
+  let msgIdStart = 0
+  while (pages.length < pagesPerConversation) {
+    const query = { opposite_id: oppositeId, limit: pageLimit, msg_id_start: msgIdStart }
+    const { data } = await user.api.succeed('GET', '/message/conversation', { query })
+    if (data.messages.length !== pageLimit)
+      throw new Error(
+        `a history page holds ${data.messages.length} messages instead of ${pageLimit}`,
+      )
+    pages.push({ user, oppositeId, msgIdStart })
+    msgIdStart = data.next_msg_id
+  }
+  return pages
+}
+
+/** The results in the order of the items. */
+async function mapConcurrently<T, R>(
+  items: readonly T[],
+  limit: number,
+  work: (item: T, index: number) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = []
+  const queue = items.entries()
+  const worker = async () => {
+    for (const [index, item] of queue) results[index] = await work(item, index)
+  }
+  await Promise.all(Array.from({ length: limit }, worker))
+  return results
+}

@@ -1,0 +1,44 @@
+/** How figures are written. */
+import type { Ratio } from '../measure/statistics.js'
+
+/** Columns of one width each: figures to the right, words to the left. */
+export function formatTable(
+  heads: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
+  const isFigure = (column: number) =>
+    rows.every((row) => /^[\d.]+( %)?$|^NaN|^-$/.test(row[column] ?? ''))
+  const widths = heads.map((head, column) =>
+    Math.max(head.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  )
+  const align = (cells: readonly string[]) =>
+    cells.map((cell, column) =>
+      isFigure(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+    )
+  return [heads, ...rows].map((cells) => align(cells).join('  ').trimEnd()).join('\n')
+}
+
+export function whole(value: number): string {
+  return value.toFixed(0)
+}
+
+export function percent(share: number, digits = 1): string {
+  return `${(share * 100).toFixed(digits)} %`
+}
+
+export function seconds(ms: number): string {
+  return (ms / 1000).toFixed(1)
+}
+
+export function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(0)
+}
+
+export function gigabytes(bytes: number): string {
+  return (bytes / 1e9).toFixed(0)
+}
+
+/** Three figures in three cells. */
+export function ratioCells({ median, min, max }: Ratio): string[] {
+  return [median, min, max].map((ratio) => percent(ratio))
+}

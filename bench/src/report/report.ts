@@ -1,0 +1,184 @@
+import type { GrowthRow } from '../growth/growth.js'
+import type { Effort, ResultRow } from '../measure/measure.js'
+import { idleTargetBytes, readyTargetMs, type StartupFigures } from '../measure/startup.js'
+import type { GroupFillFigures } from '../population/population.js'
+import type { DatabaseName } from '../scenarios/scenario.js'
+import { formatTable, gigabytes, megabytes, percent, ratioCells, seconds, whole } from './format.js'
+import { growthTables } from './growth-report.js'
+import type { Machine } from './machine.js'
+
+export interface Report {
+  readonly machine: Machine
+  readonly effort: Effort
+  readonly startups: readonly StartupFigures[]
+  readonly rows: readonly ResultRow[]
+  readonly groupFills: readonly GroupFill[]
+  readonly growth: readonly GrowthRow[]
+  /** What was left out, and why. */
+  readonly notes: readonly string[]
+}
+
+/** How long the large group took. */
+export interface GroupFill extends GroupFillFigures {
+  readonly database: DatabaseName
+}
+
+export function formatReport({
+  machine,
+  effort,
+  startups,
+  rows,
+  groupFills,
+  growth,
+  notes,
+}: Report): string {
+  const { cpu, cores, memoryBytes, system, node, postgres } = machine
+  return [
+    `${cpu}, ${cores} cores, ${gigabytes(memoryBytes)} GB, ${system}, Node ${node}, PostgreSQL ${postgres ?? 'not found'}`,
+    `${effort.rounds} rounds of ${effort.seconds} s each for the bare echo and for the server, in turns, after a warm-up`,
+    '',
+    startups.length > 0 ? `${formatTable(startupHeads, startups.map(startupCells))}\n` : '',
+    rows.length > 0 ? formatTable(rowHeads, rows.map(rowCells)) : '',
+    comparisonTable(startups, rows),
+    ...rows.flatMap(({ database, scenario, errorSamples }) =>
+      errorSamples.map((sample) => `${database} ${scenario}: ${sample}`),
+    ),
+    ...groupFills.map(groupFillLine),
+    growthTables(growth),
+    ...notes.map((note) => `Note: ${note}`),
+  ]
+    .filter((part, index, parts) => part !== '' || parts[index - 1] !== '')
+    .join('\n')
+}
+
+const startupHeads = ['database', 'ready ms', 'slowest', 'idle MB', 'target', '']
+
+function startupCells({
+  database,
+  readyMs,
+  slowestReadyMs,
+  idleRssBytes,
+  missed,
+}: StartupFigures): string[] {
+  const target = `${readyTargetMs} ms, ${megabytes(idleTargetBytes)} MB`
+  return [
+    database,
+    whole(readyMs),
+    whole(slowestReadyMs),
+    megabytes(idleRssBytes),
+    target,
+    verdict(missed),
+  ]
+}
+
+const comparisonHeads = [
+  'database',
+  'row',
+  'this',
+  'other',
+  'this/other',
+  'lowest',
+  'highest',
+  'p99 ms',
+  'other p99',
+]
+
+/** Empty: there is no other build. */
+function comparisonTable(startups: readonly StartupFigures[], rows: readonly ResultRow[]): string {
+  const cells = [...rows.flatMap(comparedRow), ...startups.flatMap(comparedStartup)]
+  return cells.length > 0 ? `\n${formatTable(comparisonHeads, cells)}` : ''
+}
+
+function comparedRow({ database, scenario, achievedPerSecond, p99Ms, against }: ResultRow) {
+  if (!against) return []
+  return [
+    [
+      database,
+      scenario,
+      whole(achievedPerSecond),
+      whole(against.achievedPerSecond),
+      ...ratioCells(against.ratio),
+      p99Ms.toFixed(2),
+      against.p99Ms.toFixed(2),
+    ],
+  ]
+}
+
+/** Of these, more is worse. */
+function comparedStartup({ database, readyMs, idleRssBytes, against }: StartupFigures) {
+  if (!against) return []
+  const ready = [whole(readyMs), whole(against.readyMs), ...ratioCells(against.readyRatio)]
+  const idle = [idleRssBytes, against.idleRssBytes].map(megabytes)
+  return [
+    [database, 'ready ms', ...ready, '-', '-'],
+    [database, 'idle MB', ...idle, ...ratioCells(against.idleRatio), '-', '-'],
+  ]
+}
+
+function groupFillLine({ database, imported, importMs, joined, joinMs }: GroupFill): string {
+  return `${database}: ${imported} users imported in ${seconds(importMs)} s, ${joined} of them added to a group in ${seconds(joinMs)} s`
+}
+
+const rowHeads = [
+  'database',
+  'scenario',
+  'echo/s',
+  'offered/s',
+  'achieved/s',
+  'of echo',
+  'errors',
+  'p50 ms',
+  'p99 ms',
+  'max ms',
+  'server us',
+  'db us',
+  'load CPU',
+  'RSS MB',
+  'target (aim)',
+  '',
+]
+
+function rowCells(row: ResultRow): string[] {
+  return [
+    row.database,
+    row.scenario,
+    whole(row.echoPerSecond),
+    whole(row.offeredPerSecond),
+    whole(row.achievedPerSecond),
+    percent(row.share),
+    String(row.errors),
+    row.p50Ms.toFixed(2),
+    row.p99Ms.toFixed(2),
+    row.maxMs.toFixed(1),
+    whole(row.serverCpuUs),
+    row.database === 'sqlite' ? '-' : whole(row.databaseCpuUs),
+    percent(row.loadCpuShare, 0),
+    megabytes(row.rssBytes),
+    targetText(row.target),
+    rowVerdict(row),
+  ]
+}
+
+function targetText(target: ResultRow['target']): string {
+  if (!target) return '-'
+  const { share, aim, ofOther, p99Ms, maxMs } = target
+  return [
+    ...(share === undefined
+      ? []
+      : [`${percent(share, 0)}${aim === undefined ? '' : ` (${percent(aim, 0)})`}`]),
+    ...(ofOther === undefined ? [] : [`${percent(ofOther.share, 0)} of ${ofOther.name}`]),
+    ...(p99Ms === undefined ? [] : [`p99 ${p99Ms} ms`]),
+    ...(maxMs === undefined ? [] : [`max ${maxMs} ms`]),
+  ].join(', ')
+}
+
+function rowVerdict({ target, missed, ofOther }: ResultRow): string {
+  if (!target) return ''
+  return ofOther === null
+    ? verdict(missed)
+    : `${verdict(missed)} (${percent(ofOther)} of ${target.ofOther?.name})`
+}
+
+function verdict(missed: readonly string[]): string {
+  return missed.length === 0 ? 'met' : `MISSED: ${missed.join(', ')}`
+}

@@ -1,0 +1,59 @@
+/** What a scenario is, and how its requests are written. */
+import type { Session } from '@hermod/testkit'
+import { type LoadPlan, type RequestCaller, requestHead, type Senders } from '../load/plan.js'
+import type { Population } from '../population/population.js'
+
+export type DatabaseName = 'sqlite' | 'postgres'
+
+/** What a scenario has to reach. */
+export interface Target {
+  /** Of the bare echo's rate. */
+  readonly share?: number
+  /** Worth reaching beyond the share. */
+  readonly aim?: number
+  /** Of the rate of another scenario of the same set. */
+  readonly ofOther?: { readonly name: string; readonly share: number }
+  readonly p99Ms?: number
+  readonly maxMs?: number
+}
+
+export interface Scenario {
+  readonly name: string
+  /** Scenarios of one set are chosen together and measured in turns. Unset: alone, under its own name. */
+  readonly set?: string
+  readonly what: string
+  readonly connections: number
+  /** Works on the conversations that `createConversations` makes. */
+  readonly needsConversations: boolean
+  /** In the body of an answer of code 200 that is a failure all the same. */
+  readonly failureText?: string
+  readonly targets: Partial<Record<DatabaseName, Target>>
+  /** @returns gives the load of one run; each call's may run on the same data */
+  prepare(population: Population): Promise<() => LoadPlan>
+}
+
+export function setOf({ set, name }: Scenario): string {
+  return set ?? name
+}
+
+// No run takes more.
+export const transactionsPerRun = 100_000_000
+
+/** As plain data, which crosses to the load process. */
+export function sendersOf(appId: string, users: readonly Session[]): Senders {
+  return { appId, users: users.map(({ id, token }) => ({ id, token })) }
+}
+
+export function cycle(requests: readonly string[]): () => LoadPlan {
+  return () => ({ kind: 'cycle', requests })
+}
+
+export function getRequest(path: string, caller: RequestCaller): string {
+  return `${requestHead('GET', path, caller)}\r\n`
+}
+
+/** @param value in Latin-1, one byte per character */
+export function postRequest(path: string, value: object, caller: RequestCaller): string {
+  const body = JSON.stringify(value)
+  return `${requestHead('POST', path, caller)}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+}

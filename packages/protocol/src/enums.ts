@@ -1,0 +1,304 @@
+/**
+ * Every value that has a name: the numbers and words that stand for something on the wire, in rows and in rules. Each is written down
+ * here once; schemas take their lists and descriptions from it, and code compares with `groupType.chatroom`, never with 2.
+ */
+
+const meanings = Symbol('meanings')
+
+/** Numbers by their names in code; {@link meaningsOf} gives their meanings for readers of the reference. */
+export type Enumeration<
+  Values extends Readonly<Record<string, number>> = Readonly<Record<string, number>>,
+  Meaning extends string = string,
+> = Values & { readonly [meanings]: Readonly<Record<number, Meaning>> }
+
+/** A table of numbers: the name in code, the value on the wire, the meaning as the reference tells it. */
+type EnumerationTable = Readonly<Record<string, readonly [value: number, meaning: string]>>
+
+function enumeration<const Table extends EnumerationTable>(table: Table) {
+  const values = Object.fromEntries(Object.entries(table).map(([name, [value]]) => [name, value]))
+  // Not enumerable: Object.values(groupType) are the numbers and nothing else.
+  Object.defineProperty(values, meanings, { value: Object.fromEntries(Object.values(table)) })
+  return Object.freeze(values) as Enumeration<
+    { readonly [Name in keyof Table]: Table[Name][0] },
+    Table[keyof Table][1]
+  >
+}
+
+/**
+ * The meanings of an enumeration by their numbers, for schemas, the reference and the command line.
+ *
+ * @returns for example `{ 0: 'normal', 1: 'dissolved' }`
+ */
+export function meaningsOf<Meaning extends string>(values: {
+  readonly [meanings]: Readonly<Record<number, Meaning>>
+}): Readonly<Record<number, Meaning>> {
+  return values[meanings]
+}
+
+// Applications and users
+
+/** Whether an application answers its callers; 40003 while it is disabled. */
+export const appStatus = enumeration({ normal: [0, 'normal'], disabled: [1, 'disabled'] })
+
+/** Status of a user (contract, "States and transitions"); a disabled user can neither log in nor send (rule D4). */
+export const userStatus = enumeration({ normal: [0, 'normal'], disabled: [1, 'ban'] })
+
+/** What a device runs on (contract, "Device entry"); `unknown` until a connection says more (rule D6). */
+export const platform = enumeration({
+  unknown: [0, 'not known'],
+  ios: [1, 'ios'],
+  android: [2, 'android'],
+  windows: [3, 'windows'],
+  mac: [4, 'mac'],
+  linux: [5, 'linux'],
+  web: [6, 'web'],
+})
+
+/** auth_mode: what a user asks of others who want to become a contact (contract, "User settings"). */
+export const authMode = enumeration({
+  open: [0, 'anyone can add'],
+  consent: [1, 'consent required'],
+  question: [2, 'question answered correctly'],
+  closed: [3, 'all refused'],
+})
+
+/** stranger_chat: whether users who are no contacts may write to a user (rule E11); `unset` follows the application. */
+export const strangerChat = enumeration({
+  unset: [0, 'not set'],
+  allow: [1, 'allow'],
+  reject: [2, 'reject'],
+})
+
+/** stranger_chat_default of an application: what counts for users with {@link strangerChat} unset. */
+export const strangerChatDefault = enumeration({
+  allow: [strangerChat.allow, 'allow'],
+  reject: [strangerChat.reject, 'reject'],
+})
+
+/** What became of one entry of an import; `exists` counts as a success. */
+export const userImportResults = ['created', 'exists', 'updated', 'failed'] as const
+
+/** What became of one user or file of a group operation (contract, "per-user result"). */
+export const itemOutcomes = ['success', 'fail'] as const
+
+// Contacts
+
+/** relation: what another user is to the caller. `blocked` wins over the others; the rest is also what a row of contacts holds. */
+export const relation = enumeration({
+  contact: [0, 'contact'],
+  former: [1, 'deleted (former contact)'],
+  stranger: [2, 'stranger'],
+  blocked: [3, 'blocked'],
+})
+
+/** Status of a request to become a contact (`apply` on the wire). */
+export const contactRequestStatus = enumeration({
+  waiting: [0, 'waiting'],
+  accepted: [1, 'accepted'],
+  rejected: [2, 'rejected'],
+})
+
+// Messages
+
+/** Status of a message as the caller sees it, by how far it got: 0 stored, 1 on a device of the receiver, 2 read (rule E6). */
+export const messageStatuses = ['UNREAD', 'DELIVERED', 'READ'] as const
+
+const broadcastContentTable = {
+  text: [0, 'TEXT'],
+  image: [1, 'IMAGE'],
+  audio: [2, 'AUDIO'],
+  video: [3, 'VIDEO'],
+  file: [4, 'FILE'],
+  location: [5, 'LOCATION'],
+  command: [6, 'COMMAND'],
+} as const
+
+const contentTable = { ...broadcastContentTable, forward: [7, 'FORWARD'] } as const
+
+const operationTable = {
+  readAck: [9, 'READ_ACK'],
+  recall: [10, 'RECALL'],
+  append: [11, 'APPEND'],
+  replace: [12, 'REPLACE'],
+} as const
+
+/** What a broadcast may hold (contract, "Messages and conversations"). */
+export const broadcastContentType = enumeration(broadcastContentTable)
+
+/** What a message may hold: the number is `content_type` of a sent message, the meaning `ctype` of a stored one. */
+export const contentType = enumeration(contentTable)
+
+/** Values of content_type that are no message but act on another one, which related_mid names (rule E8). 8 is not accepted. */
+export const operationType = enumeration(operationTable)
+
+/** Everything that content_type of a send may be: {@link contentType} and {@link operationType}. */
+export const sendContentType = enumeration({ ...contentTable, ...operationTable })
+
+/** type of a send and to_type of an upload: what the target IDs are; one call has targets of one type. */
+export const targetType = enumeration({ user: [1, 'user'], group: [2, 'group'] })
+
+/** type of a broadcast: the contract knows one (contract, "Messages and conversations"). */
+export const broadcastTarget = enumeration({ users: [targetType.user, 'regular user'] })
+
+// Groups
+
+/** Type of a group (rule F1); fixed when the group is made. */
+export const groupType = enumeration({
+  private: [0, 'private group'],
+  public: [1, 'public group'],
+  chatroom: [2, 'chatroom'],
+  temporary: [3, 'temporary group'],
+})
+
+/** Status of a group; a dissolved one stays readable for those who were members (rule F8). */
+export const groupStatus = enumeration({ normal: [0, 'normal'], dissolved: [1, 'dissolved'] })
+
+/** Role of a member, in ascending order (rule F3). */
+export const memberRole = enumeration({
+  member: [0, 'member'],
+  admin: [1, 'admin'],
+  owner: [2, 'owner'],
+})
+
+/** apply_approval: what becomes of requests to join a group; invitations do not ask it (rule F4). */
+export const applyApproval = enumeration({
+  agree: [0, 'agree all'],
+  confirm: [1, 'needs Admin confirmation'],
+  reject: [2, 'reject all'],
+})
+
+/** Status of a request to join a group and, with the same numbers, of an invitation. */
+export const admissionStatus = enumeration({
+  pending: [0, 'pending'],
+  agreed: [1, 'agreed'],
+  rejected: [2, 'rejected'],
+})
+
+/** {@link admissionStatus} of an invitation, where it is the invited user who answers. */
+export const invitationStatus = enumeration({
+  pending: [admissionStatus.pending, 'pending'],
+  agreed: [admissionStatus.agreed, 'user agreed'],
+  rejected: [admissionStatus.rejected, 'user rejected'],
+})
+
+/** msg_mute_mode: what a member receives of a group (rule F8a). */
+export const muteMode = enumeration({
+  none: [0, 'not blocking'],
+  silent: [1, 'block local message notifications'],
+  notReceived: [2, 'block messages (not received)'],
+})
+
+/** msg_push_mode: which messages of a group are pushed to a member. */
+export const pushMode = enumeration({
+  all: [0, 'all pushes'],
+  none: [1, 'no pushes'],
+  adminsAndMentions: [2, 'Admin and @message pushes'],
+  admins: [3, 'only Admin pushes'],
+  mentions: [4, 'only @message pushes'],
+})
+
+// Push
+
+/** Channels of push, by the neutral names of the contract; `core` is the service's own. The order is that of the task statistics. */
+export const pushChannels = [
+  'ios_gw',
+  'cloud_gw',
+  'vendor_f',
+  'vendor_n',
+  'vendor_h',
+  'core',
+  'vendor_o',
+  'vendor_v',
+  'vendor_x',
+] as const
+
+/** One of {@link pushChannels}. */
+export type PushChannel = (typeof pushChannels)[number]
+
+/** What ospush_sequence may name: vendor channels, and `ups` for all handset vendors together (rule G2). */
+export const vendorSequence = [
+  'ups',
+  'cloud_gw',
+  'vendor_h',
+  'vendor_x',
+  'vendor_o',
+  'vendor_v',
+  'vendor_f',
+  'vendor_n',
+] as const
+
+/** How a push task chooses between the own channel and those of vendors (rule G2). */
+export const distributionStrategies = ['combined', 'corepush_only', 'ospush_only'] as const
+
+/** Kinds of push; `cmd` is passed to the app and never displayed. */
+export const pushMessageTypes = ['text', 'image', 'cmd'] as const
+
+/** What a tap on a notification does. */
+export const clickActions = ['intent', 'open_app'] as const
+
+/** Which side of a push gateway a certificate is for. */
+export const pushEnvironment = enumeration({
+  development: [0, 'development'],
+  production: [1, 'production'],
+})
+
+/** provider: the push gateways that ask for a certificate, by number. */
+export const pushProvider = enumeration({
+  iosGateway: [1, 'ios_gw'],
+  vendorH: [2, 'vendor_h'],
+  vendorX: [3, 'vendor_x'],
+  vendorF: [4, 'vendor_f'],
+  vendorV: [5, 'vendor_v'],
+  vendorO: [6, 'vendor_o'],
+  cloudGateway: [7, 'cloud_gw'],
+  vendorN: [8, 'vendor_n'],
+})
+
+/** push_mode of vendor_v. */
+export const vendorPushMode = enumeration({
+  production: [0, 'production'],
+  testing: [1, 'testing'],
+})
+
+/** classification of vendor_v: how the vendor counts the notification. */
+export const vendorClassification = enumeration({
+  operational: [0, 'operational'],
+  system: [1, 'system'],
+})
+
+// Files
+
+/** file_type of an upload ticket: below 200 for one chat, from 200 up shared in a group. */
+export const fileType = enumeration({
+  plain: [100, 'plain chat file'],
+  voiceAmr: [101, 'voice (amr)'],
+  picture: [102, 'picture'],
+  video: [103, 'video'],
+  voiceMp3: [104, 'voice (mp3)'],
+  sharedPlain: [200, 'shared plain file'],
+  sharedVoice: [201, 'shared voice'],
+  sharedPicture: [202, 'shared picture'],
+  sharedVideo: [203, 'shared video'],
+})
+
+/** image_type of a download: which rendition of a picture. */
+export const imageType = enumeration({
+  original: [1, 'original'],
+  thumbnail: [2, 'thumbnail'],
+  cover: [3, 'cover'],
+})
+
+/** thumbnail_strategy: who makes the thumbnail. */
+export const thumbnailStrategy = enumeration({
+  objectStore: [1, 'produced by the object store'],
+  server: [2, 'produced by this server'],
+})
+
+/** format of a voice file that is downloaded. */
+export const voiceFormats = ['amr', 'mp3'] as const
+
+/** HTTP methods of an upload ticket. */
+export const uploadMethods = ['POST', 'PUT'] as const
+
+/** Where the secret key is kept: secret.key in the data folder, or HERMOD_SECRET_KEY. */
+export const keySources = ['file', 'settings'] as const

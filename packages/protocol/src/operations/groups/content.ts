@@ -1,0 +1,162 @@
+import { operation } from '../../operation.js'
+import { Announcement, FileResult, SharedFile } from '../../resources/groups.js'
+import { Nothing } from '../../resources/results.js'
+import { array, int64, list, optional, string } from '../../schema.js'
+import { deleteOrPost, done, get, id, post, putOrPost } from '../fields.js'
+import { adminErrors, group, memberErrors } from './fields.js'
+
+const announcements = 'Group announcements'
+const sharedFiles = 'Group files'
+
+const announcementId = { announcement_id: id('announcement ID') }
+
+export const getAnnouncement = operation({
+  id: 'group.announcement.get',
+  methods: get,
+  path: '/group/announcement',
+  tag: announcements,
+  summary: 'Reads an announcement.',
+  callers: 'member',
+  right: 'read',
+  query: { ...announcementId, ...group },
+  data: Announcement,
+  errors: [...memberErrors, 'announcement_not_found'],
+})
+
+export const getLastAnnouncement = operation({
+  id: 'group.announcement.last',
+  methods: get,
+  path: '/group/announcement/last',
+  tag: announcements,
+  summary: 'Reads the latest announcement.',
+  callers: 'member',
+  right: 'read',
+  query: group,
+  data: Announcement,
+  errors: [...memberErrors, 'announcement_not_found'],
+})
+
+export const listAnnouncements = operation({
+  id: 'group.announcement.list',
+  methods: get,
+  path: '/group/announcement/list',
+  tag: announcements,
+  summary: 'Lists the announcements of a group, oldest first.',
+  callers: 'member',
+  right: 'read',
+  query: group,
+  data: array(Announcement),
+  errors: memberErrors,
+})
+
+export const publishAnnouncement = operation({
+  id: 'group.announcement.edit',
+  methods: post,
+  path: '/group/announcement/edit',
+  tag: announcements,
+  summary: 'Publishes a new announcement.',
+  callers: 'groupMember',
+  right: 'announce',
+  body: {
+    content: string({ description: 'text', maxLength: 8192 }),
+    ...group,
+    title: string({ description: 'title', maxLength: 256 }),
+  },
+  data: Announcement,
+  errors: adminErrors,
+})
+
+export const deleteAnnouncement = operation({
+  id: 'group.announcement.delete',
+  methods: deleteOrPost,
+  path: '/group/announcement/delete',
+  tag: announcements,
+  summary: 'Deletes an announcement.',
+  callers: 'member',
+  right: 'announce',
+  query: { ...announcementId, ...group },
+  data: Nothing,
+  errors: [...adminErrors, 'announcement_not_found'],
+})
+
+const fileName = string({ description: 'file name', minLength: 1, maxLength: 256 })
+
+/** Members open it as a link, so nothing else, such as a script, must get into one. */
+const fileUrl = string({
+  description:
+    'where the file is, as the download_url of its ticket: http or https URL, or path from /',
+  maxLength: 2048,
+  pattern: '^(https?://[^\\s\\p{Cc}]+|/[^\\s\\p{Cc}]*)$',
+  examples: ['https://example.org/map.png'],
+})
+
+export const getSharedFile = operation({
+  id: 'group.file.get',
+  methods: get,
+  path: '/group/file',
+  tag: sharedFiles,
+  summary: 'Reads what is known of a shared file.',
+  callers: 'member',
+  right: 'read',
+  query: { file_id: id('file ID'), ...group },
+  data: SharedFile,
+  errors: [...memberErrors, 'shared_file_not_found'],
+})
+
+export const listSharedFiles = operation({
+  id: 'group.file.list',
+  methods: get,
+  path: '/group/file/list',
+  tag: sharedFiles,
+  summary: 'Lists the files shared in a group.',
+  callers: 'member',
+  right: 'read',
+  query: group,
+  data: array(SharedFile),
+  errors: memberErrors,
+})
+
+export const shareFile = operation({
+  id: 'group.file.upload',
+  methods: post,
+  path: '/group/file/upload',
+  tag: sharedFiles,
+  summary: 'Shares an uploaded file in a group.',
+  callers: 'groupMember',
+  right: 'share',
+  body: {
+    ...group,
+    name: fileName,
+    size: int64({ description: 'size in bytes', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+    type: optional(string({ description: 'file type', maxLength: 128 })),
+    url: fileUrl,
+  },
+  data: SharedFile,
+  errors: [...memberErrors, 'shared_file_limit_reached'],
+})
+
+export const renameSharedFile = operation({
+  id: 'group.file.update_name',
+  methods: putOrPost,
+  path: '/group/file/update_name',
+  tag: sharedFiles,
+  summary: 'Renames a shared file.',
+  callers: 'groupMember',
+  right: 'files',
+  body: { file_id: id('file ID'), ...group, name: fileName },
+  data: done,
+  errors: [...memberErrors, 'shared_file_not_found', 'shared_file_forbidden'],
+})
+
+export const deleteSharedFiles = operation({
+  id: 'group.file.delete',
+  methods: deleteOrPost,
+  path: '/group/file/delete',
+  tag: sharedFiles,
+  summary: 'Deletes shared files.',
+  callers: 'groupMember',
+  right: 'files',
+  body: { file_list: list(int64(), { description: 'file IDs', minItems: 1 }), ...group },
+  data: array(FileResult, { description: 'one result per file' }),
+  errors: memberErrors,
+})

@@ -1,0 +1,181 @@
+import { groupType, meaningsOf } from '../../enums.js'
+import { operation } from '../../operation.js'
+import { Group, GroupSummary } from '../../resources/groups.js'
+import { UserResult } from '../../resources/results.js'
+import { array, int64, intEnum, list, optional, string } from '../../schema.js'
+import {
+  avatar,
+  deleteOrPost,
+  description,
+  done,
+  ext,
+  get,
+  groupName,
+  id,
+  lookUpList,
+  post,
+  putOrPost,
+} from '../fields.js'
+import { adminErrors, group, memberErrors, ownerErrors } from './fields.js'
+
+/**
+ * Atomic: group, owner and those who join at once. Users of user_list are invited as by {@link
+ * inviteToGroup}; those whose group_confirm is on get an invitation. Rules F1, F2 and F4.
+ */
+export const createGroup = operation({
+  id: 'group.create',
+  methods: post,
+  path: '/group/create',
+  tag: 'Groups',
+  summary: 'Creates a group; the caller is its owner.',
+  description:
+    'Users of user_list who cannot come in are left out without a word; /group/invite tells what became of each.',
+  callers: 'groupUser',
+  body: {
+    avatar: optional(avatar),
+    description: optional(description),
+    name: optional(string({ description: 'group name', maxLength: 128, examples: ['Team'] })),
+    type: optional(intEnum(meaningsOf(groupType), { default: 0 })),
+    user_list: optional(list(int64(), { description: 'users invited' })),
+  },
+  data: Group,
+  errors: [
+    'application_group_limit_reached',
+    'created_group_limit_reached',
+    'joined_group_limit_reached',
+  ],
+})
+
+/**
+ * Cannot be undone. Open requests and invitations end, members are told, their rows and messages
+ * stay (rule F8).
+ */
+export const destroyGroup = operation({
+  id: 'group.destroy',
+  methods: deleteOrPost,
+  path: '/group/destroy',
+  tag: 'Groups',
+  summary:
+    'Dissolves a group; its information and history stay readable for those who were members.',
+  callers: 'member',
+  right: 'dissolve',
+  query: group,
+  data: done,
+  errors: ownerErrors,
+})
+
+/**
+ * msg_mute_mode and msg_push_mode are the caller's own. Public groups, chatrooms and groups with an
+ * invitation are open to outsiders too. Contract: group creation, information and settings.
+ */
+export const getGroup = operation({
+  id: 'group.info',
+  methods: get,
+  path: '/group/info',
+  tag: 'Groups',
+  summary: 'Reads a group with its settings.',
+  callers: 'member',
+  right: 'info',
+  query: group,
+  data: Group,
+  errors: memberErrors,
+})
+
+/**
+ * In the order asked for, each once; groups that the caller may not see are left out. At most
+ * 10,000 (rule D9).
+ */
+export const listGroups = operation({
+  id: 'group.info.batch',
+  methods: post,
+  path: '/group/info/batch',
+  tag: 'Groups',
+  summary: 'Reads the short form of several groups; unknown ones are left out.',
+  callers: 'groupMember',
+  right: 'info',
+  body: { group_list: lookUpList('group IDs') },
+  data: array(GroupSummary),
+})
+
+/** The newest 10,000, newest first. */
+export const listPublicGroups = operation({
+  id: 'group.public_list',
+  methods: get,
+  path: '/group/public_list',
+  tag: 'Groups',
+  summary: 'Lists the public groups of the application.',
+  callers: 'groupMember',
+  data: array(int64(), { description: 'group IDs' }),
+  origin: 'extension',
+})
+
+/** Oldest first, dissolved ones left out, always the whole list. */
+export const listJoinedGroups = operation({
+  id: 'group.user_joined',
+  methods: get,
+  path: '/group/user_joined',
+  tag: 'Groups',
+  summary: 'Lists the groups that the user is in.',
+  callers: 'groupUser',
+  data: array(int64(), { description: 'group IDs' }),
+})
+
+/**
+ * Atomic. A new owner who was banned is so no more. Transfer to the present owner succeeds and
+ * changes nothing. Members are told. Rule F4a.
+ */
+export const transferGroup = operation({
+  id: 'group.transfer',
+  methods: putOrPost,
+  path: '/group/transfer',
+  tag: 'Groups',
+  summary: 'Passes a group to another member; the old owner becomes an ordinary member.',
+  callers: 'groupMember',
+  right: 'transfer',
+  body: { ...group, new_owner: id('user ID of the new owner') },
+  data: UserResult,
+  errors: [...ownerErrors, 'new_owner_not_member', 'created_group_limit_reached'],
+})
+
+function groupText(name: string, path: string, summary: string, value: typeof description) {
+  return operation({
+    id: `group.${name}.update`,
+    methods: putOrPost,
+    path,
+    tag: 'Groups',
+    summary,
+    description: 'Admins may, and members when member_modify is true.',
+    callers: 'groupMember',
+    right: 'modify',
+    body: { ...group, value },
+    data: done,
+    errors: adminErrors,
+  })
+}
+
+/** The same value again changes nothing and tells nobody; a change is told to the whole group. */
+export const setGroupName = groupText('name', '/group/info/name', 'Names a group.', groupName)
+
+/** As {@link setGroupName}; "" removes it. Rule F8b. */
+export const setGroupAvatar = groupText(
+  'avatar',
+  '/group/info/avatar',
+  'Sets the avatar of a group.',
+  avatar,
+)
+
+/** As {@link setGroupName}. */
+export const setGroupDescription = groupText(
+  'description',
+  '/group/info/description',
+  'Describes a group.',
+  description,
+)
+
+/** As {@link setGroupName}. The service does not look into it. */
+export const setGroupExt = groupText(
+  'ext',
+  '/group/info/ext',
+  'Sets the extension information of a group.',
+  ext,
+)

@@ -1,0 +1,6 @@
+export * from './admission.js'
+export * from './content.js'
+export * from './core.js'
+export * from './membership.js'
+export * from './moderation.js'
+export * from './settings.js'

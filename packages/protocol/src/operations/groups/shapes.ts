@@ -1,0 +1,52 @@
+/** Forms that several operations on the members of a group have. */
+import type { GroupRightName } from '../../group-rights.js'
+import { operation } from '../../operation.js'
+import { UserResult } from '../../resources/results.js'
+import { array, type TSchema } from '../../schema.js'
+import { type deleteOrPost, get, groupAndUsers, post, totals, versionedPage } from '../fields.js'
+import { adminErrors, group, memberErrors, type ownerErrors } from './fields.js'
+
+const members = 'Group members'
+
+/** Something done to several users of a group, each with a result of its own. */
+export function memberAction(definition: {
+  readonly id: string
+  readonly path: string
+  readonly summary: string
+  readonly methods?: typeof post | typeof deleteOrPost
+  readonly right: GroupRightName
+  readonly errors?: typeof adminErrors | typeof ownerErrors
+}) {
+  return operation({
+    methods: post,
+    errors: adminErrors,
+    ...definition,
+    tag: members,
+    callers: 'groupMember',
+    body: groupAndUsers,
+    data: array(UserResult, { description: 'one result per user' }),
+  })
+}
+
+/** A paged list of one group. */
+export function groupList<T extends TSchema>(
+  name: string,
+  path: string,
+  summary: string,
+  entry: T,
+  right: GroupRightName = 'read',
+) {
+  return operation({
+    id: `group.${name}`,
+    methods: get,
+    path,
+    tag: members,
+    summary,
+    callers: 'member',
+    right,
+    query: { ...group, ...versionedPage },
+    data: array(entry),
+    extras: totals,
+    errors: right === 'read' ? memberErrors : adminErrors,
+  })
+}

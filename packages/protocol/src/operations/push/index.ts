@@ -1,0 +1,2 @@
+export * from './preferences.js'
+export * from './tasks.js'

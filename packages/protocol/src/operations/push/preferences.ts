@@ -1,0 +1,76 @@
+import { operation } from '../../operation.js'
+import { array, int32, list, optional, string, text } from '../../schema.js'
+import { done, get, post, pushAlias, pushToken } from '../fields.js'
+
+const tag = 'User settings'
+
+export const setPushAlias = operation({
+  id: 'user.push.alias.update',
+  methods: post,
+  path: '/user/push/alias',
+  tag,
+  summary: 'Binds a push alias to the user.',
+  callers: 'user',
+  body: { alias: pushAlias, push_token: optional(pushToken) },
+  data: done,
+  errors: ['push_alias_taken', 'push_token_mismatch'],
+})
+
+export const setPushBadge = operation({
+  id: 'user.push.badge.update',
+  methods: post,
+  path: '/user/push/badge',
+  tag,
+  summary: 'Sets the badge number.',
+  callers: 'user',
+  body: { badge: int32({ description: 'badge number', minimum: 0 }) },
+  data: done,
+})
+
+const tagList = list(string({ minLength: 1, maxLength: 64 }), {
+  description: 'tags of 1 to 64 characters; a user has at most 100',
+  minItems: 1,
+})
+
+export const listPushTags = operation({
+  id: 'user.push.tag.list',
+  methods: get,
+  path: '/user/push/tag',
+  tag,
+  summary: 'Lists the push tags of the user.',
+  callers: 'user',
+  data: array(text('tag')),
+})
+
+export const addPushTags = operation({
+  id: 'user.push.tag.add',
+  methods: post,
+  path: '/user/push/tag',
+  tag,
+  summary: 'Adds push tags to the user.',
+  callers: 'user',
+  body: { tags: tagList },
+  data: done,
+  errors: ['push_tag_limit_reached'],
+})
+
+export const removePushTags = operation({
+  id: 'user.push.tag.remove',
+  methods: ['DELETE'],
+  path: '/user/push/tag',
+  tag,
+  summary: 'Removes push tags of the user.',
+  callers: 'user',
+  body: { tags: tagList },
+  data: done,
+})
+
+export const clearPushTags = operation({
+  id: 'user.push.tag.clear',
+  methods: ['DELETE'],
+  path: '/user/push/tag/all',
+  tag,
+  summary: 'Removes all push tags of the user.',
+  callers: 'user',
+  data: done,
+})

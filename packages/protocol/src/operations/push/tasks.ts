@@ -1,0 +1,206 @@
+import {
+  clickActions,
+  distributionStrategies,
+  meaningsOf,
+  pushEnvironment,
+  pushMessageTypes,
+  pushProvider,
+  vendorClassification,
+  vendorPushMode,
+  vendorSequence,
+} from '../../enums.js'
+import { operation } from '../../operation.js'
+import { PushCertificate, PushTask, PushTaskStatistics } from '../../resources/push.js'
+import {
+  array,
+  boolean,
+  freeObject,
+  int64,
+  intEnum,
+  list,
+  object,
+  optional,
+  string,
+  stringEnum,
+  Type,
+} from '../../schema.js'
+import { get, post } from '../fields.js'
+
+const tag = 'Push'
+
+/** A list of the audience: its own error tells when it is longer than 500, so the schema sets no bound. */
+const audienceIds = optional(array(int64(), { description: 'at most 500 user IDs' }))
+
+function audienceWords(description: string) {
+  return optional(array(string(), { description }))
+}
+
+const audience = Type.Union(
+  [
+    stringEnum(['all'], { description: 'all devices' }),
+    object(
+      {
+        tag: audienceWords('at most 500 tags'),
+        alias: audienceWords('at most 500 aliases'),
+        user_id: audienceIds,
+        push_token: audienceWords('at most 500 push tokens'),
+      },
+      { description: 'exactly one of the lists; a device that matches any value is targeted' },
+    ),
+  ],
+  { description: 'who is to get the push; must not be blank' },
+)
+
+const setting = object(
+  {
+    request_id: optional(
+      string({
+        description: 'deduplication: not pushed if seen before; blank: none',
+        maxLength: 256,
+      }),
+    ),
+    distribution_strategy: optional(
+      stringEnum(distributionStrategies, {
+        description:
+          'combined (default): own channel first, vendor channel if offline on it; corepush_only; ospush_only',
+      }),
+    ),
+    ospush_sequence: optional(
+      list(stringEnum(vendorSequence), {
+        description: 'vendor priority; ups: all handset vendors; default [ups, cloud_gw]',
+      }),
+    ),
+  },
+  { description: 'how the push is delivered; may be blank' },
+)
+
+function words(description: string, maxLength = 1024, examples: readonly string[] = []) {
+  return optional(string({ description, maxLength, ...(examples.length > 0 && { examples }) }))
+}
+
+const vendorFields = {
+  sound: words('alert sound'),
+  channel_id: words('notification channel'),
+  click_action: optional(
+    stringEnum(clickActions, {
+      description: 'intent: opens a specific page; open_app: opens the app',
+    }),
+  ),
+  intent: words('URI of the page to open; required with click_action intent', 4096),
+}
+
+const channelOptions = { description: 'options of this channel' }
+
+const vendor = optional(object(vendorFields, channelOptions))
+
+const vendorWithBadge = optional(
+  object({ ...vendorFields, badge_class: words('desktop-icon entry class') }, channelOptions),
+)
+
+const message = object(
+  {
+    type: optional(
+      stringEnum(pushMessageTypes, {
+        description: 'text (default), image, cmd (pass-through)',
+      }),
+    ),
+    title: words('title', 1024, ['News']),
+    body: words('text', 8192, ['There is something new.']),
+    attachment_url: words(
+      'URL of an image, audio or video; an image URL ends in jpg, jpeg or png; images under 1 MB',
+      2048,
+    ),
+    big_text: words('large text where the vendor has it, else body is used', 16_384),
+    badge: optional(
+      string({
+        description: 'a number sets the badge; a leading + adds to it; blank: +1',
+        maxLength: 11,
+        pattern: '^(\\+?[0-9]{1,9})?$',
+      }),
+    ),
+    ext: optional(freeObject({ description: 'free JSON object' })),
+    show_begin_time: optional(int64({ description: 'show from, seconds; blank: immediately' })),
+    show_end_time: optional(int64({ description: 'show until, seconds; may be blank' })),
+    ios: optional(
+      object(
+        {
+          sound: words('alert sound'),
+          content_available: optional(boolean({ description: 'wakes the app in the background' })),
+          mutable_content: optional(
+            boolean({ description: 'lets the app change the notification before it is shown' }),
+          ),
+          category: words('category of actions'),
+          thread_id: words('groups notifications'),
+          subtitle: words('subtitle'),
+          ios_gw_collapse_id: words('replaces the notification with the same ID', 64),
+        },
+        { description: 'options of iOS' },
+      ),
+    ),
+    android: vendor,
+    vendor_h: vendorWithBadge,
+    vendor_x: vendor,
+    vendor_f: vendor,
+    vendor_o: vendor,
+    cloud_gw: vendor,
+    vendor_n: vendorWithBadge,
+    vendor_v: optional(
+      object(
+        {
+          ...vendorFields,
+          push_mode: optional(intEnum(meaningsOf(vendorPushMode), { default: 0 })),
+          classification: optional(intEnum(meaningsOf(vendorClassification), { default: 0 })),
+        },
+        channelOptions,
+      ),
+    ),
+  },
+  { description: 'what the push says; must not be blank' },
+)
+
+export const getPushCertificate = operation({
+  id: 'push.certificate',
+  methods: get,
+  path: '/push/certificate',
+  tag,
+  summary: 'Reads the certificate of a push channel.',
+  description: 'With a user token app_secret and certificate are "".',
+  callers: 'member',
+  query: {
+    environment: optional(intEnum(meaningsOf(pushEnvironment), { default: 1 })),
+    provider: intEnum(meaningsOf(pushProvider), { description: 'push channel' }),
+  },
+  data: PushCertificate,
+  errors: ['push_certificate_not_found'],
+})
+
+export const startPushTask = operation({
+  id: 'push.notify',
+  methods: post,
+  path: '/push/notify',
+  tag,
+  summary: 'Sends a push notification to devices.',
+  description:
+    'Answers when the task is on disk; a request_id seen before answers the first task and pushes nothing.',
+  callers: 'admin',
+  body: { audience, setting: optional(setting), message },
+  data: PushTask,
+  errors: [
+    'audience_too_long',
+    'push_not_enabled',
+    'push_image_too_large',
+    'push_image_unreachable',
+  ],
+})
+
+export const listPushTaskStatistics = operation({
+  id: 'push.task.detail',
+  methods: post,
+  path: '/push/task/detail',
+  tag,
+  summary: 'Tells how far push tasks got on each channel.',
+  callers: 'admin',
+  body: { list: list(int64(), { description: 'task IDs' }) },
+  data: array(PushTaskStatistics),
+  errors: ['push_task_not_found'],
+})

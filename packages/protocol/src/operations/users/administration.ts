@@ -1,0 +1,64 @@
+import { operation } from '../../operation.js'
+import { UserListEntry } from '../../resources/users.js'
+import { array, int32, optional, string } from '../../schema.js'
+import { deleteOrPost, done, get, idList } from '../fields.js'
+
+const tag = 'Users'
+
+export const listUsers = operation({
+  id: 'user.list',
+  methods: get,
+  path: '/user/list',
+  tag,
+  summary: 'Lists the users of the application, oldest first.',
+  callers: 'admin',
+  query: {
+    page_num: optional(int32({ description: 'page, from 1', minimum: 1, default: 1 })),
+    page_size: optional(
+      int32({ description: 'users per page; cut to 200', minimum: 1, default: 50 }),
+    ),
+  },
+  data: array(UserListEntry),
+})
+
+export const disableUsers = operation({
+  id: 'user.disable',
+  methods: ['PUT'],
+  path: '/user/disable',
+  tag,
+  summary: 'Bans users: they can neither log in nor send, and their tokens end at once.',
+  callers: 'admin',
+  body: { list: idList('user IDs') },
+  data: done,
+  errors: ['user_not_found', 'user_deleted'],
+})
+
+export const enableUsers = operation({
+  id: 'user.enable',
+  methods: ['PUT'],
+  path: '/user/enable',
+  tag,
+  summary: 'Ends the ban of users.',
+  callers: 'admin',
+  body: { list: idList('user IDs') },
+  data: done,
+  errors: ['user_not_found', 'user_deleted'],
+})
+
+export const deleteUser = operation({
+  id: 'user.delete',
+  methods: deleteOrPost,
+  path: '/user/delete',
+  tag,
+  summary: 'Deletes a user.',
+  description:
+    'Messages stay for the others under the same user_id; the username is free again; groups pass to another member.',
+  callers: 'user',
+  body: {
+    password: optional(
+      string({ description: 'password; needed with a user token', maxLength: 128 }),
+    ),
+  },
+  data: done,
+  errors: ['password_incorrect'],
+})

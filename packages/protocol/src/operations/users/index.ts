@@ -1,0 +1,5 @@
+export * from './administration.js'
+export * from './operator.js'
+export * from './profile.js'
+export * from './registration.js'
+export * from './settings.js'

@@ -1,0 +1,167 @@
+import { operation } from '../../operation.js'
+import { ItemResult } from '../../resources/results.js'
+import { UserProfile } from '../../resources/users.js'
+import { array, itemList, object, optional } from '../../schema.js'
+import {
+  avatar,
+  description,
+  done,
+  email,
+  get,
+  id,
+  mobile,
+  nickName,
+  privateInfo,
+  publicInfo,
+  putOrPost,
+  username,
+} from '../fields.js'
+
+const tag = 'Users'
+const profileChanges = {
+  description: optional(description),
+  nick_name: optional(nickName),
+  private_info: optional(privateInfo),
+  public_info: optional(publicInfo),
+}
+
+export const getProfile = operation({
+  id: 'user.profile.get',
+  methods: get,
+  path: '/user/profile',
+  tag,
+  summary: 'Reads the profile of the user.',
+  callers: 'user',
+  data: UserProfile,
+})
+
+export const updateProfile = operation({
+  id: 'user.profile.update',
+  methods: putOrPost,
+  path: '/user/profile',
+  tag,
+  summary: 'Changes the profile; what is absent stays as it is.',
+  callers: 'user',
+  body: profileChanges,
+  data: done,
+})
+
+export const updateProfiles = operation({
+  id: 'user.profile.batch',
+  methods: putOrPost,
+  path: '/user/profile/batch',
+  tag,
+  summary: 'Changes the profiles of several users.',
+  description:
+    'Every entry is judged by itself. With a user token only entries about its own user go through.',
+  callers: 'member',
+  body: {
+    list: optional(
+      itemList(
+        object({ ...profileChanges, user_id: optional(id('user ID; absent: the caller')) }),
+        {
+          description: 'at most 500 profiles',
+        },
+      ),
+    ),
+  },
+  data: array(ItemResult, { description: 'one result per entry, in order' }),
+})
+
+export const setAvatar = operation({
+  id: 'user.avatar.update',
+  methods: putOrPost,
+  path: '/user/avatar',
+  tag,
+  summary: 'Sets the avatar.',
+  callers: 'user',
+  body: { avatar },
+  data: done,
+})
+
+export const updateAvatars = operation({
+  id: 'user.avatar.batch',
+  methods: putOrPost,
+  path: '/user/avatar/batch',
+  tag,
+  summary: 'Sets the avatars of several users.',
+  description:
+    'Every entry is judged by itself. With a user token only entries about its own user go through.',
+  callers: 'member',
+  body: {
+    list: optional(
+      itemList(object({ avatar, user_id: id('user ID') }), { description: 'at most 500 avatars' }),
+    ),
+  },
+  data: array(ItemResult, { description: 'one result per entry, in order' }),
+})
+
+export const setNickname = operation({
+  id: 'user.nickname.update',
+  methods: putOrPost,
+  path: '/user/nickname',
+  tag,
+  summary: 'Sets the nickname.',
+  callers: 'user',
+  query: { nick_name: nickName },
+  data: done,
+})
+
+export const setMobile = operation({
+  id: 'user.mobile.update',
+  methods: putOrPost,
+  path: '/user/mobile',
+  tag,
+  summary: 'Sets the mobile number, which then works for logging in.',
+  callers: 'user',
+  query: { mobile },
+  data: done,
+  errors: ['mobile_taken'],
+})
+
+export const setEmail = operation({
+  id: 'user.email.update',
+  methods: putOrPost,
+  path: '/user/email',
+  tag,
+  summary: 'Sets the e-mail address, which then works for logging in.',
+  callers: 'user',
+  query: { email },
+  data: done,
+  errors: ['email_taken'],
+  origin: 'extension',
+})
+
+export const setUsername = operation({
+  id: 'user.username.update',
+  methods: putOrPost,
+  path: '/user/username',
+  tag,
+  summary: 'Changes the username.',
+  callers: 'user',
+  body: { username },
+  data: done,
+  errors: ['username_taken'],
+})
+
+export const setPrivateInfo = operation({
+  id: 'user.private.update',
+  methods: putOrPost,
+  path: '/user/private',
+  tag,
+  summary: 'Sets the private information; the whole body is the text.',
+  callers: 'user',
+  body: { whole: 'value', schema: privateInfo },
+  data: done,
+})
+
+export const setPublicInfo = operation({
+  id: 'user.public.update',
+  methods: putOrPost,
+  path: '/user/public',
+  tag,
+  summary: 'Sets the public information; the whole body is the text.',
+  callers: 'user',
+  body: { whole: 'value', schema: publicInfo },
+  data: done,
+})

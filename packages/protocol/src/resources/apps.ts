@@ -1,0 +1,124 @@
+import { appStatus, meaningsOf, strangerChatDefault } from '../enums.js'
+import { boolean, int32, int64, intEnum, type Static, string, text } from '../schema.js'
+import { instant, resource } from './fields.js'
+
+export const ApplicationFlags = resource(
+  'ApplicationFlags',
+  'What clients need to know of the application.',
+  {
+    hide_member_info: boolean({ description: 'true: groups may hide member details' }),
+    message_forward_max_message_num: int32({
+      description: 'how many messages may be forwarded at once',
+    }),
+    message_forward_max_user_num: int32({
+      description: 'to how many users a message may be forwarded at once',
+    }),
+  },
+)
+export type ApplicationFlags = Static<typeof ApplicationFlags>
+
+/** The settings of an application; on the wire, in the store and in the code they have these names. */
+export const appSettingFields = {
+  contact_application_days: int32({
+    minimum: 1,
+    maximum: 365,
+    description: 'days that a contact application stays open',
+  }),
+  contact_limit: int32({ minimum: 1, maximum: 100_000, description: 'most contacts of a user' }),
+  group_application_days: int32({
+    minimum: 1,
+    maximum: 365,
+    description: 'days that group applications and invitations stay open',
+  }),
+  group_capacity_limit: int32({
+    minimum: 1,
+    maximum: 1_000_000,
+    description: 'greatest capacity of a group',
+  }),
+  group_limit: int32({
+    minimum: 0,
+    description: 'most groups of the application, dissolved ones left out; 0: no limit',
+  }),
+  group_owner_limit: int32({
+    minimum: 1,
+    maximum: 100_000,
+    description: 'most groups that a user owns',
+  }),
+  group_member_limit: int32({
+    minimum: 1,
+    maximum: 100_000,
+    description: 'most groups that a user is in',
+  }),
+  hide_member_info: boolean({ description: 'true: groups may hide member details' }),
+  message_forward_max_message_num: int32({
+    minimum: 1,
+    maximum: 500,
+    description: 'how many messages clients forward at once',
+  }),
+  message_forward_max_user_num: int32({
+    minimum: 1,
+    maximum: 500,
+    description: 'to how many users clients forward a message at once',
+  }),
+  recall_enabled: boolean({ description: 'true: senders may recall their messages' }),
+  recall_seconds: int32({ minimum: 1, description: 'how long a sender may recall a message' }),
+  stranger_chat_default: intEnum(meaningsOf(strangerChatDefault), {
+    description: 'chats from unknown users where a user has set nothing',
+  }),
+  time_zone: string({
+    description: 'IANA name of the time zone of quiet hours',
+    maxLength: 64,
+    pattern: '^[A-Za-z][A-Za-z0-9_+/-]*$',
+    examples: ['Europe/Berlin'],
+  }),
+  user_limit: int32({ minimum: 0, description: 'most users of the application; 0: no limit' }),
+}
+
+export const AppSettings = resource(
+  'ApplicationSettings',
+  'Settings of an application.',
+  appSettingFields,
+)
+export type AppSettings = Static<typeof AppSettings>
+
+export const Application = resource('Application', 'An application of this service.', {
+  app_id: text('application ID, the value of the app_id header'),
+  name: text('display name'),
+  status: intEnum(meaningsOf(appStatus)),
+  open_registration: boolean({ description: 'true: users may register without a token' }),
+  has_registration_secret: boolean({ description: 'true: /user/register/push asks for `sign`' }),
+  settings: AppSettings,
+  created_at: instant('creation time'),
+})
+export type Application = Static<typeof Application>
+
+export const CreatedApp = resource(
+  'CreatedApplication',
+  'A new application with its first Admin token.',
+  {
+    app_id: text('application ID'),
+    name: text('display name'),
+    admin_token: text('Admin token; shown this once'),
+  },
+)
+export type CreatedApp = Static<typeof CreatedApp>
+
+const adminTokenFields = {
+  token_id: int64({ description: 'token ID' }),
+  app_id: text('application that the token is for'),
+  name: text('what the operator calls the token'),
+  expires_at: instant('when it expires, 0 never'),
+}
+
+export const AdminToken = resource('AdminToken', 'An Admin token, without the token itself.', {
+  ...adminTokenFields,
+  created_at: instant('creation time'),
+  revoked_at: instant('when it was revoked, 0 not'),
+})
+export type AdminToken = Static<typeof AdminToken>
+
+export const CreatedAdminToken = resource('CreatedAdminToken', 'A new Admin token.', {
+  ...adminTokenFields,
+  token: text('the token; shown this once'),
+})
+export type CreatedAdminToken = Static<typeof CreatedAdminToken>

@@ -1,0 +1,15 @@
+import { uploadMethods } from '../enums.js'
+import { freeObject, type Static, stringEnum, text } from '../schema.js'
+import { resource } from './fields.js'
+
+export const UploadTicket = resource('UploadTicket', 'Where and how to send one file.', {
+  upload_url: text('where to send the file'),
+  upload_method: stringEnum(uploadMethods, { description: 'HTTP method of the upload' }),
+  oss_body_param: freeObject({
+    description: 'form fields to send along with the file; may be empty',
+  }),
+  download_url: text(
+    'address to store in a message attachment, avatar or shared file; ends with its signature',
+  ),
+})
+export type UploadTicket = Static<typeof UploadTicket>

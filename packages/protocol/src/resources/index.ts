@@ -1,0 +1,16 @@
+/**
+ * The resources that answers carry. A title names the schema in the OpenAPI document. An unset string is "", an unset number 0, an unset
+ * boolean false; a field is optional only where the contract ties it to a condition (rule A6).
+ */
+export * from './apps.js'
+export * from './contacts.js'
+export * from './devices.js'
+export * from './files.js'
+export * from './groups.js'
+export * from './integrity.js'
+export * from './login.js'
+export * from './messaging.js'
+export * from './push.js'
+export * from './results.js'
+export * from './secrets.js'
+export * from './users.js'

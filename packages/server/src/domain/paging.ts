@@ -1,0 +1,41 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+
+/** What a caller asks of a list that is given in pages. */
+export interface PageRequest {
+  /** Of the page before; undefined or '' = from the start */
+  readonly cursor?: string | undefined
+  readonly limit?: number | undefined
+}
+
+/** Where a page ends: what its last entry is sorted by, as whole numbers. */
+export type Position = readonly number[]
+
+/** Every ID and instant of ours, and nothing that a number does not hold exactly. */
+const exactNumber = /^(?:\d{1,15}|[1-8]\d{15})$/
+
+/** The cursor of the page after a position; opaque to callers. */
+export function writeCursor(...position: readonly Int64[]): string {
+  return position.join('-')
+}
+
+/**
+ * @param length how many numbers a position of this list has
+ * @returns null for the first page
+ * @throws AppError invalid_parameter for a cursor that no page of such a list has returned
+ */
+export function readCursor(cursor: string | undefined, length: number): Position | null {
+  if (cursor === undefined || cursor === '') return null
+  const parts = cursor.split('-')
+  if (parts.length !== length || !parts.every((part) => exactNumber.test(part)))
+    throw unknownCursor()
+  return parts.map(Number)
+}
+
+/** As {@link readCursor} for lists that are sorted by one ID. @returns undefined for the first page */
+export function readIdCursor(cursor: string | undefined): number | undefined {
+  return readCursor(cursor, 1)?.[0]
+}
+
+export function unknownCursor(): AppError {
+  return new AppError('invalid_parameter', 'cursor must be one that a page before has returned')
+}
