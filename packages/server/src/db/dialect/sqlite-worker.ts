@@ -1,7 +1,8 @@
 /**
  * A connection to the embedded database on a thread of its own: a commit, or a long read, waits for the disk there and not in the event
- * loop that answers calls. A request is a statement, a statement over many rows, or a procedure; answers go back in order.
+ * loop that answers calls. A request is a statement, a statement over many rows, a procedure, or a wait for the disk; answers go back in order.
  */
+import { fsyncSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { DatabaseSync } from '@photostructure/sqlite'
 import {
@@ -24,6 +25,8 @@ export interface StatementRequest {
 export type WorkerRequest =
   | StatementRequest
   | { readonly procedure: ProcedureCall }
+  /** A file descriptor whose file is to be on the disk. */
+  | { readonly sync: number }
   | { readonly close: true }
 
 /** Columns and rows apart: the names cross the threads once. */
@@ -74,6 +77,11 @@ function run({ sql, rows: sets }: StatementRequest): Rows {
   return { columns, rows, changes }
 }
 
+function sync(descriptor: number): WorkerResponse {
+  fsyncSync(descriptor)
+  return { output: null }
+}
+
 async function runProcedure({ module, name, input }: ProcedureCall): Promise<unknown> {
   const key = `${module}#${name}`
   const known =
@@ -104,7 +112,7 @@ parentPort?.on('message', (request: WorkerRequest) => {
     )
   } else {
     try {
-      answer(run(request))
+      answer('sync' in request ? sync(request.sync) : run(request))
     } catch (error) {
       // A failed COMMIT can leave the transaction open; the driver's ROLLBACK then closes it.
       fail(error)
