@@ -15,6 +15,8 @@ export interface CheckpointThreads {
   pass(): Promise<CheckpointState>
   /** Waits until the database file is on the disk. */
   sync(descriptor: number): Promise<void>
+  /** Copies what a checkpoint has copied from the log once more and syncs, while the writer stands still. */
+  copyAgain(descriptor: number): Promise<void>
   /** A passive checkpoint on the writer's own connection, between two transactions, so that nothing is written meanwhile. */
   finish(): Promise<CheckpointState>
   /** Ends the thread of `pass` and `sync`, if it runs. */
@@ -88,7 +90,8 @@ export class Checkpointer {
   #wroteMeanwhile = false
   #failuresInRow = 0
   #copied = 0
-  #mustSync = false
+  /** A sync failed, so that nobody knows which of the copied pages are on the disk. */
+  #mustCopyAgain = false
   #isClosed = false
 
   constructor({ path, threads, limits, onError }: CheckpointerOptions) {
@@ -113,6 +116,8 @@ export class Checkpointer {
     this.#isClosed = true
     clearTimeout(this.#timer)
     await this.#running
+    // The last connection takes the log away when it closes.
+    if (this.#mustCopyAgain) await this.#copyAgain().catch(this.#onError)
     await this.#threads.close()
   }
 
@@ -174,7 +179,7 @@ export class Checkpointer {
   async #pass(): Promise<CheckpointState> {
     const startedAt = performance.now()
     try {
-      if (this.#mustSync) await this.#sync()
+      if (this.#mustCopyAgain) await this.#copyAgain()
       const before = this.#copied
       const state = await this.#threads.pass()
       this.#note(state)
@@ -187,10 +192,18 @@ export class Checkpointer {
   }
 
   async #sync(): Promise<void> {
-    this.#mustSync = true
-    this.#descriptor ??= openSync(this.#path, 'r')
-    await this.#threads.sync(this.#descriptor)
-    this.#mustSync = false
+    this.#descriptor ??= openSync(this.#path, 'r+')
+    try {
+      await this.#threads.sync(this.#descriptor)
+    } catch (error) {
+      this.#mustCopyAgain = true
+      throw error
+    }
+  }
+
+  async #copyAgain(): Promise<void> {
+    if (this.#descriptor !== undefined) await this.#threads.copyAgain(this.#descriptor)
+    this.#mustCopyAgain = false
   }
 
   async #finish(): Promise<void> {

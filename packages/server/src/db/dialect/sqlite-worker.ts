@@ -15,6 +15,7 @@ import {
 import { toObject } from '../row.js'
 import { sqliteBulk } from './sqlite-bulk.js'
 import { type Statement, StatementCache } from './sqlite-statement.js'
+import { copyAgain } from './sqlite-wal.js'
 
 export interface StatementRequest {
   readonly sql: string
@@ -25,8 +26,9 @@ export interface StatementRequest {
 export type WorkerRequest =
   | StatementRequest
   | { readonly procedure: ProcedureCall }
-  /** A file descriptor whose file is to be on the disk. */
+  /** The descriptor of a file that is to be on the disk. */
   | { readonly sync: number }
+  | { readonly copyAgain: { readonly walPath: string; readonly descriptor: number } }
   | { readonly close: true }
 
 /** Columns and rows apart: the names cross the threads once. */
@@ -77,8 +79,11 @@ function run({ sql, rows: sets }: StatementRequest): Rows {
   return { columns, rows, changes }
 }
 
-function sync(descriptor: number): WorkerResponse {
-  fsyncSync(descriptor)
+function serve(request: Exclude<WorkerRequest, { close: true } | { procedure: unknown }>) {
+  if ('sync' in request) fsyncSync(request.sync)
+  else if ('copyAgain' in request)
+    copyAgain(database, request.copyAgain.walPath, request.copyAgain.descriptor)
+  else return run(request)
   return { output: null }
 }
 
@@ -112,7 +117,7 @@ parentPort?.on('message', (request: WorkerRequest) => {
     )
   } else {
     try {
-      answer('sync' in request ? sync(request.sync) : run(request))
+      answer(serve(request))
     } catch (error) {
       // A failed COMMIT can leave the transaction open; the driver's ROLLBACK then closes it.
       fail(error)

@@ -226,20 +226,22 @@ function checkpointThreads(
     const { rows } = await connection.executeQuery<{ log: number; checkpointed: number }>(passive)
     return { frames: rows[0]?.log ?? 0, copied: rows[0]?.checkpointed ?? 0 }
   }
+  const betweenTransactions = async <T>(work: () => Promise<T>): Promise<T> => {
+    await turns.lockShared()
+    try {
+      return await work()
+    } finally {
+      turns.unlockShared()
+    }
+  }
   return {
     pass: () => run(own),
     async sync(descriptor) {
       own.revive()
       await own.sync(descriptor)
     },
-    async finish() {
-      await turns.lockShared()
-      try {
-        return await run(writer)
-      } finally {
-        turns.unlockShared()
-      }
-    },
+    copyAgain: (descriptor) => betweenTransactions(() => writer.copyAgain(descriptor)),
+    finish: () => betweenTransactions(() => run(writer)),
     close: () => own.close(),
   }
 }
@@ -314,6 +316,12 @@ class ThreadConnection implements DatabaseConnection {
   /** Waits until a file is on the disk. */
   async sync(descriptor: number): Promise<void> {
     await this.#request({ sync: descriptor })
+  }
+
+  /** Copies pages from the log into the database file again, between two transactions. */
+  async copyAgain(descriptor: number): Promise<void> {
+    this.revive()
+    await this.#request({ copyAgain: { walPath: `${this.#path}-wal`, descriptor } })
   }
 
   // biome-ignore lint/correctness/useYield: streaming is part of Kysely's interface and of no use across threads
