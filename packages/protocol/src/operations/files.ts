@@ -102,12 +102,6 @@ export const deleteSharedFiles = operation({
 const files = 'Files'
 const origin = 'extension'
 
-/** Elements of a page cannot send headers, so these paths take both from the query too. */
-const queryCredentials = {
-  'access-token': optional(string({ description: 'stands in for the header' })),
-  app_id: optional(string({ description: 'stands in for the header', maxLength: 32 })),
-}
-
 const recipient = {
   to_id: id('receiving user or group'),
   to_type: optional(intEnum(targetTypes, { description: 'what to_id is' })),
@@ -176,7 +170,8 @@ export const getGroupAvatarUploadTicket = operation({
   tag: files,
   summary: 'Asks where to send the avatar of a group.',
   callers: 'member',
-  query: { ...group, ...queryCredentials },
+  credentials: 'query',
+  query: group,
   data: UploadTicket,
   errors: [...memberErrors, 'group_admin_required'],
   origin,
@@ -189,7 +184,8 @@ export const forwardFile = operation({
   tag: files,
   summary: 'Makes the download address of a file valid for another recipient.',
   callers: 'user',
-  query: { ...fileSign, ...recipient, ...queryCredentials },
+  credentials: 'query',
+  query: { ...fileSign, ...recipient },
   data: text('download URL for the new recipient'),
   errors: [
     'file_signature_invalid',
@@ -209,6 +205,7 @@ export const downloadChatFile = operation({
   tag: files,
   summary: 'Downloads a file of a chat.',
   callers: 'member',
+  credentials: 'query',
   query: {
     ...fileSign,
     ...rendition,
@@ -216,7 +213,6 @@ export const downloadChatFile = operation({
       stringEnum(['amr', 'mp3'], { description: 'form of a voice file, default amr' }),
     ),
     source: optional(string({ description: 'empty, or miniprogram', maxLength: 32 })),
-    ...queryCredentials,
   },
   data: text('the file itself'),
   errors: ['file_signature_invalid', 'file_not_found'],
@@ -231,10 +227,10 @@ export const downloadAvatar = operation({
   tag: files,
   summary: 'Downloads an avatar.',
   callers: 'member',
+  credentials: 'query',
   query: {
     object_name: string({ description: 'name of the stored avatar', minLength: 1 }),
     ...rendition,
-    ...queryCredentials,
   },
   data: text('the file itself'),
   errors: ['file_not_found'],

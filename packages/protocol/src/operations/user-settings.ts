@@ -50,6 +50,7 @@ export const updateSettings = operation({
   tag,
   summary: 'Changes settings; what is absent stays as it is.',
   callers: 'user',
+  claim: 'user_id',
   body: { user_id: id('user ID of the caller'), ...userSettingChanges },
   data: done,
 })

@@ -234,7 +234,7 @@ export const updateProfiles = operation({
   summary: 'Changes the profiles of several users.',
   description:
     'Every entry is judged by itself. With a user token only entries about its own user go through.',
-  callers: 'member',
+  callers: 'userOrAdmin',
   body: {
     list: optional(
       itemList(
@@ -267,7 +267,7 @@ export const updateAvatars = operation({
   summary: 'Sets the avatars of several users.',
   description:
     'Every entry is judged by itself. With a user token only entries about its own user go through.',
-  callers: 'member',
+  callers: 'userOrAdmin',
   body: {
     list: optional(
       itemList(object({ avatar, user_id: id('user ID') }), { description: 'at most 500 avatars' }),
