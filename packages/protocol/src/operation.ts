@@ -29,8 +29,14 @@ type ObjectOf<P extends TProperties> = Static<ReturnType<typeof Type.Object<P>>>
  * @typeParam Params the decoded parameters, from query and body together
  * @typeParam Data the `data` member of a successful answer
  * @typeParam Extras top-level members beside `data`, such as cursor or msg_ids
+ * @typeParam Rule who may call it, from which the type of the principal follows
  */
-export interface Operation<Params = unknown, Data = unknown, Extras = unknown> {
+export interface Operation<
+  Params = unknown,
+  Data = unknown,
+  Extras = unknown,
+  Rule extends CallerRule = CallerRule,
+> {
   /** Stable dotted name, used on the socket, in metrics and as operationId. */
   readonly id: string
   readonly methods: readonly Method[]
@@ -39,9 +45,13 @@ export interface Operation<Params = unknown, Data = unknown, Extras = unknown> {
   readonly tag: string
   readonly summary: string
   readonly description?: string
-  readonly callers: CallerRule
+  readonly callers: Rule
   /** The right in the group that the operation needs, when it is about one. */
   readonly right?: GroupRightName
+  /** A parameter that repeats the user that the call is about; another one is refused as no_permission. */
+  readonly claim: string | null
+  /** `query`: access-token and app_id may come in the query too, for elements of a page, which cannot send headers. */
+  readonly credentials: 'headers' | 'query'
   /** Parameters that the contract puts in the query. A scalar is accepted in a JSON body as well (rule B3). */
   readonly query: TProperties
   /** Parameters that the contract puts in the body. A scalar is accepted in the query as well (rule B3). */
@@ -54,6 +64,8 @@ export interface Operation<Params = unknown, Data = unknown, Extras = unknown> {
   readonly origin: 'contract' | 'extension' | 'operator'
   /** The success answer is a file and no envelope. */
   readonly answersFile: boolean
+  /** The body is a file of at most so many bytes, and all parameters are in the query; null: the body holds parameters. */
+  readonly takesFile: { readonly maxBytes: number } | null
   /** Carries the types; never present at run time. */
   readonly types?: { readonly params: Params; readonly data: Data; readonly extras: Extras }
 }
@@ -63,6 +75,7 @@ interface Definition<
   B extends Body,
   D extends TSchema,
   X extends TProperties,
+  R extends CallerRule,
 > {
   readonly id: string
   readonly methods: readonly Method[]
@@ -70,8 +83,10 @@ interface Definition<
   readonly tag: string
   readonly summary: string
   readonly description?: string
-  readonly callers: CallerRule
+  readonly callers: R
   readonly right?: GroupRightName
+  readonly claim?: string
+  readonly credentials?: Operation['credentials']
   readonly query?: Q
   readonly body?: B
   readonly data: D
@@ -79,6 +94,7 @@ interface Definition<
   readonly errors?: readonly ErrorName[]
   readonly origin?: Operation['origin']
   readonly answersFile?: boolean
+  readonly takesFile?: Operation['takesFile']
 }
 
 // biome-ignore lint/complexity/noBannedTypes: the empty set of properties is what an omitted part means
@@ -90,16 +106,20 @@ export function operation<
   B extends Body = None,
   D extends TSchema = TSchema,
   X extends TProperties = None,
+  R extends CallerRule = CallerRule,
 >(
-  definition: Definition<Q, B, D, X>,
-): Operation<ObjectOf<Q & FieldsOf<B>>, Static<D>, ObjectOf<X>> {
+  definition: Definition<Q, B, D, X, R>,
+): Operation<ObjectOf<Q & FieldsOf<B>>, Static<D>, ObjectOf<X>, R> {
   return {
     query: {},
     body: {},
     extras: {},
     errors: [],
     origin: 'contract',
+    claim: null,
+    credentials: 'headers',
     answersFile: false,
+    takesFile: null,
     ...definition,
   }
 }

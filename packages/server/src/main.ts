@@ -78,35 +78,9 @@ Register a first user:
 `
 }
 
-const local: LocalCalls = async ({ config, secrets }) => {
-  const [{ openContext }, { createLog }, { operationsById }] = await Promise.all([
-    import('./context/context.js'),
-    import('./observability/log.js'),
-    import('@hermod/protocol'),
-  ])
-  const context = await openContext({ config, secrets, log: createLog('silent') })
-  return {
-    async call(operationId, params) {
-      const operation = operationsById.get(operationId)
-      if (!operation) throw new Error(`there is no operation ${operationId}`)
-      const answer = await context.executor.execute(operation, {
-        requestId: 'command',
-        address: 'local',
-        userAgent: 'hermod command',
-        credentials: {
-          appId: undefined,
-          accessToken: undefined,
-          userId: undefined,
-          groupId: undefined,
-        },
-        isOperator: true,
-        query: {},
-        body: { bytes: Buffer.from(JSON.stringify(params)), contentType: 'application/json' },
-      })
-      return JSON.parse(answer.body)
-    },
-    close: async () => context[Symbol.asyncDispose](),
-  }
+const local: LocalCalls = async (loaded) => {
+  const { openLocalCalls } = await import('./context/local-calls.js')
+  return openLocalCalls(loaded)
 }
 
 async function migrate(

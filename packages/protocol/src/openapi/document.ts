@@ -4,7 +4,7 @@ import { type ErrorEntry, type ErrorName, errorCatalogue } from '../errors.js'
 import { type GroupRightName, groupRights } from '../group-rights.js'
 import { isWholeBody, type Method, type Operation } from '../operation.js'
 import { operations, tags } from '../operations/index.js'
-import { object, type TProperties, type TSchema } from '../schema.js'
+import { object, optional, string, type TProperties, type TSchema } from '../schema.js'
 
 /** A JSON Schema as it stands in the document: references instead of titled schemas, no symbols. */
 export interface OpenApiSchema {
@@ -263,12 +263,22 @@ function headersOf(operation: Operation): OpenApiReference[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }))
 }
 
+/** Of operations whose callers may be unable to send headers. */
+const queryCredentials: TProperties = {
+  'access-token': optional(string({ description: 'stands in for the header' })),
+  app_id: optional(string({ description: 'stands in for the header', maxLength: 32 })),
+}
+
 function queryParametersOf(
   operation: Operation,
   schemas: Record<string, OpenApiSchema>,
 ): OpenApiParameter[] {
-  const required = requiredOf(operation.query)
-  return Object.entries(operation.query).map(([name, schema]) => ({
+  const parameters = {
+    ...operation.query,
+    ...(operation.credentials === 'query' ? queryCredentials : {}),
+  }
+  const required = requiredOf(parameters)
+  return Object.entries(parameters).map(([name, schema]) => ({
     name,
     in: 'query',
     required: required.includes(name),
@@ -285,6 +295,8 @@ function requestBodyOf(
   operation: Operation,
   schemas: Record<string, OpenApiSchema>,
 ): OpenApiOperation['requestBody'] {
+  if (operation.takesFile)
+    return { required: true, content: { 'application/octet-stream': { schema: {} } } }
   if (isWholeBody(operation.body)) {
     const schema = convert(operation.body.schema, schemas)
     const content: Content = {

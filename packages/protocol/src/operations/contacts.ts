@@ -302,7 +302,7 @@ export const mayMessage = operation({
   path: '/roster/may_message',
   tag,
   summary: 'Tells whether user_id may send to roster_id.',
-  callers: 'member',
+  callers: 'userOrAdmin',
   query: { roster_id: id('receiver'), user_id: id('sender') },
   data: boolean({ description: 'true: user_id may send to roster_id' }),
   errors: lookUpErrors,

@@ -15,12 +15,6 @@ const tag = 'Files'
 
 const origin = 'extension'
 
-/** Elements of a page cannot send headers, so these paths take both from the query too. */
-const queryCredentials = {
-  'access-token': optional(string({ description: 'stands in for the header' })),
-  app_id: optional(string({ description: 'stands in for the header', maxLength: 32 })),
-}
-
 const recipient = {
   to_id: id('receiving user or group'),
   to_type: optional(intEnum(meaningsOf(targetType), { description: 'what to_id is' })),
@@ -83,7 +77,8 @@ export const getGroupAvatarUploadTicket = operation({
   tag,
   summary: 'Gets an upload ticket for the avatar of a group.',
   callers: 'member',
-  query: { group_id: groupId, ...queryCredentials },
+  credentials: 'query',
+  query: { group_id: groupId },
   data: UploadTicket,
   errors: ['group_not_found', 'member_required', 'group_admin_required'],
   origin,
@@ -97,7 +92,8 @@ export const forwardFile = operation({
   tag,
   summary: 'Makes the download address of a file valid for another recipient.',
   callers: 'user',
-  query: { ...fileSign, ...recipient, ...queryCredentials },
+  credentials: 'query',
+  query: { ...fileSign, ...recipient },
   data: text('download URL for the new recipient'),
   errors: [
     'file_signature_invalid',
@@ -121,6 +117,7 @@ export const downloadChatFile = operation({
   tag,
   summary: 'Downloads a file of a chat.',
   callers: 'member',
+  credentials: 'query',
   query: {
     ...fileSign,
     ...rendition,
@@ -128,7 +125,6 @@ export const downloadChatFile = operation({
       stringEnum(voiceFormats, { description: 'form of a voice file, default amr' }),
     ),
     source: optional(string({ description: 'empty, or miniprogram', maxLength: 32 })),
-    ...queryCredentials,
   },
   data: text('the file itself'),
   errors: ['file_signature_invalid', 'file_not_found'],
@@ -147,10 +143,10 @@ export const downloadAvatar = operation({
   tag,
   summary: 'Downloads an avatar.',
   callers: 'member',
+  credentials: 'query',
   query: {
     object_name: string({ description: 'name of the stored avatar', minLength: 1 }),
     ...rendition,
-    ...queryCredentials,
   },
   data: text('the file itself'),
   errors: ['file_not_found'],

@@ -8,17 +8,17 @@ import type { LoadedConfig } from '../config/config.js'
 import { options } from '../config/options.js'
 
 /** The answer of every operation; code 200 is success. */
-export interface Envelope {
+export interface OperatorAnswer {
   readonly code: number
   readonly data: unknown
   readonly message: string | null
 }
 
-export type Params = Readonly<Record<string, unknown>>
+export type OperatorParams = Readonly<Record<string, unknown>>
 
 export interface OperatorCalls {
   /** @param params by their names on the wire; undefined ones are left out */
-  call(operationId: string, params: Params): Promise<Envelope>
+  call(operationId: string, params: OperatorParams): Promise<OperatorAnswer>
   close(): Promise<void>
 }
 
@@ -119,13 +119,13 @@ class HttpCalls implements OperatorCalls {
     private readonly server: string,
   ) {}
 
-  async call(operationId: string, params: Params): Promise<Envelope> {
+  async call(operationId: string, params: OperatorParams): Promise<OperatorAnswer> {
     const operation = operationsById.get(operationId)
     const method = operation?.methods[0]
     if (operation === undefined || method === undefined)
       throw new Error(`unknown operation ${operationId}`)
     const inQuery = method === 'GET'
-    const query = inQuery ? queryOf(params) : ''
+    const query = inQuery ? queryString(params) : ''
     return this.send(
       { method, path: `${this.prefix}${operation.path}${query}` },
       inQuery ? null : JSON.stringify(params),
@@ -134,14 +134,14 @@ class HttpCalls implements OperatorCalls {
 
   async close(): Promise<void> {}
 
-  private async send(options: RequestOptions, body: string | null): Promise<Envelope> {
-    const { status, text } = await exchange(this.target, options, body).catch(
+  private async send(options: RequestOptions, body: string | null): Promise<OperatorAnswer> {
+    const { status, text } = await requestText(this.target, options, body).catch(
       (error: NodeJS.ErrnoException) => {
         // A name with several addresses fails with an error that has a code and no text.
         throw new CommandFailure(`${this.server} cannot be reached: ${error.message || error.code}`)
       },
     )
-    const envelope = parseEnvelope(text)
+    const envelope = parseAnswer(text)
     if (envelope === null)
       throw new CommandFailure(
         `${this.server} answered HTTP ${status} and no envelope; is it a Hermod server?`,
@@ -150,14 +150,14 @@ class HttpCalls implements OperatorCalls {
   }
 }
 
-function queryOf(params: Params): string {
+function queryString(params: OperatorParams): string {
   const given = Object.entries(params).filter(([, value]) => value !== undefined)
   return given.length === 0
     ? ''
     : `?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))}`
 }
 
-function exchange(
+function requestText(
   target: RequestOptions,
   options: RequestOptions,
   body: string | null,
@@ -185,9 +185,9 @@ function exchange(
   })
 }
 
-function parseEnvelope(text: string): Envelope | null {
+function parseAnswer(text: string): OperatorAnswer | null {
   try {
-    const parsed = JSON.parse(text) as Partial<Envelope> | null
+    const parsed = JSON.parse(text) as Partial<OperatorAnswer> | null
     if (typeof parsed !== 'object' || parsed === null || typeof parsed.code !== 'number')
       return null
     return { code: parsed.code, data: parsed.data ?? null, message: parsed.message ?? null }

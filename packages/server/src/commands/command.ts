@@ -4,7 +4,7 @@ import type { Operation } from '@hermod/protocol'
 import { type Command, Option } from 'commander'
 import { type LoadedConfig, loadConfig } from '../config/config.js'
 import type { ReadFile } from '../config/env.js'
-import { CommandFailure, type LocalCalls, openOperatorCalls, type Params } from './call.js'
+import { CommandFailure, type LocalCalls, type OperatorParams, openOperatorCalls } from './call.js'
 import { Printer } from './output.js'
 
 /** `pending`: not applied; `appliedNow`: applied by this run. */
@@ -78,7 +78,7 @@ export class CommandContext {
     const calls = await openOperatorCalls(this.load(), this.dependencies.local, url)
     try {
       return await work(async <P, D>(operation: Operation<P, D>, params: NoInfer<P>) => {
-        const { code, data, message } = await calls.call(operation.id, params as Params)
+        const { code, data, message } = await calls.call(operation.id, params as OperatorParams)
         if (code !== 200)
           throw new CommandFailure(message ?? `the operation failed with code ${code}`, code)
         return data as D

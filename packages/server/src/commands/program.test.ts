@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import type { Envelope, Params } from './call.js'
+import type { OperatorAnswer, OperatorParams } from './call.js'
 import { type CommandDependencies, type Migration, runProgram } from './program.js'
 
 const now = Date.parse('2026-01-01T00:00:00Z')
@@ -13,13 +13,13 @@ const app = {
 }
 
 interface Setup extends Partial<Pick<CommandDependencies, 'env' | 'serve'>> {
-  readonly answer?: Partial<Envelope>
+  readonly answer?: Partial<OperatorAnswer>
   readonly migrations?: readonly Migration[]
 }
 
 /** Runs one command line on fakes, in a folder that no server uses. */
 async function run(line: string, { answer, migrations = [], env = {}, serve }: Setup = {}) {
-  const calls: [string, Params][] = []
+  const calls: [string, OperatorParams][] = []
   const done: string[] = []
   const stdout = new PassThrough()
   const stderr = new PassThrough()

@@ -117,9 +117,9 @@ function buildContext(
       findUserToken: (appId, token) => tokens.find(appId, token),
       isOperatorToken: (token) => apps.isOperatorToken(token),
     },
+    users: services.accounts,
     limits: config.rateLimit.enabled ? callLimits(config.rateLimit) : noCallLimits,
     observer: callObserver(log, metrics),
-    httpStatus: config.http.statusMode,
     checkAnswers: config.checkAnswers,
   })
   const maintenance: MaintenanceScheduler = new MaintenanceScheduler({
@@ -163,13 +163,13 @@ function callObserver(log: Logger, metrics: Metrics): CallObserver {
       const milliseconds = performance.now() - startedAt
       metrics.requestFinished(operation.id, code, milliseconds / 1000)
       if (log.isLevelEnabled('debug')) {
-        const { requestId, address, credentials } = call
+        const { requestId, address } = call
         log.debug(
           {
             requestId,
             address,
             operation: operation.id,
-            app: credentials.appId,
+            app: call.credentials?.appId,
             code,
             milliseconds,
           },

@@ -2,15 +2,21 @@ import { once } from 'node:events'
 import { chmodSync, rmSync } from 'node:fs'
 import type { Server } from 'node:http'
 import type { ListenOptions } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { operations } from '@hermod/protocol'
 import { controlSocketPath } from '../commands/call.js'
 import type { LoadedConfig } from '../config/config.js'
 import type { FirstApp } from '../domain/apps/app-service.js'
 import { addressReader } from '../http/address.js'
+import { assetRoutes } from '../http/assets.js'
 import { Cors } from '../http/cors.js'
-import { servicePages } from '../http/pages.js'
+import { operationRoutes } from '../http/operations.js'
+import { pageRoutes, servicePages } from '../http/pages.js'
+import { Responses } from '../http/responses.js'
 import { createHttpServer } from '../http/server.js'
 import type { Logger } from '../observability/log.js'
+import { operatorPrincipal } from '../pipeline/principal.js'
 import { type Context, openContext } from './context.js'
 
 export interface RunningServer {
@@ -22,6 +28,8 @@ export interface RunningServer {
   stop(): Promise<void>
 }
 
+/** Beside the code, in the package. */
+const assetsFolder = fileURLToPath(new URL('../../assets', import.meta.url))
 const readyCheckTimeoutMs = 2_000
 const lastWordsMs = 1_000
 
@@ -35,7 +43,12 @@ export async function startServer(
     const first = await prepareApps(context, { config, secrets })
     const { executor } = context
     const { apps } = context.services
+    const onFault = (error: unknown) => log.error({ err: error }, 'page failed')
     const addressOf = addressReader(config.http.trustProxy)
+    const cors = new Cors(config.http.corsOrigins)
+    const { statusMode } = config.http
+    const isDraining = () => executor.isDraining
+    const responses = new Responses({ cors, statusMode, isDraining, onFault })
     const pages = servicePages({
       executor,
       metrics: context.metrics,
@@ -44,26 +57,29 @@ export async function startServer(
       isReady: () => isReady(context),
       isOperatorToken: (token) => apps.isOperatorToken(token),
     })
-    const onFault = (error: unknown) => log.error({ err: error }, 'page failed')
     const server = createHttpServer({
-      executor,
+      responses,
       onFault,
-      operations,
-      pages,
-      cors: new Cors(config.http.corsOrigins),
-      addressOf,
-      isOperator: false,
+      families: [
+        operationRoutes({ executor, responses, operations, addressOf, principal: null }),
+        pageRoutes(responses, cors, pages),
+        assetRoutes(responses, '/docs/', join(assetsFolder, 'docs')),
+      ],
     })
     // The operator's own memberships: whoever may open the socket in the data folder may operate the service.
-    const operatorOperations = operations.filter(({ callers }) => callers === 'operator')
+    const controlResponses = new Responses({ cors: new Cors([]), statusMode, isDraining, onFault })
     const control = createHttpServer({
-      executor,
+      responses: controlResponses,
       onFault,
-      operations: operatorOperations,
-      pages: {},
-      cors: new Cors([]),
-      addressOf,
-      isOperator: true,
+      families: [
+        operationRoutes({
+          executor,
+          responses: controlResponses,
+          operations: operations.filter(({ callers }) => callers === 'operator'),
+          addressOf,
+          principal: operatorPrincipal,
+        }),
+      ],
     })
     const socketPath = controlSocketPath(config.dataDir)
     rmSync(socketPath, { force: true })

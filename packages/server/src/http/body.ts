@@ -1,7 +1,21 @@
+/** Request bodies: their bytes, and what the bytes say. */
+import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import { AppError } from '@hermod/protocol'
+import { parseJson } from '../lib/json.js'
+import { invalid } from '../pipeline/parameters.js'
 
 /** The body was longer than allowed; the rest of it is not read. */
 export const tooLarge = Symbol('body too large')
+
+export function bodyTooLarge(maxBytes: number): AppError {
+  return new AppError('body_too_large', `at most ${maxBytes} bytes`)
+}
+
+function announces(request: IncomingMessage, maxBytes: number): boolean {
+  return Number(request.headers['content-length'] ?? 0) > maxBytes
+}
 
 /**
  * Reads a request body into memory.
@@ -11,7 +25,7 @@ export function readBody(
   request: IncomingMessage,
   maxBytes: number,
 ): Promise<Buffer | typeof tooLarge | null> {
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.resolve(tooLarge)
+  if (announces(request, maxBytes)) return Promise.resolve(tooLarge)
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     let length = 0
@@ -29,4 +43,93 @@ export function readBody(
     )
     request.on('close', () => resolve(null))
   })
+}
+
+/**
+ * A request body as a stream, for what must not be held in memory as a whole. It fails with AppError body_too_large once it is longer than
+ * allowed, and with malformed_request when the client goes away; the request itself stays open for the answer.
+ * @returns `tooLarge` when it is announced as longer than allowed
+ */
+export function streamBody(request: IncomingMessage, maxBytes: number): Readable | typeof tooLarge {
+  if (announces(request, maxBytes)) return tooLarge
+  return Readable.from(limitedChunks(request, maxBytes), { objectMode: false })
+}
+
+async function* limitedChunks(
+  request: IncomingMessage,
+  maxBytes: number,
+): AsyncGenerator<Buffer, void> {
+  const chunks = request.iterator({ destroyOnReturn: false })
+  let length = 0
+  try {
+    for await (const chunk of chunks as AsyncIterable<Buffer>) {
+      length += chunk.length
+      if (length > maxBytes) throw bodyTooLarge(maxBytes)
+      yield chunk
+    }
+  } catch (error) {
+    if (error instanceof AppError) throw error
+    throw new AppError('malformed_request', 'the body ended early', { cause: error })
+  }
+}
+
+/** A body that came in whole. */
+export interface RawBody {
+  readonly bytes: Buffer
+  readonly contentType: string | undefined
+}
+
+/**
+ * @returns the value of a JSON body, undefined of an empty one
+ * @throws AppError invalid_parameter
+ */
+export function jsonValue({ bytes, contentType }: RawBody): unknown {
+  if (bytes.length === 0) return undefined
+  if (contentType !== undefined && !isJsonType(contentType))
+    throw invalid(['content-type must be application/json'])
+  const text = decodeText(bytes)
+  try {
+    return parseJson(text)
+  } catch {
+    // SyntaxError, or a RangeError for nesting that no request of ours has.
+    throw invalid(['the body must be valid JSON'])
+  }
+}
+
+/**
+ * A body that is one string: a JSON literal, or plain text (decisions B4, D8).
+ * @returns another value where the body is another one, undefined of an empty one
+ * @throws AppError invalid_parameter
+ */
+export function textValue({ bytes, contentType }: RawBody): unknown {
+  const text = decodeText(bytes)
+  if (contentType !== undefined && !isJsonType(contentType)) return text
+  if (text === '') return undefined
+  try {
+    return singleString(parseJson(text))
+  } catch {
+    // Clients send the bare text under the JSON content type too.
+    return text
+  }
+}
+
+/** A JSON object with one string member counts as that string (decision D8); any other JSON text is itself the string. */
+function singleString(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  const members = Object.values(value)
+  return members.length === 1 && typeof members[0] === 'string' ? members[0] : value
+}
+
+// Compared for the one form that nearly every request has; the pattern covers parameters, suffixes and case.
+function isJsonType(contentType: string): boolean {
+  return (
+    contentType === 'application/json' ||
+    /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType)
+  )
+}
+
+function decodeText(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw invalid(['the body must be valid UTF-8'])
+  const text = bytes.toString('utf8')
+  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
 }

@@ -3,8 +3,21 @@ import { createRequire } from 'node:module'
 import { openApiDocument } from '@hermod/protocol/openapi'
 import type { Metrics } from '../observability/metrics.js'
 import type { Executor } from '../pipeline/executor.js'
+import type { Cors } from './cors.js'
 import { referencePage } from './reference-page.js'
-import type { Page, PageAnswer } from './server.js'
+import type { Responses } from './responses.js'
+import { type RouteFamily, readingRoutes } from './router.js'
+
+/** An address that is no operation, such as /healthz; answers GET and HEAD. */
+export type Page = (request: IncomingMessage) => Promise<PageAnswer>
+
+export interface PageAnswer {
+  readonly status: number
+  readonly contentType: string
+  readonly body: string
+  /** The Content-Security-Policy of an HTML page. */
+  readonly contentPolicy?: string
+}
 
 export interface PagesOptions {
   readonly executor: Executor
@@ -18,6 +31,27 @@ export interface PagesOptions {
 }
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string }
+
+/** The family of pages: exact addresses, from their paths. */
+export function pageRoutes(
+  responses: Responses,
+  cors: Cors,
+  pages: Readonly<Record<string, Page>>,
+): RouteFamily {
+  const exact = Object.entries(pages).flatMap(([path, page]) =>
+    readingRoutes(path, async (request, response) => {
+      const { status, contentType, body, contentPolicy } = await page(request)
+      const headers = ['content-type', contentType, ...cors.headers(request)]
+      if (contentPolicy !== undefined) headers.push('content-security-policy', contentPolicy)
+      responses.write(request, response, { status, headers, body })
+    }),
+  )
+  return { exact }
+}
+
+/** Style, script and the document come from this server, and nothing else runs or loads. */
+const referencePolicy =
+  "default-src 'none'; style-src 'self'; script-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 /** Addresses that are no operations: health, metrics and the reference. */
 export function servicePages(options: PagesOptions): Readonly<Record<string, Page>> {
@@ -48,6 +82,7 @@ export function servicePages(options: PagesOptions): Readonly<Record<string, Pag
       status: 200,
       contentType: 'text/html; charset=utf-8',
       body: reference(),
+      contentPolicy: referencePolicy,
     }),
   }
 }

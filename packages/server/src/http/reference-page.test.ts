@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { operations, sendMessage } from '@hermod/protocol'
 import { openApiDocument } from '@hermod/protocol/openapi'
 import { describe, expect, it } from 'vitest'
@@ -16,12 +17,12 @@ describe('the reference page', () => {
     expect(page.match(/class="badge status">planned</g)).toHaveLength(operations.length - 1)
   })
 
-  it('links only to what is on the page, and to the document', () => {
+  it('links only to what is on the page, to the document and to its own style', () => {
     const ids = new Set([...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id))
     const links = [...page.matchAll(/href="([^"]+)"/g)].map(([, link]) => link ?? '')
     expect(
       links.filter((link) => link !== 'openapi.json' && !ids.has(link.replace(/^#/, ''))),
-    ).toEqual([])
+    ).toEqual(['docs/reference.css'])
   })
 
   it('gives no id twice', () => {
@@ -29,8 +30,19 @@ describe('the reference page', () => {
     expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([])
   })
 
-  it('loads nothing from elsewhere', () => {
-    expect(page).not.toMatch(/<(link|img|iframe|script src)|@import|url\(/)
+  it('loads its own style and script and nothing from elsewhere', () => {
+    const loaded = [...page.matchAll(/<(?:link|img|iframe|script|object|embed)\b[^>]*>/g)]
+    expect(loaded.map(([tag]) => tag)).toEqual([
+      '<link rel="stylesheet" href="docs/reference.css">',
+      '<script src="docs/reference.js">',
+    ])
+    expect(page).not.toMatch(/<style|@import|url\(|\son\w+=|style=/)
+    const assets = readdirSync(new URL('../../assets/docs', import.meta.url))
+    expect(assets.toSorted()).toEqual(['reference.css', 'reference.js'])
+    for (const asset of assets)
+      expect(
+        readFileSync(new URL(`../../assets/docs/${asset}`, import.meta.url), 'utf8'),
+      ).not.toMatch(/@import|url\(|https?:|fetch\(|import\(/)
   })
 
   it('escapes whatever the document says', () => {

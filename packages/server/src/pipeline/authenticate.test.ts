@@ -1,7 +1,6 @@
 import {
   AppError,
   boolean,
-  type Caller,
   type CallerRule,
   callerRules,
   type Operation,
@@ -9,8 +8,10 @@ import {
   type TokenKind,
 } from '@hermod/protocol'
 import { describe, expect, it } from 'vitest'
-import { type Authenticator, authenticate, checkCaller } from './authenticate.js'
-import type { Call, Credentials } from './call.js'
+import { type Authenticator, authenticate } from './authenticate.js'
+import { requireCaller } from './authorize.js'
+import type { Credentials } from './call.js'
+import { adminPrincipal, operatorPrincipal, type Principal, userPrincipal } from './principal.js'
 
 const rules = Object.keys(callerRules) as CallerRule[]
 const appRules = rules.filter((rule) => rule !== 'operator')
@@ -46,43 +47,60 @@ function operationFor(callers: CallerRule): Operation {
   }) as Operation
 }
 
-interface Sent extends Partial<Credentials> {
-  readonly isOperator?: boolean
+const noCredentials: Credentials = {
+  appId: 'home',
+  accessToken: undefined,
+  userId: undefined,
+  groupId: undefined,
 }
 
-function callOf({ isOperator = false, ...credentials }: Sent): Call {
-  return {
-    requestId: 'r',
-    address: '127.0.0.1',
-    userAgent: '',
-    isOperator,
-    query: {},
-    body: null,
-    credentials: {
-      appId: 'home',
-      accessToken: undefined,
-      userId: undefined,
-      groupId: undefined,
-      ...credentials,
-    },
-  }
-}
-
-/** The caller as the pipeline finds it, or the refusal. */
-async function judge(callers: CallerRule, sent: Sent): Promise<Caller | string> {
+/** The principal as the pipeline finds it, or the refusal. */
+async function judge(
+  callers: CallerRule,
+  sent: Partial<Credentials> | Principal,
+): Promise<Principal | string> {
+  const operation = operationFor(callers)
   try {
-    const caller = await authenticate(authenticator, operationFor(callers), callOf(sent))
-    checkCaller(operationFor(callers), caller)
-    return caller
+    const principal =
+      'kind' in sent
+        ? sent
+        : await authenticate(authenticator, operation, { ...noCredentials, ...sent })
+    requireCaller(operation, principal)
+    return principal
   } catch (error) {
     if (error instanceof AppError) return `${error.entry.code} ${error.message}`
     throw error
   }
 }
 
-const user = { kind: 'user', appId: 'home', userId: 1001, deviceSn: 2, tokenHash: 'hash' }
+const user = userPrincipal('home', { userId: 1001, deviceSn: 2, tokenHash: 'hash' })
 const anonymous = { kind: 'anonymous', appId: 'home' }
-const admin = { kind: 'admin', appId: 'home', userId: null, groupId: null }
+const admin = adminPrincipal('home', null, null)
+
+it('tells whose token it is from whom something is done for', () => {
+  expect(user).toEqual({
+    kind: 'user',
+    appId: 'home',
+    userId: 1001,
+    deviceSn: 2,
+    tokenHash: 'hash',
+    isAdminToken: false,
+    adminOf: null,
+    actorId: 1001,
+    tokenOwnerId: 1001,
+  })
+  expect(adminPrincipal('home', 5, 7)).toEqual({
+    kind: 'admin',
+    appId: 'home',
+    userId: 5,
+    deviceSn: null,
+    isAdminToken: true,
+    adminOf: 7,
+    actorId: 5,
+    tokenOwnerId: 0,
+  })
+  expect(admin).toMatchObject({ userId: null, adminOf: null, actorId: 0, tokenOwnerId: 0 })
+})
 
 function isOpenTo(rule: CallerRule, kind: TokenKind): boolean {
   return callerRules[rule].tokens.some((token) => token === kind)
@@ -151,7 +169,7 @@ describe('the token (decision C1)', () => {
     if (isOpenTo(rule, 'none')) expect(asUser).toEqual(anonymous)
     else if (isOpenTo(rule, 'user')) expect(asUser).toEqual(user)
     else expect(asUser).toBe('10010 no permission')
-    expect(asAdmin).toEqual({ ...admin, userId: 5 })
+    expect(asAdmin).toEqual(adminPrincipal('home', 5, null))
   })
 
   it('is not judged where none is needed, so that nobody is kept from logging in', async () => {
@@ -183,10 +201,9 @@ describe('the user_id header (decisions C3, C5)', () => {
   })
 
   it('says for whom an Admin token acts, exactly', async () => {
-    expect(await judge('user', { accessToken: 'hma_valid', userId: '9007199254740993' })).toEqual({
-      ...admin,
-      userId: 9007199254740993n,
-    })
+    expect(await judge('user', { accessToken: 'hma_valid', userId: '9007199254740993' })).toEqual(
+      adminPrincipal('home', 9007199254740993n, null),
+    )
     expect(await judge('sender', { accessToken: 'hma_valid' })).toEqual(admin)
   })
 
@@ -210,18 +227,15 @@ describe('the user_id header (decisions C3, C5)', () => {
 
 describe('the group_id header (decision C4)', () => {
   it.each(appRules)('of an Admin token is heard by %s', async (rule) => {
-    expect(await judge(rule, { accessToken: 'hma_valid', userId: '5', groupId: '7' })).toEqual({
-      ...admin,
-      userId: 5,
-      groupId: 7,
-    })
+    expect(await judge(rule, { accessToken: 'hma_valid', userId: '5', groupId: '7' })).toEqual(
+      adminPrincipal('home', 5, 7),
+    )
   })
 
   it('needs an Admin token', async () => {
-    expect(await judge('groupMember', { accessToken: 'hma_valid', groupId: '7' })).toEqual({
-      ...admin,
-      groupId: 7,
-    })
+    expect(await judge('groupMember', { accessToken: 'hma_valid', groupId: '7' })).toEqual(
+      adminPrincipal('home', null, 7),
+    )
     expect(await judge('groupMember', { accessToken: 'hmu_valid', groupId: '7' })).toBe(
       '10010 no permission: header group_id needs an Admin token',
     )
@@ -254,9 +268,7 @@ describe('an operator operation', () => {
   })
 
   it('takes the word of a transport that only the operator can reach, which opens nothing else', async () => {
-    expect(await judge('operator', { appId: undefined, isOperator: true })).toEqual({
-      kind: 'operator',
-    })
-    expect(await judge('user', { isOperator: true })).toBe('10003 access-token is missing')
+    expect(await judge('operator', operatorPrincipal)).toEqual({ kind: 'operator' })
+    for (const rule of appRules) expect(await judge(rule, operatorPrincipal)).toMatch(/^10010 /)
   })
 })

@@ -1,23 +1,21 @@
-import {
-  AppError,
-  type Caller,
-  callerRules,
-  type Int64,
-  int64,
-  type Operation,
-} from '@hermod/protocol'
-import type { Call } from './call.js'
+import { AppError, callerRules, type Int64, int64, type Operation } from '@hermod/protocol'
+import type { Credentials } from './call.js'
 import { compileDecoder } from './decode.js'
 import { invalid } from './parameters.js'
+import {
+  type AppPrincipal,
+  adminPrincipal,
+  operatorPrincipal,
+  type Principal,
+  type Soon,
+  userPrincipal,
+} from './principal.js'
 
-/** At once when the answer is at hand, as it is for nearly every call. */
-type Soon<T> = T | Promise<T>
-
-/** What the pipeline needs to know about applications and tokens. */
+/** What the pipeline needs to know about apps and tokens. */
 export interface Authenticator {
   /** @throws AppError app_not_found, app_inactive */
   requireApp(appId: string): Soon<unknown>
-  /** @returns null for a token that is malformed, unknown or of another application, `expired` for one that ended */
+  /** @returns null for a token that is malformed, unknown or of another app, `expired` for one that ended */
   findAdminToken(appId: string, token: string): Soon<'valid' | 'expired' | null>
   findUserToken(appId: string, token: string): Soon<UserSession | 'expired' | null>
   isOperatorToken(token: string): Promise<boolean>
@@ -29,75 +27,104 @@ export interface UserSession {
   readonly tokenHash: string
 }
 
+/** The user and the group that the headers name. */
+interface Named {
+  readonly userId: Int64 | null
+  readonly groupId: Int64 | null
+}
+
 const decodeId = compileDecoder(int64())
+const nobodyNamed: Named = { userId: null, groupId: null }
+
+/**
+ * Who is calling: the one place that judges credentials (decisions C1 to C7). Whether the operation is open to them is for
+ * {@link requireCaller}.
+ * @throws AppError with the code of the first rule that is broken
+ */
+export function authenticate(
+  authenticator: Authenticator,
+  operation: Operation,
+  credentials: Credentials,
+): Soon<Principal> {
+  if (operation.callers === 'operator') return operatorOf(authenticator, credentials)
+  const { appId } = credentials
+  if (appId === undefined || appId === '') throw invalid(['header app_id is required'])
+  const isOpen = callerRules[operation.callers].tokens.includes('none')
+  const known = authenticator.requireApp(appId)
+  return known instanceof Promise
+    ? known.then(() => principalIn(authenticator, appId, credentials, isOpen))
+    : principalIn(authenticator, appId, credentials, isOpen)
+}
+
+function principalIn(
+  authenticator: Authenticator,
+  appId: string,
+  credentials: Credentials,
+  isOpen: boolean,
+): Soon<AppPrincipal> {
+  const named = namedBy(credentials)
+  const { accessToken: token } = credentials
+  if (token === undefined || token === '') {
+    if (isOpen) return { kind: 'anonymous', appId }
+    throw new AppError('token_missing')
+  }
+  if (token.startsWith('hma_')) return adminOf(authenticator, appId, { token, named, isOpen })
+  // A stale token must not keep anybody from logging in again, so open operations do not judge it.
+  if (isOpen) return { kind: 'anonymous', appId }
+  const found = token.startsWith('hmu_') ? authenticator.findUserToken(appId, token) : null
+  return found instanceof Promise
+    ? found.then((session) => userOf(appId, session, named))
+    : userOf(appId, found, named)
+}
+
+/** @throws AppError invalid_parameter */
+function namedBy({ userId, groupId }: Credentials): Named {
+  if (userId === undefined && groupId === undefined) return nobodyNamed
+  const violations: string[] = []
+  const named = {
+    userId: idHeader('user_id', userId, violations),
+    groupId: idHeader('group_id', groupId, violations),
+  }
+  if (violations.length > 0) throw invalid(violations)
+  return named
+}
 
 function idHeader(name: string, text: string | undefined, violations: string[]): Int64 | null {
   if (text === undefined || text === '') return null
   return (decodeId(text, `header ${name}`, violations) as Int64 | undefined) ?? null
 }
 
-/**
- * The one place that decides who is calling and whether the operation is open to them (decisions C1 to C7).
- * @throws AppError with the code of the first rule that is broken
- */
-export async function authenticate(
-  authenticator: Authenticator,
-  operation: Operation,
-  call: Call,
-): Promise<Caller> {
-  const rule = callerRules[operation.callers]
-  const { appId, accessToken } = call.credentials
-  if (operation.callers === 'operator') return requireOperator(authenticator, call)
-
-  if (appId === undefined || appId === '') throw invalid(['header app_id is required'])
-  const known = authenticator.requireApp(appId)
-  if (known instanceof Promise) await known
-  const violations: string[] = []
-  const userId = idHeader('user_id', call.credentials.userId, violations)
-  const groupId = idHeader('group_id', call.credentials.groupId, violations)
-  if (violations.length > 0) throw invalid(violations)
-
-  const isOpen = rule.tokens.some((kind) => kind === 'none')
-  if (accessToken === undefined || accessToken === '') {
-    if (isOpen) return { kind: 'anonymous', appId }
-    throw new AppError('token_missing')
-  }
-  if (accessToken.startsWith('hma_')) {
-    const found = await authenticator.findAdminToken(appId, accessToken)
-    if (found === 'valid') return { kind: 'admin', appId, userId, groupId }
-    if (!isOpen) throw new AppError(found === 'expired' ? 'token_expired' : 'token_invalid')
-  }
-  // A stale token must not keep anybody from logging in again, so open operations do not judge it.
-  if (isOpen) return { kind: 'anonymous', appId }
-
-  const found = accessToken.startsWith('hmu_')
-    ? authenticator.findUserToken(appId, accessToken)
-    : null
-  const session = found instanceof Promise ? await found : found
+function userOf(
+  appId: string,
+  session: UserSession | 'expired' | null,
+  { userId, groupId }: Named,
+): AppPrincipal {
   if (session === null) throw new AppError('token_invalid')
   if (session === 'expired') throw new AppError('token_expired')
   if (groupId !== null) throw new AppError('no_permission', 'header group_id needs an Admin token')
   if (userId !== null && userId !== session.userId)
     throw new AppError('no_permission', 'header user_id names another user')
-  return { kind: 'user', appId, ...session }
+  return userPrincipal(appId, session)
 }
 
-/** The operation's declared callers; also what an Admin token must say about whom it acts for (decision C5). */
-export function checkCaller(operation: Operation, caller: Caller): void {
-  const rule = callerRules[operation.callers]
-  const kind = caller.kind === 'anonymous' ? 'none' : caller.kind
-  if (!rule.tokens.some((token) => token === kind)) throw new AppError('no_permission')
-  if (caller.kind !== 'admin') return
-  if (rule.subject === 'required' && caller.userId === null)
-    throw invalid(['header user_id is required with an Admin token'])
+async function adminOf(
+  authenticator: Authenticator,
+  appId: string,
+  { token, named, isOpen }: { token: string; named: Named; isOpen: boolean },
+): Promise<AppPrincipal> {
+  const found = await authenticator.findAdminToken(appId, token)
+  if (found === 'valid') return adminPrincipal(appId, named.userId, named.groupId)
+  if (!isOpen) throw new AppError(found === 'expired' ? 'token_expired' : 'token_invalid')
+  return { kind: 'anonymous', appId }
 }
 
-async function requireOperator(authenticator: Authenticator, call: Call): Promise<Caller> {
-  if (call.isOperator) return { kind: 'operator' }
-  const { accessToken } = call.credentials
+async function operatorOf(
+  authenticator: Authenticator,
+  { accessToken }: Credentials,
+): Promise<Principal> {
   if (accessToken === undefined || accessToken === '') throw new AppError('token_missing')
   if (!accessToken.startsWith('hmo_'))
     throw new AppError(/^hm[au]_/.test(accessToken) ? 'no_permission' : 'token_invalid')
   if (!(await authenticator.isOperatorToken(accessToken))) throw new AppError('token_invalid')
-  return { kind: 'operator' }
+  return operatorPrincipal
 }

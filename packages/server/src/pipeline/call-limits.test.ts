@@ -1,7 +1,8 @@
-import { AppError, type Caller, type ErrorName } from '@hermod/protocol'
+import { AppError, type ErrorName } from '@hermod/protocol'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Call } from './call.js'
 import { CallLimits, type Limiter } from './call-limits.js'
+import { adminPrincipal, operatorPrincipal, type Principal, userPrincipal } from './principal.js'
 
 /** A limiter that never fills up again. */
 class Purse<Key> implements Limiter<Key> {
@@ -21,16 +22,23 @@ class Purse<Key> implements Limiter<Key> {
 }
 
 const adminToken = 'hma_valid'
-const admin: Caller = { kind: 'admin', appId: 'home', userId: null, groupId: null }
-const anonymous: Caller = { kind: 'anonymous', appId: 'home' }
+const admin = adminPrincipal('home', null, null)
+const anonymous: Principal = { kind: 'anonymous', appId: 'home' }
 
-function user(userId: number, appId = 'home'): Caller {
-  return { kind: 'user', appId, userId, deviceSn: null, tokenHash: 'hash' }
+function user(userId: number, appId = 'home'): Principal {
+  return userPrincipal(appId, { userId, deviceSn: null, tokenHash: 'hash' })
 }
 
-function callOf(accessToken: string | undefined, address = '192.0.2.1', isOperator = false): Call {
+const noBody = () => undefined
+
+function callOf(accessToken: string | undefined, address = '192.0.2.1'): Call {
   const credentials = { appId: 'home', accessToken, userId: undefined, groupId: undefined }
-  return { requestId: 'r', address, userAgent: '', isOperator, query: {}, body: null, credentials }
+  return { requestId: 'r', address, userAgent: '', query: {}, body: noBody, credentials }
+}
+
+/** A call whose transport has proved the principal before. */
+function provedCall(principal: Principal, address: string): Call {
+  return { requestId: 'r', address, userAgent: '', query: {}, body: noBody, principal }
 }
 
 let limits: CallLimits
@@ -45,7 +53,7 @@ beforeEach(() => {
 })
 
 /** What becomes of one call: 'passes', or the error. */
-function outcome(call: Call, end: Caller | ErrorName): string {
+function outcome(call: Call, end: Principal | ErrorName): string {
   try {
     limits.arrived(call)
     if (typeof end !== 'string') limits.authenticated(call, end)
@@ -58,7 +66,7 @@ function outcome(call: Call, end: Caller | ErrorName): string {
   }
 }
 
-function outcomes(count: number, call: Call, end: Caller | ErrorName): string[] {
+function outcomes(count: number, call: Call, end: Principal | ErrorName): string[] {
   return Array.from({ length: count }, () => outcome(call, end))
 }
 
@@ -81,8 +89,19 @@ describe('the limit by address', () => {
     expect(outcome(callOf(undefined, '2001:db8:1::4'), anonymous)).toBe('passes')
   })
 
-  it('does not hold for the operator by the way in', () => {
-    expect(outcomes(20, callOf(undefined, 'local', true), { kind: 'operator' })).toEqual(passes(20))
+  it('does not hold for an operator that the transport has proved', () => {
+    expect(outcomes(20, provedCall(operatorPrincipal, 'local'), operatorPrincipal)).toEqual(
+      passes(20),
+    )
+  })
+
+  it('holds for a user that the transport has proved, as for one with a token', () => {
+    const call = (id: number) => provedCall(user(id), '192.0.2.1')
+    expect([1, 2, 3, 4].map((id) => outcome(call(id), user(id)))).toEqual([
+      ...passes(3),
+      ...limited(1),
+    ])
+    expect(outcomes(20, provedCall(admin, '192.0.2.1'), admin)).toEqual(passes(20))
   })
 })
 

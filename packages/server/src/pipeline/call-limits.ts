@@ -1,7 +1,8 @@
-import { AppError, type Caller, type Int64 } from '@hermod/protocol'
+import { AppError, type Int64 } from '@hermod/protocol'
 import { LRUCache } from 'lru-cache'
 import { networkOf } from '../lib/network.js'
 import type { Call } from './call.js'
+import type { Principal } from './principal.js'
 
 export interface Limiter<Key> {
   /** @returns 0 when the key may go on, else the whole seconds after which it may */
@@ -23,11 +24,11 @@ const maxAdminTokens = 10_000
 
 /**
  * The limits of calls (decisions A2, A2a): by address before authentication, by user and application after it. A valid Admin token passes
- * all of them, since an application server is one address with much traffic; whoever is the operator by the way in, too.
+ * all of them, since an application server is one address with much traffic; so does an operator.
  *
  * An Admin token that was valid when it was last judged goes straight to authentication, however much its address sends. Any other one
  * draws on a bucket of its own and gets that back when it is valid, so that an application server is heard behind an address that is
- * used up, and made-up tokens ask the database no oftener than calls of another kind. Those that fail count for the address as well.
+ * used up, and made-up tokens ask the database no more often than calls of another kind. Those that fail count for the address as well.
  */
 export class CallLimits {
   readonly #validAdminTokens = new LRUCache<string, true>({ max: maxAdminTokens })
@@ -36,7 +37,7 @@ export class CallLimits {
 
   /** @throws AppError address_limited, before anything is looked up */
   arrived(call: Call): void {
-    if (call.isOperator) return
+    if (isUnlimited(call.principal)) return
     const { addresses, newAdminTokens } = this.limiters
     const adminToken = adminTokenOf(call)
     if (adminToken !== null && this.#validAdminTokens.get(adminToken)) return
@@ -49,7 +50,7 @@ export class CallLimits {
   /** The call ended in authentication. */
   refused(call: Call, error: unknown): void {
     const adminToken = adminTokenOf(call)
-    if (adminToken === null || call.isOperator) return
+    if (adminToken === null) return
     // A failure of ours says nothing about the token.
     const isOurs = !(error instanceof AppError) || error.entry.retryable
     if (!isOurs) this.#failed(call, adminToken)
@@ -58,15 +59,15 @@ export class CallLimits {
   }
 
   /** @throws AppError address_limited, too_many_requests */
-  authenticated(call: Call, caller: Caller): void {
+  authenticated(call: Call, principal: Principal): void {
     const adminToken = adminTokenOf(call)
-    if (caller.kind === 'admin') this.#passed(call, adminToken ?? '')
-    if (caller.kind === 'admin' || caller.kind === 'operator') return
+    if (principal.kind === 'admin' && adminToken !== null) this.#passed(call, adminToken)
+    if (principal.kind === 'admin' || principal.kind === 'operator') return
     // Where no token is needed, one that is not valid is no reason to refuse the call, nor to let it pass its address by.
     if (adminToken !== null) requireNoWait('address_limited', this.#failed(call, adminToken))
     const { users, apps } = this.limiters
     const waitSeconds =
-      (caller.kind === 'user' && users.take(caller.userId)) || apps.take(caller.appId)
+      (principal.kind === 'user' && users.take(principal.userId)) || apps.take(principal.appId)
     requireNoWait('too_many_requests', waitSeconds)
   }
 
@@ -94,6 +95,11 @@ export const noCallLimits: Pick<CallLimits, 'arrived' | 'refused' | 'authenticat
   authenticated() {},
 }
 
-function adminTokenOf({ credentials: { accessToken } }: Call): string | null {
+function isUnlimited(principal: Principal | undefined): boolean {
+  return principal?.kind === 'admin' || principal?.kind === 'operator'
+}
+
+function adminTokenOf({ credentials }: Call): string | null {
+  const accessToken = credentials?.accessToken
   return accessToken?.startsWith('hma_') ? accessToken : null
 }

@@ -1,7 +1,9 @@
-import type { AppCaller, Caller, Operation } from '@hermod/protocol'
+import type { Readable } from 'node:stream'
+import type { AppError, CallerRule, Operation } from '@hermod/protocol'
 import type { ParameterSource } from './parameters.js'
+import type { Principal, PrincipalOf } from './principal.js'
 
-/** The four headers of every operation, as they arrived. */
+/** What a caller says about itself, as it arrived and not yet proved. */
 export interface Credentials {
   readonly appId: string | undefined
   readonly accessToken: string | undefined
@@ -9,54 +11,91 @@ export interface Credentials {
   readonly groupId: string | undefined
 }
 
-/** One call on any transport. */
-export interface Call extends ParameterSource {
+interface CallSource extends ParameterSource {
   readonly requestId: string
   /** The client's network address, for limits. */
   readonly address: string
   readonly userAgent: string
-  readonly credentials: Credentials
-  /** The transport has proved that the caller is the operator, for example by the rights on a socket file. */
-  readonly isOperator: boolean
 }
 
-/** The answer to a call; the transport adds nothing to it. */
-export interface Answer {
-  /** HTTP status; a transport without one leaves it out. */
-  readonly status: number
-  readonly code: number
-  readonly retryAfterSeconds: number | undefined
-  /** The envelope as JSON text. */
-  readonly body: string
+/**
+ * One call on any transport: with credentials, which the pipeline judges, or with a principal that the transport has proved before, by
+ * the rights on a socket file or at the beginning of a session.
+ */
+export type Call = CallSource &
+  (
+    | { readonly credentials: Credentials; readonly principal?: undefined }
+    | { readonly credentials?: undefined; readonly principal: Principal }
+  )
+
+/** What a handler gives back: `data` and, beside it, top-level members of the envelope. */
+export interface Payload<Data = unknown, Extras = unknown> {
+  readonly data: Data
+  readonly extras?: Extras
 }
 
-export interface CallContext<C extends Caller = AppCaller> {
-  readonly caller: C
+/** A file that comes in or goes out; its bytes pass through and are never held as a whole. */
+export interface FileStream {
+  readonly contentType: string
+  /** In bytes; null when it is not known beforehand. */
+  readonly length: number | null
+  readonly body: Readable
+}
+
+/** What becomes of a call. */
+export type Reply<Encoded> =
+  | { readonly kind: 'payload'; readonly encoded: Encoded }
+  | { readonly kind: 'file'; readonly file: FileStream }
+  | { readonly kind: 'failure'; readonly error: AppError }
+
+/** What a handler knows beside the parameters. */
+export interface CallContext<Rule extends CallerRule> {
+  readonly principal: PrincipalOf<Rule>
   readonly requestId: string
   readonly address: string
   readonly userAgent: string
 }
 
-/** What a handler gives back: `data` and, beside it, top-level members. */
-export interface Result<Data, Extras> {
-  readonly data: Data
-  readonly extras?: Extras
-}
-
+/** The code behind one operation. */
 export interface Handler {
   readonly operation: Operation
-  readonly run: (params: never, context: never) => Promise<Result<unknown, unknown>>
+  readonly run: (params: never, context: never) => Promise<Payload | FileStream>
 }
 
 /** Binds the code that answers an operation to its definition; the types of both must agree. */
-export function handle<P, D, X>(
-  operation: Operation<P, D, X>,
-  run: (params: P, context: CallContext) => Promise<Result<D, X>>,
+export function handle<P, D, X, R extends CallerRule>(
+  operation: Operation<P, D, X, R>,
+  run: (params: P, context: CallContext<R>) => Promise<Payload<D, X>>,
+): Handler {
+  return { operation: operation as Operation, run: run as Handler['run'] }
+}
+
+/** As {@link handle}, of an operation whose answer is a file; it waits for the downloads of files. */
+export function handleDownload<P, R extends CallerRule>(
+  operation: Operation<P, unknown, unknown, R>,
+  run: (params: P, context: CallContext<R>) => Promise<FileStream>,
+): Handler {
+  return { operation: operation as Operation, run: run as Handler['run'] }
+}
+
+/** As {@link handle}, of an operation whose body is a file; it waits for the uploads of files. */
+export function handleUpload<P, D, X, R extends CallerRule>(
+  operation: Operation<P, D, X, R>,
+  run: (
+    params: P,
+    context: CallContext<R> & { readonly upload: FileStream },
+  ) => Promise<Payload<D, X>>,
 ): Handler {
   return { operation: operation as Operation, run: run as Handler['run'] }
 }
 
 /** The answer of an operation without extras. */
-export function data<D>(value: D): Result<D, never> {
+export function data<D>(value: D): Payload<D, never> {
   return { data: value }
+}
+
+/** The answer `true`, once the work is done. */
+export async function done(work: Promise<unknown>): Promise<Payload<true, never>> {
+  await work
+  return { data: true }
 }

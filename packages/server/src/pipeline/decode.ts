@@ -7,7 +7,7 @@ import type { Int64, Item, TSchema } from '@hermod/protocol'
 /** @returns the decoded value, or undefined when it pushed what is wrong to `violations` */
 type Decode = (value: unknown, path: string, violations: string[]) => unknown
 
-interface Schema {
+interface JsonSchema {
   readonly type?: string
   readonly format?: string
   readonly enum?: readonly unknown[]
@@ -17,14 +17,14 @@ interface Schema {
   readonly minLength?: number
   readonly maxLength?: number
   readonly pattern?: string
-  readonly items?: Schema
+  readonly items?: JsonSchema
   readonly minItems?: number
   readonly maxItems?: number
   readonly 'x-item-list'?: boolean
-  readonly properties?: Readonly<Record<string, Schema>>
+  readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly required?: readonly string[]
   readonly additionalProperties?: boolean
-  readonly anyOf?: readonly Schema[]
+  readonly anyOf?: readonly JsonSchema[]
 }
 
 /** `coerce` for what callers send; `exact` for what the service answers, where "5" is no integer. */
@@ -38,10 +38,10 @@ const trueForms = new Set<unknown>([true, 1, '1', 'true'])
 const falseForms = new Set<unknown>([false, 0, '0', 'false'])
 
 export function compileDecoder(schema: TSchema, mode: Mode = 'coerce'): Decode {
-  return compile(schema as Schema, mode)
+  return compile(schema as JsonSchema, mode)
 }
 
-function compile(schema: Schema, mode: Mode): Decode {
+function compile(schema: JsonSchema, mode: Mode): Decode {
   if (schema.anyOf) return compileUnion(schema.anyOf, mode)
   switch (schema.type) {
     case 'integer':
@@ -72,7 +72,7 @@ function fault(violations: string[], path: string, text: string): undefined {
   violations.push(`${path} ${text}`)
 }
 
-function compileInteger(schema: Schema, mode: Mode): Decode {
+function compileInteger(schema: JsonSchema, mode: Mode): Decode {
   const is64 = schema.format === 'int64'
   const min = schema.minimum
   const max = schema.maximum
@@ -98,7 +98,7 @@ function toInteger(value: unknown, mode: Mode): Int64 | null {
   return Number.isSafeInteger(number) ? number + 0 : BigInt(value)
 }
 
-function integerExpectation(schema: Schema): string {
+function integerExpectation(schema: JsonSchema): string {
   if (schema.enum) return `must be one of ${schema.enum.join(', ')}`
   const isWide = schema.format === 'int64'
   const min = schema.minimum ?? (isWide ? undefined : -(2 ** 31))
@@ -129,7 +129,7 @@ function compileBoolean(mode: Mode): Decode {
   }
 }
 
-function compileString(schema: Schema): Decode {
+function compileString(schema: JsonSchema): Decode {
   const min = schema.minLength ?? 0
   const max = schema.maxLength ?? Number.POSITIVE_INFINITY
   const pattern = schema.pattern === undefined ? null : new RegExp(schema.pattern, 'u')
@@ -165,7 +165,7 @@ function codePoints(value: string): number {
 }
 
 function isList(
-  schema: Schema,
+  schema: JsonSchema,
   value: unknown,
   path: string,
   violations: string[],
@@ -183,7 +183,7 @@ function isList(
   return false
 }
 
-function compileArray(schema: Schema, mode: Mode): Decode {
+function compileArray(schema: JsonSchema, mode: Mode): Decode {
   const item = compile(schema.items ?? {}, mode)
   return (value, path, violations) => {
     if (!isList(schema, value, path, violations)) return undefined
@@ -195,7 +195,7 @@ function compileArray(schema: Schema, mode: Mode): Decode {
   }
 }
 
-function compileItemList(schema: Schema): Decode {
+function compileItemList(schema: JsonSchema): Decode {
   const item = compile(schema.items ?? {}, 'coerce')
   return (value, path, violations) => {
     if (!isList(schema, value, path, violations)) return undefined
@@ -209,10 +209,10 @@ function compileItemList(schema: Schema): Decode {
   }
 }
 
-function compileObject(schema: Schema, mode: Mode): Decode {
+function compileObject(schema: JsonSchema, mode: Mode): Decode {
   if (!schema.properties)
     return (value, path, violations) =>
-      isObject(value) ? value : fault(violations, path, 'must be an object')
+      isRecord(value) ? value : fault(violations, path, 'must be an object')
   const fields = Object.entries(schema.properties).map(([name, property]) => ({
     name,
     decode: compile(property, mode),
@@ -221,7 +221,7 @@ function compileObject(schema: Schema, mode: Mode): Decode {
   const required = new Set(schema.required ?? [])
   const known = schema.additionalProperties === false ? schema.properties : null
   return (value, path, violations) => {
-    if (!isObject(value)) return fault(violations, path, 'must be an object')
+    if (!isRecord(value)) return fault(violations, path, 'must be an object')
     for (const name of known ? Object.keys(value) : [])
       if (!Object.hasOwn(known ?? {}, name))
         fault(violations, path === '' ? name : `${path}.${name}`, 'must be left out: it is unknown')
@@ -237,7 +237,7 @@ function compileObject(schema: Schema, mode: Mode): Decode {
   }
 }
 
-function isText(schema: Schema): boolean {
+function isText(schema: JsonSchema): boolean {
   return schema.type === 'string' || schema.type === undefined || schema.anyOf !== undefined
 }
 
@@ -248,11 +248,11 @@ export function isAbsent(value: unknown, isTextField: boolean, mode: Mode = 'coe
   )
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function compileUnion(branches: readonly Schema[], mode: Mode): Decode {
+function compileUnion(branches: readonly JsonSchema[], mode: Mode): Decode {
   const decoders = branches.map((branch) => ({ branch, decode: compile(branch, mode) }))
   return (value, path, violations) => {
     let best: string[] | null = null

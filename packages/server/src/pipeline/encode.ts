@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import type { Operation, TSchema } from '@hermod/protocol'
 import type { AnySchema } from 'fast-json-stringify'
-import type { Result } from './call.js'
+import type { Payload } from './call.js'
 
 type Compile = typeof import('fast-json-stringify').default
 
@@ -9,13 +9,13 @@ type Compile = typeof import('fast-json-stringify').default
 const load = createRequire(import.meta.url)
 
 /** Writes the envelope of a success as JSON text. */
-export type EncodeSuccess = (result: Result<unknown, unknown>) => string
+export type EncodeEnvelope = (payload: Payload) => string
 
 /**
  * Compiles the envelope of an operation's successes from its definition: that writes a page of history in half the time that
  * JSON.stringify takes. Members that the definition does not name are left out of the answer.
  */
-export function compileEncoder({ data, extras }: Operation): EncodeSuccess {
+export function compileEncoder({ data, extras }: Operation): EncodeEnvelope {
   const members = Object.entries(extras).map(([name, schema]) => [name, shapeOf(schema)])
   const compile = load('fast-json-stringify') as Compile
   const encode = compile({
@@ -29,6 +29,15 @@ export function compileEncoder({ data, extras }: Operation): EncodeSuccess {
   } as AnySchema)
   return ({ data, extras }) =>
     encode({ code: 200, data, message: null, ...(extras as object | undefined) })
+}
+
+/** As {@link compileEncoder}, when it is first used: who takes the value of an answer as it is never pays for it. */
+export function lazyEncoder(operation: Operation): EncodeEnvelope {
+  let encode: EncodeEnvelope | undefined
+  return (payload) => {
+    encode ??= compileEncoder(operation)
+    return encode(payload)
+  }
 }
 
 /** What matters for writing: ranges, formats and descriptions would only cost time. */

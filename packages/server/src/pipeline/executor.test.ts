@@ -1,7 +1,6 @@
 import {
   AppError,
   boolean,
-  type Caller,
   int64,
   type Operation,
   operation,
@@ -9,10 +8,12 @@ import {
   string,
 } from '@hermod/protocol'
 import { describe, expect, it } from 'vitest'
+import { failureAnswer } from '../http/failure.js'
 import type { Authenticator } from './authenticate.js'
 import { type Call, data, type Handler, handle } from './call.js'
 import { noCallLimits } from './call-limits.js'
-import { Executor, type ExecutorOptions } from './executor.js'
+import { asEnvelope, asValue, Executor, type ExecutorOptions } from './executor.js'
+import { adminPrincipal, operatorPrincipal, type Principal } from './principal.js'
 
 const echo = operation({
   id: 'test.echo',
@@ -41,26 +42,50 @@ const everybody: Authenticator = {
 }
 
 type EchoHandler = Parameters<
-  typeof handle<{ id: number | bigint }, number | bigint, { note?: string }>
+  typeof handle<{ id: number | bigint }, number | bigint, { note?: string }, 'anyone'>
 >[1]
 
+/** An executor whose replies are as HTTP answers them. */
+class HttpExecutor extends Executor {
+  constructor(
+    options: ExecutorOptions,
+    private readonly statusMode: 'envelope' | 'mirror',
+  ) {
+    super(options)
+  }
+
+  async answer(operation: Operation, call: Call) {
+    const reply = await this.execute(operation, call, asEnvelope)
+    if (reply.kind === 'file') throw new Error('a file was answered')
+    return reply.kind === 'failure'
+      ? { code: reply.error.entry.code, ...failureAnswer(reply.error, this.statusMode) }
+      : { status: 200, code: 200, retryAfterSeconds: undefined, body: reply.encoded }
+  }
+}
+
 /** An executor of one handler that writes down what it reports. */
-function setUp(run: EchoHandler, options: Partial<ExecutorOptions> = {}) {
+function setUp(
+  run: EchoHandler,
+  options: Partial<ExecutorOptions> & { httpStatus?: 'envelope' | 'mirror' } = {},
+) {
   const reports: unknown[] = []
   const handler = handle(echo, run as never) as Handler
-  const executor = new Executor({
+  const { httpStatus = 'envelope', ...others } = options
+  const executorOptions = {
     handlers: [handler],
     authenticator: everybody,
+    users: { requireUser: () => {} },
     limits: noCallLimits,
     observer: {
-      finished: (call, { id }, code) => reports.push(['finished', call.requestId, id, code]),
-      failed: (call, { id }, error) => reports.push(['failed', call.requestId, id, error]),
+      finished: (call: Call, { id }: Operation, code: number) =>
+        void reports.push(['finished', call.requestId, id, code]),
+      failed: (call: Call, { id }: Operation, error: unknown) =>
+        void reports.push(['failed', call.requestId, id, error]),
     },
-    httpStatus: 'envelope',
     checkAnswers: true,
-    ...options,
-  })
-  return { executor, reports }
+    ...others,
+  }
+  return { executor: new HttpExecutor(executorOptions, httpStatus), reports }
 }
 
 const failing = (error: unknown) => async () => Promise.reject(error)
@@ -70,9 +95,8 @@ function callOf(body: unknown = { id: 1 }, accessToken?: string): Call {
     requestId: 'request-1',
     address: '192.0.2.1',
     userAgent: 'tests',
-    isOperator: false,
     query: {},
-    body: { bytes: Buffer.from(JSON.stringify(body)), contentType: 'application/json' },
+    body: () => body,
     credentials: { appId: 'home', accessToken, userId: undefined, groupId: undefined },
   }
 }
@@ -82,7 +106,7 @@ const operationOf = echo as Operation
 describe('a success', () => {
   it('is code 200, the data, message null and the extras', async () => {
     const { executor, reports } = setUp(async ({ id }) => ({ data: id, extras: { note: 'n' } }))
-    const answer = await executor.execute(operationOf, callOf())
+    const answer = await executor.answer(operationOf, callOf())
     expect(answer).toEqual({
       status: 200,
       code: 200,
@@ -92,9 +116,30 @@ describe('a success', () => {
     expect(reports).toEqual([['finished', 'request-1', 'test.echo', 200]])
   })
 
+  it('is the value itself for a caller in this process, whose principal is proved already', async () => {
+    const seen: unknown[] = []
+    const { executor } = setUp(async ({ id }, { principal }) => {
+      seen.push(principal)
+      return { data: id, extras: { note: 'n' } }
+    })
+    const { credentials: _, ...source } = callOf({ id: 2n ** 62n })
+    const principal = adminPrincipal('home', null, null)
+    const reply = await executor.execute(operationOf, { ...source, principal }, asValue)
+    expect(reply).toEqual({
+      kind: 'payload',
+      encoded: { data: 2n ** 62n, extras: { note: 'n' } },
+    })
+    expect(seen).toEqual([principal])
+    const operator = { ...source, principal: operatorPrincipal }
+    expect(await executor.execute(operationOf, operator, asValue)).toMatchObject({
+      kind: 'failure',
+      error: { errorName: 'no_permission' },
+    })
+  })
+
   it('carries integers beyond 2^53 exactly', async () => {
     const { executor } = setUp(async ({ id }) => data(id))
-    const { body } = await executor.execute(operationOf, callOf({ id: '9223372036854775807' }))
+    const { body } = await executor.answer(operationOf, callOf({ id: '9223372036854775807' }))
     expect(body).toBe('{"code":200,"data":9223372036854775807,"message":null}')
   })
 
@@ -104,10 +149,10 @@ describe('a success', () => {
       seen.push(context)
       return data(id)
     })
-    await executor.execute(operationOf, callOf())
+    await executor.answer(operationOf, callOf())
     expect(seen).toEqual([
       {
-        caller: { kind: 'anonymous', appId: 'home' },
+        principal: { kind: 'anonymous', appId: 'home' },
         requestId: 'request-1',
         address: '192.0.2.1',
         userAgent: 'tests',
@@ -121,7 +166,7 @@ describe('a failure', () => {
 
   it('is HTTP 200 with the code, data null and the text (decision A1)', async () => {
     const { executor, reports } = setUp(refused)
-    const answer = await executor.execute(operationOf, callOf())
+    const answer = await executor.answer(operationOf, callOf())
     expect(answer).toMatchObject({
       status: 200,
       code: 10000,
@@ -132,21 +177,21 @@ describe('a failure', () => {
 
   it('has its HTTP class when asked to mirror, with the same envelope', async () => {
     const { executor } = setUp(refused, { httpStatus: 'mirror' })
-    expect(await executor.execute(operationOf, callOf())).toMatchObject({
+    expect(await executor.answer(operationOf, callOf())).toMatchObject({
       status: 404,
       body: '{"code":10000,"data":null,"message":"user does not exist: 7"}',
     })
-    expect(await executor.execute(operationOf, callOf({}))).toMatchObject({
+    expect(await executor.answer(operationOf, callOf({}))).toMatchObject({
       status: 400,
       code: 10002,
     })
-    expect(await executor.execute(secret, callOf())).toMatchObject({ status: 401, code: 10003 })
+    expect(await executor.answer(secret, callOf())).toMatchObject({ status: 401, code: 10003 })
   })
 
   it('of ours tells the request ID, hides the rest and is reported (decision A7)', async () => {
     const fault = new TypeError('column password_hash does not exist')
     const { executor, reports } = setUp(failing(fault))
-    const answer = await executor.execute(operationOf, callOf())
+    const answer = await executor.answer(operationOf, callOf())
     expect(answer).toMatchObject({ status: 500, code: 50000 })
     expect(JSON.parse(answer.body)).toEqual({
       code: 50000,
@@ -162,7 +207,7 @@ describe('a failure', () => {
   it('of the storage is a real 503 that says when to come back, and is reported with its cause', async () => {
     const error = new AppError('storage_failed', undefined, { cause: new Error('disk full') })
     const { executor, reports } = setUp(failing(error))
-    expect(await executor.execute(operationOf, callOf())).toMatchObject({
+    expect(await executor.answer(operationOf, callOf())).toMatchObject({
       status: 503,
       code: 20000,
       retryAfterSeconds: 1,
@@ -172,7 +217,7 @@ describe('a failure', () => {
 
   it('is an answer that breaks its definition, when answers are checked', async () => {
     const { executor, reports } = setUp(async () => data('5' as never))
-    const answer = await executor.execute(operationOf, callOf())
+    const answer = await executor.answer(operationOf, callOf())
     expect(answer).toMatchObject({ status: 500, code: 50000 })
     expect(reports[0]).toMatchObject([
       'failed',
@@ -181,14 +226,14 @@ describe('a failure', () => {
       { message: expect.stringContaining('test.echo breaks its definition: data ') },
     ])
     const unchecked = setUp(async () => data('5' as never), { checkAnswers: false })
-    expect(await unchecked.executor.execute(operationOf, callOf())).toMatchObject({ code: 200 })
+    expect(await unchecked.executor.answer(operationOf, callOf())).toMatchObject({ code: 200 })
   })
 
   it('keeps what a handler says about waiting', async () => {
     const { executor } = setUp(
       failing(new AppError('too_many_requests', undefined, { retryAfterSeconds: 7 })),
     )
-    expect(await executor.execute(operationOf, callOf())).toMatchObject({
+    expect(await executor.answer(operationOf, callOf())).toMatchObject({
       status: 200,
       code: 42900,
       retryAfterSeconds: 7,
@@ -202,7 +247,7 @@ describe('the way of a call', () => {
     const limits = {
       ...noCallLimits,
       arrived: ({ address }: Call) => void steps.push(`limit ${address}`),
-      authenticated: (_: Call, { kind }: Caller) => void steps.push(`limit ${kind}`),
+      authenticated: (_: Call, { kind }: Principal) => void steps.push(`limit ${kind}`),
     }
     const requireApp = async (appId: string) => void steps.push(`application ${appId}`)
     const run: EchoHandler = async ({ id }) => {
@@ -210,7 +255,7 @@ describe('the way of a call', () => {
       return data(id)
     }
     const { executor } = setUp(run, { limits, authenticator: { ...everybody, requireApp } })
-    await executor.execute(operationOf, callOf())
+    await executor.answer(operationOf, callOf())
     expect(steps).toEqual(['limit 192.0.2.1', 'application home', 'limit anonymous', 'handler'])
   })
 
@@ -223,7 +268,7 @@ describe('the way of a call', () => {
       limits: { ...noCallLimits, arrived },
       authenticator: { ...everybody, requireApp: async (appId) => void judged.push(appId) },
     })
-    expect(await executor.execute(operationOf, callOf())).toMatchObject({
+    expect(await executor.answer(operationOf, callOf())).toMatchObject({
       status: 429,
       code: 42901,
       retryAfterSeconds: 3,
@@ -238,7 +283,7 @@ describe('the way of a call', () => {
     const { executor } = setUp(failing(new Error('must not run')), {
       limits: { ...noCallLimits, authenticated },
     })
-    expect(await executor.execute(operationOf, callOf({}))).toMatchObject({
+    expect(await executor.answer(operationOf, callOf({}))).toMatchObject({
       status: 200,
       code: 42900,
       retryAfterSeconds: 2,
@@ -252,8 +297,8 @@ describe('the way of a call', () => {
       refused: (_: Call, error: unknown) => void refused.push((error as AppError).errorName),
     }
     const { executor } = setUp(failing(new AppError('user_not_found')), { limits })
-    await executor.execute(secret, callOf({}, 'hma_unknown'))
-    await executor.execute(operationOf, callOf())
+    await executor.answer(secret, callOf({}, 'hma_unknown'))
+    await executor.answer(operationOf, callOf())
     expect(refused).toEqual(['token_invalid'])
   })
 
@@ -264,16 +309,16 @@ describe('the way of a call', () => {
       id: 'test.guarded',
       callers: 'user',
     } as never) as Operation
-    expect(await executor.execute(guarded, callOf({}))).toMatchObject({ code: 10003 })
+    expect(await executor.answer(guarded, callOf({}))).toMatchObject({ code: 10003 })
   })
 
   it('ends with code 50100 where nothing is built, but names bad parameters all the same', async () => {
     const { executor } = setUp(async ({ id }) => data(id), { handlers: [] })
-    expect(await executor.execute(operationOf, callOf())).toMatchObject({
+    expect(await executor.answer(operationOf, callOf())).toMatchObject({
       status: 200,
       code: 50100,
     })
-    expect(await executor.execute(operationOf, callOf({}))).toMatchObject({
+    expect(await executor.answer(operationOf, callOf({}))).toMatchObject({
       status: 200,
       code: 10002,
     })
@@ -291,12 +336,12 @@ describe('draining', () => {
       await held
       return data(id)
     })
-    const running = executor.execute(operationOf, callOf())
+    const running = executor.answer(operationOf, callOf())
     let isDrained = false
     const drained = executor.drain().then(() => {
       isDrained = true
     })
-    expect(await executor.execute(operationOf, callOf())).toMatchObject({
+    expect(await executor.answer(operationOf, callOf())).toMatchObject({
       status: 503,
       code: 50300,
       retryAfterSeconds: 1,
@@ -309,7 +354,7 @@ describe('draining', () => {
 
   it('is over at once when nothing runs', async () => {
     const { executor } = setUp(async ({ id }) => data(id))
-    await executor.execute(operationOf, callOf())
+    await executor.answer(operationOf, callOf())
     await executor.drain()
     expect(executor.isDraining).toBe(true)
   })

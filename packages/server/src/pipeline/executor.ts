@@ -1,19 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
-import {
-  AppError,
-  type Caller,
-  type ErrorName,
-  errorCatalogue,
-  type Operation,
-  object,
-} from '@hermod/protocol'
+import { AppError, errorCatalogue, type Operation, object } from '@hermod/protocol'
 import { parseJson, stringifyJson } from '../lib/json.js'
-import { type Authenticator, authenticate, checkCaller } from './authenticate.js'
-import type { Answer, Call, CallContext, Handler, Result } from './call.js'
+import { type Authenticator, authenticate } from './authenticate.js'
+import { compileSubject, type RequireSubject, requireCaller } from './authorize.js'
+import type { Call, FileStream, Handler, Payload, Reply } from './call.js'
 import type { CallLimits } from './call-limits.js'
 import { compileDecoder } from './decode.js'
-import { compileEncoder, type EncodeSuccess } from './encode.js'
+import { type EncodeEnvelope, lazyEncoder } from './encode.js'
 import { compileParameters, type ReadParameters } from './parameters.js'
+import type { Principal, UserDirectory } from './principal.js'
 
 /** What the pipeline reports about every call. */
 export interface CallObserver {
@@ -25,25 +20,36 @@ export interface CallObserver {
 export interface ExecutorOptions {
   readonly handlers: readonly Handler[]
   readonly authenticator: Authenticator
+  readonly users: UserDirectory
   readonly limits: Pick<CallLimits, 'arrived' | 'refused' | 'authenticated'>
   readonly observer: CallObserver
-  /** `mirror` gives failures their HTTP class (decision A1). */
-  readonly httpStatus: 'envelope' | 'mirror'
   /** Checks every answer against the operation's definition; for development and tests. */
   readonly checkAnswers: boolean
 }
 
+/**
+ * How a transport wants a success: as the text of the envelope, or as the value that it is. It is called within the call, so that its
+ * failure is one of the call.
+ */
+export type WritePayload<Encoded> = (payload: Payload, encode: EncodeEnvelope) => Encoded
+
+/** The envelope as JSON text. */
+export const asEnvelope: WritePayload<string> = (payload, encode) => encode(payload)
+
+/** The value itself, for callers in this process. */
+export const asValue: WritePayload<Payload> = (payload) => payload
+
 interface Compiled {
   readonly read: ReadParameters
+  readonly requireSubject: RequireSubject
   readonly handler: Handler | undefined
-  readonly encode: EncodeSuccess
+  readonly encode: EncodeEnvelope
   readonly check: AnswerCheck | null
 }
 
 /**
- * The way of every call on every transport: limit by address, authenticate, limit by user and application, check the caller, read and
- * check parameters, run, encode.
- * It knows nothing of sockets; see decision A1 and A2 for what becomes of failures.
+ * The way of every call on every transport: limit by address, authenticate, limit by user and app, check the caller, read and check
+ * parameters, find the user and the group that the call is about, run, encode. It knows nothing of sockets, headers or statuses.
  */
 export class Executor {
   readonly #options: ExecutorOptions
@@ -67,44 +73,35 @@ export class Executor {
     return this.#isDraining
   }
 
-  async execute(operation: Operation, call: Call): Promise<Answer> {
+  /** Never throws: what goes wrong is a failure in the reply. A file has to be read or destroyed by the transport. */
+  async execute<Encoded>(
+    operation: Operation,
+    call: Call,
+    write: WritePayload<Encoded>,
+  ): Promise<Reply<Encoded>> {
     const startedAt = performance.now()
     this.#running++
-    let answer: Answer
+    let reply: Reply<Encoded>
+    let code = 200
     try {
-      answer = success(await this.#run(operation, call))
-    } catch (error) {
-      if (!(error instanceof AppError) || error.entry.code === errorCatalogue.storage_failed.code) {
-        this.#options.observer.failed(call, operation, error)
-      }
-      answer = this.failure(
-        error instanceof AppError
-          ? error
-          : new AppError('internal_error', `request ${call.requestId}`, { cause: error }),
-      )
+      const compiled = this.#compile(operation)
+      const answer = await this.#run(operation, compiled, call)
+      reply = operation.answersFile
+        ? { kind: 'file', file: answer as FileStream }
+        : { kind: 'payload', encoded: encoded(answer as Payload, compiled, write) }
+    } catch (thrown) {
+      const error = this.#errorOf(operation, call, thrown)
+      code = error.entry.code
+      reply = { kind: 'failure', error }
     }
-    this.#options.observer.finished(call, operation, answer.code, startedAt)
-    if (--this.#running === 0) this.#whenIdle?.()
-    return answer
+    this.#options.observer.finished(call, operation, code, startedAt)
+    if (reply.kind === 'file' && !reply.file.body.closed)
+      reply.file.body.once('close', () => this.#ended())
+    else this.#ended()
+    return reply
   }
 
-  /** The answer for a failure that no operation had a part in, such as an unknown path. */
-  failure(error: AppError): Answer {
-    const { entry, options } = error
-    return {
-      status: entry.always || this.#options.httpStatus === 'mirror' ? entry.http : 200,
-      code: entry.code,
-      retryAfterSeconds:
-        options.retryAfterSeconds ?? (entry.always && entry.retryable ? 1 : undefined),
-      body: stringifyJson({ code: entry.code, data: null, message: error.message }),
-    }
-  }
-
-  fail(name: ErrorName): Answer {
-    return this.failure(new AppError(name))
-  }
-
-  /** Refuses new calls with 503 and resolves when those under way are answered. */
+  /** Refuses new calls with 503 and resolves when those under way are answered, and the files among the answers have been read. */
   async drain(): Promise<void> {
     this.#isDraining = true
     if (this.#running === 0) return
@@ -113,36 +110,55 @@ export class Executor {
     })
   }
 
-  /** @returns the envelope of the success */
-  async #run(operation: Operation, call: Call): Promise<string> {
-    const { limits } = this.#options
-    if (this.#isDraining) throw new AppError('unavailable', 'shutting down')
-    limits.arrived(call)
-    const caller = await this.#authenticate(operation, call)
-    limits.authenticated(call, caller)
-    checkCaller(operation, caller)
-    const { read, handler, encode, check } = this.#compile(operation)
-    const params = read(call)
-    if (!handler) throw new AppError('not_built')
-    const context: CallContext<Caller> = {
-      caller,
-      requestId: call.requestId,
-      address: call.address,
-      userAgent: call.userAgent,
-    }
-    const result = await handler.run(params as never, context as never)
-    const body = encode(result)
-    check?.(result, body)
-    return body
+  #ended(): void {
+    if (--this.#running === 0) this.#whenIdle?.()
   }
 
-  async #authenticate(operation: Operation, call: Call): Promise<Caller> {
+  #errorOf(operation: Operation, call: Call, thrown: unknown): AppError {
+    const isOurs = !(thrown instanceof AppError)
+    if (isOurs || thrown.entry.code === errorCatalogue.storage_failed.code)
+      this.#options.observer.failed(call, operation, thrown)
+    return isOurs
+      ? new AppError('internal_error', `request ${call.requestId}`, { cause: thrown })
+      : thrown
+  }
+
+  async #run(
+    operation: Operation,
+    { read, requireSubject, handler }: Compiled,
+    call: Call,
+  ): Promise<Payload | FileStream> {
+    const { limits, users } = this.#options
+    if (this.#isDraining) throw new AppError('unavailable', 'shutting down')
+    limits.arrived(call)
+    const proved = this.#authenticate(operation, call)
+    const principal = proved instanceof Promise ? await proved : proved
+    limits.authenticated(call, principal)
+    requireCaller(operation, principal)
+    const params = read(call)
+    if (!handler) throw new AppError('not_built')
+    const found = requireSubject(users, principal, params)
+    if (found instanceof Promise) await found
+    const { requestId, address, userAgent } = call
+    const context = { principal, requestId, address, userAgent }
+    return handler.run(
+      params as never,
+      (operation.takesFile ? { ...context, upload: call.body() } : context) as never,
+    )
+  }
+
+  #authenticate(operation: Operation, call: Call): Principal | Promise<Principal> {
+    if (call.principal) return call.principal
     const { authenticator, limits } = this.#options
-    try {
-      return await authenticate(authenticator, operation, call)
-    } catch (error) {
+    const refused = (error: unknown): never => {
       limits.refused(call, error)
       throw error
+    }
+    try {
+      const found = authenticate(authenticator, operation, call.credentials)
+      return found instanceof Promise ? found.catch(refused) : found
+    } catch (error) {
+      return refused(error)
     }
   }
 
@@ -152,8 +168,9 @@ export class Executor {
     if (known) return known
     const compiled = {
       read: compileParameters(operation),
+      requireSubject: compileSubject(operation),
       handler: this.#handlers.get(operation.id),
-      encode: compileEncoder(operation),
+      encode: lazyEncoder(operation),
       check: this.#options.checkAnswers ? answerCheck(operation) : null,
     }
     this.#compiled.set(operation, compiled)
@@ -161,27 +178,26 @@ export class Executor {
   }
 }
 
-function success(body: string): Answer {
-  return { status: 200, code: 200, retryAfterSeconds: undefined, body }
+function encoded<Encoded>(
+  payload: Payload,
+  { encode, check }: Compiled,
+  write: WritePayload<Encoded>,
+): Encoded {
+  check?.(payload, encode(payload))
+  return write(payload, encode)
 }
 
-type AnswerCheck = (result: Result<unknown, unknown>, body: string) => void
+type AnswerCheck = (payload: Payload, text: string) => void
 
 function answerCheck(operation: Operation): AnswerCheck {
   const decodeData = compileDecoder(operation.data, 'exact')
   const decodeExtras = compileDecoder(object(operation.extras), 'exact')
-  return ({ data, extras }, body) => {
+  return ({ data, extras }, text) => {
     const violations: string[] = []
     decodeData(data, 'data', violations)
     decodeExtras(extras ?? {}, 'extras', violations)
-    if (
-      !isDeepStrictEqual(
-        parseJson(body),
-        parseJson(
-          stringifyJson({ code: 200, data, message: null, ...(extras as object | undefined) }),
-        ),
-      )
-    )
+    const expected = stringifyJson({ code: 200, data, message: null, ...(extras as object) })
+    if (!isDeepStrictEqual(parseJson(text), parseJson(expected)))
       violations.push('it is written differently than it is')
     if (violations.length > 0)
       throw new Error(

@@ -4,6 +4,7 @@ import {
   double,
   int32,
   int64,
+  isWholeBody,
   itemList,
   list,
   type Operation,
@@ -14,7 +15,8 @@ import {
 } from '@hermod/protocol'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compileParameters, type ParameterSource, type Query } from './parameters.js'
+import { jsonValue, textValue } from '../http/body.js'
+import { compileParameters, type ParameterSource, type QueryParameters } from './parameters.js'
 
 const mixed = operation({
   id: 'test.mixed',
@@ -51,23 +53,29 @@ function wholeBody(schema: Parameters<typeof list>[0]): Operation {
 }
 
 interface Sent {
-  readonly query?: Query
+  readonly query?: QueryParameters
   /** Text or bytes as they are; anything else as JSON. */
   readonly body?: unknown
   /** null: none */
   readonly contentType?: string | null
 }
 
-function source({ query = {}, body, contentType = 'application/json' }: Sent): ParameterSource {
-  if (body === undefined) return { query, body: null }
+/** As HTTP reads it. */
+function source(
+  { query = {}, body, contentType = 'application/json' }: Sent,
+  what: Operation,
+): ParameterSource {
+  if (body === undefined) return { query, body: () => undefined }
   const bytes = Buffer.isBuffer(body)
     ? body
     : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
-  return { query, body: { bytes, contentType: contentType ?? undefined } }
+  const isText = isWholeBody(what.body) && what.body.schema.type === 'string'
+  const readValue = isText ? textValue : jsonValue
+  return { query, body: () => readValue({ bytes, contentType: contentType ?? undefined }) }
 }
 
 function read(sent: Sent, what = mixed): Record<string, unknown> {
-  return compileParameters(what)(source(sent))
+  return compileParameters(what)(source(sent, what))
 }
 
 /** The violations, one by one; fails unless the request is refused with code 10002. */

@@ -1,20 +1,18 @@
-import { isUtf8 } from 'node:buffer'
 import { AppError, isWholeBody, type Operation, object, type TSchema } from '@hermod/protocol'
-import { parseJson } from '../lib/json.js'
-import { compileDecoder, isAbsent } from './decode.js'
+import { compileDecoder, isAbsent, isRecord } from './decode.js'
 
-/** A request body as it arrived. */
-export interface RawBody {
-  readonly bytes: Buffer
-  readonly contentType: string | undefined
-}
+/** Parameters by name; a list where one was given several times. */
+export type QueryParameters = Readonly<Record<string, string | readonly string[] | undefined>>
 
-export type Query = Readonly<Record<string, string | readonly string[] | undefined>>
-
-/** What a call brought along for its parameters: from a URL and a body, or already parsed from a frame. */
+/** What a call brought along for its parameters. */
 export interface ParameterSource {
-  readonly query: Query
-  readonly body: RawBody | null
+  readonly query: QueryParameters
+  /**
+   * The parsed body, undefined when there is none. It is asked for once the caller is known, so that nothing is parsed for a call that is
+   * refused before.
+   * @throws AppError invalid_parameter when it cannot be parsed
+   */
+  body(): unknown
 }
 
 export type ReadParameters = (source: ParameterSource) => Record<string, unknown>
@@ -33,12 +31,12 @@ interface Field {
  * @returns a function that throws AppError invalid_parameter naming every fault of the request
  */
 export function compileParameters(operation: Operation): ReadParameters {
-  const body = operation.body
+  const { body, takesFile } = operation
   if (isWholeBody(body)) return wholeBodyReader(body.whole, body.schema)
   const fields = [...fieldsOf(operation.query, 'query'), ...fieldsOf(body, 'body')]
   return (source) => {
     const violations: string[] = []
-    const fromBody = readObject(source.body)
+    const fromBody = takesFile ? noFields : readObject(source.body())
     const params: Record<string, unknown> = {}
     for (const field of fields) {
       const value = readField(field, source.query, fromBody, violations)
@@ -67,7 +65,7 @@ function fieldsOf(properties: Readonly<Record<string, TSchema>>, home: Field['ho
 
 function readField(
   field: Field,
-  query: Query,
+  query: QueryParameters,
   body: Readonly<Record<string, unknown>>,
   violations: string[],
 ): unknown {
@@ -94,80 +92,21 @@ function readField(
 
 const noFields: Readonly<Record<string, unknown>> = {}
 
-function readObject(body: RawBody | null): Readonly<Record<string, unknown>> {
-  if (!body || body.bytes.length === 0) return noFields
-  requireJsonType(body)
-  const value = parseBody(body.bytes)
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw invalid(['the body must be a JSON object'])
-  return value as Record<string, unknown>
+function readObject(value: unknown): Readonly<Record<string, unknown>> {
+  if (value === undefined) return noFields
+  if (!isRecord(value)) throw invalid(['the body must be a JSON object'])
+  return value
 }
 
-function requireJsonType({ contentType }: RawBody): void {
-  if (contentType !== undefined && !isJsonType(contentType))
-    throw invalid(['content-type must be application/json'])
-}
-
-// Checked by hand for the one form that nearly every request has; the pattern covers parameters, suffixes and case.
-function isJsonType(contentType: string): boolean {
-  return (
-    contentType === 'application/json' ||
-    /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType)
-  )
-}
-
-function decodeText(bytes: Buffer): string {
-  if (!isUtf8(bytes)) throw invalid(['the body must be valid UTF-8'])
-  const text = bytes.toString('utf8')
-  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
-}
-
-function parseBody(bytes: Buffer): unknown {
-  const text = decodeText(bytes)
-  try {
-    return parseJson(text)
-  } catch {
-    // SyntaxError, or a RangeError for nesting that no request of ours has.
-    throw invalid(['the body must be valid JSON'])
-  }
-}
-
-/** The body is the value itself: a JSON literal, or for strings also plain text (decisions B4, D8). */
+/** The body is the value itself (decision B4). */
 function wholeBodyReader(name: string, schema: TSchema): ReadParameters {
   const decode = compileDecoder(schema)
-  const isString = schema.type === 'string'
-  return ({ body }) => {
+  return (source) => {
     const violations: string[] = []
-    const value = isString ? wholeString(body) : wholeJson(body)
+    const value = source.body()
     if (value === undefined || value === null) throw invalid(['the body is required'])
     const decoded = decode(value, 'the body', violations)
     if (violations.length > 0) throw invalid(violations)
     return { [name]: decoded }
   }
-}
-
-function wholeJson(body: RawBody | null): unknown {
-  if (!body || body.bytes.length === 0) return undefined
-  requireJsonType(body)
-  return parseBody(body.bytes)
-}
-
-function wholeString(body: RawBody | null): unknown {
-  const text = decodeText(body?.bytes ?? Buffer.alloc(0))
-  const isJson = body?.contentType !== undefined && isJsonType(body.contentType)
-  if (!isJson && body?.contentType !== undefined) return text
-  if (text === '') return undefined
-  try {
-    return singleString(parseJson(text))
-  } catch {
-    // Clients send the bare text under the JSON content type too.
-    return text
-  }
-}
-
-/** A JSON object with one string member counts as that string (decision D8); any other JSON text is itself the string. */
-function singleString(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  const members = Object.values(value)
-  return members.length === 1 && typeof members[0] === 'string' ? members[0] : value
 }

@@ -60,7 +60,7 @@ export const updateProfiles = operation({
   summary: 'Changes the profiles of several users.',
   description:
     'Every entry succeeds or fails by itself. With a user token only entries about its own user succeed.',
-  callers: 'member',
+  callers: 'userOrAdmin',
   body: {
     list: optional(
       itemList(
@@ -95,7 +95,7 @@ export const updateAvatars = operation({
   summary: 'Sets the avatars of several users.',
   description:
     'Every entry succeeds or fails by itself. With a user token only entries about its own user succeed.',
-  callers: 'member',
+  callers: 'userOrAdmin',
   body: {
     list: optional(
       itemList(object({ avatar, user_id: id('user ID') }), { description: 'at most 500 avatars' }),

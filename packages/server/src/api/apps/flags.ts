@@ -1,11 +1,11 @@
 import { getAppFlags } from '@hermod/protocol'
-import type { AppService } from '../../domain/apps/app-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
+import type { HandlerServices } from '../services.js'
 
-export function appFlagHandlers({ apps }: { readonly apps: AppService }): Handler[] {
+export function appFlagHandlers({ apps }: Pick<HandlerServices, 'apps'>): Handler[] {
   return [
-    handle(getAppFlags, async (_, { caller }) => {
-      const { settings } = await apps.get(caller.appId)
+    handle(getAppFlags, async (_, { principal }) => {
+      const { settings } = await apps.get(principal.appId)
       return data({
         hide_member_info: settings.hide_member_info,
         message_forward_max_message_num: settings.message_forward_max_message_num,

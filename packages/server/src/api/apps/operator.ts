@@ -7,10 +7,10 @@ import {
   updateApp,
 } from '@hermod/protocol'
 import type { App } from '../../domain/apps/app-model.js'
-import type { AppService } from '../../domain/apps/app-service.js'
-import { data, type Handler, handle } from '../../pipeline/call.js'
+import { data, done, type Handler, handle } from '../../pipeline/call.js'
+import type { HandlerServices } from '../services.js'
 
-export function appHandlers({ apps }: { readonly apps: AppService }): Handler[] {
+export function appHandlers({ apps }: Pick<HandlerServices, 'apps'>): Handler[] {
   return [
     handle(createApp, async ({ app_id, name }) => {
       const { app, adminToken } = await apps.create(app_id, name)
@@ -53,10 +53,9 @@ export function appHandlers({ apps }: { readonly apps: AppService }): Handler[] 
         })),
       )
     }),
-    handle(revokeAdminToken, async ({ app_id, token_id }) => {
-      await apps.revokeAdminToken(app_id, token_id)
-      return data(true)
-    }),
+    handle(revokeAdminToken, ({ app_id, token_id }) =>
+      done(apps.revokeAdminToken(app_id, token_id)),
+    ),
   ]
 }
 

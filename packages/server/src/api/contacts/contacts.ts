@@ -16,84 +16,68 @@ import {
   updateContact,
 } from '@hermod/protocol'
 import { type ContactEntry, relationOf } from '../../domain/contacts/contact-model.js'
-import type { ContactService } from '../../domain/contacts/contact-service.js'
-import type { MessageRules } from '../../domain/contacts/message-rules.js'
-import type { AccountService } from '../../domain/users/account-service.js'
-import { data, type Handler, handle } from '../../pipeline/call.js'
-import { actingUser } from '../acting-user.js'
+import { data, done, type Handler, handle } from '../../pipeline/call.js'
+import type { HandlerServices } from '../services.js'
 
-interface Services {
-  readonly accounts: AccountService
-  readonly contacts: ContactService
-  readonly messageRules: MessageRules
-}
-
-export function contactHandlers({ accounts, contacts, messageRules }: Services): Handler[] {
+export function contactHandlers({
+  contacts,
+  messageRules,
+}: Pick<HandlerServices, 'contacts' | 'messageRules'>): Handler[] {
   return [
-    handle(listContacts, async (page, { caller }) => {
-      const { userIds, nextCursor, version } = await contacts.list(
-        await actingUser(accounts, caller),
-        page,
-      )
+    handle(listContacts, async (page, { principal }) => {
+      const { userIds, nextCursor, version } = await contacts.list(principal, page)
       return {
         data: [...userIds],
         extras: { version, ...(nextCursor === null ? {} : { cursor: nextCursor }) },
       }
     }),
-    handle(findContacts, async ({ list }, { caller }) => {
-      const entries = await contacts.findMany(await actingUser(accounts, caller), list)
-      return data(entries.map(toEntry))
+    handle(findContacts, async ({ list }, { principal }) => {
+      const entries = await contacts.findMany(principal, list)
+      return data(entries.map(toRosterEntry))
     }),
-    handle(listContactNames, async (_, { caller }) => {
-      const names = await contacts.listNames(await actingUser(accounts, caller))
+    handle(listContactNames, async (_, { principal }) => {
+      const names = await contacts.listNames(principal)
       return data(names.map(({ userId, name }) => ({ user_id: userId, name })))
     }),
-    handle(findUserById, async ({ user_id: userId }, { caller }) =>
-      data(toEntry(await contacts.get(await actingUser(accounts, caller), { userId }))),
+    handle(findUserById, async ({ user_id: userId }, { principal }) =>
+      data(toRosterEntry(await contacts.get(principal, { userId }))),
     ),
-    handle(findUserByUsername, async ({ username }, { caller }) =>
-      data(toEntry(await contacts.get(await actingUser(accounts, caller), { username }))),
+    handle(findUserByUsername, async ({ username }, { principal }) =>
+      data(toRosterEntry(await contacts.get(principal, { username }))),
     ),
-    handle(findUserByMobile, async ({ mobile }, { caller }) =>
-      data(toEntry(await contacts.get(await actingUser(accounts, caller), { mobile }))),
+    handle(findUserByMobile, async ({ mobile }, { principal }) =>
+      data(toRosterEntry(await contacts.get(principal, { mobile }))),
     ),
     handle(
       updateContact,
-      async ({ user_id: peerId, alias, ext, mute_notification: isMuted }, { caller }) => {
-        await contacts.update(await actingUser(accounts, caller), peerId, { alias, ext, isMuted })
-        return data(true)
-      },
+      ({ user_id: peerId, alias, ext, mute_notification: isMuted }, { principal }) =>
+        done(contacts.update(principal, peerId, { alias, ext, isMuted })),
     ),
-    handle(deleteContact, async ({ user_id: peerId }, { caller }) => {
-      await contacts.delete(await actingUser(accounts, caller), peerId)
-      return data(true)
-    }),
-    handle(blockUser, async ({ user_id: peerId }, { caller }) => {
-      await contacts.block(await actingUser(accounts, caller), peerId)
-      return data(true)
-    }),
-    handle(unblockUser, async ({ user_id: peerId }, { caller }) => {
-      await contacts.unblock(await actingUser(accounts, caller), peerId)
-      return data(true)
-    }),
-    handle(listBlockedUsers, async (_, { caller }) =>
-      data(await contacts.listBlocked(await actingUser(accounts, caller))),
+    handle(deleteContact, ({ user_id: peerId }, { principal }) =>
+      done(contacts.delete(principal, peerId)),
     ),
-    handle(addContacts, async ({ list }, { caller }) => {
-      await contacts.add(await actingUser(accounts, caller), list)
-      return data(true)
-    }),
-    handle(mayMessage, async ({ user_id: senderId, roster_id: recipientId }, { caller }) => {
+    handle(blockUser, ({ user_id: peerId }, { principal }) =>
+      done(contacts.block(principal, peerId)),
+    ),
+    handle(unblockUser, ({ user_id: peerId }, { principal }) =>
+      done(contacts.unblock(principal, peerId)),
+    ),
+    handle(listBlockedUsers, async (_, { principal }) =>
+      data(await contacts.listBlocked(principal)),
+    ),
+    handle(addContacts, ({ list }, { principal }) => done(contacts.add(principal, list))),
+    handle(mayMessage, async ({ user_id: senderId, roster_id: recipientId }, { principal }) => {
       const isOneOfThem =
-        caller.kind === 'user' && (caller.userId === senderId || caller.userId === recipientId)
-      if (caller.kind !== 'admin' && !isOneOfThem)
+        principal.kind === 'user' &&
+        (principal.userId === senderId || principal.userId === recipientId)
+      if (principal.kind !== 'admin' && !isOneOfThem)
         throw new AppError('no_permission', 'neither user_id nor roster_id is the caller')
-      return data(await messageRules.mayMessage(caller.appId, senderId, recipientId))
+      return data(await messageRules.mayMessage(principal.appId, senderId, recipientId))
     }),
   ]
 }
 
-function toEntry(entry: ContactEntry): RosterEntry {
+function toRosterEntry(entry: ContactEntry): RosterEntry {
   return {
     alias: entry.alias,
     auth_mode: entry.authMode,

@@ -8,31 +8,21 @@ import {
   listContactRequests,
   type ParamsOf,
 } from '@hermod/protocol'
-import type {
-  ContactRequestService,
-  NewContactRequest,
-} from '../../domain/contacts/contact-request-service.js'
-import type { AccountService } from '../../domain/users/account-service.js'
-import { data, type Handler, handle } from '../../pipeline/call.js'
-import { actingUser } from '../acting-user.js'
+import type { NewContactRequest } from '../../domain/contacts/contact-request-service.js'
+import { data, done, type Handler, handle } from '../../pipeline/call.js'
 import { rawUserId, validOnly } from '../item-list.js'
+import type { HandlerServices } from '../services.js'
 
-interface Services {
-  readonly accounts: AccountService
-  readonly contactRequests: ContactRequestService
-}
-
-export function contactRequestHandlers({ accounts, contactRequests }: Services): Handler[] {
+export function contactRequestHandlers({
+  contactRequests,
+}: Pick<HandlerServices, 'contactRequests'>): Handler[] {
   return [
-    handle(applyToContact, async (params, { caller }) => {
-      await contactRequests.apply(await actingUser(accounts, caller), toRequest(params))
-      return data(true)
-    }),
-    handle(applyToContacts, async ({ list }, { caller }) => {
-      const requests = validOnly(list).map(toRequest)
-      const reasons = (
-        await contactRequests.applyMany(await actingUser(accounts, caller), requests)
-      ).values()
+    handle(applyToContact, (params, { principal }) =>
+      done(contactRequests.apply(principal, toContactRequest(params))),
+    ),
+    handle(applyToContacts, async ({ list }, { principal }) => {
+      const requests = validOnly(list).map(toContactRequest)
+      const reasons = (await contactRequests.applyMany(principal, requests)).values()
       const outcomes = list.map((item) => {
         if ('fault' in item)
           return {
@@ -48,11 +38,8 @@ export function contactRequestHandlers({ accounts, contactRequests }: Services):
         ),
       })
     }),
-    handle(listContactRequests, async (page, { caller }) => {
-      const { received, nextCursor, version } = await contactRequests.list(
-        await actingUser(accounts, caller),
-        page,
-      )
+    handle(listContactRequests, async (page, { principal }) => {
+      const { received, nextCursor, version } = await contactRequests.list(principal, page)
       return {
         data: received.map(({ applicantId, expiresAt, reason, status }) => ({
           expired_time: expiresAt,
@@ -63,24 +50,22 @@ export function contactRequestHandlers({ accounts, contactRequests }: Services):
         extras: { version, ...(nextCursor === null ? {} : { cursor: nextCursor }) },
       }
     }),
-    handle(acceptContact, async ({ user_id: applicantId }, { caller }) => {
-      await contactRequests.accept(await actingUser(accounts, caller), applicantId)
-      return data(true)
-    }),
-    handle(declineContact, async ({ user_id: applicantId, reason = '' }, { caller }) => {
-      await contactRequests.decline(await actingUser(accounts, caller), applicantId, reason)
-      return data(true)
-    }),
+    handle(acceptContact, ({ user_id: applicantId }, { principal }) =>
+      done(contactRequests.accept(principal, applicantId)),
+    ),
+    handle(declineContact, ({ user_id: applicantId, reason = '' }, { principal }) =>
+      done(contactRequests.decline(principal, applicantId, reason)),
+    ),
   ]
 }
 
-type Params = Partial<ParamsOf<typeof applyToContact>> & { readonly user_id: Int64 }
+type ContactRequestParams = Partial<ParamsOf<typeof applyToContact>> & { readonly user_id: Int64 }
 
-function toRequest({
+function toContactRequest({
   user_id: userId,
   alias,
   reason,
   auth_answer: authAnswer,
-}: Params): NewContactRequest {
+}: ContactRequestParams): NewContactRequest {
   return { userId, alias, reason, authAnswer }
 }

@@ -8,68 +8,57 @@ import {
   removeDevice,
   unbindPushToken,
 } from '@hermod/protocol'
-import type { DeviceAccessService } from '../../domain/devices/device-access-service.js'
-import type { Device } from '../../domain/devices/device-model.js'
-import type { DeviceService } from '../../domain/devices/device-service.js'
-import type { PresenceService } from '../../domain/devices/presence-service.js'
-import type { AccountService } from '../../domain/users/account-service.js'
-import { data, type Handler, handle } from '../../pipeline/call.js'
-import { actingUser, actorOf } from '../acting-user.js'
+import type { Device, DeviceKey } from '../../domain/devices/device-model.js'
+import type { UserKey } from '../../domain/users/user-model.js'
+import { data, done, type Handler, handle } from '../../pipeline/call.js'
+import type { HandlerServices } from '../services.js'
 
-interface Services {
-  readonly accounts: AccountService
-  readonly devices: DeviceService
-  readonly deviceAccess: DeviceAccessService
-  readonly presence: PresenceService
-}
-
-export function deviceHandlers({ accounts, devices, deviceAccess, presence }: Services): Handler[] {
+export function deviceHandlers({
+  devices,
+  deviceAccess,
+  presence,
+}: Pick<HandlerServices, 'devices' | 'deviceAccess' | 'presence'>): Handler[] {
   return [
-    handle(listDevices, async (_, { caller }) => {
-      const user = await actingUser(accounts, caller)
-      const list = await devices.list(user)
+    handle(listDevices, async (_, { principal }) => {
+      const list = await devices.list(principal)
       return {
-        data: list.devices.map((device) => toEntry(user.userId, device)),
+        data: list.devices.map((device) => toDeviceEntry(principal.userId, device)),
         extras: { version: list.changedAt },
       }
     }),
-    handle(removeDevice, async ({ device_sn: deviceSn }, { caller }) => {
-      await deviceAccess.remove(actorOf(caller), {
-        ...(await actingUser(accounts, caller)),
-        deviceSn,
-      })
-      return data(true)
-    }),
-    handle(kickDevices, async ({ device_sn: deviceSn }, { caller }) => {
-      const user = await actingUser(accounts, caller)
+    handle(removeDevice, ({ device_sn: deviceSn }, { principal }) =>
+      done(deviceAccess.remove(principal.tokenOwnerId, deviceOf(principal, deviceSn))),
+    ),
+    handle(kickDevices, async ({ device_sn: deviceSn }, { principal }) => {
+      const { tokenOwnerId } = principal
       await (deviceSn === undefined
-        ? deviceAccess.kickAll(actorOf(caller), user)
-        : deviceAccess.kick(actorOf(caller), { ...user, deviceSn }))
+        ? deviceAccess.kickAll(tokenOwnerId, principal)
+        : deviceAccess.kick(tokenOwnerId, deviceOf(principal, deviceSn)))
       return data(true)
     }),
     handle(
       bindPushToken,
-      async (
+      (
         { device_sn: deviceSn, device_token: deviceToken, notifier_name: notifierName },
-        { caller },
-      ) => {
-        await devices.bindPushToken(
-          { ...(await actingUser(accounts, caller)), deviceSn },
-          { deviceToken, notifierName },
-        )
-        return data(true)
-      },
+        { principal },
+      ) =>
+        done(devices.bindPushToken(deviceOf(principal, deviceSn), { deviceToken, notifierName })),
     ),
-    handle(unbindPushToken, async ({ deviceSn }, { caller }) => {
-      await devices.unbindPushTokens({ ...(await actingUser(accounts, caller)), deviceSn })
+    handle(unbindPushToken, async ({ deviceSn }, { principal }) => {
+      await devices.unbindPushTokens(deviceOf(principal, deviceSn))
       return data({})
     }),
-    handle(getOnlineStatus, async (_, { caller }) =>
-      data({ online: presence.isOnline(await actingUser(accounts, caller)) }),
+    handle(getOnlineStatus, async (_, { principal }) =>
+      data({ online: presence.isOnline(principal) }),
     ),
   ]
 }
 
-function toEntry(userId: Int64, { deviceSn, platform, userAgent }: Device): DeviceEntry {
+/** A device of the user, which need not be the one that the token is tied to. */
+function deviceOf({ appId, userId }: UserKey, deviceSn: number): DeviceKey {
+  return { appId, userId, deviceSn }
+}
+
+function toDeviceEntry(userId: Int64, { deviceSn, platform, userAgent }: Device): DeviceEntry {
   return { device_sn: deviceSn, platform, user_agent: userAgent, user_id: userId }
 }

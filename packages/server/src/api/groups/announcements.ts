@@ -6,23 +6,18 @@ import {
   listAnnouncements,
   publishAnnouncement,
 } from '@hermod/protocol'
-import type { AnnouncementService } from '../../domain/groups/content/announcement-service.js'
 import type { GroupAnnouncement } from '../../domain/groups/core/group-model.js'
-import type { AccountService } from '../../domain/users/account-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
-import { groupCaller } from './group-caller.js'
+import type { HandlerServices } from '../services.js'
 
-interface Services {
-  readonly accounts: AccountService
-  readonly announcements: AnnouncementService
-}
-
-export function announcementHandlers({ accounts, announcements }: Services): Handler[] {
+export function announcementHandlers({
+  announcements,
+}: Pick<HandlerServices, 'announcements'>): Handler[] {
   return [
-    handle(publishAnnouncement, async ({ group_id: groupId, title, content }, { caller }) =>
+    handle(publishAnnouncement, async ({ group_id: groupId, title, content }, { principal }) =>
       data(
         toAnnouncement(
-          await announcements.publish(await groupCaller(accounts, caller, groupId), groupId, {
+          await announcements.publish(principal, groupId, {
             title,
             content,
           }),
@@ -31,39 +26,19 @@ export function announcementHandlers({ accounts, announcements }: Services): Han
     ),
     handle(
       getAnnouncement,
-      async ({ group_id: groupId, announcement_id: announcementId }, { caller }) =>
-        data(
-          toAnnouncement(
-            await announcements.get(
-              await groupCaller(accounts, caller, groupId),
-              groupId,
-              announcementId,
-            ),
-          ),
-        ),
+      async ({ group_id: groupId, announcement_id: announcementId }, { principal }) =>
+        data(toAnnouncement(await announcements.get(principal, groupId, announcementId))),
     ),
-    handle(getLastAnnouncement, async ({ group_id: groupId }, { caller }) =>
-      data(
-        toAnnouncement(
-          await announcements.getLast(await groupCaller(accounts, caller, groupId), groupId),
-        ),
-      ),
+    handle(getLastAnnouncement, async ({ group_id: groupId }, { principal }) =>
+      data(toAnnouncement(await announcements.getLast(principal, groupId))),
     ),
-    handle(listAnnouncements, async ({ group_id: groupId }, { caller }) =>
-      data(
-        (await announcements.list(await groupCaller(accounts, caller, groupId), groupId)).map(
-          toAnnouncement,
-        ),
-      ),
+    handle(listAnnouncements, async ({ group_id: groupId }, { principal }) =>
+      data((await announcements.list(principal, groupId)).map(toAnnouncement)),
     ),
     handle(
       deleteAnnouncement,
-      async ({ group_id: groupId, announcement_id: announcementId }, { caller }) => {
-        await announcements.delete(
-          await groupCaller(accounts, caller, groupId),
-          groupId,
-          announcementId,
-        )
+      async ({ group_id: groupId, announcement_id: announcementId }, { principal }) => {
+        await announcements.delete(principal, groupId, announcementId)
         return data({})
       },
     ),

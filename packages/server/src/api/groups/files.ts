@@ -8,24 +8,19 @@ import {
   type SharedFile,
   shareFile,
 } from '@hermod/protocol'
-import type { SharedFileService } from '../../domain/groups/content/shared-file-service.js'
 import type { GroupFile } from '../../domain/groups/core/group-model.js'
 import type { Outcomes } from '../../domain/groups/membership/membership-service.js'
-import type { AccountService } from '../../domain/users/account-service.js'
-import { data, type Handler, handle } from '../../pipeline/call.js'
-import { groupCaller } from './group-caller.js'
+import { data, done, type Handler, handle } from '../../pipeline/call.js'
+import type { HandlerServices } from '../services.js'
 
-interface Services {
-  readonly accounts: AccountService
-  readonly sharedFiles: SharedFileService
-}
-
-export function sharedFileHandlers({ accounts, sharedFiles }: Services): Handler[] {
+export function sharedFileHandlers({
+  sharedFiles,
+}: Pick<HandlerServices, 'sharedFiles'>): Handler[] {
   return [
-    handle(shareFile, async ({ group_id: groupId, name, size, type = '', url }, { caller }) =>
+    handle(shareFile, async ({ group_id: groupId, name, size, type = '', url }, { principal }) =>
       data(
         toSharedFile(
-          await sharedFiles.share(await groupCaller(accounts, caller, groupId), groupId, {
+          await sharedFiles.share(principal, groupId, {
             name,
             size,
             type,
@@ -34,30 +29,17 @@ export function sharedFileHandlers({ accounts, sharedFiles }: Services): Handler
         ),
       ),
     ),
-    handle(getSharedFile, async ({ group_id: groupId, file_id: fileId }, { caller }) =>
-      data(
-        toSharedFile(
-          await sharedFiles.get(await groupCaller(accounts, caller, groupId), groupId, fileId),
-        ),
-      ),
+    handle(getSharedFile, async ({ group_id: groupId, file_id: fileId }, { principal }) =>
+      data(toSharedFile(await sharedFiles.get(principal, groupId, fileId))),
     ),
-    handle(listSharedFiles, async ({ group_id: groupId }, { caller }) =>
-      data(
-        (await sharedFiles.list(await groupCaller(accounts, caller, groupId), groupId)).map(
-          toSharedFile,
-        ),
-      ),
+    handle(listSharedFiles, async ({ group_id: groupId }, { principal }) =>
+      data((await sharedFiles.list(principal, groupId)).map(toSharedFile)),
     ),
-    handle(renameSharedFile, async ({ group_id: groupId, file_id: fileId, name }, { caller }) => {
-      await sharedFiles.rename(await groupCaller(accounts, caller, groupId), groupId, fileId, name)
-      return data(true)
-    }),
-    handle(deleteSharedFiles, async ({ group_id: groupId, file_list: fileIds }, { caller }) =>
-      data(
-        toFileResults(
-          await sharedFiles.delete(await groupCaller(accounts, caller, groupId), groupId, fileIds),
-        ),
-      ),
+    handle(renameSharedFile, ({ group_id: groupId, file_id: fileId, name }, { principal }) =>
+      done(sharedFiles.rename(principal, groupId, fileId, name)),
+    ),
+    handle(deleteSharedFiles, async ({ group_id: groupId, file_list: fileIds }, { principal }) =>
+      data(toFileResults(await sharedFiles.delete(principal, groupId, fileIds))),
     ),
   ]
 }

@@ -10,17 +10,12 @@ import {
   listPublicGroups,
   transferGroup,
 } from '@hermod/protocol'
-import type { GroupService, GroupView } from '../../domain/groups/core/group-service.js'
-import type { AccountService } from '../../domain/users/account-service.js'
-import { data, type Handler, handle } from '../../pipeline/call.js'
-import { groupCaller, groupUser, toUserResult } from './group-caller.js'
+import type { GroupView } from '../../domain/groups/core/group-service.js'
+import { data, done, type Handler, handle } from '../../pipeline/call.js'
+import type { HandlerServices } from '../services.js'
+import { toUserResult } from './user-results.js'
 
-interface Services {
-  readonly accounts: AccountService
-  readonly groups: GroupService
-}
-
-export function groupHandlers({ accounts, groups }: Services): Handler[] {
+export function groupHandlers({ groups }: Pick<HandlerServices, 'groups'>): Handler[] {
   return [
     handle(
       createGroup,
@@ -32,11 +27,11 @@ export function groupHandlers({ accounts, groups }: Services): Handler[] {
           description = '',
           user_list: userIds = [],
         },
-        { caller },
+        { principal },
       ) =>
         data(
           toGroup(
-            await groups.create(await groupUser(accounts, caller), {
+            await groups.create(principal, {
               type,
               name,
               avatar,
@@ -46,24 +41,19 @@ export function groupHandlers({ accounts, groups }: Services): Handler[] {
           ),
         ),
     ),
-    handle(getGroup, async ({ group_id: groupId }, { caller }) =>
-      data(toGroup(await groups.get(await groupCaller(accounts, caller, groupId), groupId))),
+    handle(getGroup, async ({ group_id: groupId }, { principal }) =>
+      data(toGroup(await groups.get(principal, groupId))),
     ),
-    handle(listGroups, async ({ group_list: groupIds }, { caller }) =>
-      data((await groups.getMany(await groupCaller(accounts, caller), groupIds)).map(toSummary)),
+    handle(listGroups, async ({ group_list: groupIds }, { principal }) =>
+      data((await groups.getMany(principal, groupIds)).map(toSummary)),
     ),
-    handle(listPublicGroups, async (_, { caller }) =>
-      data(await groups.listPublic(await groupCaller(accounts, caller))),
+    handle(listPublicGroups, async (_, { principal }) => data(await groups.listPublic(principal))),
+    handle(listJoinedGroups, async (_, { principal }) => data(await groups.listJoined(principal))),
+    handle(destroyGroup, ({ group_id: groupId }, { principal }) =>
+      done(groups.dissolve(principal, groupId)),
     ),
-    handle(listJoinedGroups, async (_, { caller }) =>
-      data(await groups.listJoined(await groupUser(accounts, caller))),
-    ),
-    handle(destroyGroup, async ({ group_id: groupId }, { caller }) => {
-      await groups.dissolve(await groupCaller(accounts, caller, groupId), groupId)
-      return data(true)
-    }),
-    handle(transferGroup, async ({ group_id: groupId, new_owner: newOwnerId }, { caller }) => {
-      await groups.transfer(await groupCaller(accounts, caller, groupId), groupId, newOwnerId)
+    handle(transferGroup, async ({ group_id: groupId, new_owner: newOwnerId }, { principal }) => {
+      await groups.transfer(principal, groupId, newOwnerId)
       return data(toUserResult(newOwnerId))
     }),
   ]

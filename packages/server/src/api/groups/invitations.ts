@@ -1,44 +1,23 @@
 import { handleGroupInvitation, inviteToGroup, listGroupInvitations } from '@hermod/protocol'
-import type { GroupInvitationService } from '../../domain/groups/admission/invitation-service.js'
-import type { AccountService } from '../../domain/users/account-service.js'
-import { data, type Handler, handle } from '../../pipeline/call.js'
-import { groupCaller, groupUser, toUserResults } from './group-caller.js'
+import { data, done, type Handler, handle } from '../../pipeline/call.js'
+import type { HandlerServices } from '../services.js'
 import { toPage } from './page.js'
+import { toUserResults } from './user-results.js'
 
-interface Services {
-  readonly accounts: AccountService
-  readonly groupInvitations: GroupInvitationService
-}
-
-export function groupInvitationHandlers({ accounts, groupInvitations }: Services): Handler[] {
+export function groupInvitationHandlers({
+  groupInvitations,
+}: Pick<HandlerServices, 'groupInvitations'>): Handler[] {
   return [
     handle(
       inviteToGroup,
-      async ({ group_id: groupId, user_list: userIds, reason = '' }, { caller }) =>
-        data(
-          toUserResults(
-            await groupInvitations.invite(
-              await groupCaller(accounts, caller, groupId),
-              groupId,
-              userIds,
-              reason,
-            ),
-          ),
-        ),
+      async ({ group_id: groupId, user_list: userIds, reason = '' }, { principal }) =>
+        data(toUserResults(await groupInvitations.invite(principal, groupId, userIds, reason))),
     ),
-    handle(
-      handleGroupInvitation,
-      async ({ group_id: groupId, approval: isAccepted }, { caller }) => {
-        await groupInvitations.handle(
-          await groupUser(accounts, caller, groupId),
-          groupId,
-          isAccepted,
-        )
-        return data(true)
-      },
+    handle(handleGroupInvitation, ({ group_id: groupId, approval: isAccepted }, { principal }) =>
+      done(groupInvitations.handle(principal, groupId, isAccepted)),
     ),
-    handle(listGroupInvitations, async (page, { caller }) => {
-      const listed = await groupInvitations.list(await groupUser(accounts, caller), page)
+    handle(listGroupInvitations, async (page, { principal }) => {
+      const listed = await groupInvitations.list(principal, page)
       return toPage(listed, (entry) => ({
         expired_time: entry.expiresAt,
         group_id: entry.groupId,

@@ -1,36 +1,26 @@
 import { applyToGroup, handleJoinRequest, listJoinRequests } from '@hermod/protocol'
-import type { JoinRequestService } from '../../domain/groups/admission/join-request-service.js'
-import type { AccountService } from '../../domain/users/account-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
-import { groupCaller, groupUser, toUserResult } from './group-caller.js'
+import type { HandlerServices } from '../services.js'
 import { toPage } from './page.js'
+import { toUserResult } from './user-results.js'
 
-interface Services {
-  readonly accounts: AccountService
-  readonly joinRequests: JoinRequestService
-}
-
-export function joinRequestHandlers({ accounts, joinRequests }: Services): Handler[] {
+export function joinRequestHandlers({
+  joinRequests,
+}: Pick<HandlerServices, 'joinRequests'>): Handler[] {
   return [
-    handle(applyToGroup, async ({ group_id: groupId, reason = '' }, { caller }) => {
-      const user = await groupUser(accounts, caller, groupId)
-      await joinRequests.apply(user, groupId, reason)
-      return data(toUserResult(user.userId))
+    handle(applyToGroup, async ({ group_id: groupId, reason = '' }, { principal }) => {
+      await joinRequests.apply(principal, groupId, reason)
+      return data(toUserResult(principal.userId))
     }),
     handle(
       handleJoinRequest,
-      async ({ group_id: groupId, user_id: applicantId, approval }, { caller }) => {
-        await joinRequests.handle(
-          await groupCaller(accounts, caller, groupId),
-          groupId,
-          applicantId,
-          approval,
-        )
+      async ({ group_id: groupId, user_id: applicantId, approval }, { principal }) => {
+        await joinRequests.handle(principal, groupId, applicantId, approval)
         return data(toUserResult(applicantId))
       },
     ),
-    handle(listJoinRequests, async ({ group_list: groupIds, ...page }, { caller }) => {
-      const listed = await joinRequests.list(await groupCaller(accounts, caller), groupIds, page)
+    handle(listJoinRequests, async ({ group_list: groupIds, ...page }, { principal }) => {
+      const listed = await joinRequests.list(principal, groupIds, page)
       return toPage(listed, (entry) => ({
         applicant_id: entry.applicantId,
         expired_time: entry.expiresAt,

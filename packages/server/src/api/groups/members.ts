@@ -11,81 +11,43 @@ import {
   listMemberInfo,
 } from '@hermod/protocol'
 import type { Member } from '../../domain/groups/core/group-model.js'
-import type { GroupMemberService } from '../../domain/groups/membership/group-member-service.js'
-import type { AccountService } from '../../domain/users/account-service.js'
-import { data, type Handler, handle } from '../../pipeline/call.js'
-import { groupCaller, groupUser, toUserResults } from './group-caller.js'
+import { data, done, type Handler, handle } from '../../pipeline/call.js'
+import type { HandlerServices } from '../services.js'
 import { toPage } from './page.js'
+import { toUserResults } from './user-results.js'
 
-interface Services {
-  readonly accounts: AccountService
-  readonly groupMembers: GroupMemberService
-}
-
-export function groupMemberHandlers({ accounts, groupMembers }: Services): Handler[] {
+export function groupMemberHandlers({
+  groupMembers,
+}: Pick<HandlerServices, 'groupMembers'>): Handler[] {
   return [
-    handle(addGroupMembers, async ({ group_id: groupId, user_list: userIds }, { caller }) => {
-      const outcomes = await groupMembers.add(
-        await groupCaller(accounts, caller, groupId),
-        groupId,
-        userIds,
-      )
+    handle(addGroupMembers, async ({ group_id: groupId, user_list: userIds }, { principal }) => {
+      const outcomes = await groupMembers.add(principal, groupId, userIds)
       return data({ list: toUserResults(outcomes) })
     }),
-    handle(leaveGroup, async ({ group_id: groupId }, { caller }) => {
-      await groupMembers.leave(await groupUser(accounts, caller, groupId), groupId)
-      return data(true)
-    }),
-    handle(listGroupMembers, async ({ group_id: groupId, ...page }, { caller }) =>
-      toPage(
-        await groupMembers.list(await groupCaller(accounts, caller, groupId), groupId, page),
-        toGroupMember,
-      ),
+    handle(leaveGroup, ({ group_id: groupId }, { principal }) =>
+      done(groupMembers.leave(principal, groupId)),
     ),
-    handle(listBannedMembers, async ({ group_id: groupId, ...page }, { caller }) =>
-      toPage(
-        await groupMembers.listBanned(await groupCaller(accounts, caller, groupId), groupId, page),
-        toGroupMember,
-      ),
+    handle(listGroupMembers, async ({ group_id: groupId, ...page }, { principal }) =>
+      toPage(await groupMembers.list(principal, groupId, page), toGroupMember),
     ),
-    handle(listGroupBlocks, async ({ group_id: groupId, ...page }, { caller }) =>
-      toPage(
-        await groupMembers.listBlocks(await groupCaller(accounts, caller, groupId), groupId, page),
-        ({ userId, createdAt }) => ({
-          created_at: new Date(createdAt).toISOString(),
-          group_id: groupId,
-          user_id: userId,
-        }),
-      ),
+    handle(listBannedMembers, async ({ group_id: groupId, ...page }, { principal }) =>
+      toPage(await groupMembers.listBanned(principal, groupId, page), toGroupMember),
     ),
-    handle(listGroupAdmins, async ({ group_id: groupId }, { caller }) =>
-      data(
-        (await groupMembers.listAdmins(await groupCaller(accounts, caller, groupId), groupId)).map(
-          toGroupMember,
-        ),
-      ),
+    handle(listGroupBlocks, async ({ group_id: groupId, ...page }, { principal }) =>
+      toPage(await groupMembers.listBlocks(principal, groupId, page), ({ userId, createdAt }) => ({
+        created_at: new Date(createdAt).toISOString(),
+        group_id: groupId,
+        user_id: userId,
+      })),
     ),
-    handle(listDisplayNames, async ({ group_id: groupId, user_list: userIds }, { caller }) =>
-      data(
-        (
-          await groupMembers.findMany(
-            await groupCaller(accounts, caller, groupId),
-            groupId,
-            userIds,
-          )
-        ).map(toGroupMember),
-      ),
+    handle(listGroupAdmins, async ({ group_id: groupId }, { principal }) =>
+      data((await groupMembers.listAdmins(principal, groupId)).map(toGroupMember)),
     ),
-    handle(listMemberInfo, async ({ group_id: groupId, user_list: userIds }, { caller }) =>
-      data(
-        (
-          await groupMembers.findMany(
-            await groupCaller(accounts, caller, groupId),
-            groupId,
-            userIds,
-          )
-        ).map(toMemberInfo),
-      ),
+    handle(listDisplayNames, async ({ group_id: groupId, user_list: userIds }, { principal }) =>
+      data((await groupMembers.findMany(principal, groupId, userIds)).map(toGroupMember)),
+    ),
+    handle(listMemberInfo, async ({ group_id: groupId, user_list: userIds }, { principal }) =>
+      data((await groupMembers.findMany(principal, groupId, userIds)).map(toMemberInfo)),
     ),
   ]
 }

@@ -7,15 +7,9 @@ import {
   unbanGroupMembers,
   unblockGroupUsers,
 } from '@hermod/protocol'
-import type { GroupModerationService } from '../../domain/groups/moderation/group-moderation-service.js'
-import type { AccountService } from '../../domain/users/account-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
-import { groupCaller, toUserResults } from './group-caller.js'
-
-interface Services {
-  readonly accounts: AccountService
-  readonly groupModeration: GroupModerationService
-}
+import type { HandlerServices } from '../services.js'
+import { toUserResults } from './user-results.js'
 
 const actions = [
   [addGroupAdmins, 'appoint'],
@@ -26,34 +20,19 @@ const actions = [
   [kickGroupMembers, 'kick'],
 ] as const
 
-export function groupModerationHandlers({ accounts, groupModeration }: Services): Handler[] {
+export function groupModerationHandlers({
+  groupModeration,
+}: Pick<HandlerServices, 'groupModeration'>): Handler[] {
   return [
     ...actions.map(([operation, action]) =>
-      handle(operation, async ({ group_id: groupId, user_list: userIds }, { caller }) =>
-        data(
-          toUserResults(
-            await groupModeration[action](
-              await groupCaller(accounts, caller, groupId),
-              groupId,
-              userIds,
-            ),
-          ),
-        ),
+      handle(operation, async ({ group_id: groupId, user_list: userIds }, { principal }) =>
+        data(toUserResults(await groupModeration[action](principal, groupId, userIds))),
       ),
     ),
     handle(
       banGroupMembers,
-      async ({ duration, group_id: groupId, user_list: userIds }, { caller }) =>
-        data(
-          toUserResults(
-            await groupModeration.ban(
-              await groupCaller(accounts, caller, groupId),
-              groupId,
-              userIds,
-              duration,
-            ),
-          ),
-        ),
+      async ({ duration, group_id: groupId, user_list: userIds }, { principal }) =>
+        data(toUserResults(await groupModeration.ban(principal, groupId, userIds, duration))),
     ),
   ]
 }

@@ -1,38 +1,24 @@
-import {
-  type AppCaller,
-  type Int64,
-  joinByQrCode,
-  joinByQrText,
-  signGroupQrCode,
-  signGroupQrText,
-} from '@hermod/protocol'
-import type { GroupQrService } from '../../domain/groups/admission/group-qr-service.js'
-import type { AccountService } from '../../domain/users/account-service.js'
+import { joinByQrCode, joinByQrText, signGroupQrCode, signGroupQrText } from '@hermod/protocol'
 import { data, type Handler, handle } from '../../pipeline/call.js'
-import { groupCaller, groupUser } from './group-caller.js'
+import type { HandlerServices } from '../services.js'
 
-interface Services {
-  readonly accounts: AccountService
-  readonly groupQrCodes: GroupQrService
-}
-
-export function groupQrHandlers({ accounts, groupQrCodes }: Services): Handler[] {
-  const sign = async (groupId: Int64, caller: AppCaller) =>
-    groupQrCodes.sign(await groupCaller(accounts, caller, groupId), groupId)
-  const joiners = [joinByQrCode, joinByQrText].map((operation) =>
-    handle(operation, async ({ qr_info: text }, { caller }) =>
-      data({ group_id: await groupQrCodes.join(await groupUser(accounts, caller), text) }),
-    ),
-  )
+export function groupQrHandlers({
+  groupQrCodes,
+}: Pick<HandlerServices, 'groupQrCodes'>): Handler[] {
   return [
-    handle(signGroupQrCode, async ({ group_id: groupId }, { caller }) => {
-      const { text, createdAt, expiresAt } = await sign(groupId, caller)
+    handle(signGroupQrCode, async ({ group_id: groupId }, { principal }) => {
+      const { text, createdAt, expiresAt } = await groupQrCodes.sign(principal, groupId)
       return data({ qr_info: text, create_at: createdAt, expire_at: expiresAt })
     }),
-    handle(signGroupQrText, async ({ group_id: groupId }, { caller }) => {
-      const { text, expiresAt } = await sign(groupId, caller)
+    handle(signGroupQrText, async ({ group_id: groupId }, { principal }) => {
+      const { text, expiresAt } = await groupQrCodes.sign(principal, groupId)
       return data({ qr_info: text, expired: expiresAt })
     }),
-    ...joiners,
+    handle(joinByQrCode, async ({ qr_info: text }, { principal }) =>
+      data({ group_id: await groupQrCodes.join(principal, text) }),
+    ),
+    handle(joinByQrText, async ({ qr_info: text }, { principal }) =>
+      data({ group_id: await groupQrCodes.join(principal, text) }),
+    ),
   ]
 }

@@ -20,29 +20,18 @@ import {
   setReadAck,
   unbanGroup,
 } from '@hermod/protocol'
-import type { GroupService } from '../../domain/groups/core/group-service.js'
-import type {
-  GroupSettingsService,
-  PlainProperty,
-} from '../../domain/groups/core/group-settings-service.js'
-import type { AccountService } from '../../domain/users/account-service.js'
-import { data, type Handler, handle } from '../../pipeline/call.js'
-import { groupCaller, groupUser } from './group-caller.js'
+import type { PlainProperty } from '../../domain/groups/core/group-settings-service.js'
+import { data, done, type Handler, handle } from '../../pipeline/call.js'
+import type { HandlerServices } from '../services.js'
 import { toGroup } from './groups.js'
 
-interface Services {
-  readonly accounts: AccountService
-  readonly groups: GroupService
-  readonly groupSettings: GroupSettingsService
-}
-
-type Writer = readonly [
-  Operation<{ group_id: Int64; value: string | boolean }, boolean>,
+type PropertyWriter = readonly [
+  Operation<{ group_id: Int64; value: string | boolean }, boolean, unknown, 'groupMember'>,
   PlainProperty,
 ]
 
 /** The operations that write one thing of a group, and which. */
-const writers: readonly Writer[] = [
+const propertyWriters: readonly PropertyWriter[] = [
   [setGroupName, 'name'],
   [setGroupAvatar, 'avatar'],
   [setGroupDescription, 'description'],
@@ -54,73 +43,46 @@ const writers: readonly Writer[] = [
   [setMemberModification, 'member_modify'],
 ]
 
-export function groupSettingsHandlers({ accounts, groups, groupSettings }: Services): Handler[] {
+export function groupSettingsHandlers({
+  groups,
+  groupSettings,
+}: Pick<HandlerServices, 'groups' | 'groupSettings'>): Handler[] {
   return [
-    handle(getGroupSettings, async ({ group_id: groupId }, { caller }) =>
-      data(toGroup(await groups.get(await groupCaller(accounts, caller, groupId), groupId))),
+    handle(getGroupSettings, async ({ group_id: groupId }, { principal }) =>
+      data(toGroup(await groups.get(principal, groupId))),
     ),
-    ...writers.map(([operation, name]) =>
-      handle(operation, async ({ group_id: groupId, value }, { caller }) => {
-        await groupSettings.set(await groupCaller(accounts, caller, groupId), groupId, name, value)
-        return data(true)
-      }),
+    ...propertyWriters.map(([operation, name]) =>
+      handle(operation, ({ group_id: groupId, value }, { principal }) =>
+        done(groupSettings.set(principal, groupId, name, value)),
+      ),
     ),
-    handle(
-      setApplyApproval,
-      async ({ group_id: groupId, apply_approval: approval }, { caller }) => {
-        await groupSettings.set(
-          await groupCaller(accounts, caller, groupId),
-          groupId,
-          'apply_approval',
-          approval,
-        )
-        return data(true)
-      },
+    handle(setApplyApproval, ({ group_id: groupId, apply_approval: approval }, { principal }) =>
+      done(groupSettings.set(principal, groupId, 'apply_approval', approval)),
     ),
-    handle(setGroupCapacity, async ({ group_id: groupId, value }, { caller }) => {
-      await groupSettings.setCapacity(await groupCaller(accounts, caller, groupId), groupId, value)
-      return data(true)
-    }),
-    handle(banGroup, async ({ group_id: groupId, duration }, { caller }) =>
+    handle(setGroupCapacity, ({ group_id: groupId, value }, { principal }) =>
+      done(groupSettings.setCapacity(principal, groupId, value)),
+    ),
+    handle(banGroup, async ({ group_id: groupId, duration }, { principal }) =>
       data({
-        ban_expire_time: await groupSettings.ban(
-          await groupCaller(accounts, caller, groupId),
-          groupId,
-          duration,
-        ),
+        ban_expire_time: await groupSettings.ban(principal, groupId, duration),
       }),
     ),
-    handle(unbanGroup, async ({ group_id: groupId }, { caller }) => {
-      await groupSettings.unban(await groupCaller(accounts, caller, groupId), groupId)
-      return data(true)
+    handle(unbanGroup, ({ group_id: groupId }, { principal }) =>
+      done(groupSettings.unban(principal, groupId)),
+    ),
+    handle(setDisplayName, ({ group_id: groupId, value }, { principal }) =>
+      done(groupSettings.setDisplayName(principal, groupId, value)),
+    ),
+    handle(setMuteMode, async ({ group_id: groupId, msg_mute_mode }, { principal }) => {
+      await groupSettings.setMuteMode(principal, groupId, msg_mute_mode)
+      return data({ msg_mute_mode: msg_mute_mode })
     }),
-    handle(setDisplayName, async ({ group_id: groupId, value }, { caller }) => {
-      await groupSettings.setDisplayName(await groupUser(accounts, caller, groupId), groupId, value)
-      return data(true)
+    handle(setPushMode, async ({ group_id: groupId, msg_push_mode }, { principal }) => {
+      await groupSettings.setPushMode(principal, groupId, msg_push_mode)
+      return data({ msg_push_mode: msg_push_mode })
     }),
-    handle(setMuteMode, async ({ group_id: groupId, msg_mute_mode }, { caller }) => {
-      await groupSettings.setMuteMode(
-        await groupUser(accounts, caller, groupId),
-        groupId,
-        msg_mute_mode,
-      )
-      return data({ msg_mute_mode })
-    }),
-    handle(setPushMode, async ({ group_id: groupId, msg_push_mode }, { caller }) => {
-      await groupSettings.setPushMode(
-        await groupUser(accounts, caller, groupId),
-        groupId,
-        msg_push_mode,
-      )
-      return data({ msg_push_mode })
-    }),
-    handle(setNotDisturb, async ({ group_id: groupId, value }, { caller }) => {
-      await groupSettings.setMuteMode(
-        await groupUser(accounts, caller, groupId),
-        groupId,
-        value ? 1 : 0,
-      )
-      return data(true)
-    }),
+    handle(setNotDisturb, ({ group_id: groupId, value }, { principal }) =>
+      done(groupSettings.setMuteMode(principal, groupId, value ? 1 : 0)),
+    ),
   ]
 }

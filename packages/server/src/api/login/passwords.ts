@@ -1,36 +1,25 @@
 import { changePassword, changePasswordAsAdmin } from '@hermod/protocol'
-import type { PasswordService } from '../../domain/login/password-service.js'
-import type { AccountService } from '../../domain/users/account-service.js'
-import { data, type Handler, handle } from '../../pipeline/call.js'
-import { actingUser, actorOf } from '../acting-user.js'
+import { done, type Handler, handle } from '../../pipeline/call.js'
+import type { HandlerServices } from '../services.js'
 
-interface PasswordServices {
-  readonly accounts: AccountService
-  readonly passwords: PasswordService
-}
-
-export function passwordHandlers({ accounts, passwords }: PasswordServices): Handler[] {
+export function passwordHandlers({ passwords }: Pick<HandlerServices, 'passwords'>): Handler[] {
   return [
     handle(
       changePassword,
-      async ({ new_password: newPassword, old_password: password }, { caller, address: from }) => {
-        const acting = await actingUser(accounts, caller)
+      ({ new_password: newPassword, old_password: password }, { principal, address: from }) => {
+        const { appId, userId, tokenOwnerId: actorId } = principal
         const [keptToken, address] =
-          caller.kind === 'user' ? [caller.tokenHash, from] : [null, null]
-        await passwords.change(
-          { ...acting, newPassword, field: 'new_password' },
-          { password, address, keptToken, actorId: actorOf(caller) },
+          principal.kind === 'user' ? [principal.tokenHash, from] : [null, null]
+        return done(
+          passwords.change(
+            { appId, userId, newPassword, field: 'new_password' },
+            { password, address, keptToken, actorId },
+          ),
         )
-        return data(true)
       },
     ),
-    handle(changePasswordAsAdmin, async ({ password: newPassword }, { caller }) => {
-      await passwords.reset({
-        ...(await actingUser(accounts, caller)),
-        newPassword,
-        field: 'password',
-      })
-      return data(true)
-    }),
+    handle(changePasswordAsAdmin, ({ password: newPassword }, { principal: { appId, userId } }) =>
+      done(passwords.reset({ appId, userId, newPassword, field: 'password' })),
+    ),
   ]
 }

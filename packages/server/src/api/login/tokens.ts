@@ -4,25 +4,26 @@ import {
   issueTokenByUsername,
   type TokenRecord,
 } from '@hermod/protocol'
-import type { IssuedToken, LoginName, TokenService } from '../../domain/login/token-service.js'
+import type { IssuedToken, LoginName } from '../../domain/login/token-service.js'
 import { type CallContext, data, type Handler, handle } from '../../pipeline/call.js'
+import type { HandlerServices } from '../services.js'
 
-interface Credentials {
+interface LoginParams {
   readonly password: string
   readonly device_guid?: string
 }
 
-export function tokenHandlers({ tokens }: { readonly tokens: TokenService }): Handler[] {
+export function tokenHandlers({ tokens }: Pick<HandlerServices, 'tokens'>): Handler[] {
   const logIn = async (
     name: LoginName,
-    { password, device_guid }: Credentials,
-    { caller, userAgent, address }: CallContext,
+    { password, device_guid }: LoginParams,
+    { principal, userAgent, address }: CallContext<'anyone'>,
   ) => {
     const device = device_guid ? { deviceGuid: device_guid } : {}
     // An application server logs in users from everywhere, so its address says nothing about who guesses.
-    const from = { userAgent, address: caller.kind === 'admin' ? null : address }
+    const from = { userAgent, address: principal.kind === 'admin' ? null : address }
     return data(
-      toRecord(await tokens.logIn({ appId: caller.appId, name, password, ...from, ...device })),
+      toRecord(await tokens.logIn({ appId: principal.appId, name, password, ...from, ...device })),
     )
   }
   return [

@@ -11,31 +11,25 @@ import {
   readHistory,
 } from '@hermod/protocol'
 import type { HistoryMessage } from '../../domain/messaging/log/message-model.js'
-import type { ConversationService } from '../../domain/messaging/reading/conversation-service.js'
-import type { AccountService } from '../../domain/users/account-service.js'
 import { timestampOf } from '../../lib/ids.js'
-import { data, type Handler, handle } from '../../pipeline/call.js'
-import { actingUser } from '../acting-user.js'
+import { data, done, type Handler, handle } from '../../pipeline/call.js'
+import type { HandlerServices } from '../services.js'
 
-interface Services {
-  readonly accounts: AccountService
-  readonly conversations: ConversationService
-}
-
-export function conversationHandlers({ accounts, conversations }: Services): Handler[] {
+export function conversationHandlers({
+  conversations,
+}: Pick<HandlerServices, 'conversations'>): Handler[] {
   return [
     handle(
       readHistory,
-      async ({ opposite_id: peerId, msg_id_start: startId, limit }, { caller }) => {
-        const reader = await actingUser(accounts, caller)
-        const page = await conversations.history(reader, peerId, {
+      async ({ opposite_id: peerId, msg_id_start: startId, limit }, { principal }) => {
+        const page = await conversations.history(principal, peerId, {
           startId,
           limit,
-          isOnDevice: caller.kind === 'user' && caller.deviceSn !== null,
+          isOnDevice: principal.deviceSn !== null,
         })
         const { isGroup } = page.conversation
         const receiverOf = ({ senderId }: HistoryMessage) =>
-          isGroup || senderId === reader.userId ? peerId : reader.userId
+          isGroup || senderId === principal.userId ? peerId : principal.userId
         return data({
           is_last: page.nextMessageId === null,
           messages: page.messages.map((message) => toMessage(message, receiverOf(message))),
@@ -43,12 +37,11 @@ export function conversationHandlers({ accounts, conversations }: Services): Han
         })
       },
     ),
-    handle(deleteConversation, async ({ conversation_id: peerId }, { caller }) => {
-      await conversations.delete(await actingUser(accounts, caller), peerId)
-      return data(true)
-    }),
-    handle(listConversations, async ({ cursor, limit }, { caller }) => {
-      const page = await conversations.list(await actingUser(accounts, caller), { cursor, limit })
+    handle(deleteConversation, ({ conversation_id: peerId }, { principal }) =>
+      done(conversations.delete(principal, peerId)),
+    ),
+    handle(listConversations, async ({ cursor, limit }, { principal }) => {
+      const page = await conversations.list(principal, { cursor, limit })
       return data({
         conversations: page.conversations.map(({ peerId, createdAt, lastMessageId }) => ({
           conversation_id: { uid: peerId },
@@ -60,8 +53,8 @@ export function conversationHandlers({ accounts, conversations }: Services): Han
         next_cursor: page.nextCursor ?? '',
       })
     }),
-    handle(listUnread, async (_, { caller }) => {
-      const unread = await conversations.listUnread(await actingUser(accounts, caller))
+    handle(listUnread, async (_, { principal }) => {
+      const unread = await conversations.listUnread(principal)
       return data(
         unread.map(({ peerId, unreadCount }) => ({
           conversation_id: { uid: peerId },
@@ -69,12 +62,8 @@ export function conversationHandlers({ accounts, conversations }: Services): Han
         })),
       )
     }),
-    handle(
-      acknowledgeMessages,
-      async ({ conversation_id: peerId, msg_id: messageId }, { caller }) => {
-        await conversations.acknowledge(await actingUser(accounts, caller), { peerId, messageId })
-        return data(true)
-      },
+    handle(acknowledgeMessages, ({ conversation_id: peerId, msg_id: messageId }, { principal }) =>
+      done(conversations.acknowledge(principal, { peerId, messageId })),
     ),
   ]
 }

@@ -1,12 +1,17 @@
 import { type ParamsOf, sendMessage, sendNotification } from '@hermod/protocol'
-import type { MessageService, SendRequest } from '../../domain/messaging/sending/message-service.js'
+import type { SendRequest } from '../../domain/messaging/sending/message-service.js'
 import { type CallContext, type Handler, handle } from '../../pipeline/call.js'
+import type { HandlerServices } from '../services.js'
 
 type SendParams = ParamsOf<typeof sendMessage>
 
-export function sendingHandlers({ messages }: { readonly messages: MessageService }): Handler[] {
-  const send = async (params: SendParams, { caller }: CallContext, isSystem: boolean) => {
-    const { messageIds } = await messages.send(caller, toRequest(params, isSystem))
+export function sendingHandlers({ messages }: Pick<HandlerServices, 'messages'>): Handler[] {
+  const send = async (
+    params: SendParams,
+    { principal }: CallContext<'sender' | 'admin'>,
+    isSystem: boolean,
+  ) => {
+    const { messageIds } = await messages.send(principal, toSendRequest(params, isSystem))
     return { data: true, extras: messageIds ? { msg_ids: [...messageIds] } : {} }
   }
   return [
@@ -15,7 +20,7 @@ export function sendingHandlers({ messages }: { readonly messages: MessageServic
   ]
 }
 
-function toRequest(params: SendParams, isSystem: boolean): SendRequest {
+function toSendRequest(params: SendParams, isSystem: boolean): SendRequest {
   const { transaction_id: transactionId } = params
   return {
     fromUserId: params.from_user_id,

@@ -6,40 +6,28 @@ import {
   setPushAlias,
   setPushBadge,
 } from '@hermod/protocol'
-import type { PushPreferenceService } from '../../domain/push/push-preference-service.js'
-import type { AccountService } from '../../domain/users/account-service.js'
-import { data, type Handler, handle } from '../../pipeline/call.js'
-import { actingUser } from '../acting-user.js'
+import { data, done, type Handler, handle } from '../../pipeline/call.js'
+import type { HandlerServices } from '../services.js'
 
-interface Services {
-  readonly accounts: AccountService
-  readonly pushPreferences: PushPreferenceService
-}
-
-export function pushPreferenceHandlers({ accounts, pushPreferences }: Services): Handler[] {
+export function pushPreferenceHandlers({
+  pushPreferences,
+}: Pick<HandlerServices, 'pushPreferences'>): Handler[] {
   return [
-    handle(setPushAlias, async ({ alias, push_token: pushToken = '' }, { caller }) => {
-      await pushPreferences.setAlias(await actingUser(accounts, caller), alias, pushToken)
-      return data(true)
-    }),
-    handle(setPushBadge, async ({ badge }, { caller }) => {
-      await pushPreferences.setBadge(await actingUser(accounts, caller), badge)
-      return data(true)
-    }),
-    handle(listPushTags, async (_, { caller }) =>
-      data(await pushPreferences.listTags(await actingUser(accounts, caller))),
+    handle(setPushAlias, ({ alias, push_token: pushToken = '' }, { principal }) =>
+      done(pushPreferences.setAlias(principal, alias, pushToken)),
     ),
-    handle(addPushTags, async ({ tags }, { caller }) => {
-      await pushPreferences.addTags(await actingUser(accounts, caller), tags)
-      return data(true)
-    }),
-    handle(removePushTags, async ({ tags }, { caller }) => {
-      await pushPreferences.removeTags(await actingUser(accounts, caller), tags)
-      return data(true)
-    }),
-    handle(clearPushTags, async (_, { caller }) => {
-      await pushPreferences.clearTags(await actingUser(accounts, caller))
-      return data(true)
-    }),
+    handle(setPushBadge, ({ badge }, { principal }) =>
+      done(pushPreferences.setBadge(principal, badge)),
+    ),
+    handle(listPushTags, async (_, { principal }) =>
+      data(await pushPreferences.listTags(principal)),
+    ),
+    handle(addPushTags, ({ tags }, { principal }) =>
+      done(pushPreferences.addTags(principal, tags)),
+    ),
+    handle(removePushTags, ({ tags }, { principal }) =>
+      done(pushPreferences.removeTags(principal, tags)),
+    ),
+    handle(clearPushTags, (_, { principal }) => done(pushPreferences.clearTags(principal))),
   ]
 }

@@ -1,26 +1,22 @@
 import { disableUsers, enableUsers, listUsers } from '@hermod/protocol'
-import type { AccountService } from '../../domain/users/account-service.js'
-import { data, type Handler, handle } from '../../pipeline/call.js'
+import { data, done, type Handler, handle } from '../../pipeline/call.js'
+import type { HandlerServices } from '../services.js'
 
 export function userAdministrationHandlers({
   accounts,
-}: {
-  readonly accounts: AccountService
-}): Handler[] {
+}: Pick<HandlerServices, 'accounts'>): Handler[] {
   return [
-    handle(listUsers, async ({ page_num: number, page_size: size }, { caller }) => {
-      const users = await accounts.list(caller.appId, { number, size })
+    handle(listUsers, async ({ page_num: number, page_size: size }, { principal }) => {
+      const users = await accounts.list(principal.appId, { number, size })
       return data(
         users.map(({ userId, username, status }) => ({ user_id: userId, username, status })),
       )
     }),
-    handle(disableUsers, async ({ list }, { caller }) => {
-      await accounts.setEnabled(caller.appId, list, false)
-      return data(true)
-    }),
-    handle(enableUsers, async ({ list }, { caller }) => {
-      await accounts.setEnabled(caller.appId, list, true)
-      return data(true)
-    }),
+    handle(disableUsers, ({ list }, { principal }) =>
+      done(accounts.setEnabled(principal.appId, list, false)),
+    ),
+    handle(enableUsers, ({ list }, { principal }) =>
+      done(accounts.setEnabled(principal.appId, list, true)),
+    ),
   ]
 }

@@ -13,16 +13,10 @@ import {
   userStatus,
 } from '@hermod/protocol'
 import type { ImportResult, NewUser, Profile } from '../../domain/users/import/user-import-model.js'
-import type { UserImportService } from '../../domain/users/import/user-import-service.js'
-import type { OperatorUserService } from '../../domain/users/operator-user-service.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { rawUsername, validOnly } from '../item-list.js'
-
-interface OperatorUserServices {
-  readonly operatorUsers: OperatorUserService
-  readonly userImports: UserImportService
-}
+import type { HandlerServices } from '../services.js'
 
 type ImportItem = ParamsOf<typeof importUsers>['users'][number]
 type ImportEntry = ImportItem extends Item<infer Value> ? Value : never
@@ -30,7 +24,7 @@ type ImportEntry = ImportItem extends Item<infer Value> ? Value : never
 export function operatorUserHandlers({
   operatorUsers,
   userImports,
-}: OperatorUserServices): Handler[] {
+}: Pick<HandlerServices, 'operatorUsers' | 'userImports'>): Handler[] {
   return [
     handle(createUser, async ({ app_id, username, password, ...profile }) => {
       const created = await userImports.create(

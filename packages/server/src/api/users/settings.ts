@@ -1,5 +1,4 @@
 import {
-  AppError,
   getSettings,
   type Operation,
   setAuthMode,
@@ -14,23 +13,21 @@ import {
   type UserSettings,
   updateSettings,
 } from '@hermod/protocol'
-import type { AccountService } from '../../domain/users/account-service.js'
-import type { SettingsService } from '../../domain/users/settings/settings-service.js'
 import type { UserSettings as StoredSettings } from '../../domain/users/user-model.js'
 import { definedOnly } from '../../lib/defined-only.js'
-import { type CallContext, data, type Handler, handle } from '../../pipeline/call.js'
-import { actingUser } from '../acting-user.js'
+import { type CallContext, data, done, type Handler, handle } from '../../pipeline/call.js'
+import type { HandlerServices } from '../services.js'
 
 type SettingChanges = {
   readonly [K in keyof StoredSettings]?: string | number | boolean | undefined
 }
-type Writer = readonly [
-  Operation<{ value: string | number | boolean }, boolean>,
+type SettingWriter = readonly [
+  Operation<{ value: string | number | boolean }, boolean, unknown, 'user'>,
   keyof StoredSettings,
 ]
 
 /** The operations that write one setting, and which. */
-const writers: readonly Writer[] = [
+const settingWriters: readonly SettingWriter[] = [
   [setAuthMode, 'auth_mode'],
   [setAutoDownload, 'auto_download'],
   [setPushOff, 'no_push'],
@@ -41,30 +38,21 @@ const writers: readonly Writer[] = [
   [setVibration, 'vibratory'],
 ]
 
-interface SettingsServices {
-  readonly accounts: AccountService
-  readonly settings: SettingsService
-}
-
-export function settingsHandlers({ accounts, settings }: SettingsServices): Handler[] {
-  const write = async ({ caller }: CallContext, changes: SettingChanges, field?: string) => {
-    const { appId, userId } = await actingUser(accounts, caller)
-    await settings.update(appId, userId, toStored(changes), field)
-    return data(true)
-  }
+export function settingsHandlers({ settings }: Pick<HandlerServices, 'settings'>): Handler[] {
+  const write = (
+    { principal: { appId, userId } }: CallContext<'user'>,
+    changes: SettingChanges,
+    field?: string,
+  ) => done(settings.update(appId, userId, toStored(changes), field))
   return [
-    handle(getSettings, async (_, { caller }) => {
-      const { appId, userId } = await actingUser(accounts, caller)
-      return data(toSettings(userId, await settings.get(appId, userId)))
-    }),
-    handle(updateSettings, async ({ user_id, id: _, ...changes }, context) => {
-      const { caller } = context
-      if (caller.kind === 'anonymous' || user_id !== caller.userId)
-        throw new AppError('no_permission', 'user_id is that of another user')
-      return write(context, changes)
-    }),
+    handle(getSettings, async (_, { principal: { appId, userId } }) =>
+      data(toSettings(userId, await settings.get(appId, userId))),
+    ),
+    handle(updateSettings, ({ user_id: _user, id: _id, ...changes }, context) =>
+      write(context, changes),
+    ),
     handle(setPushQuietHours, (changes, context) => write(context, changes)),
-    ...writers.map(([operation, name]) =>
+    ...settingWriters.map(([operation, name]) =>
       handle(operation, ({ value }, context) => write(context, { [name]: value }, 'value')),
     ),
   ]

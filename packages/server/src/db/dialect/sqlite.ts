@@ -14,13 +14,13 @@ import { Mutex } from '../../lib/mutex.js'
 import { ProcedureRestart } from '../procedure.js'
 import { toObject } from '../row.js'
 import type { ProcedureCall, SqlDialect } from './dialect.js'
+import { sqliteBulk } from './sqlite-bulk.js'
 import {
   Checkpointer,
   type CheckpointLimits,
   type CheckpointState,
   type CheckpointThreads,
 } from './sqlite-checkpointer.js'
-import { sqliteBulk } from './sqlite-bulk.js'
 import { type Connection as Reader, type Statement, StatementCache } from './sqlite-statement.js'
 import { seedStatistics } from './sqlite-statistics.js'
 import type { WorkerRequest, WorkerResponse } from './sqlite-worker.js'

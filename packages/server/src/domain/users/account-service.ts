@@ -51,9 +51,14 @@ export class AccountService {
     )
   }
 
-  /** @throws AppError user_not_found, user_deleted */
-  async requireUser(appId: string, userId: Int64): Promise<void> {
-    present(await this.findState(appId, userId))
+  /**
+   * At once when the state is cached.
+   * @throws AppError user_not_found, user_deleted
+   */
+  requireUser(appId: string, userId: Int64): void | Promise<void> {
+    const known = this.#states.get(stateKey(appId, userId))
+    if (known) return void present(known)
+    return this.findState(appId, userId).then((state) => void present(state))
   }
 
   /**

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { type AppCaller, AppError, type Int64 } from '@hermod/protocol'
+import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import type { IdGenerator } from '../../lib/ids.js'
@@ -81,6 +81,12 @@ type Prepared = { readonly registration: Registration; readonly passwordHash: st
 const suffixLetters = 'abcdefghijkmnpqrstuvwxyz23456789'
 const suffixLength = 10
 
+/** Who registers somebody; an Admin token may do it also where registration is closed. */
+export interface Registrar {
+  readonly kind: 'anonymous' | 'user' | 'admin'
+  readonly appId: string
+}
+
 /** Registers users (decisions C2, D1, D8, D9). */
 export class RegistrationService {
   readonly #options: RegistrationServiceOptions
@@ -94,10 +100,10 @@ export class RegistrationService {
    * @throws AppError registration_closed, invalid_parameter, user_exists, user_limit_reached
    */
   async register(
-    caller: AppCaller,
+    registrar: Registrar,
     registration: Registration,
   ): Promise<{ userId: Int64; settings: UserSettings }> {
-    return this.#registerOne(caller, registration, async (_, userId) => ({
+    return this.#registerOne(registrar, registration, async (_, userId) => ({
       userId,
       settings: defaultSettings,
     }))
@@ -108,20 +114,20 @@ export class RegistrationService {
    * @throws AppError as {@link register}, registration_signature_invalid, push_alias_taken; then nothing is left of it
    */
   async registerForPush(
-    caller: AppCaller,
+    registrar: Registrar,
     registration: PushRegistration,
   ): Promise<{ userId: Int64; settings: UserSettings }> {
     const { aliases, settings, apps, devices } = this.#options
-    const { appId } = caller
+    const { appId } = registrar
     const registrationSecret = await apps.registrationSecret(appId)
     const isSigned = () =>
       equalSecrets(
         registration.sign ?? '',
         registrationSign(registrationSecret, appId, registration.username),
       )
-    if (registrationSecret !== '' && caller.kind !== 'admin' && !isSigned())
+    if (registrationSecret !== '' && registrar.kind !== 'admin' && !isSigned())
       throw new AppError('registration_signature_invalid')
-    return this.#registerOne(caller, registration, async (tx, userId) => {
+    return this.#registerOne(registrar, registration, async (tx, userId) => {
       const { alias, deviceGuid, pushToken, userAgent } = registration
       if (alias && !(await aliases.bindAlias(tx, { appId, userId }, alias)))
         throw new AppError('push_alias_taken')
@@ -145,7 +151,7 @@ export class RegistrationService {
    * @throws AppError as {@link register} and {@link ContactConnector}; then nothing is left of it
    */
   async registerAnonymous(
-    caller: AppCaller,
+    registrar: Registrar,
     { prefix, password, contactId }: AnonymousRegistration,
   ): Promise<Registered> {
     const { contacts } = this.#options
@@ -154,11 +160,11 @@ export class RegistrationService {
       () => suffixLetters[randomInt(suffixLetters.length)],
     ).join('')
     const username = `${prefix}_${suffix}`
-    return this.#registerOne(caller, { username, password }, async (tx, userId) => {
+    return this.#registerOne(registrar, { username, password }, async (tx, userId) => {
       if (contactId)
-        await contacts[caller.kind === 'admin' ? 'connect' : 'request'](
+        await contacts[registrar.kind === 'admin' ? 'connect' : 'request'](
           tx,
-          caller.appId,
+          registrar.appId,
           userId,
           contactId,
         )
@@ -184,14 +190,15 @@ export class RegistrationService {
   }
 
   async #registerOne<T>(
-    caller: AppCaller,
+    registrar: Registrar,
     registration: Registration,
     complete: (tx: Tx, userId: Int64) => Promise<T>,
   ): Promise<T> {
     const { database, apps, ids } = this.#options
-    const { appId } = caller
+    const { appId } = registrar
     const app = await apps.get(appId)
-    if (!app.openRegistration && caller.kind !== 'admin') throw new AppError('registration_closed')
+    if (!app.openRegistration && registrar.kind !== 'admin')
+      throw new AppError('registration_closed')
     const [prepared] = await this.#prepare(appId, [registration])
     if (prepared === undefined || prepared instanceof AppError) throw prepared
     const userIds = [await ids.next()]

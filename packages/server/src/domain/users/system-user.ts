@@ -1,2 +1,1 @@
-/** The user ID of the service itself: sender of notices, never a row (decision B1). */
-export const systemUserId = 0
+export { systemUserId } from '@hermod/protocol'

@@ -1,4 +1,4 @@
-import { admissionStatus, groupStatus, type Int64, memberRole } from '@hermod/protocol'
+import { groupStatus, type Int64, memberRole } from '@hermod/protocol'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { greater } from '../../../db/expressions.js'

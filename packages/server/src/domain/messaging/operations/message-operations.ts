@@ -1,4 +1,4 @@
-import { type AppCaller, AppError, contentType, type Int64, operationType } from '@hermod/protocol'
+import { AppError, contentType, type Int64, operationType } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { timestampOf } from '../../../lib/ids.js'
@@ -36,7 +36,7 @@ export interface Actor {
   readonly appId: string
   readonly userId: Int64
   /** With an Admin token, for that user. */
-  readonly isAdmin: boolean
+  readonly isAdminToken: boolean
 }
 
 export interface OperationRequest extends EditedTexts {
@@ -70,10 +70,6 @@ const editEvents: Readonly<Record<EditKind, EventKind>> = {
 /** What is done to messages that are there: reading, recalling and editing them (decisions E7, E8). */
 export class MessageOperations {
   constructor(private readonly options: MessageOperationsOptions) {}
-
-  static actorOf({ appId, kind }: AppCaller, userId: Int64): Actor {
-    return { appId, userId, isAdmin: kind === 'admin' }
-  }
 
   /**
    * What a message of content_type 9 to 12 asks for; a repeat of its transaction ID does nothing.
@@ -140,8 +136,8 @@ export class MessageOperations {
   }
 
   /** How old a message may be that the actor recalls; null = no message may be recalled. */
-  async #recallSeconds({ appId, isAdmin }: Actor): Promise<number | null> {
-    if (isAdmin) return Number.POSITIVE_INFINITY
+  async #recallSeconds({ appId, isAdminToken }: Actor): Promise<number | null> {
+    if (isAdminToken) return Number.POSITIVE_INFINITY
     const { settings } = await this.options.apps.get(appId)
     return settings.recall_enabled ? settings.recall_seconds : null
   }
@@ -160,12 +156,12 @@ export class MessageOperations {
 
   async #requireMembership(
     tx: Tx,
-    { appId, userId, isAdmin }: Actor,
+    { appId, userId, isAdminToken }: Actor,
     { isGroup, lowId: groupId }: Conversation,
   ): Promise<void> {
     const { groupRules } = this.options
     if (!isGroup) return
-    if (isAdmin) await groupRules.requireGroup(tx, { appId, groupId })
+    if (isAdminToken) await groupRules.requireGroup(tx, { appId, groupId })
     else await groupRules.requireMember(tx, { appId, groupId }, userId)
   }
 
@@ -175,7 +171,7 @@ export class MessageOperations {
     const now = clock.now()
     const isOwn = message.senderId === actor.userId
     const group = { appId: actor.appId, groupId: conversation.lowId }
-    if (conversation.isGroup && !isOwn && !actor.isAdmin)
+    if (conversation.isGroup && !isOwn && !actor.isAdminToken)
       await groupRules.requireRecall(tx, group, actor.userId, message.senderId)
     else requireSender(held)
     if (recallSeconds === null) throw new AppError('recall_disabled')
@@ -224,11 +220,11 @@ export class MessageOperations {
 
 /** @throws AppError no_permission */
 function requireSender({ actor, message }: Held): void {
-  if (!actor.isAdmin && message.senderId !== actor.userId)
+  if (!actor.isAdminToken && message.senderId !== actor.userId)
     throw new AppError('no_permission', 'only the sender may do this')
 }
 
 /** With an Admin token whoever changes the message of another does it as the administrator. */
 function responsibleFor({ actor, message }: Held): Int64 {
-  return actor.isAdmin && actor.userId !== message.senderId ? systemUserId : actor.userId
+  return actor.isAdminToken && actor.userId !== message.senderId ? systemUserId : actor.userId
 }

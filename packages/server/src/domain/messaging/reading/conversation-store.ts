@@ -163,7 +163,7 @@ export class ConversationStore {
     user: UserKey,
     page: { beforeId: number; limit: number },
   ): Promise<ConversationView[]> {
-    const rows = await this.#list.all(db, { ...user, ...page })
+    const rows = await this.#list.all(db, { appId: user.appId, userId: user.userId, ...page })
     return rows.map((row) => ({
       peerId: row.low_id === user.userId ? row.high_id : row.low_id,
       createdAt: row.created_at,

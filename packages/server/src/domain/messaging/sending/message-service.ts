@@ -1,10 +1,4 @@
-import {
-  type AppCaller,
-  AppError,
-  type ErrorName,
-  type Int64,
-  operationType,
-} from '@hermod/protocol'
+import { AppError, type ErrorName, type Int64, operationType } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids.js'
@@ -19,7 +13,7 @@ import {
   type MessageContent,
   requireSize,
 } from '../log/message-model.js'
-import { MessageOperations, type OperationRequest } from '../operations/message-operations.js'
+import type { MessageOperations, OperationRequest } from '../operations/message-operations.js'
 import { configOf } from './message-config.js'
 import type { MessageWriter } from './message-writer.js'
 import type { TransactionStore } from './transaction-store.js'
@@ -37,6 +31,12 @@ export interface MessageServiceOptions {
   readonly maxMessageBytes: number
   readonly maxTargets: number
 }
+
+/** Who calls: a user, or an Admin token, alone or for a user. */
+export type SendingCaller = { readonly appId: string } & (
+  | { readonly isAdminToken: false; readonly userId: Int64; readonly deviceSn: number | null }
+  | { readonly isAdminToken: true; readonly userId: Int64 | null; readonly deviceSn: null }
+)
 
 export interface SendRequest extends Omit<MessageContent, 'content'> {
   /** undefined = not given, which only some messages may do (decision E8a) */
@@ -67,7 +67,10 @@ export class MessageService {
    * @returns the message ID when there is exactly one recipient
    * @throws AppError the first refusal when no target takes the message, invalid_parameter, message_too_large, storage_failed
    */
-  async send(caller: AppCaller, request: SendRequest): Promise<{ messageIds?: readonly number[] }> {
+  async send(
+    caller: SendingCaller,
+    request: SendRequest,
+  ): Promise<{ messageIds?: readonly number[] }> {
     const { appId } = caller
     const targets = request.targets.length === 1 ? request.targets : [...new Set(request.targets)]
     const content = this.#content(request, targets)
@@ -76,7 +79,7 @@ export class MessageService {
       await this.#operate(caller, senderId, { ...request, ...content, targets })
       return {}
     }
-    const sender = { userId: senderId, isAdminToken: caller.kind !== 'user' }
+    const sender = { userId: senderId, isAdminToken: caller.isAdminToken }
     const judge = (target: Int64) => this.#refusal(appId, target, request.targetType, sender)
     const refusals =
       targets.length === 1
@@ -94,7 +97,7 @@ export class MessageService {
   }
 
   async #operate(
-    caller: AppCaller,
+    caller: SendingCaller,
     senderId: Int64,
     request: OperationRequest & SendRequest,
   ): Promise<void> {
@@ -103,14 +106,15 @@ export class MessageService {
     const { contentType, targetType, targets } = request
     // An edit is something new to read, so whoever takes no messages of the sender takes no edits either.
     const judged =
-      caller.kind === 'user' && contentType >= operationType.append && targets.length === 1
+      !caller.isAdminToken && contentType >= operationType.append && targets.length === 1
         ? targets[0]
         : undefined
     const refusal =
       judged === undefined ? null : await this.#editRefusal(appId, judged, targetType, senderId)
     if (refusal && (await this.#findSent(appId, senderId, request)) === null)
       throw new AppError(refusal)
-    await operations.perform(MessageOperations.actorOf(caller, senderId), request)
+    const actor = { appId, userId: senderId, isAdminToken: caller.isAdminToken }
+    await operations.perform(actor, request)
   }
 
   /** Why the target takes no edits of the sender, or null; that it is not there is told by what finds the message. */
@@ -139,7 +143,7 @@ export class MessageService {
   }
 
   async #deliver(
-    caller: AppCaller,
+    caller: SendingCaller,
     senderId: Int64,
     recipients: readonly Int64[],
     { onlineOnly, transactionId, isSystem, targetType }: SendRequest,
@@ -150,7 +154,7 @@ export class MessageService {
     if (onlineOnly || isTypingSignal(message)) return Promise.all(recipients.map(() => ids.next()))
     const { appId } = caller
     const { contentType, content, attachment, config, ext } = message
-    const senderDeviceSn = caller.kind === 'user' ? (caller.deviceSn ?? 0) : 0
+    const senderDeviceSn = caller.deviceSn ?? 0
     const isGroup = targetType === 'group'
     const drafts = recipients.map(
       (recipient): Draft => ({
@@ -204,13 +208,13 @@ export class MessageService {
     return message
   }
 
-  async #sender(caller: AppCaller, fromUserId: Int64 | undefined): Promise<Int64> {
-    if (caller.kind === 'user') {
+  async #sender(caller: SendingCaller, fromUserId: Int64 | undefined): Promise<Int64> {
+    if (!caller.isAdminToken) {
       if (fromUserId !== undefined && fromUserId !== caller.userId)
         throw new AppError('no_permission', 'from_user_id names another user')
       return caller.userId
     }
-    const senderId = fromUserId ?? (caller.kind === 'admin' ? caller.userId : null) ?? systemUserId
+    const senderId = fromUserId ?? caller.userId ?? systemUserId
     if (senderId === systemUserId) return senderId
     const refusal = await this.#refusal(caller.appId, senderId, 'user')
     if (refusal) throw new AppError(refusal, `sender ${senderId}`)

@@ -1,0 +1,66 @@
+import type { AppService } from '../domain/apps/app-service.js'
+import type { ContactRequestService } from '../domain/contacts/contact-request-service.js'
+import type { ContactService } from '../domain/contacts/contact-service.js'
+import type { MessageRules } from '../domain/contacts/message-rules.js'
+import type { DeviceAccessService } from '../domain/devices/device-access-service.js'
+import type { DeviceService } from '../domain/devices/device-service.js'
+import type { PresenceService } from '../domain/devices/presence-service.js'
+import type { GroupQrService } from '../domain/groups/admission/group-qr-service.js'
+import type { GroupInvitationService } from '../domain/groups/admission/invitation-service.js'
+import type { JoinRequestService } from '../domain/groups/admission/join-request-service.js'
+import type { AnnouncementService } from '../domain/groups/content/announcement-service.js'
+import type { SharedFileService } from '../domain/groups/content/shared-file-service.js'
+import type { GroupService } from '../domain/groups/core/group-service.js'
+import type { GroupSettingsService } from '../domain/groups/core/group-settings-service.js'
+import type { GroupMemberService } from '../domain/groups/membership/group-member-service.js'
+import type { GroupModerationService } from '../domain/groups/moderation/group-moderation-service.js'
+import type { IntegrityService } from '../domain/integrity/integrity-service.js'
+import type { PasswordService } from '../domain/login/password-service.js'
+import type { TokenService } from '../domain/login/token-service.js'
+import type { MessageOperations } from '../domain/messaging/operations/message-operations.js'
+import type { ConversationService } from '../domain/messaging/reading/conversation-service.js'
+import type { PinService } from '../domain/messaging/reading/pin-service.js'
+import type { MessageService } from '../domain/messaging/sending/message-service.js'
+import type { PushPreferenceService } from '../domain/push/push-preference-service.js'
+import type { AccountService } from '../domain/users/account-service.js'
+import type { DeletionService } from '../domain/users/deletion/deletion-service.js'
+import type { UserImportService } from '../domain/users/import/user-import-service.js'
+import type { OperatorUserService } from '../domain/users/operator-user-service.js'
+import type { ProfileService } from '../domain/users/profile-service.js'
+import type { RegistrationService } from '../domain/users/registration-service.js'
+import type { SettingsService } from '../domain/users/settings/settings-service.js'
+
+/** All services that handlers call; each file of handlers picks its own. */
+export interface HandlerServices {
+  readonly accounts: AccountService
+  readonly announcements: AnnouncementService
+  readonly apps: AppService
+  readonly contactRequests: ContactRequestService
+  readonly contacts: ContactService
+  readonly conversations: ConversationService
+  readonly deletions: DeletionService
+  readonly deviceAccess: DeviceAccessService
+  readonly devices: DeviceService
+  readonly groupInvitations: GroupInvitationService
+  readonly groupMembers: GroupMemberService
+  readonly groupModeration: GroupModerationService
+  readonly groupQrCodes: GroupQrService
+  readonly groupSettings: GroupSettingsService
+  readonly groups: GroupService
+  readonly integrity: IntegrityService
+  readonly joinRequests: JoinRequestService
+  readonly messageOperations: MessageOperations
+  readonly messageRules: MessageRules
+  readonly messages: MessageService
+  readonly operatorUsers: OperatorUserService
+  readonly passwords: PasswordService
+  readonly pins: PinService
+  readonly presence: PresenceService
+  readonly profiles: ProfileService
+  readonly pushPreferences: PushPreferenceService
+  readonly registrations: RegistrationService
+  readonly settings: SettingsService
+  readonly sharedFiles: SharedFileService
+  readonly tokens: TokenService
+  readonly userImports: UserImportService
+}

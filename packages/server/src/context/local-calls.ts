@@ -1,0 +1,34 @@
+import { type AppError, operationsById } from '@hermod/protocol'
+import type { LocalCalls } from '../commands/call.js'
+import { createLog } from '../observability/log.js'
+import { asValue } from '../pipeline/executor.js'
+import { operatorPrincipal } from '../pipeline/principal.js'
+import { openContext } from './context.js'
+
+/** The operator operations in this process, on the database itself: the command's own user is the operator. */
+export const openLocalCalls: LocalCalls = async ({ config, secrets }) => {
+  const context = await openContext({ config, secrets, log: createLog('silent') })
+  const caller = {
+    requestId: 'command',
+    address: 'local',
+    userAgent: 'hermod command',
+    principal: operatorPrincipal,
+    query: {},
+  }
+  return {
+    async call(operationId, params) {
+      const operation = operationsById.get(operationId)
+      if (!operation) throw new Error(`there is no operation ${operationId}`)
+      const call = { ...caller, body: () => params }
+      const reply = await context.executor.execute(operation, call, asValue)
+      if (reply.kind === 'payload') return { code: 200, data: reply.encoded.data, message: null }
+      if (reply.kind === 'failure') return refusal(reply.error)
+      throw new Error(`${operationId} answers a file`)
+    },
+    close: async () => context[Symbol.asyncDispose](),
+  }
+}
+
+function refusal({ entry, message }: AppError) {
+  return { code: entry.code, data: null, message }
+}

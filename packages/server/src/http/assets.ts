@@ -1,0 +1,72 @@
+/** The family of static files below a prefix: what a page loads, or a page itself. */
+import { createHash } from 'node:crypto'
+import { type Dirent, readdirSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { extname, join, relative, sep } from 'node:path'
+import type { Responses } from './responses.js'
+import { type Methods, type Route, type RouteFamily, readingRoutes } from './router.js'
+
+const contentTypes: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.ico': 'image/x-icon',
+  '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
+}
+
+interface Asset {
+  readonly bytes: Buffer
+  readonly etag: string
+}
+
+/**
+ * Serves the files of a folder, GET and HEAD. The folder is listed once and only what was listed is served, so that no path leads out of
+ * it; a file is read when it is first asked for and kept, so a folder has to be small.
+ * @param prefix begins and ends with a slash
+ */
+export function assetRoutes(responses: Responses, prefix: string, folder: string): RouteFamily {
+  const routes = new Map(
+    listFiles(folder).map((file): [string, Methods] => {
+      const path = `${prefix}${relative(folder, file).split(sep).map(encodeURIComponent).join('/')}`
+      const route = assetRoute(responses, file)
+      return [path, new Map(readingRoutes(path, route).map(([, method]) => [method, route]))]
+    }),
+  )
+  return { below: { prefix, find: (path) => routes.get(path) ?? null } }
+}
+
+function listFiles(folder: string): string[] {
+  const entries = readdirSync(folder, { withFileTypes: true })
+  return entries.flatMap((entry: Dirent) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return listFiles(path)
+    // A link might lead anywhere.
+    return entry.isFile() && !entry.name.startsWith('.') ? [path] : []
+  })
+}
+
+function assetRoute(responses: Responses, file: string): Route {
+  const contentType = contentTypes[extname(file)] ?? 'application/octet-stream'
+  let asset: Promise<Asset> | undefined
+  return async (request, response) => {
+    asset ??= readAsset(file)
+    const { bytes, etag } = await asset
+    const isKnown = request.headers['if-none-match']?.split(/\s*,\s*/).includes(etag) ?? false
+    // Clients ask each time and get the file only when it is another one, so that an upgrade is seen at once.
+    const headers = ['etag', etag, 'cache-control', 'no-cache', 'x-content-type-options', 'nosniff']
+    if (!isKnown) headers.push('content-type', contentType)
+    responses.write(request, response, {
+      status: isKnown ? 304 : 200,
+      headers,
+      body: isKnown ? '' : bytes,
+    })
+  }
+}
+
+async function readAsset(file: string): Promise<Asset> {
+  const bytes = await readFile(file)
+  return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"` }
+}

@@ -1,0 +1,138 @@
+/** The family of routes that are operations: their addresses and methods come from the definitions. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isWholeBody, type Operation } from '@hermod/protocol'
+import type { Call, Credentials, FileStream } from '../pipeline/call.js'
+import { asEnvelope, type Executor } from '../pipeline/executor.js'
+import { invalid, type QueryParameters } from '../pipeline/parameters.js'
+import type { Principal } from '../pipeline/principal.js'
+import type { AddressOf } from './address.js'
+import { bodyTooLarge, jsonValue, readBody, streamBody, textValue, tooLarge } from './body.js'
+import { bindToProgress } from './deadlines.js'
+import { parseQuery } from './query.js'
+import type { Responses } from './responses.js'
+import type { Route, RouteFamily } from './router.js'
+
+export interface OperationRoutesOptions {
+  readonly executor: Executor
+  readonly responses: Responses
+  readonly operations: readonly Operation[]
+  readonly addressOf: AddressOf
+  /** Who calls, whatever the headers say: what listens can be reached by nobody else. null: the credentials say it. */
+  readonly principal: Principal | null
+}
+
+const maxBodyBytes = 1_048_576
+
+export function operationRoutes(options: OperationRoutesOptions): RouteFamily {
+  const exact = options.operations.flatMap((operation) => {
+    const route = operation.takesFile
+      ? uploadRoute(options, operation, operation.takesFile.maxBytes)
+      : operationRoute(options, operation)
+    const methods = operation.answersFile ? [...operation.methods, 'HEAD'] : operation.methods
+    return methods.map((method): [string, string, Route] => [operation.path, method, route])
+  })
+  return { exact }
+}
+
+type ReadBody = Call['body']
+
+const noBody: ReadBody = () => undefined
+
+function operationRoute(options: OperationRoutesOptions, operation: Operation): Route {
+  const { body } = operation
+  const readValue = isWholeBody(body) && body.schema.type === 'string' ? textValue : jsonValue
+  const answer = answerer(options, operation)
+  return async (request, response, query) => {
+    // GET and HEAD have no body that means anything (RFC 9110, section 9.3.1).
+    if (request.method === 'GET' || request.method === 'HEAD') {
+      request.resume()
+      return answer(request, response, query, noBody)
+    }
+    const bytes = await readBody(request, maxBodyBytes)
+    if (bytes === null) return
+    if (bytes === tooLarge)
+      return options.responses.failure(request, response, bodyTooLarge(maxBodyBytes))
+    const contentType = request.headers['content-type']
+    return answer(request, response, query, () => readValue({ bytes, contentType }))
+  }
+}
+
+/** Of an operation whose body is a file, which may be larger than what is read into memory: it waits for the uploads of files. */
+function uploadRoute(
+  options: OperationRoutesOptions,
+  operation: Operation,
+  maxBytes: number,
+): Route {
+  const answer = answerer(options, operation)
+  return async (request, response, query) => {
+    const body = streamBody(request, maxBytes)
+    if (body === tooLarge)
+      return options.responses.failure(request, response, bodyTooLarge(maxBytes))
+    bindToProgress(request)
+    const { 'content-type': contentType, 'content-length': length } = request.headers
+    const upload: FileStream = {
+      contentType: contentType ?? 'application/octet-stream',
+      length: length === undefined ? null : Number(length),
+      body,
+    }
+    await answer(request, response, query, () => upload)
+    // A caller that is refused has its file read by nobody.
+    body.destroy()
+  }
+}
+
+function answerer(
+  { executor, responses, ...source }: OperationRoutesOptions,
+  operation: Operation,
+) {
+  return async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    queryText: string,
+    body: ReadBody,
+  ): Promise<void> => {
+    const query = parseQuery(queryText)
+    if (query === null) {
+      const error = invalid(['the query must be percent-encoded UTF-8'])
+      return responses.failure(request, response, error)
+    }
+    const requestId = responses.nextRequestId()
+    const address = source.addressOf(request)
+    const userAgent = request.headers['user-agent'] ?? ''
+    const { principal } = source
+    const call: Call =
+      principal === null
+        ? {
+            requestId,
+            address,
+            userAgent,
+            credentials: credentialsOf(request, operation, query),
+            query,
+            body,
+          }
+        : { requestId, address, userAgent, principal, query, body }
+    const reply = await executor.execute(operation, call, asEnvelope)
+    responses.reply(request, response, reply, requestId)
+  }
+}
+
+function credentialsOf(
+  { headers }: IncomingMessage,
+  { credentials }: Operation,
+  query: QueryParameters,
+): Credentials {
+  const inQuery = credentials === 'query' ? query : noParameters
+  return {
+    appId: oneText(headers.app_id ?? inQuery.app_id),
+    accessToken: oneText(headers['access-token'] ?? inQuery['access-token']),
+    userId: oneText(headers.user_id),
+    groupId: oneText(headers.group_id),
+  }
+}
+
+const noParameters: QueryParameters = {}
+
+/** What is given several times becomes one text with a comma, as Node joins headers of ours; no valid value contains one. */
+function oneText(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === 'object' ? value.join(', ') : value
+}

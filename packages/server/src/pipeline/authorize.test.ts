@@ -1,0 +1,134 @@
+import {
+  AppError,
+  boolean,
+  type CallerRule,
+  callerRules,
+  type Int64,
+  int64,
+  type Operation,
+  operation,
+} from '@hermod/protocol'
+import { describe, expect, it } from 'vitest'
+import { compileSubject } from './authorize.js'
+import { adminPrincipal, type Principal, type Soon, userPrincipal } from './principal.js'
+
+const about = {
+  id: 'test.it',
+  methods: ['POST'],
+  path: '/test',
+  tag: 'Tests',
+  summary: 'Tests.',
+  data: boolean(),
+} as const
+
+function aboutGroup(callers: CallerRule): Operation {
+  return operation({ ...about, callers, body: { group_id: int64() } }) as Operation
+}
+
+function aboutNoGroup(callers: CallerRule): Operation {
+  return operation({ ...about, callers, body: { other: int64() } }) as Operation
+}
+
+const absent = 404
+const user = userPrincipal('home', { userId: 1001, deviceSn: 2, tokenHash: 'hash' })
+
+/** What the check answers, at once or later; the users that were asked for are added to `asked`. */
+async function outcome(
+  what: Operation,
+  principal: Principal,
+  { params = {}, isAtOnce = true, asked = [] as Int64[] } = {},
+): Promise<string> {
+  const requireUser = (_: string, userId: Int64): Soon<void> => {
+    asked.push(userId)
+    const error = userId === absent ? new AppError('user_not_found') : null
+    if (isAtOnce && error) throw error
+    if (!isAtOnce) return error ? Promise.reject(error) : Promise.resolve()
+  }
+  try {
+    await compileSubject(what)({ requireUser }, principal, params)
+    return 'passes'
+  } catch (error) {
+    return (error as AppError).errorName
+  }
+}
+
+const rules = Object.keys(callerRules) as CallerRule[]
+const checked = rules.filter((rule) => callerRules[rule].subjectExists)
+
+describe('the user that an Admin token acts for', () => {
+  it.each(checked)('must be there for %s, be it known at once or later', async (rule) => {
+    for (const isAtOnce of [true, false]) {
+      const options = { isAtOnce }
+      expect(await outcome(aboutNoGroup(rule), adminPrincipal('home', 5, null), options)).toBe(
+        'passes',
+      )
+      expect(await outcome(aboutNoGroup(rule), adminPrincipal('home', absent, null), options)).toBe(
+        'user_not_found',
+      )
+    }
+  })
+
+  it('is asked for once, and not where the operation itself says what becomes of such a user', async () => {
+    for (const rule of rules) {
+      const asked: Int64[] = []
+      await outcome(aboutNoGroup(rule), adminPrincipal('home', absent, null), { asked })
+      expect(asked, rule).toEqual(checked.includes(rule) ? [absent] : [])
+    }
+  })
+
+  it('is nobody where the token acts alone, and the user of a user token is not looked up again', async () => {
+    const asked: Int64[] = []
+    expect(
+      await outcome(aboutNoGroup('member'), adminPrincipal('home', null, null), { asked }),
+    ).toBe('passes')
+    expect(await outcome(aboutNoGroup('user'), user, { asked })).toBe('passes')
+    expect(asked).toEqual([])
+  })
+})
+
+describe('the group that an Admin token acts on (decision C5)', () => {
+  it.each(['user', 'member', 'groupMember', 'groupUser'] as const)(
+    'is the only one that %s may be about',
+    async (rule) => {
+      for (const isAtOnce of [true, false]) {
+        const principal = adminPrincipal('home', 5, 7)
+        const call = (group_id: Int64) =>
+          outcome(aboutGroup(rule), principal, { params: { group_id }, isAtOnce })
+        expect(await call(7)).toBe('passes')
+        expect(await call(8)).toBe('no_permission')
+        expect(await call(2n ** 62n)).toBe('no_permission')
+      }
+    },
+  )
+
+  it('means nothing where the operation is about no group', async () => {
+    const params = { group_id: 8 }
+    expect(await outcome(aboutNoGroup('member'), adminPrincipal('home', 5, 7), { params })).toBe(
+      'passes',
+    )
+  })
+
+  it('comes before the user, unless the operation is about a user', async () => {
+    const call = (rule: CallerRule) =>
+      outcome(aboutGroup(rule), adminPrincipal('home', absent, 7), { params: { group_id: 8 } })
+    expect(await Promise.all([call('member'), call('groupMember')])).toEqual([
+      'no_permission',
+      'no_permission',
+    ])
+    expect(await Promise.all([call('user'), call('groupUser')])).toEqual([
+      'user_not_found',
+      'user_not_found',
+    ])
+  })
+})
+
+it('a claim must name the user that the call is about, before anything is asked of that user', async () => {
+  const claiming = { ...aboutNoGroup('user'), claim: 'user_id' }
+  const call = (principal: Principal, user_id: Int64) =>
+    outcome(claiming, principal, { params: { user_id } })
+  expect(await call(user, 1001)).toBe('passes')
+  expect(await call(user, 1002)).toBe('no_permission')
+  expect(await call(adminPrincipal('home', 5, null), 5)).toBe('passes')
+  expect(await call(adminPrincipal('home', absent, null), 5)).toBe('no_permission')
+  expect(await call(adminPrincipal('home', absent, null), absent)).toBe('user_not_found')
+})

@@ -1,0 +1,52 @@
+import { AppError, callerRules, isWholeBody, type Operation } from '@hermod/protocol'
+import { invalid } from './parameters.js'
+import type { AdminPrincipal, Principal, Soon, UserDirectory } from './principal.js'
+
+type Params = Readonly<Record<string, unknown>>
+
+/** The operation's declared callers; also what an Admin token must say about whom it acts for (decision C5). */
+export function requireCaller(operation: Operation, principal: Principal): void {
+  const rule = callerRules[operation.callers]
+  const kind = principal.kind === 'anonymous' ? 'none' : principal.kind
+  if (!rule.tokens.includes(kind)) throw new AppError('no_permission')
+  if (rule.subject === 'required' && principal.kind === 'admin' && principal.userId === null)
+    throw invalid(['header user_id is required with an Admin token'])
+}
+
+/** @throws AppError no_permission, user_not_found, user_deleted */
+export type RequireSubject = (
+  users: UserDirectory,
+  principal: Principal,
+  params: Params,
+) => Soon<void>
+
+/**
+ * Compiles what the parameters and the headers of an Admin token must have in common: the user that the call is about is there, and the
+ * group is the one that the token may act on (decisions C3 to C5). A parameter `group_id` is the group that an operation is about.
+ */
+export function compileSubject(operation: Operation): RequireSubject {
+  const { claim, query, body } = operation
+  const { subject, subjectExists } = callerRules[operation.callers]
+  const isAboutGroup = 'group_id' in query || (!isWholeBody(body) && 'group_id' in body)
+  const requireUser = (users: UserDirectory, { appId, userId }: AdminPrincipal) =>
+    subjectExists && userId !== null ? users.requireUser(appId, userId) : undefined
+  const requireGroup = ({ adminOf }: AdminPrincipal, { group_id: groupId }: Params) => {
+    if (isAboutGroup && adminOf !== null && groupId !== undefined && adminOf !== groupId)
+      throw new AppError('no_permission', 'header group_id names another group')
+  }
+  return (users, principal, params) => {
+    if (claim !== null && 'userId' in principal && params[claim] !== principal.userId)
+      throw new AppError('no_permission', `${claim} is that of another user`)
+    // The user of a user token was there when the token was found.
+    if (principal.kind !== 'admin') return undefined
+    if (subject !== 'required') {
+      requireGroup(principal, params)
+      return requireUser(users, principal)
+    }
+    // Of an operation about a user, the first thing to say is that there is none.
+    const found = requireUser(users, principal)
+    if (found instanceof Promise) return found.then(() => requireGroup(principal, params))
+    requireGroup(principal, params)
+    return undefined
+  }
+}

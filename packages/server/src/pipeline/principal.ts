@@ -1,0 +1,113 @@
+import { type CallerRules, type Int64, systemUserId } from '@hermod/protocol'
+
+/** At once when the answer is at hand, as it is for nearly every call. */
+export type Soon<T> = T | Promise<T>
+
+/**
+ * Who calls, for whom and with what rights: resolved once for each call. Services take what they need of it; nothing else in the service
+ * asks for tokens or headers.
+ */
+export type Principal = AppPrincipal | OperatorPrincipal
+
+/** A principal within an app. */
+export type AppPrincipal = AnonymousPrincipal | UserPrincipal | AdminPrincipal
+
+/** Nobody in particular, where an operation needs no token. */
+export interface AnonymousPrincipal {
+  readonly kind: 'anonymous'
+  readonly appId: string
+}
+
+/** A user, with the user's own token. */
+export interface UserPrincipal {
+  readonly kind: 'user'
+  readonly appId: string
+  readonly userId: Int64
+  /** null when the token is tied to no device. */
+  readonly deviceSn: number | null
+  readonly tokenHash: string
+  readonly isAdminToken: false
+  readonly adminOf: null
+  /** The user for whom something is done: whom a group names as the one who did it. */
+  readonly actorId: Int64
+  /** Whose token it is: whom an account names as the one who changed it. */
+  readonly tokenOwnerId: Int64
+}
+
+/** An Admin token, alone or for a user. */
+export interface AdminPrincipal<UserId extends Int64 | null = Int64 | null> {
+  readonly kind: 'admin'
+  readonly appId: string
+  /** The user that the call is made for, from the user_id header. */
+  readonly userId: UserId
+  readonly deviceSn: null
+  readonly isAdminToken: true
+  /** The group that the call is made as an admin of, and that it is limited to, from the group_id header. */
+  readonly adminOf: Int64 | null
+  /** The user that the call is made for, else the system. */
+  readonly actorId: Int64
+  /** The system. */
+  readonly tokenOwnerId: Int64
+}
+
+/** The operator, who is in no app. */
+export interface OperatorPrincipal {
+  readonly kind: 'operator'
+}
+
+/** The principal that an operation with this rule of callers can have. */
+export type PrincipalOf<Rule extends keyof CallerRules> = Rule extends unknown
+  ? PrincipalFor<CallerRules[Rule]['tokens'][number], CallerRules[Rule]['subject']>
+  : never
+
+type PrincipalFor<Token, Subject> =
+  | (Token extends 'none' ? AnonymousPrincipal : never)
+  | (Token extends 'user' ? UserPrincipal : never)
+  | (Token extends 'admin'
+      ? AdminPrincipal<Subject extends 'required' ? Int64 : Int64 | null>
+      : never)
+  | (Token extends 'operator' ? OperatorPrincipal : never)
+
+export const operatorPrincipal: OperatorPrincipal = { kind: 'operator' }
+
+export function userPrincipal(
+  appId: string,
+  session: Pick<UserPrincipal, 'userId' | 'deviceSn' | 'tokenHash'>,
+): UserPrincipal {
+  const { userId, deviceSn, tokenHash } = session
+  return {
+    kind: 'user',
+    appId,
+    userId,
+    deviceSn,
+    tokenHash,
+    isAdminToken: false,
+    adminOf: null,
+    actorId: userId,
+    tokenOwnerId: userId,
+  }
+}
+
+/** @param adminOf from the group_id header */
+export function adminPrincipal(
+  appId: string,
+  userId: Int64 | null,
+  adminOf: Int64 | null,
+): AdminPrincipal {
+  return {
+    kind: 'admin',
+    appId,
+    userId,
+    deviceSn: null,
+    isAdminToken: true,
+    adminOf,
+    actorId: userId ?? systemUserId,
+    tokenOwnerId: systemUserId,
+  }
+}
+
+/** What the pipeline asks about users. */
+export interface UserDirectory {
+  /** @throws AppError user_not_found, user_deleted */
+  requireUser(appId: string, userId: Int64): Soon<void>
+}
