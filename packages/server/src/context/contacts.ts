@@ -11,11 +11,11 @@ import { MessageRules } from '../domain/contacts/message-rules.js'
 import type { AccountService } from '../domain/users/account-service.js'
 import type { UserStore } from '../domain/users/user-store.js'
 import type { Clock } from '../lib/clock.js'
-import type { EventService } from '../outbox/event-service.js'
+import type { Outbox } from '../outbox/outbox.js'
 
 interface Shared {
   readonly database: Database
-  readonly events: EventService
+  readonly outbox: Outbox
   readonly clock: Clock
 }
 

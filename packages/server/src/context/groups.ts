@@ -29,14 +29,14 @@ import { GroupModerationService } from '../domain/groups/moderation/group-modera
 import type { UserLocker } from '../domain/users/locked-users.js'
 import type { Clock } from '../lib/clock.js'
 import type { IdGenerator } from '../lib/ids.js'
-import type { EventService } from '../outbox/event-service.js'
+import type { Outbox } from '../outbox/outbox.js'
 
 interface Shared {
   readonly database: Database
   readonly bus: Bus
   readonly users: UserLocker
   readonly apps: AppService
-  readonly events: EventService
+  readonly outbox: Outbox
   readonly ids: IdGenerator
   readonly clock: Clock
   readonly secretKey: Buffer

@@ -39,11 +39,12 @@ import { TextErasureService } from '../domain/users/deletion/text-erasure-servic
 import { UserStore } from '../domain/users/user-store.js'
 import { systemClock } from '../lib/clock.js'
 import { IdGenerator } from '../lib/ids.js'
-import { EventStore } from '../outbox/event-log.js'
-import { EventService } from '../outbox/event-service.js'
+import type { OutboxPurge } from '../outbox/outbox-purge.js'
+import type { OutboxRelay } from '../outbox/relay.js'
 import { type AccountServices, createAccountServices } from './accounts.js'
 import { type ContactServices, createContactBook, createContactServices } from './contacts.js'
 import { createGroupServices, type GroupServices } from './groups.js'
+import { createOutbox, type OutboxObserver } from './outbox.js'
 import { loadSecretKey } from './secret-key.js'
 
 export interface Services extends AccountServices, ContactServices, GroupServices {
@@ -51,7 +52,8 @@ export interface Services extends AccountServices, ContactServices, GroupService
   readonly conversations: ConversationService
   readonly deviceAccess: DeviceAccessService
   readonly devices: DeviceService
-  readonly events: EventService
+  readonly outboxPurge: OutboxPurge
+  readonly outboxRelay: OutboxRelay
   readonly fileCredentials: FileCredentialService
   readonly integrity: IntegrityService
   readonly messageOperations: MessageOperations
@@ -70,6 +72,7 @@ export interface ServicesOptions {
   readonly secrets: ServerSecrets
   readonly database: Database
   readonly batchObserver: BatchObserver
+  readonly outboxObserver: OutboxObserver
   /** Has the texts that were ordered to be erased be erased soon. */
   wakeTextErasures(): void
 }
@@ -80,17 +83,24 @@ export function createServices({
   secrets,
   database,
   batchObserver,
+  outboxObserver,
   wakeTextErasures,
 }: ServicesOptions): Services {
   const clock = systemClock
   const ids = new IdGenerator(idReservations(database), clock.now)
   const bus = new MemoryBus()
-  const eventStore = new EventStore()
-  const events = new EventService({ database, store: eventStore, ids, clock })
+  const { outbox, outboxPurge, outboxRelay, appended } = createOutbox({
+    database,
+    bus,
+    clock,
+    maxLagMs: config.outbox.maxLagMs,
+    consumers: [],
+    observer: outboxObserver,
+  })
   const textErasures = new TextErasureService({
     database,
     store: new PendingErasureStore(),
-    events: eventStore,
+    outbox,
     clock,
     wake: wakeTextErasures,
   })
@@ -111,7 +121,7 @@ export function createServices({
     database,
     store: new DeviceStore(database),
     bindings: new PushBindingStore(),
-    events,
+    outbox,
     clock,
     devicesPerUser: config.accounts.devicesPerUser,
   })
@@ -130,13 +140,13 @@ export function createServices({
     tokenLifeMs: config.accounts.userTokenTtlMs,
     channel: cacheInvalidation(bus, 'user-tokens'),
   })
-  const contactBook = createContactBook({ database, users, events, clock })
+  const contactBook = createContactBook({ database, users, outbox, clock })
   const groups = createGroupServices({
     database,
     bus,
     users,
     apps,
-    events,
+    outbox,
     ids,
     clock,
     secretKey,
@@ -150,7 +160,7 @@ export function createServices({
     contacts: contactBook,
     devices,
     tokens,
-    events,
+    outbox,
     textErasures,
     succession: groups.groupSuccession,
     guard,
@@ -165,7 +175,7 @@ export function createServices({
     bus,
     accounts,
     apps,
-    events,
+    outbox,
     clock,
   })
   const transactions = new TransactionStore()
@@ -177,15 +187,16 @@ export function createServices({
     maxBatchMessages: config.writer.batchMessages,
     maxQueuedMessages: config.writer.queueMessages,
     observer: batchObserver,
+    appended,
   })
   const conversations = new ConversationService({
     database,
     store: new ConversationStore(database),
     messageLog: new HistoryStore(database),
     kinds: new PeerKinds(database),
-    groupReads: new GroupReadService({ marks: new GroupMarkStore(database), events }),
+    groupReads: new GroupReadService({ marks: new GroupMarkStore(database), outbox }),
     groupCache: groups.groupCache,
-    events,
+    outbox,
   })
   const messageOperations = new MessageOperations({
     database,
@@ -194,7 +205,7 @@ export function createServices({
     apps,
     groupRules: groups.groupMessageRules,
     transactions,
-    events,
+    outbox,
     clock,
     ...config.messages,
   })
@@ -204,9 +215,8 @@ export function createServices({
     ...groups,
     apps,
     conversations,
-    deviceAccess: new DeviceAccessService({ database, devices, tokens, events, clock }),
+    deviceAccess: new DeviceAccessService({ database, devices, tokens, outbox, clock }),
     devices,
-    events,
     fileCredentials,
     integrity: new IntegrityService({ database, store: new IntegrityStore() }),
     messageOperations,
@@ -222,6 +232,8 @@ export function createServices({
       clock,
       ...config.messages,
     }),
+    outboxPurge,
+    outboxRelay,
     pins: new PinService({ database, store: new PinStore(), accounts, ...groups, clock }),
     presence: new PresenceService(),
     pushPreferences: new PushPreferenceService({

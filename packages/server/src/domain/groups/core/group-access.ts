@@ -13,6 +13,7 @@ import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
 import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
+import type { MemberStore } from '../membership/member-store.js'
 import type { GroupCache } from './group-cache.js'
 import {
   type Group,
@@ -24,7 +25,6 @@ import {
   roleName,
 } from './group-model.js'
 import type { GroupStore } from './group-store.js'
-import type { MemberStore } from '../membership/member-store.js'
 
 export interface GroupAccessOptions {
   readonly database: Database

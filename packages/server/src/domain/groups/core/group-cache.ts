@@ -1,9 +1,9 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
-import { InvalidatedCache, type CacheInvalidation } from '../../../lib/invalidated-cache.js'
+import { type CacheInvalidation, InvalidatedCache } from '../../../lib/invalidated-cache.js'
+import type { MemberStore } from '../membership/member-store.js'
 import type { Group, GroupKey, Member } from './group-model.js'
 import type { GroupStore } from './group-store.js'
-import type { MemberStore } from '../membership/member-store.js'
 
 export interface GroupCacheOptions {
   readonly database: Database

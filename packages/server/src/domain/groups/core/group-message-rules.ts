@@ -2,6 +2,7 @@ import { AppError, type ErrorName, groupRights, type Int64 } from '@hermod/proto
 import type { Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { systemUserId } from '../../users/system-user.js'
+import type { MemberStore } from '../membership/member-store.js'
 import { isBelow, mayActOn } from './group-access.js'
 import type { GroupCache } from './group-cache.js'
 import {
@@ -13,7 +14,6 @@ import {
   roleName,
 } from './group-model.js'
 import type { GroupStore } from './group-store.js'
-import type { MemberStore } from '../membership/member-store.js'
 
 export interface GroupMessageRulesOptions {
   readonly groups: GroupStore

@@ -1,5 +1,11 @@
 import { AppError, type GroupRole, type Int64 } from '@hermod/protocol'
-import type { EventKind } from '../../../outbox/event-model.js'
+import {
+  type Event,
+  type EventDetails,
+  type NoticeKind,
+  notice,
+  type OptionalWhenEmpty,
+} from '@hermod/protocol/events'
 
 export const groupType = { private: 0, public: 1, chatroom: 2, temporary: 3 } as const
 export const groupStatus = { normal: 0, dissolved: 1 } as const
@@ -114,16 +120,27 @@ export function nextUpdate({ updatedAt }: Group, now: number): number {
   return Math.max(now, updatedAt + 1)
 }
 
-/** A group notice of document 3, part 2.10. @param userIds none = the whole group */
-export function groupEvent(
+/** What happened in a group. @param userIds none = the whole group */
+export function groupEvent<K extends GroupEventKind>(
   { appId, groupId }: GroupKey,
-  kind: GroupEventKind,
+  kind: K,
   actorId: Int64,
   userIds: readonly Int64[],
-  content = '',
-) {
-  return { appId, groupId, kind: `group.${kind}` as const, actorId, userIds, content }
+  ...[details]: OptionalWhenEmpty<GroupEventDetails<K>>
+): Event {
+  const all = { group_id: groupId, ...details } as unknown as EventDetails<`group.${K}`>
+  return notice<`group.${K}`>(
+    `group.${kind}`,
+    { appId, actorId, userIds },
+    ...([all] as unknown as OptionalWhenEmpty<EventDetails<`group.${K}`>>),
+  )
 }
 
 export type GroupEventKind =
-  Extract<EventKind, `group.${string}`> extends `group.${infer Kind}` ? Kind : never
+  Extract<NoticeKind, `group.${string}`> extends `group.${infer Kind}` ? Kind : never
+
+/** What the payload of a kind says beside who did what to whom in which group. */
+export type GroupEventDetails<K extends GroupEventKind> = Omit<
+  EventDetails<`group.${K}`>,
+  'group_id'
+>

@@ -2,13 +2,14 @@ import { AppError, type AppSettings, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids.js'
-import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
+import type { Outbox } from '../../../outbox/outbox.js'
 import type { AppService } from '../../apps/app-service.js'
 import { readSettings } from '../../apps/app-settings.js'
-import type { EventService } from '../../../outbox/event-service.js'
+import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
+import type { GroupInviter } from '../admission/group-inviter.js'
+import type { MemberStore } from '../membership/member-store.js'
 import type { GroupAccess, GroupCaller, GroupContext } from './group-access.js'
 import type { GroupCache } from './group-cache.js'
-import type { GroupInviter } from '../admission/group-inviter.js'
 import {
   type Group,
   type GroupKey,
@@ -19,7 +20,6 @@ import {
   nextUpdate,
 } from './group-model.js'
 import type { GroupStore } from './group-store.js'
-import type { MemberStore } from '../membership/member-store.js'
 
 export interface GroupServiceOptions {
   readonly database: Database
@@ -30,7 +30,7 @@ export interface GroupServiceOptions {
   readonly access: GroupAccess
   readonly cache: GroupCache
   readonly inviter: GroupInviter
-  readonly events: EventService
+  readonly outbox: Outbox
   readonly ids: IdGenerator
   readonly clock: Clock
 }
@@ -74,7 +74,7 @@ export class GroupService {
       users: locker,
       cache,
       inviter,
-      events,
+      outbox,
       ids,
       clock,
       access,
@@ -112,7 +112,7 @@ export class GroupService {
         await members.insert(tx, [
           { app_id: appId, group_id: key.groupId, user_id: ownerId, role, joined_at: now },
         ])
-        await events.append(tx, groupEvent(key, 'created', ownerId, [ownerId]))
+        outbox.append(tx, groupEvent(key, 'created', ownerId, [ownerId]))
         const member = await members.find(tx, key, ownerId)
         const group = await groups.find(tx, key)
         if (!group || !member) throw new Error('a new group has vanished')
@@ -163,14 +163,14 @@ export class GroupService {
    * @throws AppError group_not_found, group_owner_required
    */
   async dissolve(caller: GroupCaller, groupId: Int64): Promise<void> {
-    const { access, groups, members, events } = this.options
+    const { access, groups, members, outbox } = this.options
     await access.change(caller, groupId, 'dissolve', {}, async (tx, { group, now }) => {
       await groups.update(tx, group, {
         status: groupStatus.dissolved,
         updated_at: nextUpdate(group, now),
       })
       await members.settle(tx, group, null, 'rejected', now)
-      await events.append(tx, groupEvent(group, 'destroyed', caller.actorId, []))
+      outbox.append(tx, groupEvent(group, 'destroyed', caller.actorId, []))
     })
   }
 
@@ -198,14 +198,14 @@ export class GroupService {
   }
 
   async #passOn(tx: Tx, { caller, group, now }: GroupContext, heir: Member): Promise<void> {
-    const { groups, members, events } = this.options
+    const { groups, members, outbox } = this.options
     await this.#requireFewOwned(tx, group.appId, heir.userId, await readSettings(tx, group.appId))
     await members.update(tx, group, [group.ownerId], { role: memberRole.member })
     // Nobody bans an owner.
     await members.update(tx, group, [heir.userId], { role: memberRole.owner, ban_expires_at: 0 })
     await groups.update(tx, group, { owner_id: heir.userId, updated_at: nextUpdate(group, now) })
     await groups.touch(tx, group, heir.banExpiresAt === 0 ? ['members'] : ['members', 'bans'], now)
-    await events.append(tx, groupEvent(group, 'owner_assigned', caller.actorId, [heir.userId]))
+    outbox.append(tx, groupEvent(group, 'owner_assigned', caller.actorId, [heir.userId]))
   }
 
   /** Counted under a lock, so that the limit holds. */

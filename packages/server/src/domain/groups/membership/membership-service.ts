@@ -1,6 +1,6 @@
 import type { ErrorName, Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
-import type { EventService } from '../../../outbox/event-service.js'
+import type { Outbox } from '../../../outbox/outbox.js'
 import { readSettings } from '../../apps/app-settings.js'
 import type { GroupContext, LockedGroupContext } from '../core/group-access.js'
 import {
@@ -17,7 +17,7 @@ import type { MemberStore } from './member-store.js'
 export interface MembershipServiceOptions {
   readonly groups: GroupStore
   readonly members: MemberStore
-  readonly events: EventService
+  readonly outbox: Outbox
 }
 
 /** What became of each user of a list: why it failed, or null. In the order of the list. */
@@ -94,7 +94,7 @@ export class MembershipService {
     removed: readonly Member[],
     kind: 'left' | 'kicked' | 'blocked',
   ): Promise<void> {
-    const { groups, members, events } = this.options
+    const { groups, members, outbox } = this.options
     const { group, caller, now } = context
     if (removed.length === 0) return
     const userIds = removed.map(({ userId }) => userId)
@@ -102,10 +102,9 @@ export class MembershipService {
     await members.delete(tx, group, userIds)
     const hasBans = removed.some(({ banExpiresAt }) => banExpiresAt !== 0)
     await groups.touch(tx, group, hasBans ? ['members', 'bans'] : ['members'], now, -removed.length)
-    if (kind !== 'blocked')
-      await events.append(tx, groupEvent(group, kind, caller.actorId, userIds))
+    if (kind !== 'blocked') outbox.append(tx, groupEvent(group, kind, caller.actorId, userIds))
     if (group.type === groupType.chatroom)
-      await events.append(tx, groupEvent(group, 'absence', caller.actorId, userIds))
+      outbox.append(tx, groupEvent(group, 'absence', caller.actorId, userIds))
   }
 
   async #enter(
@@ -113,7 +112,7 @@ export class MembershipService {
     { group, caller, now }: LockedGroupContext,
     userIds: readonly Int64[],
   ): Promise<void> {
-    const { groups, members, events } = this.options
+    const { groups, members, outbox } = this.options
     if (userIds.length === 0) return
     const removals = await members.findRemovals(tx, group, userIds)
     const { seq, lastMessageId } = await members.conversationEnd(tx, group, { isHeld: true })
@@ -142,8 +141,8 @@ export class MembershipService {
     await members.settle(tx, group, userIds, 'agreed', now)
     const hasBans = rows.some((row) => row.ban_expires_at !== 0)
     await groups.touch(tx, group, hasBans ? ['members', 'bans'] : ['members'], now, userIds.length)
-    await events.append(tx, groupEvent(group, 'joined', caller.actorId, userIds))
+    outbox.append(tx, groupEvent(group, 'joined', caller.actorId, userIds))
     if (group.type === groupType.chatroom)
-      await events.append(tx, groupEvent(group, 'presence', caller.actorId, userIds))
+      outbox.append(tx, groupEvent(group, 'presence', caller.actorId, userIds))
   }
 }

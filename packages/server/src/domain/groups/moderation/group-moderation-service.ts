@@ -1,6 +1,7 @@
 import type { ErrorName, GroupRightName, Int64 } from '@hermod/protocol'
+import type { Event } from '@hermod/protocol/events'
 import type { Tx } from '../../../db/database.js'
-import type { EventService } from '../../../outbox/event-service.js'
+import type { Outbox } from '../../../outbox/outbox.js'
 import {
   type GroupAccess,
   type GroupCaller,
@@ -10,7 +11,6 @@ import {
 } from '../core/group-access.js'
 import {
   banEnd,
-  type GroupEventKind,
   type GroupList,
   groupEvent,
   isBanned,
@@ -28,7 +28,7 @@ export interface GroupModerationServiceOptions {
   readonly members: MemberStore
   readonly blocks: BlockStore
   readonly memberships: MembershipService
-  readonly events: EventService
+  readonly outbox: Outbox
 }
 
 /** Their list has no pages. */
@@ -38,8 +38,7 @@ const adminsPerGroup = 500
 interface MemberChange {
   readonly changes: MemberChanges
   readonly lists: readonly GroupList[]
-  readonly kind: GroupEventKind
-  readonly content?: string
+  readonly event: (userIds: readonly Int64[]) => Event
 }
 
 /**
@@ -70,12 +69,13 @@ export class GroupModerationService {
         await this.#change(tx, context, freed, {
           changes: { ban_expires_at: 0 },
           lists: ['bans'],
-          kind: 'unbanned',
+          event: (changedIds) => groupEvent(context.group, 'unbanned', caller.actorId, changedIds),
         })
         await this.#change(tx, context, appointed, {
           changes: { role },
           lists: ['members'],
-          kind: 'admin_granted',
+          event: (changedIds) =>
+            groupEvent(context.group, 'admin_granted', caller.actorId, changedIds),
         })
       },
     )
@@ -92,7 +92,8 @@ export class GroupModerationService {
         await this.#change(tx, context, dismissed, {
           changes: { role: memberRole.member },
           lists: ['members'],
-          kind: 'admin_revoked',
+          event: (changedIds) =>
+            groupEvent(context.group, 'admin_revoked', caller.actorId, changedIds),
         })
       },
     )
@@ -117,12 +118,11 @@ export class GroupModerationService {
       async (tx, context, members) => {
         const end = banEnd(minutes, context.now)
         const banned = members.filter(({ banExpiresAt }) => banExpiresAt !== end)
-        const content = String(minutes)
         await this.#change(tx, context, banned, {
           changes: { ban_expires_at: end },
           lists: ['members', 'bans'],
-          kind: 'banned',
-          content,
+          event: (bannedIds) =>
+            groupEvent(context.group, 'banned', caller.actorId, bannedIds, { minutes }),
         })
       },
     )
@@ -141,7 +141,7 @@ export class GroupModerationService {
         await this.#change(tx, context, banned, {
           changes: { ban_expires_at: 0 },
           lists: ['members', 'bans'],
-          kind: 'unbanned',
+          event: (changedIds) => groupEvent(context.group, 'unbanned', caller.actorId, changedIds),
         })
       },
     )
@@ -193,7 +193,7 @@ export class GroupModerationService {
    * @throws AppError group_not_found, member_required, group_admin_required
    */
   unblock(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
-    const { access, groups, members, blocks, events } = this.options
+    const { access, groups, members, blocks, outbox } = this.options
     const distinct = [...new Set(userIds)]
     return access.change(
       caller,
@@ -206,7 +206,7 @@ export class GroupModerationService {
         if (removed.length > 0) {
           await blocks.delete(tx, group, removed)
           await groups.touch(tx, group, ['blocks'], now)
-          await events.append(tx, groupEvent(group, 'unblocked', caller.actorId, removed))
+          outbox.append(tx, groupEvent(group, 'unblocked', caller.actorId, removed))
         }
         return new Map(distinct.map((userId) => [userId, null]))
       },
@@ -219,7 +219,7 @@ export class GroupModerationService {
     { group, caller, now }: GroupContext,
     outcomes: Outcomes,
   ): Promise<Int64[]> {
-    const { members, events } = this.options
+    const { members, outbox } = this.options
     const strangers = [...outcomes].flatMap(([userId, refusal]) =>
       refusal === 'not_group_member' ? [userId] : [],
     )
@@ -228,8 +228,7 @@ export class GroupModerationService {
       isBanned(removals.get(userId)?.banExpiresAt ?? 0, now),
     )
     await members.forgetBans(tx, group, freed)
-    if (freed.length > 0)
-      await events.append(tx, groupEvent(group, 'unbanned', caller.actorId, freed))
+    if (freed.length > 0) outbox.append(tx, groupEvent(group, 'unbanned', caller.actorId, freed))
     return freed
   }
 
@@ -239,14 +238,14 @@ export class GroupModerationService {
     userIds: readonly Int64[],
     known: readonly Member[],
   ): Promise<void> {
-    const { groups, members, blocks, memberships, events } = this.options
+    const { groups, members, blocks, memberships, outbox } = this.options
     const { group, caller, now } = context
     const removed = known.filter(({ userId }) => userIds.includes(userId))
     await memberships.remove(tx, context, removed, 'blocked')
     await blocks.insert(tx, group, userIds, now)
     await members.settle(tx, group, userIds, 'rejected', now)
     await groups.touch(tx, group, ['blocks'], now)
-    await events.append(tx, groupEvent(group, 'blocked', caller.actorId, userIds))
+    outbox.append(tx, groupEvent(group, 'blocked', caller.actorId, userIds))
   }
 
   /** Judges users one by one, and does `work` to the members among them to whom the caller may, in the order of the list; it may judge otherwise. */
@@ -284,16 +283,16 @@ export class GroupModerationService {
 
   async #change(
     tx: Tx,
-    { group, caller, now }: GroupContext,
+    { group, now }: GroupContext,
     changed: readonly Member[],
-    { changes, lists, kind, content }: MemberChange,
+    { changes, lists, event }: MemberChange,
   ) {
-    const { groups, members, events } = this.options
+    const { groups, members, outbox } = this.options
     if (changed.length === 0) return
     const userIds = changed.map(({ userId }) => userId)
     await members.update(tx, group, userIds, changes)
     await groups.touch(tx, group, lists, now)
-    await events.append(tx, groupEvent(group, kind, caller.actorId, userIds, content))
+    outbox.append(tx, event(userIds))
   }
 }
 

@@ -1,13 +1,13 @@
 import { type AppCaller, AppError, type Int64 } from '@hermod/protocol'
+import { notice } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { timestampOf } from '../../../lib/ids.js'
-import type { EventKind } from '../../../outbox/event-model.js'
-import type { EventService } from '../../../outbox/event-service.js'
+import type { Outbox } from '../../../outbox/outbox.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
 import { systemUserId } from '../../users/system-user.js'
-import { type Conversation, readersOf } from '../log/conversation-model.js'
+import { type Conversation, eventConversation, readersOf } from '../log/conversation-model.js'
 import { operationTypes, requireSize } from '../log/message-model.js'
 import type { ConversationService } from '../reading/conversation-service.js'
 import type { TransactionStore } from '../sending/transaction-store.js'
@@ -21,7 +21,7 @@ export interface MessageOperationsOptions {
   readonly apps: AppService
   readonly groupRules: GroupMessageRules
   readonly transactions: TransactionStore
-  readonly events: EventService
+  readonly outbox: Outbox
   readonly clock: Clock
   readonly maxMessageBytes: number
   readonly transactionTtlMs: number
@@ -60,7 +60,9 @@ const editKinds: ReadonlyMap<number, EditKind> = new Map([
   [operationTypes.append, 'append'],
   [operationTypes.replace, 'replace'],
 ])
-const editEvents: Readonly<Record<EditKind, EventKind>> = {
+type MessageEventKind = 'message.recalled' | 'message.appended' | 'message.replaced'
+
+const editEvents: Readonly<Record<EditKind, MessageEventKind>> = {
   append: 'message.appended',
   replace: 'message.replaced',
 }
@@ -181,7 +183,7 @@ export class MessageOperations {
     if (isOwn && now - timestampOf(message.messageId) > recallSeconds * 1_000)
       throw new AppError('recall_too_late')
     await store.recall(tx, conversation, message, { by: responsibleFor(held), at: now })
-    await this.#tell(tx, held, 'message.recalled')
+    this.#tell(tx, held, 'message.recalled')
   }
 
   async #edit(tx: Tx, held: Held, kind: EditKind, edit: EditedTexts): Promise<void> {
@@ -196,23 +198,22 @@ export class MessageOperations {
       ...texts,
       editedAt: editInstant(message, clock.now()),
     })
-    await this.#tell(tx, held, editEvents[kind])
+    this.#tell(tx, held, editEvents[kind])
   }
 
-  async #tell(tx: Tx, held: Held, kind: EventKind): Promise<void> {
+  #tell(tx: Tx, held: Held, kind: MessageEventKind): void {
     const { conversation, message } = held
-    const { appId, lowId, highId, isGroup } = conversation
-    const fact = { appId, kind, actorId: responsibleFor(held) }
-    const { messageId: msg_id } = message
-    await this.options.events.append(
+    const about = {
+      appId: conversation.appId,
+      actorId: responsibleFor(held),
+      userIds: conversation.isGroup ? [] : readersOf(conversation),
+    }
+    this.options.outbox.append(
       tx,
-      isGroup
-        ? { ...fact, groupId: lowId, userIds: [], content: JSON.stringify({ msg_id }) }
-        : {
-            ...fact,
-            userIds: readersOf(conversation),
-            content: JSON.stringify({ msg_id, parties: [lowId, highId].map(Number) }),
-          },
+      notice(kind, about, {
+        conversation: eventConversation(conversation),
+        msg_id: message.messageId,
+      }),
     )
   }
 }

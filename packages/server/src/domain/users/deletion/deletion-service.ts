@@ -1,7 +1,8 @@
 import { AppError, type Int64 } from '@hermod/protocol'
+import { notice } from '@hermod/protocol/events'
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
-import type { EventService } from '../../../outbox/event-service.js'
+import type { Outbox } from '../../../outbox/outbox.js'
 import type { GroupSuccession } from '../../groups/membership/group-succession.js'
 import type { PasswordProof, PasswordService } from '../../login/password-service.js'
 import type { TokenService } from '../../login/token-service.js'
@@ -15,7 +16,7 @@ export interface DeletionServiceOptions {
   readonly passwords: PasswordService
   readonly tokens: TokenService
   readonly succession: GroupSuccession
-  readonly events: EventService
+  readonly outbox: Outbox
   readonly textErasures: TextErasureService
   readonly clock: Clock
 }
@@ -35,7 +36,7 @@ export class DeletionService {
 
   /** @throws AppError password_incorrect, too_many_requests, user_not_found, user_deleted */
   async delete({ appId, userId, actorId, proof }: Deletion): Promise<void> {
-    const { database, accounts, passwords, tokens, succession, events, textErasures, clock } =
+    const { database, accounts, passwords, tokens, succession, outbox, textErasures, clock } =
       this.options
     const verified = proof === null ? null : await passwords.verify(appId, userId, proof)
     const { revoked, withdrawals } = await database.transaction(async (tx) => {
@@ -46,13 +47,7 @@ export class DeletionService {
       const revoked = await tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now() })
       await eraseUser(tx, appId, userId, clock.now())
       await textErasures.order(tx, appId, userId)
-      await events.append(tx, {
-        appId,
-        kind: 'user.removed',
-        actorId,
-        userIds: [userId],
-        content: '',
-      })
+      outbox.append(tx, notice('user.removed', { appId, actorId, userIds: [userId] }))
       return { revoked, withdrawals }
     })
     tokens.forget(appId, revoked)
