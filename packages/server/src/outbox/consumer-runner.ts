@@ -43,9 +43,9 @@ export class ConsumerRunner {
   readonly #wanted = new Set<string>()
   readonly #running = new Map<string, Promise<void>>()
   readonly #failures = new Map<string, Failures>()
-  readonly #stopping = new AbortController()
   #turnSignal = new AbortController()
   #hasTurn: boolean
+  #isRunning = false
   #refusedAt = Number.NEGATIVE_INFINITY
   #polling: Promise<void> | undefined
 
@@ -53,8 +53,15 @@ export class ConsumerRunner {
     this.#hasTurn = options.turn.isTaken
   }
 
+  /** Until then wakes do nothing. */
+  async start(): Promise<void> {
+    this.#isRunning = true
+    await this.poll()
+  }
+
   /** Something was appended for the application. */
   wake(appId: string): void {
+    if (!this.#isRunning) return
     this.#wanted.add(appId)
     if (this.#hasTurn) this.#startWanted()
     else if (performance.now() - this.#refusedAt > refusalMs) void this.poll()
@@ -69,7 +76,7 @@ export class ConsumerRunner {
   }
 
   async stop(): Promise<void> {
-    this.#stopping.abort()
+    this.#isRunning = false
     this.#turnSignal.abort()
     await this.#polling
     await Promise.all(this.#running.values())
@@ -107,7 +114,7 @@ export class ConsumerRunner {
   #startWanted(): void {
     const now = performance.now()
     for (const appId of this.#wanted) {
-      if (this.#running.size >= maxApps || this.#stopping.signal.aborted) return
+      if (this.#running.size >= maxApps || !this.#isRunning) return
       if (this.#running.has(appId) || (this.#failures.get(appId)?.retryFrom ?? 0) > now) continue
       this.#wanted.delete(appId)
       const run = this.#run(appId).finally(() => {

@@ -41,7 +41,7 @@ export class OutboxRelay {
   /** Resolves when every consumer that keeps no position knows where it begins. */
   async start(): Promise<void> {
     if (this.#runners.length === 0) return
-    await Promise.all(this.#runners.map((runner) => runner.poll()))
+    await Promise.all(this.#runners.map((runner) => runner.start()))
     this.#timer = setInterval(() => {
       for (const runner of this.#runners) void runner.poll()
     }, this.#pollMs)

@@ -2,8 +2,15 @@
 
 import { eventSchemas, type NoticeKind } from '@hermod/protocol/events'
 import type { Json } from '@hermod/testkit'
+import { Kind, type TSchema, TypeRegistry } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { Sql } from './sql.js'
+
+// The schemas' own int64, of which an event holds exact ones only.
+TypeRegistry.Set<TSchema>(
+  'Unsafe',
+  ({ [Kind]: _, type }, value) => type === 'integer' && Number.isSafeInteger(value),
+)
 
 /** Who did what to whom; `content` is the text of the notice, '' when it has none. */
 export interface Notice {
