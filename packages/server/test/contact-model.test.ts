@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Person, registerPeople } from './support/contacts.js'
 import { integrityFaults, textTo } from './support/messaging.js'
+import { recordedNotices } from './support/recorded-events.js'
 import { openSql, type Sql } from './support/sql.js'
 
 const userCount = 3
@@ -303,13 +304,10 @@ class World {
   /** What was recorded must lead to what is there. */
   async judgeEvents(state: State): Promise<void> {
     const ids = this.people.map(({ id }) => id)
-    const rows =
-      await this.sql.run(`select kind, payload from events where kind like 'contact.%' and payload like '%${ids[0]}%'
-      or kind like 'contact.%' and payload like '%${ids[1]}%' or kind like 'contact.%' and payload like '%${ids[2]}%'`)
-    const events = rows.map(({ kind, payload }) => ({
-      kind: String(kind).slice('contact.'.length),
-      ...JSON.parse(String(payload)),
-    }))
+    const recorded = await recordedNotices(this.sql, 'contact.')
+    const events = recorded
+      .filter(({ actor, users }) => [actor, ...users].some((id) => ids.includes(id)))
+      .map((event) => ({ ...event, kind: event.kind.slice('contact.'.length) }))
     const count = (kinds: readonly string[], user: number, peer: number) =>
       events.filter(
         ({ kind, actor, users: to }) =>

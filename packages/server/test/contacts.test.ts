@@ -24,6 +24,7 @@ import {
   updateContact,
 } from './support/contacts.js'
 import { integrityFaults, sendText, textTo } from './support/messaging.js'
+import { recordedNotices } from './support/recorded-events.js'
 import { openSql, type SqlRow } from './support/sql.js'
 
 /** Positive and never issued. */
@@ -81,11 +82,8 @@ for (const backend of testBackends()) {
 
     /** What is recorded of what this user did, oldest first. */
     async function eventsBy({ id }: Person): Promise<Json[]> {
-      const rows = await sql(
-        `select kind, payload from events where kind like 'contact.%' order by event_id`,
-      )
-      return rows
-        .map(({ kind, payload }) => ({ kind: String(kind), ...JSON.parse(String(payload)) }))
+      await using connection = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
+      return (await recordedNotices(connection, 'contact.'))
         .filter(({ actor }) => actor === id)
         .map(({ kind, users, content }) => [kind, users, content])
     }

@@ -40,7 +40,10 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   conversations: 'kept',
   devices: 'erased',
   // Without their texts, for three days.
-  events: 'ends',
+  outbox: 'ends',
+  outbox_heads: 'names nobody',
+  outbox_positions: 'names nobody',
+  leases: 'names nobody',
   // With the texts of the user: they are the group's.
   group_announcements: 'kept',
   group_join_requests: 'erased',
@@ -56,7 +59,7 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   kysely_migration_lock: 'names nobody',
   messages: 'kept',
   operator_tokens: 'names nobody',
-  // Until the texts of the events are erased, soon after the deletion.
+  // Until the texts of the outbox are erased, soon after the deletion.
   pending_erasures: 'ends',
   // Those of the user; that others pinned the conversation is theirs.
   pinned_conversations: 'erased',
@@ -244,7 +247,7 @@ for (const backend of testBackends()) {
       expect(await tablesThatSay(marker)).toEqual(
         expect.arrayContaining([
           'contacts',
-          'events',
+          'outbox',
           'group_members',
           'group_join_requests',
           'users',
@@ -257,13 +260,13 @@ for (const backend of testBackends()) {
         expect([table, await rowsOf(table, alice.id)]).toEqual([table, []])
       await textsAreErased()
       expect(await tablesThatSay(marker)).toEqual([
-        'events',
         'group_announcements',
         'group_files',
         'messages',
+        'outbox',
       ])
       const said = await query(
-        `select distinct kind from events where payload like '%${marker}%' order by kind`,
+        `select distinct kind from outbox where payload like '%${marker}%' order by kind`,
       )
       expect(said.map(({ kind }) => kind)).toEqual([
         'group.announcement_updated',
@@ -289,11 +292,9 @@ for (const backend of testBackends()) {
 
     it('erases the texts of those whose erasure was interrupted, and nobody else’s', async () => {
       const texts = async () => {
-        const rows = await query(
-          "select payload from events where kind = 'contact.applied' order by event_id",
-        )
+        const rows = await query("select payload from outbox where kind = 'contact.applied'")
         const payloads = rows.map(({ payload }) => JSON.parse(String(payload)))
-        return new Map(payloads.map(({ actor, content }) => [actor, content]))
+        return new Map(payloads.map(({ actor_id, reason }) => [actor_id, reason]))
       }
       const neighbours = await api
         .as(server.operatorToken)

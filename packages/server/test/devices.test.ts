@@ -8,6 +8,7 @@ import {
   type User,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { recordedNotices } from './support/recorded-events.js'
 import type { Sql } from './support/sql.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
 
@@ -77,10 +78,7 @@ for (const backend of testBackends()) {
     }
 
     async function storedEvents({ id }: User): Promise<Json[]> {
-      const rows = await sql.run(`select kind, payload from events order by event_id`)
-      return rows
-        .map(({ kind, payload }) => ({ kind, ...JSON.parse(String(payload)) }))
-        .filter(({ users }) => users.includes(id))
+      return (await recordedNotices(sql)).filter(({ users }) => users.includes(id))
     }
 
     async function eventsOf(user: User): Promise<Json[]> {

@@ -412,12 +412,10 @@ for (const backend of testBackends()) {
         expect(await members(group_id)).toContain(guest.id)
         expect(await applicationStatus(group_id, guest)).toBe(status.agreed)
         expect(
-          (await notices(group_id, 'joined', 'application_accepted', 'application_declined')).slice(
-            1,
-          ),
+          (await notices(group_id, 'joined', 'request_accepted', 'request_declined')).slice(1),
         ).toEqual(
           expect.arrayContaining([
-            { kind: 'application_accepted', actor: helper.id, users: [guest.id], content: '' },
+            { kind: 'request_accepted', actor: helper.id, users: [guest.id], content: '' },
             { kind: 'joined', actor: helper.id, users: [guest.id], content: '' },
           ]),
         )
@@ -436,8 +434,8 @@ for (const backend of testBackends()) {
         ).toBe(code.ok)
         expect(await members(group_id)).not.toContain(guest.id)
         expect(await applicationStatus(group_id, guest)).toBe(status.rejected)
-        expect(await notices(group_id, 'application_accepted', 'application_declined')).toEqual([
-          { kind: 'application_declined', actor: owner.id, users: [guest.id], content: '' },
+        expect(await notices(group_id, 'request_accepted', 'request_declined')).toEqual([
+          { kind: 'request_declined', actor: owner.id, users: [guest.id], content: '' },
         ])
         expect((await handle(owner.api, group_id, guest, true)).code).toBe(code.joinRequestNotOpen)
       })
@@ -455,7 +453,7 @@ for (const backend of testBackends()) {
           ...Array(crowd - 1).fill(code.joinRequestNotOpen),
         ])
         expect(await members(group_id)).toHaveLength(4)
-        expect(await notices(group_id, 'application_accepted')).toHaveLength(1)
+        expect(await notices(group_id, 'request_accepted')).toHaveLength(1)
       })
 
       it('is approved or rejected when both happen at once', async () => {
@@ -516,7 +514,7 @@ for (const backend of testBackends()) {
           data: null,
         })
         expect(await applicationStatus(group_id, guest)).toBe(status.pending)
-        expect(await notices(group_id, 'application_accepted')).toEqual([])
+        expect(await notices(group_id, 'request_accepted')).toEqual([])
         await setCapacity(group_id, 4)
         expect((await handle(owner.api, group_id, guest, true)).code).toBe(code.ok)
         expect(await members(group_id)).toContain(guest.id)

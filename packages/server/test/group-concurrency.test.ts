@@ -323,7 +323,7 @@ for (const backend of testBackends()) {
           kind.startsWith('application_'),
         )
         expect(told.map(({ kind }) => kind)).toEqual([
-          isApproved ? 'application_accepted' : 'application_declined',
+          isApproved ? 'request_accepted' : 'request_declined',
         ])
         return [group]
       })

@@ -151,6 +151,34 @@ for (const backend of testBackends()) {
       })
       return [
         {
+          name: 'a hole in the outbox',
+          ...moved('outbox', 'position = 2'),
+          check: 'outbox_positions',
+          subject: 'outbox',
+        },
+        {
+          name: 'an outbox that ends later than its rows',
+          plant: ['update outbox_heads set position = position + 1'],
+          repair: ['update outbox_heads set position = position - 1'],
+          check: 'outbox_positions',
+          subject: 'outbox',
+        },
+        {
+          name: 'a consumer that is beyond the outbox',
+          plant: [
+            "insert into outbox_positions (consumer, app_id, position) select 'early', app_id, position + 1 from outbox_heads",
+          ],
+          repair: ['delete from outbox_positions'],
+          check: 'outbox_consumer',
+          subject: 'early',
+        },
+        {
+          name: 'a message of the outbox that its conversation has not got',
+          ...moved('conversations', conversation),
+          check: 'outbox_messages',
+          subject: pair,
+        },
+        {
           name: 'a conversation that ends later than its log',
           plant: [`update conversations set seq = seq + 1 where ${conversation}`],
           repair: [`update conversations set seq = seq - 1 where ${conversation}`],

@@ -10,6 +10,7 @@ import {
   testBackends,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { recordedNotices } from './support/recorded-events.js'
 import { openSql } from './support/sql.js'
 
 const password = 'correct horse'
@@ -83,9 +84,7 @@ for (const backend of testBackends()) {
       userId: number,
     ): Promise<{ kind: string; actor: number; content: string }[]> {
       await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
-      const rows = await sql.run('select kind, payload from events order by event_id')
-      return rows
-        .map(({ kind, payload }) => ({ kind: String(kind), ...JSON.parse(String(payload)) }))
+      return (await recordedNotices(sql))
         .filter(({ users }) => users.includes(userId))
         .map(({ kind, actor, content }) => ({ kind, actor, content }))
     }

@@ -2,6 +2,8 @@
 export interface BusMessages {
   /** A cached fact changed and must be read again. */
   'cache.invalidated': { readonly cache: string; readonly key: string }
+  /** There are new events in the outbox of the application. */
+  'outbox.appended': { readonly appId: string }
 }
 
 export type Subject = keyof BusMessages

@@ -62,6 +62,7 @@ export interface ServerConfig {
     readonly transactionTtlMs: number
   }
   readonly writer: { readonly batchMessages: number; readonly queueMessages: number }
+  readonly outbox: { readonly maxLagMs: number }
   /** Null: the service chooses the app_id on the first start. */
   readonly bootstrap: { readonly appId: string | null }
 }
@@ -186,6 +187,7 @@ function serverConfig(values: OptionValues): ServerConfig {
       transactionTtlMs: values.transactionHours * 3_600_000,
     },
     writer: { batchMessages: values.batchMessages, queueMessages: values.queueMessages },
+    outbox: { maxLagMs: values.outboxMaxLagDays * 86_400_000 },
     bootstrap: { appId: values.bootstrapAppId },
   }
 }

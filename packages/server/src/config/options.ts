@@ -228,6 +228,14 @@ export const options = {
     default: 20_000,
     text: 'The most messages that wait for a commit; above it the service answers 503.',
   }),
+  outboxMaxLagDays: integer({
+    name: 'HERMOD_OUTBOX_MAX_LAG_DAYS',
+    unit: 'days',
+    min: 3,
+    max: 365,
+    default: 7,
+    text: 'How long events are kept for a consumer that does not take them; after it the consumer is left behind.',
+  }),
   secretKey: secretText({
     name: 'HERMOD_SECRET_KEY',
     text: 'Encrypts secrets at rest and signs file credentials and QR codes; unset: made once and kept in the data folder. Processes that share a database need the same one.',

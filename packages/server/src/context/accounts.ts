@@ -24,7 +24,7 @@ import type { SettingsStore } from '../domain/users/settings/settings-store.js'
 import type { UserStore } from '../domain/users/user-store.js'
 import type { Clock } from '../lib/clock.js'
 import type { IdGenerator } from '../lib/ids.js'
-import type { EventService } from '../outbox/event-service.js'
+import type { Outbox } from '../outbox/outbox.js'
 
 export interface AccountServices {
   readonly accounts: AccountService
@@ -52,7 +52,7 @@ interface Shared {
   readonly contacts: ContactConnector
   readonly devices: DeviceService
   readonly tokens: TokenService
-  readonly events: EventService
+  readonly outbox: Outbox
   readonly textErasures: TextErasureService
   readonly succession: GroupSuccession
   readonly guard: LoginGuard

@@ -11,7 +11,7 @@ import { MessageRules } from '../domain/contacts/message-rules.js'
 import type { AccountService } from '../domain/users/account-service.js'
 import type { UserStore } from '../domain/users/user-store.js'
 import type { Clock } from '../lib/clock.js'
-import type { EventService } from '../outbox/event-service.js'
+import type { Outbox } from '../outbox/outbox.js'
 
 interface Shared {
   readonly stores: {
@@ -19,7 +19,7 @@ interface Shared {
     readonly contactRequests: ContactRequestStore
   }
   readonly database: Database
-  readonly events: EventService
+  readonly outbox: Outbox
   readonly clock: Clock
 }
 

@@ -13,6 +13,7 @@ import { Metrics } from '../observability/metrics.js'
 import { CallLimits, noCallLimits } from '../pipeline/call-limits.js'
 import { type CallObserver, Executor } from '../pipeline/executor.js'
 import { createHandlers } from './handlers.js'
+import type { OutboxObserver } from './outbox.js'
 import { createServices, type Services } from './services.js'
 
 export interface Context extends AsyncDisposable {
@@ -102,9 +103,10 @@ function buildContext(
     secrets,
     database,
     batchObserver,
+    outboxObserver: outboxObserver(log, metrics),
     wakeTextErasures: () => maintenance.wake(textErasureTask),
   })
-  const { apps, events, textErasures, tokens, sweeper, writer } = services
+  const { apps, outboxPurge, outboxRelay, textErasures, tokens, sweeper, writer } = services
   const textErasureTask = {
     name: 'texts of deleted users',
     run: (signal: AbortSignal) => textErasures.run(signal),
@@ -127,7 +129,7 @@ function buildContext(
     tasks: [
       { name: 'expired tokens', run: () => tokens.purge() },
       { name: 'old transaction IDs', run: () => sweeper.run() },
-      { name: 'old events', run: () => events.purge() },
+      { name: 'old events', run: (signal) => outboxPurge.run(signal) },
       textErasureTask,
     ],
     onError: (task, error) => log.warn({ task, err: error }, 'maintenance failed'),
@@ -142,6 +144,7 @@ function buildContext(
     async [Symbol.asyncDispose]() {
       await maintenance.stop()
       await writer.idle()
+      await outboxRelay.stop()
       await database[Symbol.asyncDispose]()
       lock.release()
     },
@@ -155,6 +158,22 @@ function callLimits({ address, user, app }: ServerConfig['rateLimit']): CallLimi
     users: new RateLimiter(user),
     apps: new RateLimiter(app),
   })
+}
+
+function outboxObserver(log: Logger, metrics: Metrics): OutboxObserver {
+  return {
+    lagging: (consumer, rows) => metrics.consumerLags(consumer, rows),
+    missed: (consumer, app) => log.warn({ consumer, app }, 'outbox consumer has missed events'),
+    failed: (consumer, app, error) =>
+      log.warn({ consumer, app, err: error }, 'outbox consumer failed and tries again'),
+    leftBehind(consumer, app) {
+      metrics.consumerLeftBehind(consumer)
+      log.error(
+        { consumer, app },
+        'outbox consumer was left behind: events it has not seen are deleted',
+      )
+    },
+  }
 }
 
 function callObserver(log: Logger, metrics: Metrics): CallObserver {

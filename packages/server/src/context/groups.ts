@@ -35,7 +35,7 @@ import type { UserLocker } from '../domain/users/locked-users.js'
 import type { Clock } from '../lib/clock.js'
 import type { IdGenerator } from '../lib/ids.js'
 import type { SecretKeys } from '../lib/secret-keys.js'
-import type { EventService } from '../outbox/event-service.js'
+import type { Outbox } from '../outbox/outbox.js'
 
 interface Shared {
   readonly database: Database
@@ -49,7 +49,7 @@ interface Shared {
   readonly conversations: GroupConversations
   readonly pins: MembershipServiceOptions['pins']
   readonly apps: AppService
-  readonly events: EventService
+  readonly outbox: Outbox
   readonly ids: IdGenerator
   readonly clock: Clock
   readonly secretKeys: SecretKeys

@@ -92,6 +92,7 @@ export async function startServer(
       },
     )
     context.maintenance.start()
+    await context.services.outboxRelay.start()
     return {
       url,
       first,

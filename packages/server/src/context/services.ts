@@ -52,11 +52,12 @@ import { systemClock } from '../lib/clock.js'
 import { IdGenerator } from '../lib/ids.js'
 import { SecretBox } from '../lib/secret-box.js'
 import { SecretKeys } from '../lib/secret-keys.js'
-import { EventStore } from '../outbox/event-log.js'
-import { EventService } from '../outbox/event-service.js'
+import type { OutboxPurge } from '../outbox/outbox-purge.js'
+import type { OutboxRelay } from '../outbox/relay.js'
 import { type AccountServices, createAccountServices } from './accounts.js'
 import { type ContactServices, createContactBook, createContactServices } from './contacts.js'
 import { createGroupServices, type GroupServices } from './groups.js'
+import { createOutbox, type OutboxObserver } from './outbox.js'
 import { personalStores } from './personal-stores.js'
 import { loadSecretKeys } from './secret-key.js'
 
@@ -65,7 +66,8 @@ export interface Services extends AccountServices, ContactServices, GroupService
   readonly conversations: ConversationService
   readonly deviceAccess: DeviceAccessService
   readonly devices: DeviceService
-  readonly events: EventService
+  readonly outboxPurge: OutboxPurge
+  readonly outboxRelay: OutboxRelay
   readonly fileCredentials: FileCredentialService
   readonly integrity: IntegrityService
   readonly messageOperations: MessageOperations
@@ -85,6 +87,7 @@ export interface ServicesOptions {
   readonly secrets: ServerSecrets
   readonly database: Database
   readonly batchObserver: BatchObserver
+  readonly outboxObserver: OutboxObserver
   /** Has the texts that were ordered to be erased be erased soon. */
   wakeTextErasures(): void
 }
@@ -95,17 +98,24 @@ export function createServices({
   secrets,
   database,
   batchObserver,
+  outboxObserver,
   wakeTextErasures,
 }: ServicesOptions): Services {
   const clock = systemClock
   const ids = new IdGenerator(idReservations(database), clock.now)
   const bus = new MemoryBus()
-  const eventStore = new EventStore()
-  const events = new EventService({ database, store: eventStore, ids, clock })
+  const { outbox, outboxPurge, outboxRelay, appended } = createOutbox({
+    database,
+    bus,
+    clock,
+    maxLagMs: config.outbox.maxLagMs,
+    consumers: [],
+    observer: outboxObserver,
+  })
   const textErasures = new TextErasureService({
     database,
     store: new PendingErasureStore(),
-    events: eventStore,
+    outbox,
     clock,
     wake: wakeTextErasures,
   })
@@ -146,7 +156,7 @@ export function createServices({
     store: stores.devices,
     users,
     bindings: stores.pushBindings,
-    events,
+    outbox,
     clock,
     devicesPerUser: config.accounts.devicesPerUser,
   })
@@ -164,14 +174,14 @@ export function createServices({
     tokenLifeMs: config.accounts.userTokenTtlMs,
     channel: cacheInvalidation(bus, 'user-tokens'),
   })
-  const contactBook = createContactBook({ database, stores, users, events, clock })
+  const contactBook = createContactBook({ database, stores, users, outbox, clock })
   const groups = createGroupServices({
     ...stores,
     database,
     bus,
     users,
     apps,
-    events,
+    outbox,
     ids,
     clock,
     secretKeys,
@@ -187,7 +197,7 @@ export function createServices({
     contacts: contactBook,
     devices,
     tokens,
-    events,
+    outbox,
     textErasures,
     succession: groups.groupSuccession,
     guard,
@@ -203,7 +213,7 @@ export function createServices({
     bus,
     accounts,
     apps,
-    events,
+    outbox,
     clock,
   })
   const secretService = new SecretService({
@@ -224,6 +234,7 @@ export function createServices({
     maxBatchMessages: config.writer.batchMessages,
     maxQueuedMessages: config.writer.queueMessages,
     observer: batchObserver,
+    appended,
   })
   const conversations = new ConversationService({
     database,
@@ -234,10 +245,10 @@ export function createServices({
       ...stores,
       marks: new GroupMarkStore(),
       receiptRequests,
-      events,
+      outbox,
     }),
     groupCache: groups.groupCache,
-    events,
+    outbox,
   })
   const messageOperations = new MessageOperations({
     database,
@@ -248,7 +259,7 @@ export function createServices({
     apps,
     groupRules: groups.groupMessageRules,
     transactions,
-    events,
+    outbox,
     clock,
     ...config.messages,
   })
@@ -258,9 +269,8 @@ export function createServices({
     ...groups,
     apps,
     conversations,
-    deviceAccess: new DeviceAccessService({ database, devices, tokens, events, clock }),
+    deviceAccess: new DeviceAccessService({ database, devices, tokens, outbox, clock }),
     devices,
-    events,
     fileCredentials,
     integrity: new IntegrityService({
       database,
@@ -280,6 +290,8 @@ export function createServices({
       clock,
       ...config.messages,
     }),
+    outboxPurge,
+    outboxRelay,
     pins: new PinService({ database, store: stores.pins, accounts, ...groups, clock }),
     presence: new PresenceService(),
     pushPreferences: new PushPreferenceService({

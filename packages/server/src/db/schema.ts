@@ -24,7 +24,9 @@ export interface Schema {
   user_conversations: UserConversationsTable
   messages: MessagesTable
   recalled_messages: RecalledMessagesTable
-  events: EventsTable
+  outbox: OutboxTable
+  outbox_heads: OutboxHeadsTable
+  outbox_positions: OutboxPositionsTable
   pending_erasures: PendingErasuresTable
   groups: GroupsTable
   group_members: GroupMembersTable
@@ -38,6 +40,7 @@ export interface Schema {
   sent_transactions: SentTransactionsTable
   id_slots: IdSlotsTable
   key_checks: KeyChecksTable
+  leases: LeasesTable
 }
 
 export interface AppsTable {
@@ -275,17 +278,31 @@ export interface RecalledMessagesTable {
   recalled_at: number
 }
 
-/** Committed facts that others are told of; see domain/events. */
-export interface EventsTable {
-  event_id: number
+/** Committed facts that others are told of, see outbox/. */
+export interface OutboxTable {
   app_id: string
+  /** Dense from 1, in the order of the commits. */
+  position: number
   kind: string
-  /** JSON */
+  /** JSON as in protocol/src/events; of message.stored see domain/messaging/log/message-ranges.ts. */
   payload: string
   created_at: number
 }
 
-/** Deleted users whose texts are still to be taken out of the events. */
+/** The last position of each application in the outbox. */
+export interface OutboxHeadsTable {
+  app_id: string
+  position: number
+}
+
+/** Up to where each consumer has handled the outbox. */
+export interface OutboxPositionsTable {
+  consumer: string
+  app_id: string
+  position: number
+}
+
+/** Deleted users whose texts are still to be taken out of the outbox. */
 export interface PendingErasuresTable {
   app_id: string
   user_id: Int64
@@ -448,4 +465,11 @@ export interface KeyChecksTable {
   /** 1 */
   check_id: number
   sealed: string
+}
+
+/** What one node at a time may do, and which node may now. */
+export interface LeasesTable {
+  name: string
+  owner: string
+  expires_at: number
 }

@@ -45,6 +45,18 @@ export class Metrics {
     help: 'Batches of messages that could not be stored.',
     registers: [this.#registry],
   })
+  readonly #consumerLag = new Gauge({
+    name: 'hermod_outbox_consumer_lag_rows',
+    help: 'Rows of the outbox that a consumer has not handled yet, said by the node that runs it.',
+    labelNames: ['consumer'] as const,
+    registers: [this.#registry],
+  })
+  readonly #consumersLeftBehind = new Counter({
+    name: 'hermod_outbox_consumers_left_behind_total',
+    help: 'How often events were deleted before a consumer had handled them.',
+    labelNames: ['consumer'] as const,
+    registers: [this.#registry],
+  })
   /** Children by label, because looking them up through prom-client costs more than counting. */
   readonly #byOperation = new Map<
     string,
@@ -130,6 +142,14 @@ export class Metrics {
     this.#commits.observe(seconds)
     this.#batches.observe(messages)
     if (failed) this.#failedCommits.inc()
+  }
+
+  consumerLags(consumer: string, rows: number): void {
+    this.#consumerLag.set({ consumer }, rows)
+  }
+
+  consumerLeftBehind(consumer: string): void {
+    this.#consumersLeftBehind.inc({ consumer })
   }
 
   /** The text of /metrics and its content type. */

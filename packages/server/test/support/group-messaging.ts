@@ -3,6 +3,7 @@ import type { Answer, Api, Json, ServerProcess, Session } from '@hermod/testkit'
 import { registerPeople } from './contacts.js'
 import { operate, type operationTypes } from './message-operations.js'
 import { type SendExtras, textTo } from './messaging.js'
+import { recordedNotices } from './recorded-events.js'
 import type { Sql } from './sql.js'
 
 /** A user who calls with a token of his own. */
@@ -70,20 +71,8 @@ export interface RecordedReceipt {
 }
 
 export async function recordedReads(sql: Sql, group: number): Promise<RecordedReceipt[]> {
-  const rows = await sql.run(
-    "select payload from events where kind = 'message.read' order by event_id",
-  )
-  return rows
-    .map(
-      ({ payload }) =>
-        JSON.parse(String(payload)) as {
-          group?: number
-          actor: number
-          users: number[]
-          content: string
-        },
-    )
-    .filter((event) => event.group === group)
+  return (await recordedNotices(sql, 'message.read'))
+    .filter((event) => event.kind === 'message.read' && event.group === group)
     .map(({ actor: reader, users, content }) => ({
       reader,
       users,

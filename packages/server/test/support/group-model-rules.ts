@@ -126,7 +126,7 @@ function handleContactRequest({ state, actor, user, flag }: Turn): Result {
   const reason = flag ? enter(state, actor, user, false) : null
   if (reason) return reason
   if (!flag) request.status = rejected
-  tell(state, flag ? 'application_accepted' : 'application_declined', actor, [user])
+  tell(state, flag ? 'request_accepted' : 'request_declined', actor, [user])
   return [[user, null]]
 }
 

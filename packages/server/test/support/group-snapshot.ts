@@ -20,7 +20,7 @@ export async function groupSnapshot(sql: Sql, groupId: number): Promise<Record<s
     snapshot[table] = rows.map((row) => JSON.stringify(row)).toSorted()
   }
   const [told] = await sql.run(
-    `select count(*) as events from events where kind like 'group.%' and payload like '%"group":${groupId}}'`,
+    `select count(*) as events from outbox where kind like 'group.%' and payload like '%"group_id":${groupId}%'`,
   )
   return { ...snapshot, events: Number(told?.events) }
 }

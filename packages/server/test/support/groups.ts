@@ -9,6 +9,7 @@ import type {
 } from '@hermod/protocol'
 import type { Answer, Api } from '@hermod/testkit'
 import type { Person } from './contacts.js'
+import { recordedNotices } from './recorded-events.js'
 import type { Sql } from './sql.js'
 
 export const roles = { member: 0, admin: 1, owner: 2 } as const
@@ -148,14 +149,12 @@ export interface GroupNotice {
 
 /** What was recorded of a group, oldest first; kinds without `group.`. */
 export async function groupNotices(sql: Sql, group_id: number): Promise<GroupNotice[]> {
-  const rows = await sql.run(
-    "select kind, payload from events where kind like 'group.%' order by event_id",
-  )
-  return rows
-    .map(({ kind, payload }) => ({
-      ...(JSON.parse(String(payload)) as GroupNotice & { group: number }),
-      kind: String(kind).slice('group.'.length),
-    }))
+  return (await recordedNotices(sql, 'group.'))
     .filter(({ group }) => group === group_id)
-    .map(({ kind, actor, users, content }) => ({ kind, actor, users, content }))
+    .map(({ kind, actor, users, content }) => ({
+      kind: kind.slice('group.'.length),
+      actor,
+      users,
+      content,
+    }))
 }

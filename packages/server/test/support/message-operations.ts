@@ -1,5 +1,6 @@
 /** Calls that act on messages, and the records that they leave. */
 import type { Answer, Api, Json } from '@hermod/testkit'
+import { recordedNotices } from './recorded-events.js'
 import type { Sql } from './sql.js'
 
 export const operationTypes = { readAck: 9, recall: 10, append: 11, replace: 12 } as const
@@ -35,18 +36,10 @@ export interface RecordedEvent {
 
 /** The recorded events about messages that concern a user, oldest first. */
 export async function messageEvents(sql: Sql, userId: number): Promise<RecordedEvent[]> {
-  const rows = await sql.run(
-    `select kind, payload from events where kind like 'message.%' order by event_id`,
-  )
-  return rows
-    .map(({ kind, payload }) => {
-      const { actor, users, content } = JSON.parse(String(payload)) as {
-        actor: number
-        users: number[]
-        content: string
-      }
+  return (await recordedNotices(sql, 'message.'))
+    .map(({ kind, actor, users, content }) => {
       const messageId: number | null = content === '' ? null : JSON.parse(content).msg_id
-      return { kind: String(kind), actor, users, messageId }
+      return { kind, actor, users, messageId }
     })
     .filter(({ users }) => users.includes(userId))
 }

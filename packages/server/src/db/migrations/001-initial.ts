@@ -80,6 +80,13 @@ const rowTables = {
     created_at bigint not null,
     last_used_at bigint not null,
     primary key (app_id, user_id, device_sn)`,
+  outbox: `
+    app_id text not null,
+    position bigint not null,
+    kind text not null,
+    payload text not null,
+    created_at bigint not null,
+    primary key (app_id, position)`,
 }
 
 const clusteredTables = {
@@ -208,12 +215,14 @@ const clusteredTables = {
     recalled_by bigint not null,
     recalled_at bigint not null,
     primary key (app_id, low_id, high_id, msg_id)`,
-  events: `
-    event_id bigint primary key not null,
+  outbox_heads: `
+    app_id text primary key not null,
+    position bigint not null`,
+  outbox_positions: `
+    consumer text not null,
     app_id text not null,
-    kind text not null,
-    payload text not null,
-    created_at bigint not null`,
+    position bigint not null,
+    primary key (consumer, app_id)`,
   pending_erasures: `
     app_id text not null,
     user_id bigint not null,
@@ -339,6 +348,10 @@ const clusteredTables = {
   key_checks: `
     check_id smallint primary key not null,
     sealed text not null`,
+  leases: `
+    name text primary key not null,
+    owner text not null,
+    expires_at bigint not null`,
 }
 
 export const createdTables: readonly string[] = [

@@ -1,9 +1,10 @@
 import { AppError, contactRequestStatus, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../db/database.js'
 import { type Clock, runsOutAt } from '../../lib/clock.js'
-import type { EventService } from '../../outbox/event-service.js'
+import type { Outbox } from '../../outbox/outbox.js'
 import { readAppSettings } from '../apps/app-settings.js'
 import { LockedUsers, type UserLocker } from '../users/locked-users.js'
+import { contactEvent } from './contact-events.js'
 import { checkContactRequest, type Side } from './contact-model.js'
 import type { ContactRequestStore } from './contact-request-store.js'
 import type { ContactStore } from './contact-store.js'
@@ -12,7 +13,7 @@ export interface ContactBookOptions {
   readonly store: ContactStore
   readonly users: UserLocker
   readonly contactRequests: ContactRequestStore
-  readonly events: EventService
+  readonly outbox: Outbox
   readonly clock: Clock
 }
 
@@ -87,7 +88,7 @@ export class ContactBook {
     side: Side,
     { alias, reason }: { readonly alias: string; readonly reason: string },
   ): Promise<void> {
-    const { contactRequests, events, clock } = this.#options
+    const { contactRequests, outbox, clock } = this.#options
     const { appId, userId: applicantId, peerId: userId } = side
     const { contact_application_days: days } = await readAppSettings(tx, appId)
     const createdAt = clock.now()
@@ -100,13 +101,7 @@ export class ContactBook {
       expiresAt: runsOutAt(createdAt, days),
     }
     await contactRequests.put(tx, { appId, userId }, request)
-    await events.append(tx, {
-      appId,
-      kind: 'contact.applied',
-      actorId: applicantId,
-      userIds: [userId],
-      content: reason,
-    })
+    outbox.append(tx, contactEvent(side, 'applied', { reason }))
   }
 
   /**
@@ -121,7 +116,7 @@ export class ContactBook {
     who: { readonly appId: string; readonly userId: Int64 },
     peerIds: readonly Int64[],
   ): Promise<readonly Int64[]> {
-    const { store, events } = this.#options
+    const { store, outbox } = this.#options
     const { appId, userId } = who
     const users = await this.lockForUpdate(tx, appId, [userId, ...peerIds])
     users.require(userId)
@@ -134,16 +129,7 @@ export class ContactBook {
       who,
       added.map((peerId) => ({ userId: peerId })),
     )
-    await events.append(
-      tx,
-      ...added.map((peerId) => ({
-        appId,
-        kind: 'contact.added' as const,
-        actorId: userId,
-        userIds: [peerId],
-        content: '',
-      })),
-    )
+    outbox.append(tx, ...added.map((peerId) => contactEvent({ appId, userId, peerId }, 'added')))
     return added
   }
 }

@@ -2,13 +2,14 @@ import { AppError, contactRequestStatus, type Int64, relation } from '@hermod/pr
 import type { Database, Tx } from '../../db/database.js'
 import { chunksOf } from '../../lib/chunks.js'
 import type { Clock } from '../../lib/clock.js'
-import type { EventService } from '../../outbox/event-service.js'
+import type { Outbox } from '../../outbox/outbox.js'
 import { type PageRequest, readCursor, writeCursor } from '../paging.js'
 import type { LockedUsers } from '../users/locked-users.js'
 import type { ContactBook } from './contact-book.js'
+import { contactEvent } from './contact-events.js'
 import { type ContactRequest, checkContactRequest, isOpen, type Side } from './contact-model.js'
 import type { ContactRequestStore } from './contact-request-store.js'
-import { type Actor, type ContactService, contactEvent, otherSide } from './contact-service.js'
+import { type Actor, type ContactService, otherSide } from './contact-service.js'
 import type { ContactStore } from './contact-store.js'
 
 export interface ContactRequestServiceOptions {
@@ -17,7 +18,7 @@ export interface ContactRequestServiceOptions {
   readonly contactStore: ContactStore
   readonly contacts: ContactService
   readonly book: ContactBook
-  readonly events: EventService
+  readonly outbox: Outbox
   readonly clock: Clock
 }
 
@@ -73,7 +74,7 @@ export class ContactRequestService {
 
   /** @throws AppError contact_request_not_found, in_block_list, contact_limit_reached */
   async accept(actor: Actor, applicantId: Int64): Promise<void> {
-    const { book, contactStore, events } = this.#options
+    const { book, contactStore, outbox } = this.#options
     await this.#options.contacts.change(actor, [applicantId], async (tx) => {
       const { alias } = await this.#requireOpen(tx, actor, applicantId)
       const side = { ...actor, peerId: applicantId }
@@ -83,13 +84,13 @@ export class ContactRequestService {
       ]
       if (own.isBlocked || theirs.isBlocked) throw new AppError('in_block_list')
       await book.makeContacts(tx, actor, [{ userId: applicantId, aliasOfUser: alias }])
-      await events.append(tx, contactEvent(side, 'contact.accepted'))
+      outbox.append(tx, contactEvent(side, 'accepted'))
     })
   }
 
   /** @throws AppError contact_request_not_found */
   async decline(actor: Actor, applicantId: Int64, reason: string): Promise<void> {
-    const { store, events, clock } = this.#options
+    const { store, outbox, clock } = this.#options
     await this.#options.contacts.change(actor, [applicantId], async (tx) => {
       await this.#requireOpen(tx, actor, applicantId)
       await store.setStatus(
@@ -98,10 +99,7 @@ export class ContactRequestService {
         contactRequestStatus.rejected,
         clock.now(),
       )
-      await events.append(
-        tx,
-        contactEvent({ ...actor, peerId: applicantId }, 'contact.declined', reason),
-      )
+      outbox.append(tx, contactEvent({ ...actor, peerId: applicantId }, 'declined', { reason }))
     })
   }
 
@@ -143,7 +141,7 @@ export class ContactRequestService {
     actor: Actor,
     request: NewContactRequest,
   ): Promise<void> {
-    const { store, contactStore, book, events, clock } = this.#options
+    const { store, contactStore, book, outbox, clock } = this.#options
     const { userId: peerId, alias = '', reason = '' } = request
     if (peerId === actor.userId)
       throw new AppError('invalid_parameter', 'user_id must not be the user itself')
@@ -159,13 +157,13 @@ export class ContactRequestService {
     const received = await store.find(tx, { ...actor, applicantId: peerId })
     if (received && isOpen(received, clock.now())) {
       await book.makeContacts(tx, actor, [{ userId: peerId, alias, aliasOfUser: received.alias }])
-      return events.append(tx, contactEvent(side, 'contact.accepted'))
+      return outbox.append(tx, contactEvent(side, 'accepted'))
     }
     const rule = await contactStore.findAuthRule(tx, actor.appId, peerId)
     if (checkContactRequest(rule, request.authAnswer) === 'ask')
       return book.ask(tx, side, { alias, reason })
     await book.makeContacts(tx, actor, [{ userId: peerId, alias }])
-    await events.append(tx, contactEvent(side, 'contact.added'))
+    outbox.append(tx, contactEvent(side, 'added'))
   }
 
   async #requireOpen(tx: Tx, actor: Actor, applicantId: Int64): Promise<ContactRequest> {

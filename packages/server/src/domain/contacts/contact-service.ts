@@ -3,12 +3,12 @@ import type { Database, Tx } from '../../db/database.js'
 import { chunksOf } from '../../lib/chunks.js'
 import type { Clock } from '../../lib/clock.js'
 import { definedOnly } from '../../lib/defined-only.js'
-import type { Event, EventKind } from '../../outbox/event-model.js'
-import type { EventService } from '../../outbox/event-service.js'
+import type { Outbox } from '../../outbox/outbox.js'
 import { type PageRequest, readIdCursor, writeCursor } from '../paging.js'
 import type { AccountService } from '../users/account-service.js'
 import type { LockedUsers } from '../users/locked-users.js'
 import type { ContactBook } from './contact-book.js'
+import { contactEvent } from './contact-events.js'
 import type { ContactChanges, ContactEntry, Side } from './contact-model.js'
 import type { ContactStore } from './contact-store.js'
 import type { MessageRules } from './message-rules.js'
@@ -19,7 +19,7 @@ export interface ContactServiceOptions {
   readonly book: ContactBook
   readonly rules: MessageRules
   readonly accounts: AccountService
-  readonly events: EventService
+  readonly outbox: Outbox
   readonly clock: Clock
 }
 
@@ -71,7 +71,7 @@ export class ContactService {
       const cleared = { state: relation.former, alias: '', ext: '', isMuted: false }
       await store.update(tx, side, cleared, clock.now())
       await store.update(tx, otherSide(side), { state: relation.former }, clock.now())
-      await this.#append(tx, side, 'contact.removed')
+      this.#options.outbox.append(tx, contactEvent(side, 'removed'))
     })
   }
 
@@ -89,8 +89,9 @@ export class ContactService {
       const hasTexts = Object.keys(changed).length > 0
       if (!hasTexts && !isMuting) return
       await store.update(tx, side, { ...changed, isMuted }, clock.now())
-      if (hasTexts) await this.#append(tx, side, 'contact.info_updated', JSON.stringify(changed))
-      if (isMuting) await this.#append(tx, side, isMuted ? 'contact.muted' : 'contact.unmuted')
+      if (hasTexts) this.#options.outbox.append(tx, contactEvent(side, 'info_updated', { changed }))
+      if (isMuting)
+        this.#options.outbox.append(tx, contactEvent(side, isMuted ? 'muted' : 'unmuted'))
     })
   }
 
@@ -182,7 +183,7 @@ export class ContactService {
     const { store, clock } = this.#options
     if ((await store.find(tx, side)).isBlocked === isBlocked) return
     await store.setBlocked(tx, side, isBlocked, clock.now())
-    await this.#append(tx, side, isBlocked ? 'contact.blocked' : 'contact.unblocked')
+    this.#options.outbox.append(tx, contactEvent(side, isBlocked ? 'blocked' : 'unblocked'))
   }
 
   async #requireContact(tx: Tx, side: Side) {
@@ -190,21 +191,8 @@ export class ContactService {
     if (contact.state !== relation.contact) throw new AppError('not_contact')
     return contact
   }
-
-  #append(tx: Tx, side: Side, kind: EventKind, content = ''): Promise<void> {
-    return this.#options.events.append(tx, contactEvent(side, kind, content))
-  }
 }
 
 export function otherSide({ appId, userId, peerId }: Side): Side {
   return { appId, userId: peerId, peerId: userId }
-}
-
-/** The acting user did something that concerns the peer. */
-export function contactEvent(
-  { appId, userId, peerId }: Side,
-  kind: EventKind,
-  content = '',
-): Event {
-  return { appId, kind, actorId: userId, userIds: [peerId], content }
 }

@@ -1,7 +1,8 @@
 import type { Int64 } from '@hermod/protocol'
+import { notice } from '@hermod/protocol/events'
 import type { Database } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
-import type { EventService } from '../../outbox/event-service.js'
+import type { Outbox } from '../../outbox/outbox.js'
 import type { TokenService } from '../login/token-service.js'
 import type { UserKey } from '../users/user-model.js'
 import { type DeviceKey, deviceEvent } from './device-model.js'
@@ -11,7 +12,7 @@ export interface DeviceAccessServiceOptions {
   readonly database: Database
   readonly devices: DeviceService
   readonly tokens: TokenService
-  readonly events: EventService
+  readonly outbox: Outbox
   readonly clock: Clock
 }
 
@@ -32,11 +33,11 @@ export class DeviceAccessService {
 
   /** Logs a device out. @throws AppError device_not_found */
   async kick(actorId: Int64, device: DeviceKey): Promise<void> {
-    const { database, devices, tokens, events, clock } = this.options
+    const { database, devices, tokens, outbox, clock } = this.options
     const { appId, userId, deviceSn } = device
     const revoked = await database.transaction(async (tx) => {
       await devices.require(tx, device)
-      await events.append(tx, deviceEvent('user.kicked', actorId, device, deviceSn))
+      outbox.append(tx, deviceEvent('user.kicked', actorId, device))
       return tokens.revokeOfDevices(tx, { appId, userId, deviceSns: [deviceSn], at: clock.now() })
     })
     tokens.forget(appId, revoked)
@@ -44,10 +45,10 @@ export class DeviceAccessService {
 
   /** Ends all tokens of the user, also those tied to no device. */
   async kickAll(actorId: Int64, user: UserKey): Promise<void> {
-    const { database, tokens, events, clock } = this.options
+    const { database, tokens, outbox, clock } = this.options
     const { appId, userId } = user
     const revoked = await database.transaction(async (tx) => {
-      await events.append(tx, deviceEvent('user.kicked', actorId, user))
+      outbox.append(tx, notice('user.kicked', { appId, actorId, userIds: [userId] }))
       return tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now() })
     })
     tokens.forget(appId, revoked)

@@ -1,5 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Event, EventKind } from '../../outbox/event-model.js'
+import { type Event, notice } from '@hermod/protocol/events'
 import type { UserKey } from '../users/user-model.js'
 
 export interface DeviceKey extends UserKey {
@@ -19,13 +19,11 @@ export interface PushBinding {
   readonly notifierName: string
 }
 
-/** What happened to a device of a user, or to all of them when no device is named. */
+/** What happened to a device of a user. */
 export function deviceEvent(
-  kind: EventKind,
+  kind: 'user.kicked' | 'user.device_added' | 'user.device_removed',
   actorId: Int64,
-  { appId, userId }: UserKey,
-  deviceSn?: number,
+  { appId, userId, deviceSn }: DeviceKey,
 ): Event {
-  const content = deviceSn === undefined ? '' : JSON.stringify({ device_sn: deviceSn })
-  return { appId, kind, actorId, userIds: [userId], content }
+  return notice(kind, { appId, actorId, userIds: [userId] }, { device_sn: deviceSn })
 }

@@ -4,7 +4,7 @@ import type { Database, Tx } from '../../db/database.js'
 import type { DevicesTable } from '../../db/schema.js'
 import type { Clock } from '../../lib/clock.js'
 import { createToken } from '../../lib/tokens.js'
-import type { EventService } from '../../outbox/event-service.js'
+import type { Outbox } from '../../outbox/outbox.js'
 import type { UserKey } from '../users/user-model.js'
 import type { UserDevices } from '../users/user-row.js'
 import { type Device, type DeviceKey, deviceEvent, type PushBinding } from './device-model.js'
@@ -16,7 +16,7 @@ export interface DeviceServiceOptions {
   readonly store: DeviceStore
   readonly users: UserDevices
   readonly bindings: PushBindingStore
-  readonly events: EventService
+  readonly outbox: Outbox
   readonly clock: Clock
   readonly devicesPerUser: number
 }
@@ -45,7 +45,7 @@ export class DeviceService {
 
   /** The device with this GUID, created when it is new; the longest unused one gives way when there are too many. */
   async open(tx: Tx, use: DeviceUse): Promise<OpenedDevice> {
-    const { store, users, events, clock } = this.options
+    const { store, users, outbox, clock } = this.options
     const { appId, userId, deviceGuid } = use
     const now = clock.now()
     const known = await store.findByGuid(tx, use, deviceGuid)
@@ -72,7 +72,7 @@ export class DeviceService {
       user_agent: shortUserAgent(use),
       push_token: pushToken,
     })
-    await events.append(tx, deviceEvent('user.device_added', userId, use, deviceSn))
+    outbox.append(tx, deviceEvent('user.device_added', userId, { ...use, deviceSn }))
     return { deviceSn, pushToken, displaced: await this.#displace(tx, { appId, userId, deviceSn }) }
   }
 
@@ -96,11 +96,11 @@ export class DeviceService {
 
   /** Within a transaction; the tokens of the device are for the caller to end. @throws AppError device_not_found */
   async remove(tx: Tx, device: DeviceKey, actorId: Int64): Promise<void> {
-    const { store, users, bindings, events, clock } = this.options
+    const { store, users, bindings, outbox, clock } = this.options
     await users.touchDevices(tx, device, clock.now())
     if (!(await store.delete(tx, device))) throw new AppError('device_not_found')
     await bindings.unbind(tx, device)
-    await events.append(tx, deviceEvent('user.device_removed', actorId, device, device.deviceSn))
+    outbox.append(tx, deviceEvent('user.device_removed', actorId, device))
   }
 
   /** Keeps the device from being removed until the transaction ends. @throws AppError device_not_found */

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { Queryable } from '../../db/database.js'
 
 export interface FaultRow {
   readonly app_id: string
@@ -11,8 +12,10 @@ export interface IntegrityCheck {
   readonly name: string
   /** Counts the facts that the check looks at. */
   readonly count: RawBuilder<{ count: number | bigint }>
-  /** Selects what does not agree as app_id, subject and detail. */
-  readonly faults: RawBuilder<FaultRow>
+  /** Selects what does not agree as app_id, subject and detail, or lists at most so many such rows. */
+  readonly faults:
+    | RawBuilder<FaultRow>
+    | ((db: Queryable, limit: number) => Promise<readonly FaultRow[]>)
 }
 
 /** Every message that was ever stored. */

@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Queryable } from '../../db/database.js'
 import { groupChecks } from './group-checks.js'
 import { type FaultRow, type IntegrityCheck, log } from './integrity-check.js'
+import { outboxChecks } from './outbox-checks.js'
 
 const conversation = (alias: string) => sql.raw(`${alias}.low_id || '/' || ${alias}.high_id`)
 const sameConversation = (a: string, b: string) =>
@@ -155,6 +156,7 @@ export const integrityChecks: readonly IntegrityCheck[] = [
       where u.user_id is null or d.device_sn > u.last_device_sn`,
   },
   ...groupChecks,
+  ...outboxChecks,
 ]
 
 export class IntegrityStore {
@@ -164,7 +166,8 @@ export class IntegrityStore {
   }
 
   /** @returns at most `limit` faults, by application and subject */
-  async faults(db: Queryable, check: IntegrityCheck, limit: number): Promise<FaultRow[]> {
+  async faults(db: Queryable, check: IntegrityCheck, limit: number): Promise<readonly FaultRow[]> {
+    if (typeof check.faults === 'function') return check.faults(db, limit)
     const { rows } =
       await sql<FaultRow>`select * from (${check.faults}) f order by app_id, subject limit ${limit}`.execute(
         db,

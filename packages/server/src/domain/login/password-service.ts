@@ -1,7 +1,8 @@
 import { AppError, type Int64 } from '@hermod/protocol'
+import { notice } from '@hermod/protocol/events'
 import type { Database } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
-import type { EventService } from '../../outbox/event-service.js'
+import type { Outbox } from '../../outbox/outbox.js'
 import type { AccountService } from '../users/account-service.js'
 import { systemUserId } from '../users/system-user.js'
 import type { UserCredentials } from '../users/user-credentials.js'
@@ -15,7 +16,7 @@ export interface PasswordServiceOptions {
   readonly store: UserCredentials
   readonly accounts: AccountService
   readonly tokens: TokenService
-  readonly events: EventService
+  readonly outbox: Outbox
   readonly guard: LoginGuard
   readonly hasher: PasswordHasher
   readonly clock: Clock
@@ -92,7 +93,7 @@ export class PasswordService {
       actorId,
     }: { verifiedEpoch: number | null; keptToken: string | null; actorId: Int64 },
   ): Promise<void> {
-    const { database, store, accounts, tokens, events, hasher, clock } = this.options
+    const { database, store, accounts, tokens, outbox, hasher, clock } = this.options
     const passwordHash = await hasher.hash(newPassword)
     const revoked = await database.transaction(async (tx) => {
       const user = await accounts.lockForUpdate(tx, appId, userId)
@@ -100,13 +101,7 @@ export class PasswordService {
       if (verifiedEpoch !== null && user.credentialEpoch !== verifiedEpoch)
         throw new AppError('password_incorrect')
       await store.update(tx, appId, userId, { password_hash: passwordHash })
-      await events.append(tx, {
-        appId,
-        kind: 'user.password_changed',
-        actorId,
-        userIds: [userId],
-        content: '',
-      })
+      outbox.append(tx, notice('user.password_changed', { appId, actorId, userIds: [userId] }))
       return tokens.revokeOfUsers(tx, {
         appId,
         userIds: [userId],

@@ -1,8 +1,9 @@
 import { AppError, type Int64, userStatus } from '@hermod/protocol'
+import { notice } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import { type CacheInvalidation, InvalidatedCache } from '../../lib/invalidated-cache.js'
-import type { EventService } from '../../outbox/event-service.js'
+import type { Outbox } from '../../outbox/outbox.js'
 import type { TokenService } from '../login/token-service.js'
 import { systemUserId } from './system-user.js'
 import type { User, UserState } from './user-model.js'
@@ -12,7 +13,7 @@ export interface AccountServiceOptions {
   readonly database: Database
   readonly store: UserStore
   readonly tokens: TokenService
-  readonly events: EventService
+  readonly outbox: Outbox
   readonly clock: Clock
   readonly channel: CacheInvalidation
 }
@@ -100,7 +101,7 @@ export class AccountService {
    * @throws AppError user_not_found, user_deleted naming the users; then nothing is changed
    */
   async setEnabled(appId: string, userIds: readonly Int64[], isEnabled: boolean): Promise<void> {
-    const { database, store, tokens, events, clock } = this.#options
+    const { database, store, tokens, outbox, clock } = this.#options
     const distinct = [...new Set(userIds)]
     const revoked = await database.transaction(async (tx) => {
       const users = await store.lockForUpdate(tx, appId, distinct)
@@ -124,13 +125,7 @@ export class AccountService {
         .filter(({ status }) => status === userStatus.normal)
         .map(({ userId }) => userId)
       if (frozen.length > 0)
-        await events.append(tx, {
-          appId,
-          kind: 'user.frozen',
-          actorId: systemUserId,
-          userIds: frozen,
-          content: '',
-        })
+        outbox.append(tx, notice('user.frozen', { appId, actorId: systemUserId, userIds: frozen }))
       return tokens.revokeOfUsers(tx, { appId, userIds: distinct, at: clock.now() })
     })
     tokens.forget(appId, revoked)

@@ -1,7 +1,8 @@
 import { AppError, type Int64 } from '@hermod/protocol'
+import { notice } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../db/database.js'
 import { definedOnly } from '../../lib/defined-only.js'
-import type { EventService } from '../../outbox/event-service.js'
+import type { Outbox } from '../../outbox/outbox.js'
 import type { AccountService } from './account-service.js'
 import { emailKey, type NameRules, requireName, usernameFault, usernameKey } from './user-model.js'
 import type { UserStore } from './user-store.js'
@@ -10,7 +11,7 @@ export interface ProfileServiceOptions {
   readonly database: Database
   readonly store: UserStore
   readonly accounts: AccountService
-  readonly events: EventService
+  readonly outbox: Outbox
   readonly names: NameRules
 }
 
@@ -125,13 +126,9 @@ export class ProfileService {
       fields,
     }: { appId: string; actorId: Int64; userId: Int64; fields: readonly string[] },
   ): Promise<void> {
-    const content = JSON.stringify({ properties: fields })
-    await this.options.events.append(tx, {
-      appId,
-      kind: 'user.info_updated',
-      actorId,
-      userIds: [userId],
-      content,
-    })
+    this.options.outbox.append(
+      tx,
+      notice('user.info_updated', { appId, actorId, userIds: [userId] }, { properties: fields }),
+    )
   }
 }

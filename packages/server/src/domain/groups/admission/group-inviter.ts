@@ -1,7 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import { runsOutAt } from '../../../lib/clock.js'
-import type { EventService } from '../../../outbox/event-service.js'
+import type { Outbox } from '../../../outbox/outbox.js'
 import { readAppSettings } from '../../apps/app-settings.js'
 import type { LockedGroupContext } from '../core/group-access.js'
 import { groupEvent } from '../core/group-model.js'
@@ -11,7 +11,7 @@ import type { InvitationStore } from './invitation-store.js'
 export interface GroupInviterOptions {
   readonly invitations: InvitationStore
   readonly memberships: MembershipService
-  readonly events: EventService
+  readonly outbox: Outbox
 }
 
 /** Invites users to a locked group, whoever decides on it. */
@@ -29,7 +29,7 @@ export class GroupInviter {
     userIds: readonly Int64[],
     reason: string,
   ): Promise<Outcomes> {
-    const { invitations, memberships, events } = this.options
+    const { invitations, memberships, outbox } = this.options
     const { group, caller, role, now } = context
     // An admin may have somebody back who was kicked too often, an ordinary member may not.
     const how = { isOwnWill: role === 'member' }
@@ -45,7 +45,7 @@ export class GroupInviter {
       expiresAt: runsOutAt(now, days),
     })
     if (invited.length > 0)
-      await events.append(tx, groupEvent(group, 'invited', caller.actorId, invited, reason))
+      outbox.append(tx, groupEvent(group, 'invited', caller.actorId, invited, { reason }))
     const outcomes = await memberships.add(
       tx,
       context,

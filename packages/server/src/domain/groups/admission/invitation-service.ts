@@ -1,6 +1,6 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
-import type { EventService } from '../../../outbox/event-service.js'
+import type { Outbox } from '../../../outbox/outbox.js'
 import type { PageRequest } from '../../paging.js'
 import type { GroupAccess, GroupCaller, LockedGroupContext } from '../core/group-access.js'
 import { groupEvent } from '../core/group-model.js'
@@ -16,7 +16,7 @@ export interface GroupInvitationServiceOptions {
   readonly access: GroupAccess
   readonly memberships: MembershipService
   readonly inviter: GroupInviter
-  readonly events: EventService
+  readonly outbox: Outbox
 }
 
 /** Inviting users, and their answers. */
@@ -49,7 +49,7 @@ export class GroupInvitationService {
     groupId: Int64,
     isAccepted: boolean,
   ): Promise<void> {
-    const { access, invitations, events } = this.options
+    const { access, invitations, outbox } = this.options
     const { userId } = caller
     await access.change(caller, groupId, 'join', { userIds: [userId] }, async (tx, context) => {
       const { group, now } = context
@@ -57,7 +57,7 @@ export class GroupInvitationService {
       if (!invitation) throw new AppError('group_invitation_not_open')
       if (isAccepted) return this.#accept(tx, context, invitation)
       await invitations.reject(tx, group, userId, now)
-      await events.append(
+      outbox.append(
         tx,
         groupEvent(group, 'invitation_declined', caller.actorId, [invitation.inviterId]),
       )
@@ -108,9 +108,9 @@ export class GroupInvitationService {
     context: LockedGroupContext,
     { inviteeId, inviterId }: Invitation,
   ): Promise<void> {
-    const { memberships, events } = this.options
+    const { memberships, outbox } = this.options
     requireNoRefusal(await memberships.add(tx, context, [inviteeId], { isOwnWill: false }))
-    await events.append(
+    outbox.append(
       tx,
       groupEvent(context.group, 'invitation_accepted', context.caller.actorId, [inviterId]),
     )

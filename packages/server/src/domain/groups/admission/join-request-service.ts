@@ -1,7 +1,7 @@
 import { AppError, applyApproval, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import { runsOutAt } from '../../../lib/clock.js'
-import type { EventService } from '../../../outbox/event-service.js'
+import type { Outbox } from '../../../outbox/outbox.js'
 import { readAppSettings } from '../../apps/app-settings.js'
 import type { PageRequest } from '../../paging.js'
 import type { GroupAccess, GroupCaller, LockedGroupContext } from '../core/group-access.js'
@@ -18,7 +18,7 @@ export interface JoinRequestServiceOptions {
   readonly access: GroupAccess
   readonly memberships: MembershipService
   readonly invitations: GroupInvitationService
-  readonly events: EventService
+  readonly outbox: Outbox
 }
 
 /** Asking to become a member, and answering. */
@@ -58,7 +58,7 @@ export class JoinRequestService {
     applicantId: Int64,
     isApproved: boolean,
   ): Promise<void> {
-    const { access, joinRequests, memberships, events } = this.options
+    const { access, joinRequests, memberships, outbox } = this.options
     await access.change(
       caller,
       groupId,
@@ -71,8 +71,8 @@ export class JoinRequestService {
         if (isApproved)
           requireNoRefusal(await memberships.add(tx, context, [applicantId], { isOwnWill: false }))
         else await joinRequests.reject(tx, group, applicantId, now)
-        const kind = isApproved ? 'application_accepted' : 'application_declined'
-        await events.append(tx, groupEvent(group, kind, caller.actorId, [applicantId]))
+        const kind = isApproved ? 'request_accepted' : 'request_declined'
+        outbox.append(tx, groupEvent(group, kind, caller.actorId, [applicantId]))
       },
     )
   }
@@ -112,7 +112,7 @@ export class JoinRequestService {
     applicantId: Int64,
     reason: string,
   ): Promise<void> {
-    const { joinRequests, events } = this.options
+    const { joinRequests, outbox } = this.options
     const { group_application_days: days } = await readAppSettings(tx, group.appId)
     const before = await joinRequests.find(tx, group, applicantId)
     await joinRequests.put(tx, group, {
@@ -123,6 +123,6 @@ export class JoinRequestService {
     })
     // Asking over and over is told once.
     if (!before || !isOpen(before, now))
-      await events.append(tx, groupEvent(group, 'applied', caller.actorId, [], reason))
+      outbox.append(tx, groupEvent(group, 'applied', caller.actorId, [], { reason }))
   }
 }

@@ -1,7 +1,7 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import type { IdGenerator } from '../../../lib/ids.js'
-import type { EventService } from '../../../outbox/event-service.js'
+import type { Outbox } from '../../../outbox/outbox.js'
 import type { GroupAccess, GroupCaller, GroupContext } from '../core/group-access.js'
 import { type GroupAnnouncement, groupEvent } from '../core/group-model.js'
 import type { AnnouncementStore } from './announcement-store.js'
@@ -9,7 +9,7 @@ import type { AnnouncementStore } from './announcement-store.js'
 export interface AnnouncementServiceOptions {
   readonly access: GroupAccess
   readonly announcements: AnnouncementStore
-  readonly events: EventService
+  readonly outbox: Outbox
   readonly ids: IdGenerator
 }
 
@@ -89,10 +89,10 @@ export class AnnouncementService {
     { group, caller }: GroupContext,
     announcement: GroupAnnouncement,
   ): Promise<void> {
-    const { announcementId: id, title } = announcement
-    await this.options.events.append(
+    const { announcementId: announcement_id, title } = announcement
+    this.options.outbox.append(
       tx,
-      groupEvent(group, 'announcement_updated', caller.actorId, [], JSON.stringify({ id, title })),
+      groupEvent(group, 'announcement_updated', caller.actorId, [], { announcement_id, title }),
     )
   }
 }

@@ -1,7 +1,7 @@
 import { AppError, type ErrorName, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import type { IdGenerator } from '../../../lib/ids.js'
-import type { EventService } from '../../../outbox/event-service.js'
+import type { Outbox } from '../../../outbox/outbox.js'
 import {
   type GroupAccess,
   type GroupCaller,
@@ -9,14 +9,14 @@ import {
   isBelow,
   lowestRole,
 } from '../core/group-access.js'
-import { type GroupEventKind, type GroupFile, groupEvent } from '../core/group-model.js'
+import { type GroupFile, groupEvent } from '../core/group-model.js'
 import type { Outcomes } from '../membership/membership-service.js'
 import type { SharedFileStore } from './shared-file-store.js'
 
 export interface SharedFileServiceOptions {
   readonly access: GroupAccess
   readonly files: SharedFileStore
-  readonly events: EventService
+  readonly outbox: Outbox
   readonly ids: IdGenerator
 }
 
@@ -108,13 +108,13 @@ export class SharedFileService {
   async #tell(
     tx: Tx,
     { group, caller }: GroupContext,
-    kind: GroupEventKind,
+    kind: 'file_uploaded' | 'file_updated' | 'file_deleted',
     files: readonly GroupFile[],
   ): Promise<void> {
     const events = files.map(({ fileId, name }) =>
-      groupEvent(group, kind, caller.actorId, [], JSON.stringify({ file_id: fileId, name })),
+      groupEvent(group, kind, caller.actorId, [], { file_id: fileId, name }),
     )
-    await this.options.events.append(tx, ...events)
+    this.options.outbox.append(tx, ...events)
   }
 }
 

@@ -1,5 +1,11 @@
 import { AppError, type GroupRole, type Int64 } from '@hermod/protocol'
-import type { EventKind } from '../../../outbox/event-model.js'
+import {
+  type Event,
+  type EventDetails,
+  type NoticeKind,
+  notice,
+  type OptionalWhenEmpty,
+} from '@hermod/protocol/events'
 
 /** The end of a ban that does not end. */
 export const permanent = -1
@@ -110,15 +116,26 @@ export function nextUpdate({ updatedAt }: Group, now: number): number {
 }
 
 /** A group notice of rule K14. @param userIds none = the whole group */
-export function groupEvent(
+export function groupEvent<K extends GroupEventKind>(
   { appId, groupId }: GroupKey,
-  kind: GroupEventKind,
+  kind: K,
   actorId: Int64,
   userIds: readonly Int64[],
-  content = '',
-) {
-  return { appId, groupId, kind: `group.${kind}` as const, actorId, userIds, content }
+  ...[details]: OptionalWhenEmpty<GroupEventDetails<K>>
+): Event {
+  const all = { group_id: groupId, ...details } as unknown as EventDetails<`group.${K}`>
+  return notice<`group.${K}`>(
+    `group.${kind}`,
+    { appId, actorId, userIds },
+    ...([all] as unknown as OptionalWhenEmpty<EventDetails<`group.${K}`>>),
+  )
 }
 
 export type GroupEventKind =
-  Extract<EventKind, `group.${string}`> extends `group.${infer Kind}` ? Kind : never
+  Extract<NoticeKind, `group.${string}`> extends `group.${infer Kind}` ? Kind : never
+
+/** What the payload of a kind says beside who did what to whom in which group. */
+export type GroupEventDetails<K extends GroupEventKind> = Omit<
+  EventDetails<`group.${K}`>,
+  'group_id'
+>

@@ -2,7 +2,7 @@ import { AppError, type AppSettings, groupStatus, type Int64, memberRole } from 
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids.js'
-import type { EventService } from '../../../outbox/event-service.js'
+import type { Outbox } from '../../../outbox/outbox.js'
 import type { AppService } from '../../apps/app-service.js'
 import { readAppSettings } from '../../apps/app-settings.js'
 import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
@@ -24,7 +24,7 @@ export interface GroupServiceOptions {
   readonly access: GroupAccess
   readonly cache: GroupCache
   readonly inviter: GroupInviter
-  readonly events: EventService
+  readonly outbox: Outbox
   readonly ids: IdGenerator
   readonly clock: Clock
 }
@@ -68,7 +68,7 @@ export class GroupService {
       users: locker,
       cache,
       inviter,
-      events,
+      outbox,
       ids,
       clock,
       access,
@@ -106,7 +106,7 @@ export class GroupService {
         await members.insert(tx, [
           { app_id: appId, group_id: key.groupId, user_id: ownerId, role, joined_at: now },
         ])
-        await events.append(tx, groupEvent(key, 'created', ownerId, [ownerId]))
+        outbox.append(tx, groupEvent(key, 'created', ownerId, [ownerId]))
         const member = await members.find(tx, key, ownerId)
         const group = await groups.find(tx, key)
         if (!group || !member) throw new Error('a new group has vanished')
@@ -157,7 +157,7 @@ export class GroupService {
    * @throws AppError group_not_found, group_owner_required
    */
   async dissolve(caller: GroupCaller, groupId: Int64): Promise<void> {
-    const { access, groups, admissions, events } = this.options
+    const { access, groups, admissions, outbox } = this.options
     await access.change(caller, groupId, 'dissolve', {}, async (tx, { group, now }) => {
       await groups.update(tx, group, {
         status: groupStatus.dissolved,
@@ -170,7 +170,7 @@ export class GroupService {
         status: 'rejected',
         now,
       })
-      await events.append(tx, groupEvent(group, 'destroyed', caller.actorId, []))
+      outbox.append(tx, groupEvent(group, 'destroyed', caller.actorId, []))
     })
   }
 
@@ -198,7 +198,7 @@ export class GroupService {
   }
 
   async #passOn(tx: Tx, { caller, group, now }: GroupContext, heir: Member): Promise<void> {
-    const { groups, members, events } = this.options
+    const { groups, members, outbox } = this.options
     await this.#requireFewOwned(
       tx,
       group.appId,
@@ -210,7 +210,7 @@ export class GroupService {
     await members.update(tx, group, [heir.userId], { role: memberRole.owner, ban_expires_at: 0 })
     await groups.update(tx, group, { owner_id: heir.userId, updated_at: nextUpdate(group, now) })
     await groups.touch(tx, group, heir.banExpiresAt === 0 ? ['members'] : ['members', 'bans'], now)
-    await events.append(tx, groupEvent(group, 'owner_assigned', caller.actorId, [heir.userId]))
+    outbox.append(tx, groupEvent(group, 'owner_assigned', caller.actorId, [heir.userId]))
   }
 
   /** Counted under a lock, so that the limit holds. */

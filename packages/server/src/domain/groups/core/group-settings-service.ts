@@ -7,7 +7,7 @@ import {
   pushMode,
 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
-import type { EventService } from '../../../outbox/event-service.js'
+import type { Outbox } from '../../../outbox/outbox.js'
 import { readAppSettings } from '../../apps/app-settings.js'
 import type { GroupConversations } from '../membership/group-conversations.js'
 import type { MemberStore } from '../membership/member-store.js'
@@ -28,7 +28,7 @@ export interface GroupSettingsServiceOptions {
   readonly groups: GroupStore
   readonly members: MemberStore
   readonly conversations: GroupConversations
-  readonly events: EventService
+  readonly outbox: Outbox
 }
 
 type PropertyValue = string | number | boolean
@@ -111,7 +111,7 @@ export class GroupSettingsService {
 
   /** @throws AppError group_not_found, not_group_member */
   async setDisplayName(caller: UserCaller, groupId: Int64, name: string): Promise<void> {
-    const { access, groups, members, events } = this.options
+    const { access, groups, members, outbox } = this.options
     await access.change(caller, groupId, 'own', {}, async (tx, { group, member, now }) => {
       if (member?.displayName === name) return
       await members.update(tx, group, [caller.userId], { display_name: name })
@@ -121,7 +121,7 @@ export class GroupSettingsService {
         member && isBanned(member.banExpiresAt, now) ? ['members', 'bans'] : ['members'],
         now,
       )
-      await events.append(tx, propertyEvent(group, caller, [caller.userId], 'display_name', name))
+      outbox.append(tx, propertyEvent(group, caller, [caller.userId], 'display_name', name))
     })
   }
 
@@ -135,7 +135,7 @@ export class GroupSettingsService {
 
   /** @throws AppError group_not_found, not_group_member */
   async setMuteMode(caller: UserCaller, groupId: Int64, mode: number): Promise<void> {
-    const { access, members, conversations, events } = this.options
+    const { access, members, conversations, outbox } = this.options
     await access.change(caller, groupId, 'own', {}, async (tx, { group, member }) => {
       const before = member?.muteMode
       if (before === mode) return
@@ -146,7 +146,7 @@ export class GroupSettingsService {
         await members.skip(tx, group, caller.userId, seq)
       }
       if (before !== muteMode.none && mode !== muteMode.none) return
-      await events.append(
+      outbox.append(
         tx,
         groupEvent(group, mode === muteMode.none ? 'unmuted' : 'muted', caller.actorId, [
           caller.userId,
@@ -170,12 +170,12 @@ export class GroupSettingsService {
     property: PropertyName,
     value: PropertyValue,
   ): Promise<void> {
-    const { groups, events } = this.options
+    const { groups, outbox } = this.options
     if (properties[property].of(group) === value) return
     const column = property === 'ban_expire_time' ? 'ban_expires_at' : property
     const stored = typeof value === 'boolean' ? Number(value) : value
     await groups.update(tx, group, { [column]: stored, updated_at: nextUpdate(group, now) })
-    await events.append(tx, propertyEvent(group, caller, [], property, value))
+    outbox.append(tx, propertyEvent(group, caller, [], property, value))
   }
 
   async #writeOwn(
@@ -185,17 +185,13 @@ export class GroupSettingsService {
     name: 'msg_mute_mode' | 'msg_push_mode',
     mode: number,
   ): Promise<void> {
-    const { members, events } = this.options
+    const { members, outbox } = this.options
     await members.update(tx, group, [caller.userId], { [name]: mode })
-    await events.append(
+    outbox.append(
       tx,
-      groupEvent(
-        group,
-        'message_setting',
-        caller.actorId,
-        [caller.userId],
-        JSON.stringify({ [name]: mode }),
-      ),
+      groupEvent(group, 'message_setting', caller.actorId, [caller.userId], {
+        setting: { [name]: mode },
+      }),
     )
   }
 }
@@ -207,11 +203,5 @@ function propertyEvent(
   property: string,
   value: PropertyValue,
 ) {
-  return groupEvent(
-    group,
-    'info_updated',
-    caller.actorId,
-    userIds,
-    JSON.stringify({ property, [property]: value }),
-  )
+  return groupEvent(group, 'info_updated', caller.actorId, userIds, { property, value })
 }

@@ -1,8 +1,8 @@
 import { groupStatus, groupType, type Int64 } from '@hermod/protocol'
+import type { Event } from '@hermod/protocol/events'
 import type { Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
-import type { Event } from '../../../outbox/event-model.js'
-import type { EventService } from '../../../outbox/event-service.js'
+import type { Outbox } from '../../../outbox/outbox.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { OpenAdmissions } from '../admission/open-admissions.js'
 import type { GroupCache } from '../core/group-cache.js'
@@ -14,7 +14,7 @@ export interface GroupSuccessionOptions {
   readonly groups: GroupStore
   readonly members: MemberStore
   readonly admissions: OpenAdmissions
-  readonly events: EventService
+  readonly outbox: Outbox
   readonly cache: GroupCache
   readonly clock: Clock
 }
@@ -64,7 +64,7 @@ export class GroupSuccession {
         isDissolved: emptied.has(group.groupId),
       }),
     )
-    await this.options.events.appendAll(tx, told)
+    this.options.outbox.append(tx, ...told)
     return locked.map(({ groupId }) => {
       const heirId = heirs.get(groupId)
       return { groupId, userIds: heirId === undefined ? [user.userId] : [user.userId, heirId] }

@@ -1,6 +1,6 @@
 import { type ErrorName, groupType, type Int64, memberRole } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
-import type { EventService } from '../../../outbox/event-service.js'
+import type { Outbox } from '../../../outbox/outbox.js'
 import { readAppSettings } from '../../apps/app-settings.js'
 import type { OpenAdmissions } from '../admission/open-admissions.js'
 import type { GroupContext, LockedGroupContext } from '../core/group-access.js'
@@ -19,7 +19,7 @@ export interface MembershipServiceOptions {
   readonly admissions: OpenAdmissions
   readonly conversations: GroupConversations
   readonly pins: GroupPins
-  readonly events: EventService
+  readonly outbox: Outbox
 }
 
 /** Pins of the conversations of groups. */
@@ -101,7 +101,7 @@ export class MembershipService {
     removed: readonly Member[],
     kind: 'left' | 'kicked' | 'blocked',
   ): Promise<void> {
-    const { groups, members, removals, pins, events } = this.options
+    const { groups, members, removals, pins, outbox } = this.options
     const { group, caller, now } = context
     if (removed.length === 0) return
     const userIds = removed.map(({ userId }) => userId)
@@ -110,10 +110,9 @@ export class MembershipService {
     await pins.deleteOfGroup(tx, group, userIds)
     const hasBans = removed.some(({ banExpiresAt }) => banExpiresAt !== 0)
     await groups.touch(tx, group, hasBans ? ['members', 'bans'] : ['members'], now, -removed.length)
-    if (kind !== 'blocked')
-      await events.append(tx, groupEvent(group, kind, caller.actorId, userIds))
+    if (kind !== 'blocked') outbox.append(tx, groupEvent(group, kind, caller.actorId, userIds))
     if (group.type === groupType.chatroom)
-      await events.append(tx, groupEvent(group, 'absence', caller.actorId, userIds))
+      outbox.append(tx, groupEvent(group, 'absence', caller.actorId, userIds))
   }
 
   async #enter(
@@ -121,7 +120,7 @@ export class MembershipService {
     { group, caller, now }: LockedGroupContext,
     userIds: readonly Int64[],
   ): Promise<void> {
-    const { groups, members, removals, admissions, conversations, events } = this.options
+    const { groups, members, removals, admissions, conversations, outbox } = this.options
     if (userIds.length === 0) return
     const former = await removals.findMany(tx, group, userIds)
     const { seq, lastMessageId } = await conversations.lockEnd(tx, group)
@@ -151,8 +150,8 @@ export class MembershipService {
     await admissions.settle(tx, { appId, groupIds: [groupId], userIds, status: 'agreed', now })
     const hasBans = rows.some((row) => row.ban_expires_at !== 0)
     await groups.touch(tx, group, hasBans ? ['members', 'bans'] : ['members'], now, userIds.length)
-    await events.append(tx, groupEvent(group, 'joined', caller.actorId, userIds))
+    outbox.append(tx, groupEvent(group, 'joined', caller.actorId, userIds))
     if (group.type === groupType.chatroom)
-      await events.append(tx, groupEvent(group, 'presence', caller.actorId, userIds))
+      outbox.append(tx, groupEvent(group, 'presence', caller.actorId, userIds))
   }
 }

@@ -1,6 +1,7 @@
 import { type ErrorName, type GroupRightName, type Int64, memberRole } from '@hermod/protocol'
+import type { Event } from '@hermod/protocol/events'
 import type { Tx } from '../../../db/database.js'
-import type { EventService } from '../../../outbox/event-service.js'
+import type { Outbox } from '../../../outbox/outbox.js'
 import type { OpenAdmissions } from '../admission/open-admissions.js'
 import {
   type GroupAccess,
@@ -9,14 +10,7 @@ import {
   type LockedGroupContext,
   mayActOn,
 } from '../core/group-access.js'
-import {
-  banEnd,
-  type GroupEventKind,
-  type GroupList,
-  groupEvent,
-  isBanned,
-  type Member,
-} from '../core/group-model.js'
+import { banEnd, type GroupList, groupEvent, isBanned, type Member } from '../core/group-model.js'
 import type { GroupStore } from '../core/group-store.js'
 import type { MemberChanges, MemberStore } from '../membership/member-store.js'
 import type { MembershipService, Outcomes } from '../membership/membership-service.js'
@@ -31,7 +25,7 @@ export interface GroupModerationServiceOptions {
   readonly blocks: BlockStore
   readonly admissions: OpenAdmissions
   readonly memberships: MembershipService
-  readonly events: EventService
+  readonly outbox: Outbox
 }
 
 /** Their list has no pages. */
@@ -41,8 +35,7 @@ const adminsPerGroup = 500
 interface MemberChange {
   readonly changes: MemberChanges
   readonly lists: readonly GroupList[]
-  readonly kind: GroupEventKind
-  readonly content?: string
+  readonly event: (userIds: readonly Int64[]) => Event
 }
 
 /**
@@ -73,12 +66,13 @@ export class GroupModerationService {
         await this.#change(tx, context, freed, {
           changes: { ban_expires_at: 0 },
           lists: ['bans'],
-          kind: 'unbanned',
+          event: (changedIds) => groupEvent(context.group, 'unbanned', caller.actorId, changedIds),
         })
         await this.#change(tx, context, appointed, {
           changes: { role },
           lists: ['members'],
-          kind: 'admin_granted',
+          event: (changedIds) =>
+            groupEvent(context.group, 'admin_granted', caller.actorId, changedIds),
         })
       },
     )
@@ -95,7 +89,8 @@ export class GroupModerationService {
         await this.#change(tx, context, dismissed, {
           changes: { role: memberRole.member },
           lists: ['members'],
-          kind: 'admin_revoked',
+          event: (changedIds) =>
+            groupEvent(context.group, 'admin_revoked', caller.actorId, changedIds),
         })
       },
     )
@@ -120,12 +115,11 @@ export class GroupModerationService {
       async (tx, context, members) => {
         const end = banEnd(minutes, context.now)
         const banned = members.filter(({ banExpiresAt }) => banExpiresAt !== end)
-        const content = String(minutes)
         await this.#change(tx, context, banned, {
           changes: { ban_expires_at: end },
           lists: ['members', 'bans'],
-          kind: 'banned',
-          content,
+          event: (bannedIds) =>
+            groupEvent(context.group, 'banned', caller.actorId, bannedIds, { minutes }),
         })
       },
     )
@@ -144,7 +138,7 @@ export class GroupModerationService {
         await this.#change(tx, context, banned, {
           changes: { ban_expires_at: 0 },
           lists: ['members', 'bans'],
-          kind: 'unbanned',
+          event: (changedIds) => groupEvent(context.group, 'unbanned', caller.actorId, changedIds),
         })
       },
     )
@@ -196,7 +190,7 @@ export class GroupModerationService {
    * @throws AppError group_not_found, member_required, group_admin_required
    */
   unblock(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
-    const { access, groups, blocks, events } = this.options
+    const { access, groups, blocks, outbox } = this.options
     const distinct = [...new Set(userIds)]
     return access.change(
       caller,
@@ -209,7 +203,7 @@ export class GroupModerationService {
         if (removed.length > 0) {
           await blocks.delete(tx, group, removed)
           await groups.touch(tx, group, ['blocks'], now)
-          await events.append(tx, groupEvent(group, 'unblocked', caller.actorId, removed))
+          outbox.append(tx, groupEvent(group, 'unblocked', caller.actorId, removed))
         }
         return new Map(distinct.map((userId) => [userId, null]))
       },
@@ -222,15 +216,14 @@ export class GroupModerationService {
     { group, caller, now }: GroupContext,
     outcomes: Outcomes,
   ): Promise<Int64[]> {
-    const { removals, events } = this.options
+    const { removals, outbox } = this.options
     const strangers = [...outcomes].flatMap(([userId, refusal]) =>
       refusal === 'not_group_member' ? [userId] : [],
     )
     const former = await removals.findMany(tx, group, strangers)
     const freed = strangers.filter((userId) => isBanned(former.get(userId)?.banExpiresAt ?? 0, now))
     await removals.forgetBans(tx, group, freed)
-    if (freed.length > 0)
-      await events.append(tx, groupEvent(group, 'unbanned', caller.actorId, freed))
+    if (freed.length > 0) outbox.append(tx, groupEvent(group, 'unbanned', caller.actorId, freed))
     return freed
   }
 
@@ -240,7 +233,7 @@ export class GroupModerationService {
     userIds: readonly Int64[],
     known: readonly Member[],
   ): Promise<void> {
-    const { groups, blocks, admissions, memberships, events } = this.options
+    const { groups, blocks, admissions, memberships, outbox } = this.options
     const { group, caller, now } = context
     const removed = known.filter(({ userId }) => userIds.includes(userId))
     await memberships.remove(tx, context, removed, 'blocked')
@@ -248,7 +241,7 @@ export class GroupModerationService {
     const { appId, groupId } = group
     await admissions.settle(tx, { appId, groupIds: [groupId], userIds, status: 'rejected', now })
     await groups.touch(tx, group, ['blocks'], now)
-    await events.append(tx, groupEvent(group, 'blocked', caller.actorId, userIds))
+    outbox.append(tx, groupEvent(group, 'blocked', caller.actorId, userIds))
   }
 
   /** Judges users one by one, and does `work` to the members among them to whom the caller may, in the order of the list; it may judge otherwise. */
@@ -286,16 +279,16 @@ export class GroupModerationService {
 
   async #change(
     tx: Tx,
-    { group, caller, now }: GroupContext,
+    { group, now }: GroupContext,
     changed: readonly Member[],
-    { changes, lists, kind, content }: MemberChange,
+    { changes, lists, event }: MemberChange,
   ) {
-    const { groups, members, events } = this.options
+    const { groups, members, outbox } = this.options
     if (changed.length === 0) return
     const userIds = changed.map(({ userId }) => userId)
     await members.update(tx, group, userIds, changes)
     await groups.touch(tx, group, lists, now)
-    await events.append(tx, groupEvent(group, kind, caller.actorId, userIds, content))
+    outbox.append(tx, event(userIds))
   }
 }
 

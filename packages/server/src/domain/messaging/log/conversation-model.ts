@@ -34,6 +34,11 @@ export function readersOf({
   return lowId === highId || lowId === 0 ? [highId] : [lowId, highId]
 }
 
+/** A conversation as events name it. */
+export function eventConversation({ lowId: low_id, highId: high_id, isGroup }: Conversation) {
+  return { low_id, high_id, is_group: isGroup }
+}
+
 /** The order in which rows of several conversations are locked, by everybody. */
 export function compareConversations(a: ConversationKey, b: ConversationKey): number {
   return compare(a.appId, b.appId) || compare(a.lowId, b.lowId) || compare(a.highId, b.highId)

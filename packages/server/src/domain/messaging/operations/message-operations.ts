@@ -1,13 +1,13 @@
 import { AppError, contentType, type Int64, operationType } from '@hermod/protocol'
+import { notice } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { timestampOf } from '../../../lib/ids.js'
-import type { EventKind } from '../../../outbox/event-model.js'
-import type { EventService } from '../../../outbox/event-service.js'
+import type { Outbox } from '../../../outbox/outbox.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
 import { systemUserId } from '../../users/system-user.js'
-import { type Conversation, readersOf } from '../log/conversation-model.js'
+import { type Conversation, eventConversation, readersOf } from '../log/conversation-model.js'
 import { requireSize } from '../log/message-model.js'
 import type { EditedTexts, LoggedMessage, MessageStore } from '../log/message-store.js'
 import type { ConversationService } from '../reading/conversation-service.js'
@@ -25,7 +25,7 @@ export interface MessageOperationsOptions {
   readonly apps: AppService
   readonly groupRules: GroupMessageRules
   readonly transactions: TransactionStore
-  readonly events: EventService
+  readonly outbox: Outbox
   readonly clock: Clock
   readonly maxMessageBytes: number
   readonly transactionTtlMs: number
@@ -62,7 +62,9 @@ const editKinds: ReadonlyMap<number, EditKind> = new Map([
   [operationType.append, 'append'],
   [operationType.replace, 'replace'],
 ])
-const editEvents: Readonly<Record<EditKind, EventKind>> = {
+type MessageEventKind = 'message.recalled' | 'message.appended' | 'message.replaced'
+
+const editEvents: Readonly<Record<EditKind, MessageEventKind>> = {
   append: 'message.appended',
   replace: 'message.replaced',
 }
@@ -181,7 +183,7 @@ export class MessageOperations {
     await store.recall(tx, conversation, message, { by: responsibleFor(held), at: now })
     if (conversation.isGroup) await receiptRequests.delete(tx, group, message.seq)
     await conversationStore.noteRecall(tx, conversation, message.seq)
-    await this.#tell(tx, held, 'message.recalled')
+    this.#tell(tx, held, 'message.recalled')
   }
 
   async #edit(tx: Tx, held: Held, kind: EditKind, edit: EditedTexts): Promise<void> {
@@ -197,23 +199,22 @@ export class MessageOperations {
       ...texts,
       editedAt: editInstant(message, clock.now()),
     })
-    await this.#tell(tx, held, editEvents[kind])
+    this.#tell(tx, held, editEvents[kind])
   }
 
-  async #tell(tx: Tx, held: Held, kind: EventKind): Promise<void> {
+  #tell(tx: Tx, held: Held, kind: MessageEventKind): void {
     const { conversation, message } = held
-    const { appId, lowId, highId, isGroup } = conversation
-    const fact = { appId, kind, actorId: responsibleFor(held) }
-    const { messageId: msg_id } = message
-    await this.options.events.append(
+    const about = {
+      appId: conversation.appId,
+      actorId: responsibleFor(held),
+      userIds: conversation.isGroup ? [] : readersOf(conversation),
+    }
+    this.options.outbox.append(
       tx,
-      isGroup
-        ? { ...fact, groupId: lowId, userIds: [], content: JSON.stringify({ msg_id }) }
-        : {
-            ...fact,
-            userIds: readersOf(conversation),
-            content: JSON.stringify({ msg_id, parties: [lowId, highId].map(Number) }),
-          },
+      notice(kind, about, {
+        conversation: eventConversation(conversation),
+        msg_id: message.messageId,
+      }),
     )
   }
 }

@@ -1,13 +1,14 @@
 import { AppError, type Int64 } from '@hermod/protocol'
+import { notice } from '@hermod/protocol/events'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
-import type { EventKind } from '../../../outbox/event-model.js'
-import type { EventService } from '../../../outbox/event-service.js'
+import type { Outbox } from '../../../outbox/outbox.js'
 import type { GroupCache } from '../../groups/core/group-cache.js'
 import { type PageRequest, readIdCursor, unknownCursor, writeCursor } from '../../paging.js'
 import {
   type Conversation,
   type ConversationView,
   directConversation,
+  eventConversation,
   groupConversation,
   readersOf,
 } from '../log/conversation-model.js'
@@ -24,11 +25,15 @@ export interface ConversationServiceOptions {
   readonly kinds: PeerKinds
   readonly groupReads: GroupReadService
   readonly groupCache: GroupCache
-  readonly events: EventService
+  readonly outbox: Outbox
 }
 
 /** A conversation in which a mark has moved to a message. */
-type Receipt = readonly [conversation: Moved, kind: EventKind, messageId: Int64]
+type Receipt = readonly [
+  conversation: Moved,
+  kind: 'message.read' | 'message.delivered',
+  messageId: Int64,
+]
 
 interface Reader {
   readonly appId: string
@@ -48,7 +53,7 @@ const maxConversationPage = 20
 const markEvents = {
   read_seq: 'message.read',
   delivered_seq: 'message.delivered',
-} as const satisfies Record<Mark, EventKind>
+} as const satisfies Record<Mark, Receipt[1]>
 
 /** Reading: history, the list of conversations, unread counts and the marks behind them (decisions E5, E6, E8b, E13). */
 export class ConversationService {
@@ -200,7 +205,7 @@ export class ConversationService {
       )
     const moved = await store.moveMark(tx, conversation, userId, mark, to.seq)
     if (moved)
-      await this.#tell(tx, userId, [
+      this.#tell(tx, userId, [
         [moved, markEvents[mark], Number(to.messageId ?? moved.lastMessageId)],
       ])
     return moved !== null
@@ -222,8 +227,8 @@ export class ConversationService {
     let isTold = await database.transaction(async (tx) => {
       const moved = await store.markAllRead(tx, reader)
       if (moved.length === 0) return false
-      await this.#tellAllRead(tx, reader)
-      await this.#tell(
+      this.#tellAllRead(tx, reader)
+      this.#tell(
         tx,
         userId,
         moved.map((each): Receipt => [each, 'message.read', each.lastMessageId]),
@@ -234,7 +239,7 @@ export class ConversationService {
       const [from, wasTold] = [after, isTold]
       const step = await database.transaction(async (tx) => {
         const moved = await groupReads.moveSome(tx, { appId, userId, afterGroupId: from })
-        if (moved.count > 0 && !wasTold) await this.#tellAllRead(tx, reader)
+        if (moved.count > 0 && !wasTold) this.#tellAllRead(tx, reader)
         return moved
       })
       isTold ||= step.count > 0
@@ -242,14 +247,11 @@ export class ConversationService {
     }
   }
 
-  async #tellAllRead(tx: Tx, { appId, userId }: Reader): Promise<void> {
-    await this.#options.events.append(tx, {
-      appId,
-      kind: 'message.read_all',
-      actorId: userId,
-      userIds: [userId],
-      content: '',
-    })
+  #tellAllRead(tx: Tx, { appId, userId }: Reader): void {
+    this.#options.outbox.append(
+      tx,
+      notice('message.read_all', { appId, actorId: userId, userIds: [userId] }),
+    )
   }
 
   /** The page has been read: it is shown also when this cannot be stored, and the next page that is read makes up for it. */
@@ -269,19 +271,19 @@ export class ConversationService {
     }
   }
 
-  async #tell(tx: Tx, userId: Int64, receipts: readonly Receipt[]): Promise<void> {
+  #tell(tx: Tx, userId: Int64, receipts: readonly Receipt[]): void {
     const events = receipts.map(([conversation, kind, messageId]) => {
-      const parties = [conversation.lowId, conversation.highId].map(Number)
-      const content = JSON.stringify({ msg_id: messageId, parties })
-      return {
+      const about = {
         appId: conversation.appId,
-        kind,
         actorId: userId,
         userIds: readersOf(conversation),
-        content,
       }
+      return notice(kind, about, {
+        conversation: eventConversation({ ...conversation, isGroup: false }),
+        msg_id: messageId,
+      })
     })
-    await this.#options.events.appendAll(tx, events)
+    this.#options.outbox.append(tx, ...events)
   }
 
   /**

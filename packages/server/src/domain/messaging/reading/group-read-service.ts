@@ -1,7 +1,8 @@
 import type { Int64 } from '@hermod/protocol'
+import { type Event, notice } from '@hermod/protocol/events'
 import type { Tx } from '../../../db/database.js'
-import type { Event, EventKind } from '../../../outbox/event-model.js'
-import type { EventService } from '../../../outbox/event-service.js'
+import type { Outbox } from '../../../outbox/outbox.js'
+import { eventConversation, groupConversation } from '../log/conversation-model.js'
 import type { ConversationStore, Mark } from './conversation-store.js'
 import {
   type GroupMarkStore,
@@ -18,7 +19,7 @@ export interface GroupReadServiceOptions {
   readonly members: MemberMarks
   readonly conversations: ConversationStore
   readonly receiptRequests: ReceiptRequestStore
-  readonly events: EventService
+  readonly outbox: Outbox
 }
 
 /** What members have read of the conversations of their groups, and who is told of it (decisions E5, E6). */
@@ -36,13 +37,13 @@ export class GroupReadService {
     mark: Mark,
     to: { readonly seq: number | null; readonly messageId?: Int64 | undefined },
   ): Promise<boolean> {
-    const { marks, events } = this.options
+    const { marks, outbox } = this.options
     const moved = await this.#moveMark(tx, member, mark, to.seq)
     if (!moved) return false
     const { messageId = moved.lastMessageId } = to
-    await events.append(tx, markEvent(member, mark, [member.userId], Number(messageId)))
+    outbox.append(tx, markEvent(member, mark, [member.userId], Number(messageId)))
     if (mark === 'read_seq' && (await marks.hasReadAck(tx, member)))
-      await events.appendAll(tx, await this.#receipts(tx, member, moved))
+      outbox.append(tx, ...(await this.#receipts(tx, member, moved)))
     return true
   }
 
@@ -63,9 +64,9 @@ export class GroupReadService {
     await members.moveReadMarksToEnds(tx, from, groupIds)
     for (const { groupId, hasReadAck, ...mark } of moved)
       if (hasReadAck)
-        await this.options.events.appendAll(
+        this.options.outbox.append(
           tx,
-          await this.#receipts(tx, { appId, groupId, userId }, mark),
+          ...(await this.#receipts(tx, { appId, groupId, userId }, mark)),
         )
     return {
       count: moved.length,
@@ -115,7 +116,7 @@ export class GroupReadService {
 const kinds = {
   read_seq: 'message.read',
   delivered_seq: 'message.delivered',
-} as const satisfies Record<Mark, EventKind>
+} as const satisfies Record<Mark, string>
 
 function markEvent(
   { appId, groupId, userId }: MemberKey,
@@ -123,12 +124,9 @@ function markEvent(
   userIds: readonly Int64[],
   messageId: number,
 ): Event {
-  return {
-    appId,
-    groupId,
-    kind: kinds[mark],
-    actorId: userId,
-    userIds,
-    content: JSON.stringify({ msg_id: messageId }),
-  }
+  return notice(
+    kinds[mark],
+    { appId, actorId: userId, userIds },
+    { conversation: eventConversation(groupConversation(appId, groupId)), msg_id: messageId },
+  )
 }

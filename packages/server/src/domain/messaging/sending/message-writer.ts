@@ -15,6 +15,8 @@ export interface MessageWriterOptions {
   readonly maxBatchMessages: number
   readonly maxQueuedMessages: number
   readonly observer: BatchObserver
+  /** Called after the commit of messages of this application. */
+  appended(appId: string): void
 }
 
 export interface BatchObserver {
@@ -138,6 +140,7 @@ export class MessageWriter {
     try {
       const results = await this.#store(batch)
       this.#observe(messages, startedAt, false)
+      for (const appId of appsOf(batch)) this.#options.appended(appId)
       for (const [index, pending] of batch.entries()) pending.resolve(results[index] ?? [])
     } catch (error) {
       this.#observe(messages, startedAt, true)
@@ -175,6 +178,10 @@ export class MessageWriter {
       return this.#store(batch, error.detail)
     }
   }
+}
+
+function appsOf(batch: readonly Pending[]): Set<string> {
+  return new Set(batch.flatMap(({ delivery: { drafts } }) => drafts[0]?.conversation.appId ?? []))
 }
 
 function messagesOf(batch: readonly Pending[]): number {

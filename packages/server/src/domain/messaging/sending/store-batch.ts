@@ -2,12 +2,16 @@ import type { Int64 } from '@hermod/protocol'
 import type { BulkInsert } from '../../../db/dialect/dialect.js'
 import { type Procedure, type ProcedureContext, ProcedureRestart } from '../../../db/procedure.js'
 import type { ConversationsTable, SentTransactionsTable } from '../../../db/schema.js'
+import { chunksOf } from '../../../lib/chunks.js'
 import { compare } from '../../../lib/compare.js'
+import { groupBy } from '../../../lib/group-by.js'
 import { timestampOf } from '../../../lib/ids.js'
+import { appendInProcedure, type NewRow } from '../../../outbox/outbox-statements.js'
 import { advanceMembers } from '../../groups/membership/member-statements.js'
 import { systemUserId } from '../../users/system-user.js'
 import { type ConversationKey, compareConversations, readersOf } from '../log/conversation-model.js'
 import { type MessageRow, rowValue } from '../log/message-model.js'
+import { encodeRanges, type MessageRange } from '../log/message-ranges.js'
 import { insertMessages } from '../log/message-statements.js'
 import {
   addToLists,
@@ -87,7 +91,7 @@ export const storeBatch: Procedure<Batch, readonly (readonly number[])[], Messag
     const claims = planned.filter(isClaim).sort(compareClaims)
     const repeats = repeatsAmong(claims)
     const originals = repeats.size === 0 ? claims : claims.filter((claim) => !repeats.has(claim))
-    const times = [now, now + transactionLifeMs]
+    const times = [now, now + transactionLifeMs] as const
     const known = await claim(context, originals, times)
     const isFresh = (each: Planned) => !known.has(each) && !repeats.has(each)
     await place(
@@ -172,7 +176,7 @@ async function claim(
 interface Placement {
   readonly fresh: readonly Planned[]
   readonly claims: readonly Claim[]
-  readonly times: readonly number[]
+  readonly times: readonly [now: number, expiresAt: number]
 }
 
 /** Gives the messages their positions and stores them with the marks that a send moves. */
@@ -181,6 +185,7 @@ async function place(
   { fresh, claims, times }: Placement,
   idSource: MessageIdSource | null,
 ): Promise<void> {
+  if (fresh.length === 0) return
   const { direct, groups } = byConversation(fresh)
   const conversations = [...direct, ...groups]
   const positions = [
@@ -226,6 +231,33 @@ async function place(
   await context.run(addToLists, begun.flatMap(listRows))
   await context.change(advanceMembers, groups.flatMap(senderMarkRows))
   await context.change(insertReceiptRequests, groups.flatMap(receiptRows))
+  await appendInProcedure(context, outboxRows(conversations), times[0])
+}
+
+/** Few enough for a row that PostgreSQL keeps in one piece. */
+const rangesPerRow = 32
+
+function outboxRows(conversations: readonly ConversationRows[]): NewRow[] {
+  const byApp = groupBy(conversations, ({ conversation }) => conversation.appId)
+  return [...byApp].flatMap(([appId, ofApp]) =>
+    chunksOf(ofApp, rangesPerRow).map(
+      (chunk): NewRow => ({
+        appId,
+        kind: 'message.stored',
+        payload: encodeRanges(chunk.map(rangeOf)),
+      }),
+    ),
+  )
+}
+
+/** Nobody else gives IDs to messages of the conversation between the first and the last: its row is locked. */
+function rangeOf({ conversation, isGroup, rows }: ConversationRows): MessageRange {
+  return {
+    conversation: { ...conversation, isGroup },
+    firstId: rowValue.messageId(firstOf(rows)),
+    lastId: rowValue.messageId(rows.at(-1) as MessageRow),
+    count: rows.length,
+  }
 }
 
 /** In the order of the rows. */

@@ -1,7 +1,8 @@
 import { AppError, type Int64 } from '@hermod/protocol'
+import { notice } from '@hermod/protocol/events'
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
-import type { EventService } from '../../../outbox/event-service.js'
+import type { Outbox } from '../../../outbox/outbox.js'
 import type { GroupSuccession } from '../../groups/membership/group-succession.js'
 import type { PasswordProof, PasswordService } from '../../login/password-service.js'
 import type { TokenService } from '../../login/token-service.js'
@@ -19,7 +20,7 @@ export interface DeletionServiceOptions {
   /** Every store with rows that go with a user, in the order of its locks. */
   readonly personal: readonly UserRows[]
   readonly users: UserStore
-  readonly events: EventService
+  readonly outbox: Outbox
   readonly textErasures: TextErasureService
   readonly clock: Clock
 }
@@ -47,7 +48,7 @@ export class DeletionService {
       succession,
       personal,
       users,
-      events,
+      outbox,
       textErasures,
       clock,
     } = this.options
@@ -61,13 +62,7 @@ export class DeletionService {
       for (const store of personal) await store.eraseUser(tx, { appId, userId })
       await users.eraseUser(tx, { appId, userId }, clock.now())
       await textErasures.order(tx, appId, userId)
-      await events.append(tx, {
-        appId,
-        kind: 'user.removed',
-        actorId,
-        userIds: [userId],
-        content: '',
-      })
+      outbox.append(tx, notice('user.removed', { appId, actorId, userIds: [userId] }))
       return { revoked, withdrawals }
     })
     tokens.forget(appId, revoked)

@@ -6,7 +6,7 @@ interface PendingErasures {
   readonly userIds: readonly Int64[]
 }
 
-/** Deleted users whose texts are still to be taken out of the events. */
+/** Deleted users whose texts are still to be taken out of the outbox. */
 export class PendingErasureStore {
   async insert(tx: Tx, appId: string, userId: Int64, createdAt: number): Promise<void> {
     await tx

@@ -1,8 +1,9 @@
 import { AppError, type Int64 } from '@hermod/protocol'
+import { notice } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids.js'
-import type { EventService } from '../../../outbox/event-service.js'
+import type { Outbox } from '../../../outbox/outbox.js'
 import type { App } from '../../apps/app-model.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { PasswordHasher } from '../../login/password-hasher.js'
@@ -30,7 +31,7 @@ export interface UserImportServiceOptions {
   readonly store: UserImportStore
   readonly users: UserStore
   readonly apps: AppService
-  readonly events: EventService
+  readonly outbox: Outbox
   readonly hasher: PasswordHasher
   readonly ids: IdGenerator
   readonly clock: Clock
@@ -195,7 +196,7 @@ export class UserImportService {
 
   /** @returns those whose user is gone */
   async #updateProfiles(tx: Tx, appId: string, plans: readonly Plan[]): Promise<Set<Plan>> {
-    const { users, events } = this.#options
+    const { users, outbox } = this.#options
     const missed = new Set<Plan>()
     // In one order for everybody, as above.
     const updates = plans
@@ -209,14 +210,14 @@ export class UserImportService {
       const owner = { appId, userId, username }
       if (!(await users.updateNamed(tx, owner, profileColumns(profile)))) missed.add(plan)
       else {
-        const content = JSON.stringify({ properties })
-        await events.append(tx, {
-          appId,
-          kind: 'user.info_updated',
-          actorId: systemUserId,
-          userIds: [userId],
-          content,
-        })
+        outbox.append(
+          tx,
+          notice(
+            'user.info_updated',
+            { appId, actorId: systemUserId, userIds: [userId] },
+            { properties },
+          ),
+        )
       }
     }
     return missed

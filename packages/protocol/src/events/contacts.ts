@@ -1,0 +1,26 @@
+import { string, Type, text } from '../schema.js'
+import { payload } from './event-schema.js'
+
+const reason = text('What the asking or declining user gave as a reason; "" = none.')
+
+/** Payloads of what happens between a user, `actor_id`, and the one other user in `user_ids`. */
+export const contactEvents = {
+  /** The actor made the other a contact without asking. */
+  'contact.added': payload({}),
+  'contact.removed': payload({}),
+  /** The actor accepted the other's request. */
+  'contact.accepted': payload({}),
+  'contact.declined': payload({ reason }),
+  'contact.blocked': payload({}),
+  'contact.unblocked': payload({}),
+  /** The actor asks to become a contact. */
+  'contact.applied': payload({ reason }),
+  'contact.info_updated': payload({
+    changed: Type.Object(
+      { alias: Type.Optional(string()), ext: Type.Optional(string()) },
+      { description: 'The new values of what the actor changed about the contact.' },
+    ),
+  }),
+  'contact.muted': payload({}),
+  'contact.unmuted': payload({}),
+}

@@ -1,0 +1,58 @@
+import { int64, type TProperties, Type, text } from '../schema.js'
+import { payload } from './event-schema.js'
+
+function inGroup<T extends TProperties>(properties: T) {
+  return payload({ group_id: int64(), ...properties })
+}
+
+const members = inGroup({})
+const words = inGroup({ reason: text('What the asking or inviting user wrote; "" = nothing.') })
+const file = inGroup({ file_id: int64(), name: text('The name of the shared file.') })
+
+/** Payloads of what happens in a group. */
+export const groupEvents = {
+  /** Members of a chatroom came. */
+  'group.presence': members,
+  /** Members of a chatroom went. */
+  'group.absence': members,
+  'group.created': members,
+  'group.destroyed': members,
+  'group.joined': members,
+  'group.left': members,
+  /** The actor asks to become a member. */
+  'group.applied': words,
+  'group.request_accepted': members,
+  'group.request_declined': members,
+  'group.invited': words,
+  /** `user_ids` are those who invited. */
+  'group.invitation_accepted': members,
+  'group.invitation_declined': members,
+  'group.kicked': members,
+  'group.blocked': members,
+  'group.unblocked': members,
+  'group.owner_assigned': members,
+  'group.admin_granted': members,
+  'group.admin_revoked': members,
+  /** A member no longer wants to be disturbed by the group's messages. */
+  'group.muted': members,
+  'group.unmuted': members,
+  'group.banned': inGroup({ minutes: int64({ description: 'For how long; -1 = permanently.' }) }),
+  'group.unbanned': members,
+  'group.info_updated': inGroup({
+    property: text('The field that changed, for example display_name.'),
+    value: Type.Union([Type.String(), Type.Integer(), Type.Boolean()]),
+  }),
+  'group.announcement_updated': inGroup({ announcement_id: int64(), title: text('Its title.') }),
+  'group.message_setting': inGroup({
+    setting: Type.Object(
+      {
+        msg_mute_mode: Type.Optional(Type.Integer()),
+        msg_push_mode: Type.Optional(Type.Integer()),
+      },
+      { description: 'What the member changed.' },
+    ),
+  }),
+  'group.file_uploaded': file,
+  'group.file_deleted': file,
+  'group.file_updated': file,
+}

@@ -1,0 +1,36 @@
+import { boolean, int32, int64, Type, text } from '../schema.js'
+import { payload } from './event-schema.js'
+
+/** A conversation: the pair of its parties, the smaller ID first; a group is its ID twice. */
+export const eventConversation = Type.Object({
+  low_id: int64(),
+  high_id: int64(),
+  is_group: boolean(),
+})
+
+const ofMessage = payload({ conversation: eventConversation, msg_id: int64() })
+
+/** Payloads of what happens to messages. */
+export const messageEvents = {
+  /** A message was sent. Its texts are those at the time of reading; a message that was recalled meanwhile is left out. */
+  'message.stored': Type.Object({
+    conversation: eventConversation,
+    msg_id: int64(),
+    seq: int64({ description: 'Position in the conversation, dense from 1.' }),
+    sender_id: int64(),
+    sender_device_sn: int32(),
+    content_type: int32(),
+    content: text('As it was sent, or edited last.'),
+    attachment: text('As it was sent, or edited last.'),
+    config: text('As it was sent, or edited last.'),
+    ext: text('As it was sent, or edited last.'),
+    is_system: boolean(),
+  }),
+  'message.read': ofMessage,
+  /** The actor has read everything in all conversations. */
+  'message.read_all': payload({}),
+  'message.recalled': ofMessage,
+  'message.appended': ofMessage,
+  'message.replaced': ofMessage,
+  'message.delivered': ofMessage,
+}

@@ -1,0 +1,207 @@
+import type { Event, EventPayloads } from '@hermod/protocol/events'
+import type { Database } from '../db/database.js'
+import type { Consumer, DeliveredEvent, MessageReader } from './consumer.js'
+import type { OutboxRow, OutboxStore } from './outbox-store.js'
+import type { Positions, Turn } from './positions.js'
+
+export interface ConsumerObserver {
+  /** How many rows of the outbox the consumer has not handled yet; said by the node that runs it. */
+  lagging(consumer: string, rows: number): void
+  /** Events were purged before the consumer had seen them. */
+  missed(consumer: string, appId: string): void
+  failed(consumer: string, appId: string | null, error: unknown): void
+}
+
+export interface ConsumerRunnerOptions {
+  readonly database: Database
+  readonly store: OutboxStore
+  readonly messages: MessageReader
+  readonly consumer: Consumer
+  readonly positions: Positions
+  readonly turn: Turn
+  readonly observer: ConsumerObserver
+  /** How long an application of which handling failed is left alone at first; each further failure doubles it. */
+  readonly retryMs: number
+}
+
+const rowsPerStep = 100
+/** A step hands over so many events, and at least one row. */
+const eventsPerStep = 1_000
+/** Applications that are handled at once. */
+const maxApps = 8
+const maxRetryMs = 60_000
+/** For so long after another node had the turn, wakes do not ask for it. */
+const refusalMs = 1_000
+
+interface Failures {
+  count: number
+  readonly retryFrom: number
+}
+
+/** Brings one consumer through the outboxes of all applications, each in its order and independent of the others. */
+export class ConsumerRunner {
+  readonly #wanted = new Set<string>()
+  readonly #running = new Map<string, Promise<void>>()
+  readonly #failures = new Map<string, Failures>()
+  #turnSignal = new AbortController()
+  #hasTurn: boolean
+  #isRunning = false
+  #refusedAt = Number.NEGATIVE_INFINITY
+  #polling: Promise<void> | undefined
+
+  constructor(private readonly options: ConsumerRunnerOptions) {
+    this.#hasTurn = options.turn.isTaken
+  }
+
+  /** Until then wakes do nothing. */
+  async start(): Promise<void> {
+    this.#isRunning = true
+    await this.poll()
+  }
+
+  /** Something was appended for the application. */
+  wake(appId: string): void {
+    if (!this.#isRunning) return
+    this.#wanted.add(appId)
+    if (this.#hasTurn) this.#startWanted()
+    else if (performance.now() - this.#refusedAt > refusalMs) void this.poll()
+  }
+
+  /** Looks for what no wake has told of, if this node has or can get the turn. */
+  poll(): Promise<void> {
+    this.#polling ??= this.#poll().finally(() => {
+      this.#polling = undefined
+    })
+    return this.#polling
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false
+    this.#turnSignal.abort()
+    await this.#polling
+    await Promise.all(this.#running.values())
+    await this.options.turn.release()
+  }
+
+  async #poll(): Promise<void> {
+    const { consumer, positions, turn, observer } = this.options
+    try {
+      if (this.#hasTurn && !(turn.isTaken && (await turn.take()))) this.#endTurn()
+      const behind = await positions.listBehind()
+      if (!this.#hasTurn && behind.length > 0) this.#hasTurn = await turn.take()
+      if (!this.#hasTurn) {
+        this.#wanted.clear()
+        if (behind.length > 0) this.#refusedAt = performance.now()
+        return
+      }
+      observer.lagging(
+        consumer.name,
+        behind.reduce((sum, { head, position }) => sum + head - position, 0),
+      )
+      for (const { appId } of behind) this.#wanted.add(appId)
+      this.#startWanted()
+    } catch (error) {
+      observer.failed(consumer.name, null, error)
+    }
+  }
+
+  #endTurn(): void {
+    this.#hasTurn = false
+    this.#turnSignal.abort()
+    this.#turnSignal = new AbortController()
+  }
+
+  #startWanted(): void {
+    const now = performance.now()
+    for (const appId of this.#wanted) {
+      if (this.#running.size >= maxApps || !this.#isRunning) return
+      if (this.#running.has(appId) || (this.#failures.get(appId)?.retryFrom ?? 0) > now) continue
+      this.#wanted.delete(appId)
+      const run = this.#run(appId).finally(() => {
+        this.#running.delete(appId)
+        this.#startWanted()
+      })
+      this.#running.set(appId, run)
+    }
+  }
+
+  async #run(appId: string): Promise<void> {
+    const { consumer, observer, retryMs } = this.options
+    const { signal } = this.#turnSignal
+    try {
+      while (!signal.aborted && this.options.turn.isTaken && (await this.#step(appId, signal)));
+      this.#failures.delete(appId)
+    } catch (error) {
+      if (signal.aborted) return
+      const count = (this.#failures.get(appId)?.count ?? 0) + 1
+      const waitMs = Math.min(retryMs * 2 ** (count - 1), maxRetryMs)
+      this.#failures.set(appId, { count, retryFrom: performance.now() + waitMs })
+      this.#wanted.add(appId)
+      setTimeout(() => this.#startWanted(), waitMs).unref()
+      observer.failed(consumer.name, appId, error)
+    }
+  }
+
+  /** @returns whether there may be more */
+  async #step(appId: string, signal: AbortSignal): Promise<boolean> {
+    const { database, store, consumer, positions, observer } = this.options
+    const from = await positions.get(appId)
+    const list = () => database.read((db) => store.listAfter(db, appId, from, rowsPerStep))
+    let rows = await list()
+    if (rows.length === 0) {
+      // The head is read first: what it counts was committed before and is among the rows unless it was purged.
+      const head = await database.read((db) => store.head(db, appId))
+      if (head <= from) return false
+      rows = await list()
+      if (rows.length === 0) {
+        await this.#tellMissed(appId)
+        await positions.move(appId, from, head)
+        return true
+      }
+    }
+    const [first] = rows
+    if (first && first.position > from + 1) await this.#tellMissed(appId)
+    const taken = this.#fewEvents(rows)
+    const events = (await Promise.all(taken.map((row) => this.#eventsOf(appId, row)))).flat()
+    if (signal.aborted) return false
+    if (events.length > 0) await consumer.handle(events, signal)
+    const last = taken.at(-1)?.position ?? from
+    if (!(await positions.move(appId, from, last))) {
+      observer.failed(consumer.name, appId, new Error('another node has moved the position'))
+      return false
+    }
+    return taken.length < rows.length || rows.length === rowsPerStep
+  }
+
+  async #tellMissed(appId: string): Promise<void> {
+    const { consumer, observer } = this.options
+    observer.missed(consumer.name, appId)
+    await consumer.missed(appId)
+  }
+
+  #fewEvents(rows: readonly OutboxRow[]): readonly OutboxRow[] {
+    let events = 0
+    const end = rows.findIndex((row, index) => {
+      events += row.kind === 'message.stored' ? this.options.messages.count(row.payload) : 1
+      return index > 0 && events > eventsPerStep
+    })
+    return end < 0 ? rows : rows.slice(0, end)
+  }
+
+  async #eventsOf(appId: string, row: OutboxRow): Promise<DeliveredEvent[]> {
+    const { kind, position, createdAt } = row
+    if (kind !== 'message.stored') {
+      const event = { kind, appId, payload: JSON.parse(row.payload) } as Event
+      return [{ ...event, id: String(position), position, createdAt }]
+    }
+    const messages = await this.options.messages.read(appId, row.payload)
+    return messages.map((payload: EventPayloads['message.stored']) => ({
+      kind,
+      appId,
+      payload,
+      id: `${position}.${payload.msg_id}`,
+      position,
+      createdAt,
+    }))
+  }
+}

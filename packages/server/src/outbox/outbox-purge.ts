@@ -1,0 +1,56 @@
+import type { Database } from '../db/database.js'
+import type { Clock } from '../lib/clock.js'
+import type { OutboxRow, OutboxStore } from './outbox-store.js'
+
+export interface OutboxPurgeOptions {
+  readonly database: Database
+  readonly store: OutboxStore
+  readonly clock: Clock
+  /** The names of the durable consumers. */
+  readonly consumers: readonly string[]
+  /** What is younger is kept, also when every consumer has passed it. */
+  readonly keptMs: number
+  /** What is older is deleted, also when a consumer has not passed it. */
+  readonly maxLagMs: number
+  /** A consumer misses events that were deleted before it had passed them; said once of each time that it falls behind. */
+  leftBehind(consumer: string, appId: string): void
+}
+
+type Oldest = Pick<OutboxRow, 'position' | 'createdAt'>
+
+/** So many rows are deleted at once, so that no message waits for it. */
+const rowsPerStep = 1_000
+
+/** Deletes what is old and what nobody needs any more. */
+export class OutboxPurge {
+  constructor(private readonly options: OutboxPurgeOptions) {}
+
+  async run(signal?: AbortSignal): Promise<void> {
+    const { database, store } = this.options
+    const heads = await database.read((db) => store.heads(db))
+    for (const appId of heads.keys()) while (!signal?.aborted && (await this.#step(appId)));
+  }
+
+  /** @returns whether there may be more to delete */
+  async #step(appId: string): Promise<boolean> {
+    const { database, store, clock, keptMs, maxLagMs, consumers, leftBehind } = this.options
+    const [oldest, positions] = await database.read((db) =>
+      Promise.all([store.listOldest(db, appId, rowsPerStep), store.positionsIn(db, appId)]),
+    )
+    const now = clock.now()
+    const passedByAll = Math.min(...consumers.map((name) => positions.get(name) ?? 0))
+    const mayGo = ({ position, createdAt }: Oldest) =>
+      createdAt < now - keptMs && (position <= passedByAll || createdAt < now - maxLagMs)
+    const end = oldest.findIndex((row) => !mayGo(row))
+    const deleted = end < 0 ? oldest : oldest.slice(0, end)
+    const [first, last] = [deleted.at(0), deleted.at(-1)]
+    if (!first || !last) return false
+    await database.transaction((tx) => store.deleteUpTo(tx, appId, last.position))
+    for (const name of consumers) {
+      const position = positions.get(name) ?? 0
+      // Of one that stood before what was deleted by an earlier step it was said then.
+      if (position < last.position && position + 1 >= first.position) leftBehind(name, appId)
+    }
+    return deleted.length === rowsPerStep
+  }
+}

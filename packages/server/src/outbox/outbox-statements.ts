@@ -1,0 +1,61 @@
+/** Appending from a procedure. Loaded by the writer's thread too. */
+import type { EventKind } from '@hermod/protocol/events'
+import type { BulkInsert } from '../db/dialect/dialect.js'
+import type { ProcedureContext } from '../db/procedure.js'
+import { compare } from '../lib/compare.js'
+import { groupBy } from '../lib/group-by.js'
+
+const advanceHeads: BulkInsert = {
+  table: 'outbox_heads',
+  columns: { app_id: 'text', position: 'bigint' },
+  conflict: 'on conflict (app_id) do update set position = t.position + excluded.position',
+  returning: 'app_id, position',
+}
+
+const insertRows: BulkInsert = {
+  table: 'outbox',
+  columns: {
+    app_id: 'text',
+    position: 'bigint',
+    kind: 'text',
+    payload: 'text',
+    created_at: 'bigint',
+  },
+}
+
+/** A row of the outbox that has no position yet. */
+export interface NewRow {
+  readonly appId: string
+  readonly kind: EventKind
+  readonly payload: string
+}
+
+/**
+ * Appends rows as the last statements of a procedure: the heads stay locked until its commit, so it must lock nothing afterwards.
+ * @param createdAt milliseconds since 1970
+ */
+export async function appendInProcedure(
+  context: ProcedureContext,
+  rows: readonly NewRow[],
+  createdAt: number,
+): Promise<void> {
+  const byApp = [...groupBy(rows, ({ appId }) => appId)].sort(([a], [b]) => compare(a, b))
+  const heads = await context.run<{ readonly app_id: string; readonly position: number }>(
+    advanceHeads,
+    byApp.map(([appId, { length }]) => [appId, length]),
+  )
+  const lastOf = new Map(heads.map(({ app_id, position }) => [app_id, position]))
+  await context.run(
+    insertRows,
+    byApp.flatMap(([appId, ofApp]) => {
+      const before = (lastOf.get(appId) ?? 0) - ofApp.length
+      return ofApp.map(({ kind, payload }, index) => [
+        appId,
+        before + index + 1,
+        kind,
+        payload,
+        createdAt,
+      ])
+    }),
+  )
+}

@@ -1,0 +1,206 @@
+import type { EventKind } from '@hermod/protocol/events'
+import { sql } from 'kysely'
+import type { Database, PreparedPage, Queryable, Tx } from '../db/database.js'
+
+export interface OutboxRow {
+  readonly position: number
+  readonly kind: EventKind
+  /** JSON, or what {@link MessageReader} understands. */
+  readonly payload: string
+  readonly createdAt: number
+}
+
+/** How far a consumer is in the outbox of an application, and how far that goes. */
+export interface Progress {
+  readonly appId: string
+  readonly position: number
+  readonly head: number
+}
+
+/** The SQL of the outbox; how messages get into it: outbox-statements.ts. */
+export class OutboxStore {
+  readonly #page: PreparedPage<{ appId: string; after: number }, OutboxRow>
+
+  constructor(database: Database) {
+    this.#page = database.preparedPage((db, param, limit) =>
+      db
+        .selectFrom('outbox')
+        .select(['position', 'kind', 'payload', 'created_at as createdAt'])
+        .$narrowType<{ kind: EventKind }>()
+        .where('app_id', '=', param('appId'))
+        .where('position', '>', param('after'))
+        .orderBy('position')
+        .limit(limit),
+    )
+  }
+
+  /** Takes the next positions of an application; until the commit nobody else can. @returns the last one */
+  async advance(tx: Tx, appId: string, count: number): Promise<number> {
+    const { position } = await tx
+      .insertInto('outbox_heads')
+      .values({ app_id: appId, position: count })
+      .onConflict((conflict) =>
+        conflict.column('app_id').doUpdateSet({
+          position: sql`outbox_heads.position + excluded.position`,
+        }),
+      )
+      .returning('position')
+      .executeTakeFirstOrThrow()
+    return position
+  }
+
+  async insert(tx: Tx, appId: string, rows: readonly OutboxRow[]): Promise<void> {
+    await tx
+      .insertInto('outbox')
+      .values(
+        rows.map(({ position, kind, payload, createdAt }) => ({
+          app_id: appId,
+          position,
+          kind,
+          payload,
+          created_at: createdAt,
+        })),
+      )
+      .execute()
+  }
+
+  /** Of one application in the order of their positions, at most `limit`. */
+  listAfter(db: Queryable, appId: string, after: number, limit: number): Promise<OutboxRow[]> {
+    return this.#page.all(db, { appId, after, limit })
+  }
+
+  /** Rows of these kinds at positions above `after` and up to `upTo`. */
+  listOfKinds(
+    db: Queryable,
+    appId: string,
+    { after, upTo }: { readonly after: number; readonly upTo: number },
+    kinds: readonly EventKind[],
+  ): Promise<OutboxRow[]> {
+    return db
+      .selectFrom('outbox')
+      .select(['position', 'kind', 'payload', 'created_at as createdAt'])
+      .$narrowType<{ kind: EventKind }>()
+      .where('app_id', '=', appId)
+      .where('position', '>', after)
+      .where('position', '<=', upTo)
+      .where('kind', 'in', kinds)
+      .execute()
+  }
+
+  async setPayload(tx: Tx, appId: string, position: number, payload: string): Promise<void> {
+    await tx
+      .updateTable('outbox')
+      .set({ payload })
+      .where('app_id', '=', appId)
+      .where('position', '=', position)
+      .execute()
+  }
+
+  /** The last position of each application that has one. */
+  async heads(db: Queryable): Promise<ReadonlyMap<string, number>> {
+    const rows = await db.selectFrom('outbox_heads').selectAll().execute()
+    return new Map(rows.map(({ app_id, position }) => [app_id, position]))
+  }
+
+  /** The last position of an application; 0 = nothing was ever appended. */
+  async head(db: Queryable, appId: string): Promise<number> {
+    const row = await db
+      .selectFrom('outbox_heads')
+      .select('position')
+      .where('app_id', '=', appId)
+      .executeTakeFirst()
+    return row?.position ?? 0
+  }
+
+  /** The first position that is kept of an application; null = none is. */
+  async firstKept(db: Queryable, appId: string): Promise<number | null> {
+    const row = await db
+      .selectFrom('outbox')
+      .select('position')
+      .where('app_id', '=', appId)
+      .orderBy('position')
+      .limit(1)
+      .executeTakeFirst()
+    return row?.position ?? null
+  }
+
+  /** Positions and times of the first rows that are kept, in order. */
+  listOldest(
+    db: Queryable,
+    appId: string,
+    limit: number,
+  ): Promise<Pick<OutboxRow, 'position' | 'createdAt'>[]> {
+    return db
+      .selectFrom('outbox')
+      .select(['position', 'created_at as createdAt'])
+      .where('app_id', '=', appId)
+      .orderBy('position')
+      .limit(limit)
+      .execute()
+  }
+
+  async deleteUpTo(tx: Tx, appId: string, position: number): Promise<void> {
+    await tx
+      .deleteFrom('outbox')
+      .where('app_id', '=', appId)
+      .where('position', '<=', position)
+      .execute()
+  }
+
+  /** The applications in which something lies ahead of the consumer. */
+  listBehind(db: Queryable, consumer: string): Promise<Progress[]> {
+    return db
+      .selectFrom('outbox_heads as h')
+      .leftJoin('outbox_positions as p', (join) =>
+        join.on('p.consumer', '=', consumer).onRef('p.app_id', '=', 'h.app_id'),
+      )
+      .select([
+        'h.app_id as appId',
+        'h.position as head',
+        sql<number>`coalesce(p.position, 0)`.as('position'),
+      ])
+      .where(sql<boolean>`h.position > coalesce(p.position, 0)`)
+      .execute()
+  }
+
+  /** How far each consumer that has ever moved is in one application. */
+  async positionsIn(db: Queryable, appId: string): Promise<ReadonlyMap<string, number>> {
+    const rows = await db
+      .selectFrom('outbox_positions')
+      .select(['consumer', 'position'])
+      .where('app_id', '=', appId)
+      .execute()
+    return new Map(rows.map(({ consumer, position }) => [consumer, position]))
+  }
+
+  /** @returns 0 of a consumer that has not moved yet */
+  async positionOf(db: Queryable, consumer: string, appId: string): Promise<number> {
+    const row = await db
+      .selectFrom('outbox_positions')
+      .select('position')
+      .where('consumer', '=', consumer)
+      .where('app_id', '=', appId)
+      .executeTakeFirst()
+    return row?.position ?? 0
+  }
+
+  /** @returns false when the consumer is not at `from` any more */
+  async movePosition(
+    tx: Tx,
+    { consumer, appId }: { readonly consumer: string; readonly appId: string },
+    from: number,
+    to: number,
+  ): Promise<boolean> {
+    const { numInsertedOrUpdatedRows } = await tx
+      .insertInto('outbox_positions')
+      .values({ consumer, app_id: appId, position: to })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['consumer', 'app_id'])
+          .doUpdateSet({ position: to })
+          .where('outbox_positions.position', '=', from),
+      )
+      .executeTakeFirst()
+    return (numInsertedOrUpdatedRows ?? 0n) > 0n
+  }
+}

@@ -1,0 +1,87 @@
+import type { Event, EventPayloads, NoticeKind } from '@hermod/protocol/events'
+import type { Database, Tx } from '../db/database.js'
+import { chunksOf } from '../lib/chunks.js'
+import type { Clock } from '../lib/clock.js'
+import { compare } from '../lib/compare.js'
+import { groupBy } from '../lib/group-by.js'
+import type { OutboxStore } from './outbox-store.js'
+
+export interface OutboxOptions {
+  readonly database: Database
+  readonly store: OutboxStore
+  readonly clock: Clock
+  /** Called after the commit of a transaction that appended to the outbox of this application. */
+  appended(appId: string): void
+}
+
+const rowsPerStatement = 1_000
+/** So many positions are one step of a walk, so that no message waits for it. */
+const positionsPerStep = 1_000
+
+/**
+ * Records what happened in the transaction in which it happens. Positions of an application are dense and in the order of the commits:
+ * they are taken by the last statements of a transaction, under a lock that lasts until its commit.
+ */
+export class Outbox {
+  readonly #collected = new WeakMap<Tx, Event[]>()
+
+  constructor(private readonly options: OutboxOptions) {}
+
+  /** Events of one transaction keep their order. They are written when its work is done. */
+  append(tx: Tx, ...events: readonly Event[]): void {
+    const collected = this.#collected.get(tx)
+    if (collected) for (const event of events) collected.push(event)
+    else if (events.length > 0) {
+      const first = [...events]
+      this.#collected.set(tx, first)
+      tx.beforeCommit(() => this.#flush(tx, first))
+    }
+  }
+
+  /**
+   * Changes what events of some kinds say, of those that are kept now.
+   * @param change gives the new payload, or null to leave the event as it is
+   * @param signal ends the walk early
+   */
+  async rewrite(
+    appId: string,
+    kinds: readonly NoticeKind[],
+    change: (event: Event) => EventPayloads[NoticeKind] | null,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { database, store } = this.options
+    const head = await database.read((db) => store.head(db, appId))
+    const first = await database.read((db) => store.firstKept(db, appId))
+    if (first === null) return
+    for (let after = first - 1; after < head && !signal.aborted; after += positionsPerStep) {
+      const range = { after, upTo: after + positionsPerStep }
+      const rows = await database.read((db) => store.listOfKinds(db, appId, range, kinds))
+      const changes = rows.flatMap(({ position, kind, payload }) => {
+        const changed = change({ appId, kind, payload: JSON.parse(payload) } as Event)
+        return changed === null ? [] : [{ position, payload: JSON.stringify(changed) }]
+      })
+      if (changes.length > 0)
+        await database.transaction(async (tx) => {
+          for (const { position, payload } of changes)
+            await store.setPayload(tx, appId, position, payload)
+        })
+    }
+  }
+
+  async #flush(tx: Tx, events: readonly Event[]): Promise<void> {
+    const { store, clock, appended } = this.options
+    const byApp = [...groupBy(events, ({ appId }) => appId)].sort(([a], [b]) => compare(a, b))
+    const createdAt = clock.now()
+    for (const [appId, ofApp] of byApp) {
+      const before = (await store.advance(tx, appId, ofApp.length)) - ofApp.length
+      const rows = ofApp.map(({ kind, payload }, index) => ({
+        position: before + index + 1,
+        kind,
+        payload: JSON.stringify(payload),
+        createdAt,
+      }))
+      for (const chunk of chunksOf(rows, rowsPerStatement)) await store.insert(tx, appId, chunk)
+      tx.afterCommit(() => appended(appId))
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import type { Database } from '../db/database.js'
+import type { Consumer, MessageReader } from './consumer.js'
+import { type ConsumerObserver, ConsumerRunner } from './consumer-runner.js'
+import type { OutboxStore } from './outbox-store.js'
+import { everyNodesTurn, LeasedTurn, NodePositions, StoredPositions } from './positions.js'
+
+/** What one node at a time may do; see jobs/lease-store.ts. */
+export interface Leases {
+  acquire(name: string, owner: string, ttlMs: number): Promise<boolean>
+  release(name: string, owner: string): Promise<void>
+}
+
+export interface OutboxRelayOptions {
+  readonly database: Database
+  readonly store: OutboxStore
+  readonly messages: MessageReader
+  readonly leases: Leases
+  /** Names this node among those that share the database. */
+  readonly node: string
+  readonly consumers: readonly Consumer[]
+  readonly observer: ConsumerObserver
+  readonly pollMs?: number
+  readonly leaseMs?: number
+  readonly retryMs?: number
+}
+
+/**
+ * Tells consumers of what was committed: woken by commits, and by looking every second in case a wake was lost. A node that dies is
+ * replaced when its leases are over.
+ */
+export class OutboxRelay {
+  readonly #runners: readonly ConsumerRunner[]
+  readonly #pollMs: number
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: OutboxRelayOptions) {
+    this.#pollMs = options.pollMs ?? 1_000
+    this.#runners = options.consumers.map((consumer) => runnerOf(consumer, options))
+  }
+
+  /** Resolves when every consumer that keeps no position knows where it begins. */
+  async start(): Promise<void> {
+    if (this.#runners.length === 0) return
+    await Promise.all(this.#runners.map((runner) => runner.start()))
+    this.#timer = setInterval(() => {
+      for (const runner of this.#runners) void runner.poll()
+    }, this.#pollMs)
+    this.#timer.unref()
+  }
+
+  /** Something was appended for the application, on this node or another one. */
+  wake(appId: string): void {
+    for (const runner of this.#runners) runner.wake(appId)
+  }
+
+  /** Resolves when nothing is being handled any more. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await Promise.all(this.#runners.map((runner) => runner.stop()))
+  }
+}
+
+function runnerOf(
+  consumer: Consumer,
+  { database, store, messages, leases, node, observer, leaseMs, retryMs }: OutboxRelayOptions,
+): ConsumerRunner {
+  const shared = { database, store, messages, consumer, observer, retryMs: retryMs ?? 1_000 }
+  if (!consumer.isDurable)
+    return new ConsumerRunner({
+      ...shared,
+      positions: new NodePositions({ database, store }),
+      turn: everyNodesTurn,
+    })
+  const lease = `outbox/${consumer.name}`
+  return new ConsumerRunner({
+    ...shared,
+    positions: new StoredPositions(consumer.name, { database, store }),
+    turn: new LeasedTurn({
+      ttlMs: leaseMs ?? 10_000,
+      acquire: (ttlMs) => leases.acquire(lease, node, ttlMs),
+      release: () => leases.release(lease, node),
+    }),
+  })
+}

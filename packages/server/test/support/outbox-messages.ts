@@ -1,0 +1,32 @@
+import { notice } from '@hermod/protocol/events'
+import {
+  directConversation,
+  eventConversation,
+} from '../../dist/domain/messaging/log/conversation-model.js'
+import { MessageStore } from '../../dist/domain/messaging/operations/message-store.js'
+import type { OutboxNode } from './outbox-node.js'
+
+/** Recalls a message between two users as the service does, without its rules. */
+export async function recallMessage(
+  node: OutboxNode,
+  appId: string,
+  [from, to]: readonly [number, number],
+  messageId: number,
+): Promise<void> {
+  const conversation = directConversation(appId, from, to)
+  const store = new MessageStore(node.database)
+  await node.database.transaction(async (tx) => {
+    await store.lockConversation(tx, conversation)
+    const message = await store.find(tx, conversation, messageId)
+    if (!message) throw new Error('no such message')
+    await store.recall(tx, conversation, message, { by: from, at: node.clock.now() })
+    node.outbox.append(
+      tx,
+      notice(
+        'message.recalled',
+        { appId, actorId: from, userIds: [from, to] },
+        { conversation: eventConversation(conversation), msg_id: messageId },
+      ),
+    )
+  })
+}
