@@ -80,13 +80,6 @@ const rowTables = {
     created_at bigint not null,
     last_used_at bigint not null,
     primary key (app_id, user_id, device_sn)`,
-  outbox: `
-    app_id text not null,
-    position bigint not null,
-    kind text not null,
-    payload text not null,
-    created_at bigint not null,
-    primary key (app_id, position)`,
 }
 
 const clusteredTables = {
@@ -215,6 +208,13 @@ const clusteredTables = {
     recalled_by bigint not null,
     recalled_at bigint not null,
     primary key (app_id, low_id, high_id, msg_id)`,
+  outbox: `
+    app_id text not null,
+    position bigint not null,
+    kind text not null,
+    payload text not null,
+    created_at bigint not null,
+    primary key (app_id, position)`,
   outbox_heads: `
     app_id text primary key not null,
     position bigint not null`,

@@ -12,33 +12,42 @@ export interface MessageRange {
   readonly count: number
 }
 
-/** Four numbers a range: the conversation, the first ID, and how far the last one is from it; then the count. */
-const numbersPerRange = 5
-
-/** A list of numbers as JSON; of a group, whose pair is its ID twice, the second is 0. */
+/**
+ * Ranges as text, as short as numbers allow, because every send pays for it: `low.high.first`, and where a range has more than one
+ * message `.span.count`. Numbers have the base 36, a first ID is the difference from the one before, and of a group, whose pair is its
+ * ID twice, the second is left out.
+ */
 export function encodeRanges(ranges: readonly MessageRange[]): string {
-  const numbers = ranges.flatMap(({ conversation, firstId, lastId, count }) => {
-    const { lowId, highId, isGroup } = conversation
-    return [lowId, isGroup ? 0 : highId, firstId, lastId - firstId, count]
-  })
-  return JSON.stringify(numbers)
+  let before = 0
+  const texts = ranges.map(
+    ({ conversation: { lowId, highId, isGroup }, firstId, lastId, count }) => {
+      const second = isGroup ? '' : highId.toString(36)
+      const first = (firstId - before).toString(36)
+      const more = count === 1 ? '' : `.${(lastId - firstId).toString(36)}.${count.toString(36)}`
+      before = firstId
+      return `${lowId.toString(36)}.${second}.${first}${more}`
+    },
+  )
+  return texts.join(' ')
 }
 
 export function decodeRanges(appId: string, text: string): MessageRange[] {
-  const numbers = JSON.parse(text) as number[]
-  const ranges: MessageRange[] = []
-  for (let at = 0; at < numbers.length; at += numbersPerRange) {
-    const [lowId = 0, secondId = 0, firstId = 0, span = 0, count = 0] = numbers.slice(
-      at,
-      at + numbersPerRange,
-    )
-    const isGroup = secondId === 0
-    ranges.push({
-      conversation: { appId, lowId, highId: isGroup ? lowId : secondId, isGroup },
+  let before = 0
+  return text.split(' ').map((range) => {
+    const [low = '', second = '', first = '', span = '0', count = '1'] = range.split('.')
+    const firstId = before + number(first)
+    before = firstId
+    const isGroup = second === ''
+    const lowId = number(low)
+    return {
+      conversation: { appId, lowId, highId: isGroup ? lowId : number(second), isGroup },
       firstId,
-      lastId: firstId + span,
-      count,
-    })
-  }
-  return ranges
+      lastId: firstId + number(span),
+      count: number(count),
+    }
+  })
+}
+
+function number(text: string): number {
+  return Number.parseInt(text, 36)
 }

@@ -234,7 +234,7 @@ async function place(
   await appendInProcedure(context, outboxRows(conversations), times[0])
 }
 
-/** Few enough for a row that PostgreSQL keeps in one piece. */
+/** Few enough for a row that both databases keep in one piece. */
 const rangesPerRow = 32
 
 function outboxRows(conversations: readonly ConversationRows[]): NewRow[] {
