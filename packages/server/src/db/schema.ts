@@ -37,6 +37,7 @@ export interface Schema {
   receipt_requests: ReceiptRequestsTable
   sent_transactions: SentTransactionsTable
   id_slots: IdSlotsTable
+  leases: LeasesTable
 }
 
 export interface AppsTable {
@@ -440,4 +441,11 @@ export interface IdSlotsTable {
   slot: number
   owner: string
   reserved_until: number
+}
+
+/** What one node at a time may do, and which node may now. */
+export interface LeasesTable {
+  name: string
+  owner: string
+  expires_at: number
 }

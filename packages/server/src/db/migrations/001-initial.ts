@@ -336,6 +336,10 @@ const clusteredTables = {
     slot smallint primary key not null,
     owner text not null,
     reserved_until bigint not null`,
+  leases: `
+    name text primary key not null,
+    owner text not null,
+    expires_at bigint not null`,
 }
 
 const indexes = [

@@ -1,0 +1,57 @@
+import type { Database } from '../db/database.js'
+import type { Clock } from '../lib/clock.js'
+
+/** Who may do what is done on one node at a time; a holder that does not renew its lease in time loses it. */
+export class LeaseStore {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Takes a lease that nobody holds, or prolongs one's own. @returns false when another owner holds it */
+  async acquire(name: string, owner: string, ttlMs: number): Promise<boolean> {
+    const now = this.clock.now()
+    return this.database.transaction(async (tx) => {
+      const values = { owner, expires_at: now + ttlMs }
+      const { numInsertedOrUpdatedRows } = await tx
+        .insertInto('leases')
+        .values({ name, ...values })
+        .onConflict((conflict) =>
+          conflict
+            .column('name')
+            .doUpdateSet(values)
+            .where(({ eb, or }) =>
+              or([eb('leases.owner', '=', owner), eb('leases.expires_at', '<=', now)]),
+            ),
+        )
+        .executeTakeFirst()
+      return (numInsertedOrUpdatedRows ?? 0n) > 0n
+    })
+  }
+
+  /** @returns false when the lease was lost: it is over, or another owner has it */
+  async renew(name: string, owner: string, ttlMs: number): Promise<boolean> {
+    const now = this.clock.now()
+    return this.database.transaction(async (tx) => {
+      const { numUpdatedRows } = await tx
+        .updateTable('leases')
+        .set({ expires_at: now + ttlMs })
+        .where('name', '=', name)
+        .where('owner', '=', owner)
+        .where('expires_at', '>', now)
+        .executeTakeFirst()
+      return numUpdatedRows > 0n
+    })
+  }
+
+  /** Gives back one's own lease, so that others need not wait for its end. */
+  async release(name: string, owner: string): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      await tx
+        .deleteFrom('leases')
+        .where('name', '=', name)
+        .where('owner', '=', owner)
+        .executeTakeFirst()
+    })
+  }
+}
