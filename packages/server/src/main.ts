@@ -105,7 +105,7 @@ const local: LocalCalls = async ({ config, secrets }) => {
       })
       return JSON.parse(answer.body)
     },
-    close: async () => context[Symbol.asyncDispose](),
+    close: () => context.stop(),
   }
 }
 

@@ -2,6 +2,8 @@
 export interface BusMessages {
   /** A cached fact changed and must be read again. */
   'cache.invalidated': { readonly cache: string; readonly key: string }
+  /** Durable work was committed. */
+  'jobs.enqueued': { readonly kind: string }
 }
 
 export type Subject = keyof BusMessages

@@ -1,17 +1,10 @@
-import { once } from 'node:events'
-import { chmodSync, rmSync } from 'node:fs'
-import type { Server } from 'node:http'
-import type { ListenOptions } from 'node:net'
-import { operations } from '@hermod/protocol'
-import { controlSocketPath } from '../commands/call.js'
 import type { LoadedConfig } from '../config/config.js'
 import type { FirstApp } from '../domain/apps/app-service.js'
-import { addressReader } from '../http/address.js'
-import { Cors } from '../http/cors.js'
-import { servicePages } from '../http/pages.js'
-import { createHttpServer } from '../http/server.js'
+import { Lifecycle } from '../lib/lifecycle.js'
 import type { Logger } from '../observability/log.js'
 import { type Context, openContext } from './context.js'
+import { startTransports } from './transports.js'
+import { createWorkers } from './workers.js'
 
 export interface RunningServer {
   /** Where the operations are served. */
@@ -22,94 +15,32 @@ export interface RunningServer {
   stop(): Promise<void>
 }
 
-const readyCheckTimeoutMs = 2_000
-const lastWordsMs = 1_000
-
-/** Opens everything and listens. */
-export async function startServer(
+/** Opens everything, listens and works. */
+export function startServer(
   { config, secrets }: LoadedConfig,
   log: Logger,
 ): Promise<RunningServer> {
-  const context = await openContext({ config, secrets, log })
-  try {
+  return Lifecycle.start(async (parts) => {
+    const context = parts.add(await openContext({ config, secrets, log }), (each) => each.stop())
     const first = await prepareApps(context, { config, secrets })
-    const { executor } = context
-    const { apps } = context.services
-    const addressOf = addressReader(config.http.trustProxy)
-    const pages = servicePages({
-      executor,
-      metrics: context.metrics,
-      publicUrl: config.http.publicUrl,
-      isBehindProxy: config.http.trustProxy !== false,
-      isReady: () => isReady(context),
-      isOperatorToken: (token) => apps.isOperatorToken(token),
+    const { bus, clock, database, metrics, services, stores } = context
+    const workers = createWorkers({
+      database,
+      bus,
+      jobStore: stores.jobs,
+      services,
+      metrics,
+      log,
+      clock,
     })
-    const onFault = (error: unknown) => log.error({ err: error }, 'page failed')
-    const server = createHttpServer({
-      executor,
-      onFault,
-      operations,
-      pages,
-      cors: new Cors(config.http.corsOrigins),
-      addressOf,
-      isOperator: false,
-    })
-    // The operator's own memberships: whoever may open the socket in the data folder may operate the service.
-    const operatorOperations = operations.filter(({ callers }) => callers === 'operator')
-    const control = createHttpServer({
-      executor,
-      onFault,
-      operations: operatorOperations,
-      pages: {},
-      cors: new Cors([]),
-      addressOf,
-      isOperator: true,
-    })
-    const socketPath = controlSocketPath(config.dataDir)
-    rmSync(socketPath, { force: true })
-    await listen(control, { path: socketPath })
-    chmodSync(socketPath, 0o600)
-    const url = await listen(server, { host: config.http.host, port: config.http.port }).catch(
-      async (error: unknown) => {
-        await close(control)
-        throw error
-      },
+    // Added before they are started, so that they stop after the last call, which may leave work to them.
+    parts.add(workers, (each) => each.stop())
+    const { url } = parts.add(await startTransports(context, { config, log }), (each) =>
+      each.stop(),
     )
-    context.maintenance.start()
-    return {
-      url,
-      first,
-      async stop() {
-        await executor.drain()
-        await Promise.all([close(server), close(control)])
-        rmSync(socketPath, { force: true })
-        await context[Symbol.asyncDispose]()
-      },
-    }
-  } catch (error) {
-    await context[Symbol.asyncDispose]()
-    throw error
-  }
-}
-
-/** @returns the URL of a TCP address, '' of a socket file */
-async function listen(server: Server, at: ListenOptions): Promise<string> {
-  server.listen(at)
-  await once(server, 'listening')
-  const address = server.address()
-  if (typeof address !== 'object' || address === null) return ''
-  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address
-  return `http://${host}:${address.port}`
-}
-
-/** Every call is answered by now; what is open is idle, is taking its last answer, or has sent half a request and stalled. */
-async function close(server: Server): Promise<void> {
-  const closed = once(server, 'close')
-  server.close()
-  server.closeIdleConnections()
-  const cut = setTimeout(() => server.closeAllConnections(), lastWordsMs)
-  await closed
-  clearTimeout(cut)
+    workers.start()
+    return { url, first, stop: () => parts.stop() }
+  })
 }
 
 async function prepareApps(
@@ -119,15 +50,4 @@ async function prepareApps(
   if (config.bootstrap.appId === null && secrets.bootstrapAdminToken === null)
     return apps.createFirst()
   return apps.ensureConfigured(config.bootstrap.appId, secrets.bootstrapAdminToken)
-}
-
-async function isReady({ database }: Context): Promise<boolean> {
-  const check = database.ping().then(
-    () => true,
-    () => false,
-  )
-  const late = new Promise<false>((resolve) =>
-    setTimeout(resolve, readyCheckTimeoutMs, false).unref(),
-  )
-  return Promise.race([check, late])
 }

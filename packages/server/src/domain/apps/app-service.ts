@@ -3,7 +3,7 @@ import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { IdGenerator } from '../../lib/ids.js'
-import { type CacheInvalidation, InvalidatedCache } from '../../lib/invalidated-cache.js'
+import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
 import { createToken, equalSecrets, hashToken } from '../../lib/tokens.js'
 import {
   type AdminToken,
@@ -21,7 +21,8 @@ export interface AppServiceOptions {
   readonly clock: Clock
   /** Given through the configuration; null = only tokens of the database count. */
   readonly operatorToken: string | null
-  readonly channels: { readonly apps: CacheInvalidation; readonly adminTokens: CacheInvalidation }
+  readonly appCache: InvalidatedCache<string, App>
+  readonly adminTokenCache: InvalidatedCache<string, AdminToken>
 }
 
 /** What the first start prints, once. */
@@ -41,28 +42,18 @@ export interface AppChanges {
   readonly settings?: Partial<AppSettings> | undefined
 }
 
-const factAgeMs = 1_000
 const defaultAppId = 'hermod'
 
 /** Applications and the tokens of those who run them (decision C6). */
 export class AppService {
-  readonly #options: AppServiceOptions
-  readonly #apps: InvalidatedCache<App>
-  readonly #adminTokens: InvalidatedCache<AdminToken>
-
-  constructor(options: AppServiceOptions) {
-    this.#options = options
-    const bounds = { maxEntries: 10_000, maxAgeMs: factAgeMs }
-    this.#apps = new InvalidatedCache({ ...bounds, channel: options.channels.apps })
-    this.#adminTokens = new InvalidatedCache({ ...bounds, channel: options.channels.adminTokens })
-  }
+  constructor(private readonly options: AppServiceOptions) {}
 
   /** @throws AppError app_not_found */
   async get(appId: string): Promise<App> {
-    const { database, store } = this.#options
+    const { database, store, appCache } = this.options
     const known =
-      this.#apps.get(appId) ??
-      (await this.#apps.load(appId, async () =>
+      appCache.get(appId) ??
+      (await appCache.load(appId, async () =>
         appIdPattern.test(appId) ? database.read((db) => store.find(db, appId)) : null,
       ))
     if (!known) throw new AppError('app_not_found')
@@ -71,7 +62,7 @@ export class AppService {
 
   /** @throws AppError app_not_found, app_inactive */
   requireActive(appId: string): App | Promise<App> {
-    const known = this.#apps.get(appId)
+    const known = this.options.appCache.get(appId)
     return known ? active(known) : this.get(appId).then(active)
   }
 
@@ -80,13 +71,13 @@ export class AppService {
    * @throws AppError app_not_found
    */
   async lock(tx: Tx, appId: string): Promise<App> {
-    const app = await this.#options.store.lock(tx, appId)
+    const app = await this.options.store.lock(tx, appId)
     if (!app) throw new AppError('app_not_found')
     return app
   }
 
   async list(): Promise<App[]> {
-    const { database, store } = this.#options
+    const { database, store } = this.options
     return database.read((db) => store.list(db))
   }
 
@@ -107,7 +98,7 @@ export class AppService {
 
   /** @throws AppError app_not_found, invalid_parameter */
   async update(appId: string, { settings = {}, ...changes }: AppChanges): Promise<void> {
-    const { database, store } = this.#options
+    const { database, store } = this.options
     const fault = settingsFault(settings)
     if (fault !== null) throw new AppError('invalid_parameter', fault)
     const { name, status, openRegistration, registrationSecret: registration_secret } = changes
@@ -121,7 +112,6 @@ export class AppService {
         definedOnly({ name, status, open_registration, registration_secret, settings: merged }),
       )
     })
-    this.#apps.forget(appId)
   }
 
   /** @param expiresAt milliseconds since 1970; null = never */
@@ -130,7 +120,7 @@ export class AppService {
     name: string,
     expiresAt: number | null,
   ): Promise<{ token: AdminToken; secret: string }> {
-    const { database, store, ids, clock } = this.#options
+    const { database, store, ids, clock } = this.options
     await this.get(appId)
     const secret = createToken('hma_')
     const token = {
@@ -146,28 +136,27 @@ export class AppService {
   }
 
   async listAdminTokens(appId: string): Promise<AdminToken[]> {
-    const { database, store } = this.#options
+    const { database, store } = this.options
     await this.get(appId)
     return database.read((db) => store.listAdminTokens(db, appId))
   }
 
   /** @throws AppError app_not_found, token_not_found */
   async revokeAdminToken(appId: string, tokenId: Int64): Promise<void> {
-    const { database, store, clock } = this.#options
+    const { database, store, clock } = this.options
     await this.get(appId)
-    const tokenHash = await database.transaction((tx) =>
+    const isRevoked = await database.transaction((tx) =>
       store.revokeAdminToken(tx, appId, tokenId, clock.now()),
     )
-    if (tokenHash === null) throw new AppError('token_not_found')
-    this.#adminTokens.forget(tokenHash)
+    if (!isRevoked) throw new AppError('token_not_found')
   }
 
   async findAdminToken(appId: string, secret: string): Promise<'valid' | 'expired' | null> {
-    const { database, store, clock } = this.#options
+    const { database, store, clock, adminTokenCache } = this.options
     const tokenHash = hashToken(secret)
     const token =
-      this.#adminTokens.get(tokenHash) ??
-      (await this.#adminTokens.load(tokenHash, () =>
+      adminTokenCache.get(tokenHash) ??
+      (await adminTokenCache.load(tokenHash, () =>
         database.read((db) => store.findAdminToken(db, tokenHash)),
       ))
     if (token?.appId !== appId) return null
@@ -177,7 +166,7 @@ export class AppService {
   }
 
   async isOperatorToken(secret: string): Promise<boolean> {
-    const { database, store, operatorToken } = this.#options
+    const { database, store, operatorToken } = this.options
     if (operatorToken !== null && equalSecrets(secret, operatorToken)) return true
     return database.read((db) => store.hasOperatorToken(db, hashToken(secret)))
   }
@@ -191,7 +180,7 @@ export class AppService {
     configuredAppId: string | null,
     configuredToken: string | null,
   ): Promise<FirstApp | null> {
-    const { database, store, ids, clock } = this.#options
+    const { database, store, ids, clock } = this.options
     const appId = configuredAppId ?? defaultAppId
     if (!(await database.read((db) => store.find(db, appId)))) {
       const adminToken = configuredToken ?? createToken('hma_')
@@ -223,7 +212,7 @@ export class AppService {
    * @returns null when there is an application already
    */
   async createFirst(): Promise<FirstApp | null> {
-    const { database, store, operatorToken: configured } = this.#options
+    const { database, store, operatorToken: configured } = this.options
     if ((await database.read((db) => store.count(db))) > 0) return null
     const operatorToken = configured === null ? createToken('hmo_') : null
     const first = { appId: defaultAppId, adminToken: createToken('hma_'), operatorToken }
@@ -254,7 +243,7 @@ export class AppService {
     secret: string,
     operatorToken: string | null = null,
   ): Promise<void> {
-    const { database, store, ids, clock } = this.#options
+    const { database, store, ids, clock } = this.options
     const createdAt = clock.now()
     const token = {
       tokenId: await ids.next(),

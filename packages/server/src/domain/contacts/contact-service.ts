@@ -16,13 +16,11 @@ import {
   type Side,
 } from './contact-model.js'
 import type { ContactStore } from './contact-store.js'
-import type { MessageRules } from './message-rules.js'
 
 export interface ContactServiceOptions {
   readonly database: Database
   readonly store: ContactStore
   readonly book: ContactBook
-  readonly rules: MessageRules
   readonly accounts: AccountService
   readonly events: EventService
   readonly clock: Clock
@@ -47,24 +45,17 @@ export class ContactService {
   }
 
   /**
-   * Runs a change between the acting user and others with all of them locked, and lets it be felt at once.
-   * `work` may run more than once.
+   * Runs a change between the acting user and others with all of them locked. `work` may run more than once.
    */
   async change<T>(
     { appId, userId }: Actor,
     peerIds: readonly Int64[],
     work: (tx: Tx, users: LockedUsers) => Promise<T>,
   ): Promise<T> {
-    const { database, book, rules, accounts } = this.#options
-    try {
-      return await database.transaction(async (tx) =>
-        work(tx, await book.lock(tx, appId, [userId, ...peerIds])),
-      )
-    } finally {
-      // Also after a failure, which may leave open whether it was committed.
-      accounts.forget(appId, userId)
-      for (const peerId of peerIds) rules.forget(appId, userId, peerId)
-    }
+    const { database, book } = this.#options
+    return database.transaction(async (tx) =>
+      work(tx, await book.lock(tx, appId, [userId, ...peerIds])),
+    )
   }
 
   /** @throws AppError not_contact */

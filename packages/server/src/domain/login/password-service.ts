@@ -94,7 +94,7 @@ export class PasswordService {
   ): Promise<void> {
     const { database, store, accounts, tokens, events, hasher, clock } = this.options
     const passwordHash = await hasher.hash(newPassword)
-    const revoked = await database.transaction(async (tx) => {
+    await database.transaction(async (tx) => {
       const user = await accounts.lock(tx, appId, userId)
       // Somebody else was faster: what was verified is no longer the password.
       if (verifiedEpoch !== null && user.credentialEpoch !== verifiedEpoch)
@@ -107,13 +107,12 @@ export class PasswordService {
         userIds: [userId],
         content: '',
       })
-      return tokens.revokeOfUsers(tx, {
+      await tokens.revokeOfUsers(tx, {
         appId,
         userIds: [userId],
         at: clock.now(),
         keep: keptToken,
       })
     })
-    tokens.forget(appId, revoked)
   }
 }

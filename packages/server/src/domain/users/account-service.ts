@@ -1,11 +1,11 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
-import { type CacheInvalidation, InvalidatedCache } from '../../lib/invalidated-cache.js'
+import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
 import type { EventService } from '../../outbox/event-service.js'
 import type { TokenService } from '../login/token-service.js'
 import { systemUserId } from './system-user.js'
-import type { User, UserState } from './user-model.js'
+import type { User, UserKey, UserState } from './user-model.js'
 import type { UserStore } from './user-store.js'
 
 export interface AccountServiceOptions {
@@ -14,40 +14,29 @@ export interface AccountServiceOptions {
   readonly tokens: TokenService
   readonly events: EventService
   readonly clock: Clock
-  readonly channel: CacheInvalidation
+  readonly stateCache: InvalidatedCache<UserKey, UserState>
 }
 
-const stateAgeMs = 1_000
 const maxPageSize = 200
 const defaultPageSize = 50
 
 /** Who there is, and in what state (decisions D4, D5). */
 export class AccountService {
-  readonly #options: AccountServiceOptions
-  readonly #states: InvalidatedCache<UserState>
-
-  constructor(options: AccountServiceOptions) {
-    this.#options = options
-    this.#states = new InvalidatedCache({
-      maxEntries: 100_000,
-      maxAgeMs: stateAgeMs,
-      channel: options.channel,
-    })
-  }
+  constructor(private readonly options: AccountServiceOptions) {}
 
   /** @throws AppError user_not_found, user_deleted */
   async get(appId: string, userId: Int64): Promise<User> {
-    const { database, store } = this.#options
+    const { database, store } = this.options
     return present(await database.read((db) => store.find(db, appId, userId)))
   }
 
   /** The state of a user, at most a second old; null when no such user ever existed. */
   async findState(appId: string, userId: Int64): Promise<UserState | null> {
-    const { database, store } = this.#options
-    const key = stateKey(appId, userId)
+    const { database, store, stateCache } = this.options
+    const user = { appId, userId }
     return (
-      this.#states.get(key) ??
-      this.#states.load(key, () => database.read((db) => store.findState(db, appId, userId)))
+      stateCache.get(user) ??
+      stateCache.load(user, () => database.read((db) => store.findState(db, appId, userId)))
     )
   }
 
@@ -61,7 +50,7 @@ export class AccountService {
    * @throws AppError user_not_found, user_deleted
    */
   async hold(tx: Tx, appId: string, userId: Int64): Promise<User> {
-    return present(await this.#options.store.hold(tx, appId, userId))
+    return present(await this.options.store.hold(tx, appId, userId))
   }
 
   /**
@@ -69,13 +58,8 @@ export class AccountService {
    * @throws AppError user_not_found, user_deleted
    */
   async lock(tx: Tx, appId: string, userId: Int64): Promise<User> {
-    const [user = null] = await this.#options.store.lock(tx, appId, [userId])
+    const [user = null] = await this.options.store.lock(tx, appId, [userId])
     return present(user)
-  }
-
-  /** Once a change of what {@link findState} tells is committed. */
-  forget(appId: string, userId: Int64): void {
-    this.#states.forget(stateKey(appId, userId))
   }
 
   /** @param page.number from 1; @param page.size clamped to 200 */
@@ -83,7 +67,7 @@ export class AccountService {
     appId: string,
     page: { number?: number | undefined; size?: number | undefined },
   ): Promise<{ userId: Int64; username: string; status: number }[]> {
-    const { database, store } = this.#options
+    const { database, store } = this.options
     const limit = Math.min(page.size ?? defaultPageSize, maxPageSize)
     return database.read((db) =>
       store.list(db, appId, { limit, offset: ((page.number ?? 1) - 1) * limit }),
@@ -95,9 +79,9 @@ export class AccountService {
    * @throws AppError user_not_found, user_deleted naming the users; then nothing is changed
    */
   async setEnabled(appId: string, userIds: readonly Int64[], isEnabled: boolean): Promise<void> {
-    const { database, store, tokens, events, clock } = this.#options
+    const { database, store, tokens, events, clock } = this.options
     const distinct = [...new Set(userIds)]
-    const revoked = await database.transaction(async (tx) => {
+    await database.transaction(async (tx) => {
       const users = await store.lock(tx, appId, distinct)
       const found = new Set(users.map(({ userId }) => userId))
       refuse(
@@ -109,7 +93,7 @@ export class AccountService {
         users.filter(({ isDeleted }) => isDeleted).map(({ userId }) => userId),
       )
       await store.setStatus(tx, appId, distinct, isEnabled ? 0 : 1)
-      if (isEnabled) return []
+      if (isEnabled) return
       const frozen = users.filter(({ status }) => status === 0).map(({ userId }) => userId)
       if (frozen.length > 0)
         await events.append(tx, {
@@ -119,10 +103,8 @@ export class AccountService {
           userIds: frozen,
           content: '',
         })
-      return tokens.revokeOfUsers(tx, { appId, userIds: distinct, at: clock.now() })
+      await tokens.revokeOfUsers(tx, { appId, userIds: distinct, at: clock.now() })
     })
-    tokens.forget(appId, revoked)
-    for (const userId of distinct) this.forget(appId, userId)
   }
 }
 
@@ -135,8 +117,4 @@ function present<T extends { readonly isDeleted: boolean }>(user: T | null): T {
 
 function refuse(errorName: 'user_not_found' | 'user_deleted', userIds: readonly Int64[]): void {
   if (userIds.length > 0) throw new AppError(errorName, userIds.join(', '))
-}
-
-function stateKey(appId: string, userId: Int64): string {
-  return `${appId}/${userId}`
 }

@@ -2,13 +2,14 @@ import type { Int64 } from '@hermod/protocol'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { UsersTable } from '../../db/schema.js'
-import { emailKey, type User, type UserState, usernameKey } from './user-model.js'
+import type { Invalidates } from '../../lib/invalidated-cache.js'
+import { emailKey, type User, type UserKey, type UserState, usernameKey } from './user-model.js'
 
 type NewUser = Pick<
   Insertable<UsersTable>,
   'app_id' | 'user_id' | 'username' | 'password_hash' | 'created_at'
 >
-type UserChanges = Omit<Updateable<UsersTable>, 'app_id' | 'user_id'>
+type UserChanges = Omit<Updateable<UsersTable>, 'app_id' | 'user_id' | 'status' | 'deleted_at'>
 
 type StateRow = Pick<Selectable<UsersTable>, 'status' | 'deleted_at'> & {
   readonly stranger_chat: number | null
@@ -28,11 +29,13 @@ const hasBlocks = sql<number>`case when exists (
 /** Users. Deleted users keep their row and ID and nothing else. */
 export class UserStore {
   readonly #database
+  readonly #states
   readonly #findById
   readonly #findState
 
-  constructor(database: Database) {
+  constructor(database: Database, states: Invalidates<UserKey>) {
     this.#database = database
+    this.#states = states
     this.#findById = database.prepared<{ appId: string; userId: Int64 }, Selectable<UsersTable>>(
       (db, param) =>
         db
@@ -203,6 +206,7 @@ export class UserStore {
   }
 
   async setStatus(tx: Tx, appId: string, userIds: readonly Int64[], status: number): Promise<void> {
+    for (const userId of userIds) this.#states.forget(tx, { appId, userId })
     await tx
       .updateTable('users')
       .set({ status })

@@ -2,6 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { GroupsTable } from '../../../db/schema.js'
+import type { Invalidates } from '../../../lib/invalidated-cache.js'
 import { type Group, type GroupKey, type GroupList, groupStatus, groupType } from './group-model.js'
 
 export type GroupChanges = Omit<Updateable<GroupsTable>, 'app_id' | 'group_id' | 'member_count'>
@@ -18,10 +19,12 @@ const isNormal = sql<boolean>`status = ${sql.lit(groupStatus.normal)}`
 /** The groups themselves. */
 export class GroupStore {
   readonly #database: Database
+  readonly #cache: Invalidates<GroupKey>
   readonly #find
 
-  constructor(database: Database) {
+  constructor(database: Database, cache: Invalidates<GroupKey>) {
     this.#database = database
+    this.#cache = cache
     this.#find = database.prepared<GroupKey, Selectable<GroupsTable>>((db, param) =>
       db
         .selectFrom('groups')
@@ -99,6 +102,7 @@ export class GroupStore {
   }
 
   async update(tx: Tx, group: GroupKey, changes: GroupChanges): Promise<void> {
+    this.#cache.forget(tx, group)
     await tx.updateTable('groups').set(changes).where(isGroup(group)).execute()
   }
 
@@ -113,6 +117,7 @@ export class GroupStore {
     now: number,
     added = 0,
   ): Promise<void> {
+    this.#cache.forget(tx, group)
     const changed = lists.map((list) => [
       versionColumns[list],
       instantAfter(versionColumns[list], now),

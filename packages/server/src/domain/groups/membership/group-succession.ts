@@ -4,22 +4,23 @@ import type { Clock } from '../../../lib/clock.js'
 import type { Event } from '../../../outbox/event-model.js'
 import type { EventService } from '../../../outbox/event-service.js'
 import type { UserKey } from '../../users/user-model.js'
-import type { GroupCache } from '../core/group-cache.js'
-import { type Group, groupEvent, groupStatus, groupType } from '../core/group-model.js'
+import type { Invalidates } from '../../../lib/invalidated-cache.js'
+import {
+  type Group,
+  type GroupKey,
+  groupEvent,
+  type MemberKey,
+  groupStatus,
+  groupType,
+} from '../core/group-model.js'
 import type { SuccessionStore } from './succession-store.js'
 
 export interface GroupSuccessionOptions {
   readonly store: SuccessionStore
   readonly events: EventService
-  readonly cache: GroupCache
+  readonly groupCache: Invalidates<GroupKey>
+  readonly memberCache: Invalidates<MemberKey>
   readonly clock: Clock
-}
-
-/** A group that a user is withdrawn from. */
-export interface Withdrawal {
-  readonly groupId: Int64
-  /** Whose place in the group has changed. */
-  readonly userIds: readonly Int64[]
 }
 
 /** What becomes of the groups of a user who is deleted (decision D5). */
@@ -29,13 +30,12 @@ export class GroupSuccession {
   /**
    * Takes a user, whose row the transaction has locked, out of all groups: what the user owned passes to the longest-serving admin, else
    * member, and what is empty then is dissolved. The rows of the user are left to be deleted in the same transaction.
-   * @returns what {@link forget} is to be told once it is committed
    */
-  async withdraw(tx: Tx, user: UserKey, actorId: Int64): Promise<Withdrawal[]> {
-    const { store, clock } = this.options
+  async withdraw(tx: Tx, user: UserKey, actorId: Int64): Promise<void> {
+    const { store, clock, groupCache, memberCache } = this.options
     const now = clock.now()
     const locked = await store.lockGroups(tx, user)
-    if (locked.length === 0) return []
+    if (locked.length === 0) return
     const joined = await store.listJoined(tx, user)
     const owned = locked.filter(
       ({ ownerId, status }) => ownerId === user.userId && status === groupStatus.normal,
@@ -57,16 +57,12 @@ export class GroupSuccession {
       }),
     )
     await this.options.events.appendAll(tx, told)
-    return locked.map(({ groupId }) => {
+    for (const { appId, groupId } of locked) {
       const heirId = heirs.get(groupId)
-      return { groupId, userIds: heirId === undefined ? [user.userId] : [user.userId, heirId] }
-    })
-  }
-
-  /** Has the withdrawals be felt at once. */
-  forget(appId: string, withdrawals: readonly Withdrawal[]): void {
-    for (const { groupId, userIds } of withdrawals)
-      this.options.cache.forget({ appId, groupId }, userIds)
+      groupCache.forget(tx, { appId, groupId })
+      memberCache.forget(tx, { appId, groupId, userId: user.userId })
+      if (heirId !== undefined) memberCache.forget(tx, { appId, groupId, userId: heirId })
+    }
   }
 }
 

@@ -3,11 +3,13 @@ import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { GroupMembersTable } from '../../../db/schema.js'
 import { chunksOf } from '../../../lib/chunks.js'
+import type { Invalidates } from '../../../lib/invalidated-cache.js'
 import {
   admissionStatus,
   type GroupKey,
   groupStatus,
   type Member,
+  type MemberKey,
   memberRole,
 } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
@@ -47,11 +49,13 @@ const rowsPerStatement = 500
 /** Who is in which group, who may not be, and what is remembered of those who were. */
 export class MemberStore {
   readonly #database: Database
+  readonly #cache: Invalidates<MemberKey>
   readonly #find
 
-  constructor(database: Database) {
+  constructor(database: Database, cache: Invalidates<MemberKey>) {
     this.#database = database
-    this.#find = database.prepared<GroupKey & { userId: Int64 }, MemberRow>((db, param) =>
+    this.#cache = cache
+    this.#find = database.prepared<MemberKey, MemberRow>((db, param) =>
       db
         .selectFrom('group_members')
         .select(memberColumns)
@@ -128,6 +132,7 @@ export class MemberStore {
     changes: MemberChanges,
   ): Promise<void> {
     if (userIds.length === 0) return
+    this.#forget(tx, group, userIds)
     await tx
       .updateTable('group_members')
       .set(changes)
@@ -151,6 +156,7 @@ export class MemberStore {
   /** Also takes what members only may have: the pin of the group's conversation. */
   async delete(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void> {
     if (userIds.length === 0) return
+    this.#forget(tx, group, userIds)
     await tx
       .deleteFrom('group_members')
       .where(isGroup(group))
@@ -370,6 +376,10 @@ export class MemberStore {
       : found
     ).executeTakeFirst()
     return { seq: row?.seq ?? 0, lastMessageId: row?.last_msg_id ?? 0 }
+  }
+
+  #forget(tx: Tx, { appId, groupId }: GroupKey, userIds: readonly Int64[]): void {
+    for (const userId of userIds) this.#cache.forget(tx, { appId, groupId, userId })
   }
 }
 

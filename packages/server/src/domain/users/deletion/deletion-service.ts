@@ -1,17 +1,22 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
+import type { Invalidates } from '../../../lib/invalidated-cache.js'
 import type { EventService } from '../../../outbox/event-service.js'
+import type { ContactStore } from '../../contacts/contact-store.js'
 import type { GroupSuccession } from '../../groups/membership/group-succession.js'
 import type { PasswordProof, PasswordService } from '../../login/password-service.js'
 import type { TokenService } from '../../login/token-service.js'
 import type { AccountService } from '../account-service.js'
+import type { UserKey } from '../user-model.js'
 import type { TextErasureService } from './text-erasure-service.js'
 import { eraseUser } from './user-erasure.js'
 
 export interface DeletionServiceOptions {
   readonly database: Database
   readonly accounts: AccountService
+  readonly contacts: Pick<ContactStore, 'deleteOf'>
+  readonly userStates: Invalidates<UserKey>
   readonly passwords: PasswordService
   readonly tokens: TokenService
   readonly succession: GroupSuccession
@@ -35,17 +40,21 @@ export class DeletionService {
 
   /** @throws AppError password_incorrect, too_many_requests, user_not_found, user_deleted */
   async delete({ appId, userId, actorId, proof }: Deletion): Promise<void> {
-    const { database, accounts, passwords, tokens, succession, events, textErasures, clock } =
+    const { database, accounts, contacts, userStates, passwords, tokens, succession, events } =
       this.options
+    const { textErasures, clock } = this.options
+    const key = { appId, userId }
     const verified = proof === null ? null : await passwords.verify(appId, userId, proof)
-    const { revoked, withdrawals } = await database.transaction(async (tx) => {
+    await database.transaction(async (tx) => {
       const user = await accounts.lock(tx, appId, userId)
       if (verified && verified.credentialEpoch !== user.credentialEpoch)
         throw new AppError('password_incorrect')
-      const withdrawals = await succession.withdraw(tx, { appId, userId }, actorId)
-      const revoked = await tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now() })
+      await succession.withdraw(tx, key, actorId)
+      await tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now() })
+      await contacts.deleteOf(tx, key)
+      userStates.forget(tx, key)
       await eraseUser(tx, appId, userId, clock.now())
-      await textErasures.order(tx, appId, userId)
+      await textErasures.order(tx, key)
       await events.append(tx, {
         appId,
         kind: 'user.removed',
@@ -53,11 +62,6 @@ export class DeletionService {
         userIds: [userId],
         content: '',
       })
-      return { revoked, withdrawals }
     })
-    tokens.forget(appId, revoked)
-    accounts.forget(appId, userId)
-    succession.forget(appId, withdrawals)
-    textErasures.wake()
   }
 }

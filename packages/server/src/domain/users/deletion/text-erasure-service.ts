@@ -1,19 +1,19 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
-import type { Clock } from '../../../lib/clock.js'
+import { jobKind } from '../../../jobs/job-model.js'
+import type { JobQueue } from '../../../jobs/job-queue.js'
 import type { EventPayload, EventStep, EventStore } from '../../../outbox/event-log.js'
-import type { PendingErasureStore } from './pending-erasure-store.js'
+import type { UserKey } from '../user-model.js'
 
 export interface TextErasureServiceOptions {
   readonly database: Database
-  readonly store: PendingErasureStore
   readonly events: EventStore
-  readonly clock: Clock
-  /** Has {@link TextErasureService.run} called soon. */
-  wake(): void
+  readonly jobs: JobQueue
 }
 
-const usersAtOnce = 500
+/** Done by {@link TextErasureService.erase}. */
+export const textErasure = jobKind<{ readonly userId: Int64 }>('text_erasure')
+
 /** So many events, of all applications, are one step, so that no message waits for it. */
 const stepRows = 1_000
 
@@ -21,31 +21,17 @@ const stepRows = 1_000
 export class TextErasureService {
   constructor(private readonly options: TextErasureServiceOptions) {}
 
-  /** In the transaction of the deletion; {@link wake} once it is committed. */
-  async order(tx: Tx, appId: string, userId: Int64): Promise<void> {
-    const { store, clock } = this.options
-    await store.insert(tx, appId, userId, clock.now())
+  /** In the transaction of the deletion. */
+  async order(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    await this.options.jobs.enqueue(tx, textErasure, { appId, payload: { userId } })
   }
 
-  wake(): void {
-    this.options.wake()
-  }
-
-  /** Does what was ordered; what a stop interrupts is done over by the next run. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { database, store } = this.options
-    for (;;) {
-      const pending = await database.read((db) => store.findSome(db, usersAtOnce))
-      if (!pending) return
-      await this.#erase(pending.appId, new Set(pending.userIds.map(Number)), signal)
-      if (signal.aborted) return
-      await database.transaction((tx) => store.delete(tx, pending))
-    }
-  }
-
-  async #erase(appId: string, userIds: ReadonlySet<number>, signal: AbortSignal): Promise<void> {
+  /** For any number of users at the cost of one. What a stop interrupts can be done over. @throws when the signal is aborted */
+  async erase(appId: string, users: readonly Int64[], signal: AbortSignal): Promise<void> {
+    const userIds = new Set(users.map(Number))
     const { database, events } = this.options
-    for (let after: number | null = 0; after !== null && !signal.aborted; ) {
+    for (let after: number | null = 0; after !== null; ) {
+      signal.throwIfAborted()
       const from: number = after
       const step: EventStep = await database.read((db) =>
         events.listStep(db, appId, from, stepRows),

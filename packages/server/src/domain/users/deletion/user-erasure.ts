@@ -17,7 +17,6 @@ interface PersonalTable {
  */
 export const personalTables: readonly PersonalTable[] = [
   { table: 'contact_requests', columns: ['user_id', 'applicant_id'] },
-  { table: 'contacts', columns: ['user_id', 'peer_id'] },
   { table: 'devices', columns: ['user_id'] },
   { table: 'group_join_requests', columns: ['applicant_id'] },
   { table: 'group_blocks', columns: ['user_id'] },

@@ -1,0 +1,20 @@
+import { AppService } from '../../domain/apps/app-service.js'
+import type { Foundation } from '../foundation.js'
+
+/** @param options.operatorToken given through the configuration, or null */
+export function createApps(
+  { database, caches, stores, ids, clock }: Foundation,
+  { operatorToken }: { readonly operatorToken: string | null },
+): { readonly apps: AppService } {
+  return {
+    apps: new AppService({
+      database,
+      store: stores.apps,
+      appCache: caches.apps,
+      adminTokenCache: caches.adminTokens,
+      ids,
+      clock,
+      operatorToken,
+    }),
+  }
+}

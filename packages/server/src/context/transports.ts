@@ -1,0 +1,106 @@
+import { once } from 'node:events'
+import { chmodSync, rmSync } from 'node:fs'
+import type { Server } from 'node:http'
+import type { ListenOptions } from 'node:net'
+import { operations } from '@hermod/protocol'
+import { controlSocketPath } from '../commands/call.js'
+import type { ServerConfig } from '../config/config.js'
+import { addressReader } from '../http/address.js'
+import { Cors } from '../http/cors.js'
+import { servicePages } from '../http/pages.js'
+import { createHttpServer } from '../http/server.js'
+import { Lifecycle } from '../lib/lifecycle.js'
+import type { Logger } from '../observability/log.js'
+import type { Context } from './context.js'
+
+export interface Transports {
+  /** Where the operations are served. */
+  readonly url: string
+  /** Refuses new work, finishes what was accepted, and closes. */
+  stop(): Promise<void>
+}
+
+const readyCheckTimeoutMs = 2_000
+const lastWordsMs = 1_000
+
+/** The ways in: HTTP for everybody, and a socket in the data folder for its operator. */
+export function startTransports(
+  context: Pick<Context, 'executor' | 'metrics' | 'services' | 'database'>,
+  { config, log }: { readonly config: ServerConfig; readonly log: Logger },
+): Promise<Transports> {
+  const { executor } = context
+  const { apps } = context.services
+  const addressOf = addressReader(config.http.trustProxy)
+  const pages = servicePages({
+    executor,
+    metrics: context.metrics,
+    publicUrl: config.http.publicUrl,
+    isBehindProxy: config.http.trustProxy !== false,
+    isReady: () => isReady(context),
+    isOperatorToken: (token) => apps.isOperatorToken(token),
+  })
+  const onFault = (error: unknown) => log.error({ err: error }, 'page failed')
+  const server = createHttpServer({
+    executor,
+    onFault,
+    operations,
+    pages,
+    cors: new Cors(config.http.corsOrigins),
+    addressOf,
+    isOperator: false,
+  })
+  // The operator's own way in: whoever may open the socket in the data folder may operate the service.
+  const control = createHttpServer({
+    executor,
+    onFault,
+    operations: operations.filter(({ callers }) => callers === 'operator'),
+    pages: {},
+    cors: new Cors([]),
+    addressOf,
+    isOperator: true,
+  })
+  const socketPath = controlSocketPath(config.dataDir)
+  return Lifecycle.start(async (parts) => {
+    rmSync(socketPath, { force: true })
+    parts.add(socketPath, (path) => rmSync(path, { force: true }))
+    const listening = parts.add([] as Server[], (servers) => Promise.all(servers.map(close)))
+    await listen(control, { path: socketPath })
+    listening.push(control)
+    chmodSync(socketPath, 0o600)
+    const url = await listen(server, { host: config.http.host, port: config.http.port })
+    listening.push(server)
+    parts.add(executor, () => executor.drain())
+    return { url, stop: () => parts.stop() }
+  })
+}
+
+/** @returns the URL of a TCP address, '' of a socket file */
+async function listen(server: Server, at: ListenOptions): Promise<string> {
+  server.listen(at)
+  await once(server, 'listening')
+  const address = server.address()
+  if (typeof address !== 'object' || address === null) return ''
+  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address
+  return `http://${host}:${address.port}`
+}
+
+/** Every call is answered by now; what is open is idle, is taking its last answer, or has sent half a request and stalled. */
+async function close(server: Server): Promise<void> {
+  const closed = once(server, 'close')
+  server.close()
+  server.closeIdleConnections()
+  const cut = setTimeout(() => server.closeAllConnections(), lastWordsMs)
+  await closed
+  clearTimeout(cut)
+}
+
+async function isReady({ database }: Pick<Context, 'database'>): Promise<boolean> {
+  const check = database.ping().then(
+    () => true,
+    () => false,
+  )
+  const late = new Promise<false>((resolve) =>
+    setTimeout(resolve, readyCheckTimeoutMs, false).unref(),
+  )
+  return Promise.race([check, late])
+}
