@@ -16,7 +16,7 @@ export interface MaintenanceObserver {
 
 export interface MaintenanceSchedulerOptions {
   readonly tasks: readonly MaintenanceTask[]
-  readonly leases: LeaseStore
+  readonly leases: Pick<LeaseStore, 'acquire' | 'renew' | 'release'>
   readonly observer: MaintenanceObserver
 }
 

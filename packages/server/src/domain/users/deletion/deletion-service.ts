@@ -1,9 +1,8 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import type { Database } from '../../../db/database.js'
+import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { Invalidates } from '../../../lib/invalidated-cache.js'
 import type { EventService } from '../../../outbox/event-service.js'
-import type { ContactStore } from '../../contacts/contact-store.js'
 import type { GroupSuccession } from '../../groups/membership/group-succession.js'
 import type { PasswordProof, PasswordService } from '../../login/password-service.js'
 import type { TokenService } from '../../login/token-service.js'
@@ -15,7 +14,10 @@ import { eraseUser } from './user-erasure.js'
 export interface DeletionServiceOptions {
   readonly database: Database
   readonly accounts: AccountService
-  readonly contacts: Pick<ContactStore, 'deleteOf'>
+  readonly contacts: {
+    /** What the user holds about others, and others about the user. */
+    deleteOf(tx: Tx, user: UserKey): Promise<void>
+  }
   readonly userStates: Invalidates<UserKey>
   readonly passwords: PasswordService
   readonly tokens: TokenService
