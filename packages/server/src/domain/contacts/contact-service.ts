@@ -38,11 +38,7 @@ const lookUpChunk = 1_000
 
 /** Contact lists and block lists, each side with what it holds about the other. */
 export class ContactService {
-  readonly #options: ContactServiceOptions
-
-  constructor(options: ContactServiceOptions) {
-    this.#options = options
-  }
+  constructor(private readonly options: ContactServiceOptions) {}
 
   /**
    * Runs a change between the acting user and others with all of them locked. `work` may run more than once.
@@ -52,7 +48,7 @@ export class ContactService {
     peerIds: readonly Int64[],
     work: (tx: Tx, users: LockedUsers) => Promise<T>,
   ): Promise<T> {
-    const { database, book } = this.#options
+    const { database, book } = this.options
     return database.transaction(async (tx) =>
       work(tx, await book.lock(tx, appId, [userId, ...peerIds])),
     )
@@ -60,7 +56,7 @@ export class ContactService {
 
   /** @throws AppError not_contact */
   async delete(actor: Actor, peerId: Int64): Promise<void> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.options
     await this.change(actor, [peerId], async (tx) => {
       const side = { ...actor, peerId }
       await this.#requireContact(tx, side)
@@ -76,7 +72,7 @@ export class ContactService {
    * @throws AppError not_contact
    */
   async update(actor: Actor, peerId: Int64, { isMuted, ...texts }: ContactChanges): Promise<void> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.options
     await this.change(actor, [peerId], async (tx) => {
       const side = { ...actor, peerId }
       const before = await this.#requireContact(tx, side)
@@ -113,7 +109,7 @@ export class ContactService {
     if (userIds.includes(actor.userId))
       throw new AppError('invalid_parameter', 'list must not hold the user itself')
     const peerIds = [...new Set(userIds)]
-    await this.change(actor, peerIds, (tx) => this.#options.book.add(tx, actor, peerIds))
+    await this.change(actor, peerIds, (tx) => this.options.book.add(tx, actor, peerIds))
   }
 
   /** By user ID; @param page.limit default and maximum 10,000 */
@@ -121,7 +117,7 @@ export class ContactService {
     { appId, userId }: Actor,
     page: { cursor?: string | undefined; limit?: number | undefined },
   ): Promise<{ userIds: readonly Int64[]; nextCursor: string | null; version: number }> {
-    const { database, store } = this.#options
+    const { database, store } = this.options
     const limit = Math.min(page.limit ?? maxPage, maxPage)
     const afterId = readContactCursor(page.cursor)
     const [found, version] = await database.read((db) =>
@@ -136,17 +132,17 @@ export class ContactService {
 
   /** By user ID. */
   async listBlocked({ appId, userId }: Actor): Promise<Int64[]> {
-    return this.#options.database.read((db) => this.#options.store.listBlocked(db, appId, userId))
+    return this.options.database.read((db) => this.options.store.listBlocked(db, appId, userId))
   }
 
   /** By user ID. */
   async listNames({ appId, userId }: Actor): Promise<{ userId: Int64; name: string }[]> {
-    return this.#options.database.read((db) => this.#options.store.listNames(db, appId, userId))
+    return this.options.database.read((db) => this.options.store.listNames(db, appId, userId))
   }
 
   /** Any users as the actor sees them, in the order asked for and each once; unknown and deleted ones are left out. */
   async findMany({ appId, userId }: Actor, userIds: readonly Int64[]): Promise<ContactEntry[]> {
-    const { database, store } = this.#options
+    const { database, store } = this.options
     const distinct = [...new Set(userIds)]
     const entries = new Map<Int64, ContactEntry>()
     for (const chunk of chunksOf(distinct, lookUpChunk)) {
@@ -163,7 +159,7 @@ export class ContactService {
     { appId, userId }: Actor,
     by: { userId: Int64 } | { username: string } | { mobile: string },
   ): Promise<ContactEntry> {
-    const { database, store, accounts } = this.#options
+    const { database, store, accounts } = this.options
     const [entry] = await database.read((db) =>
       store.findEntries(db, appId, userId, 'userId' in by ? { userIds: [by.userId] } : by),
     )
@@ -174,20 +170,20 @@ export class ContactService {
   }
 
   async #setBlocked(tx: Tx, side: Side, isBlocked: boolean): Promise<void> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.options
     if ((await store.find(tx, side)).isBlocked === isBlocked) return
     await store.setBlocked(tx, side, isBlocked, clock.now())
     await this.#append(tx, side, isBlocked ? 'contact.blocked' : 'contact.unblocked')
   }
 
   async #requireContact(tx: Tx, side: Side) {
-    const contact = await this.#options.store.find(tx, side)
+    const contact = await this.options.store.find(tx, side)
     if (contact.state !== contactState.contact) throw new AppError('not_contact')
     return contact
   }
 
   #append(tx: Tx, side: Side, kind: EventKind, content = ''): Promise<void> {
-    return this.#options.events.append(tx, contactEvent(side, kind, content))
+    return this.options.events.append(tx, contactEvent(side, kind, content))
   }
 }
 
