@@ -36,7 +36,8 @@ export interface CachedTable<Column extends string = string> {
   readonly deletes?: false
 }
 
-export interface CacheDefinition<Key> {
+/** @typeParam Fact what is remembered for a key */
+export interface CacheDefinition<Key, Fact extends object> {
   /** Caches of the same name on all nodes share their invalidations. */
   readonly name: string
   readonly maxEntries: number
@@ -44,6 +45,8 @@ export interface CacheDefinition<Key> {
   /** Everything that the facts are read from, by table. */
   readonly tables: Readonly<Record<string, CachedTable>>
   keyOf(key: Key): string
+  /** For types only. */
+  readonly fact?: Fact
 }
 
 /**
@@ -54,10 +57,10 @@ export interface CacheDefinition<Key> {
 export class InvalidatedCache<Key, Fact extends object> implements Invalidates<Key> {
   readonly #entries: LRUCache<string, Fact>
   readonly #loading = new Map<string, Promise<Fact | null>>()
-  readonly #definition: CacheDefinition<Key>
+  readonly #definition: CacheDefinition<Key, Fact>
   readonly #channel: CacheInvalidation | undefined
 
-  constructor(definition: CacheDefinition<Key>, channel?: CacheInvalidation) {
+  constructor(definition: CacheDefinition<Key, Fact>, channel?: CacheInvalidation) {
     this.#definition = definition
     this.#entries = new LRUCache({
       // By size, because a cache with a maximum takes the memory for it at once.

@@ -1,10 +1,11 @@
 import type { CachedTables } from '../../db/cache-check.js'
 import type { CacheDefinition } from '../../lib/invalidated-cache.js'
+import type { AdminToken, App } from './app-model.js'
 
 const bounds = { maxEntries: 10_000, maxAgeMs: 1_000 }
 
 /** Applications, by app_id. */
-export const appCache: CacheDefinition<string> = {
+export const appCache: CacheDefinition<string, App> = {
   name: 'applications',
   ...bounds,
   tables: {
@@ -16,7 +17,7 @@ export const appCache: CacheDefinition<string> = {
 }
 
 /** Admin tokens, by hash. */
-export const adminTokenCache: CacheDefinition<string> = {
+export const adminTokenCache: CacheDefinition<string, AdminToken> = {
   name: 'admin-tokens',
   ...bounds,
   tables: {

@@ -5,8 +5,9 @@ import type { App } from '../apps/app-model.js'
 import type { AppService } from '../apps/app-service.js'
 import type { AccountService } from '../users/account-service.js'
 import type { UserState } from '../users/user-model.js'
-import { type Contact, contactState, type Side } from './contact-model.js'
+import { contactState, type Side } from './contact-model.js'
 import type { ContactStore } from './contact-store.js'
+import type { Relation } from './relation-cache.js'
 
 export interface MessageRulesOptions {
   readonly database: Database
@@ -15,8 +16,6 @@ export interface MessageRulesOptions {
   readonly apps: AppService
   readonly relationCache: InvalidatedCache<Side, Relation>
 }
-
-export type Relation = Pick<Contact, 'state' | 'isBlocked'>
 
 /** stranger_chat: 0 follows the application. */
 const strangerChat = { unset: 0, reject: 2 } as const

@@ -1,9 +1,11 @@
 import type { CachedTables } from '../../db/cache-check.js'
 import type { CacheDefinition } from '../../lib/invalidated-cache.js'
-import type { Side } from './contact-model.js'
+import type { Contact, Side } from './contact-model.js'
+
+export type Relation = Pick<Contact, 'state' | 'isBlocked'>
 
 /** What one user holds about another, as far as it decides on messages; also that it is nothing. */
-export const relationCache: CacheDefinition<Side> = {
+export const relationCache: CacheDefinition<Side, Relation> = {
   name: 'relations',
   maxEntries: 100_000,
   maxAgeMs: 1_000,

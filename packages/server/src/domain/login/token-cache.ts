@@ -1,13 +1,9 @@
 import type { CachedTables } from '../../db/cache-check.js'
 import type { CacheDefinition } from '../../lib/invalidated-cache.js'
-
-export interface TokenKey {
-  readonly appId: string
-  readonly tokenHash: string
-}
+import type { TokenKey, UserToken } from './token-store.js'
 
 /** Tokens of users. */
-export const tokenCache: CacheDefinition<TokenKey> = {
+export const tokenCache: CacheDefinition<TokenKey, UserToken> = {
   name: 'user-tokens',
   maxEntries: 100_000,
   maxAgeMs: 1_000,

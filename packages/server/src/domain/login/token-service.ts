@@ -10,8 +10,7 @@ import type { UserCredentials } from '../users/user-credentials.js'
 import { loginNameKind, type User, type UserKey } from '../users/user-model.js'
 import type { LoginGuard } from './login-guard.js'
 import type { PasswordHasher } from './password-hasher.js'
-import type { TokenKey } from './token-cache.js'
-import type { TokenStore, UserToken } from './token-store.js'
+import type { TokenKey, TokenStore, UserToken } from './token-store.js'
 
 export interface TokenServiceOptions {
   readonly database: Database

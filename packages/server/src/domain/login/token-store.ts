@@ -3,7 +3,11 @@ import type { Insertable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { UserTokensTable } from '../../db/schema.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
-import type { TokenKey } from './token-cache.js'
+
+export interface TokenKey {
+  readonly appId: string
+  readonly tokenHash: string
+}
 
 export interface UserToken {
   readonly userId: Int64

@@ -1,9 +1,9 @@
 import type { CachedTables } from '../../db/cache-check.js'
 import type { CacheDefinition } from '../../lib/invalidated-cache.js'
-import type { UserKey } from './user-model.js'
+import type { UserKey, UserState } from './user-model.js'
 
 /** The states of users. */
-export const userStateCache: CacheDefinition<UserKey> = {
+export const userStateCache: CacheDefinition<UserKey, UserState> = {
   name: 'user-states',
   maxEntries: 100_000,
   maxAgeMs: 1_000,

@@ -7,7 +7,7 @@ import type { Group, GroupKey, Member, MemberKey } from './group-model.js'
 import type { GroupStore } from './group-store.js'
 
 /** Groups with all that is in their rows. */
-export const groupCache: CacheDefinition<GroupKey> = {
+export const groupCache: CacheDefinition<GroupKey, Group> = {
   name: 'groups',
   maxEntries: 20_000,
   maxAgeMs: 1_000,
@@ -41,7 +41,7 @@ export const groupCache: CacheDefinition<GroupKey> = {
 }
 
 /** Members, without their marks. */
-export const memberCache: CacheDefinition<MemberKey> = {
+export const memberCache: CacheDefinition<MemberKey, Member> = {
   name: 'group-members',
   maxEntries: 100_000,
   maxAgeMs: 1_000,
