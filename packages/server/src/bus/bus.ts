@@ -4,6 +4,8 @@ export interface BusMessages {
   'cache.invalidated': { readonly cache: string; readonly key: string }
   /** There are new events in the outbox of the application. */
   'outbox.appended': { readonly appId: string }
+  /** Durable work was committed. */
+  'jobs.enqueued': { readonly kind: string }
 }
 
 export type Subject = keyof BusMessages

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { InvalidatedCache } from '../lib/invalidated-cache.js'
+import { type CommitScope, InvalidatedCache } from '../lib/invalidated-cache.js'
 import { cacheInvalidation } from './cache-invalidation.js'
 import { MemoryBus } from './memory-bus.js'
 
@@ -7,19 +7,21 @@ interface Fact {
   readonly version: number
 }
 
-function nodes(...names: readonly string[]): InvalidatedCache<Fact>[] {
+/** A transaction that is committed at once. */
+const tx: CommitScope = { afterCommit: (run) => run() }
+
+function nodes(...names: readonly string[]): InvalidatedCache<string, Fact>[] {
   const bus = new MemoryBus()
   return names.map(
     (name) =>
-      new InvalidatedCache<Fact>({
-        maxEntries: 10,
-        maxAgeMs: 60_000,
-        channel: cacheInvalidation(bus, name),
-      }),
+      new InvalidatedCache<string, Fact>(
+        { name, maxEntries: 10, maxAgeMs: 60_000, tables: {}, keyOf: (key) => key },
+        cacheInvalidation(bus, name),
+      ),
   )
 }
 
-async function know(caches: readonly InvalidatedCache<Fact>[], key: string): Promise<void> {
+async function know(caches: readonly InvalidatedCache<string, Fact>[], key: string): Promise<void> {
   for (const cache of caches) await cache.load(key, async () => ({ version: 1 }))
 }
 
@@ -28,7 +30,7 @@ describe('caches on one bus', () => {
     const caches = nodes('users', 'users', 'users')
     await know(caches, 'a')
     await know(caches, 'b')
-    caches[1]?.forget('a')
+    caches[1]?.forget(tx, 'a')
     expect(caches.map((cache) => [cache.get('a'), cache.get('b')])).toEqual(
       Array(3).fill([undefined, { version: 1 }]),
     )
@@ -37,18 +39,18 @@ describe('caches on one bus', () => {
   it('leave those of another name alone', async () => {
     const caches = nodes('users', 'tokens')
     await know(caches, 'a')
-    caches[0]?.forget('a')
+    caches[0]?.forget(tx, 'a')
     expect(caches.map((cache) => cache.get('a'))).toEqual([undefined, { version: 1 }])
   })
 
   it('keep nothing of a read that was under way on another node during the change', async () => {
     const [here, there] = nodes('users', 'users') as [
-      InvalidatedCache<Fact>,
-      InvalidatedCache<Fact>,
+      InvalidatedCache<string, Fact>,
+      InvalidatedCache<string, Fact>,
     ]
     let answer: (fact: Fact) => void = () => {}
     const before = there.load('a', () => new Promise<Fact>((resolve) => (answer = resolve)))
-    here.forget('a')
+    here.forget(tx, 'a')
     answer({ version: 1 })
     expect(await before).toEqual({ version: 1 })
     expect(there.get('a')).toBeUndefined()
@@ -56,11 +58,11 @@ describe('caches on one bus', () => {
 
   it('know a fact again after it was forgotten', async () => {
     const [here, there] = nodes('users', 'users') as [
-      InvalidatedCache<Fact>,
-      InvalidatedCache<Fact>,
+      InvalidatedCache<string, Fact>,
+      InvalidatedCache<string, Fact>,
     ]
     await know([here, there], 'a')
-    here.forget('a')
+    here.forget(tx, 'a')
     expect(await there.load('a', async () => ({ version: 2 }))).toEqual({ version: 2 })
     expect(there.get('a')).toEqual({ version: 2 })
   })

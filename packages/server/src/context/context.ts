@@ -1,28 +1,41 @@
 /** The composition root: the only folder that constructs the parts of the service and knows all of them. */
 import { join } from 'node:path'
+import type { Bus } from '../bus/bus.js'
+import { MemoryBus } from '../bus/memory-bus.js'
 import type { ServerConfig } from '../config/config.js'
 import type { ServerSecrets } from '../config/secrets.js'
+import { CacheCheck } from '../db/cache-check.js'
 import { Database } from '../db/database.js'
 import { sqliteDialect } from '../db/dialect/sqlite.js'
+import { idReservations } from '../db/id-reservations.js'
 import { migrate } from '../db/migrations/migrate.js'
-import { MaintenanceScheduler } from '../jobs/maintenance-scheduler.js'
-import { type FolderLock, lockFolder } from '../lib/folder-lock.js'
+import { JobQueue } from '../jobs/job-queue.js'
+import { type Clock, systemClock } from '../lib/clock.js'
+import { lockFolder } from '../lib/folder-lock.js'
+import { IdGenerator } from '../lib/ids.js'
+import { Lifecycle } from '../lib/lifecycle.js'
 import { RateLimiter } from '../lib/rate-limiter.js'
 import type { Logger } from '../observability/log.js'
 import { Metrics } from '../observability/metrics.js'
+import { Outbox } from '../outbox/outbox.js'
 import { CallLimits, noCallLimits } from '../pipeline/call-limits.js'
 import { type CallObserver, Executor } from '../pipeline/executor.js'
+import { createCaches } from './caches.js'
 import { createHandlers } from './handlers.js'
-import type { OutboxObserver } from './outbox.js'
 import { createServices, type Services } from './services.js'
+import { createStores, type Stores } from './stores.js'
 
-export interface Context extends AsyncDisposable {
+export interface Context {
   readonly config: ServerConfig
   readonly database: Database
+  readonly bus: Bus
+  readonly clock: Clock
+  readonly stores: Stores
   readonly services: Services
   readonly executor: Executor
   readonly metrics: Metrics
-  readonly maintenance: MaintenanceScheduler
+  /** Waits for what is being stored, and closes everything. */
+  stop(): Promise<void>
 }
 
 export interface ContextOptions {
@@ -32,49 +45,44 @@ export interface ContextOptions {
 }
 
 const databaseFile = 'hermod.db'
-const maintenanceIntervalMs = 60_000
 
 /** Opens the database of a configuration. With the embedded one the caller holds the folder's lock. */
 export async function openDatabase({ config, secrets, log }: ContextOptions): Promise<Database> {
-  const { storage } = config
+  const { storage, checkAnswers } = config
+  const cacheCheck = checkAnswers ? new CacheCheck() : null
   if (storage.kind === 'sqlite')
     return new Database(
       sqliteDialect(join(storage.dataDir, databaseFile), {
         onCheckpointError: (error) => log.warn({ err: error }, 'checkpoint failed'),
       }),
+      cacheCheck,
     )
   // Imported here so that the embedded engine does not pay for it.
   const { postgresDialect } = await import('../db/dialect/postgres.js')
   const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
   return new Database(
     postgresDialect({ url: secrets.databaseUrl ?? '', poolSize: storage.maxConnections, onError }),
+    cacheCheck,
   )
 }
 
 /**
- * Locks the data folder, opens the database, brings its schema up to date and builds the service. Disposing undoes it in reverse.
+ * Locks the data folder, opens the database, brings its schema up to date and builds the service.
  * @throws FolderLockedError when another process uses the folder; WrongSecretKeyError
  */
-export async function openContext(options: ContextOptions): Promise<Context> {
+export function openContext(options: ContextOptions): Promise<Context> {
   const { config, log } = options
-  const lock = lockFolder(config.dataDir)
-  try {
-    const database = await openDatabase(options)
-    try {
-      await requireDurableCommits(database, log)
-      const applied = await migrate(database)
-      if (applied.length > 0) log.info({ migrations: applied }, 'schema brought up to date')
-      const context = buildContext(options, database, lock)
-      await context.services.secretService.requireKeys()
-      return context
-    } catch (error) {
-      await database[Symbol.asyncDispose]()
-      throw error
-    }
-  } catch (error) {
-    lock.release()
-    throw error
-  }
+  return Lifecycle.start(async (parts) => {
+    parts.add(lockFolder(config.dataDir), (lock) => lock.release())
+    const database = parts.add(await openDatabase(options), (each) => each[Symbol.asyncDispose]())
+    await requireDurableCommits(database, log)
+    const applied = await migrate(database)
+    if (applied.length > 0) log.info({ migrations: applied }, 'schema brought up to date')
+    const context = buildContext(options, database)
+    await context.services.secretService.requireKeys()
+    parts.add(context.services.writer, (writer) => writer.idle())
+    return { ...context, stop: () => parts.stop() }
+  })
 }
 
 /** An answer of code 200 means that the message is on disk (decision E2), so a database that says so too early is refused. */
@@ -92,25 +100,34 @@ async function requireDurableCommits(database: Database, log: Logger): Promise<v
 function buildContext(
   { config, secrets, log }: ContextOptions,
   database: Database,
-  lock: FolderLock,
-): Context {
+): Omit<Context, 'stop'> {
+  const clock = systemClock
+  const bus = new MemoryBus()
+  const ids = new IdGenerator(idReservations(database), clock.now)
+  const caches = createCaches({ database, bus })
+  const stores = createStores({ database, caches })
+  const appended = (appId: string) => bus.publish('outbox.appended', { appId })
+  const outbox = new Outbox({ database, store: stores.outbox, clock, appended })
+  const jobs = new JobQueue({
+    store: stores.jobs,
+    ids,
+    clock,
+    announce: (kind) => bus.publish('jobs.enqueued', { kind }),
+  })
   const metrics: Metrics = new Metrics(() => services.writer.queuedMessages)
   const { checkpoints } = database.dialect
   if (checkpoints) metrics.watchCheckpoints(checkpoints)
-  const batchObserver = { committed: metrics.batchCommitted.bind(metrics) }
-  const services = createServices({
-    config,
-    secrets,
-    database,
-    batchObserver,
-    outboxObserver: outboxObserver(log, metrics),
-    wakeTextErasures: () => maintenance.wake(textErasureTask),
-  })
-  const { apps, outboxPurge, outboxRelay, textErasures, tokens, sweeper, writer } = services
-  const textErasureTask = {
-    name: 'texts of deleted users',
-    run: (signal: AbortSignal) => textErasures.run(signal),
-  }
+  const services = createServices(
+    { database, caches, stores, outbox, ids, clock },
+    {
+      config,
+      secrets,
+      jobs,
+      batchObserver: { committed: metrics.batchCommitted.bind(metrics) },
+      appended,
+    },
+  )
+  const { apps, tokens } = services
   const executor = new Executor({
     handlers: createHandlers(services),
     authenticator: {
@@ -124,31 +141,7 @@ function buildContext(
     observer: callObserver(log, metrics),
     checkAnswers: config.checkAnswers,
   })
-  const maintenance: MaintenanceScheduler = new MaintenanceScheduler({
-    intervalMs: maintenanceIntervalMs,
-    tasks: [
-      { name: 'expired tokens', run: () => tokens.purge() },
-      { name: 'old transaction IDs', run: () => sweeper.run() },
-      { name: 'old events', run: (signal) => outboxPurge.run(signal) },
-      textErasureTask,
-    ],
-    onError: (task, error) => log.warn({ task, err: error }, 'maintenance failed'),
-  })
-  return {
-    config,
-    database,
-    services,
-    executor,
-    metrics,
-    maintenance,
-    async [Symbol.asyncDispose]() {
-      await maintenance.stop()
-      await writer.idle()
-      await outboxRelay.stop()
-      await database[Symbol.asyncDispose]()
-      lock.release()
-    },
-  }
+  return { config, database, bus, clock, stores, services, executor, metrics }
 }
 
 function callLimits({ address, user, app }: ServerConfig['rateLimit']): CallLimits {
@@ -158,22 +151,6 @@ function callLimits({ address, user, app }: ServerConfig['rateLimit']): CallLimi
     users: new RateLimiter(user),
     apps: new RateLimiter(app),
   })
-}
-
-function outboxObserver(log: Logger, metrics: Metrics): OutboxObserver {
-  return {
-    lagging: (consumer, rows) => metrics.consumerLags(consumer, rows),
-    missed: (consumer, app) => log.warn({ consumer, app }, 'outbox consumer has missed events'),
-    failed: (consumer, app, error) =>
-      log.warn({ consumer, app, err: error }, 'outbox consumer failed and tries again'),
-    leftBehind(consumer, app) {
-      metrics.consumerLeftBehind(consumer)
-      log.error(
-        { consumer, app },
-        'outbox consumer was left behind: events it has not seen are deleted',
-      )
-    },
-  }
 }
 
 function callObserver(log: Logger, metrics: Metrics): CallObserver {

@@ -25,7 +25,7 @@ export const openLocalCalls: LocalCalls = async ({ config, secrets }) => {
       if (reply.kind === 'failure') return refusal(reply.error)
       throw new Error(`${operationId} answers a file`)
     },
-    close: async () => context[Symbol.asyncDispose](),
+    close: () => context.stop(),
   }
 }
 

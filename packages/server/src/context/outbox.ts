@@ -1,33 +1,27 @@
 import { randomUUID } from 'node:crypto'
 import type { Bus } from '../bus/bus.js'
 import type { Database } from '../db/database.js'
-import { StoredMessages } from '../domain/messaging/log/stored-messages.js'
 import { LeaseStore } from '../jobs/lease-store.js'
 import type { Clock } from '../lib/clock.js'
+import type { Logger } from '../observability/log.js'
+import type { Metrics } from '../observability/metrics.js'
 import type { Consumer } from '../outbox/consumer.js'
 import type { ConsumerObserver } from '../outbox/consumer-runner.js'
-import { Outbox } from '../outbox/outbox.js'
 import { OutboxPurge } from '../outbox/outbox-purge.js'
-import { OutboxStore } from '../outbox/outbox-store.js'
 import { OutboxRelay } from '../outbox/relay.js'
+import type { Stores } from './stores.js'
 
-export interface OutboxParts {
-  readonly outbox: Outbox
-  readonly outboxPurge: OutboxPurge
-  readonly outboxRelay: OutboxRelay
-  /** Something was committed that consumers of the application are to be told of. */
-  appended(appId: string): void
-}
-
-export interface OutboxObserver extends ConsumerObserver {
+interface OutboxObserver extends ConsumerObserver {
   leftBehind(consumer: string, appId: string): void
 }
 
 const keptMs = 3 * 24 * 3_600_000
 
-export function createOutbox({
+/** What brings the events to those who consume them, and what removes them in the end. */
+export function createRelay({
   database,
   bus,
+  stores,
   clock,
   maxLagMs,
   consumers,
@@ -35,36 +29,48 @@ export function createOutbox({
 }: {
   readonly database: Database
   readonly bus: Bus
+  readonly stores: Pick<Stores, 'outbox' | 'storedMessages'>
   readonly clock: Clock
   readonly maxLagMs: number
   readonly consumers: readonly Consumer[]
   readonly observer: OutboxObserver
-}): OutboxParts {
-  const store = new OutboxStore(database)
-  const appended = (appId: string) => bus.publish('outbox.appended', { appId })
-  const outboxRelay = new OutboxRelay({
+}): { readonly relay: OutboxRelay; readonly purge: OutboxPurge } {
+  const relay = new OutboxRelay({
     database,
-    store,
-    messages: new StoredMessages(database),
+    store: stores.outbox,
+    messages: stores.storedMessages,
     leases: new LeaseStore(database, clock),
     // Of the embedded database there is one process, which need not wait for the leases of the one before it.
     node: database.dialect.name === 'sqlite' ? 'embedded' : randomUUID(),
     consumers,
     observer,
   })
-  bus.subscribe('outbox.appended', ({ appId }) => outboxRelay.wake(appId))
+  bus.subscribe('outbox.appended', ({ appId }) => relay.wake(appId))
+  const purge = new OutboxPurge({
+    database,
+    store: stores.outbox,
+    clock,
+    consumers: consumers.filter(({ isDurable }) => isDurable).map(({ name }) => name),
+    keptMs,
+    maxLagMs,
+    leftBehind: (consumer, appId) => observer.leftBehind(consumer, appId),
+  })
+  return { relay, purge }
+}
+
+/** Metrics and log lines of the consumers. */
+export function outboxObserver(log: Logger, metrics: Metrics): OutboxObserver {
   return {
-    outbox: new Outbox({ database, store, clock, appended }),
-    outboxPurge: new OutboxPurge({
-      database,
-      store,
-      clock,
-      consumers: consumers.filter(({ isDurable }) => isDurable).map(({ name }) => name),
-      keptMs,
-      maxLagMs,
-      leftBehind: (consumer, appId) => observer.leftBehind(consumer, appId),
-    }),
-    outboxRelay,
-    appended,
+    lagging: (consumer, rows) => metrics.consumerLags(consumer, rows),
+    missed: (consumer, app) => log.warn({ consumer, app }, 'outbox consumer has missed events'),
+    failed: (consumer, app, error) =>
+      log.warn({ consumer, app, err: error }, 'outbox consumer failed and tries again'),
+    leftBehind(consumer, app) {
+      metrics.consumerLeftBehind(consumer)
+      log.error(
+        { consumer, app },
+        'outbox consumer was left behind: events it has not seen are deleted',
+      )
+    },
   }
 }

@@ -1,23 +1,10 @@
-import { once } from 'node:events'
-import { chmodSync, rmSync } from 'node:fs'
-import type { Server } from 'node:http'
-import type { ListenOptions } from 'node:net'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { operations } from '@hermod/protocol'
-import { controlSocketPath } from '../commands/call.js'
 import type { LoadedConfig } from '../config/config.js'
 import type { FirstApp } from '../domain/apps/app-service.js'
-import { addressReader } from '../http/address.js'
-import { assetRoutes } from '../http/assets.js'
-import { Cors } from '../http/cors.js'
-import { operationRoutes } from '../http/operations.js'
-import { pageRoutes, servicePages } from '../http/pages.js'
-import { Responses } from '../http/responses.js'
-import { createHttpServer } from '../http/server.js'
+import { Lifecycle } from '../lib/lifecycle.js'
 import type { Logger } from '../observability/log.js'
-import { operatorPrincipal } from '../pipeline/principal.js'
 import { type Context, openContext } from './context.js'
+import { startTransports } from './transports.js'
+import { createWorkers } from './workers.js'
 
 export interface RunningServer {
   /** Where the operations are served. */
@@ -28,105 +15,33 @@ export interface RunningServer {
   stop(): Promise<void>
 }
 
-/** Beside the code, in the package. */
-const assetsFolder = fileURLToPath(new URL('../../assets', import.meta.url))
-const readyCheckTimeoutMs = 2_000
-const lastWordsMs = 1_000
-
-/** Opens everything and listens. */
-export async function startServer(
+/** Opens everything, listens and works. */
+export function startServer(
   { config, secrets }: LoadedConfig,
   log: Logger,
 ): Promise<RunningServer> {
-  const context = await openContext({ config, secrets, log })
-  try {
+  return Lifecycle.start(async (parts) => {
+    const context = parts.add(await openContext({ config, secrets, log }), (each) => each.stop())
     const first = await prepareApps(context, { config, secrets })
-    const { executor } = context
-    const { apps } = context.services
-    const onFault = (error: unknown) => log.error({ err: error }, 'page failed')
-    const addressOf = addressReader(config.http.trustProxy)
-    const cors = new Cors(config.http.corsOrigins)
-    const { statusMode } = config.http
-    const isDraining = () => executor.isDraining
-    const responses = new Responses({ cors, statusMode, isDraining, onFault })
-    const pages = servicePages({
-      executor,
-      metrics: context.metrics,
-      publicUrl: config.http.publicUrl,
-      isBehindProxy: config.http.trustProxy !== false,
-      isReady: () => isReady(context),
-      isOperatorToken: (token) => apps.isOperatorToken(token),
+    const { bus, clock, database, metrics, services, stores } = context
+    const workers = createWorkers({
+      database,
+      bus,
+      stores,
+      maxLagMs: config.outbox.maxLagMs,
+      services,
+      metrics,
+      log,
+      clock,
     })
-    const server = createHttpServer({
-      responses,
-      onFault,
-      families: [
-        operationRoutes({ executor, responses, operations, addressOf, principal: null }),
-        pageRoutes(responses, cors, pages),
-        assetRoutes(responses, '/docs/', join(assetsFolder, 'docs')),
-      ],
-    })
-    // The operator's own memberships: whoever may open the socket in the data folder may operate the service.
-    const controlResponses = new Responses({ cors: new Cors([]), statusMode, isDraining, onFault })
-    const control = createHttpServer({
-      responses: controlResponses,
-      onFault,
-      families: [
-        operationRoutes({
-          executor,
-          responses: controlResponses,
-          operations: operations.filter(({ callers }) => callers === 'operator'),
-          addressOf,
-          principal: operatorPrincipal,
-        }),
-      ],
-    })
-    const socketPath = controlSocketPath(config.dataDir)
-    rmSync(socketPath, { force: true })
-    await listen(control, { path: socketPath })
-    chmodSync(socketPath, 0o600)
-    const url = await listen(server, { host: config.http.host, port: config.http.port }).catch(
-      async (error: unknown) => {
-        await close(control)
-        throw error
-      },
+    // Added before they are started, so that they stop after the last call, which may leave work to them.
+    parts.add(workers, (each) => each.stop())
+    const { url } = parts.add(await startTransports(context, { config, log }), (each) =>
+      each.stop(),
     )
-    context.maintenance.start()
-    await context.services.outboxRelay.start()
-    return {
-      url,
-      first,
-      async stop() {
-        await executor.drain()
-        await Promise.all([close(server), close(control)])
-        rmSync(socketPath, { force: true })
-        await context[Symbol.asyncDispose]()
-      },
-    }
-  } catch (error) {
-    await context[Symbol.asyncDispose]()
-    throw error
-  }
-}
-
-/** @returns the URL of a TCP address, '' of a socket file */
-async function listen(server: Server, at: ListenOptions): Promise<string> {
-  server.listen(at)
-  await once(server, 'listening')
-  const address = server.address()
-  if (typeof address !== 'object' || address === null) return ''
-  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address
-  return `http://${host}:${address.port}`
-}
-
-/** Every call is answered by now; what is open is idle, is taking its last answer, or has sent half a request and stalled. */
-async function close(server: Server): Promise<void> {
-  const closed = once(server, 'close')
-  server.close()
-  server.closeIdleConnections()
-  const cut = setTimeout(() => server.closeAllConnections(), lastWordsMs)
-  await closed
-  clearTimeout(cut)
+    await workers.start()
+    return { url, first, stop: () => parts.stop() }
+  })
 }
 
 async function prepareApps(
@@ -136,15 +51,4 @@ async function prepareApps(
   if (config.bootstrap.appId === null && secrets.bootstrapAdminToken === null)
     return apps.createFirst()
   return apps.ensureConfigured(config.bootstrap.appId, secrets.bootstrapAdminToken)
-}
-
-async function isReady({ database }: Context): Promise<boolean> {
-  const check = database.ping().then(
-    () => true,
-    () => false,
-  )
-  const late = new Promise<false>((resolve) =>
-    setTimeout(resolve, readyCheckTimeoutMs, false).unref(),
-  )
-  return Promise.race([check, late])
 }

@@ -1,309 +1,112 @@
-import { cacheInvalidation } from '../bus/cache-invalidation.js'
-import { MemoryBus } from '../bus/memory-bus.js'
 import type { ServerConfig } from '../config/config.js'
 import type { ServerSecrets } from '../config/secrets.js'
-import type { Database } from '../db/database.js'
-import { idReservations } from '../db/id-reservations.js'
-import { AppService } from '../domain/apps/app-service.js'
-import { AppStore } from '../domain/apps/app-store.js'
-import { ContactRequestStore } from '../domain/contacts/contact-request-store.js'
-import { ContactStore } from '../domain/contacts/contact-store.js'
-import { DeviceAccessService } from '../domain/devices/device-access-service.js'
-import { DeviceService } from '../domain/devices/device-service.js'
-import { DeviceStore } from '../domain/devices/device-store.js'
-import { PresenceService } from '../domain/devices/presence-service.js'
-import { PushBindingStore } from '../domain/devices/push-binding-store.js'
-import { FileCredentialService } from '../domain/files/file-credential-service.js'
-import { InvitationStore } from '../domain/groups/admission/invitation-store.js'
-import { JoinRequestStore } from '../domain/groups/admission/join-request-store.js'
-import { MemberStore } from '../domain/groups/membership/member-store.js'
-import { RemovalStore } from '../domain/groups/membership/removal-store.js'
-import { BlockStore } from '../domain/groups/moderation/block-store.js'
-import { IntegrityService } from '../domain/integrity/integrity-service.js'
-import { IntegrityStore } from '../domain/integrity/integrity-store.js'
-import { LoginGuard } from '../domain/login/login-guard.js'
-import { PasswordHasher } from '../domain/login/password-hasher.js'
-import { TokenService } from '../domain/login/token-service.js'
-import { TokenStore } from '../domain/login/token-store.js'
-import { HistoryStore } from '../domain/messaging/log/history-store.js'
-import { MessageStore } from '../domain/messaging/log/message-store.js'
-import { PeerKinds } from '../domain/messaging/log/peer-kinds.js'
-import { MessageOperations } from '../domain/messaging/operations/message-operations.js'
-import { ConversationService } from '../domain/messaging/reading/conversation-service.js'
-import { ConversationStore } from '../domain/messaging/reading/conversation-store.js'
-import { GroupMarkStore } from '../domain/messaging/reading/group-mark-store.js'
-import { GroupReadService } from '../domain/messaging/reading/group-read-service.js'
-import { PinService } from '../domain/messaging/reading/pin-service.js'
-import { PinStore } from '../domain/messaging/reading/pin-store.js'
-import { ReceiptRequestStore } from '../domain/messaging/reading/receipt-request-store.js'
-import { MessageService } from '../domain/messaging/sending/message-service.js'
-import { type BatchObserver, MessageWriter } from '../domain/messaging/sending/message-writer.js'
-import { TransactionStore } from '../domain/messaging/sending/transaction-store.js'
-import { TransactionSweeper } from '../domain/messaging/sending/transaction-sweeper.js'
-import { PushPreferenceService } from '../domain/push/push-preference-service.js'
-import { PushPreferenceStore } from '../domain/push/push-preference-store.js'
-import { KeyCheckStore } from '../domain/secrets/key-check-store.js'
-import { SecretService } from '../domain/secrets/secret-service.js'
-import { PendingErasureStore } from '../domain/users/deletion/pending-erasure-store.js'
-import { TextErasureService } from '../domain/users/deletion/text-erasure-service.js'
-import { SettingsStore } from '../domain/users/settings/settings-store.js'
-import { UserStore } from '../domain/users/user-store.js'
-import { systemClock } from '../lib/clock.js'
-import { IdGenerator } from '../lib/ids.js'
+import type { AppService } from '../domain/apps/app-service.js'
+import type { DeviceAccessService } from '../domain/devices/device-access-service.js'
+import type { DeviceService } from '../domain/devices/device-service.js'
+import type { PresenceService } from '../domain/devices/presence-service.js'
+import type { FileCredentialService } from '../domain/files/file-credential-service.js'
+import type { IntegrityService } from '../domain/integrity/integrity-service.js'
+import type { PasswordService } from '../domain/login/password-service.js'
+import type { TokenService } from '../domain/login/token-service.js'
+import type { BatchObserver } from '../domain/messaging/sending/message-writer.js'
+import type { PushPreferenceService } from '../domain/push/push-preference-service.js'
+import type { AccountService } from '../domain/users/account-service.js'
+import type { SecretService } from '../domain/secrets/secret-service.js'
 import { SecretBox } from '../lib/secret-box.js'
 import { SecretKeys } from '../lib/secret-keys.js'
-import type { OutboxPurge } from '../outbox/outbox-purge.js'
-import type { OutboxRelay } from '../outbox/relay.js'
-import { type AccountServices, createAccountServices } from './accounts.js'
-import { type ContactServices, createContactBook, createContactServices } from './contacts.js'
-import { createGroupServices, type GroupServices } from './groups.js'
-import { createOutbox, type OutboxObserver } from './outbox.js'
-import { personalStores } from './personal-stores.js'
+import type { JobQueue } from '../jobs/job-queue.js'
+import { createApps } from './domains/apps.js'
+import { type Contacts, createContacts } from './domains/contacts.js'
+import { createDeviceAccess, createDevices } from './domains/devices.js'
+import { createFiles } from './domains/files.js'
+import { createGroups, type Groups } from './domains/groups.js'
+import { createIntegrity } from './domains/integrity.js'
+import { createLogin, createPasswords } from './domains/login.js'
+import { createMessaging, type Messaging } from './domains/messaging.js'
+import { createPush } from './domains/push.js'
+import { createAccounts, createUsers, type Users } from './domains/users.js'
+import type { Foundation } from './foundation.js'
+import { createSecrets } from './domains/secrets.js'
 import { loadSecretKeys } from './secret-key.js'
 
-export interface Services extends AccountServices, ContactServices, GroupServices {
+export interface Services extends Contacts, Groups, Messaging, Users {
+  readonly accounts: AccountService
   readonly apps: AppService
-  readonly conversations: ConversationService
   readonly deviceAccess: DeviceAccessService
   readonly devices: DeviceService
-  readonly outboxPurge: OutboxPurge
-  readonly outboxRelay: OutboxRelay
   readonly fileCredentials: FileCredentialService
   readonly integrity: IntegrityService
-  readonly messageOperations: MessageOperations
-  readonly messages: MessageService
-  readonly pins: PinService
+  readonly passwords: PasswordService
   readonly presence: PresenceService
   readonly pushPreferences: PushPreferenceService
   readonly secretService: SecretService
-  readonly sweeper: TransactionSweeper
-  readonly textErasures: TextErasureService
   readonly tokens: TokenService
-  readonly writer: MessageWriter
 }
 
 export interface ServicesOptions {
   readonly config: ServerConfig
   readonly secrets: ServerSecrets
-  readonly database: Database
+  readonly jobs: JobQueue
   readonly batchObserver: BatchObserver
-  readonly outboxObserver: OutboxObserver
-  /** Has the texts that were ordered to be erased be erased soon. */
-  wakeTextErasures(): void
+  /** Something was committed that consumers of the application are to be told of. */
+  readonly appended: (appId: string) => void
 }
 
-/** The rules of the service, wired to one database. */
-export function createServices({
-  config,
-  secrets,
-  database,
-  batchObserver,
-  outboxObserver,
-  wakeTextErasures,
-}: ServicesOptions): Services {
-  const clock = systemClock
-  const ids = new IdGenerator(idReservations(database), clock.now)
-  const bus = new MemoryBus()
-  const { outbox, outboxPurge, outboxRelay, appended } = createOutbox({
-    database,
-    bus,
-    clock,
-    maxLagMs: config.outbox.maxLagMs,
-    consumers: [],
-    observer: outboxObserver,
-  })
-  const textErasures = new TextErasureService({
-    database,
-    store: new PendingErasureStore(),
-    outbox,
-    clock,
-    wake: wakeTextErasures,
-  })
-  const hasher = new PasswordHasher()
-  const users = new UserStore(database)
+/** The rules of the service, domain by domain in the order in which they need one another. */
+export function createServices(
+  foundation: Foundation,
+  { config, secrets, jobs, batchObserver, appended }: ServicesOptions,
+): Services {
   const { current, previous, file: keyFile } = loadSecretKeys(config.dataDir, secrets)
   const secretKeys = new SecretKeys(current, previous)
   const secretBox = new SecretBox(secretKeys)
-  const stores = {
-    contactRequests: new ContactRequestStore(),
-    contacts: new ContactStore(database),
-    devices: new DeviceStore(),
-    joinRequests: new JoinRequestStore(),
-    blocks: new BlockStore(),
-    invitations: new InvitationStore(),
-    members: new MemberStore(database),
-    removals: new RemovalStore(),
-    pins: new PinStore(),
-    pushPreferences: new PushPreferenceStore(),
-    pushBindings: new PushBindingStore(),
-    conversations: new ConversationStore(database),
-    settings: new SettingsStore(database),
-  }
-  const apps = new AppService({
-    database,
-    store: new AppStore(),
-    ids,
-    clock,
-    secretBox,
-    operatorToken: secrets.operatorToken,
-    channels: {
-      apps: cacheInvalidation(bus, 'applications'),
-      adminTokens: cacheInvalidation(bus, 'admin-tokens'),
-    },
-  })
-  const devices = new DeviceService({
-    database,
-    store: stores.devices,
-    users,
-    bindings: stores.pushBindings,
-    outbox,
-    clock,
+  const { apps } = createApps(foundation, { operatorToken: secrets.operatorToken, secretBox })
+  const { devices } = createDevices(foundation, {
     devicesPerUser: config.accounts.devicesPerUser,
   })
-  const guard = new LoginGuard({ clock, ...config.logins })
-  const fileCredentials = new FileCredentialService({ database, users, clock, secretKeys })
-  const tokens = new TokenService({
-    database,
-    store: new TokenStore(database),
-    users,
-    devices,
-    hasher,
-    guard,
-    fileCredentials,
-    clock,
-    tokenLifeMs: config.accounts.userTokenTtlMs,
-    channel: cacheInvalidation(bus, 'user-tokens'),
-  })
-  const contactBook = createContactBook({ database, stores, users, outbox, clock })
-  const groups = createGroupServices({
-    ...stores,
-    database,
-    bus,
-    users,
-    apps,
-    outbox,
-    ids,
-    clock,
-    secretKeys,
-  })
-  const accountServices = createAccountServices({
+  const { fileCredentials } = createFiles(foundation, { secretKeys })
+  const login = createLogin(foundation, { config, devices, fileCredentials })
+  const { tokens, hasher } = login
+  const { accounts } = createAccounts(foundation, { tokens })
+  const { passwords } = createPasswords(foundation, { config: config.accounts, accounts, login })
+  const contacts = createContacts(foundation, { accounts, apps })
+  const groups = createGroups(foundation, { apps, secretKeys })
+  const users = createUsers(foundation, {
     config: config.accounts,
-    stores,
-    personal: personalStores(stores),
-    bus,
-    database,
-    users,
-    apps,
-    contacts: contactBook,
-    devices,
-    tokens,
-    outbox,
-    textErasures,
-    succession: groups.groupSuccession,
-    guard,
-    hasher,
-    ids,
-    clock,
-  })
-  const { accounts } = accountServices
-  const contacts = createContactServices({
-    stores,
-    database,
-    book: contactBook,
-    bus,
     accounts,
     apps,
-    outbox,
-    clock,
+    contacts: contacts.contactBook,
+    devices,
+    hasher,
+    jobs,
+    passwords,
+    succession: groups.groupSuccession,
+    tokens,
   })
-  const secretService = new SecretService({
-    database,
-    keys: secretKeys,
-    keyFile,
-    box: secretBox,
-    keyChecks: new KeyCheckStore(),
-    columns: [apps.registrationSecrets],
-  })
-  const transactions = new TransactionStore()
-  const receiptRequests = new ReceiptRequestStore()
-  const writer = new MessageWriter({
-    database,
-    ids,
-    clock,
-    transactionLifeMs: config.messages.transactionTtlMs,
-    maxBatchMessages: config.writer.batchMessages,
-    maxQueuedMessages: config.writer.queueMessages,
-    observer: batchObserver,
+  const { secretService } = createSecrets(foundation, { apps, secretKeys, secretBox, keyFile })
+  const messaging = createMessaging(foundation, {
+    config,
+    batchObserver,
     appended,
-  })
-  const conversations = new ConversationService({
-    database,
-    store: stores.conversations,
-    messageLog: new HistoryStore(database),
-    kinds: new PeerKinds(database),
-    groupReads: new GroupReadService({
-      ...stores,
-      marks: new GroupMarkStore(),
-      receiptRequests,
-      outbox,
-    }),
-    groupCache: groups.groupCache,
-    outbox,
-  })
-  const messageOperations = new MessageOperations({
-    database,
-    store: new MessageStore(),
-    conversationStore: stores.conversations,
-    receiptRequests,
-    conversations,
+    accounts,
     apps,
-    groupRules: groups.groupMessageRules,
-    transactions,
-    outbox,
-    clock,
-    ...config.messages,
+    groups,
+    messageRules: contacts.messageRules,
   })
   return {
-    ...accountServices,
     ...contacts,
     ...groups,
+    ...messaging,
+    ...users,
+    ...createDeviceAccess(foundation, { devices, tokens }),
+    ...createIntegrity(foundation, { secrets: secretService }),
+    ...createPush(foundation, { accounts }),
+    accounts,
     apps,
-    conversations,
-    deviceAccess: new DeviceAccessService({ database, devices, tokens, outbox, clock }),
     devices,
     fileCredentials,
-    integrity: new IntegrityService({
-      database,
-      store: new IntegrityStore(),
-      secrets: secretService,
-    }),
-    messageOperations,
-    messages: new MessageService({
-      database,
-      transactions,
-      accounts,
-      rules: contacts.messageRules,
-      groupRules: groups.groupMessageRules,
-      writer,
-      operations: messageOperations,
-      ids,
-      clock,
-      ...config.messages,
-    }),
-    outboxPurge,
-    outboxRelay,
-    pins: new PinService({ database, store: stores.pins, accounts, ...groups, clock }),
-    presence: new PresenceService(),
-    pushPreferences: new PushPreferenceService({
-      database,
-      store: stores.pushPreferences,
-      users,
-      accounts,
-    }),
+    passwords,
     secretService,
-    sweeper: new TransactionSweeper({ database, store: transactions, clock }),
-    textErasures,
     tokens,
-    writer,
   }
 }

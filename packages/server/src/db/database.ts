@@ -9,6 +9,7 @@ import {
   type Transaction,
 } from 'kysely'
 import { IdsRunOut } from '../lib/ids.js'
+import type { CacheCheck } from './cache-check.js'
 import type { Bulk, SqlDialect } from './dialect/dialect.js'
 import { compileOnce, type Procedure, type ProcedureContext } from './procedure.js'
 import type { Schema } from './schema.js'
@@ -20,8 +21,9 @@ export interface CommitHooks {
   /**
    * Runs once the transaction is durable, before its caller goes on; also when nobody knows what became of the commit, so it must do
    * no harm if nothing was stored. Not after a rollback.
+   * @param cache the cache that `run` invalidates, see {@link CacheCheck}
    */
-  afterCommit(run: () => void): void
+  afterCommit(run: () => void, cache?: string): void
 }
 
 /** An open transaction; it must not be used after the function that received it has returned. */
@@ -45,7 +47,11 @@ export class Database implements AsyncDisposable {
   readonly #writer: Queryable
   readonly #bulkOf: ReturnType<typeof compileOnce<ReturnType<SqlDialect['bulk']>>>
 
-  constructor(readonly dialect: SqlDialect) {
+  /** @param cacheCheck null: transactions are not watched */
+  constructor(
+    readonly dialect: SqlDialect,
+    readonly cacheCheck: CacheCheck | null = null,
+  ) {
     this.#bulkOf = compileOnce((statement) => dialect.bulk(statement))
     this.#writer = new Kysely<Schema>({ dialect: dialect.writes })
     this.reader = dialect.reads ? new Kysely<Schema>({ dialect: dialect.reads }) : this.#writer
@@ -83,13 +89,18 @@ export class Database implements AsyncDisposable {
     let isCommitting = false
     try {
       return await this.#writer.transaction().execute(async (transaction) => {
+        const watched = this.cacheCheck?.watch(transaction.getExecutor())
         const tx: Tx = Object.assign(transaction, {
           hasRowLocks: this.dialect.rowLocks,
           beforeCommit: (run: () => Promise<void>) => void before.push(run),
-          afterCommit: (run: () => void) => void after.push(run),
+          afterCommit: (run: () => void, cache?: string) => {
+            after.push(run)
+            if (cache !== undefined) watched?.invalidated(cache)
+          },
         })
         const result = await work(tx)
         for (const run of before) await run()
+        watched?.requireInvalidations()
         isCommitting = true
         return result
       })

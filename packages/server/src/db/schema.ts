@@ -27,7 +27,7 @@ export interface Schema {
   outbox: OutboxTable
   outbox_heads: OutboxHeadsTable
   outbox_positions: OutboxPositionsTable
-  pending_erasures: PendingErasuresTable
+  jobs: JobsTable
   groups: GroupsTable
   group_members: GroupMembersTable
   group_removals: GroupRemovalsTable
@@ -164,7 +164,7 @@ export interface ContactsTable {
   peer_id: Int64
   /** 0 contact, 1 former contact, 2 stranger */
   state: number
-  is_blocked: number
+  is_blocked: Generated<number>
   alias: string
   ext: string
   mute_notification: number
@@ -302,11 +302,29 @@ export interface OutboxPositionsTable {
   position: number
 }
 
-/** Deleted users whose texts are still to be taken out of the outbox. */
-export interface PendingErasuresTable {
+/** Durable work; see jobs/job-store.ts. */
+export interface JobsTable {
   app_id: string
-  user_id: Int64
+  job_id: Int64
+  kind: string
+  /** One unfinished job of a kind and key; '' = any number. */
+  key: Generated<string>
+  /** JSON */
+  payload: string
+  /** From then on a node may take it; of a job that was taken: when its lease ends. */
+  run_at: number
+  /** From then on it is not run any more; null = never */
+  deadline_at: number | null
+  /** How often it was taken. */
+  attempts: Generated<number>
+  /** The run that has taken it; '' = none */
+  owner: Generated<string>
+  /** 1: enqueued again while it ran. */
+  is_again: Generated<number>
+  /** How it ended: done, failed or expired; '' = it has not ended. */
+  outcome: Generated<string>
   created_at: number
+  updated_at: number
 }
 
 export interface GroupsTable {

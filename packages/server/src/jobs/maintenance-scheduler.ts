@@ -1,48 +1,93 @@
-/** Work that is done now and then, a limited amount at a time. */
+import { randomUUID } from 'node:crypto'
+import type { LeaseStore } from './lease-store.js'
+
+/** Upkeep that is done over and over, a limited amount at a time. */
 export interface MaintenanceTask {
   readonly name: string
+  readonly intervalMs: number
   /** @param signal aborted when the work is to end soon */
   run(signal: AbortSignal): Promise<void>
 }
 
-/** Runs tasks every so often, one after another. */
-export class MaintenanceScheduler {
-  readonly #stopping = new AbortController()
-  #timer: NodeJS.Timeout | undefined
-  #running: Promise<void> = Promise.resolve()
+export interface MaintenanceObserver {
+  finished(task: string, outcome: 'done' | 'failed', seconds: number): void
+  failed(task: string, error: unknown): void
+}
 
-  constructor(
-    private readonly options: {
-      readonly tasks: readonly MaintenanceTask[]
-      readonly intervalMs: number
-      onError(task: string, error: unknown): void
-    },
-  ) {}
+export interface MaintenanceSchedulerOptions {
+  readonly tasks: readonly MaintenanceTask[]
+  readonly leases: Pick<LeaseStore, 'acquire' | 'renew' | 'release'>
+  readonly observer: MaintenanceObserver
+}
+
+const shortestLeaseMs = 30_000
+
+/**
+ * Runs each task every so often, on one node at a time: the node that has its lease, which is longer than the time between two runs, so
+ * that a task stays on its node for as long as that lives. Tasks do not wait for one another, and a task that still runs is not begun
+ * again.
+ */
+export class MaintenanceScheduler {
+  readonly #owner = randomUUID()
+  readonly #stopping = new AbortController()
+  readonly #running = new Map<string, Promise<void>>()
+  readonly #timers: NodeJS.Timeout[] = []
+  /** Names of leases. */
+  readonly #held = new Set<string>()
+
+  constructor(private readonly options: MaintenanceSchedulerOptions) {}
 
   start(): void {
-    this.#timer = setInterval(() => {
-      for (const task of this.options.tasks) this.wake(task)
-    }, this.options.intervalMs)
-    this.#timer.unref()
+    for (const task of this.options.tasks)
+      this.#timers.push(setInterval(() => this.#begin(task), task.intervalMs).unref())
   }
 
-  /** Runs a task as soon as those before it are done. */
-  wake(task: MaintenanceTask): void {
-    this.#running = this.#running.then(() => this.#run(task))
+  /** Waits for what is running now. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#running.values())
   }
 
+  /** Waits for what is running, which is told to end, and leaves the tasks to other nodes. */
   async stop(): Promise<void> {
     this.#stopping.abort()
-    clearInterval(this.#timer)
-    await this.#running
+    for (const timer of this.#timers.splice(0)) clearInterval(timer)
+    await this.idle()
+    const { leases } = this.options
+    // A lease that cannot be given back ends by itself.
+    for (const lease of this.#held) await leases.release(lease, this.#owner).catch(() => {})
+  }
+
+  #begin(task: MaintenanceTask): void {
+    if (this.#stopping.signal.aborted || this.#running.has(task.name)) return
+    const running = this.#run(task).finally(() => this.#running.delete(task.name))
+    this.#running.set(task.name, running)
   }
 
   async #run(task: MaintenanceTask): Promise<void> {
-    const { signal } = this.#stopping
+    const { leases, observer } = this.options
+    const lease = `maintenance/${task.name}`
+    const ttlMs = Math.max(2 * task.intervalMs, shortestLeaseMs)
+    const lost = new AbortController()
+    const startedAt = performance.now()
+    const renew = () =>
+      leases.renew(lease, this.#owner, ttlMs).then(
+        (isOurs) => isOurs || lost.abort(new Error('the lease is lost')),
+        (error: unknown) => observer.failed(task.name, error),
+      )
+    let renewal: NodeJS.Timeout | undefined
+    const finished = (outcome: 'done' | 'failed') =>
+      observer.finished(task.name, outcome, (performance.now() - startedAt) / 1_000)
     try {
-      if (!signal.aborted) await task.run(signal)
+      if (!(await leases.acquire(lease, this.#owner, ttlMs))) return
+      this.#held.add(lease)
+      renewal = setInterval(renew, ttlMs / 3)
+      await task.run(AbortSignal.any([this.#stopping.signal, lost.signal]))
+      finished('done')
     } catch (error) {
-      this.options.onError(task.name, error)
+      finished('failed')
+      observer.failed(task.name, error)
+    } finally {
+      clearInterval(renewal)
     }
   }
 }

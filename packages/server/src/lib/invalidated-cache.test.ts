@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { InvalidatedCache } from './invalidated-cache.js'
+import { type CommitScope, InvalidatedCache } from './invalidated-cache.js'
 
 interface Fact {
   readonly version: number
@@ -22,7 +22,10 @@ class Source {
   }
 }
 
-let cache: InvalidatedCache<Fact>
+/** A transaction that is committed at once. */
+const tx: CommitScope = { afterCommit: (run) => run() }
+
+let cache: InvalidatedCache<string, Fact>
 let source: Source
 let nowMs: number
 
@@ -30,7 +33,13 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   nowMs = 1_000_000
   vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
-  cache = new InvalidatedCache({ maxEntries: 2, maxAgeMs: 1000 })
+  cache = new InvalidatedCache({
+    name: 'facts',
+    maxEntries: 2,
+    maxAgeMs: 1000,
+    tables: {},
+    keyOf: (key) => key,
+  })
   source = new Source()
 })
 afterEach(() => {
@@ -106,15 +115,19 @@ describe('InvalidatedCache', () => {
     expect(await loadNow('a', { version: 1 })).toEqual({ version: 1 })
   })
 
-  it('forgets a fact at once', async () => {
+  it('forgets a fact as soon as the change is committed, and says which cache that was', async () => {
     await loadNow('a', { version: 1 })
-    cache.forget('a')
+    const open: { run: () => void; cache: string }[] = []
+    cache.forget({ afterCommit: (run, cache) => void open.push({ run, cache }) }, 'a')
+    expect(cache.get('a')).toEqual({ version: 1 })
+    expect(open.map(({ cache }) => cache)).toEqual(['facts'])
+    for (const { run } of open) run()
     expect(cache.get('a')).toBeUndefined()
   })
 
   it('keeps nothing of a read during which the fact was forgotten, since it may be older than the change', async () => {
     const before = cache.load('a', source.read)
-    cache.forget('a')
+    cache.forget(tx, 'a')
     const after = cache.load('a', source.read)
     source.answer({ version: 1 })
     expect(await before).toEqual({ version: 1 })

@@ -11,46 +11,82 @@ export interface CacheInvalidation {
   subscribe(listener: (key: string) => void): void
 }
 
+/** A transaction as a cache sees it. */
+export interface CommitScope {
+  /** @param cache the name of the cache that `run` invalidates */
+  afterCommit(run: () => void, cache: string): void
+}
+
+/** What somebody who writes what a cache is made of needs of the cache. */
+export interface Invalidates<Key> {
+  /**
+   * Has the fact read again once the transaction is committed: here at once, elsewhere as soon as the channel brings it. Belongs beside
+   * the statement that changes the fact.
+   */
+  forget(tx: CommitScope, key: Key): void
+}
+
+/** A table that a cache is made of: which statements on it change a fact. */
+export interface CachedTable<Column extends string = string> {
+  /** Setting one of these changes a fact. */
+  readonly columns: readonly Column[]
+  /** A new row that sets one of the columns changes a fact too: the cache knows of rows that are missing. */
+  readonly inserts?: true
+  /** false: a row may go without any fact being changed. */
+  readonly deletes?: false
+}
+
+/** @typeParam Fact what is remembered for a key */
+export interface CacheDefinition<Key, Fact extends object> {
+  /** Caches of the same name on all nodes share their invalidations. */
+  readonly name: string
+  readonly maxEntries: number
+  readonly maxAgeMs: number
+  /** Everything that the facts are read from, by table. */
+  readonly tables: Readonly<Record<string, CachedTable>>
+  keyOf(key: Key): string
+  /** For types only. */
+  readonly fact?: Fact
+}
+
 /**
  * Facts that are asked for on every call. An entry is good for a short while and then read again, so a change on another node shows
- * after that time at the latest, and sooner by the channel; a change on this node forgets the entry at once. Absence is never remembered: what is missing may
- * be created the next moment.
+ * after that time at the latest, and sooner by the channel; a change on this node forgets the entry as soon as it is committed. Absence
+ * is never remembered: what is missing may be created the next moment.
  */
-export class InvalidatedCache<T extends object> {
-  readonly #entries: LRUCache<string, T>
-  readonly #loading = new Map<string, Promise<T | null>>()
-
+export class InvalidatedCache<Key, Fact extends object> implements Invalidates<Key> {
+  readonly #entries: LRUCache<string, Fact>
+  readonly #loading = new Map<string, Promise<Fact | null>>()
+  readonly #definition: CacheDefinition<Key, Fact>
   readonly #channel: CacheInvalidation | undefined
 
-  constructor(options: {
-    readonly maxEntries: number
-    readonly maxAgeMs: number
-    readonly channel?: CacheInvalidation | undefined
-  }) {
+  constructor(definition: CacheDefinition<Key, Fact>, channel?: CacheInvalidation) {
+    this.#definition = definition
     this.#entries = new LRUCache({
       // By size, because a cache with a maximum takes the memory for it at once.
-      maxSize: options.maxEntries,
+      maxSize: definition.maxEntries,
       sizeCalculation: () => 1,
-      ttl: options.maxAgeMs - clockStepMs,
+      ttl: definition.maxAgeMs - clockStepMs,
       ttlResolution: clockStepMs,
     })
-    this.#channel = options.channel
+    this.#channel = channel
     this.#channel?.subscribe((key) => this.#drop(key))
   }
 
-  get(key: string): T | undefined {
-    return this.#entries.get(key)
+  get(key: Key): Fact | undefined {
+    return this.#entries.get(this.#definition.keyOf(key))
   }
 
   /** The cached fact, else the loaded one; callers that ask at once share one load. */
-  async load(key: string, read: () => Promise<T | null>): Promise<T | null> {
+  async load(of: Key, read: () => Promise<Fact | null>): Promise<Fact | null> {
+    const key = this.#definition.keyOf(of)
     const known = this.#entries.get(key)
     if (known) return known
     const underWay = this.#loading.get(key)
     if (underWay) return underWay
     // The fact may be as old as that, however long the read takes; on the clock of the cache.
     const start = performance.now()
-    const loading: Promise<T | null> = read()
+    const loading: Promise<Fact | null> = read()
       .then((fact) => {
         // Not kept when somebody forgot the key meanwhile: the read may have been before the change.
         if (fact && this.#loading.get(key) === loading) this.#entries.set(key, fact, { start })
@@ -63,10 +99,13 @@ export class InvalidatedCache<T extends object> {
     return loading
   }
 
-  /** Here at once, elsewhere as soon as the channel brings it; to be called when the change is committed. */
-  forget(key: string): void {
-    this.#drop(key)
-    this.#channel?.publish(key)
+  forget(tx: CommitScope, of: Key): void {
+    const { name, keyOf } = this.#definition
+    const key = keyOf(of)
+    tx.afterCommit(() => {
+      this.#drop(key)
+      this.#channel?.publish(key)
+    }, name)
   }
 
   #drop(key: string): void {

@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const commitBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
+const taskBuckets = [0.01, 0.1, 1, 10, 60, 300]
 const batchBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
 /** What checkpoints of the embedded database did. */
@@ -55,6 +56,38 @@ export class Metrics {
     name: 'hermod_outbox_consumers_left_behind_total',
     help: 'How often events were deleted before a consumer had handled them.',
     labelNames: ['consumer'] as const,
+    registers: [this.#registry],
+  })
+  readonly #jobs = new Counter({
+    name: 'hermod_jobs_total',
+    help: 'Runs of durable jobs by kind and outcome: done, retried, failed, expired, interrupted or lost.',
+    labelNames: ['kind', 'outcome'] as const,
+    registers: [this.#registry],
+  })
+  readonly #jobSeconds = new Histogram({
+    name: 'hermod_job_duration_seconds',
+    help: 'Time that a run of durable jobs takes, by kind.',
+    labelNames: ['kind'] as const,
+    buckets: taskBuckets,
+    registers: [this.#registry],
+  })
+  readonly #overdueJobs = new Gauge({
+    name: 'hermod_jobs_overdue_seconds',
+    help: 'For how long the durable job that waits for longest could have been run, by kind.',
+    labelNames: ['kind'] as const,
+    registers: [this.#registry],
+  })
+  readonly #maintenance = new Counter({
+    name: 'hermod_maintenance_runs_total',
+    help: 'Runs of maintenance tasks on this node by task and outcome: done or failed.',
+    labelNames: ['task', 'outcome'] as const,
+    registers: [this.#registry],
+  })
+  readonly #maintenanceSeconds = new Histogram({
+    name: 'hermod_maintenance_duration_seconds',
+    help: 'Time that a run of a maintenance task takes, by task.',
+    labelNames: ['task'] as const,
+    buckets: taskBuckets,
     registers: [this.#registry],
   })
   /** Children by label, because looking them up through prom-client costs more than counting. */
@@ -150,6 +183,20 @@ export class Metrics {
 
   consumerLeftBehind(consumer: string): void {
     this.#consumersLeftBehind.inc({ consumer })
+  }
+
+  jobFinished(kind: string, outcome: string, jobs: number, seconds: number): void {
+    this.#jobs.inc({ kind, outcome }, jobs)
+    this.#jobSeconds.observe({ kind }, seconds)
+  }
+
+  jobsOverdue(kind: string, ms: number): void {
+    this.#overdueJobs.set({ kind }, ms / 1_000)
+  }
+
+  maintenanceFinished(task: string, outcome: string, seconds: number): void {
+    this.#maintenance.inc({ task, outcome })
+    this.#maintenanceSeconds.observe({ task }, seconds)
   }
 
   /** The text of /metrics and its content type. */

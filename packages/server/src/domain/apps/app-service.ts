@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { IdGenerator } from '../../lib/ids.js'
 import { type CacheInvalidation, InvalidatedCache } from '../../lib/invalidated-cache.js'
-import type { SecretBox } from '../../lib/secret-box.js'
+import { type SecretBox } from '../../lib/secret-box.js'
 import { createToken, equalSecrets, hashToken } from '../../lib/tokens.js'
 import type { SealedColumn, SealedSecret } from '../secrets/secret-service.js'
 import {
@@ -25,7 +25,8 @@ export interface AppServiceOptions {
   readonly secretBox: SecretBox
   /** Given through the configuration; null = only tokens of the database count. */
   readonly operatorToken: string | null
-  readonly channels: { readonly apps: CacheInvalidation; readonly adminTokens: CacheInvalidation }
+  readonly appCache: InvalidatedCache<string, App>
+  readonly adminTokenCache: InvalidatedCache<string, AdminToken>
 }
 
 /** What the first start prints, once. */
@@ -46,28 +47,18 @@ export interface AppChanges {
   readonly settings?: Partial<AppSettings> | undefined
 }
 
-const factAgeMs = 1_000
 const defaultAppId = 'hermod'
 
 /** Applications and the tokens of those who run them (decision C6). */
 export class AppService {
-  readonly #options: AppServiceOptions
-  readonly #apps: InvalidatedCache<App>
-  readonly #adminTokens: InvalidatedCache<AdminToken>
-
-  constructor(options: AppServiceOptions) {
-    this.#options = options
-    const bounds = { maxEntries: 10_000, maxAgeMs: factAgeMs }
-    this.#apps = new InvalidatedCache({ ...bounds, channel: options.channels.apps })
-    this.#adminTokens = new InvalidatedCache({ ...bounds, channel: options.channels.adminTokens })
-  }
+  constructor(private readonly options: AppServiceOptions) {}
 
   /** @throws AppError app_not_found */
   async get(appId: string): Promise<App> {
-    const { database, store } = this.#options
+    const { database, store, appCache } = this.options
     const known =
-      this.#apps.get(appId) ??
-      (await this.#apps.load(appId, async () =>
+      appCache.get(appId) ??
+      (await appCache.load(appId, async () =>
         appIdPattern.test(appId) ? database.read((db) => store.find(db, appId)) : null,
       ))
     if (!known) throw new AppError('app_not_found')
@@ -76,7 +67,7 @@ export class AppService {
 
   /** @throws AppError app_not_found, app_inactive */
   requireActive(appId: string): App | Promise<App> {
-    const known = this.#apps.get(appId)
+    const known = this.options.appCache.get(appId)
     return known ? active(known) : this.get(appId).then(active)
   }
 
@@ -85,13 +76,13 @@ export class AppService {
    * @throws AppError app_not_found
    */
   async lockForUpdate(tx: Tx, appId: string): Promise<App> {
-    const app = await this.#options.store.lockForUpdate(tx, appId)
+    const app = await this.options.store.lockForUpdate(tx, appId)
     if (!app) throw new AppError('app_not_found')
     return app
   }
 
   async list(): Promise<App[]> {
-    const { database, store } = this.#options
+    const { database, store } = this.options
     return database.read((db) => store.list(db))
   }
 
@@ -112,7 +103,7 @@ export class AppService {
 
   /** @throws AppError app_not_found, invalid_parameter */
   async update(appId: string, { settings = {}, ...changes }: AppChanges): Promise<void> {
-    const { database, store } = this.#options
+    const { database, store } = this.options
     const fault = settingsFault(settings)
     if (fault !== null) throw new AppError('invalid_parameter', fault)
     const { name, status, openRegistration, registrationSecret } = changes
@@ -127,18 +118,17 @@ export class AppService {
         definedOnly({ name, status, open_registration, registration_secret, settings: merged }),
       )
     })
-    this.#apps.forget(appId)
   }
 
   /** @returns the key of `sign` at /user/register/push in clear; '' = none is asked for */
   async registrationSecret(appId: string): Promise<string> {
     const { sealedRegistrationSecret: sealed } = await this.get(appId)
-    return sealed === '' ? '' : this.#options.secretBox.open(sealed, registrationSecretPlace(appId))
+    return sealed === '' ? '' : this.options.secretBox.open(sealed, registrationSecretPlace(appId))
   }
 
   /** The registration secrets of all apps as they are stored. */
   get registrationSecrets(): SealedColumn {
-    const { database, store } = this.#options
+    const { database, store } = this.options
     return {
       list: (db: Queryable) => this.#listRegistrationSecrets(db),
       replace: async ({ appId, sealed: before }: SealedSecret, sealed: string) => {
@@ -147,7 +137,6 @@ export class AppService {
           if (app?.sealedRegistrationSecret === before)
             await store.update(tx, appId, { registration_secret: sealed })
         })
-        this.#apps.forget(appId)
       },
     }
   }
@@ -158,7 +147,7 @@ export class AppService {
     name: string,
     expiresAt: number | null,
   ): Promise<{ token: AdminToken; secret: string }> {
-    const { database, store, ids, clock } = this.#options
+    const { database, store, ids, clock } = this.options
     await this.get(appId)
     const secret = createToken('hma_')
     const token = {
@@ -174,28 +163,27 @@ export class AppService {
   }
 
   async listAdminTokens(appId: string): Promise<AdminToken[]> {
-    const { database, store } = this.#options
+    const { database, store } = this.options
     await this.get(appId)
     return database.read((db) => store.listAdminTokens(db, appId))
   }
 
   /** @throws AppError app_not_found, token_not_found */
   async revokeAdminToken(appId: string, tokenId: Int64): Promise<void> {
-    const { database, store, clock } = this.#options
+    const { database, store, clock } = this.options
     await this.get(appId)
-    const tokenHash = await database.transaction((tx) =>
+    const isRevoked = await database.transaction((tx) =>
       store.revokeAdminToken(tx, appId, tokenId, clock.now()),
     )
-    if (tokenHash === null) throw new AppError('token_not_found')
-    this.#adminTokens.forget(tokenHash)
+    if (!isRevoked) throw new AppError('token_not_found')
   }
 
   async findAdminToken(appId: string, secret: string): Promise<'valid' | 'expired' | null> {
-    const { database, store, clock } = this.#options
+    const { database, store, clock, adminTokenCache } = this.options
     const tokenHash = hashToken(secret)
     const token =
-      this.#adminTokens.get(tokenHash) ??
-      (await this.#adminTokens.load(tokenHash, () =>
+      adminTokenCache.get(tokenHash) ??
+      (await adminTokenCache.load(tokenHash, () =>
         database.read((db) => store.findAdminToken(db, tokenHash)),
       ))
     if (token?.appId !== appId) return null
@@ -205,7 +193,7 @@ export class AppService {
   }
 
   async isOperatorToken(secret: string): Promise<boolean> {
-    const { database, store, operatorToken } = this.#options
+    const { database, store, operatorToken } = this.options
     if (operatorToken !== null && equalSecrets(secret, operatorToken)) return true
     return database.read((db) => store.hasOperatorToken(db, hashToken(secret)))
   }
@@ -219,7 +207,7 @@ export class AppService {
     configuredAppId: string | null,
     configuredToken: string | null,
   ): Promise<FirstApp | null> {
-    const { database, store, ids, clock } = this.#options
+    const { database, store, ids, clock } = this.options
     const appId = configuredAppId ?? defaultAppId
     if (!(await database.read((db) => store.find(db, appId)))) {
       const adminToken = configuredToken ?? createToken('hma_')
@@ -251,7 +239,7 @@ export class AppService {
    * @returns null when there is an application already
    */
   async createFirst(): Promise<FirstApp | null> {
-    const { database, store, operatorToken: configured } = this.#options
+    const { database, store, operatorToken: configured } = this.options
     if ((await database.read((db) => store.count(db))) > 0) return null
     const operatorToken = configured === null ? createToken('hmo_') : null
     const first = { appId: defaultAppId, adminToken: createToken('hma_'), operatorToken }
@@ -263,11 +251,11 @@ export class AppService {
 
   /** undefined stays undefined, '' stays ''. */
   #sealed<T extends string | undefined>(appId: string, secret: T): T | string {
-    return secret ? this.#options.secretBox.seal(secret, registrationSecretPlace(appId)) : secret
+    return secret ? this.options.secretBox.seal(secret, registrationSecretPlace(appId)) : secret
   }
 
   async #listRegistrationSecrets(db: Queryable): Promise<SealedSecret[]> {
-    const apps = await this.#options.store.list(db)
+    const apps = await this.options.store.list(db)
     return apps.flatMap(({ appId, sealedRegistrationSecret: sealed }) =>
       sealed === '' ? [] : [{ appId, place: registrationSecretPlace(appId), sealed }],
     )
@@ -294,7 +282,7 @@ export class AppService {
     secret: string,
     operatorToken: string | null = null,
   ): Promise<void> {
-    const { database, store, ids, clock } = this.#options
+    const { database, store, ids, clock } = this.options
     const createdAt = clock.now()
     const token = {
       tokenId: await ids.next(),

@@ -2,10 +2,18 @@ import type { Insertable, Selectable, Updateable } from 'kysely'
 import type { Queryable, Tx } from '../../db/database.js'
 import { lockForUpdate } from '../../db/locking.js'
 import type { AdminTokensTable, AppsTable } from '../../db/schema.js'
+import type { Invalidates } from '../../lib/invalidated-cache.js'
 import { type AdminToken, type App, parseSettings } from './app-model.js'
 
 /** Applications, their Admin tokens, and the operator's tokens. Tokens are stored as hashes only. */
 export class AppStore {
+  constructor(
+    private readonly caches: {
+      readonly apps: Invalidates<string>
+      readonly adminTokens: Invalidates<string>
+    },
+  ) {}
+
   async find(db: Queryable, appId: string): Promise<App | null> {
     const row = await db
       .selectFrom('apps')
@@ -48,6 +56,7 @@ export class AppStore {
   }
 
   async update(tx: Tx, appId: string, changes: Updateable<AppsTable>): Promise<void> {
+    this.caches.apps.forget(tx, appId)
     await tx.updateTable('apps').set(changes).where('app_id', '=', appId).execute()
   }
 
@@ -80,13 +89,13 @@ export class AppStore {
       .execute()
   }
 
-  /** @returns the hash of the token, or null when the application has no such token */
+  /** @returns false when the application has no such token */
   async revokeAdminToken(
     tx: Tx,
     appId: string,
     tokenId: number | bigint,
     revokedAt: number,
-  ): Promise<string | null> {
+  ): Promise<boolean> {
     const row = await tx
       .updateTable('admin_tokens')
       .set((eb) => ({ revoked_at: eb.fn.coalesce('revoked_at', eb.val(revokedAt)) }))
@@ -94,7 +103,8 @@ export class AppStore {
       .where('token_id', '=', tokenId as number)
       .returning('token_hash')
       .executeTakeFirst()
-    return row?.token_hash ?? null
+    if (row) this.caches.adminTokens.forget(tx, row.token_hash)
+    return row !== undefined
   }
 
   async insertOperatorToken(tx: Tx, tokenHash: string, createdAt: number): Promise<void> {

@@ -19,15 +19,11 @@ export interface ContactBookOptions {
 
 /** How two users become contacts, whoever decides on it. */
 export class ContactBook {
-  readonly #options: ContactBookOptions
-
-  constructor(options: ContactBookOptions) {
-    this.#options = options
-  }
+  constructor(private readonly options: ContactBookOptions) {}
 
   /** Keeps other changes between any of these users, and their deletion, waiting until the transaction ends. */
   async lockForUpdate(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<LockedUsers> {
-    return LockedUsers.lockForUpdate(tx, this.#options.users, appId, userIds)
+    return LockedUsers.lockForUpdate(tx, this.options.users, appId, userIds)
   }
 
   /**
@@ -45,7 +41,7 @@ export class ContactBook {
       readonly aliasOfUser?: string
     }[],
   ): Promise<void> {
-    const { store, contactRequests, clock } = this.#options
+    const { store, contactRequests, clock } = this.options
     const peerIds = peers.map((peer) => peer.userId)
     const { contact_limit: limit } = await readAppSettings(tx, appId)
     const counts = await store.countContacts(tx, appId, [userId, ...peerIds])
@@ -76,7 +72,7 @@ export class ContactBook {
   async request(tx: Tx, appId: string, userId: Int64, peerId: Int64): Promise<void> {
     const users = await this.lockForUpdate(tx, appId, [userId, peerId])
     users.require(peerId)
-    const rule = await this.#options.store.findAuthRule(tx, appId, peerId)
+    const rule = await this.options.store.findAuthRule(tx, appId, peerId)
     if (checkContactRequest(rule, undefined) === 'ask')
       await this.ask(tx, { appId, userId, peerId }, { alias: '', reason: '' })
     else await this.connect(tx, appId, userId, peerId)
@@ -88,7 +84,7 @@ export class ContactBook {
     side: Side,
     { alias, reason }: { readonly alias: string; readonly reason: string },
   ): Promise<void> {
-    const { contactRequests, outbox, clock } = this.#options
+    const { contactRequests, outbox, clock } = this.options
     const { appId, userId: applicantId, peerId: userId } = side
     const { contact_application_days: days } = await readAppSettings(tx, appId)
     const createdAt = clock.now()
@@ -116,7 +112,7 @@ export class ContactBook {
     who: { readonly appId: string; readonly userId: Int64 },
     peerIds: readonly Int64[],
   ): Promise<readonly Int64[]> {
-    const { store, outbox } = this.#options
+    const { store, outbox } = this.options
     const { appId, userId } = who
     const users = await this.lockForUpdate(tx, appId, [userId, ...peerIds])
     users.require(userId)

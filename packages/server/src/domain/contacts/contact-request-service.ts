@@ -37,18 +37,14 @@ const batchChunk = 50
 
 /** Asking to become a contact, and answering. */
 export class ContactRequestService {
-  readonly #options: ContactRequestServiceOptions
-
-  constructor(options: ContactRequestServiceOptions) {
-    this.#options = options
-  }
+  constructor(private readonly options: ContactRequestServiceOptions) {}
 
   /**
    * @throws AppError user_not_found, user_deleted, already_contact, in_block_list, contact_requests_refused, wrong_auth_answer,
    *   contact_limit_reached, invalid_parameter for oneself
    */
   async apply(actor: Actor, request: NewContactRequest): Promise<void> {
-    await this.#options.contacts.change(actor, [request.userId], (tx, users) =>
+    await this.options.contacts.change(actor, [request.userId], (tx, users) =>
       this.#apply(tx, users, actor, request),
     )
   }
@@ -61,7 +57,7 @@ export class ContactRequestService {
     const reasons: (string | null)[] = []
     for (const chunk of chunksOf(requests, batchChunk)) {
       const peerIds = [...new Set(chunk.map((request) => request.userId))]
-      const outcomes = await this.#options.contacts.change(actor, peerIds, async (tx, users) => {
+      const outcomes = await this.options.contacts.change(actor, peerIds, async (tx, users) => {
         const found: (string | null)[] = []
         for (const request of chunk)
           found.push(await refusalOf(this.#apply(tx, users, actor, request)))
@@ -74,8 +70,8 @@ export class ContactRequestService {
 
   /** @throws AppError contact_request_not_found, in_block_list, contact_limit_reached */
   async accept(actor: Actor, applicantId: Int64): Promise<void> {
-    const { book, contactStore, outbox } = this.#options
-    await this.#options.contacts.change(actor, [applicantId], async (tx) => {
+    const { book, contactStore, outbox } = this.options
+    await this.options.contacts.change(actor, [applicantId], async (tx) => {
       const { alias } = await this.#requireOpen(tx, actor, applicantId)
       const side = { ...actor, peerId: applicantId }
       const [own, theirs] = [
@@ -90,8 +86,8 @@ export class ContactRequestService {
 
   /** @throws AppError contact_request_not_found */
   async decline(actor: Actor, applicantId: Int64, reason: string): Promise<void> {
-    const { store, outbox, clock } = this.#options
-    await this.#options.contacts.change(actor, [applicantId], async (tx) => {
+    const { store, outbox, clock } = this.options
+    await this.options.contacts.change(actor, [applicantId], async (tx) => {
       await this.#requireOpen(tx, actor, applicantId)
       await store.setStatus(
         tx,
@@ -115,7 +111,7 @@ export class ContactRequestService {
     nextCursor: string | null
     version: number
   }> {
-    const { database, store } = this.#options
+    const { database, store } = this.options
     const limit = Math.min(page.limit ?? defaultPage, maxPage)
     const before = readCursor(page.cursor, 2)
     const [found, version] = await database.read((db) =>
@@ -141,7 +137,7 @@ export class ContactRequestService {
     actor: Actor,
     request: NewContactRequest,
   ): Promise<void> {
-    const { store, contactStore, book, outbox, clock } = this.#options
+    const { store, contactStore, book, outbox, clock } = this.options
     const { userId: peerId, alias = '', reason = '' } = request
     if (peerId === actor.userId)
       throw new AppError('invalid_parameter', 'user_id must not be the user itself')
@@ -167,7 +163,7 @@ export class ContactRequestService {
   }
 
   async #requireOpen(tx: Tx, actor: Actor, applicantId: Int64): Promise<ContactRequest> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.options
     const found = await store.find(tx, { ...actor, applicantId })
     if (!found || !isOpen(found, clock.now())) throw new AppError('contact_request_not_found')
     return found

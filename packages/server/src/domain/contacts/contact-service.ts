@@ -11,13 +11,11 @@ import type { ContactBook } from './contact-book.js'
 import { contactEvent } from './contact-events.js'
 import type { ContactChanges, ContactEntry, Side } from './contact-model.js'
 import type { ContactStore } from './contact-store.js'
-import type { MessageRules } from './message-rules.js'
 
 export interface ContactServiceOptions {
   readonly database: Database
   readonly store: ContactStore
   readonly book: ContactBook
-  readonly rules: MessageRules
   readonly accounts: AccountService
   readonly outbox: Outbox
   readonly clock: Clock
@@ -35,43 +33,32 @@ const lookUpChunk = 1_000
 
 /** Contact lists and block lists, each side with what it holds about the other. */
 export class ContactService {
-  readonly #options: ContactServiceOptions
-
-  constructor(options: ContactServiceOptions) {
-    this.#options = options
-  }
+  constructor(private readonly options: ContactServiceOptions) {}
 
   /**
-   * Runs a change between the acting user and others with all of them locked, and lets it be felt at once.
-   * `work` may run more than once.
+   * Runs a change between the acting user and others with all of them locked. `work` may run more than once.
    */
   async change<T>(
     { appId, userId }: Actor,
     peerIds: readonly Int64[],
     work: (tx: Tx, users: LockedUsers) => Promise<T>,
   ): Promise<T> {
-    const { database, book, rules, accounts } = this.#options
-    try {
-      return await database.transaction(async (tx) =>
-        work(tx, await book.lockForUpdate(tx, appId, [userId, ...peerIds])),
-      )
-    } finally {
-      // Also after a failure, which may leave open whether it was committed.
-      accounts.forget(appId, userId)
-      for (const peerId of peerIds) rules.forget(appId, userId, peerId)
-    }
+    const { database, book } = this.options
+    return database.transaction(async (tx) =>
+      work(tx, await book.lockForUpdate(tx, appId, [userId, ...peerIds])),
+    )
   }
 
   /** @throws AppError not_contact */
   async delete(actor: Actor, peerId: Int64): Promise<void> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.options
     await this.change(actor, [peerId], async (tx) => {
       const side = { ...actor, peerId }
       await this.#requireContact(tx, side)
       const cleared = { state: relation.former, alias: '', ext: '', isMuted: false }
       await store.update(tx, side, cleared, clock.now())
       await store.update(tx, otherSide(side), { state: relation.former }, clock.now())
-      this.#options.outbox.append(tx, contactEvent(side, 'removed'))
+      this.options.outbox.append(tx, contactEvent(side, 'removed'))
     })
   }
 
@@ -80,7 +67,7 @@ export class ContactService {
    * @throws AppError not_contact
    */
   async update(actor: Actor, peerId: Int64, { isMuted, ...texts }: ContactChanges): Promise<void> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.options
     await this.change(actor, [peerId], async (tx) => {
       const side = { ...actor, peerId }
       const before = await this.#requireContact(tx, side)
@@ -89,9 +76,9 @@ export class ContactService {
       const hasTexts = Object.keys(changed).length > 0
       if (!hasTexts && !isMuting) return
       await store.update(tx, side, { ...changed, isMuted }, clock.now())
-      if (hasTexts) this.#options.outbox.append(tx, contactEvent(side, 'info_updated', { changed }))
+      if (hasTexts) this.options.outbox.append(tx, contactEvent(side, 'info_updated', { changed }))
       if (isMuting)
-        this.#options.outbox.append(tx, contactEvent(side, isMuted ? 'muted' : 'unmuted'))
+        this.options.outbox.append(tx, contactEvent(side, isMuted ? 'muted' : 'unmuted'))
     })
   }
 
@@ -118,7 +105,7 @@ export class ContactService {
     if (userIds.includes(actor.userId))
       throw new AppError('invalid_parameter', 'list must not hold the user itself')
     const peerIds = [...new Set(userIds)]
-    await this.change(actor, peerIds, (tx) => this.#options.book.add(tx, actor, peerIds))
+    await this.change(actor, peerIds, (tx) => this.options.book.add(tx, actor, peerIds))
   }
 
   /** By user ID; @param page.limit default and maximum 10,000 */
@@ -126,7 +113,7 @@ export class ContactService {
     { appId, userId }: Actor,
     page: PageRequest,
   ): Promise<{ userIds: readonly Int64[]; nextCursor: string | null; version: number }> {
-    const { database, store } = this.#options
+    const { database, store } = this.options
     const limit = Math.min(page.limit ?? maxPage, maxPage)
     const afterId = readIdCursor(page.cursor) ?? 0
     const [found, version] = await database.read((db) =>
@@ -142,17 +129,17 @@ export class ContactService {
 
   /** By user ID. */
   async listBlocked({ appId, userId }: Actor): Promise<Int64[]> {
-    return this.#options.database.read((db) => this.#options.store.listBlocked(db, appId, userId))
+    return this.options.database.read((db) => this.options.store.listBlocked(db, appId, userId))
   }
 
   /** By user ID. */
   async listNames({ appId, userId }: Actor): Promise<{ userId: Int64; name: string }[]> {
-    return this.#options.database.read((db) => this.#options.store.listNames(db, appId, userId))
+    return this.options.database.read((db) => this.options.store.listNames(db, appId, userId))
   }
 
   /** Any users as the actor sees them, in the order asked for and each once; unknown and deleted ones are left out. */
   async findMany({ appId, userId }: Actor, userIds: readonly Int64[]): Promise<ContactEntry[]> {
-    const { database, store } = this.#options
+    const { database, store } = this.options
     const distinct = [...new Set(userIds)]
     const entries = new Map<Int64, ContactEntry>()
     for (const chunk of chunksOf(distinct, lookUpChunk)) {
@@ -169,7 +156,7 @@ export class ContactService {
     { appId, userId }: Actor,
     by: { userId: Int64 } | { username: string } | { mobile: string },
   ): Promise<ContactEntry> {
-    const { database, store, accounts } = this.#options
+    const { database, store, accounts } = this.options
     const [entry] = await database.read((db) =>
       store.findEntries(db, appId, userId, 'userId' in by ? { userIds: [by.userId] } : by),
     )
@@ -180,14 +167,14 @@ export class ContactService {
   }
 
   async #setBlocked(tx: Tx, side: Side, isBlocked: boolean): Promise<void> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.options
     if ((await store.find(tx, side)).isBlocked === isBlocked) return
     await store.setBlocked(tx, side, isBlocked, clock.now())
-    this.#options.outbox.append(tx, contactEvent(side, isBlocked ? 'blocked' : 'unblocked'))
+    this.options.outbox.append(tx, contactEvent(side, isBlocked ? 'blocked' : 'unblocked'))
   }
 
   async #requireContact(tx: Tx, side: Side) {
-    const contact = await this.#options.store.find(tx, side)
+    const contact = await this.options.store.find(tx, side)
     if (contact.state !== relation.contact) throw new AppError('not_contact')
     return contact
   }

@@ -2,6 +2,7 @@ import { authMode, type Int64, relation } from '@hermod/protocol'
 import { type Selectable, sql } from 'kysely'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { ContactsTable } from '../../db/schema.js'
+import { type Invalidates } from '../../lib/invalidated-cache.js'
 import { type UserKey, usernameKey } from '../users/user-model.js'
 import {
   type AuthRule,
@@ -25,7 +26,13 @@ type Relation = Pick<Selectable<ContactsTable>, 'state' | 'is_blocked'>
 export class ContactStore {
   readonly #findRelation
 
-  constructor(database: Database) {
+  constructor(
+    database: Database,
+    private readonly caches: {
+      readonly relations: Invalidates<Side>
+      readonly userStates: Invalidates<UserKey>
+    },
+  ) {
     this.#findRelation = database.prepared<
       { appId: string; userId: Int64; peerId: Int64 },
       Relation
@@ -107,6 +114,8 @@ export class ContactStore {
       alias,
       updated_at: at,
     }))
+    for (const { userId, peerId } of sides)
+      this.caches.relations.forget(tx, { appId, userId, peerId })
     await tx
       .insertInto('contacts')
       .values(rows)
@@ -127,6 +136,7 @@ export class ContactStore {
     at: number,
   ): Promise<void> {
     const change = { is_blocked: Number(isBlocked), updated_at: at }
+    this.#forgetBlock(tx, { appId, userId, peerId })
     await tx
       .insertInto('contacts')
       .values({
@@ -143,24 +153,15 @@ export class ContactStore {
       .execute()
   }
 
-  /** Also what others have about the user. */
-  async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
-    // One statement for each column: each has an index of its own.
-    for (const column of ['user_id', 'peer_id'] as const)
-      await tx
-        .deleteFrom('contacts')
-        .where('app_id', '=', appId)
-        .where(column, '=', userId)
-        .execute()
-  }
-
   async update(
     tx: Tx,
-    { appId, userId, peerId }: Side,
+    side: Side,
     changes: ContactChanges & { state?: number },
     at: number,
   ): Promise<void> {
+    const { appId, userId, peerId } = side
     const { state, alias, ext, isMuted } = changes
+    if (state !== undefined) this.caches.relations.forget(tx, side)
     await tx
       .updateTable('contacts')
       .set({
@@ -174,6 +175,26 @@ export class ContactStore {
       .where('user_id', '=', userId)
       .where('peer_id', '=', peerId)
       .execute()
+  }
+
+  /** What a user holds about others, and others about the user. */
+  async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    // One statement for each column: each has an index of its own.
+    for (const column of ['user_id', 'peer_id'] as const) {
+      const rows = await tx
+        .deleteFrom('contacts')
+        .where('app_id', '=', appId)
+        .where(column, '=', userId)
+        .returning(['user_id', 'peer_id'])
+        .execute()
+      for (const row of rows)
+        this.#forgetBlock(tx, { appId, userId: row.user_id, peerId: row.peer_id })
+    }
+  }
+
+  #forgetBlock(tx: Tx, { appId, userId, peerId }: Side): void {
+    this.caches.relations.forget(tx, { appId, userId, peerId })
+    this.caches.userStates.forget(tx, { appId, userId })
   }
 
   /** By user ID. */
@@ -290,7 +311,7 @@ export class ContactStore {
   }
 }
 
-const emptyRow = { is_blocked: 0, alias: '', ext: '', mute_notification: 0 }
+const emptyRow = { alias: '', ext: '', mute_notification: 0 }
 
 function contactsOf(db: Queryable, appId: string, userId: Int64) {
   return db

@@ -8,39 +8,27 @@ import {
   userStatus,
 } from '@hermod/protocol'
 import type { Database } from '../../db/database.js'
-import { type CacheInvalidation, InvalidatedCache } from '../../lib/invalidated-cache.js'
+import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
 import type { App } from '../apps/app-model.js'
 import type { AppService } from '../apps/app-service.js'
 import type { AccountService } from '../users/account-service.js'
 import type { UserState } from '../users/user-model.js'
-import type { Contact } from './contact-model.js'
+import { type Contact, type Side } from './contact-model.js'
 import type { ContactStore } from './contact-store.js'
+import type { Relation } from './relation-cache.js'
 
 export interface MessageRulesOptions {
   readonly database: Database
   readonly store: ContactStore
   readonly accounts: AccountService
   readonly apps: AppService
-  readonly channel: CacheInvalidation
+  readonly relationCache: InvalidatedCache<Side, Relation>
 }
 
-type Relation = Pick<Contact, 'state' | 'isBlocked'>
-
-const relationAgeMs = 1_000
 
 /** Which users take messages from whom (decision E11). What one recipient holds about one sender is asked for only where it matters. */
 export class MessageRules {
-  readonly #options: MessageRulesOptions
-  readonly #relations: InvalidatedCache<Relation>
-
-  constructor(options: MessageRulesOptions) {
-    this.#options = options
-    this.#relations = new InvalidatedCache({
-      maxEntries: 100_000,
-      maxAgeMs: relationAgeMs,
-      channel: options.channel,
-    })
-  }
+  constructor(private readonly options: MessageRulesOptions) {}
 
   /** Why the recipient takes no message of the sender, or null; at once for a recipient who takes those of everybody. */
   refusal(recipient: UserState, senderId: Int64): ErrorName | null | Promise<ErrorName | null> {
@@ -75,35 +63,25 @@ export class MessageRules {
     return sender.status === userStatus.normal && (await this.refusal(recipient, senderId)) === null
   }
 
-  /** To be called when something between the users has changed, once it is committed. */
-  forget(appId: string, userId: Int64, peerId: Int64): void {
-    this.#relations.forget(relationKey(appId, userId, peerId))
-    this.#relations.forget(relationKey(appId, peerId, userId))
-  }
-
   #refusesStrangers({ appId, strangerChat: setting }: UserState): boolean | Promise<boolean> {
     if (setting !== strangerChat.unset) return setting === strangerChat.reject
     const isRejected = ({ settings }: App) =>
       settings.stranger_chat_default === strangerChatDefault.reject
-    const known = this.#options.apps.requireActive(appId)
+    const known = this.options.apps.requireActive(appId)
     return known instanceof Promise ? known.then(isRejected) : isRejected(known)
   }
 
   async #relation(appId: string, userId: Int64, peerId: Int64): Promise<Relation> {
-    const { database, store } = this.#options
-    const key = relationKey(appId, userId, peerId)
-    const read = () => database.read((db) => store.findRelation(db, { appId, userId, peerId }))
-    return this.#relations.get(key) ?? ((await this.#relations.load(key, read)) as Relation)
+    const { database, store, relationCache } = this.options
+    const side = { appId, userId, peerId }
+    const read = () => database.read((db) => store.findRelation(db, side))
+    return relationCache.get(side) ?? ((await relationCache.load(side, read)) as Relation)
   }
 
   async #user(appId: string, userId: Int64): Promise<UserState> {
-    const state = await this.#options.accounts.findState(appId, userId)
+    const state = await this.options.accounts.findState(appId, userId)
     if (!state) throw new AppError('user_not_found')
     if (state.isDeleted) throw new AppError('user_deleted')
     return state
   }
-}
-
-function relationKey(appId: string, userId: Int64, peerId: Int64): string {
-  return `${appId}/${userId}/${peerId}`
 }

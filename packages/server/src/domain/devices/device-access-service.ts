@@ -24,33 +24,30 @@ export class DeviceAccessService {
   async remove(actorId: Int64, device: DeviceKey): Promise<void> {
     const { database, devices, tokens, clock } = this.options
     const { appId, userId, deviceSn } = device
-    const revoked = await database.transaction(async (tx) => {
+    await database.transaction(async (tx) => {
       await devices.remove(tx, device, actorId)
-      return tokens.revokeOfDevices(tx, { appId, userId, deviceSns: [deviceSn], at: clock.now() })
+      await tokens.revokeOfDevices(tx, { appId, userId, deviceSns: [deviceSn], at: clock.now() })
     })
-    tokens.forget(appId, revoked)
   }
 
   /** Logs a device out. @throws AppError device_not_found */
   async kick(actorId: Int64, device: DeviceKey): Promise<void> {
     const { database, devices, tokens, outbox, clock } = this.options
     const { appId, userId, deviceSn } = device
-    const revoked = await database.transaction(async (tx) => {
+    await database.transaction(async (tx) => {
       await devices.require(tx, device)
       outbox.append(tx, deviceEvent('user.kicked', actorId, device))
-      return tokens.revokeOfDevices(tx, { appId, userId, deviceSns: [deviceSn], at: clock.now() })
+      await tokens.revokeOfDevices(tx, { appId, userId, deviceSns: [deviceSn], at: clock.now() })
     })
-    tokens.forget(appId, revoked)
   }
 
   /** Ends all tokens of the user, also those tied to no device. */
   async kickAll(actorId: Int64, user: UserKey): Promise<void> {
     const { database, tokens, outbox, clock } = this.options
     const { appId, userId } = user
-    const revoked = await database.transaction(async (tx) => {
+    await database.transaction(async (tx) => {
       outbox.append(tx, notice('user.kicked', { appId, actorId, userIds: [userId] }))
-      return tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now() })
+      await tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now() })
     })
-    tokens.forget(appId, revoked)
   }
 }

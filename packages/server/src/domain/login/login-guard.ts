@@ -49,15 +49,12 @@ const firstWaitMs = 1000
  * that attempts made at once do not all pass the check.
  */
 export class LoginGuard {
-  readonly #options: LoginGuardOptions
   readonly #failures = new LRUCache<string, Failures>({ max: maxEntries })
   /** Pairs of user and address with a login that succeeded. */
   readonly #familiar = new LRUCache<string, true>({ max: maxEntries })
   readonly #gates = new Map<string, Gate>()
 
-  constructor(options: LoginGuardOptions) {
-    this.#options = options
-  }
+  constructor(private readonly options: LoginGuardOptions) {}
 
   /**
    * Checks a password and notes how it went. Those under way for a user count as failures until they turn out, so guesses made at once
@@ -92,7 +89,7 @@ export class LoginGuard {
 
   /** The password was wrong, or the name belongs to nobody. */
   failed(attempt: LoginAttempt): void {
-    const at = this.#options.clock.now()
+    const at = this.options.clock.now()
     for (const key of this.#keysOf(attempt))
       this.#failures.set(key, { count: this.#count(key, at) + 1, at })
   }
@@ -121,7 +118,7 @@ export class LoginGuard {
 
   /** An address forgets one after another as well: one that many share is never without a failure for long. */
   #count(key: string, now: number): number {
-    const { forgetMs } = this.#options
+    const { forgetMs } = this.options
     const { count, at } = this.#failures.get(key) ?? { count: 0, at: now }
     const quietMs = Math.max(0, now - at)
     if (quietMs >= forgetMs) return 0
@@ -129,7 +126,7 @@ export class LoginGuard {
   }
 
   #waitMs(key: string): number {
-    const { clock, maxWaitMs } = this.#options
+    const { clock, maxWaitMs } = this.options
     const failures = this.#failures.get(key)
     if (!failures) return 0
     const excess = Math.round(failures.count) - this.#limit(key)
@@ -140,7 +137,7 @@ export class LoginGuard {
   }
 
   #limit(key: string): number {
-    return isAddress(key) ? this.#options.addressFailures : this.#options.userFailures
+    return isAddress(key) ? this.options.addressFailures : this.options.userFailures
   }
 
   async #enter(key: string, attempt: LoginAttempt): Promise<Gate> {
@@ -150,7 +147,7 @@ export class LoginGuard {
     try {
       for (;;) {
         this.check(attempt)
-        const free = this.#limit(key) - this.#count(key, this.#options.clock.now())
+        const free = this.#limit(key) - this.#count(key, this.options.clock.now())
         if (gate.running < Math.max(1, free)) break
         await new Promise<void>((resolve) => gate.waiting.push(resolve))
       }

@@ -95,20 +95,19 @@ export class PasswordService {
   ): Promise<void> {
     const { database, store, accounts, tokens, outbox, hasher, clock } = this.options
     const passwordHash = await hasher.hash(newPassword)
-    const revoked = await database.transaction(async (tx) => {
+    await database.transaction(async (tx) => {
       const user = await accounts.lockForUpdate(tx, appId, userId)
       // Somebody else was faster: what was verified is no longer the password.
       if (verifiedEpoch !== null && user.credentialEpoch !== verifiedEpoch)
         throw new AppError('password_incorrect')
       await store.update(tx, appId, userId, { password_hash: passwordHash })
       outbox.append(tx, notice('user.password_changed', { appId, actorId, userIds: [userId] }))
-      return tokens.revokeOfUsers(tx, {
+      await tokens.revokeOfUsers(tx, {
         appId,
         userIds: [userId],
         at: clock.now(),
         keep: keptToken,
       })
     })
-    tokens.forget(appId, revoked)
   }
 }

@@ -1,7 +1,7 @@
 import { AppError, type Int64, userStatus } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
-import { type CacheInvalidation, InvalidatedCache } from '../../lib/invalidated-cache.js'
+import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
 import { createToken, hashToken } from '../../lib/tokens.js'
 import type { DeviceService } from '../devices/device-service.js'
 import type { FileCredentialService } from '../files/file-credential-service.js'
@@ -10,7 +10,7 @@ import type { UserCredentials } from '../users/user-credentials.js'
 import { loginNameKind, type User, type UserKey } from '../users/user-model.js'
 import type { LoginGuard } from './login-guard.js'
 import type { PasswordHasher } from './password-hasher.js'
-import type { TokenStore, UserToken } from './token-store.js'
+import type { TokenKey, TokenStore, UserToken } from './token-store.js'
 
 export interface TokenServiceOptions {
   readonly database: Database
@@ -22,7 +22,7 @@ export interface TokenServiceOptions {
   readonly fileCredentials: FileCredentialService
   readonly clock: Clock
   readonly tokenLifeMs: number
-  readonly channel: CacheInvalidation
+  readonly tokenCache: InvalidatedCache<TokenKey, UserToken>
 }
 
 /** Whom a login names, by which of the three ways. */
@@ -50,7 +50,6 @@ export interface IssuedToken extends FileCredentials {
   readonly pushToken?: string
 }
 
-const tokenAgeMs = 1_000
 const purgeRows = 500
 const purgeSteps = 20
 /** For how long the holder of a token that expired hears that, and not that it is unknown. */
@@ -58,24 +57,15 @@ const keptAfterExpiryMs = 30 * 86_400_000
 
 /** Logs users in and judges their tokens (decision C6). A token stops working at once here, within a second on other nodes. */
 export class TokenService {
-  readonly #options: TokenServiceOptions
-  readonly #tokens: InvalidatedCache<UserToken>
   #nobodysHash: Promise<string> | undefined
 
-  constructor(options: TokenServiceOptions) {
-    this.#options = options
-    this.#tokens = new InvalidatedCache({
-      maxEntries: 100_000,
-      maxAgeMs: tokenAgeMs,
-      channel: options.channel,
-    })
-  }
+  constructor(private readonly options: TokenServiceOptions) {}
 
   /** @throws AppError user_not_found, user_deleted, password_incorrect, user_disabled, too_many_requests */
   async logIn(login: Login): Promise<IssuedToken> {
     const { appId, password, deviceGuid, userAgent } = login
     const { database, store, users, devices, hasher, fileCredentials, clock, tokenLifeMs } =
-      this.#options
+      this.options
     const user = await this.#prove(login)
     if (user.status !== userStatus.normal) throw new AppError('user_disabled')
     const upgradedHash = hasher.needsRehash(user.passwordHash) ? await hasher.hash(password) : null
@@ -101,14 +91,13 @@ export class TokenService {
       const device = deviceGuid
         ? await devices.open(tx, { appId, userId, deviceGuid, userAgent })
         : null
-      const revoked = device
-        ? await this.revokeOfDevices(tx, {
-            appId,
-            userId,
-            deviceSns: device.displaced,
-            at: createdAt,
-          })
-        : []
+      if (device)
+        await this.revokeOfDevices(tx, {
+          appId,
+          userId,
+          deviceSns: device.displaced,
+          at: createdAt,
+        })
       const row = {
         app_id: appId,
         user_id: userId,
@@ -121,11 +110,10 @@ export class TokenService {
         token_hash: hashToken(token),
         device_sn: device?.deviceSn ?? null,
       })
-      return { device, revoked, credentials: fileCredentials.of(current) }
+      return { device, credentials: fileCredentials.of(current) }
     })
     if (!stored) return this.logIn(login)
-    const { device, revoked, credentials } = stored
-    this.forget(appId, revoked)
+    const { device, credentials } = stored
     return {
       userId,
       token,
@@ -140,57 +128,49 @@ export class TokenService {
     appId: string,
     secret: string,
   ): UserToken | 'expired' | null | Promise<UserToken | 'expired' | null> {
-    const { database, store } = this.#options
+    const { database, store, tokenCache } = this.options
     const tokenHash = hashToken(secret)
-    const key = cacheKey(appId, tokenHash)
-    const known = this.#tokens.get(key)
+    const key = { appId, tokenHash }
+    const known = tokenCache.get(key)
     if (known) return this.#judge(known)
-    return this.#tokens
+    return tokenCache
       .load(key, () => database.read((db) => store.find(db, appId, tokenHash)))
       .then((token) => this.#judge(token))
   }
 
   #judge(token: UserToken | null): UserToken | 'expired' | null {
     if (!token) return null
-    return token.isRevoked || token.expiresAt <= this.#options.clock.now() ? 'expired' : token
+    return token.isRevoked || token.expiresAt <= this.options.clock.now() ? 'expired' : token
   }
 
   /**
-   * Ends the tokens and the file credentials of the users, within a transaction; {@link forget} what it returns once that is committed.
-   * It locks the users, so that a login under way is either ended with the others or comes after.
+   * Ends the tokens and the file credentials of the users, within a transaction. It locks the users, so that a login under way is either ended with the others or comes after.
    *
    * @param which.keep hash of a token that stays
    */
   async revokeOfUsers(
     tx: Tx,
     which: { appId: string; userIds: readonly Int64[]; at: number; keep?: string | null },
-  ): Promise<string[]> {
+  ): Promise<void> {
     const { appId, userIds, at: revokedAt, keep = null } = which
-    const { store, users } = this.#options
+    const { store, users } = this.options
     await users.lockForUpdate(tx, appId, userIds)
     await users.raiseCredentialEpoch(tx, appId, userIds)
-    return store.revokeOfUsers(tx, appId, userIds, { revokedAt, keep })
+    await store.revokeOfUsers(tx, appId, userIds, { revokedAt, keep })
   }
 
-  /** Within a transaction; {@link forget} what it returns once that is committed. */
   async revokeOfDevices(
     tx: Tx,
     which: UserKey & { deviceSns: readonly number[]; at: number },
-  ): Promise<string[]> {
+  ): Promise<void> {
     const { appId, userId, deviceSns, at } = which
-    const revoked: string[] = []
     for (const deviceSn of deviceSns)
-      revoked.push(...(await this.#options.store.revokeOfDevice(tx, appId, userId, deviceSn, at)))
-    return revoked
-  }
-
-  forget(appId: string, tokenHashes: readonly string[]): void {
-    for (const tokenHash of tokenHashes) this.#tokens.forget(cacheKey(appId, tokenHash))
+      await this.options.store.revokeOfDevice(tx, appId, userId, deviceSn, at)
   }
 
   /** Deletes tokens that expired long ago; some at a time, so that no message waits for it. */
   async purge(): Promise<void> {
-    const { database, store, clock } = this.#options
+    const { database, store, clock } = this.options
     for (let step = 0; step < purgeSteps; step++) {
       const deleted = await database.transaction((tx) =>
         store.deleteExpired(tx, clock.now() - keptAfterExpiryMs, purgeRows),
@@ -201,7 +181,7 @@ export class TokenService {
 
   /** The user whose password it is. An unknown name costs as much as a wrong password. */
   async #prove({ appId, name, password, address }: Login): Promise<User> {
-    const { hasher, guard } = this.#options
+    const { hasher, guard } = this.options
     const user = await this.#findUser(appId, name)
     const isThere = user !== null && !user.isDeleted
     const passwordHash = isThere ? user.passwordHash : await this.#hashOfNobody()
@@ -214,20 +194,16 @@ export class TokenService {
   }
 
   #hashOfNobody(): Promise<string> {
-    this.#nobodysHash ??= this.#options.hasher.hash(createToken('hmu_'))
+    this.#nobodysHash ??= this.options.hasher.hash(createToken('hmu_'))
     return this.#nobodysHash
   }
 
   async #findUser(appId: string, name: LoginName): Promise<User | null> {
-    const { database, users } = this.#options
+    const { database, users } = this.options
     return database.read(async (db) => {
       if ('userId' in name) return users.find(db, appId, name.userId)
       if ('username' in name) return users.findBy(db, appId, 'username', name.username)
       return users.findBy(db, appId, loginNameKind(name.loginName), name.loginName)
     })
   }
-}
-
-function cacheKey(appId: string, tokenHash: string): string {
-  return `${appId}/${tokenHash}`
 }

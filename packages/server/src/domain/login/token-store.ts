@@ -2,6 +2,12 @@ import type { Int64 } from '@hermod/protocol'
 import type { Insertable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { UserTokensTable } from '../../db/schema.js'
+import type { Invalidates } from '../../lib/invalidated-cache.js'
+
+export interface TokenKey {
+  readonly appId: string
+  readonly tokenHash: string
+}
 
 export interface UserToken {
   readonly userId: Int64
@@ -17,7 +23,10 @@ type TokenRow = Pick<UserTokensTable, 'user_id' | 'device_sn' | 'expires_at' | '
 export class TokenStore {
   readonly #find
 
-  constructor(database: Database) {
+  constructor(
+    database: Database,
+    private readonly cache: Invalidates<TokenKey>,
+  ) {
     this.#find = database.prepared<{ appId: string; tokenHash: string }, TokenRow>((db, param) =>
       db
         .selectFrom('user_tokens')
@@ -43,13 +52,12 @@ export class TokenStore {
     await tx.insertInto('user_tokens').values(row).execute()
   }
 
-  /** @returns the hashes of the tokens that this call revoked */
   async revokeOfUsers(
     tx: Tx,
     appId: string,
     userIds: readonly Int64[],
     { revokedAt, keep }: { readonly revokedAt: number; readonly keep: string | null },
-  ): Promise<string[]> {
+  ): Promise<void> {
     const rows = await tx
       .updateTable('user_tokens')
       .set({ revoked_at: revokedAt })
@@ -59,17 +67,16 @@ export class TokenStore {
       .$if(keep !== null, (query) => query.where('token_hash', '<>', keep ?? ''))
       .returning('token_hash')
       .execute()
-    return rows.map((row) => row.token_hash)
+    this.#forget(tx, appId, rows)
   }
 
-  /** @returns the hashes of the tokens that this call revoked */
   async revokeOfDevice(
     tx: Tx,
     appId: string,
     userId: Int64,
     deviceSn: number,
     revokedAt: number,
-  ): Promise<string[]> {
+  ): Promise<void> {
     const rows = await tx
       .updateTable('user_tokens')
       .set({ revoked_at: revokedAt })
@@ -79,7 +86,7 @@ export class TokenStore {
       .where('revoked_at', 'is', null)
       .returning('token_hash')
       .execute()
-    return rows.map((row) => row.token_hash)
+    this.#forget(tx, appId, rows)
   }
 
   /** Deletes at most `limit` tokens that expired before the instant; @returns how many. */
@@ -101,5 +108,9 @@ export class TokenStore {
       )
       .executeTakeFirst()
     return Number(numDeletedRows)
+  }
+
+  #forget(tx: Tx, appId: string, rows: readonly { readonly token_hash: string }[]): void {
+    for (const { token_hash: tokenHash } of rows) this.cache.forget(tx, { appId, tokenHash })
   }
 }

@@ -3,10 +3,10 @@ import { notice } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import { type CacheInvalidation, InvalidatedCache } from '../../lib/invalidated-cache.js'
-import type { Outbox } from '../../outbox/outbox.js'
+import { type Outbox } from '../../outbox/outbox.js'
 import type { TokenService } from '../login/token-service.js'
 import { systemUserId } from './system-user.js'
-import type { User, UserState } from './user-model.js'
+import type { User, UserKey, UserState } from './user-model.js'
 import type { UserStore } from './user-store.js'
 
 export interface AccountServiceOptions {
@@ -15,40 +15,29 @@ export interface AccountServiceOptions {
   readonly tokens: TokenService
   readonly outbox: Outbox
   readonly clock: Clock
-  readonly channel: CacheInvalidation
+  readonly stateCache: InvalidatedCache<UserKey, UserState>
 }
 
-const stateAgeMs = 1_000
 const maxPageSize = 200
 const defaultPageSize = 50
 
 /** Who there is, and in what state (decisions D4, D5). */
 export class AccountService {
-  readonly #options: AccountServiceOptions
-  readonly #states: InvalidatedCache<UserState>
-
-  constructor(options: AccountServiceOptions) {
-    this.#options = options
-    this.#states = new InvalidatedCache({
-      maxEntries: 100_000,
-      maxAgeMs: stateAgeMs,
-      channel: options.channel,
-    })
-  }
+  constructor(private readonly options: AccountServiceOptions) {}
 
   /** @throws AppError user_not_found, user_deleted */
   async get(appId: string, userId: Int64): Promise<User> {
-    const { database, store } = this.#options
+    const { database, store } = this.options
     return present(await database.read((db) => store.find(db, appId, userId)))
   }
 
   /** The state of a user, at most a second old; null when no such user ever existed. */
   async findState(appId: string, userId: Int64): Promise<UserState | null> {
-    const { database, store } = this.#options
-    const key = stateKey(appId, userId)
+    const { database, store, stateCache } = this.options
+    const user = { appId, userId }
     return (
-      this.#states.get(key) ??
-      this.#states.load(key, () => database.read((db) => store.findState(db, appId, userId)))
+      stateCache.get(user) ??
+      stateCache.load(user, () => database.read((db) => store.findState(db, appId, userId)))
     )
   }
 
@@ -57,7 +46,7 @@ export class AccountService {
    * @throws AppError user_not_found, user_deleted
    */
   requireUser(appId: string, userId: Int64): void | Promise<void> {
-    const known = this.#states.get(stateKey(appId, userId))
+    const known = this.options.stateCache.get({ appId, userId })
     if (known) return void present(known)
     return this.findState(appId, userId).then((state) => void present(state))
   }
@@ -67,7 +56,7 @@ export class AccountService {
    * @throws AppError user_not_found, user_deleted
    */
   async lockKeyShare(tx: Tx, appId: string, userId: Int64): Promise<User> {
-    return present(await this.#options.store.lockKeyShare(tx, appId, userId))
+    return present(await this.options.store.lockKeyShare(tx, appId, userId))
   }
 
   /**
@@ -75,13 +64,8 @@ export class AccountService {
    * @throws AppError user_not_found, user_deleted
    */
   async lockForUpdate(tx: Tx, appId: string, userId: Int64): Promise<User> {
-    const [user = null] = await this.#options.store.lockForUpdate(tx, appId, [userId])
+    const [user = null] = await this.options.store.lockForUpdate(tx, appId, [userId])
     return present(user)
-  }
-
-  /** Once a change of what {@link findState} tells is committed. */
-  forget(appId: string, userId: Int64): void {
-    this.#states.forget(stateKey(appId, userId))
   }
 
   /** @param page.number from 1; @param page.size clamped to 200 */
@@ -89,7 +73,7 @@ export class AccountService {
     appId: string,
     page: { number?: number | undefined; size?: number | undefined },
   ): Promise<{ userId: Int64; username: string; status: number }[]> {
-    const { database, store } = this.#options
+    const { database, store } = this.options
     const limit = Math.min(page.size ?? defaultPageSize, maxPageSize)
     return database.read((db) =>
       store.list(db, appId, { limit, offset: ((page.number ?? 1) - 1) * limit }),
@@ -101,9 +85,9 @@ export class AccountService {
    * @throws AppError user_not_found, user_deleted naming the users; then nothing is changed
    */
   async setEnabled(appId: string, userIds: readonly Int64[], isEnabled: boolean): Promise<void> {
-    const { database, store, tokens, outbox, clock } = this.#options
+    const { database, store, tokens, outbox, clock } = this.options
     const distinct = [...new Set(userIds)]
-    const revoked = await database.transaction(async (tx) => {
+    await database.transaction(async (tx) => {
       const users = await store.lockForUpdate(tx, appId, distinct)
       const found = new Set(users.map(({ userId }) => userId))
       refuse(
@@ -120,16 +104,14 @@ export class AccountService {
         distinct,
         isEnabled ? userStatus.normal : userStatus.disabled,
       )
-      if (isEnabled) return []
+      if (isEnabled) return
       const frozen = users
         .filter(({ status }) => status === userStatus.normal)
         .map(({ userId }) => userId)
       if (frozen.length > 0)
         outbox.append(tx, notice('user.frozen', { appId, actorId: systemUserId, userIds: frozen }))
-      return tokens.revokeOfUsers(tx, { appId, userIds: distinct, at: clock.now() })
+      await tokens.revokeOfUsers(tx, { appId, userIds: distinct, at: clock.now() })
     })
-    tokens.forget(appId, revoked)
-    for (const userId of distinct) this.forget(appId, userId)
   }
 }
 
@@ -142,8 +124,4 @@ function present<T extends { readonly isDeleted: boolean }>(user: T | null): T {
 
 function refuse(errorName: 'user_not_found' | 'user_deleted', userIds: readonly Int64[]): void {
   if (userIds.length > 0) throw new AppError(errorName, userIds.join(', '))
-}
-
-function stateKey(appId: string, userId: Int64): string {
-  return `${appId}/${userId}`
 }

@@ -89,11 +89,7 @@ export interface Registrar {
 
 /** Registers users (decisions C2, D1, D8, D9). */
 export class RegistrationService {
-  readonly #options: RegistrationServiceOptions
-
-  constructor(options: RegistrationServiceOptions) {
-    this.#options = options
-  }
+  constructor(private readonly options: RegistrationServiceOptions) {}
 
   /**
    * @returns the new user's ID and settings
@@ -117,7 +113,7 @@ export class RegistrationService {
     registrar: Registrar,
     registration: PushRegistration,
   ): Promise<{ userId: Int64; settings: UserSettings }> {
-    const { aliases, settings, apps, devices } = this.#options
+    const { aliases, settings, apps, devices } = this.options
     const { appId } = registrar
     const registrationSecret = await apps.registrationSecret(appId)
     const isSigned = () =>
@@ -154,7 +150,7 @@ export class RegistrationService {
     registrar: Registrar,
     { prefix, password, contactId }: AnonymousRegistration,
   ): Promise<Registered> {
-    const { contacts } = this.#options
+    const { contacts } = this.options
     const suffix = Array.from(
       { length: suffixLength },
       () => suffixLetters[randomInt(suffixLetters.length)],
@@ -175,15 +171,15 @@ export class RegistrationService {
   /** Registers one by one; the order of the results is that of the registrations (decision D9). */
   async registerMany(appId: string, registrations: readonly Registration[]): Promise<Outcome[]> {
     const prepared = await this.#prepare(appId, registrations)
-    const app = await this.#options.apps.get(appId)
+    const app = await this.options.apps.get(appId)
     // Taken when all hashes are ready, so that IDs grow in the order of the entries.
-    const userIds = await this.#options.ids.take(prepared.length)
-    return this.#options.database.transaction((tx) => this.#insert(tx, app, prepared, userIds))
+    const userIds = await this.options.ids.take(prepared.length)
+    return this.options.database.transaction((tx) => this.#insert(tx, app, prepared, userIds))
   }
 
   /** @throws AppError invalid_parameter when nobody may have such a name */
   async isFree(appId: string, username: string): Promise<boolean> {
-    const { database, users, names } = this.#options
+    const { database, users, names } = this.options
     const fault = usernameFault(username, names)
     if (fault !== null) throw new AppError('invalid_parameter', fault)
     return (await database.read((db) => users.findTaken(db, appId, [username]))).size === 0
@@ -194,7 +190,7 @@ export class RegistrationService {
     registration: Registration,
     complete: (tx: Tx, userId: Int64) => Promise<T>,
   ): Promise<T> {
-    const { database, apps, ids } = this.#options
+    const { database, apps, ids } = this.options
     const { appId } = registrar
     const app = await apps.get(appId)
     if (!app.openRegistration && registrar.kind !== 'admin')
@@ -211,7 +207,7 @@ export class RegistrationService {
 
   /** Judges what can be judged before the hashes, which cost more than all the rest; the insert decides. */
   async #prepare(appId: string, registrations: readonly Registration[]): Promise<Prepared[]> {
-    const { database, users, hasher } = this.#options
+    const { database, users, hasher } = this.options
     const usernames = registrations.map(({ username }) => username)
     const taken = await database.read((db) => users.findTaken(db, appId, usernames))
     const judged = registrations.map((registration) => {
@@ -237,9 +233,9 @@ export class RegistrationService {
     prepared: readonly Prepared[],
     userIds: readonly number[],
   ): Promise<Outcome[]> {
-    const { users, clock } = this.#options
+    const { users, clock } = this.options
     const { appId } = app
-    let room = await userRoom(tx, app, this.#options)
+    let room = await userRoom(tx, app, this.options)
     const outcomes: Outcome[] = []
     for (const [index, each] of prepared.entries()) {
       const userId = userIds[index] as number
@@ -264,8 +260,8 @@ export class RegistrationService {
 
   #fault({ username, password }: Registration): string | null {
     const faults = [
-      usernameFault(username, this.#options.names),
-      passwordFault(password, this.#options.passwordMinLength),
+      usernameFault(username, this.options.names),
+      passwordFault(password, this.options.passwordMinLength),
     ]
     return faults.filter((fault) => fault !== null).join('; ') || null
   }

@@ -3,13 +3,14 @@ import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import { lockForUpdate, lockKeyShare, lockNoKeyUpdate } from '../../db/locking.js'
 import type { UsersTable } from '../../db/schema.js'
+import { type Invalidates } from '../../lib/invalidated-cache.js'
 import { emailKey, type User, type UserKey, type UserState, usernameKey } from './user-model.js'
 
 type NewUser = Pick<
   Insertable<UsersTable>,
   'app_id' | 'user_id' | 'username' | 'password_hash' | 'created_at'
 >
-type UserChanges = Omit<Updateable<UsersTable>, 'app_id' | 'user_id'>
+type UserChanges = Omit<Updateable<UsersTable>, 'app_id' | 'user_id' | 'status' | 'deleted_at'>
 
 type StateRow = Pick<Selectable<UsersTable>, 'status' | 'deleted_at'> & {
   readonly stranger_chat: number | null
@@ -28,10 +29,12 @@ const hasBlocks = sql<number>`case when exists (
 
 /** Users. Deleted users keep their row and ID and nothing else. */
 export class UserStore {
+  readonly #states
   readonly #findById
   readonly #findState
 
-  constructor(database: Database) {
+  constructor(database: Database, states: Invalidates<UserKey>) {
+    this.#states = states
     this.#findById = database.prepared<{ appId: string; userId: Int64 }, Selectable<UsersTable>>(
       (db, param) =>
         db
@@ -210,6 +213,7 @@ export class UserStore {
 
   /** Takes all that is known of a user away; the ID stays, so that it is not unknown. */
   async eraseUser(tx: Tx, { appId, userId }: UserKey, at: number): Promise<void> {
+    this.#states.forget(tx, { appId, userId })
     await tx
       .updateTable('users')
       .set({
@@ -280,6 +284,7 @@ export class UserStore {
   }
 
   async setStatus(tx: Tx, appId: string, userIds: readonly Int64[], status: number): Promise<void> {
+    for (const userId of userIds) this.#states.forget(tx, { appId, userId })
     await tx
       .updateTable('users')
       .set({ status })

@@ -15,9 +15,8 @@ import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
 import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
-import type { InvitationStore } from '../admission/invitation-store.js'
+import { type InvitationStore } from '../admission/invitation-store.js'
 import type { MemberStore } from '../membership/member-store.js'
-import type { GroupCache } from './group-cache.js'
 import { type Group, type GroupFlags, type GroupKey, type Member, roleName } from './group-model.js'
 import type { GroupStore } from './group-store.js'
 
@@ -27,7 +26,6 @@ export interface GroupAccessOptions {
   readonly members: MemberStore
   readonly invitations: InvitationStore
   readonly users: UserLocker
-  readonly cache: GroupCache
   readonly clock: Clock
 }
 
@@ -67,42 +65,27 @@ export class GroupAccess {
   constructor(private readonly options: GroupAccessOptions) {}
 
   /**
-   * Runs a change with the group locked, and lets it be felt at once. `work` may run more than once.
-   * @param userIds users to be locked before the group, as whoever gives them something must; they are forgotten afterwards
+   * Runs a change with the group locked. `work` may run more than once.
+   * @param userIds users to be locked before the group, as whoever gives them something must
    * @throws AppError group_not_found, and what the right asks for
    */
   async change<T>(
     caller: GroupCaller,
     groupId: Int64,
     right: GroupRightName,
-    {
-      userIds = [],
-      touchedIds = [],
-    }: { readonly userIds?: readonly Int64[]; readonly touchedIds?: readonly Int64[] },
+    { userIds = [] }: { readonly userIds?: readonly Int64[] },
     work: (tx: Tx, context: LockedGroupContext) => Promise<T>,
   ): Promise<T> {
-    const { database, groups, users: locker, cache } = this.options
+    const { database, groups, users: locker } = this.options
     const key = { appId: caller.appId, groupId }
     // Nobody's row is locked for a caller who may not do it.
     if (userIds.length > 0) await this.read(caller, groupId, right, async () => {})
-    try {
-      return await database.transaction(async (tx) => {
-        const users = await LockedUsers.lockNoKeyUpdate(tx, locker, caller.appId, userIds)
-        const context = await this.#authorize(
-          tx,
-          caller,
-          await groups.lockForUpdate(tx, key),
-          right,
-        )
-        return work(tx, { ...context, users })
-      })
-    } finally {
-      // Also after a failure, which may leave open whether it was committed.
-      cache.forget(
-        key,
-        new Set([...userIds, ...touchedIds, ...(caller.userId === null ? [] : [caller.userId])]),
-      )
-    }
+    return database.transaction(async (tx) => {
+      const users = await LockedUsers.lockNoKeyUpdate(tx, locker, caller.appId, userIds)
+      const group = await groups.lockForUpdate(tx, key)
+      const context = await this.#authorize(tx, caller, group, right)
+      return work(tx, { ...context, users })
+    })
   }
 
   /** @throws AppError group_not_found, and what the right asks for */

@@ -1,75 +1,90 @@
 import type { Int64 } from '@hermod/protocol'
+import type { CachedTables } from '../../../db/cache-check.js'
 import type { Database } from '../../../db/database.js'
-import { type CacheInvalidation, InvalidatedCache } from '../../../lib/invalidated-cache.js'
+import type { CacheDefinition, InvalidatedCache } from '../../../lib/invalidated-cache.js'
 import type { MemberStore } from '../membership/member-store.js'
-import type { Group, GroupKey, Member } from './group-model.js'
+import type { Group, GroupKey, Member, MemberKey } from './group-model.js'
 import type { GroupStore } from './group-store.js'
+
+/** Groups with all that is in their rows. */
+export const groupCache: CacheDefinition<GroupKey, Group> = {
+  name: 'groups',
+  maxEntries: 20_000,
+  maxAgeMs: 1_000,
+  tables: {
+    groups: {
+      columns: [
+        'type',
+        'status',
+        'name',
+        'avatar',
+        'description',
+        'ext',
+        'owner_id',
+        'capacity',
+        'member_count',
+        'apply_approval',
+        'hide_member_info',
+        'history_visible',
+        'member_invite',
+        'member_modify',
+        'read_ack',
+        'ban_expires_at',
+        'updated_at',
+        'members_changed_at',
+        'bans_changed_at',
+        'blocks_changed_at',
+      ],
+    },
+  } satisfies CachedTables,
+  keyOf: ({ appId, groupId }) => `${appId}/${groupId}`,
+}
+
+/** Members, without their marks. */
+export const memberCache: CacheDefinition<MemberKey, Member> = {
+  name: 'group-members',
+  maxEntries: 100_000,
+  maxAgeMs: 1_000,
+  tables: {
+    group_members: {
+      columns: ['role', 'display_name', 'ban_expires_at', 'msg_mute_mode', 'msg_push_mode'],
+    },
+  } satisfies CachedTables,
+  keyOf: ({ appId, groupId, userId }) => `${appId}/${groupId}/${userId}`,
+}
 
 export interface GroupCacheOptions {
   readonly database: Database
   readonly groups: GroupStore
   readonly members: MemberStore
-  readonly channels: { readonly groups: CacheInvalidation; readonly members: CacheInvalidation }
+  readonly groupCache: InvalidatedCache<GroupKey, Group>
+  readonly memberCache: InvalidatedCache<MemberKey, Member>
 }
-
-const factAgeMs = 1_000
 
 /** What sends and history ask of groups on every call, at most a second old. */
 export class GroupCache {
-  readonly #options: GroupCacheOptions
-  readonly #groups: InvalidatedCache<Group>
-  readonly #members: InvalidatedCache<Member>
-
-  constructor(options: GroupCacheOptions) {
-    this.#options = options
-    this.#groups = new InvalidatedCache({
-      maxEntries: 20_000,
-      maxAgeMs: factAgeMs,
-      channel: options.channels.groups,
-    })
-    this.#members = new InvalidatedCache({
-      maxEntries: 100_000,
-      maxAgeMs: factAgeMs,
-      channel: options.channels.members,
-    })
-  }
+  constructor(private readonly options: GroupCacheOptions) {}
 
   /** The group, when it is at hand without asking the database. */
   knownGroup(group: GroupKey): Group | undefined {
-    return this.#groups.get(groupKey(group))
+    return this.options.groupCache.get(group)
   }
 
   /** Also finds dissolved groups; null when no such group ever existed. */
   async findGroup(group: GroupKey): Promise<Group | null> {
-    const { database, groups } = this.#options
-    const key = groupKey(group)
+    const { database, groups, groupCache: cache } = this.options
     return (
-      this.#groups.get(key) ??
-      this.#groups.load(key, () => database.read((db) => groups.find(db, group)))
+      cache.get(group) ?? cache.load(group, () => database.read((db) => groups.find(db, group)))
     )
   }
 
   /** Also finds those who were members when the group was dissolved. */
-  async findMember(group: GroupKey, userId: Int64): Promise<Member | null> {
-    const { database, members } = this.#options
-    const key = memberKey(group, userId)
+  async findMember({ appId, groupId }: GroupKey, userId: Int64): Promise<Member | null> {
+    const { database, members, memberCache: cache } = this.options
+    const member = { appId, groupId, userId }
     return (
-      this.#members.get(key) ??
-      this.#members.load(key, () => database.read((db) => members.find(db, group, userId)))
+      cache.get(member) ??
+      cache.load(member, () => database.read((db) => members.find(db, member, userId)))
     )
   }
-
-  /** To be called when the group, or what it holds about the users, has changed, once that is committed. */
-  forget(group: GroupKey, userIds: Iterable<Int64> = []): void {
-    this.#groups.forget(groupKey(group))
-    for (const userId of userIds) this.#members.forget(memberKey(group, userId))
-  }
-}
-
-function groupKey({ appId, groupId }: GroupKey): string {
-  return `${appId}/${groupId}`
-}
-
-function memberKey(group: GroupKey, userId: Int64): string {
-  return `${groupKey(group)}/${userId}`
 }

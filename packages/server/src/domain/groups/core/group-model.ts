@@ -17,6 +17,10 @@ export interface GroupKey {
   readonly groupId: Int64
 }
 
+export interface MemberKey extends GroupKey {
+  readonly userId: Int64
+}
+
 /** The settings of a group that are on or off, by their names on the wire. */
 export interface GroupFlags {
   readonly hide_member_info: boolean

@@ -10,7 +10,6 @@ import type { GroupInviter } from '../admission/group-inviter.js'
 import type { OpenAdmissions } from '../admission/open-admissions.js'
 import type { MemberStore } from '../membership/member-store.js'
 import type { GroupAccess, GroupCaller, GroupContext } from './group-access.js'
-import type { GroupCache } from './group-cache.js'
 import { type Group, type GroupKey, groupEvent, type Member, nextUpdate } from './group-model.js'
 import type { GroupStore } from './group-store.js'
 
@@ -22,7 +21,6 @@ export interface GroupServiceOptions {
   readonly admissions: OpenAdmissions
   readonly apps: AppService
   readonly access: GroupAccess
-  readonly cache: GroupCache
   readonly inviter: GroupInviter
   readonly outbox: Outbox
   readonly ids: IdGenerator
@@ -66,7 +64,6 @@ export class GroupService {
       groups,
       members,
       users: locker,
-      cache,
       inviter,
       outbox,
       ids,
@@ -78,53 +75,49 @@ export class GroupService {
     const key: GroupKey = { appId, groupId: await ids.next() }
     const invitedIds = [...new Set(userIds)].filter((userId) => userId !== ownerId)
     const app = await apps.get(appId)
-    try {
-      return await database.transaction(async (tx) => {
-        const now = clock.now()
-        if (app.settings.group_limit > 0) await this.#requireRoom(tx, appId)
-        const users = await LockedUsers.lockNoKeyUpdate(tx, locker, appId, [ownerId, ...invitedIds])
-        users.require(ownerId)
-        const limits = await readAppSettings(tx, appId)
-        await this.#requireFewOwned(tx, appId, ownerId, limits)
-        await this.#requireFewJoined(tx, appId, ownerId, limits)
-        const capacity = Math.min(defaultCapacity, app.settings.group_capacity_limit)
-        const row = {
-          app_id: appId,
-          group_id: key.groupId,
-          owner_id: ownerId,
-          capacity,
-          member_count: 1,
-        }
-        await groups.insert(tx, {
-          ...row,
-          ...info,
-          created_at: now,
-          updated_at: now,
-          members_changed_at: now,
-        })
-        const { owner: role } = memberRole
-        await members.insert(tx, [
-          { app_id: appId, group_id: key.groupId, user_id: ownerId, role, joined_at: now },
-        ])
-        outbox.append(tx, groupEvent(key, 'created', ownerId, [ownerId]))
-        const member = await members.find(tx, key, ownerId)
-        const group = await groups.find(tx, key)
-        if (!group || !member) throw new Error('a new group has vanished')
-        const context = {
-          caller,
-          group,
-          member,
-          role: access.roleOf(caller, group, member),
-          now,
-          users,
-        }
-        if (invitedIds.length === 0) return { group, member }
-        await inviter.invite(tx, context, invitedIds, '')
-        return { group: (await groups.find(tx, key)) ?? group, member }
+    return database.transaction(async (tx) => {
+      const now = clock.now()
+      if (app.settings.group_limit > 0) await this.#requireRoom(tx, appId)
+      const users = await LockedUsers.lockNoKeyUpdate(tx, locker, appId, [ownerId, ...invitedIds])
+      users.require(ownerId)
+      const limits = await readAppSettings(tx, appId)
+      await this.#requireFewOwned(tx, appId, ownerId, limits)
+      await this.#requireFewJoined(tx, appId, ownerId, limits)
+      const capacity = Math.min(defaultCapacity, app.settings.group_capacity_limit)
+      const row = {
+        app_id: appId,
+        group_id: key.groupId,
+        owner_id: ownerId,
+        capacity,
+        member_count: 1,
+      }
+      await groups.insert(tx, {
+        ...row,
+        ...info,
+        created_at: now,
+        updated_at: now,
+        members_changed_at: now,
       })
-    } finally {
-      cache.forget(key, [ownerId, ...invitedIds])
-    }
+      const { owner: role } = memberRole
+      await members.insert(tx, [
+        { app_id: appId, group_id: key.groupId, user_id: ownerId, role, joined_at: now },
+      ])
+      outbox.append(tx, groupEvent(key, 'created', ownerId, [ownerId]))
+      const member = await members.find(tx, key, ownerId)
+      const group = await groups.find(tx, key)
+      if (!group || !member) throw new Error('a new group has vanished')
+      const context = {
+        caller,
+        group,
+        member,
+        role: access.roleOf(caller, group, member),
+        now,
+        users,
+      }
+      if (invitedIds.length === 0) return { group, member }
+      await inviter.invite(tx, context, invitedIds, '')
+      return { group: (await groups.find(tx, key)) ?? group, member }
+    })
   }
 
   /** @throws AppError group_not_found, member_required */
@@ -179,8 +172,8 @@ export class GroupService {
    * @throws AppError group_not_found, group_owner_required, new_owner_not_member, created_group_limit_reached
    */
   async transfer(caller: GroupCaller, groupId: Int64, newOwnerId: Int64): Promise<void> {
-    const { access, members, cache } = this.options
-    const formerOwnerId = await access.change(
+    const { access, members } = this.options
+    await access.change(
       caller,
       groupId,
       'transfer',
@@ -191,10 +184,8 @@ export class GroupService {
           users.refusal(newOwnerId) === null ? await members.find(tx, group, newOwnerId) : null
         if (!heir) throw new AppError('new_owner_not_member')
         if (newOwnerId !== group.ownerId) await this.#passOn(tx, context, heir)
-        return group.ownerId
       },
     )
-    cache.forget({ appId: caller.appId, groupId }, [formerOwnerId])
   }
 
   async #passOn(tx: Tx, { caller, group, now }: GroupContext, heir: Member): Promise<void> {

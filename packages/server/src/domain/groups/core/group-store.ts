@@ -4,8 +4,9 @@ import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { lockForUpdate } from '../../../db/locking.js'
 import type { GroupsTable } from '../../../db/schema.js'
 import { chunksOf } from '../../../lib/chunks.js'
-import type { UserKey } from '../../users/user-model.js'
-import type { Group, GroupKey, GroupList } from './group-model.js'
+import { type UserKey } from '../../users/user-model.js'
+import { type Group, type GroupKey, type GroupList } from './group-model.js'
+import { type Invalidates } from '../../../lib/invalidated-cache.js'
 
 export type GroupChanges = Omit<Updateable<GroupsTable>, 'app_id' | 'group_id' | 'member_count'>
 
@@ -22,9 +23,11 @@ const isNormal = sql<boolean>`status = ${sql.lit(groupStatus.normal)}`
 
 /** The groups themselves. */
 export class GroupStore {
+  readonly #cache: Invalidates<GroupKey>
   readonly #find
 
-  constructor(database: Database) {
+  constructor(database: Database, cache: Invalidates<GroupKey>) {
+    this.#cache = cache
     this.#find = database.prepared<GroupKey, Selectable<GroupsTable>>((db, param) =>
       db
         .selectFrom('groups')
@@ -99,14 +102,15 @@ export class GroupStore {
   }
 
   async update(tx: Tx, group: GroupKey, changes: GroupChanges): Promise<void> {
+    this.#cache.forget(tx, group)
     await tx.updateTable('groups').set(changes).where(isGroup(group)).execute()
   }
 
   /**
-   * The groups that have the user as a member or on their block list, by ID; also dissolved ones. Keeps every other change of them
-   * waiting until the transaction ends.
+   * The groups that have the user as a member or on their block list, by ID; also dissolved ones. For the user's removal from all of
+   * them: every other change of them waits until the transaction ends.
    */
-  async lockAllOf(tx: Tx, { appId, userId }: UserKey): Promise<Group[]> {
+  async lockForRemoval(tx: Tx, { appId, userId }: UserKey): Promise<Group[]> {
     const groupsIn = (table: 'group_members' | 'group_blocks') =>
       tx
         .selectFrom(table)
@@ -119,7 +123,10 @@ export class GroupStore {
       .where('app_id', '=', appId)
       .where('group_id', 'in', groupsIn('group_members').union(groupsIn('group_blocks')))
       .orderBy('group_id')
-    return (await lockForUpdate(tx, found).execute()).map(toGroup)
+    const groups = (await lockForUpdate(tx, found).execute()).map(toGroup)
+    // Whatever the removal changes in them; see countOut, passOn and dissolve.
+    for (const group of groups) this.#cache.forget(tx, group)
+    return groups
   }
 
   /** Counts the user out of the groups, before the rows of the user are deleted. */
@@ -201,6 +208,7 @@ export class GroupStore {
     now: number,
     added = 0,
   ): Promise<void> {
+    this.#cache.forget(tx, group)
     const changed = lists.map((list) => [
       versionColumns[list],
       instantAfter(versionColumns[list], now),

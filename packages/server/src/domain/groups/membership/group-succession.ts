@@ -5,7 +5,6 @@ import type { Clock } from '../../../lib/clock.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { OpenAdmissions } from '../admission/open-admissions.js'
-import type { GroupCache } from '../core/group-cache.js'
 import { type Group, groupEvent } from '../core/group-model.js'
 import type { GroupStore } from '../core/group-store.js'
 import type { MemberStore } from './member-store.js'
@@ -15,15 +14,7 @@ export interface GroupSuccessionOptions {
   readonly members: MemberStore
   readonly admissions: OpenAdmissions
   readonly outbox: Outbox
-  readonly cache: GroupCache
   readonly clock: Clock
-}
-
-/** A group that a user is withdrawn from. */
-export interface Withdrawal {
-  readonly groupId: Int64
-  /** Whose place in the group has changed. */
-  readonly userIds: readonly Int64[]
 }
 
 /** What becomes of the groups of a user who is deleted (decision D5). */
@@ -33,21 +24,20 @@ export class GroupSuccession {
   /**
    * Takes a user, whose row the transaction has locked, out of all groups: what the user owned passes to the longest-serving admin, else
    * member, and what is empty then is dissolved. The rows of the user are left to be deleted in the same transaction.
-   * @returns what {@link forget} is to be told once it is committed
    */
-  async withdraw(tx: Tx, user: UserKey, actorId: Int64): Promise<Withdrawal[]> {
+  async withdraw(tx: Tx, user: UserKey, actorId: Int64): Promise<void> {
     const { groups, members, admissions, clock } = this.options
     const { appId } = user
     const now = clock.now()
-    const locked = await groups.lockAllOf(tx, user)
-    if (locked.length === 0) return []
+    const locked = await groups.lockForRemoval(tx, user)
+    if (locked.length === 0) return
     const joined = await members.listAllGroups(tx, user)
     const owned = locked.filter(
       ({ ownerId, status }) => ownerId === user.userId && status === groupStatus.normal,
     )
     const ownedIds = owned.map(({ groupId }) => groupId)
     const heirs = await groups.passOn(tx, user, ownedIds, now)
-    await members.appointOwners(tx, appId, [...heirs.keys()])
+    await members.appointOwners(tx, appId, heirs)
     const emptied = new Set(ownedIds.filter((groupId) => !heirs.has(groupId)))
     const groupIds = [...emptied]
     await admissions.settle(tx, { appId, groupIds, userIds: null, status: 'rejected', now })
@@ -65,16 +55,6 @@ export class GroupSuccession {
       }),
     )
     this.options.outbox.append(tx, ...told)
-    return locked.map(({ groupId }) => {
-      const heirId = heirs.get(groupId)
-      return { groupId, userIds: heirId === undefined ? [user.userId] : [user.userId, heirId] }
-    })
-  }
-
-  /** Has the withdrawals be felt at once. */
-  forget(appId: string, withdrawals: readonly Withdrawal[]): void {
-    for (const { groupId, userIds } of withdrawals)
-      this.options.cache.forget({ appId, groupId }, userIds)
   }
 }
 

@@ -5,8 +5,9 @@ import { greater } from '../../../db/expressions.js'
 import { lockForUpdate } from '../../../db/locking.js'
 import type { GroupMembersTable } from '../../../db/schema.js'
 import { chunksOf } from '../../../lib/chunks.js'
-import type { UserKey } from '../../users/user-model.js'
-import type { GroupKey, Member } from '../core/group-model.js'
+import { type UserKey } from '../../users/user-model.js'
+import { type GroupKey, type Member, type MemberKey } from '../core/group-model.js'
+import { type Invalidates } from '../../../lib/invalidated-cache.js'
 import { isGroup } from '../core/group-store.js'
 import type { ConversationEnd } from './group-conversations.js'
 
@@ -15,7 +16,6 @@ export type MemberChanges = Pick<
   'role' | 'display_name' | 'ban_expires_at' | 'msg_mute_mode' | 'msg_push_mode' | 'seen_seq'
 >
 
-type MemberKey = GroupKey & { readonly userId: Int64 }
 type Mark = 'read_seq' | 'delivered_seq'
 
 export const memberColumns = [
@@ -34,10 +34,12 @@ const rowsPerStatement = 500
 
 /** Who is in which group, and the marks of members in its conversation. */
 export class MemberStore {
+  readonly #cache: Invalidates<MemberKey>
   readonly #find
 
-  constructor(database: Database) {
-    this.#find = database.prepared<GroupKey & { userId: Int64 }, MemberRow>((db, param) =>
+  constructor(database: Database, cache: Invalidates<MemberKey>) {
+    this.#cache = cache
+    this.#find = database.prepared<MemberKey, MemberRow>((db, param) =>
       db
         .selectFrom('group_members')
         .select(memberColumns)
@@ -125,6 +127,7 @@ export class MemberStore {
     changes: MemberChanges,
   ): Promise<void> {
     if (userIds.length === 0) return
+    this.#forget(tx, group, userIds)
     await tx
       .updateTable('group_members')
       .set(changes)
@@ -146,6 +149,7 @@ export class MemberStore {
 
   async delete(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void> {
     if (userIds.length === 0) return
+    this.#forget(tx, group, userIds)
     await tx
       .deleteFrom('group_members')
       .where(isGroup(group))
@@ -153,9 +157,17 @@ export class MemberStore {
       .execute()
   }
 
-  /** Makes the owners that the groups name their owners among the members; nobody bans an owner. */
-  async appointOwners(tx: Tx, appId: string, groupIds: readonly Int64[]): Promise<void> {
-    for (const chunk of chunksOf(groupIds, rowsPerStatement))
+  /**
+   * Makes the owners that the groups name their owners among the members; nobody bans an owner.
+   * @param owners by group
+   */
+  async appointOwners(
+    tx: Tx,
+    appId: string,
+    owners: ReadonlyMap<Int64, Int64>,
+  ): Promise<void> {
+    for (const [groupId, userId] of owners) this.#cache.forget(tx, { appId, groupId, userId })
+    for (const chunk of chunksOf([...owners.keys()], rowsPerStatement))
       await sql`update group_members as m set role = ${memberRole.owner}, ban_expires_at = 0 from groups g
         where g.app_id = ${appId} and g.group_id in (${sql.join(chunk)})
           and m.app_id = g.app_id and m.group_id = g.group_id and m.user_id = g.owner_id`.execute(
@@ -164,11 +176,13 @@ export class MemberStore {
   }
 
   async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
-    await tx
+    const rows = await tx
       .deleteFrom('group_members')
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
+      .returning('group_id')
       .execute()
+    for (const row of rows) this.#cache.forget(tx, { appId, groupId: row.group_id, userId })
   }
 
   /** Keeps a mark of a member from moving until the transaction ends. @returns null when there is no such member */
@@ -274,6 +288,10 @@ export class MemberStore {
       .having((eb) => eb.fn.countAll(), '>=', limit)
       .execute()
     return new Set(rows.map((row) => row.user_id))
+  }
+
+  #forget(tx: Tx, { appId, groupId }: GroupKey, userIds: readonly Int64[]): void {
+    for (const userId of userIds) this.#cache.forget(tx, { appId, groupId, userId })
   }
 }
 

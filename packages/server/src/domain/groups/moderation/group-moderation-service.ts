@@ -192,22 +192,16 @@ export class GroupModerationService {
   unblock(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
     const { access, groups, blocks, outbox } = this.options
     const distinct = [...new Set(userIds)]
-    return access.change(
-      caller,
-      groupId,
-      'unblock',
-      { touchedIds: distinct },
-      async (tx, { group, now }) => {
-        const isKept = await blocks.findMany(tx, group, distinct)
-        const removed = distinct.filter((userId) => isKept.has(userId))
-        if (removed.length > 0) {
-          await blocks.delete(tx, group, removed)
-          await groups.touch(tx, group, ['blocks'], now)
-          outbox.append(tx, groupEvent(group, 'unblocked', caller.actorId, removed))
-        }
-        return new Map(distinct.map((userId) => [userId, null]))
-      },
-    )
+    return access.change(caller, groupId, 'unblock', {}, async (tx, { group, now }) => {
+      const isKept = await blocks.findMany(tx, group, distinct)
+      const removed = distinct.filter((userId) => isKept.has(userId))
+      if (removed.length > 0) {
+        await blocks.delete(tx, group, removed)
+        await groups.touch(tx, group, ['blocks'], now)
+        outbox.append(tx, groupEvent(group, 'unblocked', caller.actorId, removed))
+      }
+      return new Map(distinct.map((userId) => [userId, null]))
+    })
   }
 
   /** @returns those who are no members and whose bans were remembered */
@@ -258,7 +252,7 @@ export class GroupModerationService {
   ): Promise<Outcomes> {
     const { access, members } = this.options
     const distinct = [...new Set(userIds)]
-    return access.change(caller, groupId, right, { touchedIds: distinct }, async (tx, context) => {
+    return access.change(caller, groupId, right, {}, async (tx, context) => {
       const known = await members.findMany(tx, context.group, distinct)
       const outcomes = new Map<Int64, ErrorName | null>(
         distinct.map((userId) => {

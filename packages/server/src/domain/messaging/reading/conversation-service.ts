@@ -57,11 +57,7 @@ const markEvents = {
 
 /** Reading: history, the list of conversations, unread counts and the marks behind them (decisions E5, E6, E8b, E13). */
 export class ConversationService {
-  readonly #options: ConversationServiceOptions
-
-  constructor(options: ConversationServiceOptions) {
-    this.#options = options
-  }
+  constructor(private readonly options: ConversationServiceOptions) {}
 
   /**
    * @param page.startId the first message of the page, itself included; 0 for the newest
@@ -74,7 +70,7 @@ export class ConversationService {
     peerId: Int64,
     page: { startId: Int64; limit: number; isOnDevice: boolean },
   ): Promise<HistoryPage> {
-    const { database, messageLog } = this.#options
+    const { database, messageLog } = this.options
     const limit = Math.min(page.limit, maxHistoryPage)
     const upToId = page.startId === 0 ? Number.MAX_SAFE_INTEGER : page.startId
     const { userId } = reader
@@ -103,7 +99,7 @@ export class ConversationService {
     reader: Reader,
     page: PageRequest,
   ): Promise<{ conversations: readonly ConversationView[]; nextCursor: string | null }> {
-    const { database, store } = this.#options
+    const { database, store } = this.options
     const limit = Math.min(page.limit ?? maxConversationPage, maxConversationPage)
     const rows = await database.read((db) =>
       store.list(db, reader, { beforeId: readListCursor(page.cursor), limit: limit + 1 }),
@@ -117,7 +113,7 @@ export class ConversationService {
   }
 
   async listUnread(reader: Reader): Promise<{ peerId: Int64; unreadCount: number }[]> {
-    const { database, store } = this.#options
+    const { database, store } = this.options
     return database.read((db) => store.listUnread(db, reader))
   }
 
@@ -131,12 +127,12 @@ export class ConversationService {
   ): Promise<void> {
     if (what.peerId === undefined && what.messageId === undefined)
       return this.#acknowledgeAll(reader)
-    await this.#options.database.transaction((tx) => this.acknowledgeIn(tx, reader, what))
+    await this.options.database.transaction((tx) => this.acknowledgeIn(tx, reader, what))
   }
 
   /** Acknowledges a message to its sender, or in the conversation that holds it: receipts of group messages go to their senders too. */
   async acknowledgeReceipt(tx: Tx, reader: Reader, peerId: Int64, messageId: Int64): Promise<void> {
-    const { store, messageLog } = this.#options
+    const { store, messageLog } = this.options
     const named = await this.findBegun(tx, reader, peerId)
     const isElsewhere = !named.isGroup && (await messageLog.findSeq(tx, named, messageId)) === null
     const holding = isElsewhere ? await store.findByMessage(tx, reader, messageId) : null
@@ -152,7 +148,7 @@ export class ConversationService {
     reader: Reader,
     what: { peerId?: Int64 | undefined; messageId?: Int64 | undefined },
   ): Promise<void> {
-    const { store, messageLog } = this.#options
+    const { store, messageLog } = this.options
     const { peerId, messageId } = what
     const conversation =
       peerId === undefined
@@ -174,7 +170,7 @@ export class ConversationService {
 
   /** @returns null when nobody ever had the ID */
   async kindOf(db: Queryable, appId: string, peerId: Int64): Promise<PeerKind | null> {
-    return this.#options.kinds.find(db, appId, peerId)
+    return this.options.kinds.find(db, appId, peerId)
   }
 
   /**
@@ -195,7 +191,7 @@ export class ConversationService {
     mark: Mark,
     to: { readonly seq: number | null; readonly messageId: Int64 | undefined },
   ): Promise<boolean> {
-    const { store, groupReads } = this.#options
+    const { store, groupReads } = this.options
     if (conversation.isGroup)
       return groupReads.move(
         tx,
@@ -212,7 +208,7 @@ export class ConversationService {
   }
 
   async #exists(tx: Tx, conversation: Conversation, userId: Int64): Promise<boolean> {
-    const { store, groupReads } = this.#options
+    const { store, groupReads } = this.options
     if (!(await store.exists(tx, conversation))) return false
     return (
       !conversation.isGroup ||
@@ -222,7 +218,7 @@ export class ConversationService {
 
   /** Direct conversations first, then groups, some at a time, so that nobody's sends wait long. */
   async #acknowledgeAll(reader: Reader): Promise<void> {
-    const { database, store, groupReads } = this.#options
+    const { database, store, groupReads } = this.options
     const { appId, userId } = reader
     let isTold = await database.transaction(async (tx) => {
       const moved = await store.markAllRead(tx, reader)
@@ -248,7 +244,7 @@ export class ConversationService {
   }
 
   #tellAllRead(tx: Tx, { appId, userId }: Reader): void {
-    this.#options.outbox.append(
+    this.options.outbox.append(
       tx,
       notice('message.read_all', { appId, actorId: userId, userIds: [userId] }),
     )
@@ -260,7 +256,7 @@ export class ConversationService {
     userId: Int64,
     messageId: number,
   ): Promise<void> {
-    const { database, messageLog } = this.#options
+    const { database, messageLog } = this.options
     try {
       await database.transaction(async (tx) => {
         const seq = await messageLog.findSeqUpTo(tx, conversation, messageId)
@@ -283,7 +279,7 @@ export class ConversationService {
         msg_id: messageId,
       })
     })
-    this.#options.outbox.append(tx, ...events)
+    this.options.outbox.append(tx, ...events)
   }
 
   /**
@@ -291,7 +287,7 @@ export class ConversationService {
    * @throws AppError conversation_not_found
    */
   async delete(reader: Reader, peerId: Int64): Promise<void> {
-    const { database, store, groupReads } = this.#options
+    const { database, store, groupReads } = this.options
     const { appId, userId } = reader
     const isHidden = await database.transaction(async (tx) => {
       const conversation = await this.findBegun(tx, reader, peerId)
@@ -308,14 +304,14 @@ export class ConversationService {
     { appId, userId }: Reader,
     peerId: Int64,
   ): Promise<Conversation | null> {
-    const found = this.#options.kinds.find(db, appId, peerId)
+    const found = this.options.kinds.find(db, appId, peerId)
     const kind = found instanceof Promise ? await found : found
     if (kind === 'group') return groupConversation(appId, peerId)
     return kind && directConversation(appId, userId, peerId)
   }
 
   async #requireMember({ appId, userId }: Reader, groupId: Int64): Promise<void> {
-    if (!(await this.#options.groupCache.findMember({ appId, groupId }, userId)))
+    if (!(await this.options.groupCache.findMember({ appId, groupId }, userId)))
       throw new AppError('member_required')
   }
 }

@@ -54,11 +54,7 @@ export interface SendRequest extends Omit<MessageContent, 'content'> {
 
 /** Who may send what to whom (decisions C5, E8a, E10 to E12); storing it is the writer's. */
 export class MessageService {
-  readonly #options: MessageServiceOptions
-
-  constructor(options: MessageServiceOptions) {
-    this.#options = options
-  }
+  constructor(private readonly options: MessageServiceOptions) {}
 
   /**
    * Judges each target alone and stores the message for those that take it. From content_type 9 up nothing is stored: the message does
@@ -101,7 +97,7 @@ export class MessageService {
     senderId: Int64,
     request: OperationRequest & SendRequest,
   ): Promise<void> {
-    const { operations } = this.#options
+    const { operations } = this.options
     const { appId } = caller
     const { contentType, targetType, targets } = request
     // An edit is something new to read, so whoever takes no messages of the sender takes no edits either.
@@ -124,7 +120,7 @@ export class MessageService {
     type: SendRequest['targetType'],
     senderId: Int64,
   ): Promise<ErrorName | null> {
-    const { accounts, rules, groupRules } = this.#options
+    const { accounts, rules, groupRules } = this.options
     if (type === 'group') return groupRules.refusal({ appId, groupId: target }, senderId, false)
     const recipient = await accounts.findState(appId, target)
     return recipient && rules.refusal(recipient, senderId)
@@ -135,7 +131,7 @@ export class MessageService {
     senderId: Int64,
     { transactionId, onlineOnly }: SendRequest,
   ): Promise<readonly number[] | null> {
-    const { database, transactions, clock } = this.#options
+    const { database, transactions, clock } = this.options
     if (transactionId === null || onlineOnly) return null
     return database.read((db) =>
       transactions.findMessageIds(db, { appId, transactionId, senderId }, clock.now()),
@@ -149,7 +145,7 @@ export class MessageService {
     { onlineOnly, transactionId, isSystem, targetType }: SendRequest,
     message: MessageContent,
   ): Promise<readonly number[]> {
-    const { writer, ids } = this.#options
+    const { writer, ids } = this.options
     // Nothing is stored of these, so there is nothing to recognise again either.
     if (onlineOnly || isTypingSignal(message)) return Promise.all(recipients.map(() => ids.next()))
     const { appId } = caller
@@ -189,14 +185,14 @@ export class MessageService {
     const memberIds = `,${[...groupMemberList].join(',')},`
     return Promise.all(
       groupIds.map(async (groupId) =>
-        (await this.#options.groupRules.hasReadAck({ appId, groupId })) ? memberIds : '',
+        (await this.options.groupRules.hasReadAck({ appId, groupId })) ? memberIds : '',
       ),
     )
   }
 
   /** @throws AppError invalid_parameter, message_too_large */
   #content(request: SendRequest, targets: readonly Int64[]): MessageContent {
-    const { maxMessageBytes, maxTargets } = this.#options
+    const { maxMessageBytes, maxTargets } = this.options
     const { contentType, attachment, config, ext } = request
     if (targets.length > maxTargets)
       throw new AppError('invalid_parameter', `targets must have at most ${maxTargets} items`)
@@ -228,7 +224,7 @@ export class MessageService {
     type: SendRequest['targetType'],
     sender: { readonly userId: Int64; readonly isAdminToken: boolean } | null = null,
   ): Promise<ErrorName | null> {
-    const { accounts, rules, groupRules } = this.#options
+    const { accounts, rules, groupRules } = this.options
     if (type === 'group' && sender)
       return groupRules.refusal({ appId, groupId: target }, sender.userId, sender.isAdminToken)
     const state = await accounts.findState(appId, target)

@@ -56,16 +56,13 @@ const fullBatchMessages = 24
  * tried again message by message, so that nobody pays for somebody else's fault.
  */
 export class MessageWriter {
-  readonly #options: MessageWriterOptions
   readonly #queue: Pending[] = []
   #queuedMessages = 0
   #runningBatches = 0
   #isScheduled = false
   #whenIdle: (() => void)[] = []
 
-  constructor(options: MessageWriterOptions) {
-    this.#options = options
-  }
+  constructor(private readonly options: MessageWriterOptions) {}
 
   /**
    * @returns the message IDs in the order of the drafts, or those of the first send with the same transaction ID
@@ -73,7 +70,7 @@ export class MessageWriter {
    */
   write(delivery: Delivery): Promise<readonly number[]> {
     return new Promise((resolve, reject) => {
-      if (this.#queuedMessages + delivery.drafts.length > this.#options.maxQueuedMessages)
+      if (this.#queuedMessages + delivery.drafts.length > this.options.maxQueuedMessages)
         throw new AppError('unavailable', 'too many messages are waiting', { retryAfterSeconds })
       this.#queue.push({ delivery, resolve, reject })
       this.#queuedMessages += delivery.drafts.length
@@ -103,7 +100,7 @@ export class MessageWriter {
   }
 
   #mayStart(): boolean {
-    return this.#runningBatches < this.#options.database.dialect.concurrentBatches
+    return this.#runningBatches < this.options.database.dialect.concurrentBatches
   }
 
   #start(): void {
@@ -120,7 +117,7 @@ export class MessageWriter {
 
   #takeBatch(): Pending[] {
     const limit = Math.min(
-      this.#options.maxBatchMessages,
+      this.options.maxBatchMessages,
       Math.max(fullBatchMessages, this.#queuedMessages / 2),
     )
     let messages = 0
@@ -140,7 +137,7 @@ export class MessageWriter {
     try {
       const results = await this.#store(batch)
       this.#observe(messages, startedAt, false)
-      for (const appId of appsOf(batch)) this.#options.appended(appId)
+      for (const appId of appsOf(batch)) this.options.appended(appId)
       for (const [index, pending] of batch.entries()) pending.resolve(results[index] ?? [])
     } catch (error) {
       this.#observe(messages, startedAt, true)
@@ -151,7 +148,7 @@ export class MessageWriter {
   }
 
   #observe(messages: number, startedAt: number, failed: boolean): void {
-    this.#options.observer.committed({
+    this.options.observer.committed({
       messages,
       seconds: (performance.now() - startedAt) / 1000,
       failed,
@@ -160,7 +157,7 @@ export class MessageWriter {
 
   /** @param after the messages take IDs above this one */
   async #store(batch: readonly Pending[], after = 0): Promise<readonly (readonly number[])[]> {
-    const { database, ids, clock, transactionLifeMs } = this.#options
+    const { database, ids, clock, transactionLifeMs } = this.options
     const messageIds = (await ids.take(messagesOf(batch), after)).values()
     const submissions = batch.map(({ delivery: { transactionId, drafts, groups } }) => ({
       transactionId,

@@ -16,16 +16,13 @@ const stepsPerRun = 60
  * not maintain an index by time; a stretch is short enough for no send to wait long for it.
  */
 export class TransactionSweeper {
-  readonly #options: TransactionSweeperOptions
   #place: TransactionPlace | null = null
 
-  constructor(options: TransactionSweeperOptions) {
-    this.#options = options
-  }
+  constructor(private readonly options: TransactionSweeperOptions) {}
 
   /** Goes on from where the last run stopped. */
   async run(): Promise<void> {
-    const { database, store, clock } = this.#options
+    const { database, store, clock } = this.options
     for (let step = 0; step < stepsPerRun; step++) {
       const after = this.#place
       const upTo = await database.read((db) => store.findPlaceAfter(db, after, rowsPerStep))

@@ -1,13 +1,13 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import { notice } from '@hermod/protocol/events'
-import type { Database } from '../../../db/database.js'
-import type { Clock } from '../../../lib/clock.js'
-import type { Outbox } from '../../../outbox/outbox.js'
+import { type Database } from '../../../db/database.js'
+import { type Clock } from '../../../lib/clock.js'
+import { type Outbox } from '../../../outbox/outbox.js'
 import type { GroupSuccession } from '../../groups/membership/group-succession.js'
 import type { PasswordProof, PasswordService } from '../../login/password-service.js'
 import type { TokenService } from '../../login/token-service.js'
 import type { AccountService } from '../account-service.js'
-import type { UserStore } from '../user-store.js'
+import { type UserStore } from '../user-store.js'
 import type { TextErasureService } from './text-erasure-service.js'
 import type { UserRows } from './user-erasure.js'
 
@@ -40,34 +40,20 @@ export class DeletionService {
 
   /** @throws AppError password_incorrect, too_many_requests, user_not_found, user_deleted */
   async delete({ appId, userId, actorId, proof }: Deletion): Promise<void> {
-    const {
-      database,
-      accounts,
-      passwords,
-      tokens,
-      succession,
-      personal,
-      users,
-      outbox,
-      textErasures,
-      clock,
-    } = this.options
+    const { database, accounts, passwords, tokens, succession, personal, users } = this.options
+    const { outbox, textErasures, clock } = this.options
+    const key = { appId, userId }
     const verified = proof === null ? null : await passwords.verify(appId, userId, proof)
-    const { revoked, withdrawals } = await database.transaction(async (tx) => {
+    await database.transaction(async (tx) => {
       const user = await accounts.lockForUpdate(tx, appId, userId)
       if (verified && verified.credentialEpoch !== user.credentialEpoch)
         throw new AppError('password_incorrect')
-      const withdrawals = await succession.withdraw(tx, { appId, userId }, actorId)
-      const revoked = await tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now() })
-      for (const store of personal) await store.eraseUser(tx, { appId, userId })
-      await users.eraseUser(tx, { appId, userId }, clock.now())
-      await textErasures.order(tx, appId, userId)
+      await succession.withdraw(tx, key, actorId)
+      await tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now() })
+      for (const store of personal) await store.eraseUser(tx, key)
+      await users.eraseUser(tx, key, clock.now())
+      await textErasures.order(tx, key)
       outbox.append(tx, notice('user.removed', { appId, actorId, userIds: [userId] }))
-      return { revoked, withdrawals }
     })
-    tokens.forget(appId, revoked)
-    accounts.forget(appId, userId)
-    succession.forget(appId, withdrawals)
-    textErasures.wake()
   }
 }

@@ -49,11 +49,7 @@ const maxAttempts = 5
 
 /** Users as the operator makes them and moves them between systems. */
 export class UserImportService {
-  readonly #options: UserImportServiceOptions
-
-  constructor(options: UserImportServiceOptions) {
-    this.#options = options
-  }
+  constructor(private readonly options: UserImportServiceOptions) {}
 
   /**
    * @returns the password that was made; '' when one was given
@@ -80,8 +76,8 @@ export class UserImportService {
    * @throws AppError app_not_found
    */
   async import(appId: string, users: readonly NewUser[], update: boolean): Promise<ImportResult[]> {
-    const { database, ids } = this.#options
-    const app = await this.#options.apps.get(appId)
+    const { database, ids } = this.options
+    const app = await this.options.apps.get(appId)
     const entries = await this.#hashed(appId, users.map(this.#judged))
     const userIds = await ids.take(entries.length)
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
@@ -105,7 +101,7 @@ export class UserImportService {
     appId: string,
     page: PageRequest,
   ): Promise<{ users: readonly ExportedRow[]; nextCursor: string }> {
-    const { database, store, apps } = this.#options
+    const { database, store, apps } = this.options
     await apps.get(appId)
     const after = readIdCursor(page.cursor) ?? 0
     const limit = Math.min(page.limit ?? maxPageSize, maxPageSize)
@@ -115,7 +111,7 @@ export class UserImportService {
   }
 
   readonly #judged = (given: NewUser): Entry => {
-    const { passwordMinLength, clock } = this.#options
+    const { passwordMinLength, clock } = this.options
     const { email } = given.profile
     const user =
       email === undefined
@@ -132,7 +128,7 @@ export class UserImportService {
 
   /** With hashes for the passwords of those who are new: a user who is there must not cost one. */
   async #hashed(appId: string, entries: readonly Entry[]): Promise<Entry[]> {
-    const { database, store, hasher } = this.#options
+    const { database, store, hasher } = this.options
     const withPassword = entries
       .filter(({ user, error }) => error === null && user.password !== undefined)
       .map(({ user }) => user)
@@ -153,9 +149,9 @@ export class UserImportService {
   }
 
   async #store(tx: Tx, app: App, { entries, userIds, update }: Batch): Promise<ImportResult[]> {
-    const { store, users, clock } = this.#options
+    const { store, users, clock } = this.options
     const { appId } = app
-    let room = await userRoom(tx, app, this.#options)
+    let room = await userRoom(tx, app, this.options)
     const good = entries.filter(({ error }) => error === null).map(({ user }) => user)
     const names = new TakenNames(await store.findOwners(tx, appId, good))
     const plans = entries.map((entry, index) => {
@@ -196,7 +192,7 @@ export class UserImportService {
 
   /** @returns those whose user is gone */
   async #updateProfiles(tx: Tx, appId: string, plans: readonly Plan[]): Promise<Set<Plan>> {
-    const { users, outbox } = this.#options
+    const { users, outbox } = this.options
     const missed = new Set<Plan>()
     // In one order for everybody, as above.
     const updates = plans

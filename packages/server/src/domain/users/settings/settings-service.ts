@@ -37,6 +37,5 @@ export class SettingsService {
       await accounts.lockKeyShare(tx, appId, userId)
       await store.save(tx, appId, userId, changes)
     })
-    accounts.forget(appId, userId)
   }
 }

@@ -1,5 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
+import { type Invalidates } from '../../../lib/invalidated-cache.js'
 import { defaultSettings, type UserKey, type UserSettings } from '../user-model.js'
 
 const columns = Object.keys(defaultSettings) as (keyof UserSettings)[]
@@ -8,7 +9,10 @@ const columns = Object.keys(defaultSettings) as (keyof UserSettings)[]
 export class SettingsStore {
   readonly #find
 
-  constructor(database: Database) {
+  constructor(
+    database: Database,
+    private readonly states: Invalidates<UserKey>,
+  ) {
     this.#find = database.prepared<{ appId: string; userId: Int64 }, UserSettings>((db, param) =>
       db
         .selectFrom('user_settings')
@@ -25,6 +29,7 @@ export class SettingsStore {
 
   /** @param changes at least one */
   async save(tx: Tx, appId: string, userId: Int64, changes: Partial<UserSettings>): Promise<void> {
+    this.states.forget(tx, { appId, userId })
     await tx
       .insertInto('user_settings')
       .values({ ...defaultSettings, ...changes, app_id: appId, user_id: userId })
@@ -33,6 +38,7 @@ export class SettingsStore {
   }
 
   async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    this.states.forget(tx, { appId, userId })
     await tx
       .deleteFrom('user_settings')
       .where('app_id', '=', appId)

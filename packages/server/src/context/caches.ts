@@ -1,0 +1,34 @@
+import type { Bus } from '../bus/bus.js'
+import { cacheInvalidation } from '../bus/cache-invalidation.js'
+import type { Database } from '../db/database.js'
+import { adminTokenCache, appCache } from '../domain/apps/app-caches.js'
+import { relationCache } from '../domain/contacts/relation-cache.js'
+import { groupCache, memberCache } from '../domain/groups/core/group-cache.js'
+import { tokenCache } from '../domain/login/token-cache.js'
+import { userStateCache } from '../domain/users/user-state-cache.js'
+import { type CacheDefinition, InvalidatedCache } from '../lib/invalidated-cache.js'
+
+export type Caches = ReturnType<typeof createCaches>
+
+/** Everything that is remembered of the database, each told by the bus what has changed. */
+export function createCaches({
+  database,
+  bus,
+}: {
+  readonly database: Database
+  readonly bus: Bus
+}) {
+  function create<Key, Fact extends object>(definition: CacheDefinition<Key, Fact>) {
+    database.cacheCheck?.register(definition)
+    return new InvalidatedCache(definition, cacheInvalidation(bus, definition.name))
+  }
+  return {
+    adminTokens: create(adminTokenCache),
+    apps: create(appCache),
+    groups: create(groupCache),
+    members: create(memberCache),
+    relations: create(relationCache),
+    tokens: create(tokenCache),
+    userStates: create(userStateCache),
+  }
+}

@@ -1,0 +1,126 @@
+import type { AppService } from '../../domain/apps/app-service.js'
+import { GroupInviter } from '../../domain/groups/admission/group-inviter.js'
+import { GroupQrService } from '../../domain/groups/admission/group-qr-service.js'
+import { GroupInvitationService } from '../../domain/groups/admission/invitation-service.js'
+import { JoinRequestService } from '../../domain/groups/admission/join-request-service.js'
+import { OpenAdmissions } from '../../domain/groups/admission/open-admissions.js'
+import { AnnouncementService } from '../../domain/groups/content/announcement-service.js'
+import { SharedFileService } from '../../domain/groups/content/shared-file-service.js'
+import { GroupAccess } from '../../domain/groups/core/group-access.js'
+import { GroupCache } from '../../domain/groups/core/group-cache.js'
+import { GroupMessageRules } from '../../domain/groups/core/group-message-rules.js'
+import { GroupService } from '../../domain/groups/core/group-service.js'
+import { GroupSettingsService } from '../../domain/groups/core/group-settings-service.js'
+import { GroupMemberService } from '../../domain/groups/membership/group-member-service.js'
+import { GroupSuccession } from '../../domain/groups/membership/group-succession.js'
+import { MembershipService } from '../../domain/groups/membership/membership-service.js'
+import { GroupModerationService } from '../../domain/groups/moderation/group-moderation-service.js'
+import type { SecretKeys } from '../../lib/secret-keys.js'
+import type { Foundation } from '../foundation.js'
+
+export interface Groups {
+  readonly announcements: AnnouncementService
+  readonly groupAccess: GroupAccess
+  readonly joinRequests: JoinRequestService
+  readonly groupCache: GroupCache
+  readonly groupMessageRules: GroupMessageRules
+  readonly groupInvitations: GroupInvitationService
+  readonly groupMembers: GroupMemberService
+  readonly groupModeration: GroupModerationService
+  readonly groupQrCodes: GroupQrService
+  readonly groupSettings: GroupSettingsService
+  readonly groups: GroupService
+  readonly groupSuccession: GroupSuccession
+  readonly sharedFiles: SharedFileService
+}
+
+export function createGroups(
+  { database, caches, stores, outbox, ids, clock }: Foundation,
+  { apps, secretKeys }: { readonly apps: AppService; readonly secretKeys: SecretKeys },
+): Groups {
+  const {
+    announcements,
+    groupBlocks: blocks,
+    groupInvitations: invitations,
+    groups,
+    joinRequests,
+    conversations,
+    memberLists: lists,
+    members,
+    pins,
+    removals,
+    sharedFiles: files,
+    users,
+  } = stores
+  const admissions = new OpenAdmissions({ invitations, joinRequests })
+  const cache = new GroupCache({
+    database,
+    groups,
+    members,
+    groupCache: caches.groups,
+    memberCache: caches.members,
+  })
+  const access = new GroupAccess({ database, groups, members, invitations, users, clock })
+  const memberships = new MembershipService({
+    groups,
+    members,
+    removals,
+    blocks,
+    admissions,
+    conversations,
+    pins,
+    outbox,
+  })
+  const inviter = new GroupInviter({ invitations, memberships, outbox })
+  const groupInvitations = new GroupInvitationService({
+    database,
+    invitations,
+    access,
+    memberships,
+    inviter,
+    outbox,
+  })
+  return {
+    announcements: new AnnouncementService({ access, announcements, outbox, ids }),
+    groupAccess: access,
+    groupCache: cache,
+    groupInvitations,
+    groupMembers: new GroupMemberService({ access, apps, members, lists, blocks, memberships }),
+    groupMessageRules: new GroupMessageRules({ groups, members, cache, clock }),
+    groupModeration: new GroupModerationService({
+      access,
+      groups,
+      members,
+      blocks,
+      removals,
+      admissions,
+      memberships,
+      outbox,
+    }),
+    groupQrCodes: new GroupQrService({ apps, members, access, memberships, clock, secretKeys }),
+    groupSettings: new GroupSettingsService({ access, groups, members, conversations, outbox }),
+    groupSuccession: new GroupSuccession({ groups, members, admissions, outbox, clock }),
+    groups: new GroupService({
+      database,
+      groups,
+      members,
+      users,
+      apps,
+      access,
+      admissions,
+      inviter,
+      outbox,
+      ids,
+      clock,
+    }),
+    joinRequests: new JoinRequestService({
+      database,
+      joinRequests,
+      access,
+      memberships,
+      invitations: groupInvitations,
+      outbox,
+    }),
+    sharedFiles: new SharedFileService({ access, files, outbox, ids }),
+  }
+}

@@ -1,0 +1,72 @@
+import type { ServerConfig } from '../../config/config.js'
+import type { DeviceService } from '../../domain/devices/device-service.js'
+import type { FileCredentialService } from '../../domain/files/file-credential-service.js'
+import { LoginGuard } from '../../domain/login/login-guard.js'
+import { PasswordHasher } from '../../domain/login/password-hasher.js'
+import { PasswordService } from '../../domain/login/password-service.js'
+import { TokenService } from '../../domain/login/token-service.js'
+import type { AccountService } from '../../domain/users/account-service.js'
+import type { Foundation } from '../foundation.js'
+
+export interface Login {
+  readonly guard: LoginGuard
+  readonly hasher: PasswordHasher
+  readonly tokens: TokenService
+}
+
+export function createLogin(
+  { database, caches, stores, clock }: Foundation,
+  {
+    config,
+    devices,
+    fileCredentials,
+  }: {
+    readonly config: Pick<ServerConfig, 'accounts' | 'logins'>
+    readonly devices: DeviceService
+    readonly fileCredentials: FileCredentialService
+  },
+): Login {
+  const hasher = new PasswordHasher()
+  const guard = new LoginGuard({ clock, ...config.logins })
+  const tokens = new TokenService({
+    database,
+    store: stores.tokens,
+    tokenCache: caches.tokens,
+    users: stores.users,
+    devices,
+    hasher,
+    guard,
+    fileCredentials,
+    clock,
+    tokenLifeMs: config.accounts.userTokenTtlMs,
+  })
+  return { guard, hasher, tokens }
+}
+
+/** Passwords are those of accounts, which need the tokens. */
+export function createPasswords(
+  { database, stores, outbox, clock }: Foundation,
+  {
+    config,
+    accounts,
+    login: { guard, hasher, tokens },
+  }: {
+    readonly config: ServerConfig['accounts']
+    readonly accounts: AccountService
+    readonly login: Login
+  },
+): { readonly passwords: PasswordService } {
+  return {
+    passwords: new PasswordService({
+      database,
+      store: stores.users,
+      accounts,
+      tokens,
+      outbox,
+      guard,
+      hasher,
+      clock,
+      passwordMinLength: config.passwordMinLength,
+    }),
+  }
+}

@@ -1,0 +1,115 @@
+import type { ServerConfig } from '../../config/config.js'
+import type { AppService } from '../../domain/apps/app-service.js'
+import type { MessageRules } from '../../domain/contacts/message-rules.js'
+import { MessageOperations } from '../../domain/messaging/operations/message-operations.js'
+import { ConversationService } from '../../domain/messaging/reading/conversation-service.js'
+import { GroupReadService } from '../../domain/messaging/reading/group-read-service.js'
+import { PinService } from '../../domain/messaging/reading/pin-service.js'
+import { MessageService } from '../../domain/messaging/sending/message-service.js'
+import { type BatchObserver, MessageWriter } from '../../domain/messaging/sending/message-writer.js'
+import { TransactionSweeper } from '../../domain/messaging/sending/transaction-sweeper.js'
+import type { AccountService } from '../../domain/users/account-service.js'
+import type { Foundation } from '../foundation.js'
+import type { Groups } from './groups.js'
+
+export interface Messaging {
+  readonly conversations: ConversationService
+  readonly messageOperations: MessageOperations
+  readonly messages: MessageService
+  readonly pins: PinService
+  readonly sweeper: TransactionSweeper
+  readonly writer: MessageWriter
+}
+
+export interface MessagingOptions {
+  readonly config: Pick<ServerConfig, 'messages' | 'writer'>
+  readonly batchObserver: BatchObserver
+  /** The application has new messages. */
+  readonly appended: (appId: string) => void
+  readonly accounts: AccountService
+  readonly apps: AppService
+  readonly groups: Pick<Groups, 'groupAccess' | 'groupCache' | 'groupMessageRules'>
+  readonly messageRules: MessageRules
+}
+
+export function createMessaging(
+  { database, stores, outbox, ids, clock }: Foundation,
+  {
+    config,
+    batchObserver,
+    appended,
+    accounts,
+    apps,
+    groups: { groupAccess, groupCache, groupMessageRules: groupRules },
+    messageRules,
+  }: MessagingOptions,
+): Messaging {
+  const { maxMessageBytes, maxTargets, transactionTtlMs } = config.messages
+  const { transactions } = stores
+  const writer = new MessageWriter({
+    database,
+    ids,
+    clock,
+    transactionLifeMs: transactionTtlMs,
+    maxBatchMessages: config.writer.batchMessages,
+    maxQueuedMessages: config.writer.queueMessages,
+    observer: batchObserver,
+    appended,
+  })
+  const conversations = new ConversationService({
+    database,
+    store: stores.conversations,
+    messageLog: stores.history,
+    kinds: stores.peerKinds,
+    groupReads: new GroupReadService({
+      marks: stores.groupMarks,
+      members: stores.members,
+      conversations: stores.conversations,
+      receiptRequests: stores.receiptRequests,
+      outbox,
+    }),
+    groupCache,
+    outbox,
+  })
+  const messageOperations = new MessageOperations({
+    database,
+    store: stores.messages,
+    conversationStore: stores.conversations,
+    receiptRequests: stores.receiptRequests,
+    conversations,
+    apps,
+    groupRules,
+    transactions,
+    outbox,
+    clock,
+    maxMessageBytes,
+    transactionTtlMs,
+  })
+  return {
+    conversations,
+    messageOperations,
+    messages: new MessageService({
+      database,
+      transactions,
+      accounts,
+      rules: messageRules,
+      groupRules,
+      writer,
+      operations: messageOperations,
+      ids,
+      clock,
+      maxMessageBytes,
+      maxTargets,
+    }),
+    pins: new PinService({
+      database,
+      store: stores.pins,
+      accounts,
+      groupAccess,
+      groupCache,
+      clock,
+    }),
+    sweeper: new TransactionSweeper({ database, store: transactions, clock }),
+    writer,
+  }
+}

@@ -1,0 +1,32 @@
+import { type KeyFile, SecretService } from '../../domain/secrets/secret-service.js'
+import type { AppService } from '../../domain/apps/app-service.js'
+import type { SecretBox } from '../../lib/secret-box.js'
+import type { SecretKeys } from '../../lib/secret-keys.js'
+import type { Foundation } from '../foundation.js'
+
+/** @param options.keyFile null: the keys come from the settings */
+export function createSecrets(
+  { database, stores }: Foundation,
+  {
+    apps,
+    secretKeys,
+    secretBox,
+    keyFile,
+  }: {
+    readonly apps: AppService
+    readonly secretKeys: SecretKeys
+    readonly secretBox: SecretBox
+    readonly keyFile: KeyFile | null
+  },
+): { readonly secretService: SecretService } {
+  return {
+    secretService: new SecretService({
+      database,
+      keys: secretKeys,
+      keyFile,
+      box: secretBox,
+      keyChecks: stores.keyChecks,
+      columns: [apps.registrationSecrets],
+    }),
+  }
+}

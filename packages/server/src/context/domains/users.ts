@@ -1,0 +1,132 @@
+import type { ServerConfig } from '../../config/config.js'
+import type { AppService } from '../../domain/apps/app-service.js'
+import type { DeviceService } from '../../domain/devices/device-service.js'
+import type { GroupSuccession } from '../../domain/groups/membership/group-succession.js'
+import type { PasswordHasher } from '../../domain/login/password-hasher.js'
+import type { PasswordService } from '../../domain/login/password-service.js'
+import type { TokenService } from '../../domain/login/token-service.js'
+import { AccountService } from '../../domain/users/account-service.js'
+import { DeletionService } from '../../domain/users/deletion/deletion-service.js'
+import { TextErasureService } from '../../domain/users/deletion/text-erasure-service.js'
+import { UserImportService } from '../../domain/users/import/user-import-service.js'
+import { OperatorUserService } from '../../domain/users/operator-user-service.js'
+import { ProfileService } from '../../domain/users/profile-service.js'
+import {
+  type ContactConnector,
+  RegistrationService,
+} from '../../domain/users/registration-service.js'
+import { SettingsService } from '../../domain/users/settings/settings-service.js'
+import type { JobQueue } from '../../jobs/job-queue.js'
+import type { Foundation } from '../foundation.js'
+import { personalStores } from '../personal-stores.js'
+
+/** What the other domains ask about users. */
+export function createAccounts(
+  { database, caches, stores, outbox, clock }: Foundation,
+  { tokens }: { readonly tokens: TokenService },
+): { readonly accounts: AccountService } {
+  return {
+    accounts: new AccountService({
+      database,
+      store: stores.users,
+      stateCache: caches.userStates,
+      tokens,
+      outbox,
+      clock,
+    }),
+  }
+}
+
+export interface Users {
+  readonly deletions: DeletionService
+  readonly operatorUsers: OperatorUserService
+  readonly profiles: ProfileService
+  readonly registrations: RegistrationService
+  readonly settings: SettingsService
+  readonly textErasures: TextErasureService
+  readonly userImports: UserImportService
+}
+
+export interface UsersOptions {
+  readonly config: ServerConfig['accounts']
+  readonly accounts: AccountService
+  readonly apps: AppService
+  readonly contacts: ContactConnector
+  readonly devices: DeviceService
+  readonly hasher: PasswordHasher
+  readonly jobs: JobQueue
+  readonly passwords: PasswordService
+  readonly succession: GroupSuccession
+  readonly tokens: TokenService
+}
+
+/** What is done to users. */
+export function createUsers(
+  { database, stores, outbox, ids, clock }: Foundation,
+  {
+    config: { passwordMinLength, reservedUsernamePrefixes: reservedPrefixes },
+    accounts,
+    apps,
+    contacts,
+    devices,
+    hasher,
+    jobs,
+    passwords,
+    succession,
+    tokens,
+  }: UsersOptions,
+): Users {
+  const names = { reservedPrefixes }
+  const textErasures = new TextErasureService({ outbox, jobs })
+  const deletions = new DeletionService({
+    database,
+    accounts,
+    personal: personalStores(stores),
+    users: stores.users,
+    passwords,
+    tokens,
+    succession,
+    outbox,
+    textErasures,
+    clock,
+  })
+  return {
+    deletions,
+    operatorUsers: new OperatorUserService({
+      database,
+      users: stores.users,
+      accounts,
+      apps,
+      deletions,
+      passwords,
+    }),
+    profiles: new ProfileService({ database, store: stores.users, accounts, outbox, names }),
+    registrations: new RegistrationService({
+      database,
+      users: stores.users,
+      aliases: stores.pushPreferences,
+      settings: stores.settings,
+      apps,
+      contacts,
+      devices,
+      hasher,
+      ids,
+      clock,
+      names,
+      passwordMinLength,
+    }),
+    settings: new SettingsService({ database, store: stores.settings, accounts }),
+    textErasures,
+    userImports: new UserImportService({
+      database,
+      store: stores.userImports,
+      users: stores.users,
+      apps,
+      outbox,
+      hasher,
+      ids,
+      clock,
+      passwordMinLength,
+    }),
+  }
+}

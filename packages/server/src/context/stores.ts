@@ -1,0 +1,80 @@
+import type { Database } from '../db/database.js'
+import { AppStore } from '../domain/apps/app-store.js'
+import { ContactRequestStore } from '../domain/contacts/contact-request-store.js'
+import { ContactStore } from '../domain/contacts/contact-store.js'
+import { DeviceStore } from '../domain/devices/device-store.js'
+import { PushBindingStore } from '../domain/devices/push-binding-store.js'
+import { InvitationStore } from '../domain/groups/admission/invitation-store.js'
+import { JoinRequestStore } from '../domain/groups/admission/join-request-store.js'
+import { AnnouncementStore } from '../domain/groups/content/announcement-store.js'
+import { SharedFileStore } from '../domain/groups/content/shared-file-store.js'
+import { GroupStore } from '../domain/groups/core/group-store.js'
+import { MemberListStore } from '../domain/groups/membership/member-list-store.js'
+import { MemberStore } from '../domain/groups/membership/member-store.js'
+import { RemovalStore } from '../domain/groups/membership/removal-store.js'
+import { BlockStore } from '../domain/groups/moderation/block-store.js'
+import { IntegrityStore } from '../domain/integrity/integrity-store.js'
+import { TokenStore } from '../domain/login/token-store.js'
+import { HistoryStore } from '../domain/messaging/log/history-store.js'
+import { PeerKinds } from '../domain/messaging/log/peer-kinds.js'
+import { MessageStore } from '../domain/messaging/log/message-store.js'
+import { StoredMessages } from '../domain/messaging/log/stored-messages.js'
+import { ConversationStore } from '../domain/messaging/reading/conversation-store.js'
+import { GroupMarkStore } from '../domain/messaging/reading/group-mark-store.js'
+import { PinStore } from '../domain/messaging/reading/pin-store.js'
+import { ReceiptRequestStore } from '../domain/messaging/reading/receipt-request-store.js'
+import { TransactionStore } from '../domain/messaging/sending/transaction-store.js'
+import { PushPreferenceStore } from '../domain/push/push-preference-store.js'
+import { KeyCheckStore } from '../domain/secrets/key-check-store.js'
+import { UserImportStore } from '../domain/users/import/user-import-store.js'
+import { SettingsStore } from '../domain/users/settings/settings-store.js'
+import { UserStore } from '../domain/users/user-store.js'
+import { JobStore } from '../jobs/job-store.js'
+import { OutboxStore } from '../outbox/outbox-store.js'
+import type { Caches } from './caches.js'
+
+export type Stores = ReturnType<typeof createStores>
+
+/** Every store, once. A store that writes what a cache is made of invalidates the cache. */
+export function createStores({
+  database,
+  caches: { adminTokens, apps, groups, members, relations, tokens, userStates },
+}: {
+  readonly database: Database
+  readonly caches: Caches
+}) {
+  return {
+    announcements: new AnnouncementStore(),
+    apps: new AppStore({ apps, adminTokens }),
+    contactRequests: new ContactRequestStore(),
+    contacts: new ContactStore(database, { relations, userStates }),
+    conversations: new ConversationStore(database),
+    devices: new DeviceStore(),
+    groupBlocks: new BlockStore(),
+    groupInvitations: new InvitationStore(),
+    groupMarks: new GroupMarkStore(),
+    groups: new GroupStore(database, groups),
+    history: new HistoryStore(database),
+    integrity: new IntegrityStore(),
+    jobs: new JobStore(database),
+    joinRequests: new JoinRequestStore(),
+    keyChecks: new KeyCheckStore(),
+    memberLists: new MemberListStore(),
+    members: new MemberStore(database, members),
+    messages: new MessageStore(),
+    outbox: new OutboxStore(database),
+    peerKinds: new PeerKinds(database),
+    pins: new PinStore(),
+    pushBindings: new PushBindingStore(),
+    pushPreferences: new PushPreferenceStore(),
+    receiptRequests: new ReceiptRequestStore(),
+    removals: new RemovalStore(),
+    settings: new SettingsStore(database, userStates),
+    sharedFiles: new SharedFileStore(),
+    storedMessages: new StoredMessages(database),
+    tokens: new TokenStore(database, tokens),
+    transactions: new TransactionStore(),
+    userImports: new UserImportStore(),
+    users: new UserStore(database, userStates),
+  }
+}

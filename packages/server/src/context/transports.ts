@@ -1,0 +1,123 @@
+import { once } from 'node:events'
+import { chmodSync, rmSync } from 'node:fs'
+import type { Server } from 'node:http'
+import type { ListenOptions } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { operations } from '@hermod/protocol'
+import { controlSocketPath } from '../commands/call.js'
+import type { ServerConfig } from '../config/config.js'
+import { addressReader } from '../http/address.js'
+import { Cors } from '../http/cors.js'
+import { assetRoutes } from '../http/assets.js'
+import { operationRoutes } from '../http/operations.js'
+import { pageRoutes, servicePages } from '../http/pages.js'
+import { Responses } from '../http/responses.js'
+import { operatorPrincipal } from '../pipeline/principal.js'
+import { createHttpServer } from '../http/server.js'
+import { Lifecycle } from '../lib/lifecycle.js'
+import type { Logger } from '../observability/log.js'
+import type { Context } from './context.js'
+
+export interface Transports {
+  /** Where the operations are served. */
+  readonly url: string
+  /** Refuses new work, finishes what was accepted, and closes. */
+  stop(): Promise<void>
+}
+
+/** Beside the code, in the package. */
+const assetsFolder = fileURLToPath(new URL('../../assets', import.meta.url))
+const readyCheckTimeoutMs = 2_000
+const lastWordsMs = 1_000
+
+/** The ways in: HTTP for everybody, and a socket in the data folder for its operator. */
+export function startTransports(
+  context: Pick<Context, 'executor' | 'metrics' | 'services' | 'database'>,
+  { config, log }: { readonly config: ServerConfig; readonly log: Logger },
+): Promise<Transports> {
+  const { executor } = context
+  const { apps } = context.services
+  const onFault = (error: unknown) => log.error({ err: error }, 'page failed')
+  const addressOf = addressReader(config.http.trustProxy)
+  const cors = new Cors(config.http.corsOrigins)
+  const { statusMode } = config.http
+  const isDraining = () => executor.isDraining
+  const responses = new Responses({ cors, statusMode, isDraining, onFault })
+  const pages = servicePages({
+    executor,
+    metrics: context.metrics,
+    publicUrl: config.http.publicUrl,
+    isBehindProxy: config.http.trustProxy !== false,
+    isReady: () => isReady(context),
+    isOperatorToken: (token) => apps.isOperatorToken(token),
+  })
+  const server = createHttpServer({
+    responses,
+    onFault,
+    families: [
+      operationRoutes({ executor, responses, operations, addressOf, principal: null }),
+      pageRoutes(responses, cors, pages),
+      assetRoutes(responses, '/docs/', join(assetsFolder, 'docs')),
+    ],
+  })
+  // The operator's own way in: a caller that may open the socket in the data folder may operate the service.
+  const controlResponses = new Responses({ cors: new Cors([]), statusMode, isDraining, onFault })
+  const control = createHttpServer({
+    responses: controlResponses,
+    onFault,
+    families: [
+      operationRoutes({
+        executor,
+        responses: controlResponses,
+        operations: operations.filter(({ callers }) => callers === 'operator'),
+        addressOf,
+        principal: operatorPrincipal,
+      }),
+    ],
+  })
+  const socketPath = controlSocketPath(config.dataDir)
+  return Lifecycle.start(async (parts) => {
+    rmSync(socketPath, { force: true })
+    parts.add(socketPath, (path) => rmSync(path, { force: true }))
+    const listening = parts.add([] as Server[], (servers) => Promise.all(servers.map(close)))
+    await listen(control, { path: socketPath })
+    listening.push(control)
+    chmodSync(socketPath, 0o600)
+    const url = await listen(server, { host: config.http.host, port: config.http.port })
+    listening.push(server)
+    parts.add(executor, () => executor.drain())
+    return { url, stop: () => parts.stop() }
+  })
+}
+
+/** @returns the URL of a TCP address, '' of a socket file */
+async function listen(server: Server, at: ListenOptions): Promise<string> {
+  server.listen(at)
+  await once(server, 'listening')
+  const address = server.address()
+  if (typeof address !== 'object' || address === null) return ''
+  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address
+  return `http://${host}:${address.port}`
+}
+
+/** Every call is answered by now; what is open is idle, is taking its last answer, or has sent half a request and stalled. */
+async function close(server: Server): Promise<void> {
+  const closed = once(server, 'close')
+  server.close()
+  server.closeIdleConnections()
+  const cut = setTimeout(() => server.closeAllConnections(), lastWordsMs)
+  await closed
+  clearTimeout(cut)
+}
+
+async function isReady({ database }: Pick<Context, 'database'>): Promise<boolean> {
+  const check = database.ping().then(
+    () => true,
+    () => false,
+  )
+  const late = new Promise<false>((resolve) =>
+    setTimeout(resolve, readyCheckTimeoutMs, false).unref(),
+  )
+  return Promise.race([check, late])
+}

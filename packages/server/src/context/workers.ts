@@ -1,0 +1,109 @@
+import type { Bus } from '../bus/bus.js'
+import type { Database } from '../db/database.js'
+import { textErasure } from '../domain/users/deletion/text-erasure-service.js'
+import { jobPurge } from '../jobs/job-purge.js'
+import { jobHandler, JobWorker } from '../jobs/job-worker.js'
+import { LeaseStore } from '../jobs/lease-store.js'
+import { MaintenanceScheduler } from '../jobs/maintenance-scheduler.js'
+import type { Clock } from '../lib/clock.js'
+import type { Logger } from '../observability/log.js'
+import type { Metrics } from '../observability/metrics.js'
+import { createRelay, outboxObserver } from './outbox.js'
+import type { Services } from './services.js'
+import type { Stores } from './stores.js'
+
+export interface WorkersOptions {
+  readonly database: Database
+  readonly bus: Bus
+  readonly stores: Pick<Stores, 'jobs' | 'outbox' | 'storedMessages'>
+  /** How far a consumer may fall behind before events are removed all the same. */
+  readonly maxLagMs: number
+  readonly services: Pick<Services, 'sweeper' | 'textErasures' | 'tokens'>
+  readonly metrics: Metrics
+  readonly log: Logger
+  readonly clock: Clock
+}
+
+/** What the service does by itself. */
+export interface Workers {
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+const minuteMs = 60_000
+/** Many users who are deleted together cost one walk through the events. */
+const erasuresPerRun = 500
+
+export function createWorkers({
+  database,
+  bus,
+  stores,
+  maxLagMs,
+  services: { sweeper, textErasures, tokens },
+  metrics,
+  log,
+  clock,
+}: WorkersOptions): Workers {
+  const jobStore = stores.jobs
+  const { relay, purge } = createRelay({
+    database,
+    bus,
+    stores,
+    clock,
+    maxLagMs,
+    consumers: [],
+    observer: outboxObserver(log, metrics),
+  })
+  const jobs = new JobWorker({
+    database,
+    store: jobStore,
+    handlers: [
+      jobHandler(
+        textErasure,
+        ({ appId, payloads, signal }) =>
+          textErasures.erase(
+            appId,
+            payloads.map(({ userId }) => userId),
+            signal,
+          ),
+        { jobsPerRun: erasuresPerRun },
+      ),
+    ],
+    observer: {
+      finished: metrics.jobFinished.bind(metrics),
+      failed: (kind, error) => log.warn({ kind, err: error }, 'job failed'),
+      overdue: metrics.jobsOverdue.bind(metrics),
+    },
+    clock,
+  })
+  const maintenance = new MaintenanceScheduler({
+    tasks: [
+      { name: 'expired tokens', intervalMs: minuteMs, run: () => tokens.purge() },
+      { name: 'old transaction IDs', intervalMs: minuteMs, run: () => sweeper.run() },
+      { name: 'old events', intervalMs: minuteMs, run: (signal) => purge.run(signal) },
+      {
+        name: 'finished jobs',
+        intervalMs: 10 * minuteMs,
+        run: jobPurge({ database, store: jobStore, clock }),
+      },
+    ],
+    leases: new LeaseStore(database, clock),
+    observer: {
+      finished: metrics.maintenanceFinished.bind(metrics),
+      failed: (task, error) => log.warn({ task, err: error }, 'maintenance failed'),
+    },
+  })
+  let unsubscribe = () => {}
+  return {
+    async start() {
+      unsubscribe = bus.subscribe('jobs.enqueued', ({ kind }) => jobs.wake(kind))
+      jobs.start()
+      maintenance.start()
+      await relay.start()
+    },
+    async stop() {
+      unsubscribe()
+      await Promise.all([jobs.stop(), maintenance.stop(), relay.stop()])
+    },
+  }
+}

@@ -1,0 +1,94 @@
+import type { CompiledQuery, QueryResult } from 'kysely'
+import type { CachedTable } from '../lib/invalidated-cache.js'
+import type { Schema } from './schema.js'
+import { type Write, writesOf } from './written-columns.js'
+
+/** What a cache is made of, by tables and columns that exist. */
+export type CachedTables = {
+  readonly [Table in keyof Schema]?: CachedTable<keyof Schema[Table] & string>
+}
+
+interface CheckedCache {
+  readonly name: string
+  readonly tables: Readonly<Record<string, CachedTable>>
+}
+
+/** What runs the statements of one transaction. */
+interface StatementRunner {
+  executeQuery<Row>(query: CompiledQuery<Row>): Promise<QueryResult<Row>>
+}
+
+/**
+ * Makes forgotten invalidations errors: a transaction that has changed what a cache is made of must have registered an invalidation of
+ * that cache. For development and tests; without it transactions are not watched.
+ *
+ * A procedure beside the writer's thread is not seen. With PostgreSQL it is an ordinary transaction and has nowhere to register anything,
+ * so there a procedure that writes what a cache is made of always fails.
+ */
+export class CacheCheck {
+  readonly #caches: CheckedCache[] = []
+  readonly #writes = new Map<string, readonly Write[]>()
+
+  register(cache: CheckedCache): void {
+    this.#caches.push(cache)
+  }
+
+  /** @param runner of one transaction, which is watched from now on */
+  watch(runner: StatementRunner): WatchedTransaction {
+    const watched = new WatchedTransaction(this.#caches)
+    const execute = runner.executeQuery.bind(runner)
+    runner.executeQuery = async <Row>(query: CompiledQuery<Row>) => {
+      const result = await execute<Row>(query)
+      const isChange = result.rows.length > 0 || result.numAffectedRows !== 0n
+      if (isChange) watched.wrote(this.#writesOf(query.sql))
+      return result
+    }
+    return watched
+  }
+
+  #writesOf(sql: string): readonly Write[] {
+    const known = this.#writes.get(sql) ?? writesOf(sql)
+    this.#writes.set(sql, known)
+    return known
+  }
+}
+
+class WatchedTransaction {
+  readonly #caches: readonly CheckedCache[]
+  readonly #invalidated = new Set<string>()
+  /** By the name of the cache. */
+  readonly #changed = new Map<string, Write>()
+
+  constructor(caches: readonly CheckedCache[]) {
+    this.#caches = caches
+  }
+
+  invalidated(cache: string): void {
+    this.#invalidated.add(cache)
+  }
+
+  wrote(writes: readonly Write[]): void {
+    for (const write of writes)
+      for (const { name, tables } of this.#caches) {
+        const table = tables[write.table]
+        if (table && changesFact(table, write)) this.#changed.set(name, write)
+      }
+  }
+
+  /** To be called before the commit. @throws Error when an invalidation was forgotten */
+  requireInvalidations(): void {
+    const forgotten = [...this.#changed].filter(([cache]) => !this.#invalidated.has(cache))
+    if (forgotten.length === 0) return
+    const lines = forgotten.map(
+      ([cache, { kind, table, columns }]) =>
+        `the cache ${cache} is not told of this ${kind}: ${table} (${columns.join(', ')})`,
+    )
+    throw new Error(lines.join('; '))
+  }
+}
+
+function changesFact({ columns, inserts, deletes }: CachedTable, write: Write): boolean {
+  if (write.kind === 'delete') return deletes !== false
+  if (write.kind === 'insert' && !inserts) return false
+  return write.columns.some((column) => columns.includes(column))
+}

@@ -1,0 +1,27 @@
+import type { CachedTables } from '../../db/cache-check.js'
+import type { CacheDefinition } from '../../lib/invalidated-cache.js'
+import type { AdminToken, App } from './app-model.js'
+
+const bounds = { maxEntries: 10_000, maxAgeMs: 1_000 }
+
+/** Applications, by app_id. */
+export const appCache: CacheDefinition<string, App> = {
+  name: 'applications',
+  ...bounds,
+  tables: {
+    apps: {
+      columns: ['name', 'status', 'open_registration', 'registration_secret', 'settings'],
+    },
+  } satisfies CachedTables,
+  keyOf: (appId) => appId,
+}
+
+/** Admin tokens, by hash. */
+export const adminTokenCache: CacheDefinition<string, AdminToken> = {
+  name: 'admin-tokens',
+  ...bounds,
+  tables: {
+    admin_tokens: { columns: ['name', 'expires_at', 'revoked_at'] },
+  } satisfies CachedTables,
+  keyOf: (tokenHash) => tokenHash,
+}

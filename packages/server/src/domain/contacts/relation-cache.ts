@@ -1,0 +1,14 @@
+import type { CachedTables } from '../../db/cache-check.js'
+import type { CacheDefinition } from '../../lib/invalidated-cache.js'
+import type { Contact, Side } from './contact-model.js'
+
+export type Relation = Pick<Contact, 'state' | 'isBlocked'>
+
+/** What one user holds about another, as far as it decides on messages; also that it is nothing. */
+export const relationCache: CacheDefinition<Side, Relation> = {
+  name: 'relations',
+  maxEntries: 100_000,
+  maxAgeMs: 1_000,
+  tables: { contacts: { columns: ['state', 'is_blocked'], inserts: true } } satisfies CachedTables,
+  keyOf: ({ appId, userId, peerId }) => `${appId}/${userId}/${peerId}`,
+}

@@ -1,0 +1,15 @@
+import type { CachedTables } from '../../db/cache-check.js'
+import type { CacheDefinition } from '../../lib/invalidated-cache.js'
+import type { TokenKey, UserToken } from './token-store.js'
+
+/** Tokens of users. */
+export const tokenCache: CacheDefinition<TokenKey, UserToken> = {
+  name: 'user-tokens',
+  maxEntries: 100_000,
+  maxAgeMs: 1_000,
+  tables: {
+    // Rows go long after they expired, when it does not matter how soon the holder hears that nobody knows the token any more.
+    user_tokens: { columns: ['expires_at', 'revoked_at'], deletes: false },
+  } satisfies CachedTables,
+  keyOf: ({ appId, tokenHash }) => `${appId}/${tokenHash}`,
+}

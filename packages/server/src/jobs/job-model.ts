@@ -1,0 +1,76 @@
+import type { Int64 } from '@hermod/protocol'
+
+/** A sort of durable work and the type of what its jobs are given, which is stored as JSON. Each kind is a constant of its domain. */
+export interface JobKind<Payload> {
+  /** Part of stored rows and a metric label. */
+  readonly name: string
+  /** For types only. */
+  readonly payload?: Payload
+}
+
+export function jobKind<Payload>(name: string): JobKind<Payload> {
+  return { name }
+}
+
+export interface NewJob<Payload> {
+  readonly appId: string
+  readonly payload: Payload
+  /**
+   * What the job is about: there is one unfinished job of a kind and key in an application. Enqueued again while it waits, nothing is
+   * added; while it runs, it runs once more afterwards.
+   */
+  readonly key?: string
+  /** Milliseconds since 1970; default: at once */
+  readonly runAt?: number
+  /** Milliseconds since 1970: from then on the job is not run any more. Default: never */
+  readonly deadlineAt?: number
+}
+
+/** Jobs that one node has taken; they run together. */
+export interface TakenJobs {
+  readonly kind: string
+  readonly appId: string
+  /** Says that it is this taking that still has them. */
+  readonly owner: string
+  readonly jobs: readonly TakenJob[]
+}
+
+export interface TakenJob {
+  readonly jobId: Int64
+  readonly payload: unknown
+  /** This one included. */
+  readonly attempts: number
+  readonly deadlineAt: number | null
+}
+
+/** What became of a run of a job; a metric label. */
+export type JobOutcome =
+  | 'done'
+  /** It failed and is tried again later. */
+  | 'retried'
+  /** It failed as often as it may. */
+  | 'failed'
+  /** Its deadline passed. */
+  | 'expired'
+  /** The node was stopped; another run does it over. */
+  | 'interrupted'
+  /** The lease ended during the run; another node does it over. */
+  | 'lost'
+
+/** Outcomes after which a job is not run again. */
+export type FinalOutcome = Extract<JobOutcome, 'done' | 'failed' | 'expired'>
+
+const firstRetryMs = 1_000
+const longestRetryMs = 600_000
+
+/**
+ * How long a job waits after a failure: twice as long each time, up to 10 minutes, less a random part so that jobs which failed together
+ * are not tried together.
+ *
+ * @param attempts from 1
+ * @param random from 0 up to 1
+ */
+export function retryDelayMs(attempts: number, random: number): number {
+  const delay = Math.min(firstRetryMs * 2 ** (attempts - 1), longestRetryMs)
+  return Math.round(delay * (1 - random / 2))
+}

@@ -1,0 +1,25 @@
+import type { Database } from '../db/database.js'
+import type { Clock } from '../lib/clock.js'
+import type { JobStore } from './job-store.js'
+
+/** For how long one can see what became of a job. */
+const keptMs = 3 * 86_400_000
+const purgeRows = 1_000
+
+/** The maintenance task that deletes jobs which ended long ago, some at a time, so that no message waits for it. */
+export function jobPurge({
+  database,
+  store,
+  clock,
+}: {
+  readonly database: Database
+  readonly store: JobStore
+  readonly clock: Clock
+}): (signal: AbortSignal) => Promise<void> {
+  return async (signal) => {
+    const before = clock.now() - keptMs
+    let deleted = purgeRows
+    while (deleted === purgeRows && !signal.aborted)
+      deleted = await database.transaction((tx) => store.deleteFinished(tx, before, purgeRows))
+  }
+}

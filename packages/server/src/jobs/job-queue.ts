@@ -1,0 +1,36 @@
+import type { Tx } from '../db/database.js'
+import type { Clock } from '../lib/clock.js'
+import type { JobKind, NewJob } from './job-model.js'
+import type { JobStore } from './job-store.js'
+
+export interface JobQueueOptions {
+  readonly store: JobStore
+  readonly ids: { takeReserved(count: number): number[] }
+  readonly clock: Clock
+  /** A job of the kind was committed. Workers that do not hear of it find it a little later. */
+  announce(kind: string): void
+}
+
+/** Where durable work is ordered. */
+export class JobQueue {
+  constructor(private readonly options: JobQueueOptions) {}
+
+  /** Has the job run, at least once, if the transaction is committed. */
+  async enqueue<Payload>(tx: Tx, kind: JobKind<Payload>, job: NewJob<Payload>): Promise<void> {
+    const { store, ids, clock, announce } = this.options
+    const now = clock.now()
+    const [jobId = 0] = ids.takeReserved(1)
+    await store.insert(tx, {
+      app_id: job.appId,
+      job_id: jobId,
+      kind: kind.name,
+      key: job.key ?? '',
+      payload: JSON.stringify(job.payload),
+      run_at: job.runAt ?? now,
+      deadline_at: job.deadlineAt ?? null,
+      created_at: now,
+      updated_at: now,
+    })
+    tx.afterCommit(() => announce(kind.name))
+  }
+}

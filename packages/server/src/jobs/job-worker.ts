@@ -1,0 +1,267 @@
+import { randomUUID } from 'node:crypto'
+import type { Database } from '../db/database.js'
+import type { Clock } from '../lib/clock.js'
+import { type JobKind, type JobOutcome, retryDelayMs, type TakenJobs } from './job-model.js'
+import type { JobStore } from './job-store.js'
+
+/** How jobs of one kind are done. */
+export interface JobHandler {
+  readonly kind: string
+  /** Runs at once on this node. */
+  readonly concurrency: number
+  /** Jobs of one application that one run does together. */
+  readonly jobsPerRun: number
+  /** A job that failed or killed its node so often is given up. */
+  readonly maxAttempts: number
+  /** After this time the run is told to end and counts as failed. */
+  readonly timeLimitMs: number
+  run(jobs: JobRun<unknown>): Promise<void>
+}
+
+export interface JobRun<Payload> {
+  readonly appId: string
+  /** One for each job, at least one. */
+  readonly payloads: readonly Payload[]
+  /** Aborted when the run is to end soon; then it throws, and is done over. */
+  readonly signal: AbortSignal
+}
+
+const handlerDefaults = { concurrency: 1, jobsPerRun: 1, maxAttempts: 20, timeLimitMs: 300_000 }
+
+/**
+ * @param run it may see the same job twice, also on two nodes at once when one of them is so slow that its lease ends: it must be
+ *   idempotent
+ */
+export function jobHandler<Payload>(
+  kind: JobKind<Payload>,
+  run: (jobs: JobRun<Payload>) => Promise<void>,
+  options: Partial<typeof handlerDefaults> = {},
+): JobHandler {
+  return { ...handlerDefaults, ...options, kind: kind.name, run: run as JobHandler['run'] }
+}
+
+export interface JobObserver {
+  finished(kind: string, outcome: JobOutcome, jobs: number, seconds: number): void
+  /** @param error why a run failed, or why jobs could not be looked for */
+  failed(kind: string, error: unknown): void
+  /** How long the job that waits for longest is overdue; told every time that this node looks. */
+  overdue(kind: string, ms: number): void
+}
+
+export interface JobWorkerOptions {
+  readonly database: Database
+  readonly store: JobStore
+  readonly handlers: readonly JobHandler[]
+  readonly observer: JobObserver
+  readonly clock: Clock
+  /** How often to look for jobs that nobody announced. */
+  readonly pollMs?: number
+  /** A node that does not renew for so long loses its jobs to others. */
+  readonly leaseMs?: number
+}
+
+const defaultPollMs = 1_000
+const defaultLeaseMs = 15_000
+
+/** Runs the jobs that are due on this node. Many nodes share them; the jobs of a node that is killed are taken over when its leases end. */
+export class JobWorker {
+  readonly #lines: ReadonlyMap<string, JobLine>
+  readonly #pollMs: number
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: JobWorkerOptions) {
+    this.#pollMs = options.pollMs ?? defaultPollMs
+    this.#lines = new Map(
+      options.handlers.map((handler) => [handler.kind, new JobLine(handler, options)]),
+    )
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => {
+      for (const line of this.#lines.values()) line.wake()
+    }, this.#pollMs)
+    this.#timer.unref()
+    for (const line of this.#lines.values()) line.wake()
+  }
+
+  /** Jobs of the kind may be due. */
+  wake(kind: string): void {
+    if (this.#timer) this.#lines.get(kind)?.wake()
+  }
+
+  /** Waits until no job is due that this node could run. */
+  async idle(): Promise<void> {
+    await Promise.all([...this.#lines.values()].map((line) => line.idle()))
+  }
+
+  /** Takes no more jobs, and waits for those under way, which are told to end. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+    await Promise.all([...this.#lines.values()].map((line) => line.stop()))
+  }
+}
+
+/** The jobs of one kind on this node. */
+class JobLine {
+  readonly #stopping = new AbortController()
+  readonly #runs = new Set<Promise<void>>()
+  #looking: Promise<void> | undefined
+  #isWoken = false
+
+  constructor(
+    private readonly handler: JobHandler,
+    private readonly options: JobWorkerOptions,
+  ) {}
+
+  wake(): void {
+    this.#isWoken = true
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined
+      if (this.#isWoken && this.#hasRoom) this.wake()
+    })
+  }
+
+  async idle(): Promise<void> {
+    for (;;) {
+      this.wake()
+      await this.#looking
+      if (this.#runs.size === 0 && !this.#looking) return
+      await Promise.all(this.#runs)
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the node stops'))
+    await this.#looking
+    await Promise.all(this.#runs)
+  }
+
+  get #hasRoom(): boolean {
+    return !this.#stopping.signal.aborted && this.#runs.size < this.handler.concurrency
+  }
+
+  /** Starts runs for as long as there are jobs and room for them. */
+  async #look(): Promise<void> {
+    const { observer } = this.options
+    try {
+      while (this.#isWoken && this.#hasRoom) {
+        this.#isWoken = false
+        const taken = await this.#take()
+        if (!taken) continue
+        this.#isWoken = true
+        const run: Promise<void> = this.#run(taken).finally(() => {
+          this.#runs.delete(run)
+          this.wake()
+        })
+        this.#runs.add(run)
+      }
+    } catch (error) {
+      // The next look comes with the next poll.
+      this.#isWoken = false
+      observer.failed(this.handler.kind, error)
+    }
+  }
+
+  async #take(): Promise<TakenJobs | null> {
+    const { database, store, observer, clock, leaseMs = defaultLeaseMs } = this.options
+    const { kind, jobsPerRun: limit, maxAttempts } = this.handler
+    const now = clock.now()
+    const dueSince = await database.read((db) => store.dueSince(db, kind, now))
+    observer.overdue(kind, dueSince === null ? 0 : now - dueSince)
+    if (dueSince === null) return null
+    const taking = { kind, now, leaseMs, limit, maxAttempts, owner: randomUUID() }
+    const { taken, finished } = await database.transaction((tx) => store.take(tx, taking))
+    for (const { outcome } of finished) observer.finished(kind, outcome, 1, 0)
+    // There may be others behind those that were given up.
+    if (finished.length > 0) this.#isWoken = true
+    return taken
+  }
+
+  async #run(taken: TakenJobs): Promise<void> {
+    const { observer } = this.options
+    const { kind } = this.handler
+    const startedAt = performance.now()
+    let outcome: JobOutcome
+    try {
+      outcome = await this.#settle(taken, await this.#attempt(taken))
+    } catch (error) {
+      // Whatever the run did, its lease ends and the jobs are run again.
+      observer.failed(kind, error)
+      outcome = 'lost'
+    }
+    const seconds = (performance.now() - startedAt) / 1_000
+    observer.finished(kind, outcome, taken.jobs.length, seconds)
+  }
+
+  /** @returns null when the run succeeded, else what it ended with */
+  async #attempt(taken: TakenJobs): Promise<{ readonly error: unknown } | null> {
+    const { clock, leaseMs = defaultLeaseMs } = this.options
+    const ending = new AbortController()
+    const deadlines = taken.jobs.flatMap(({ deadlineAt }) => deadlineAt ?? [])
+    const timeLimitMs = Math.min(
+      this.handler.timeLimitMs,
+      ...deadlines.map((at) => at - clock.now()),
+    )
+    const timer = setTimeout(() => ending.abort(new Error('out of time')), timeLimitMs)
+    const renewal = setInterval(() => this.#renew(taken, ending), leaseMs / 3)
+    ending.signal.addEventListener('abort', () => clearInterval(renewal))
+    const signal = AbortSignal.any([this.#stopping.signal, ending.signal])
+    try {
+      const payloads = taken.jobs.map(({ payload }) => payload)
+      await this.handler.run({ appId: taken.appId, payloads, signal })
+      return null
+    } catch (error) {
+      return { error }
+    } finally {
+      clearTimeout(timer)
+      clearInterval(renewal)
+    }
+  }
+
+  #renew(taken: TakenJobs, ending: AbortController): void {
+    const { database, store, clock, leaseMs = defaultLeaseMs } = this.options
+    const until = clock.now() + leaseMs
+    database
+      .transaction((tx) => store.renew(tx, taken, until))
+      .then((isOurs) => {
+        if (!isOurs) ending.abort(new Error('the lease is lost'))
+      })
+      // The next renewal may succeed before the lease ends.
+      .catch((error: unknown) => this.options.observer.failed(this.handler.kind, error))
+  }
+
+  async #settle(
+    taken: TakenJobs,
+    failure: { readonly error: unknown } | null,
+  ): Promise<JobOutcome> {
+    const { database, store, observer, clock } = this.options
+    const now = clock.now()
+    const outcome = failure === null ? 'done' : this.#outcomeOfFailure(taken, now)
+    const isInterrupted = outcome === 'interrupted'
+    if (failure !== null && !isInterrupted) observer.failed(taken.kind, failure.error)
+    const attempts = Math.max(...taken.jobs.map((job) => job.attempts))
+    const settled = await database.transaction((tx) =>
+      outcome === 'retried' || isInterrupted
+        ? store.giveBack(tx, taken, {
+            runAt: isInterrupted ? now : now + retryDelayMs(attempts, Math.random()),
+            attempts: isInterrupted ? attempts - 1 : attempts,
+            now,
+          })
+        : store.finish(tx, taken, outcome, now),
+    )
+    return settled === taken.jobs.length ? outcome : 'lost'
+  }
+
+  #outcomeOfFailure(
+    { jobs }: TakenJobs,
+    now: number,
+  ): 'interrupted' | 'expired' | 'failed' | 'retried' {
+    if (this.#stopping.signal.aborted) return 'interrupted'
+    // Jobs that failed together are tried one by one, and then each has its own end.
+    const [job] = jobs
+    if (!job || jobs.length > 1) return 'retried'
+    if (job.deadlineAt !== null && job.deadlineAt <= now) return 'expired'
+    return job.attempts >= this.handler.maxAttempts ? 'failed' : 'retried'
+  }
+}

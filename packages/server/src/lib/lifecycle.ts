@@ -1,0 +1,47 @@
+/** What runs together: its parts are started in order and stopped in reverse. */
+export class Lifecycle {
+  readonly #stops: (() => unknown)[] = []
+  #stopping: Promise<void> | undefined
+
+  /**
+   * Starts parts; when one fails, those before it are stopped again.
+   * @param start adds each part as soon as it runs
+   */
+  static async start<T>(start: (parts: Lifecycle) => Promise<T>): Promise<T> {
+    const parts = new Lifecycle()
+    try {
+      return await start(parts)
+    } catch (error) {
+      // What made the start fail says more than what fails after it.
+      await parts.stop().catch(() => {})
+      throw error
+    }
+  }
+
+  /** @param part runs from now on */
+  add<T>(part: T, stop: (part: T) => unknown): T {
+    this.#stops.push(() => stop(part))
+    return part
+  }
+
+  /**
+   * Stops each part once those added after it have stopped, whether they could or not; a second call waits for the first.
+   * @throws what the first part threw that could not be stopped
+   */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop()
+    return this.#stopping
+  }
+
+  async #stop(): Promise<void> {
+    const errors: unknown[] = []
+    for (const stop of this.#stops.reverse()) {
+      try {
+        await stop()
+      } catch (error) {
+        errors.push(error)
+      }
+    }
+    if (errors.length > 0) throw errors[0]
+  }
+}

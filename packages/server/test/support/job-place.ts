@@ -1,0 +1,35 @@
+import { join } from 'node:path'
+import { type Backend, TempFolder } from '@hermod/testkit'
+import { Database } from '../../dist/db/database.js'
+import { postgresDialect } from '../../dist/db/dialect/postgres.js'
+import { sqliteDialect } from '../../dist/db/dialect/sqlite.js'
+import { migrate } from '../../dist/db/migrations/migrate.js'
+
+/** A database with the schema of the service and no server. */
+export class JobPlace implements AsyncDisposable {
+  private constructor(
+    readonly folder: TempFolder,
+    /** undefined: the embedded database of the folder */
+    readonly url: string | undefined,
+    readonly database: Database,
+    private readonly place: AsyncDisposable,
+  ) {}
+
+  static async create(backend: Backend): Promise<JobPlace> {
+    const folder = new TempFolder('jobs')
+    const place = await backend.createDatabase()
+    const dialect =
+      place.url === undefined
+        ? sqliteDialect(join(folder.path, 'hermod.db'))
+        : postgresDialect({ url: place.url, poolSize: 4, onError: () => {} })
+    const database = new Database(dialect)
+    await migrate(database)
+    return new JobPlace(folder, place.url, database, place)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.database[Symbol.asyncDispose]()
+    await this.place[Symbol.asyncDispose]()
+    this.folder[Symbol.dispose]()
+  }
+}
