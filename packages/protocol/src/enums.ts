@@ -299,3 +299,6 @@ export const voiceFormats = ['amr', 'mp3'] as const
 
 /** HTTP methods of an upload ticket. */
 export const uploadMethods = ['POST', 'PUT'] as const
+
+/** Where the secret key is kept. */
+export const keySources = ['file', 'settings'] as const

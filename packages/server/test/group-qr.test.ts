@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Answer, Api, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type GroupQr, groupQrKey, groupQrText } from '../dist/domain/groups/admission/group-qr.js'
+import { type GroupQr, groupQrText } from '../dist/domain/groups/admission/group-qr.js'
+import { purposeKey } from '../dist/lib/secret-keys.js'
 import { codes, PeoplePool, type Person } from './support/contacts.js'
 import {
   aGroup,
@@ -32,6 +33,7 @@ const code = {
 } as const
 const dayMs = 24 * 3_600_000
 const crowd = 8
+const qrKey = (secretKey: Buffer) => purposeKey(secretKey, 'group QR texts')
 
 for (const backend of testBackends()) {
   describe(`QR codes of groups on ${backend.name}`, () => {
@@ -68,7 +70,7 @@ for (const backend of testBackends()) {
 
     /** A text as the server itself would sign it. */
     function signed(qr: Partial<GroupQr> & Pick<GroupQr, 'groupId'>): string {
-      const key = groupQrKey(readFileSync(join(watched.server.dataDir, 'secret.key')))
+      const key = qrKey(readFileSync(join(watched.server.dataDir, 'secret.key')))
       return groupQrText(key, {
         appId: watched.server.appId,
         signerId: 0,
@@ -217,7 +219,7 @@ for (const backend of testBackends()) {
         payload,
         `.${mac}`,
         `${claims}.${mac}`,
-        groupQrText(groupQrKey(Buffer.from('the secret key of another service')), elsewhere),
+        groupQrText(qrKey(Buffer.from('the secret key of another service')), elsewhere),
         signed({ groupId: group_id, appId: 'other' }),
       ]
       for (const each of forged)

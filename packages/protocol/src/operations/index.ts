@@ -8,6 +8,7 @@ import * as integrity from './integrity.js'
 import * as login from './login.js'
 import * as messaging from './messaging.js'
 import * as push from './push/index.js'
+import * as secrets from './secrets.js'
 import { tags } from './tags.js'
 import * as users from './users/index.js'
 
@@ -20,6 +21,7 @@ export * from './integrity.js'
 export * from './login.js'
 export * from './messaging.js'
 export * from './push/index.js'
+export * from './secrets.js'
 export { type Tag, tags } from './tags.js'
 export * from './users/index.js'
 
@@ -42,6 +44,7 @@ export const operations: readonly Operation[] = [
   login,
   messaging,
   push,
+  secrets,
   users,
 ]
   .flatMap((module): Operation[] => Object.values(module))

@@ -26,11 +26,11 @@ export function addMigrateCommand(program: Command, context: CommandContext): vo
       })
       context
         .printer(options)
-        .print(migrations, () => `${listOfMigrations(migrations)}\n${migrationSummary(migrations)}`)
+        .print(migrations, () => `${migrationTable(migrations)}\n${migrationSummary(migrations)}`)
     })
 }
 
-function listOfMigrations(migrations: readonly Migration[]): string {
+function migrationTable(migrations: readonly Migration[]): string {
   const rows = migrations.map(({ name, state }) => ({ migration: name, state: words[state] }))
   return formatTable(rows, 'There are no migrations.')
 }

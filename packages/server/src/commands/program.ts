@@ -7,6 +7,7 @@ import { addCheckCommand } from './check.js'
 import { CommandContext, type CommandDependencies } from './command.js'
 import { addConfigCommand } from './config.js'
 import { addMigrateCommand } from './migrate.js'
+import { addSecretCommands } from './secret.js'
 import { addServeCommand } from './serve.js'
 import { addTokenCommands } from './token.js'
 import { addUserCommands } from './user.js'
@@ -33,6 +34,7 @@ export function createProgram(dependencies: CommandDependencies): Command {
   addServeCommand(program, context)
   addAppCommands(program, context)
   addTokenCommands(program, context)
+  addSecretCommands(program, context)
   addUserCommands(program, context)
   addConfigCommand(program, context)
   addMigrateCommand(program, context)

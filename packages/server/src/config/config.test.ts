@@ -65,6 +65,7 @@ describe('loadConfig', () => {
     expect({ ...secrets }).toEqual({
       databaseUrl: null,
       secretKey: null,
+      secretKeyOld: null,
       bootstrapAdminToken: null,
       operatorToken: null,
     })
@@ -148,6 +149,16 @@ describe('loadConfig', () => {
   it('refuses a queue that is shorter than a batch', () => {
     expect(faultsOf({ HERMOD_QUEUE_MESSAGES: '100', HERMOD_BATCH_MESSAGES: '200' })).toEqual([
       'HERMOD_QUEUE_MESSAGES (100) must not be below HERMOD_BATCH_MESSAGES (200); for example HERMOD_QUEUE_MESSAGES=200',
+    ])
+  })
+
+  it('refuses a previous secret key without a new one, or that is the new one', () => {
+    const key = 'k'.repeat(32)
+    expect(faultsOf({ HERMOD_SECRET_KEY_OLD: key })).toEqual([
+      'HERMOD_SECRET_KEY_OLD is set without HERMOD_SECRET_KEY; set HERMOD_SECRET_KEY to the new key, for example HERMOD_SECRET_KEY=$(openssl rand -hex 32)',
+    ])
+    expect(faultsOf({ HERMOD_SECRET_KEY_OLD: key, HERMOD_SECRET_KEY: key })).toEqual([
+      'HERMOD_SECRET_KEY_OLD and HERMOD_SECRET_KEY are the same key; set HERMOD_SECRET_KEY to the new key, or remove HERMOD_SECRET_KEY_OLD',
     ])
   })
 

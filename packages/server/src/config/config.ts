@@ -134,6 +134,15 @@ function contradictions(values: OptionValues): string[] {
       `${queue.name} (${values.queueMessages}) must not be below ${batch.name} (${values.batchMessages}); for example ${queue.name}=${values.batchMessages}`,
     )
   }
+  const { secretKey: key, secretKeyOld: old } = options
+  if (values.secretKeyOld !== null && values.secretKey === null)
+    faults.push(
+      `${old.name} is set without ${key.name}; set ${key.name} to the new key, for example ${key.name}=${key.example}`,
+    )
+  if (values.secretKeyOld !== null && values.secretKeyOld === values.secretKey)
+    faults.push(
+      `${old.name} and ${key.name} are the same key; set ${key.name} to the new key, or remove ${old.name}`,
+    )
   return faults
 }
 

@@ -1,5 +1,5 @@
 /** Every setting of the service, once: what the environment, the file, the refusals and the reference are made from. */
-import { isIP } from 'node:net'
+import { isAddressRange } from '../lib/network.js'
 import { redactUrl } from '../lib/redact.js'
 
 /** One setting. */
@@ -99,6 +99,11 @@ function secretText(pattern: Omit<Pattern<null>, 'default'>): Option<string | nu
   }
 }
 
+const secretKeyText = {
+  accepts: '32 to 256 printable characters without spaces',
+  example: '$(openssl rand -hex 32)',
+  pattern: /^[\x21-\x7e]{32,256}$/,
+}
 const hostname = /^[^\s/@]{1,255}$/
 const origin = /^[a-z][a-z0-9+.-]*:\/\/[^\s/,*@]+$/
 const usernamePrefix = /^[\p{L}\p{N}_]{1,64}$/u
@@ -225,10 +230,13 @@ export const options = {
   }),
   secretKey: secretText({
     name: 'HERMOD_SECRET_KEY',
-    text: 'Encrypts secrets at rest; unset: made once and kept in the data folder. Processes that share a database need the same one.',
-    accepts: '32 to 256 printable characters without spaces',
-    example: '$(openssl rand -hex 32)',
-    pattern: /^[\x21-\x7e]{32,256}$/,
+    text: 'Encrypts secrets at rest and signs file credentials and QR codes; unset: made once and kept in the data folder. Processes that share a database need the same one.',
+    ...secretKeyText,
+  }),
+  secretKeyOld: secretText({
+    name: 'HERMOD_SECRET_KEY_OLD',
+    text: 'The key before a change of HERMOD_SECRET_KEY. What was made with it is accepted until it is removed from the settings; before that, hermod secret rotate must have encrypted the secrets again.',
+    ...secretKeyText,
   }),
   bootstrapAppId: textOption({
     name: 'HERMOD_BOOTSTRAP_APP_ID',
@@ -451,14 +459,4 @@ function decodePublicUrl(input: string): string | undefined {
 function decodeOrigins(input: string): '*' | string[] | undefined {
   if (input === '*') return '*'
   return input === 'off' ? [] : decodeList(input, (entry) => origin.test(entry))
-}
-
-function isAddressRange(entry: string): boolean {
-  const [address = '', prefix, ...rest] = entry.split('/')
-  const version = isIP(address)
-  if (version === 0 || rest.length > 0) return false
-  return (
-    prefix === undefined ||
-    (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128))
-  )
 }

@@ -7,17 +7,19 @@ export interface ServerSecrets {
   readonly databaseUrl: string | null
   /** Null: the one kept in the data folder. */
   readonly secretKey: string | null
+  /** The key before a change of `secretKey`; null: there is none. */
+  readonly secretKeyOld: string | null
   readonly bootstrapAdminToken: string | null
   readonly operatorToken: string | null
 }
 
 /** The secrets, frozen; logs and JSON see a word instead of them. */
 export function serverSecrets(values: OptionValues): ServerSecrets {
-  const { databaseUrl, secretKey, bootstrapAdminToken, operatorToken } = values
+  const { databaseUrl, secretKey, secretKeyOld, bootstrapAdminToken, operatorToken } = values
   const veil = { value: () => '[secrets]', enumerable: false }
   return Object.freeze(
     Object.defineProperties(
-      { databaseUrl, secretKey, bootstrapAdminToken, operatorToken },
+      { databaseUrl, secretKey, secretKeyOld, bootstrapAdminToken, operatorToken },
       { toJSON: veil, [inspect.custom]: veil },
     ),
   )

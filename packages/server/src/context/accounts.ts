@@ -9,17 +9,18 @@ import type { LoginGuard } from '../domain/login/login-guard.js'
 import type { PasswordHasher } from '../domain/login/password-hasher.js'
 import { PasswordService } from '../domain/login/password-service.js'
 import type { TokenService } from '../domain/login/token-service.js'
-import { PushPreferenceStore } from '../domain/push/push-preference-store.js'
+import type { PushPreferenceStore } from '../domain/push/push-preference-store.js'
 import { AccountService } from '../domain/users/account-service.js'
 import { DeletionService } from '../domain/users/deletion/deletion-service.js'
 import type { TextErasureService } from '../domain/users/deletion/text-erasure-service.js'
+import type { UserRows } from '../domain/users/deletion/user-erasure.js'
 import { UserImportService } from '../domain/users/import/user-import-service.js'
 import { UserImportStore } from '../domain/users/import/user-import-store.js'
 import { OperatorUserService } from '../domain/users/operator-user-service.js'
 import { ProfileService } from '../domain/users/profile-service.js'
 import { type ContactConnector, RegistrationService } from '../domain/users/registration-service.js'
 import { SettingsService } from '../domain/users/settings/settings-service.js'
-import { SettingsStore } from '../domain/users/settings/settings-store.js'
+import type { SettingsStore } from '../domain/users/settings/settings-store.js'
 import type { UserStore } from '../domain/users/user-store.js'
 import type { Clock } from '../lib/clock.js'
 import type { IdGenerator } from '../lib/ids.js'
@@ -38,6 +39,12 @@ export interface AccountServices {
 
 interface Shared {
   readonly config: ServerConfig['accounts']
+  readonly stores: {
+    readonly pushPreferences: PushPreferenceStore
+    readonly settings: SettingsStore
+  }
+  /** The stores with rows that go with a user. */
+  readonly personal: readonly UserRows[]
   readonly bus: Bus
   readonly database: Database
   readonly users: UserStore
@@ -57,6 +64,7 @@ interface Shared {
 export function createAccountServices({
   config,
   users: store,
+  stores: { pushPreferences, settings },
   ...shared
 }: Shared): AccountServices {
   const { database } = shared
@@ -67,9 +75,8 @@ export function createAccountServices({
     store,
     channel: cacheInvalidation(shared.bus, 'user-states'),
   })
-  const settings = new SettingsStore(database)
   const passwords = new PasswordService({ ...shared, store, accounts, passwordMinLength })
-  const deletions = new DeletionService({ ...shared, accounts, passwords })
+  const deletions = new DeletionService({ ...shared, users: store, accounts, passwords })
   return {
     accounts,
     deletions,
@@ -85,7 +92,7 @@ export function createAccountServices({
     registrations: new RegistrationService({
       ...shared,
       users: store,
-      aliases: new PushPreferenceStore(),
+      aliases: pushPreferences,
       settings,
       names,
       passwordMinLength,

@@ -4,9 +4,9 @@ import type { Database } from '../db/database.js'
 import type { AppService } from '../domain/apps/app-service.js'
 import { ContactBook } from '../domain/contacts/contact-book.js'
 import { ContactRequestService } from '../domain/contacts/contact-request-service.js'
-import { ContactRequestStore } from '../domain/contacts/contact-request-store.js'
+import type { ContactRequestStore } from '../domain/contacts/contact-request-store.js'
 import { ContactService } from '../domain/contacts/contact-service.js'
-import { ContactStore } from '../domain/contacts/contact-store.js'
+import type { ContactStore } from '../domain/contacts/contact-store.js'
 import { MessageRules } from '../domain/contacts/message-rules.js'
 import type { AccountService } from '../domain/users/account-service.js'
 import type { UserStore } from '../domain/users/user-store.js'
@@ -14,6 +14,10 @@ import type { Clock } from '../lib/clock.js'
 import type { EventService } from '../outbox/event-service.js'
 
 interface Shared {
+  readonly stores: {
+    readonly contacts: ContactStore
+    readonly contactRequests: ContactRequestStore
+  }
   readonly database: Database
   readonly events: EventService
   readonly clock: Clock
@@ -26,13 +30,13 @@ export interface ContactServices {
 }
 
 export function createContactBook({
-  database,
+  stores,
   ...shared
 }: Shared & { readonly users: UserStore }): ContactBook {
   return new ContactBook({
     ...shared,
-    store: new ContactStore(database),
-    contactRequests: new ContactRequestStore(),
+    store: stores.contacts,
+    contactRequests: stores.contactRequests,
   })
 }
 
@@ -45,8 +49,8 @@ export function createContactServices(
     readonly bus: Bus
   },
 ): ContactServices {
-  const { database, accounts, apps } = shared
-  const store = new ContactStore(database)
+  const { database, accounts, apps, stores } = shared
+  const { contacts: store, contactRequests: requests } = stores
   const messageRules = new MessageRules({
     database,
     store,
@@ -58,7 +62,7 @@ export function createContactServices(
   const contactRequests = new ContactRequestService({
     ...shared,
     contacts,
-    store: new ContactRequestStore(),
+    store: requests,
     contactStore: store,
   })
   return { contacts, contactRequests, messageRules }

@@ -48,7 +48,7 @@ export async function openDatabase({ config, secrets, log }: ContextOptions): Pr
 
 /**
  * Locks the data folder, opens the database, brings its schema up to date and builds the service. Disposing undoes it in reverse.
- * @throws FolderLockedError when another process uses the folder
+ * @throws FolderLockedError when another process uses the folder; WrongSecretKeyError
  */
 export async function openContext(options: ContextOptions): Promise<Context> {
   const { config, log } = options
@@ -59,7 +59,9 @@ export async function openContext(options: ContextOptions): Promise<Context> {
       await requireDurableCommits(database, log)
       const applied = await migrate(database)
       if (applied.length > 0) log.info({ migrations: applied }, 'schema brought up to date')
-      return buildContext(options, database, lock)
+      const context = buildContext(options, database, lock)
+      await context.services.secretService.requireKeys()
+      return context
     } catch (error) {
       await database[Symbol.asyncDispose]()
       throw error

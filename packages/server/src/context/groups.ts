@@ -5,9 +5,10 @@ import type { AppService } from '../domain/apps/app-service.js'
 import { GroupInviter } from '../domain/groups/admission/group-inviter.js'
 import { GroupQrService } from '../domain/groups/admission/group-qr-service.js'
 import { GroupInvitationService } from '../domain/groups/admission/invitation-service.js'
-import { InvitationStore } from '../domain/groups/admission/invitation-store.js'
+import type { InvitationStore } from '../domain/groups/admission/invitation-store.js'
 import { JoinRequestService } from '../domain/groups/admission/join-request-service.js'
-import { JoinRequestStore } from '../domain/groups/admission/join-request-store.js'
+import type { JoinRequestStore } from '../domain/groups/admission/join-request-store.js'
+import { OpenAdmissions } from '../domain/groups/admission/open-admissions.js'
 import { AnnouncementService } from '../domain/groups/content/announcement-service.js'
 import { AnnouncementStore } from '../domain/groups/content/announcement-store.js'
 import { SharedFileService } from '../domain/groups/content/shared-file-service.js'
@@ -18,28 +19,40 @@ import { GroupMessageRules } from '../domain/groups/core/group-message-rules.js'
 import { GroupService } from '../domain/groups/core/group-service.js'
 import { GroupSettingsService } from '../domain/groups/core/group-settings-service.js'
 import { GroupStore } from '../domain/groups/core/group-store.js'
+import type { GroupConversations } from '../domain/groups/membership/group-conversations.js'
 import { GroupMemberService } from '../domain/groups/membership/group-member-service.js'
 import { GroupSuccession } from '../domain/groups/membership/group-succession.js'
 import { MemberListStore } from '../domain/groups/membership/member-list-store.js'
-import { MemberStore } from '../domain/groups/membership/member-store.js'
-import { MembershipService } from '../domain/groups/membership/membership-service.js'
-import { SuccessionStore } from '../domain/groups/membership/succession-store.js'
-import { BlockStore } from '../domain/groups/moderation/block-store.js'
+import type { MemberStore } from '../domain/groups/membership/member-store.js'
+import {
+  MembershipService,
+  type MembershipServiceOptions,
+} from '../domain/groups/membership/membership-service.js'
+import type { RemovalStore } from '../domain/groups/membership/removal-store.js'
+import type { BlockStore } from '../domain/groups/moderation/block-store.js'
 import { GroupModerationService } from '../domain/groups/moderation/group-moderation-service.js'
 import type { UserLocker } from '../domain/users/locked-users.js'
 import type { Clock } from '../lib/clock.js'
 import type { IdGenerator } from '../lib/ids.js'
+import type { SecretKeys } from '../lib/secret-keys.js'
 import type { EventService } from '../outbox/event-service.js'
 
 interface Shared {
   readonly database: Database
   readonly bus: Bus
   readonly users: UserLocker
+  readonly members: MemberStore
+  readonly removals: RemovalStore
+  readonly blocks: BlockStore
+  readonly invitations: InvitationStore
+  readonly joinRequests: JoinRequestStore
+  readonly conversations: GroupConversations
+  readonly pins: MembershipServiceOptions['pins']
   readonly apps: AppService
   readonly events: EventService
   readonly ids: IdGenerator
   readonly clock: Clock
-  readonly secretKey: Buffer
+  readonly secretKeys: SecretKeys
 }
 
 export interface GroupServices {
@@ -59,25 +72,21 @@ export interface GroupServices {
 }
 
 export function createGroupServices(shared: Shared): GroupServices {
-  const { database, bus } = shared
+  const { database, bus, members, invitations } = shared
   const groups = new GroupStore(database)
-  const members = new MemberStore(database)
-  const invitations = new InvitationStore()
+  const admissions = new OpenAdmissions(shared)
   const channels = {
     groups: cacheInvalidation(bus, 'groups'),
     members: cacheInvalidation(bus, 'group-members'),
   }
   const cache = new GroupCache({ database, groups, members, channels })
-  const access = new GroupAccess({ ...shared, groups, members, cache })
-  const memberships = new MembershipService({ ...shared, groups, members })
+  const access = new GroupAccess({ ...shared, groups, cache })
+  const memberships = new MembershipService({ ...shared, groups, admissions })
   const inviter = new GroupInviter({ ...shared, invitations, memberships })
-  const blocks = new BlockStore()
   const parts = {
     ...shared,
     groups,
-    members,
-    blocks,
-    invitations,
+    admissions,
     cache,
     access,
     memberships,
@@ -86,7 +95,6 @@ export function createGroupServices(shared: Shared): GroupServices {
   const groupInvitations = new GroupInvitationService(parts)
   const joinRequests = new JoinRequestService({
     ...parts,
-    joinRequests: new JoinRequestStore(),
     invitations: groupInvitations,
   })
   return {
@@ -101,11 +109,7 @@ export function createGroupServices(shared: Shared): GroupServices {
     groupQrCodes: new GroupQrService(parts),
     groupSettings: new GroupSettingsService(parts),
     groups: new GroupService(parts),
-    groupSuccession: new GroupSuccession({
-      ...shared,
-      cache,
-      store: new SuccessionStore(),
-    }),
+    groupSuccession: new GroupSuccession(parts),
     sharedFiles: new SharedFileService({ ...parts, files: new SharedFileStore() }),
   }
 }

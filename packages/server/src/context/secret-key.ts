@@ -1,30 +1,72 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { ServerSecrets } from '../config/secrets.js'
+import type { KeyFile } from '../domain/secrets/secret-service.js'
 
-const keyFile = 'secret.key'
+/** The secret key as the service starts with it. */
+export interface LoadedSecretKeys {
+  readonly current: Buffer
+  /** What secrets may still be made with; null except during a rotation. */
+  readonly previous: Buffer | null
+  /** Where a rotation keeps a new key; null: the keys come from the settings. */
+  readonly file: KeyFile | null
+}
+
+const fileName = 'secret.key'
+const minKeyBytes = 32
 
 /**
- * The key that secrets are encrypted with and credentials are derived from: the configured one, else one that is made once and kept in
- * the data folder with mode 600. Nodes that share a database must be given the same key.
+ * The configured keys, else those of secret.key in the data folder, which is made once with mode 600. Its first line is the key, its second
+ * one, during a rotation, the previous key. Nodes that share a database must be given the same keys.
  */
-export function loadSecretKey(dataDir: string, configured: string | null): Buffer {
-  if (configured !== null) return Buffer.from(configured)
-  const path = join(dataDir, keyFile)
+export function loadSecretKeys(
+  dataDir: string,
+  { secretKey, secretKeyOld }: Pick<ServerSecrets, 'secretKey' | 'secretKeyOld'>,
+): LoadedSecretKeys {
+  if (secretKey !== null) {
+    const previous = secretKeyOld === null ? null : Buffer.from(secretKeyOld)
+    return { current: Buffer.from(secretKey), previous, file: null }
+  }
+  const path = join(dataDir, fileName)
   try {
     // The folder's lock is held, so nobody else creates it at the same time; `wx` keeps one that is there.
-    writeFileSync(path, randomBytes(32).toString('base64url'), {
-      mode: 0o600,
-      flag: 'wx',
-      flush: true,
-    })
+    writeFileSync(path, newSecretKey(), { mode: 0o600, flag: 'wx', flush: true })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
-  const key = readFileSync(path)
-  if (key.length < 32)
+  const [current, previous, ...rest] = readFileSync(path, 'utf8').trimEnd().split('\n')
+  const keys = [current, previous].filter((key) => key !== undefined).map((key) => Buffer.from(key))
+  if (rest.length > 0 || keys.some((key) => key.length < minKeyBytes))
     throw new Error(
       `${path} holds no key; restore it from a backup, or remove it to make a new one`,
     )
-  return key
+  return { current: keys[0] as Buffer, previous: keys[1] ?? null, file: keyFile(dataDir, path) }
+}
+
+function newSecretKey(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+function keyFile(dataDir: string, path: string): KeyFile {
+  return {
+    newKey: () => Buffer.from(newSecretKey()),
+    write(current, previous) {
+      const text = previous === null ? `${current}` : `${current}\n${previous}`
+      const next = `${path}.new`
+      writeFileSync(next, text, { mode: 0o600, flush: true })
+      renameSync(next, path)
+      syncFolder(dataDir)
+    },
+  }
+}
+
+/** Makes a rename durable. */
+function syncFolder(folder: string): void {
+  const descriptor = openSync(folder, 'r')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
 }

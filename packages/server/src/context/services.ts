@@ -6,12 +6,19 @@ import type { Database } from '../db/database.js'
 import { idReservations } from '../db/id-reservations.js'
 import { AppService } from '../domain/apps/app-service.js'
 import { AppStore } from '../domain/apps/app-store.js'
+import { ContactRequestStore } from '../domain/contacts/contact-request-store.js'
+import { ContactStore } from '../domain/contacts/contact-store.js'
 import { DeviceAccessService } from '../domain/devices/device-access-service.js'
 import { DeviceService } from '../domain/devices/device-service.js'
 import { DeviceStore } from '../domain/devices/device-store.js'
 import { PresenceService } from '../domain/devices/presence-service.js'
 import { PushBindingStore } from '../domain/devices/push-binding-store.js'
 import { FileCredentialService } from '../domain/files/file-credential-service.js'
+import { InvitationStore } from '../domain/groups/admission/invitation-store.js'
+import { JoinRequestStore } from '../domain/groups/admission/join-request-store.js'
+import { MemberStore } from '../domain/groups/membership/member-store.js'
+import { RemovalStore } from '../domain/groups/membership/removal-store.js'
+import { BlockStore } from '../domain/groups/moderation/block-store.js'
 import { IntegrityService } from '../domain/integrity/integrity-service.js'
 import { IntegrityStore } from '../domain/integrity/integrity-store.js'
 import { LoginGuard } from '../domain/login/login-guard.js'
@@ -19,32 +26,39 @@ import { PasswordHasher } from '../domain/login/password-hasher.js'
 import { TokenService } from '../domain/login/token-service.js'
 import { TokenStore } from '../domain/login/token-store.js'
 import { HistoryStore } from '../domain/messaging/log/history-store.js'
+import { MessageStore } from '../domain/messaging/log/message-store.js'
 import { PeerKinds } from '../domain/messaging/log/peer-kinds.js'
 import { MessageOperations } from '../domain/messaging/operations/message-operations.js'
-import { MessageStore } from '../domain/messaging/operations/message-store.js'
 import { ConversationService } from '../domain/messaging/reading/conversation-service.js'
 import { ConversationStore } from '../domain/messaging/reading/conversation-store.js'
 import { GroupMarkStore } from '../domain/messaging/reading/group-mark-store.js'
 import { GroupReadService } from '../domain/messaging/reading/group-read-service.js'
 import { PinService } from '../domain/messaging/reading/pin-service.js'
 import { PinStore } from '../domain/messaging/reading/pin-store.js'
+import { ReceiptRequestStore } from '../domain/messaging/reading/receipt-request-store.js'
 import { MessageService } from '../domain/messaging/sending/message-service.js'
 import { type BatchObserver, MessageWriter } from '../domain/messaging/sending/message-writer.js'
 import { TransactionStore } from '../domain/messaging/sending/transaction-store.js'
 import { TransactionSweeper } from '../domain/messaging/sending/transaction-sweeper.js'
 import { PushPreferenceService } from '../domain/push/push-preference-service.js'
 import { PushPreferenceStore } from '../domain/push/push-preference-store.js'
+import { KeyCheckStore } from '../domain/secrets/key-check-store.js'
+import { SecretService } from '../domain/secrets/secret-service.js'
 import { PendingErasureStore } from '../domain/users/deletion/pending-erasure-store.js'
 import { TextErasureService } from '../domain/users/deletion/text-erasure-service.js'
+import { SettingsStore } from '../domain/users/settings/settings-store.js'
 import { UserStore } from '../domain/users/user-store.js'
 import { systemClock } from '../lib/clock.js'
 import { IdGenerator } from '../lib/ids.js'
+import { SecretBox } from '../lib/secret-box.js'
+import { SecretKeys } from '../lib/secret-keys.js'
 import { EventStore } from '../outbox/event-log.js'
 import { EventService } from '../outbox/event-service.js'
 import { type AccountServices, createAccountServices } from './accounts.js'
 import { type ContactServices, createContactBook, createContactServices } from './contacts.js'
 import { createGroupServices, type GroupServices } from './groups.js'
-import { loadSecretKey } from './secret-key.js'
+import { personalStores } from './personal-stores.js'
+import { loadSecretKeys } from './secret-key.js'
 
 export interface Services extends AccountServices, ContactServices, GroupServices {
   readonly apps: AppService
@@ -59,6 +73,7 @@ export interface Services extends AccountServices, ContactServices, GroupService
   readonly pins: PinService
   readonly presence: PresenceService
   readonly pushPreferences: PushPreferenceService
+  readonly secretService: SecretService
   readonly sweeper: TransactionSweeper
   readonly textErasures: TextErasureService
   readonly tokens: TokenService
@@ -96,11 +111,30 @@ export function createServices({
   })
   const hasher = new PasswordHasher()
   const users = new UserStore(database)
+  const { current, previous, file: keyFile } = loadSecretKeys(config.dataDir, secrets)
+  const secretKeys = new SecretKeys(current, previous)
+  const secretBox = new SecretBox(secretKeys)
+  const stores = {
+    contactRequests: new ContactRequestStore(),
+    contacts: new ContactStore(database),
+    devices: new DeviceStore(),
+    joinRequests: new JoinRequestStore(),
+    blocks: new BlockStore(),
+    invitations: new InvitationStore(),
+    members: new MemberStore(database),
+    removals: new RemovalStore(),
+    pins: new PinStore(),
+    pushPreferences: new PushPreferenceStore(),
+    pushBindings: new PushBindingStore(),
+    conversations: new ConversationStore(database),
+    settings: new SettingsStore(database),
+  }
   const apps = new AppService({
     database,
     store: new AppStore(),
     ids,
     clock,
+    secretBox,
     operatorToken: secrets.operatorToken,
     channels: {
       apps: cacheInvalidation(bus, 'applications'),
@@ -109,15 +143,15 @@ export function createServices({
   })
   const devices = new DeviceService({
     database,
-    store: new DeviceStore(),
-    bindings: new PushBindingStore(),
+    store: stores.devices,
+    users,
+    bindings: stores.pushBindings,
     events,
     clock,
     devicesPerUser: config.accounts.devicesPerUser,
   })
   const guard = new LoginGuard({ clock, ...config.logins })
-  const secretKey = loadSecretKey(config.dataDir, secrets.secretKey)
-  const fileCredentials = new FileCredentialService({ database, users, clock, secretKey })
+  const fileCredentials = new FileCredentialService({ database, users, clock, secretKeys })
   const tokens = new TokenService({
     database,
     store: new TokenStore(database),
@@ -130,8 +164,9 @@ export function createServices({
     tokenLifeMs: config.accounts.userTokenTtlMs,
     channel: cacheInvalidation(bus, 'user-tokens'),
   })
-  const contactBook = createContactBook({ database, users, events, clock })
+  const contactBook = createContactBook({ database, stores, users, events, clock })
   const groups = createGroupServices({
+    ...stores,
     database,
     bus,
     users,
@@ -139,10 +174,12 @@ export function createServices({
     events,
     ids,
     clock,
-    secretKey,
+    secretKeys,
   })
   const accountServices = createAccountServices({
     config: config.accounts,
+    stores,
+    personal: personalStores(stores),
     bus,
     database,
     users,
@@ -160,6 +197,7 @@ export function createServices({
   })
   const { accounts } = accountServices
   const contacts = createContactServices({
+    stores,
     database,
     book: contactBook,
     bus,
@@ -168,7 +206,16 @@ export function createServices({
     events,
     clock,
   })
+  const secretService = new SecretService({
+    database,
+    keys: secretKeys,
+    keyFile,
+    box: secretBox,
+    keyChecks: new KeyCheckStore(),
+    columns: [apps.registrationSecrets],
+  })
   const transactions = new TransactionStore()
+  const receiptRequests = new ReceiptRequestStore()
   const writer = new MessageWriter({
     database,
     ids,
@@ -180,16 +227,23 @@ export function createServices({
   })
   const conversations = new ConversationService({
     database,
-    store: new ConversationStore(database),
+    store: stores.conversations,
     messageLog: new HistoryStore(database),
     kinds: new PeerKinds(database),
-    groupReads: new GroupReadService({ marks: new GroupMarkStore(), events }),
+    groupReads: new GroupReadService({
+      ...stores,
+      marks: new GroupMarkStore(),
+      receiptRequests,
+      events,
+    }),
     groupCache: groups.groupCache,
     events,
   })
   const messageOperations = new MessageOperations({
     database,
     store: new MessageStore(),
+    conversationStore: stores.conversations,
+    receiptRequests,
     conversations,
     apps,
     groupRules: groups.groupMessageRules,
@@ -208,7 +262,11 @@ export function createServices({
     devices,
     events,
     fileCredentials,
-    integrity: new IntegrityService({ database, store: new IntegrityStore() }),
+    integrity: new IntegrityService({
+      database,
+      store: new IntegrityStore(),
+      secrets: secretService,
+    }),
     messageOperations,
     messages: new MessageService({
       database,
@@ -222,13 +280,15 @@ export function createServices({
       clock,
       ...config.messages,
     }),
-    pins: new PinService({ database, store: new PinStore(), accounts, ...groups, clock }),
+    pins: new PinService({ database, store: stores.pins, accounts, ...groups, clock }),
     presence: new PresenceService(),
     pushPreferences: new PushPreferenceService({
       database,
-      store: new PushPreferenceStore(),
+      store: stores.pushPreferences,
+      users,
       accounts,
     }),
+    secretService,
     sweeper: new TransactionSweeper({ database, store: transactions, clock }),
     textErasures,
     tokens,

@@ -37,6 +37,7 @@ export interface Schema {
   receipt_requests: ReceiptRequestsTable
   sent_transactions: SentTransactionsTable
   id_slots: IdSlotsTable
+  key_checks: KeyChecksTable
 }
 
 export interface AppsTable {
@@ -46,7 +47,7 @@ export interface AppsTable {
   status: number
   /** 1: anyone who knows the app_id may register users (decision C2). */
   open_registration: number
-  /** Lower-case hex HMAC key of `sign` in /user/register/push; '' = not asked for (decision D8). */
+  /** HMAC key of `sign` in /user/register/push, encrypted by lib/secret-box.ts; '' = not asked for (decision D8). */
   registration_secret: string
   /** JSON of what differs from the defaults in application-model.ts. */
   settings: string
@@ -440,4 +441,11 @@ export interface IdSlotsTable {
   slot: number
   owner: string
   reserved_until: number
+}
+
+/** One row: a text that is encrypted with the secret key, which tells at the start whether the key is the right one. */
+export interface KeyChecksTable {
+  /** 1 */
+  check_id: number
+  sealed: string
 }

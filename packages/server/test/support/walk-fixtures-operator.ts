@@ -23,6 +23,8 @@ export const operatorFixtures: readonly Fixture[] = [
     return { ...hereAsApp(scene), token_id: made?.data.token_id ?? 0 }
   }),
   fixture(api.checkIntegrity),
+  fixture(api.rotateSecretKey),
+  fixture(api.retireSecretKey),
   fixture(api.createUser, (scene) => ({ ...hereAsApp(scene), username: scene.world.newName() })),
   fixture(api.importUsers, (scene) => ({
     ...hereAsApp(scene),

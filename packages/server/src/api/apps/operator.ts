@@ -66,7 +66,7 @@ function toApp(app: App) {
     name: app.name,
     status: app.status,
     open_registration: app.openRegistration,
-    has_registration_secret: app.registrationSecret !== '',
+    has_registration_secret: app.sealedRegistrationSecret !== '',
     settings: app.settings,
     created_at: app.createdAt,
   }

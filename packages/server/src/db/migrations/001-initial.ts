@@ -336,7 +336,15 @@ const clusteredTables = {
     slot smallint primary key not null,
     owner text not null,
     reserved_until bigint not null`,
+  key_checks: `
+    check_id smallint primary key not null,
+    sealed text not null`,
 }
+
+export const createdTables: readonly string[] = [
+  ...Object.keys(rowTables),
+  ...Object.keys(clusteredTables),
+]
 
 const indexes = [
   'create unique index users_username on users (app_id, username_key)',

@@ -1,4 +1,5 @@
 import type { AppSettings } from '@hermod/protocol'
+import type { SecretPlace } from '../../lib/secret-box.js'
 
 export interface App {
   readonly appId: string
@@ -6,8 +7,8 @@ export interface App {
   /** 0 normal, 1 disabled */
   readonly status: number
   readonly openRegistration: boolean
-  /** '' = no `sign` is asked for at /user/register/push */
-  readonly registrationSecret: string
+  /** As it is stored, encrypted; '' = no `sign` is asked for at /user/register/push */
+  readonly sealedRegistrationSecret: string
   readonly settings: AppSettings
   readonly createdAt: number
 }
@@ -65,6 +66,11 @@ export interface AdminToken {
   /** null = never */
   readonly expiresAt: number | null
   readonly revokedAt: number | null
+}
+
+/** Where the registration secret of an app is stored. */
+export function registrationSecretPlace(appId: string): SecretPlace {
+  return { column: 'apps.registration_secret', row: appId }
 }
 
 export const appIdPattern = /^[a-z0-9_-]{2,32}$/

@@ -1,14 +1,17 @@
 import { AppError, type AppSettings, appStatus, type Int64 } from '@hermod/protocol'
-import type { Database, Tx } from '../../db/database.js'
+import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { IdGenerator } from '../../lib/ids.js'
 import { type CacheInvalidation, InvalidatedCache } from '../../lib/invalidated-cache.js'
+import type { SecretBox } from '../../lib/secret-box.js'
 import { createToken, equalSecrets, hashToken } from '../../lib/tokens.js'
+import type { SealedColumn, SealedSecret } from '../secrets/secret-service.js'
 import {
   type AdminToken,
   type App,
   appIdPattern,
+  registrationSecretPlace,
   settingsFault,
   storedSettings,
 } from './app-model.js'
@@ -19,6 +22,7 @@ export interface AppServiceOptions {
   readonly store: AppStore
   readonly ids: IdGenerator
   readonly clock: Clock
+  readonly secretBox: SecretBox
   /** Given through the configuration; null = only tokens of the database count. */
   readonly operatorToken: string | null
   readonly channels: { readonly apps: CacheInvalidation; readonly adminTokens: CacheInvalidation }
@@ -36,6 +40,7 @@ export interface AppChanges {
   readonly name?: string | undefined
   readonly status?: number | undefined
   readonly openRegistration?: boolean | undefined
+  /** In clear; '' asks for no `sign`. */
   readonly registrationSecret?: string | undefined
   /** What is absent stays as it is. */
   readonly settings?: Partial<AppSettings> | undefined
@@ -110,10 +115,11 @@ export class AppService {
     const { database, store } = this.#options
     const fault = settingsFault(settings)
     if (fault !== null) throw new AppError('invalid_parameter', fault)
-    const { name, status, openRegistration, registrationSecret: registration_secret } = changes
+    const { name, status, openRegistration, registrationSecret } = changes
     const open_registration = openRegistration === undefined ? undefined : Number(openRegistration)
     await database.transaction(async (tx) => {
       const app = await this.lockForUpdate(tx, appId)
+      const registration_secret = this.#sealed(appId, registrationSecret)
       const merged = storedSettings({ ...app.settings, ...settings })
       await store.update(
         tx,
@@ -122,6 +128,28 @@ export class AppService {
       )
     })
     this.#apps.forget(appId)
+  }
+
+  /** @returns the key of `sign` at /user/register/push in clear; '' = none is asked for */
+  async registrationSecret(appId: string): Promise<string> {
+    const { sealedRegistrationSecret: sealed } = await this.get(appId)
+    return sealed === '' ? '' : this.#options.secretBox.open(sealed, registrationSecretPlace(appId))
+  }
+
+  /** The registration secrets of all apps as they are stored. */
+  get registrationSecrets(): SealedColumn {
+    const { database, store } = this.#options
+    return {
+      list: (db: Queryable) => this.#listRegistrationSecrets(db),
+      replace: async ({ appId, sealed: before }: SealedSecret, sealed: string) => {
+        await database.transaction(async (tx) => {
+          const app = await store.lockForUpdate(tx, appId)
+          if (app?.sealedRegistrationSecret === before)
+            await store.update(tx, appId, { registration_secret: sealed })
+        })
+        this.#apps.forget(appId)
+      },
+    }
   }
 
   /** @param expiresAt milliseconds since 1970; null = never */
@@ -231,6 +259,18 @@ export class AppService {
     return (await this.#createUnlessThere(first.appId, first.adminToken, operatorToken))
       ? first
       : null
+  }
+
+  /** undefined stays undefined, '' stays ''. */
+  #sealed<T extends string | undefined>(appId: string, secret: T): T | string {
+    return secret ? this.#options.secretBox.seal(secret, registrationSecretPlace(appId)) : secret
+  }
+
+  async #listRegistrationSecrets(db: Queryable): Promise<SealedSecret[]> {
+    const apps = await this.#options.store.list(db)
+    return apps.flatMap(({ appId, sealedRegistrationSecret: sealed }) =>
+      sealed === '' ? [] : [{ appId, place: registrationSecretPlace(appId), sealed }],
+    )
   }
 
   async #createUnlessThere(

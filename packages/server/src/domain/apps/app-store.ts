@@ -120,7 +120,7 @@ function toApp(row: Selectable<AppsTable>): App {
     name: row.name,
     status: row.status,
     openRegistration: row.open_registration === 1,
-    registrationSecret: row.registration_secret,
+    sealedRegistrationSecret: row.registration_secret,
     settings: parseSettings(row.settings),
     createdAt: row.created_at,
   }

@@ -3,6 +3,7 @@ import type { Selectable } from 'kysely'
 import type { Queryable, Tx } from '../../db/database.js'
 import type { ContactRequestsTable } from '../../db/schema.js'
 import type { Position } from '../paging.js'
+import type { UserKey } from '../users/user-model.js'
 import type { ContactRequest } from './contact-model.js'
 
 /** Who applied to whom. */
@@ -47,6 +48,17 @@ export class ContactRequestStore {
         conflict.columns(['app_id', 'user_id', 'applicant_id']).doUpdateSet(given),
       )
       .execute()
+  }
+
+  /** Also the requests of others to the user. */
+  async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    // One statement for each column: each has an index of its own.
+    for (const column of ['user_id', 'applicant_id'] as const)
+      await tx
+        .deleteFrom('contact_requests')
+        .where('app_id', '=', appId)
+        .where(column, '=', userId)
+        .execute()
   }
 
   async setStatus(

@@ -2,7 +2,7 @@ import { authMode, type Int64, relation } from '@hermod/protocol'
 import { type Selectable, sql } from 'kysely'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { ContactsTable } from '../../db/schema.js'
-import { usernameKey } from '../users/user-model.js'
+import { type UserKey, usernameKey } from '../users/user-model.js'
 import {
   type AuthRule,
   type Contact,
@@ -141,6 +141,17 @@ export class ContactStore {
         conflict.columns(['app_id', 'user_id', 'peer_id']).doUpdateSet(change),
       )
       .execute()
+  }
+
+  /** Also what others have about the user. */
+  async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    // One statement for each column: each has an index of its own.
+    for (const column of ['user_id', 'peer_id'] as const)
+      await tx
+        .deleteFrom('contacts')
+        .where('app_id', '=', appId)
+        .where(column, '=', userId)
+        .execute()
   }
 
   async update(

@@ -6,6 +6,7 @@ import type { Clock } from '../../lib/clock.js'
 import { createToken } from '../../lib/tokens.js'
 import type { EventService } from '../../outbox/event-service.js'
 import type { UserKey } from '../users/user-model.js'
+import type { UserDevices } from '../users/user-row.js'
 import { type Device, type DeviceKey, deviceEvent, type PushBinding } from './device-model.js'
 import type { DeviceStore } from './device-store.js'
 import type { PushBindingStore } from './push-binding-store.js'
@@ -13,6 +14,7 @@ import type { PushBindingStore } from './push-binding-store.js'
 export interface DeviceServiceOptions {
   readonly database: Database
   readonly store: DeviceStore
+  readonly users: UserDevices
   readonly bindings: PushBindingStore
   readonly events: EventService
   readonly clock: Clock
@@ -43,7 +45,7 @@ export class DeviceService {
 
   /** The device with this GUID, created when it is new; the longest unused one gives way when there are too many. */
   async open(tx: Tx, use: DeviceUse): Promise<OpenedDevice> {
-    const { store, events, clock } = this.options
+    const { store, users, events, clock } = this.options
     const { appId, userId, deviceGuid } = use
     const now = clock.now()
     const known = await store.findByGuid(tx, use, deviceGuid)
@@ -51,7 +53,7 @@ export class DeviceService {
     if (reopened) return reopened
     // The serial is taken first because taking it is what makes concurrent logins of one user follow each other; an unused one is
     // only a gap.
-    const deviceSn = await store.nextSerial(tx, use, now)
+    const deviceSn = await users.takeDeviceSerial(tx, use, now)
     const made = await store.findByGuid(tx, use, deviceGuid)
     const joined = made && (await this.#reopen(tx, made, use, now))
     if (joined) return joined
@@ -76,10 +78,10 @@ export class DeviceService {
 
   /** @returns the devices by serial number, and when the list changed last */
   async list(user: UserKey): Promise<{ devices: Device[]; changedAt: number }> {
-    const { database, store } = this.options
+    const { database, store, users } = this.options
     return database.read(async (db) => {
       // Read first, so that it never promises a change that the list does not show.
-      const changedAt = await store.listChangedAt(db, user)
+      const changedAt = await users.findDevicesChangedAt(db, user)
       const rows = await store.list(db, user)
       return {
         devices: rows.map((row) => ({
@@ -94,8 +96,8 @@ export class DeviceService {
 
   /** Within a transaction; the tokens of the device are for the caller to end. @throws AppError device_not_found */
   async remove(tx: Tx, device: DeviceKey, actorId: Int64): Promise<void> {
-    const { store, bindings, events, clock } = this.options
-    await store.touchList(tx, device, clock.now())
+    const { store, users, bindings, events, clock } = this.options
+    await users.touchDevices(tx, device, clock.now())
     if (!(await store.delete(tx, device))) throw new AppError('device_not_found')
     await bindings.unbind(tx, device)
     await events.append(tx, deviceEvent('user.device_removed', actorId, device, device.deviceSn))
@@ -132,11 +134,11 @@ export class DeviceService {
     use: DeviceUse,
     now: number,
   ): Promise<OpenedDevice | null> {
-    const { store } = this.options
+    const { store, users } = this.options
     const userAgent = shortUserAgent(use)
     const pushToken = use.pushToken ?? device.push_token
     // Before the device, because whoever locks both locks the user first.
-    if (userAgent !== device.user_agent) await store.touchList(tx, use, now)
+    if (userAgent !== device.user_agent) await users.touchDevices(tx, use, now)
     const isThere = await store.update(tx, {
       ...device,
       user_agent: userAgent,

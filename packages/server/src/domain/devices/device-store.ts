@@ -1,4 +1,4 @@
-import { type Insertable, type Selectable, sql } from 'kysely'
+import type { Insertable, Selectable } from 'kysely'
 import type { Queryable, Tx } from '../../db/database.js'
 import { lockForUpdate } from '../../db/locking.js'
 import type { DevicesTable } from '../../db/schema.js'
@@ -7,34 +7,6 @@ import type { DeviceKey } from './device-model.js'
 
 /** Devices of users. */
 export class DeviceStore {
-  /**
-   * The next serial number of the user. In PostgreSQL this also locks the user's row, so that two logins with the same new device
-   * follow each other.
-   */
-  async nextSerial(tx: Tx, { appId, userId }: UserKey, at: number): Promise<number> {
-    const row = await tx
-      .updateTable('users')
-      .set((eb) => ({
-        last_device_sn: eb('last_device_sn', '+', 1),
-        devices_changed_at: laterThanBefore(at),
-      }))
-      .where('app_id', '=', appId)
-      .where('user_id', '=', userId)
-      .returning('last_device_sn')
-      .executeTakeFirstOrThrow()
-    return row.last_device_sn
-  }
-
-  /** Notes that the list of devices changed. In PostgreSQL this also locks the user's row. */
-  async touchList(tx: Tx, { appId, userId }: UserKey, at: number): Promise<void> {
-    await tx
-      .updateTable('users')
-      .set({ devices_changed_at: laterThanBefore(at) })
-      .where('app_id', '=', appId)
-      .where('user_id', '=', userId)
-      .execute()
-  }
-
   /** By serial number. */
   async list(db: Queryable, { appId, userId }: UserKey): Promise<Selectable<DevicesTable>[]> {
     return db
@@ -44,17 +16,6 @@ export class DeviceStore {
       .where('user_id', '=', userId)
       .orderBy('device_sn')
       .execute()
-  }
-
-  /** When the list of devices changed last; 0 = never */
-  async listChangedAt(db: Queryable, { appId, userId }: UserKey): Promise<number> {
-    const row = await db
-      .selectFrom('users')
-      .select('devices_changed_at')
-      .where('app_id', '=', appId)
-      .where('user_id', '=', userId)
-      .executeTakeFirst()
-    return row?.devices_changed_at ?? 0
   }
 
   async findByGuid(
@@ -131,9 +92,12 @@ export class DeviceStore {
       .executeTakeFirst()
     return numDeletedRows > 0n
   }
-}
 
-/** Grows with every change, also with several of one millisecond. */
-function laterThanBefore(at: number) {
-  return sql<number>`case when devices_changed_at < ${at} then ${at} else devices_changed_at + 1 end`
+  async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    await tx
+      .deleteFrom('devices')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .execute()
+  }
 }

@@ -1,4 +1,5 @@
 import type { Tx } from '../../db/database.js'
+import type { UserKey } from '../users/user-model.js'
 import type { DeviceKey, PushBinding } from './device-model.js'
 
 /** Tokens of push gateways, by device and certificate. */
@@ -32,6 +33,14 @@ export class PushBindingStore {
       .onConflict((conflict) =>
         conflict.columns(['app_id', 'device_token', 'notifier_name']).doUpdateSet(owner),
       )
+      .execute()
+  }
+
+  async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    await tx
+      .deleteFrom('push_bindings')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
       .execute()
   }
 

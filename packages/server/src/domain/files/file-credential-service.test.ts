@@ -1,10 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Database } from '../../db/database.js'
+import { SecretKeys } from '../../lib/secret-keys.js'
 import type { User } from '../users/user-model.js'
 import { FileCredentialService } from './file-credential-service.js'
 import { claimedUserId, fileCredentials, fileSignature } from './file-credentials.js'
 
 const secretKey = Buffer.alloc(32, 7)
+let secretKeys: SecretKeys
 const now = 1_800_000_000_000
 const request = { method: 'GET', target: '/file/download/chat?file_sign=abc' }
 
@@ -14,6 +16,7 @@ let alice: Holder
 let service: FileCredentialService
 
 beforeEach(() => {
+  secretKeys = new SecretKeys(secretKey)
   alice = {
     appId: 'home',
     userId: 1536692975726656,
@@ -28,7 +31,7 @@ beforeEach(() => {
     database,
     users: { find },
     clock: { now: () => now },
-    secretKey,
+    secretKeys,
   })
 })
 
@@ -122,5 +125,37 @@ describe('a signature', () => {
     alice = { ...alice, credentialEpoch: 4 }
     expect(await signerOf(signature, storeToken)).toBeNull()
     expect(await signerOf(signature)).toBeNull()
+  })
+})
+
+describe('a rotation of the secret key', () => {
+  it('gives new credentials and accepts the ones before until the previous key is retired', async () => {
+    const before = service.of(alice)
+    const signature = fileSignature(before.accessKeySecret, {
+      ...request,
+      expiresAt: now + 60_000,
+    })
+    const accepted = async () => [
+      await service.userOf('home', before.storeToken),
+      await service.signerOf('home', { storeToken: before.storeToken, signature }, request),
+      await service.userOf('home', service.of(alice).storeToken),
+    ]
+    const next = Buffer.alloc(32, 9)
+    secretKeys.replace(next, secretKey)
+    expect(service.of(alice)).not.toEqual(before)
+    expect(await accepted()).toEqual([alice.userId, alice.userId, alice.userId])
+    secretKeys.replace(next, null)
+    expect(await accepted()).toEqual([null, null, alice.userId])
+  })
+
+  it('takes no signature of one key with the store token of another', async () => {
+    const before = service.of(alice)
+    secretKeys.replace(Buffer.alloc(32, 9), secretKey)
+    const { storeToken } = service.of(alice)
+    const signature = fileSignature(before.accessKeySecret, {
+      ...request,
+      expiresAt: now + 60_000,
+    })
+    expect(await service.signerOf('home', { storeToken, signature }, request)).toBeNull()
   })
 })

@@ -1,6 +1,7 @@
 import { type Int64, userStatus } from '@hermod/protocol'
 import type { Database } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
+import type { PurposeKeys, SecretKeys } from '../../lib/secret-keys.js'
 import { equalSecrets } from '../../lib/tokens.js'
 import type { UserCredentials } from '../users/user-credentials.js'
 import type { User } from '../users/user-model.js'
@@ -17,7 +18,7 @@ export interface FileCredentialServiceOptions {
   readonly database: Database
   readonly users: Pick<UserCredentials, 'find'>
   readonly clock: Clock
-  readonly secretKey: Buffer
+  readonly secretKeys: SecretKeys
 }
 
 /** Signatures that end later are not accepted, so that a link which got about does not work for ever. */
@@ -28,15 +29,19 @@ const maxSignatureLifeMs = 24 * 3_600_000
  * since the user is read each time.
  */
 export class FileCredentialService {
-  constructor(private readonly options: FileCredentialServiceOptions) {}
+  readonly #keys: PurposeKeys
+
+  constructor(private readonly options: FileCredentialServiceOptions) {
+    this.#keys = options.secretKeys.for('file credentials')
+  }
 
   of(user: Pick<User, 'appId' | 'userId' | 'credentialEpoch'>): FileCredentials {
-    return fileCredentials(this.options.secretKey, user)
+    return fileCredentials(this.#keys.current, user)
   }
 
   /** @returns the user whose store_token it is, or null when it is nobody's any more or never was */
   async userOf(appId: string, storeToken: string): Promise<Int64 | null> {
-    return (await this.#holderOf(appId, storeToken))?.userId ?? null
+    return (await this.#holderOf(appId, storeToken))?.user.userId ?? null
   }
 
   /**
@@ -55,16 +60,24 @@ export class FileCredentialService {
     if (expiresAt === null || lifeMs <= 0 || lifeMs > maxSignatureLifeMs) return null
     const holder = await this.#holderOf(appId, storeToken)
     if (!holder) return null
-    const expected = fileSignature(this.of(holder).accessKeySecret, { ...request, expiresAt })
-    return equalSecrets(signature, expected) ? holder.userId : null
+    const { user, credentials: own } = holder
+    const expected = fileSignature(own.accessKeySecret, { ...request, expiresAt })
+    return equalSecrets(signature, expected) ? user.userId : null
   }
 
-  async #holderOf(appId: string, storeToken: string): Promise<User | null> {
+  /** The user of a store token, and the credentials that it is one of. */
+  async #holderOf(
+    appId: string,
+    storeToken: string,
+  ): Promise<{ user: User; credentials: FileCredentials } | null> {
     const { database, users } = this.options
     const userId = claimedUserId(storeToken)
     if (userId === null) return null
     const user = await database.read((db) => users.find(db, appId, userId))
     if (!user || user.isDeleted || user.status !== userStatus.normal) return null
-    return equalSecrets(storeToken, this.of(user).storeToken) ? user : null
+    const credentials = this.#keys.accepted
+      .map((key) => fileCredentials(key, user))
+      .find((each) => equalSecrets(storeToken, each.storeToken))
+    return credentials ? { user, credentials } : null
   }
 }

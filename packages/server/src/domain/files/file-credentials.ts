@@ -20,11 +20,11 @@ export interface SignedRequest {
 
 /** Derived, not stored: the same for every login of a user until the user's credential epoch is raised. */
 export function fileCredentials(
-  secretKey: Buffer,
+  key: Buffer,
   user: Pick<User, 'appId' | 'userId' | 'credentialEpoch'>,
 ): FileCredentials {
   const derive = (purpose: string) =>
-    macOf(secretKey, `${purpose}\n${user.appId}\n${user.userId}\n${user.credentialEpoch}`)
+    macOf(key, `${purpose}\n${user.appId}\n${user.userId}\n${user.credentialEpoch}`)
   return {
     storeToken: `hms_${user.userId.toString(36)}.${derive('store_token')}`,
     accessKeySecret: derive('access_key_secret'),

@@ -1,4 +1,5 @@
 import type { Database } from '../../db/database.js'
+import type { SecretService } from '../secrets/secret-service.js'
 import { type IntegrityStore, integrityChecks } from './integrity-store.js'
 
 export interface IntegrityFault {
@@ -21,11 +22,15 @@ const maxFaultsPerCheck = 100
 /** Holds every derived fact against its log, in one view of the data, while the service goes on. */
 export class IntegrityService {
   constructor(
-    private readonly options: { readonly database: Database; readonly store: IntegrityStore },
+    private readonly options: {
+      readonly database: Database
+      readonly store: IntegrityStore
+      readonly secrets: Pick<SecretService, 'check'>
+    },
   ) {}
 
   async check(): Promise<IntegrityReport> {
-    const { database, store } = this.options
+    const { database, store, secrets } = this.options
     let checked = 0
     let isTruncated = false
     const faults: IntegrityFault[] = []
@@ -42,6 +47,11 @@ export class IntegrityService {
             detail: row.detail,
           })
       }
+      const stored = await secrets.check(db)
+      checked += stored.checked
+      if (stored.faults.length > maxFaultsPerCheck) isTruncated = true
+      for (const fault of stored.faults.slice(0, maxFaultsPerCheck))
+        faults.push({ check: 'stored_secret', ...fault })
     })
     return { checked, faults, isTruncated }
   }

@@ -2,11 +2,13 @@ import { AppError } from '@hermod/protocol'
 import type { Database } from '../../db/database.js'
 import type { AccountService } from '../users/account-service.js'
 import type { UserKey } from '../users/user-model.js'
+import type { UserBadge } from '../users/user-row.js'
 import type { PushPreferenceStore } from './push-preference-store.js'
 
 export interface PushPreferenceServiceOptions {
   readonly database: Database
   readonly store: PushPreferenceStore
+  readonly users: UserBadge
   readonly accounts: AccountService
 }
 
@@ -33,10 +35,10 @@ export class PushPreferenceService {
   }
 
   async setBadge(user: UserKey, badge: number): Promise<void> {
-    const { database, store, accounts } = this.options
+    const { database, users, accounts } = this.options
     await database.transaction(async (tx) => {
       await accounts.lockForUpdate(tx, user.appId, user.userId)
-      await store.saveBadge(tx, user, badge)
+      await users.update(tx, user.appId, user.userId, { badge })
     })
   }
 

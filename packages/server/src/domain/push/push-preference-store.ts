@@ -1,7 +1,7 @@
 import type { Queryable, Tx } from '../../db/database.js'
 import type { UserKey } from '../users/user-model.js'
 
-/** Aliases, tags and badges of users. */
+/** Aliases and tags of users. */
 export class PushPreferenceStore {
   /** Whether it is the push token of a device of the user, or that of the settings. */
   async hasPushToken(tx: Tx, { appId, userId }: UserKey, pushToken: string): Promise<boolean> {
@@ -41,15 +41,6 @@ export class PushPreferenceStore {
       .execute()
   }
 
-  async saveBadge(tx: Tx, { appId, userId }: UserKey, badge: number): Promise<void> {
-    await tx
-      .updateTable('users')
-      .set({ badge })
-      .where('app_id', '=', appId)
-      .where('user_id', '=', userId)
-      .execute()
-  }
-
   /** In no particular order. */
   async listTags(db: Queryable, { appId, userId }: UserKey): Promise<string[]> {
     const rows = await db
@@ -86,5 +77,14 @@ export class PushPreferenceStore {
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
       .execute()
+  }
+
+  async eraseUser(tx: Tx, user: UserKey): Promise<void> {
+    await tx
+      .deleteFrom('push_aliases')
+      .where('app_id', '=', user.appId)
+      .where('user_id', '=', user.userId)
+      .execute()
+    await this.clearTags(tx, user)
   }
 }

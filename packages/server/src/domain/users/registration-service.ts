@@ -113,7 +113,7 @@ export class RegistrationService {
   ): Promise<{ userId: Int64; settings: UserSettings }> {
     const { aliases, settings, apps, devices } = this.#options
     const { appId } = caller
-    const { registrationSecret } = await apps.get(appId)
+    const registrationSecret = await apps.registrationSecret(appId)
     const isSigned = () =>
       equalSecrets(
         registration.sign ?? '',

@@ -3,7 +3,7 @@ import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import { lockForUpdate, lockKeyShare, lockNoKeyUpdate } from '../../db/locking.js'
 import type { UsersTable } from '../../db/schema.js'
-import { emailKey, type User, type UserState, usernameKey } from './user-model.js'
+import { emailKey, type User, type UserKey, type UserState, usernameKey } from './user-model.js'
 
 type NewUser = Pick<
   Insertable<UsersTable>,
@@ -121,6 +121,18 @@ export class UserStore {
     return inserted !== undefined
   }
 
+  /** @returns the IDs of those who are stored; the others have a name that is taken */
+  async insertMany(tx: Tx, rows: readonly Insertable<UsersTable>[]): Promise<Set<Int64>> {
+    if (rows.length === 0) return new Set()
+    const inserted = await tx
+      .insertInto('users')
+      .values(rows)
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('user_id')
+      .execute()
+    return new Set(inserted.map((row) => row.user_id))
+  }
+
   /**
    * For changes that give the user something: until the transaction ends no other one has the user by {@link lockForUpdate}, so it is
    * not deleted, disabled or given another password. Also finds deleted users.
@@ -180,6 +192,78 @@ export class UserStore {
     return numUpdatedRows > 0n
   }
 
+  /** @returns false when the user has another username or is deleted by now */
+  async updateNamed(
+    tx: Tx,
+    { appId, userId, username }: UserKey & { readonly username: string },
+    changes: UserChanges,
+  ): Promise<boolean> {
+    const { numUpdatedRows } = await tx
+      .updateTable('users')
+      .set(changes)
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('username_key', '=', usernameKey(username))
+      .executeTakeFirst()
+    return numUpdatedRows > 0n
+  }
+
+  /** Takes all that is known of a user away; the ID stays, so that it is not unknown. */
+  async eraseUser(tx: Tx, { appId, userId }: UserKey, at: number): Promise<void> {
+    await tx
+      .updateTable('users')
+      .set({
+        ...emptyUser,
+        username: '',
+        username_key: null,
+        password_hash: '',
+        created_at: 0,
+        deleted_at: at,
+      })
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .execute()
+  }
+
+  /**
+   * The next serial number of a device of the user. In PostgreSQL this also locks the user's row, so that two logins with the same new
+   * device follow each other.
+   */
+  async takeDeviceSerial(tx: Tx, { appId, userId }: UserKey, at: number): Promise<number> {
+    const row = await tx
+      .updateTable('users')
+      .set((eb) => ({
+        last_device_sn: eb('last_device_sn', '+', 1),
+        devices_changed_at: laterThanBefore(at),
+      }))
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .returning('last_device_sn')
+      .executeTakeFirstOrThrow()
+    return row.last_device_sn
+  }
+
+  /** Notes that the list of devices changed. In PostgreSQL this also locks the user's row. */
+  async touchDevices(tx: Tx, { appId, userId }: UserKey, at: number): Promise<void> {
+    await tx
+      .updateTable('users')
+      .set({ devices_changed_at: laterThanBefore(at) })
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .execute()
+  }
+
+  /** When the list of devices changed last; 0 = never */
+  async findDevicesChangedAt(db: Queryable, { appId, userId }: UserKey): Promise<number> {
+    const row = await db
+      .selectFrom('users')
+      .select('devices_changed_at')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .executeTakeFirst()
+    return row?.devices_changed_at ?? 0
+  }
+
   /** Does nothing when the hash is not `from` any more. */
   async replacePasswordHash(
     tx: Tx,
@@ -230,6 +314,11 @@ function selectUsers(tx: Tx, appId: string, userIds: readonly Int64[]) {
     .where('app_id', '=', appId)
     .where('user_id', 'in', userIds)
     .orderBy('user_id')
+}
+
+/** Grows with every change, also with several of one millisecond. */
+function laterThanBefore(at: number) {
+  return sql<number>`case when devices_changed_at < ${at} then ${at} else devices_changed_at + 1 end`
 }
 
 /** What a user is before anything is set, and again once everything is erased. */

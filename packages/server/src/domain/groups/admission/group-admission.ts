@@ -13,6 +13,16 @@ export function isOpen(
   return status === admissionStatus.pending && expiresAt > now
 }
 
+/** Which open join requests and invitations end, and how. */
+export interface Settlement {
+  readonly appId: string
+  readonly groupIds: readonly Int64[]
+  /** null = all users */
+  readonly userIds: readonly Int64[] | null
+  readonly status: 'agreed' | 'rejected'
+  readonly now: number
+}
+
 /** For one user, who gets the refusal as the answer. @throws AppError the first refusal */
 export function requireNoRefusal(outcomes: ReadonlyMap<Int64, ErrorName | null>): void {
   for (const refusal of outcomes.values()) if (refusal !== null) throw new AppError(refusal)

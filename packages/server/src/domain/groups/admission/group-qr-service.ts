@@ -1,6 +1,7 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import { type Clock, runsOutAt } from '../../../lib/clock.js'
+import type { PurposeKeys, SecretKeys } from '../../../lib/secret-keys.js'
 import type { AppService } from '../../apps/app-service.js'
 import { systemUserId } from '../../users/system-user.js'
 import { type GroupAccess, type GroupCaller, refusalOf } from '../core/group-access.js'
@@ -8,7 +9,7 @@ import { type Group, roleName } from '../core/group-model.js'
 import type { MemberStore } from '../membership/member-store.js'
 import type { MembershipService } from '../membership/membership-service.js'
 import { requireNoRefusal } from './group-admission.js'
-import { type GroupQr, groupQrKey, groupQrText, readGroupQrText } from './group-qr.js'
+import { type GroupQr, groupQrText, readGroupQrText } from './group-qr.js'
 
 export interface GroupQrServiceOptions {
   readonly apps: AppService
@@ -16,7 +17,7 @@ export interface GroupQrServiceOptions {
   readonly access: GroupAccess
   readonly memberships: MembershipService
   readonly clock: Clock
-  readonly secretKey: Buffer
+  readonly secretKeys: SecretKeys
 }
 
 export interface SignedGroupQr {
@@ -27,10 +28,10 @@ export interface SignedGroupQr {
 
 /** QR codes that let users join a group for as long as whoever made one may invite. */
 export class GroupQrService {
-  readonly #key: Buffer
+  readonly #keys: PurposeKeys
 
   constructor(private readonly options: GroupQrServiceOptions) {
-    this.#key = groupQrKey(options.secretKey)
+    this.#keys = options.secretKeys.for('group QR texts')
   }
 
   /** @throws AppError group_not_found, member_required, group_admin_required */
@@ -41,7 +42,7 @@ export class GroupQrService {
     const { settings } = await apps.get(appId)
     const expiresAt = runsOutAt(createdAt, settings.group_application_days)
     return {
-      text: groupQrText(this.#key, { appId, groupId, signerId, expiresAt }),
+      text: groupQrText(this.#keys.current, { appId, groupId, signerId, expiresAt }),
       createdAt,
       expiresAt,
     }
@@ -54,7 +55,7 @@ export class GroupQrService {
   async join(caller: GroupCaller & { readonly userId: Int64 }, text: string): Promise<Int64> {
     const { access, memberships } = this.options
     const { appId, userId, adminOf } = caller
-    const qr = readGroupQrText(this.#key, text)
+    const qr = readGroupQrText(this.#keys.accepted, text)
     if (qr?.appId !== appId) throw new AppError('qr_code_invalid')
     if (adminOf !== null && adminOf !== qr.groupId)
       throw new AppError('no_permission', 'header group_id names another group')

@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import type { Int64 } from '@hermod/protocol'
 import { equalSecrets } from '../../../lib/tokens.js'
 
@@ -12,11 +12,6 @@ export interface GroupQr {
   readonly expiresAt: number
 }
 
-/** The key of QR texts alone, so that no other signature of the service can pass for one. */
-export function groupQrKey(secretKey: Buffer): Buffer {
-  return Buffer.from(hkdfSync('sha256', secretKey, '', 'group QR texts', 32))
-}
-
 /** `base64url(payload).base64url(HMAC-SHA256)`; the payload is a JSON list of the members of {@link GroupQr} in their order. */
 export function groupQrText(key: Buffer, { appId, groupId, signerId, expiresAt }: GroupQr): string {
   const payload = Buffer.from(
@@ -25,11 +20,11 @@ export function groupQrText(key: Buffer, { appId, groupId, signerId, expiresAt }
   return `${payload}.${macOf(key, payload)}`
 }
 
-/** @returns null when it is not the text of {@link groupQrText} under this key; it may have expired */
-export function readGroupQrText(key: Buffer, text: string): GroupQr | null {
+/** @returns null when it is not the text of {@link groupQrText} under one of these keys; it may have expired */
+export function readGroupQrText(keys: readonly Buffer[], text: string): GroupQr | null {
   const [, payload, mac] = /^([\w-]+)\.([\w-]{43})$/.exec(text) ?? []
-  if (payload === undefined || mac === undefined || !equalSecrets(mac, macOf(key, payload)))
-    return null
+  if (payload === undefined || mac === undefined) return null
+  if (!keys.some((key) => equalSecrets(mac, macOf(key, payload)))) return null
   const [appId, groupId, signerId, expiresAt] = JSON.parse(
     Buffer.from(payload, 'base64url').toString(),
   )

@@ -2,10 +2,11 @@ import { admissionStatus, type Int64 } from '@hermod/protocol'
 import type { Selectable } from 'kysely'
 import type { Queryable, Tx } from '../../../db/database.js'
 import type { GroupInvitationsTable } from '../../../db/schema.js'
+import type { UserKey } from '../../users/user-model.js'
 import type { GroupKey } from '../core/group-model.js'
 import type { ListTotals } from '../core/group-page.js'
 import { isGroup } from '../core/group-store.js'
-import type { StorePage } from './group-admission.js'
+import type { Settlement, StorePage } from './group-admission.js'
 
 export interface Invitation {
   readonly groupId: Int64
@@ -78,6 +79,63 @@ export class InvitationStore {
       .where(isGroup(group))
       .where('invitee_id', '=', inviteeId)
       .execute()
+  }
+
+  /** Whether the user has an invitation that can still be answered. */
+  async isInvited(
+    db: Queryable,
+    { appId, groupId }: GroupKey,
+    userId: Int64,
+    now: number,
+  ): Promise<boolean> {
+    return (await this.findInviting(db, appId, userId, [groupId], now)).has(groupId)
+  }
+
+  /** Those of the groups to which the user has an invitation that can still be answered. */
+  async findInviting(
+    db: Queryable,
+    appId: string,
+    userId: Int64,
+    groupIds: readonly Int64[],
+    now: number,
+  ): Promise<Set<Int64>> {
+    if (groupIds.length === 0) return new Set()
+    const rows = await db
+      .selectFrom('group_invitations')
+      .select('group_id')
+      .where('app_id', '=', appId)
+      .where('group_id', 'in', groupIds)
+      .where('invitee_id', '=', userId)
+      .where('status', '=', admissionStatus.pending)
+      .where('expires_at', '>', now)
+      .execute()
+    return new Set(rows.map((row) => row.group_id))
+  }
+
+  /**
+   * Ends what is open between groups and users.
+   * @param userIds null = all users
+   */
+  async settle(tx: Tx, { appId, groupIds, userIds, status, now }: Settlement): Promise<void> {
+    await tx
+      .updateTable('group_invitations')
+      .set({ status: admissionStatus[status], updated_at: now })
+      .where('app_id', '=', appId)
+      .where('group_id', 'in', groupIds)
+      .$if(userIds !== null, (query) => query.where('invitee_id', 'in', userIds ?? []))
+      .where('status', '=', admissionStatus.pending)
+      .execute()
+  }
+
+  /** What the user received, and what the user sent. */
+  async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    // One statement for each column: each has an index of its own.
+    for (const column of ['invitee_id', 'inviter_id'] as const)
+      await tx
+        .deleteFrom('group_invitations')
+        .where('app_id', '=', appId)
+        .where(column, '=', userId)
+        .execute()
   }
 
   /** What a user received, newest first. @param page.before when it was made, group ID */

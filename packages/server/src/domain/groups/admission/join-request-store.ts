@@ -2,10 +2,11 @@ import { admissionStatus, type Int64 } from '@hermod/protocol'
 import type { Selectable } from 'kysely'
 import type { Queryable, Tx } from '../../../db/database.js'
 import type { GroupJoinRequestsTable } from '../../../db/schema.js'
+import type { UserKey } from '../../users/user-model.js'
 import type { GroupKey } from '../core/group-model.js'
 import type { ListTotals } from '../core/group-page.js'
 import { isGroup } from '../core/group-store.js'
-import type { StorePage } from './group-admission.js'
+import type { Settlement, StorePage } from './group-admission.js'
 
 export interface JoinRequest {
   readonly groupId: Int64
@@ -58,6 +59,29 @@ export class JoinRequestStore {
       .set({ status: admissionStatus.rejected, updated_at: at })
       .where(isGroup(group))
       .where('applicant_id', '=', applicantId)
+      .execute()
+  }
+
+  /**
+   * Ends what is open between groups and users.
+   * @param userIds null = all users
+   */
+  async settle(tx: Tx, { appId, groupIds, userIds, status, now }: Settlement): Promise<void> {
+    await tx
+      .updateTable('group_join_requests')
+      .set({ status: admissionStatus[status], updated_at: now })
+      .where('app_id', '=', appId)
+      .where('group_id', 'in', groupIds)
+      .$if(userIds !== null, (query) => query.where('applicant_id', 'in', userIds ?? []))
+      .where('status', '=', admissionStatus.pending)
+      .execute()
+  }
+
+  async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    await tx
+      .deleteFrom('group_join_requests')
+      .where('app_id', '=', appId)
+      .where('applicant_id', '=', userId)
       .execute()
   }
 

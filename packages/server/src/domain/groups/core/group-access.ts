@@ -15,6 +15,7 @@ import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
 import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
+import type { InvitationStore } from '../admission/invitation-store.js'
 import type { MemberStore } from '../membership/member-store.js'
 import type { GroupCache } from './group-cache.js'
 import { type Group, type GroupFlags, type GroupKey, type Member, roleName } from './group-model.js'
@@ -24,6 +25,7 @@ export interface GroupAccessOptions {
   readonly database: Database
   readonly groups: GroupStore
   readonly members: MemberStore
+  readonly invitations: InvitationStore
   readonly users: UserLocker
   readonly cache: GroupCache
   readonly clock: Clock
@@ -138,7 +140,7 @@ export class GroupAccess {
     groupIds: readonly Int64[],
     right: GroupRightName,
   ): Promise<GroupContext[]> {
-    const { database, groups, members, clock } = this.options
+    const { database, groups, members, invitations, clock } = this.options
     const { appId, userId } = caller
     const now = clock.now()
     return database.read(async (db) => {
@@ -160,7 +162,7 @@ export class GroupAccess {
         .map(({ group }) => group.groupId)
       const isOpen = opensToOutsiders(right) && userId !== null
       const inviting = isOpen
-        ? await members.findInviting(db, appId, userId, closedIds, now)
+        ? await invitations.findInviting(db, appId, userId, closedIds, now)
         : new Set<Int64>()
       const shut = new Set(refused.filter(({ group }) => !inviting.has(group.groupId)))
       return contexts.filter((context) => !shut.has(context))
@@ -201,7 +203,7 @@ export class GroupAccess {
   async #isInvited(db: Queryable, { caller, group, now }: GroupContext): Promise<boolean> {
     return (
       caller.userId !== null &&
-      (await this.options.members.isInvited(db, group, caller.userId, now))
+      (await this.options.invitations.isInvited(db, group, caller.userId, now))
     )
   }
 }

@@ -7,6 +7,7 @@ import type { AppService } from '../../apps/app-service.js'
 import { readAppSettings } from '../../apps/app-settings.js'
 import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
 import type { GroupInviter } from '../admission/group-inviter.js'
+import type { OpenAdmissions } from '../admission/open-admissions.js'
 import type { MemberStore } from '../membership/member-store.js'
 import type { GroupAccess, GroupCaller, GroupContext } from './group-access.js'
 import type { GroupCache } from './group-cache.js'
@@ -18,6 +19,7 @@ export interface GroupServiceOptions {
   readonly groups: GroupStore
   readonly members: MemberStore
   readonly users: UserLocker
+  readonly admissions: OpenAdmissions
   readonly apps: AppService
   readonly access: GroupAccess
   readonly cache: GroupCache
@@ -155,13 +157,19 @@ export class GroupService {
    * @throws AppError group_not_found, group_owner_required
    */
   async dissolve(caller: GroupCaller, groupId: Int64): Promise<void> {
-    const { access, groups, members, events } = this.options
+    const { access, groups, admissions, events } = this.options
     await access.change(caller, groupId, 'dissolve', {}, async (tx, { group, now }) => {
       await groups.update(tx, group, {
         status: groupStatus.dissolved,
         updated_at: nextUpdate(group, now),
       })
-      await members.settle(tx, group, null, 'rejected', now)
+      await admissions.settle(tx, {
+        appId: group.appId,
+        groupIds: [groupId],
+        userIds: null,
+        status: 'rejected',
+        now,
+      })
       await events.append(tx, groupEvent(group, 'destroyed', caller.actorId, []))
     })
   }

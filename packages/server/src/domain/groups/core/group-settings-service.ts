@@ -9,6 +9,7 @@ import {
 import type { Tx } from '../../../db/database.js'
 import type { EventService } from '../../../outbox/event-service.js'
 import { readAppSettings } from '../../apps/app-settings.js'
+import type { GroupConversations } from '../membership/group-conversations.js'
 import type { MemberStore } from '../membership/member-store.js'
 import type { GroupAccess, GroupCaller, GroupContext } from './group-access.js'
 import {
@@ -26,6 +27,7 @@ export interface GroupSettingsServiceOptions {
   readonly access: GroupAccess
   readonly groups: GroupStore
   readonly members: MemberStore
+  readonly conversations: GroupConversations
   readonly events: EventService
 }
 
@@ -133,13 +135,16 @@ export class GroupSettingsService {
 
   /** @throws AppError group_not_found, not_group_member */
   async setMuteMode(caller: UserCaller, groupId: Int64, mode: number): Promise<void> {
-    const { access, members, events } = this.options
+    const { access, members, conversations, events } = this.options
     await access.change(caller, groupId, 'own', {}, async (tx, { group, member }) => {
       const before = member?.muteMode
       if (before === mode) return
       await this.#writeOwn(tx, caller, group, 'msg_mute_mode', mode)
       // What was not received is never unread.
-      if (before === muteMode.notReceived) await members.skip(tx, group, caller.userId)
+      if (before === muteMode.notReceived) {
+        const { seq } = await conversations.findEnd(tx, group)
+        await members.skip(tx, group, caller.userId, seq)
+      }
       if (before !== muteMode.none && mode !== muteMode.none) return
       await events.append(
         tx,

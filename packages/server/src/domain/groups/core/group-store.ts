@@ -3,6 +3,8 @@ import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { lockForUpdate } from '../../../db/locking.js'
 import type { GroupsTable } from '../../../db/schema.js'
+import { chunksOf } from '../../../lib/chunks.js'
+import type { UserKey } from '../../users/user-model.js'
 import type { Group, GroupKey, GroupList } from './group-model.js'
 
 export type GroupChanges = Omit<Updateable<GroupsTable>, 'app_id' | 'group_id' | 'member_count'>
@@ -12,6 +14,8 @@ const versionColumns = {
   bans: 'bans_changed_at',
   blocks: 'blocks_changed_at',
 } as const satisfies Record<GroupList, keyof GroupsTable>
+
+const groupsPerStatement = 500
 
 /** Written out, because the indexes that hold normal groups only do not serve a parameter. */
 const isNormal = sql<boolean>`status = ${sql.lit(groupStatus.normal)}`
@@ -96,6 +100,94 @@ export class GroupStore {
 
   async update(tx: Tx, group: GroupKey, changes: GroupChanges): Promise<void> {
     await tx.updateTable('groups').set(changes).where(isGroup(group)).execute()
+  }
+
+  /**
+   * The groups that have the user as a member or on their block list, by ID; also dissolved ones. Keeps every other change of them
+   * waiting until the transaction ends.
+   */
+  async lockAllOf(tx: Tx, { appId, userId }: UserKey): Promise<Group[]> {
+    const groupsIn = (table: 'group_members' | 'group_blocks') =>
+      tx
+        .selectFrom(table)
+        .select('group_id')
+        .where('app_id', '=', appId)
+        .where('user_id', '=', userId)
+    const found = tx
+      .selectFrom('groups')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .where('group_id', 'in', groupsIn('group_members').union(groupsIn('group_blocks')))
+      .orderBy('group_id')
+    return (await lockForUpdate(tx, found).execute()).map(toGroup)
+  }
+
+  /** Counts the user out of the groups, before the rows of the user are deleted. */
+  async countOut(tx: Tx, { appId, userId }: UserKey, now: number): Promise<void> {
+    const rowsOfUser = sql`app_id = ${appId} and user_id = ${userId}`
+    await sql`update groups set member_count = member_count - 1, members_changed_at = ${instantAfter('members_changed_at', now)}
+      where app_id = ${appId} and group_id in (select group_id from group_members where ${rowsOfUser})`.execute(
+      tx,
+    )
+    await sql`update groups set bans_changed_at = ${instantAfter('bans_changed_at', now)}
+      where app_id = ${appId} and group_id in (select group_id from group_members where ${rowsOfUser} and ban_expires_at <> 0)`.execute(
+      tx,
+    )
+    await sql`update groups set blocks_changed_at = ${instantAfter('blocks_changed_at', now)}
+      where app_id = ${appId} and group_id in (select group_id from group_blocks where ${rowsOfUser})`.execute(
+      tx,
+    )
+  }
+
+  /**
+   * Passes groups that the user owns to the longest-serving admin, else member; their rows among the members are for the caller to change.
+   * @returns the new owners by group; groups without another member are left out
+   */
+  async passOn(
+    tx: Tx,
+    { appId, userId }: UserKey,
+    groupIds: readonly Int64[],
+    now: number,
+  ): Promise<Map<Int64, Int64>> {
+    const heirs = new Map<Int64, Int64>()
+    for (const chunk of chunksOf(groupIds, groupsPerStatement)) {
+      const others = sql`from group_members m
+        where m.app_id = groups.app_id and m.group_id = groups.group_id and m.user_id <> ${userId}`
+      const { rows } = await sql<{ group_id: Int64; owner_id: Int64 }>`update groups
+        set owner_id = (select m.user_id ${others} order by m.role desc, m.joined_at, m.user_id limit 1),
+          updated_at = ${instantAfter('updated_at', now)}
+        where app_id = ${appId} and group_id in (${sql.join(chunk)}) and exists (select 1 ${others})
+        returning group_id, owner_id`.execute(tx)
+      for (const row of rows) heirs.set(row.group_id, row.owner_id)
+      if (rows.length > 0)
+        await this.#touchBansOfOwners(
+          tx,
+          appId,
+          rows.map((row) => row.group_id),
+          now,
+        )
+    }
+    return heirs
+  }
+
+  async dissolve(tx: Tx, appId: string, groupIds: readonly Int64[], now: number): Promise<void> {
+    for (const chunk of chunksOf(groupIds, groupsPerStatement))
+      await sql`update groups set status = ${groupStatus.dissolved}, updated_at = ${instantAfter('updated_at', now)}
+        where app_id = ${appId} and group_id in (${sql.join(chunk)})`.execute(tx)
+  }
+
+  /** Before the bans of new owners end. */
+  async #touchBansOfOwners(
+    tx: Tx,
+    appId: string,
+    groupIds: readonly Int64[],
+    now: number,
+  ): Promise<void> {
+    await sql`update groups as g set bans_changed_at = ${instantAfter('bans_changed_at', now)}
+      where g.app_id = ${appId} and g.group_id in (${sql.join(groupIds)}) and exists (select 1 from group_members m
+        where m.app_id = g.app_id and m.group_id = g.group_id and m.user_id = g.owner_id and m.ban_expires_at <> 0)`.execute(
+      tx,
+    )
   }
 
   /**

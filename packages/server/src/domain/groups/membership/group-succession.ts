@@ -4,12 +4,16 @@ import type { Clock } from '../../../lib/clock.js'
 import type { Event } from '../../../outbox/event-model.js'
 import type { EventService } from '../../../outbox/event-service.js'
 import type { UserKey } from '../../users/user-model.js'
+import type { OpenAdmissions } from '../admission/open-admissions.js'
 import type { GroupCache } from '../core/group-cache.js'
 import { type Group, groupEvent } from '../core/group-model.js'
-import type { SuccessionStore } from './succession-store.js'
+import type { GroupStore } from '../core/group-store.js'
+import type { MemberStore } from './member-store.js'
 
 export interface GroupSuccessionOptions {
-  readonly store: SuccessionStore
+  readonly groups: GroupStore
+  readonly members: MemberStore
+  readonly admissions: OpenAdmissions
   readonly events: EventService
   readonly cache: GroupCache
   readonly clock: Clock
@@ -32,19 +36,23 @@ export class GroupSuccession {
    * @returns what {@link forget} is to be told once it is committed
    */
   async withdraw(tx: Tx, user: UserKey, actorId: Int64): Promise<Withdrawal[]> {
-    const { store, clock } = this.options
+    const { groups, members, admissions, clock } = this.options
+    const { appId } = user
     const now = clock.now()
-    const locked = await store.lockGroups(tx, user)
+    const locked = await groups.lockAllOf(tx, user)
     if (locked.length === 0) return []
-    const joined = await store.listJoined(tx, user)
+    const joined = await members.listAllGroups(tx, user)
     const owned = locked.filter(
       ({ ownerId, status }) => ownerId === user.userId && status === groupStatus.normal,
     )
     const ownedIds = owned.map(({ groupId }) => groupId)
-    const heirs = await store.passOn(tx, user, ownedIds, now)
+    const heirs = await groups.passOn(tx, user, ownedIds, now)
+    await members.appointOwners(tx, appId, [...heirs.keys()])
     const emptied = new Set(ownedIds.filter((groupId) => !heirs.has(groupId)))
-    await store.dissolve(tx, user.appId, [...emptied], now)
-    await store.countOut(tx, user, now)
+    const groupIds = [...emptied]
+    await admissions.settle(tx, { appId, groupIds, userIds: null, status: 'rejected', now })
+    await groups.dissolve(tx, appId, groupIds, now)
+    await groups.countOut(tx, user, now)
     const left = locked.filter(
       ({ groupId, status }) => joined.has(groupId) && status === groupStatus.normal,
     )

@@ -1,29 +1,22 @@
-import { admissionStatus, groupStatus, type Int64, memberRole } from '@hermod/protocol'
+import { groupStatus, type Int64, memberRole } from '@hermod/protocol'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
-import { lockShare } from '../../../db/locking.js'
+import { greater } from '../../../db/expressions.js'
+import { lockForUpdate } from '../../../db/locking.js'
 import type { GroupMembersTable } from '../../../db/schema.js'
 import { chunksOf } from '../../../lib/chunks.js'
+import type { UserKey } from '../../users/user-model.js'
 import type { GroupKey, Member } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
+import type { ConversationEnd } from './group-conversations.js'
 
 export type MemberChanges = Pick<
   Updateable<GroupMembersTable>,
   'role' | 'display_name' | 'ban_expires_at' | 'msg_mute_mode' | 'msg_push_mode' | 'seen_seq'
 >
 
-/** What a group remembers of somebody who was a member. */
-export interface Removal {
-  readonly kicks: number
-  /** Milliseconds; 0 = no ban, -1 = permanent. It may have passed. */
-  readonly banExpiresAt: number
-}
-
-/** The end of a group's conversation. */
-export interface ConversationEnd {
-  readonly seq: number
-  readonly lastMessageId: number
-}
+type MemberKey = GroupKey & { readonly userId: Int64 }
+type Mark = 'read_seq' | 'delivered_seq'
 
 export const memberColumns = [
   'user_id',
@@ -39,7 +32,7 @@ export type MemberRow = Pick<Selectable<GroupMembersTable>, (typeof memberColumn
 
 const rowsPerStatement = 500
 
-/** Who is in which group, who may not be, and what is remembered of those who were. */
+/** Who is in which group, and the marks of members in its conversation. */
 export class MemberStore {
   readonly #find
 
@@ -109,6 +102,17 @@ export class MemberStore {
     return rows.map((row) => row.group_id)
   }
 
+  /** Also dissolved ones. */
+  async listAllGroups(tx: Tx, { appId, userId }: UserKey): Promise<Set<Int64>> {
+    const rows = await tx
+      .selectFrom('group_members')
+      .select('group_id')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .execute()
+    return new Set(rows.map((row) => row.group_id))
+  }
+
   async insert(tx: Tx, members: readonly Insertable<GroupMembersTable>[]): Promise<void> {
     for (const chunk of chunksOf(members, rowsPerStatement))
       await tx.insertInto('group_members').values(chunk).execute()
@@ -129,9 +133,8 @@ export class MemberStore {
       .execute()
   }
 
-  /** What the group's conversation holds so far is not unread for the user. */
-  async skip(tx: Tx, group: GroupKey, userId: Int64): Promise<void> {
-    const { seq } = await this.conversationEnd(tx, group, { isHeld: false })
+  /** What the group's conversation holds up to a position is not unread for the user. */
+  async skip(tx: Tx, group: GroupKey, userId: Int64, seq: number): Promise<void> {
     await tx
       .updateTable('group_members')
       .set({ seen_seq: seq })
@@ -141,7 +144,6 @@ export class MemberStore {
       .execute()
   }
 
-  /** Also takes what members only may have: the pin of the group's conversation. */
   async delete(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void> {
     if (userIds.length === 0) return
     await tx
@@ -149,12 +151,78 @@ export class MemberStore {
       .where(isGroup(group))
       .where('user_id', 'in', userIds)
       .execute()
+  }
+
+  /** Makes the owners that the groups name their owners among the members; nobody bans an owner. */
+  async appointOwners(tx: Tx, appId: string, groupIds: readonly Int64[]): Promise<void> {
+    for (const chunk of chunksOf(groupIds, rowsPerStatement))
+      await sql`update group_members as m set role = ${memberRole.owner}, ban_expires_at = 0 from groups g
+        where g.app_id = ${appId} and g.group_id in (${sql.join(chunk)})
+          and m.app_id = g.app_id and m.group_id = g.group_id and m.user_id = g.owner_id`.execute(
+        tx,
+      )
+  }
+
+  async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
     await tx
-      .deleteFrom('pinned_conversations')
-      .where('app_id', '=', group.appId)
-      .where('conversation_id', '=', group.groupId)
-      .where('user_id', 'in', userIds)
+      .deleteFrom('group_members')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
       .execute()
+  }
+
+  /** Keeps a mark of a member from moving until the transaction ends. @returns null when there is no such member */
+  async lockMark(tx: Tx, member: MemberKey, mark: Mark): Promise<number | null> {
+    const found = tx
+      .selectFrom('group_members')
+      .select(`${mark === 'read_seq' ? 'acked_seq' : mark} as at`)
+      .where(isMember(member))
+    return (await lockForUpdate(tx, found).executeTakeFirst())?.at ?? null
+  }
+
+  /** Moves a mark of a member, which is locked and before the position; what is read is told from now on. */
+  async moveMark(tx: Tx, member: MemberKey, mark: Mark, seq: number): Promise<void> {
+    const read = {
+      read_seq: greater('read_seq', seq),
+      seen_seq: greater('seen_seq', seq),
+      acked_seq: seq,
+    }
+    await tx
+      .updateTable('group_members')
+      .set(mark === 'read_seq' ? read : { [mark]: seq })
+      .where(isMember(member))
+      .execute()
+  }
+
+  /** Moves the read marks of a user to the ends of the conversations of groups. */
+  async moveReadMarksToEnds(
+    tx: Tx,
+    { appId, userId }: UserKey,
+    groupIds: readonly Int64[],
+  ): Promise<void> {
+    const end = sql<number>`(select c.seq from conversations c
+      where c.app_id = group_members.app_id and c.low_id = group_members.group_id and c.high_id = group_members.group_id)`
+    await tx
+      .updateTable('group_members')
+      .set({ read_seq: end, seen_seq: end, acked_seq: end })
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .where('group_id', 'in', groupIds)
+      .execute()
+  }
+
+  /** Hides from a member what the conversation holds up to its end. @returns false when there is no such member */
+  async hide(tx: Tx, member: MemberKey, end: ConversationEnd): Promise<boolean> {
+    const { numUpdatedRows } = await tx
+      .updateTable('group_members')
+      // Meanwhile the member may have sent or deleted again.
+      .set({
+        seen_seq: greater('seen_seq', end.seq),
+        hidden_msg_id: greater('hidden_msg_id', end.lastMessageId),
+      })
+      .where(isMember(member))
+      .executeTakeFirst()
+    return numUpdatedRows > 0n
   }
 
   async countAdmins(tx: Tx, group: GroupKey): Promise<number> {
@@ -207,160 +275,10 @@ export class MemberStore {
       .execute()
     return new Set(rows.map((row) => row.user_id))
   }
+}
 
-  /** Those of the users who are on the block list. */
-  async findBlocked(
-    db: Queryable,
-    group: GroupKey,
-    userIds: readonly Int64[],
-  ): Promise<Set<Int64>> {
-    if (userIds.length === 0) return new Set()
-    const rows = await db
-      .selectFrom('group_blocks')
-      .select('user_id')
-      .where(isGroup(group))
-      .where('user_id', 'in', userIds)
-      .execute()
-    return new Set(rows.map((row) => row.user_id))
-  }
-
-  async findRemovals(
-    tx: Tx,
-    group: GroupKey,
-    userIds: readonly Int64[],
-  ): Promise<Map<Int64, Removal>> {
-    if (userIds.length === 0) return new Map()
-    const rows = await tx
-      .selectFrom('group_removals')
-      .selectAll()
-      .where(isGroup(group))
-      .where('user_id', 'in', userIds)
-      .execute()
-    return new Map(
-      rows.map((row) => [row.user_id, { kicks: row.kicks, banExpiresAt: row.ban_expires_at }]),
-    )
-  }
-
-  /** Remembers those whose membership ends: one more kick each, or none, and their bans. */
-  async remember(
-    tx: Tx,
-    { appId, groupId }: GroupKey,
-    members: readonly Member[],
-    kicks: 0 | 1,
-  ): Promise<void> {
-    const rows = members
-      .filter(({ banExpiresAt }) => kicks > 0 || banExpiresAt !== 0)
-      .map(({ userId, banExpiresAt }) => ({
-        app_id: appId,
-        group_id: groupId,
-        user_id: userId,
-        kicks,
-        ban_expires_at: banExpiresAt,
-      }))
-    for (const chunk of chunksOf(rows, rowsPerStatement)) {
-      await tx
-        .insertInto('group_removals')
-        .values(chunk)
-        .onConflict((conflict) =>
-          conflict.columns(['app_id', 'group_id', 'user_id']).doUpdateSet({
-            kicks: sql<number>`group_removals.kicks + excluded.kicks`,
-            ban_expires_at: sql<number>`excluded.ban_expires_at`,
-          }),
-        )
-        .execute()
-    }
-  }
-
-  /** To be called when the bans are those of members again. */
-  async forgetBans(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void> {
-    if (userIds.length === 0) return
-    await tx
-      .updateTable('group_removals')
-      .set({ ban_expires_at: 0 })
-      .where(isGroup(group))
-      .where('user_id', 'in', userIds)
-      .execute()
-  }
-
-  /** Whether the user has an invitation that can still be answered. */
-  async isInvited(
-    db: Queryable,
-    { appId, groupId }: GroupKey,
-    userId: Int64,
-    now: number,
-  ): Promise<boolean> {
-    return (await this.findInviting(db, appId, userId, [groupId], now)).has(groupId)
-  }
-
-  /** Those of the groups to which the user has an invitation that can still be answered. */
-  async findInviting(
-    db: Queryable,
-    appId: string,
-    userId: Int64,
-    groupIds: readonly Int64[],
-    now: number,
-  ): Promise<Set<Int64>> {
-    if (groupIds.length === 0) return new Set()
-    const rows = await db
-      .selectFrom('group_invitations')
-      .select('group_id')
-      .where('app_id', '=', appId)
-      .where('group_id', 'in', groupIds)
-      .where('invitee_id', '=', userId)
-      .where('status', '=', admissionStatus.pending)
-      .where('expires_at', '>', now)
-      .execute()
-    return new Set(rows.map((row) => row.group_id))
-  }
-
-  /**
-   * What is open between the group and the users ends: applications and invitations.
-   * @param userIds null = all users
-   */
-  async settle(
-    tx: Tx,
-    group: GroupKey,
-    userIds: readonly Int64[] | null,
-    status: 'agreed' | 'rejected',
-    now: number,
-  ): Promise<void> {
-    if (userIds?.length === 0) return
-    const changes = { status: admissionStatus[status], updated_at: now }
-    const { pending } = admissionStatus
-    await tx
-      .updateTable('group_join_requests')
-      .set(changes)
-      .where(isGroup(group))
-      .$if(userIds !== null, (query) => query.where('applicant_id', 'in', userIds ?? []))
-      .where('status', '=', pending)
-      .execute()
-    await tx
-      .updateTable('group_invitations')
-      .set(changes)
-      .where(isGroup(group))
-      .$if(userIds !== null, (query) => query.where('invitee_id', 'in', userIds ?? []))
-      .where('status', '=', pending)
-      .execute()
-  }
-
-  /**
-   * Where the group's conversation ends.
-   * @param isHeld sends wait until the transaction ends, so that what comes later is new to whoever joins now; before any member is locked
-   */
-  async conversationEnd(
-    tx: Tx,
-    { appId, groupId }: GroupKey,
-    { isHeld }: { readonly isHeld: boolean },
-  ): Promise<ConversationEnd> {
-    const found = tx
-      .selectFrom('conversations')
-      .select(['seq', 'last_msg_id'])
-      .where('app_id', '=', appId)
-      .where('low_id', '=', groupId)
-      .where('high_id', '=', groupId)
-    const row = await (isHeld ? lockShare(tx, found) : found).executeTakeFirst()
-    return { seq: row?.seq ?? 0, lastMessageId: row?.last_msg_id ?? 0 }
-  }
+function isMember({ appId, groupId, userId }: MemberKey) {
+  return sql<boolean>`app_id = ${appId} and group_id = ${groupId} and user_id = ${userId}`
 }
 
 export function toMember(row: MemberRow): Member {

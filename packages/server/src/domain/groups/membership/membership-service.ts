@@ -2,15 +2,29 @@ import { type ErrorName, groupType, type Int64, memberRole } from '@hermod/proto
 import type { Tx } from '../../../db/database.js'
 import type { EventService } from '../../../outbox/event-service.js'
 import { readAppSettings } from '../../apps/app-settings.js'
+import type { OpenAdmissions } from '../admission/open-admissions.js'
 import type { GroupContext, LockedGroupContext } from '../core/group-access.js'
-import { groupEvent, isBanned, type Member, maxKicks } from '../core/group-model.js'
+import { type GroupKey, groupEvent, isBanned, type Member, maxKicks } from '../core/group-model.js'
 import type { GroupStore } from '../core/group-store.js'
+import type { BlockStore } from '../moderation/block-store.js'
+import type { GroupConversations } from './group-conversations.js'
 import type { MemberStore } from './member-store.js'
+import type { RemovalStore } from './removal-store.js'
 
 export interface MembershipServiceOptions {
   readonly groups: GroupStore
   readonly members: MemberStore
+  readonly removals: RemovalStore
+  readonly blocks: BlockStore
+  readonly admissions: OpenAdmissions
+  readonly conversations: GroupConversations
+  readonly pins: GroupPins
   readonly events: EventService
+}
+
+/** Pins of the conversations of groups. */
+interface GroupPins {
+  deleteOfGroup(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void>
 }
 
 /** What became of each user of a list: why it failed, or null. In the order of the list. */
@@ -57,11 +71,11 @@ export class MembershipService {
     userIds: readonly Int64[],
     { isOwnWill }: { readonly isOwnWill: boolean },
   ): Promise<ReadonlyMap<Int64, ErrorName>> {
-    const { members } = this.options
+    const { members, blocks, removals } = this.options
     if (userIds.length === 0) return new Map()
     const known = await members.findMany(tx, group, userIds)
-    const blocked = await members.findBlocked(tx, group, userIds)
-    const removals = isOwnWill ? await members.findRemovals(tx, group, userIds) : new Map()
+    const blocked = await blocks.findMany(tx, group, userIds)
+    const former = isOwnWill ? await removals.findMany(tx, group, userIds) : new Map()
     const { group_member_limit: limit } = await readAppSettings(tx, group.appId)
     const isInTooMany = await members.findInTooMany(tx, group.appId, userIds, limit)
     const refusalOf = (userId: Int64): ErrorName | null => {
@@ -69,7 +83,7 @@ export class MembershipService {
       if (refusal) return refusal
       if (known.has(userId)) return 'already_group_member'
       if (blocked.has(userId)) return 'in_group_block_list'
-      if ((removals.get(userId)?.kicks ?? 0) > maxKicks) return 'kicked_too_often'
+      if ((former.get(userId)?.kicks ?? 0) > maxKicks) return 'kicked_too_often'
       return isInTooMany.has(userId) ? 'joined_group_limit_reached' : null
     }
     return new Map(
@@ -87,12 +101,13 @@ export class MembershipService {
     removed: readonly Member[],
     kind: 'left' | 'kicked' | 'blocked',
   ): Promise<void> {
-    const { groups, members, events } = this.options
+    const { groups, members, removals, pins, events } = this.options
     const { group, caller, now } = context
     if (removed.length === 0) return
     const userIds = removed.map(({ userId }) => userId)
-    await members.remember(tx, group, removed, kind === 'kicked' ? 1 : 0)
+    await removals.remember(tx, group, removed, kind === 'kicked' ? 1 : 0)
     await members.delete(tx, group, userIds)
+    await pins.deleteOfGroup(tx, group, userIds)
     const hasBans = removed.some(({ banExpiresAt }) => banExpiresAt !== 0)
     await groups.touch(tx, group, hasBans ? ['members', 'bans'] : ['members'], now, -removed.length)
     if (kind !== 'blocked')
@@ -106,12 +121,12 @@ export class MembershipService {
     { group, caller, now }: LockedGroupContext,
     userIds: readonly Int64[],
   ): Promise<void> {
-    const { groups, members, events } = this.options
+    const { groups, members, removals, admissions, conversations, events } = this.options
     if (userIds.length === 0) return
-    const removals = await members.findRemovals(tx, group, userIds)
-    const { seq, lastMessageId } = await members.conversationEnd(tx, group, { isHeld: true })
+    const former = await removals.findMany(tx, group, userIds)
+    const { seq, lastMessageId } = await conversations.lockEnd(tx, group)
     const bans = new Map(
-      [...removals].map(([userId, { banExpiresAt }]) => [
+      [...former].map(([userId, { banExpiresAt }]) => [
         userId,
         isBanned(banExpiresAt, now) ? banExpiresAt : 0,
       ]),
@@ -131,8 +146,9 @@ export class MembershipService {
       delivered_seq: seq,
     }))
     await members.insert(tx, rows)
-    await members.forgetBans(tx, group, [...removals.keys()])
-    await members.settle(tx, group, userIds, 'agreed', now)
+    await removals.forgetBans(tx, group, [...former.keys()])
+    const { appId, groupId } = group
+    await admissions.settle(tx, { appId, groupIds: [groupId], userIds, status: 'agreed', now })
     const hasBans = rows.some((row) => row.ban_expires_at !== 0)
     await groups.touch(tx, group, hasBans ? ['members', 'bans'] : ['members'], now, userIds.length)
     await events.append(tx, groupEvent(group, 'joined', caller.actorId, userIds))

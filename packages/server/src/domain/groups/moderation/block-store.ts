@@ -1,5 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Queryable, Tx } from '../../../db/database.js'
+import type { UserKey } from '../../users/user-model.js'
 import type { GroupKey } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
 import type { MemberListRange } from '../membership/member-list-store.js'
@@ -33,6 +34,26 @@ export class BlockStore {
       .deleteFrom('group_blocks')
       .where(isGroup(group))
       .where('user_id', 'in', userIds)
+      .execute()
+  }
+
+  /** Those of the users who are on the block list. */
+  async findMany(db: Queryable, group: GroupKey, userIds: readonly Int64[]): Promise<Set<Int64>> {
+    if (userIds.length === 0) return new Set()
+    const rows = await db
+      .selectFrom('group_blocks')
+      .select('user_id')
+      .where(isGroup(group))
+      .where('user_id', 'in', userIds)
+      .execute()
+    return new Set(rows.map((row) => row.user_id))
+  }
+
+  async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    await tx
+      .deleteFrom('group_blocks')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
       .execute()
   }
 

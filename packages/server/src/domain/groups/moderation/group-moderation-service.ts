@@ -1,6 +1,7 @@
 import { type ErrorName, type GroupRightName, type Int64, memberRole } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import type { EventService } from '../../../outbox/event-service.js'
+import type { OpenAdmissions } from '../admission/open-admissions.js'
 import {
   type GroupAccess,
   type GroupCaller,
@@ -19,13 +20,16 @@ import {
 import type { GroupStore } from '../core/group-store.js'
 import type { MemberChanges, MemberStore } from '../membership/member-store.js'
 import type { MembershipService, Outcomes } from '../membership/membership-service.js'
+import type { RemovalStore } from '../membership/removal-store.js'
 import type { BlockStore } from './block-store.js'
 
 export interface GroupModerationServiceOptions {
   readonly access: GroupAccess
   readonly groups: GroupStore
   readonly members: MemberStore
+  readonly removals: RemovalStore
   readonly blocks: BlockStore
+  readonly admissions: OpenAdmissions
   readonly memberships: MembershipService
   readonly events: EventService
 }
@@ -162,7 +166,7 @@ export class GroupModerationService {
    * @throws AppError group_not_found, member_required, group_admin_required
    */
   block(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
-    const { access, members } = this.options
+    const { access, members, blocks } = this.options
     const distinct = [...new Set(userIds)]
     return access.change(
       caller,
@@ -171,7 +175,7 @@ export class GroupModerationService {
       { userIds: distinct },
       async (tx, context) => {
         const known = await members.findMany(tx, context.group, distinct)
-        const isKept = await members.findBlocked(tx, context.group, distinct)
+        const isKept = await blocks.findMany(tx, context.group, distinct)
         const outcomes = new Map(
           distinct.map((id) => [
             id,
@@ -192,7 +196,7 @@ export class GroupModerationService {
    * @throws AppError group_not_found, member_required, group_admin_required
    */
   unblock(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
-    const { access, groups, members, blocks, events } = this.options
+    const { access, groups, blocks, events } = this.options
     const distinct = [...new Set(userIds)]
     return access.change(
       caller,
@@ -200,7 +204,7 @@ export class GroupModerationService {
       'unblock',
       { touchedIds: distinct },
       async (tx, { group, now }) => {
-        const isKept = await members.findBlocked(tx, group, distinct)
+        const isKept = await blocks.findMany(tx, group, distinct)
         const removed = distinct.filter((userId) => isKept.has(userId))
         if (removed.length > 0) {
           await blocks.delete(tx, group, removed)
@@ -218,15 +222,13 @@ export class GroupModerationService {
     { group, caller, now }: GroupContext,
     outcomes: Outcomes,
   ): Promise<Int64[]> {
-    const { members, events } = this.options
+    const { removals, events } = this.options
     const strangers = [...outcomes].flatMap(([userId, refusal]) =>
       refusal === 'not_group_member' ? [userId] : [],
     )
-    const removals = await members.findRemovals(tx, group, strangers)
-    const freed = strangers.filter((userId) =>
-      isBanned(removals.get(userId)?.banExpiresAt ?? 0, now),
-    )
-    await members.forgetBans(tx, group, freed)
+    const former = await removals.findMany(tx, group, strangers)
+    const freed = strangers.filter((userId) => isBanned(former.get(userId)?.banExpiresAt ?? 0, now))
+    await removals.forgetBans(tx, group, freed)
     if (freed.length > 0)
       await events.append(tx, groupEvent(group, 'unbanned', caller.actorId, freed))
     return freed
@@ -238,12 +240,13 @@ export class GroupModerationService {
     userIds: readonly Int64[],
     known: readonly Member[],
   ): Promise<void> {
-    const { groups, members, blocks, memberships, events } = this.options
+    const { groups, blocks, admissions, memberships, events } = this.options
     const { group, caller, now } = context
     const removed = known.filter(({ userId }) => userIds.includes(userId))
     await memberships.remove(tx, context, removed, 'blocked')
     await blocks.insert(tx, group, userIds, now)
-    await members.settle(tx, group, userIds, 'rejected', now)
+    const { appId, groupId } = group
+    await admissions.settle(tx, { appId, groupIds: [groupId], userIds, status: 'rejected', now })
     await groups.touch(tx, group, ['blocks'], now)
     await events.append(tx, groupEvent(group, 'blocked', caller.actorId, userIds))
   }

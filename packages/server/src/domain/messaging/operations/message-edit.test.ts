@@ -60,14 +60,14 @@ describe('mergedText', () => {
     )
   })
 
-  it('leaves numbers and escapes as they were written', () => {
+  it('leaves numbers as they were written, to the digit, and texts what they are', () => {
     expect(mergedText('{"n":12345678901234567890,"e":1e400,"s":"\\u0041\\/"}', '{"m":1.10}')).toBe(
-      '{"n":12345678901234567890,"e":1e400,"s":"\\u0041\\/","m":1.10}',
+      '{"n":12345678901234567890,"e":1e400,"s":"A/","m":1.10}',
     )
   })
 
   it('knows a key however it is escaped, and counts the last of several', () => {
-    expect(mergedText('{"a":1}', '{"\\u0061":2}')).toBe('{"\\u0061":2}')
+    expect(mergedText('{"a":1}', '{"\\u0061":2}')).toBe('{"a":2}')
     expect(mergedText('{"a":1,"a":{"x":1}}', '{"a":{"y":2}}')).toBe('{"a":{"x":1,"y":2}}')
   })
 
@@ -91,6 +91,26 @@ describe('mergedText', () => {
     const startedAt = performance.now()
     expect(JSON.parse(mergedText(deep, deep))).toBeTypeOf('object')
     expect(performance.now() - startedAt).toBeLessThan(2_000)
+  })
+})
+
+describe('objects that are nested', () => {
+  const nested = (levels: number, inner: string) =>
+    '{"a":'.repeat(levels) + inner + '}'.repeat(levels)
+
+  it('up to 500 levels deep are merged', () => {
+    const text = mergedText(nested(499, '{"x":1}'), nested(499, '{"y":2}'))
+    expect(text === nested(499, '{"x":1,"y":2}')).toBe(true)
+  })
+
+  it('deeper than that are replaced', () => {
+    for (const levels of [500, 5_000]) {
+      const addition = nested(levels, '{"y":2}')
+      expect(mergedText(nested(levels, '{"x":1}'), addition) === addition).toBe(true)
+      expect(mergedText('{"b":1}', addition) === addition).toBe(true)
+    }
+    const brackets = `{"a":${'['.repeat(400_000)}${']'.repeat(400_000)}}`
+    expect(mergedText(brackets, '{"b":1}')).toBe('{"b":1}')
   })
 })
 

@@ -1,10 +1,11 @@
 /** What becomes of a message that is appended to or replaced (rule K6). */
-import type { EditedTexts } from './message-store.js'
+import { LosslessNumber, parse, stringify } from 'lossless-json'
+import type { EditedTexts } from '../log/message-store.js'
 
 export type EditKind = 'append' | 'replace'
 
-/** Objects nested deeper than this are replaced and not merged. */
-const maxMergeDepth = 64
+/** Texts nested deeper than this are replaced and not merged: the parser that keeps numbers exact works by recursion. */
+const maxMergeDepth = 500
 
 export function editedTexts(kind: EditKind, message: EditedTexts, edit: EditedTexts): EditedTexts {
   return {
@@ -16,56 +17,50 @@ export function editedTexts(kind: EditKind, message: EditedTexts, edit: EditedTe
 
 /** Two JSON objects are merged key by key; of any other texts the second one counts unless it is empty. */
 export function mergedText(text: string, addition: string): string {
-  return isObject(text) && isObject(addition) ? mergedObject(text, addition, 1) : addition || text
+  const [base, added] = [parseObject(text), parseObject(addition)]
+  return base && added ? (stringify(merged(base, added)) as string) : addition || text
 }
 
-function isObject(text: string): boolean {
-  if (!/^\s*\{/.test(text)) return false
+type JsonObject = Readonly<Record<string, unknown>>
+
+/** With numbers as they were written. @returns null for any other text */
+function parseObject(text: string): JsonObject | null {
+  if (!/^\s*\{/.test(text)) return null
   try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
+    if (isNestedTooDeep(JSON.parse(text))) return null
+    return parse(text, undefined, { onDuplicateKey: ({ newValue }) => newValue }) as JsonObject
+  } catch (error) {
+    if (error instanceof SyntaxError) return null
+    throw error
   }
 }
 
-/** Works on the texts, so that numbers and keys of any kind stay as they were written. */
-function mergedObject(text: string, addition: string, depth: number): string {
-  const members = membersOf(text)
-  for (const [key, { name, value }] of membersOf(addition)) {
-    const known = members.get(key)?.value
-    const mayMerge = known?.startsWith('{') && value.startsWith('{') && depth < maxMergeDepth
-    members.set(key, {
-      name,
-      value: mayMerge ? mergedObject(known as string, value, depth + 1) : value,
-    })
+function isNestedTooDeep(value: unknown): boolean {
+  let level = [value]
+  for (let depth = 0; depth <= maxMergeDepth; depth++) {
+    level = level.flatMap((each) =>
+      typeof each === 'object' && each !== null ? Object.values(each) : [],
+    )
+    if (level.length === 0) return false
   }
-  return `{${[...members.values()].map(({ name, value }) => `${name}:${value}`).join(',')}}`
+  return true
 }
 
-interface Member {
-  /** As it is written, with quotes and escapes. */
-  readonly name: string
-  readonly value: string
+function merged(base: JsonObject, added: JsonObject): JsonObject {
+  const members = new Map(Object.entries(base))
+  for (const [key, value] of Object.entries(added)) {
+    const known = members.get(key)
+    members.set(key, isObject(known) && isObject(value) ? merged(known, value) : value)
+  }
+  // Unlike an assignment it takes any key, also __proto__.
+  return Object.fromEntries(members)
 }
 
-/** The members of a JSON object by their keys; the last one of a key counts, as with JSON.parse. */
-function membersOf(object: string): Map<string, Member> {
-  const members = new Map<string, Member>()
-  let depth = 0
-  let name = ''
-  let valueAt = 0
-  for (const { 0: token, index } of object.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]/g)) {
-    if (token === '{' || token === '[') depth++
-    const isOutermost = depth === 1
-    if (token === '}' || token === ']') depth--
-    if (!isOutermost) continue
-    if (token.startsWith('"') && valueAt === 0) name = token
-    else if (token === ':') valueAt = index + 1
-    else if (valueAt > 0 && (token === ',' || token === '}')) {
-      members.set(JSON.parse(name) as string, { name, value: object.slice(valueAt, index).trim() })
-      valueAt = 0
-    }
-  }
-  return members
+function isObject(value: unknown): value is JsonObject {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof LosslessNumber)
+  )
 }

@@ -9,14 +9,18 @@ import type { GroupMessageRules } from '../../groups/core/group-message-rules.js
 import { systemUserId } from '../../users/system-user.js'
 import { type Conversation, readersOf } from '../log/conversation-model.js'
 import { requireSize } from '../log/message-model.js'
+import type { EditedTexts, LoggedMessage, MessageStore } from '../log/message-store.js'
 import type { ConversationService } from '../reading/conversation-service.js'
+import type { ConversationStore } from '../reading/conversation-store.js'
+import type { ReceiptRequestStore } from '../reading/receipt-request-store.js'
 import type { TransactionStore } from '../sending/transaction-store.js'
 import { type EditKind, editedTexts } from './message-edit.js'
-import type { EditedTexts, LoggedMessage, MessageStore } from './message-store.js'
 
 export interface MessageOperationsOptions {
   readonly database: Database
   readonly store: MessageStore
+  readonly conversationStore: ConversationStore
+  readonly receiptRequests: ReceiptRequestStore
   readonly conversations: ConversationService
   readonly apps: AppService
   readonly groupRules: GroupMessageRules
@@ -144,10 +148,10 @@ export class MessageOperations {
 
   /** Locks the conversation first, as a send does, and then finds the message. */
   async #hold(tx: Tx, actor: Actor, peerId: Int64, messageId: Int64): Promise<Held> {
-    const { store, conversations } = this.options
+    const { store, conversationStore, conversations } = this.options
     const conversation = await conversations.findBegun(tx, actor, peerId)
     await this.#requireMembership(tx, actor, conversation)
-    if (!(await store.lockConversation(tx, conversation)))
+    if (!(await conversationStore.lockForUpdate(tx, conversation)))
       throw new AppError('conversation_not_found')
     const message = await store.find(tx, conversation, messageId)
     if (!message) throw new AppError('message_not_found')
@@ -166,7 +170,7 @@ export class MessageOperations {
   }
 
   async #recall(tx: Tx, held: Held, recallSeconds: number | null): Promise<void> {
-    const { store, groupRules, clock } = this.options
+    const { store, conversationStore, receiptRequests, groupRules, clock } = this.options
     const { actor, conversation, message } = held
     const now = clock.now()
     const isOwn = message.senderId === actor.userId
@@ -179,6 +183,8 @@ export class MessageOperations {
     if (isOwn && now - timestampOf(message.messageId) > recallSeconds * 1_000)
       throw new AppError('recall_too_late')
     await store.recall(tx, conversation, message, { by: responsibleFor(held), at: now })
+    if (conversation.isGroup) await receiptRequests.delete(tx, group, message.seq)
+    await conversationStore.noteRecall(tx, conversation, message.seq)
     await this.#tell(tx, held, 'message.recalled')
   }
 

@@ -1,7 +1,8 @@
 import { groupStatus, groupType, type Int64, muteMode } from '@hermod/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
-import { lockForUpdate } from '../../../db/locking.js'
+import { greater } from '../../../db/expressions.js'
+import { lockForUpdate, lockShare } from '../../../db/locking.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import {
   type Conversation,
@@ -14,6 +15,17 @@ import {
 interface UserKey {
   readonly appId: string
   readonly userId: Int64
+}
+
+interface GroupKey {
+  readonly appId: string
+  readonly groupId: Int64
+}
+
+/** Where a conversation ends. */
+interface ConversationEnd {
+  readonly seq: number
+  readonly lastMessageId: number
 }
 
 type ViewRow = { low_id: Int64; high_id: Int64; created_at: number; latest_msg_id: number }
@@ -238,6 +250,39 @@ export class ConversationStore {
     return moved
   }
 
+  /** Notes how far a member of a group has read. */
+  async moveFurthest(
+    tx: Tx,
+    { appId, groupId }: GroupKey,
+    userId: Int64,
+    seq: number,
+  ): Promise<void> {
+    const to = sql<number>`${seq}`
+    await tx
+      .updateTable('conversations')
+      .set(furthest(userId, to))
+      .where(isConversation({ appId, lowId: groupId, highId: groupId }))
+      .where(isFurther(userId, to))
+      .execute()
+  }
+
+  /** Notes that a member of groups has read their conversations to the end. */
+  async moveFurthestToEnds(
+    tx: Tx,
+    { appId, userId }: UserKey,
+    groupIds: readonly Int64[],
+  ): Promise<void> {
+    const end = sql<number>`seq`
+    await tx
+      .updateTable('conversations')
+      .set(furthest(userId, end))
+      .where('app_id', '=', appId)
+      .where('low_id', 'in', groupIds)
+      .whereRef('high_id', '=', 'low_id')
+      .where(isFurther(userId, end))
+      .execute()
+  }
+
   /** Hides everything that the conversation holds now; what was unread of it stays so for its sender. @returns false when there is no such conversation */
   async hide(tx: Tx, conversation: ConversationKey, userId: Int64): Promise<boolean> {
     const marks = sidesOf(conversation, userId).map((side) => ({
@@ -250,6 +295,25 @@ export class ConversationStore {
       .where(isConversation(conversation))
       .executeTakeFirst()
     return numUpdatedRows > 0n
+  }
+
+  /**
+   * Keeps others from changing the conversation and what it holds until the transaction ends.
+   * @returns false when there is no such conversation
+   */
+  async lockForUpdate(tx: Tx, conversation: ConversationKey): Promise<boolean> {
+    const found = tx.selectFrom('conversations').select('seq').where(isConversation(conversation))
+    return (await lockForUpdate(tx, found).executeTakeFirst()) !== undefined
+  }
+
+  /** Notes that the message at a position is recalled. */
+  async noteRecall(tx: Tx, conversation: ConversationKey, seq: number): Promise<void> {
+    await tx
+      .updateTable('conversations')
+      .set({ last_recalled_seq: seq })
+      .where(isConversation(conversation))
+      .where('last_recalled_seq', '<', seq)
+      .execute()
   }
 
   /** The user's conversation that holds the message; null when there is none. */
@@ -290,6 +354,25 @@ export class ConversationStore {
       : null
   }
 
+  /** Where a group's conversation ends; 0 when it has not begun. */
+  async findEnd(tx: Tx, group: GroupKey): Promise<ConversationEnd> {
+    return toEnd(await selectEnd(tx, group).executeTakeFirst())
+  }
+
+  /** As {@link findEnd}; sends wait until the transaction ends. To be called before any member is locked. */
+  async lockEnd(tx: Tx, group: GroupKey): Promise<ConversationEnd> {
+    return toEnd(await lockShare(tx, selectEnd(tx, group)).executeTakeFirst())
+  }
+
+  /** The conversations stay, as they belong to others too. */
+  async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    await tx
+      .deleteFrom('user_conversations')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .execute()
+  }
+
   async exists(db: Queryable, conversation: ConversationKey): Promise<boolean> {
     return (
       (await db
@@ -301,9 +384,32 @@ export class ConversationStore {
   }
 }
 
-/** The greater one of a column and a value. */
-export function greater(mark: string, value: RawBuilder<number> | number): RawBuilder<number> {
-  return sql<number>`case when ${sql.ref(mark)} < ${value} then ${value} else ${sql.ref(mark)} end`
+/**
+ * The row of a group's conversation holds how far the furthest reader has read, and how far the furthest of all others: what it holds
+ * once the user has read to a position.
+ */
+function furthest(userId: Int64, to: RawBuilder<number>) {
+  return {
+    high_read_seq: sql<number>`case when reader_id = ${userId} then high_read_seq
+      when low_read_seq < ${to} then low_read_seq when high_read_seq < ${to} then ${to} else high_read_seq end`,
+    reader_id: sql<Int64>`case when low_read_seq < ${to} then ${userId} else reader_id end`,
+    low_read_seq: greater('low_read_seq', to),
+  }
+}
+
+function isFurther(userId: Int64, to: RawBuilder<number>) {
+  return sql<boolean>`(low_read_seq < ${to} or (reader_id <> ${userId} and high_read_seq < ${to}))`
+}
+
+function selectEnd(tx: Tx, { appId, groupId }: GroupKey) {
+  return tx
+    .selectFrom('conversations')
+    .select(['seq', 'last_msg_id'])
+    .where(isConversation({ appId, lowId: groupId, highId: groupId }))
+}
+
+function toEnd(row: { seq: number; last_msg_id: number } | undefined): ConversationEnd {
+  return { seq: row?.seq ?? 0, lastMessageId: row?.last_msg_id ?? 0 }
 }
 
 export function isConversation({ appId, lowId, highId }: ConversationKey) {

@@ -2,17 +2,22 @@ import type { Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import type { Event, EventKind } from '../../../outbox/event-model.js'
 import type { EventService } from '../../../outbox/event-service.js'
-import type { Mark } from './conversation-store.js'
+import type { ConversationStore, Mark } from './conversation-store.js'
 import {
   type GroupMarkStore,
   type GroupsAfter,
   groupsPerStep,
   type MemberKey,
+  type MemberMarks,
   type MovedMark,
 } from './group-mark-store.js'
+import type { ReceiptRequestStore } from './receipt-request-store.js'
 
 export interface GroupReadServiceOptions {
   readonly marks: GroupMarkStore
+  readonly members: MemberMarks
+  readonly conversations: ConversationStore
+  readonly receiptRequests: ReceiptRequestStore
   readonly events: EventService
 }
 
@@ -32,7 +37,7 @@ export class GroupReadService {
     to: { readonly seq: number | null; readonly messageId?: Int64 | undefined },
   ): Promise<boolean> {
     const { marks, events } = this.options
-    const moved = await marks.move(tx, member, mark, to.seq)
+    const moved = await this.#moveMark(tx, member, mark, to.seq)
     if (!moved) return false
     const { messageId = moved.lastMessageId } = to
     await events.append(tx, markEvent(member, mark, [member.userId], Number(messageId)))
@@ -50,7 +55,12 @@ export class GroupReadService {
     from: GroupsAfter,
   ): Promise<{ readonly count: number; readonly nextAfter: Int64 | null }> {
     const { appId, userId } = from
-    const moved = await this.options.marks.moveSome(tx, from)
+    const { marks, conversations, members } = this.options
+    const moved = await marks.lockUnread(tx, from)
+    if (moved.length === 0) return { count: 0, nextAfter: null }
+    const groupIds = moved.map(({ groupId }) => groupId)
+    await conversations.moveFurthestToEnds(tx, from, groupIds)
+    await members.moveReadMarksToEnds(tx, from, groupIds)
     for (const { groupId, hasReadAck, ...mark } of moved)
       if (hasReadAck)
         await this.options.events.appendAll(
@@ -64,17 +74,38 @@ export class GroupReadService {
   }
 
   /** Hides what the conversation holds now (decision E13). @returns false when there is no such conversation or member */
-  hide(tx: Tx, member: MemberKey): Promise<boolean> {
-    return this.options.marks.hide(tx, member)
+  async hide(tx: Tx, member: MemberKey): Promise<boolean> {
+    const { conversations, members } = this.options
+    const end = await conversations.findEnd(tx, member)
+    return end.seq > 0 && members.hide(tx, member, end)
   }
 
   isMember(tx: Tx, member: MemberKey): Promise<boolean> {
     return this.options.marks.isMember(tx, member)
   }
 
+  /** Reading counts as moved until it has been acknowledged, though the member's own sends have moved the mark before. */
+  async #moveMark(
+    tx: Tx,
+    member: MemberKey,
+    mark: Mark,
+    seq: number | null,
+  ): Promise<MovedMark | null> {
+    const { marks, conversations, members } = this.options
+    const place = await marks.find(tx, member, mark)
+    if (!place) return null
+    const to = seq ?? place.seq
+    if (to <= place.at) return null
+    if (mark === 'read_seq') await conversations.moveFurthest(tx, member, member.userId, to)
+    const from = await members.lockMark(tx, member, mark)
+    if (from === null || to <= from) return null
+    await members.moveMark(tx, member, mark, to)
+    return { from, to, lastMessageId: place.lastMessageId }
+  }
+
   /** For the senders who want to know that the member has read their messages. */
   async #receipts(tx: Tx, member: MemberKey, moved: MovedMark): Promise<Event[]> {
-    const requests = await this.options.marks.listReceiptRequests(tx, member, moved)
+    const requests = await this.options.receiptRequests.listBetween(tx, member, moved)
     return requests.map(({ senderId, messageId }) =>
       markEvent(member, 'read_seq', [senderId], messageId),
     )

@@ -44,4 +44,26 @@ export class PinStore {
       .where('conversation_id', '=', conversationId)
       .execute()
   }
+
+  /** For users who leave a group, whose conversation only members may pin. */
+  async deleteOfGroup(
+    tx: Tx,
+    { appId, groupId }: { readonly appId: string; readonly groupId: Int64 },
+    userIds: readonly Int64[],
+  ): Promise<void> {
+    await tx
+      .deleteFrom('pinned_conversations')
+      .where('app_id', '=', appId)
+      .where('conversation_id', '=', groupId)
+      .where('user_id', 'in', userIds)
+      .execute()
+  }
+
+  async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    await tx
+      .deleteFrom('pinned_conversations')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .execute()
+  }
 }

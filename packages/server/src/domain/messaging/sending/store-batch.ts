@@ -4,21 +4,23 @@ import { type Procedure, type ProcedureContext, ProcedureRestart } from '../../.
 import type { ConversationsTable, SentTransactionsTable } from '../../../db/schema.js'
 import { compare } from '../../../lib/compare.js'
 import { timestampOf } from '../../../lib/ids.js'
+import { advanceMembers } from '../../groups/membership/member-statements.js'
 import { systemUserId } from '../../users/system-user.js'
 import { type ConversationKey, compareConversations, readersOf } from '../log/conversation-model.js'
 import { type MessageRow, rowValue } from '../log/message-model.js'
+import { insertMessages } from '../log/message-statements.js'
 import {
   addToLists,
   advanceConversations,
   advanceGroupConversations,
-  advanceMembers,
+  setLastMessageIds,
+} from '../reading/conversation-statements.js'
+import { insertReceiptRequests } from '../reading/receipt-request-statements.js'
+import {
   claimTransactions,
   findTransactions,
-  insertMessages,
-  insertReceiptRequests,
   rewriteTransactions,
-  setLastMessageIds,
-} from './message-statements.js'
+} from './transaction-statements.js'
 
 /** The messages of one send; they are stored together or not at all. */
 export interface Submission {

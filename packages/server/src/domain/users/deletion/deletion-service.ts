@@ -6,8 +6,9 @@ import type { GroupSuccession } from '../../groups/membership/group-succession.j
 import type { PasswordProof, PasswordService } from '../../login/password-service.js'
 import type { TokenService } from '../../login/token-service.js'
 import type { AccountService } from '../account-service.js'
+import type { UserStore } from '../user-store.js'
 import type { TextErasureService } from './text-erasure-service.js'
-import { eraseUser } from './user-erasure.js'
+import type { UserRows } from './user-erasure.js'
 
 export interface DeletionServiceOptions {
   readonly database: Database
@@ -15,6 +16,9 @@ export interface DeletionServiceOptions {
   readonly passwords: PasswordService
   readonly tokens: TokenService
   readonly succession: GroupSuccession
+  /** Every store with rows that go with a user, in the order of its locks. */
+  readonly personal: readonly UserRows[]
+  readonly users: UserStore
   readonly events: EventService
   readonly textErasures: TextErasureService
   readonly clock: Clock
@@ -35,8 +39,18 @@ export class DeletionService {
 
   /** @throws AppError password_incorrect, too_many_requests, user_not_found, user_deleted */
   async delete({ appId, userId, actorId, proof }: Deletion): Promise<void> {
-    const { database, accounts, passwords, tokens, succession, events, textErasures, clock } =
-      this.options
+    const {
+      database,
+      accounts,
+      passwords,
+      tokens,
+      succession,
+      personal,
+      users,
+      events,
+      textErasures,
+      clock,
+    } = this.options
     const verified = proof === null ? null : await passwords.verify(appId, userId, proof)
     const { revoked, withdrawals } = await database.transaction(async (tx) => {
       const user = await accounts.lockForUpdate(tx, appId, userId)
@@ -44,7 +58,8 @@ export class DeletionService {
         throw new AppError('password_incorrect')
       const withdrawals = await succession.withdraw(tx, { appId, userId }, actorId)
       const revoked = await tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now() })
-      await eraseUser(tx, appId, userId, clock.now())
+      for (const store of personal) await store.eraseUser(tx, { appId, userId })
+      await users.eraseUser(tx, { appId, userId }, clock.now())
       await textErasures.order(tx, appId, userId)
       await events.append(tx, {
         appId,

@@ -18,7 +18,12 @@ import {
   requireGoodEntry,
   TakenNames,
 } from './user-import-model.js'
-import type { ExportedRow, UserImportStore } from './user-import-store.js'
+import {
+  type ExportedRow,
+  importedRow,
+  profileColumns,
+  type UserImportStore,
+} from './user-import-store.js'
 
 export interface UserImportServiceOptions {
   readonly database: Database
@@ -147,7 +152,7 @@ export class UserImportService {
   }
 
   async #store(tx: Tx, app: App, { entries, userIds, update }: Batch): Promise<ImportResult[]> {
-    const { store, clock } = this.#options
+    const { store, users, clock } = this.#options
     const { appId } = app
     let room = await userRoom(tx, app, this.#options)
     const good = entries.filter(({ error }) => error === null).map(({ user }) => user)
@@ -165,10 +170,10 @@ export class UserImportService {
     const at = clock.now()
     const fresh = plans
       .filter((plan) => plan.result === 'created')
-      .map(({ user, userId }) => ({ ...user, userId, at }))
+      .map(({ user, userId }) => importedRow(appId, userId, user, at))
     // By name, so that imports of the same users wait for each other instead of blocking each other.
     fresh.sort((a, b) => (usernameKey(a.username) < usernameKey(b.username) ? -1 : 1))
-    const stored = await store.insert(tx, appId, fresh)
+    const stored = await users.insertMany(tx, fresh)
     // Those who lost a race against somebody who took a name meanwhile, with their namesakes of this call.
     const ours = new Set(userIds)
     const isOvertaken = (plan: Plan) =>
@@ -190,7 +195,7 @@ export class UserImportService {
 
   /** @returns those whose user is gone */
   async #updateProfiles(tx: Tx, appId: string, plans: readonly Plan[]): Promise<Set<Plan>> {
-    const { store, events } = this.#options
+    const { users, events } = this.#options
     const missed = new Set<Plan>()
     // In one order for everybody, as above.
     const updates = plans
@@ -200,7 +205,9 @@ export class UserImportService {
       const properties = Object.keys(plan.user.profile)
       if (properties.length === 0) continue
       const { userId } = plan
-      if (!(await store.updateProfile(tx, appId, userId, plan.user))) missed.add(plan)
+      const { username, profile } = plan.user
+      const owner = { appId, userId, username }
+      if (!(await users.updateNamed(tx, owner, profileColumns(profile)))) missed.add(plan)
       else {
         const content = JSON.stringify({ properties })
         await events.append(tx, {

@@ -1,6 +1,6 @@
-import { type Int64, userStatus } from '@hermod/protocol'
+import type { Int64 } from '@hermod/protocol'
 import { type Insertable, type RawBuilder, sql } from 'kysely'
-import type { Queryable, Tx } from '../../../db/database.js'
+import type { Queryable } from '../../../db/database.js'
 import type { UsersTable } from '../../../db/schema.js'
 import { usernameKey } from '../user-model.js'
 import { emptyUser } from '../user-store.js'
@@ -28,7 +28,7 @@ export interface ExportedRow {
 
 type OwnerRow = Omit<NameOwner, 'userId'> & { readonly user_id: Int64 | null }
 
-/** Users by the hundred. */
+/** Looks for users by the hundred. */
 export class UserImportStore {
   /**
    * Who has a username, mobile number or e-mail address of the entries. One statement, so that a user who appears meanwhile is seen with
@@ -54,60 +54,6 @@ export class UserImportStore {
     return rows.flatMap(({ field, value, user_id: userId }) =>
       userId === null ? [] : [{ field, value, userId }],
     )
-  }
-
-  /** @returns the IDs of those who are stored; the others have a name that is taken */
-  async insert(
-    tx: Tx,
-    appId: string,
-    users: readonly (NewUser & { readonly userId: Int64; readonly at: number })[],
-  ): Promise<Set<Int64>> {
-    if (users.length === 0) return new Set()
-    const rows = users.map(
-      ({
-        userId,
-        username,
-        passwordHash = '',
-        profile,
-        status = userStatus.normal,
-        createdAt = 0,
-        at,
-      }): Insertable<UsersTable> => ({
-        ...emptyUser,
-        ...toColumns(profile),
-        app_id: appId,
-        user_id: userId,
-        username,
-        username_key: usernameKey(username),
-        password_hash: passwordHash,
-        status,
-        created_at: createdAt === 0 ? at : createdAt,
-      }),
-    )
-    const inserted = await tx
-      .insertInto('users')
-      .values(rows)
-      .onConflict((conflict) => conflict.doNothing())
-      .returning('user_id')
-      .execute()
-    return new Set(inserted.map((row) => row.user_id))
-  }
-
-  /** @returns false when the user has another username or is deleted by now */
-  async updateProfile(
-    tx: Tx,
-    appId: string,
-    userId: Int64,
-    { username, profile }: NamedUser,
-  ): Promise<boolean> {
-    const { numUpdatedRows } = await tx
-      .updateTable('users')
-      .set(toColumns(profile))
-      .where('app_id', '=', appId)
-      .where('user_id', '=', userId)
-      .where('username_key', '=', usernameKey(username))
-      .executeTakeFirst()
-    return numUpdatedRows > 0n
   }
 
   /** Users after an ID, by ID; deleted ones are left out. */
@@ -146,8 +92,28 @@ function ownersOf(appId: string, field: string, values: readonly string[]): RawB
   return sql`select ${sql.lit(field)} as field, k.value, (${owner}) as user_id from (select column1 as value from (values ${given}) as v) as k`
 }
 
+/** The row of a user who is new. @param at the time that it was created, when the import does not say it */
+export function importedRow(
+  appId: string,
+  userId: Int64,
+  { username, passwordHash = '', profile, status = 0, createdAt = 0 }: NewUser,
+  at: number,
+): Insertable<UsersTable> {
+  return {
+    ...emptyUser,
+    ...profileColumns(profile),
+    app_id: appId,
+    user_id: userId,
+    username,
+    username_key: usernameKey(username),
+    password_hash: passwordHash,
+    status,
+    created_at: createdAt === 0 ? at : createdAt,
+  }
+}
+
 /** An address that nobody has is null, so that it is unique. */
-function toColumns({ mobile, email, ...others }: Profile): ProfileColumns {
+export function profileColumns({ mobile, email, ...others }: Profile): ProfileColumns {
   const addresses = {
     ...(mobile === undefined ? {} : { mobile: mobile || null }),
     ...(email === undefined ? {} : { email: email || null }),

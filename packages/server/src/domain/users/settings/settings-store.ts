@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
-import { defaultSettings, type UserSettings } from '../user-model.js'
+import { defaultSettings, type UserKey, type UserSettings } from '../user-model.js'
 
 const columns = Object.keys(defaultSettings) as (keyof UserSettings)[]
 
@@ -29,6 +29,14 @@ export class SettingsStore {
       .insertInto('user_settings')
       .values({ ...defaultSettings, ...changes, app_id: appId, user_id: userId })
       .onConflict((conflict) => conflict.columns(['app_id', 'user_id']).doUpdateSet(changes))
+      .execute()
+  }
+
+  async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    await tx
+      .deleteFrom('user_settings')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
       .execute()
   }
 }

@@ -1,23 +1,11 @@
-/** The bulk statements behind a send. Rows of a bulk must be in one order for all callers, or concurrent batches deadlock. */
-import type { BulkInsert, BulkSelect, BulkUpdate, ColumnType } from '../../../db/dialect/dialect.js'
-import { messageColumns } from '../log/message-model.js'
+/** How procedures write conversations. Rows of a bulk are in one order for all callers, or concurrent batches deadlock. */
+import type { BulkInsert, ColumnType } from '../../../db/dialect/dialect.js'
 
 const conversationKey = {
   app_id: 'text',
   low_id: 'bigint',
   high_id: 'bigint',
 } as const satisfies Record<string, ColumnType>
-const transactionKey = {
-  app_id: 'text',
-  transaction_id: 'bigint',
-  sender_id: 'bigint',
-} as const satisfies Record<string, ColumnType>
-const transaction = {
-  ...transactionKey,
-  msg_ids: 'text',
-  created_at: 'bigint',
-  expires_at: 'bigint',
-} as const
 const position = {
   ...conversationKey,
   seq: 'bigint',
@@ -37,10 +25,6 @@ const groupPosition = {
   low_read_seq: 'bigint',
   high_read_seq: 'bigint',
 } as const
-/** As text, because not every driver reads an int64 exactly. */
-const transactionKeyAsText = 'app_id, cast(transaction_id as text) as transaction_id, sender_id'
-const onTransaction =
-  'on conflict (app_id, transaction_id, sender_id) do update set msg_ids = excluded.msg_ids'
 const onConversation = 'on conflict (app_id, low_id, high_id) do update set'
 const setLastId =
   'last_msg_id = case when t.last_msg_id > excluded.last_msg_id then t.last_msg_id else excluded.last_msg_id end'
@@ -50,29 +34,6 @@ const movedMarks = ['low_read_seq', 'high_read_seq', 'low_seen_seq', 'high_seen_
       `${mark} = case when excluded.${mark} = 0 then t.${mark} else t.seq + excluded.${mark} end`,
   )
   .join(', ')
-
-/**
- * Claims transaction IDs together with their message IDs. One that another transaction is claiming is waited for. Those that were claimed
- * before and are still remembered are not changed, which shows in the number of changed rows.
- */
-export const claimTransactions: BulkInsert = {
-  table: 'sent_transactions',
-  columns: transaction,
-  conflict: `${onTransaction}, created_at = excluded.created_at, expires_at = excluded.expires_at where t.expires_at <= excluded.created_at`,
-}
-
-/** Replaces the message IDs of transactions that the same database transaction has claimed. */
-export const rewriteTransactions: BulkInsert = {
-  table: 'sent_transactions',
-  columns: transaction,
-  conflict: onTransaction,
-}
-
-export const findTransactions: BulkSelect = {
-  table: 'sent_transactions',
-  keys: transactionKey,
-  columns: `${transactionKeyAsText}, msg_ids`,
-}
 
 /**
  * Takes the next `seq` positions of conversations, creating those that are new, and offers the first new message ID. A mark says
@@ -101,33 +62,12 @@ export const advanceGroupConversations: BulkInsert = {
   returning: 'app_id, low_id, high_id, seq, last_msg_id',
 }
 
-/** Moves the read marks of members who have sent; one who is no member any more has none. */
-export const advanceMembers: BulkUpdate = {
-  table: 'group_members',
-  set: { read_seq: 'bigint', seen_seq: 'bigint' },
-  keys: { app_id: 'text', group_id: 'bigint', user_id: 'bigint' },
-}
-
-export const insertReceiptRequests: BulkInsert = {
-  table: 'receipt_requests',
-  columns: {
-    app_id: 'text',
-    group_id: 'bigint',
-    seq: 'bigint',
-    msg_id: 'bigint',
-    sender_id: 'bigint',
-    member_ids: 'text',
-  },
-}
-
 /** For conversations that got more than one message, or other IDs than offered. */
 export const setLastMessageIds: BulkInsert = {
   table: 'conversations',
   columns: position,
   conflict: `${onConversation} last_msg_id = excluded.last_msg_id`,
 }
-
-export const insertMessages: BulkInsert = { table: 'messages', columns: messageColumns }
 
 /** Shows new conversations to their parties. */
 export const addToLists: BulkInsert = {

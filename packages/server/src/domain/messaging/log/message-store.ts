@@ -1,10 +1,9 @@
 import type { Int64 } from '@hermod/protocol'
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.js'
-import { lockForUpdate } from '../../../db/locking.js'
-import type { Conversation, ConversationKey } from '../log/conversation-model.js'
-import type { MessageContent } from '../log/message-model.js'
 import { isConversation } from '../reading/conversation-store.js'
+import type { ConversationKey } from './conversation-model.js'
+import type { MessageContent } from './message-model.js'
 
 /** A message as those who act on it need it. */
 export interface LoggedMessage extends MessageContent {
@@ -19,15 +18,6 @@ export type EditedTexts = Pick<MessageContent, 'content' | 'config' | 'ext'>
 
 /** Changes to single messages of the log. Their conversation is locked first, as sends do it. */
 export class MessageStore {
-  /**
-   * Keeps others from changing the conversation and what it holds until the transaction ends.
-   * @returns false when there is no such conversation
-   */
-  async lockConversation(tx: Tx, conversation: ConversationKey): Promise<boolean> {
-    const found = tx.selectFrom('conversations').select('seq').where(isConversation(conversation))
-    return (await lockForUpdate(tx, found).executeTakeFirst()) !== undefined
-  }
-
   async find(
     tx: Tx,
     conversation: ConversationKey,
@@ -68,7 +58,7 @@ export class MessageStore {
   /** Leaves of a message that it was there, and who recalled it (decision E7). */
   async recall(
     tx: Tx,
-    conversation: Conversation,
+    conversation: ConversationKey,
     { messageId, seq, senderId }: LoggedMessage,
     recall: { readonly by: Int64; readonly at: number },
   ): Promise<void> {
@@ -85,19 +75,6 @@ export class MessageStore {
       recalled_at: recall.at,
     }
     await tx.insertInto('recalled_messages').values(row).execute()
-    if (conversation.isGroup) {
-      const receipts = tx
-        .deleteFrom('receipt_requests')
-        .where('app_id', '=', app_id)
-        .where('group_id', '=', low_id)
-      await receipts.where('seq', '=', seq).execute()
-    }
-    await tx
-      .updateTable('conversations')
-      .set({ last_recalled_seq: seq })
-      .where(isConversation(conversation))
-      .where('last_recalled_seq', '<', seq)
-      .execute()
   }
 }
 

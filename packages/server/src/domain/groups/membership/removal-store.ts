@@ -1,0 +1,81 @@
+import type { Int64 } from '@hermod/protocol'
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/database.js'
+import { chunksOf } from '../../../lib/chunks.js'
+import type { UserKey } from '../../users/user-model.js'
+import type { GroupKey, Member } from '../core/group-model.js'
+import { isGroup } from '../core/group-store.js'
+
+/** What a group remembers of somebody who was a member. */
+export interface Removal {
+  readonly kicks: number
+  /** Milliseconds; 0 = no ban, -1 = permanent. It may have passed. */
+  readonly banExpiresAt: number
+}
+
+const rowsPerStatement = 500
+
+/** What groups remember of those who are no members any more. */
+export class RemovalStore {
+  async findMany(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<Map<Int64, Removal>> {
+    if (userIds.length === 0) return new Map()
+    const rows = await tx
+      .selectFrom('group_removals')
+      .selectAll()
+      .where(isGroup(group))
+      .where('user_id', 'in', userIds)
+      .execute()
+    return new Map(
+      rows.map((row) => [row.user_id, { kicks: row.kicks, banExpiresAt: row.ban_expires_at }]),
+    )
+  }
+
+  /** Remembers those whose membership ends: one more kick each, or none, and their bans. */
+  async remember(
+    tx: Tx,
+    { appId, groupId }: GroupKey,
+    members: readonly Member[],
+    kicks: 0 | 1,
+  ): Promise<void> {
+    const rows = members
+      .filter(({ banExpiresAt }) => kicks > 0 || banExpiresAt !== 0)
+      .map(({ userId, banExpiresAt }) => ({
+        app_id: appId,
+        group_id: groupId,
+        user_id: userId,
+        kicks,
+        ban_expires_at: banExpiresAt,
+      }))
+    for (const chunk of chunksOf(rows, rowsPerStatement)) {
+      await tx
+        .insertInto('group_removals')
+        .values(chunk)
+        .onConflict((conflict) =>
+          conflict.columns(['app_id', 'group_id', 'user_id']).doUpdateSet({
+            kicks: sql<number>`group_removals.kicks + excluded.kicks`,
+            ban_expires_at: sql<number>`excluded.ban_expires_at`,
+          }),
+        )
+        .execute()
+    }
+  }
+
+  /** To be called when the bans are those of members again. */
+  async forgetBans(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void> {
+    if (userIds.length === 0) return
+    await tx
+      .updateTable('group_removals')
+      .set({ ban_expires_at: 0 })
+      .where(isGroup(group))
+      .where('user_id', 'in', userIds)
+      .execute()
+  }
+
+  async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    await tx
+      .deleteFrom('group_removals')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .execute()
+  }
+}

@@ -1,0 +1,4 @@
+import type { BulkInsert } from '../../../db/dialect/dialect.js'
+import { messageColumns } from './message-model.js'
+
+export const insertMessages: BulkInsert = { table: 'messages', columns: messageColumns }

@@ -1,0 +1,14 @@
+import type { BulkInsert } from '../../../db/dialect/dialect.js'
+
+/** Of sends; rows in the order of their conversations. */
+export const insertReceiptRequests: BulkInsert = {
+  table: 'receipt_requests',
+  columns: {
+    app_id: 'text',
+    group_id: 'bigint',
+    seq: 'bigint',
+    msg_id: 'bigint',
+    sender_id: 'bigint',
+    member_ids: 'text',
+  },
+}

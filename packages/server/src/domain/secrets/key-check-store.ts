@@ -1,0 +1,22 @@
+import type { Queryable, Tx } from '../../db/database.js'
+
+/** One sealed text that is always there, so that a wrong key is noticed at the start, also while nothing else is encrypted. */
+export class KeyCheckStore {
+  async find(db: Queryable): Promise<string | null> {
+    const row = await db.selectFrom('key_checks').select('sealed').executeTakeFirst()
+    return row?.sealed ?? null
+  }
+
+  /** One that is there stays. */
+  async insert(tx: Tx, sealed: string): Promise<void> {
+    await tx
+      .insertInto('key_checks')
+      .values({ check_id: 1, sealed })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+  }
+
+  async replace(tx: Tx, before: string, sealed: string): Promise<void> {
+    await tx.updateTable('key_checks').set({ sealed }).where('sealed', '=', before).execute()
+  }
+}

@@ -1,0 +1,216 @@
+import type { Database, Queryable } from '../../db/database.js'
+import { Mutex } from '../../lib/mutex.js'
+import {
+  SealedTextError,
+  type SecretBox,
+  type SecretPlace,
+  sealedKeyId,
+} from '../../lib/secret-box.js'
+import type { SecretKeys } from '../../lib/secret-keys.js'
+import type { KeyCheckStore } from './key-check-store.js'
+
+/** A secret as it is stored. */
+export interface SealedSecret {
+  /** '' = of no app. */
+  readonly appId: string
+  readonly place: SecretPlace
+  readonly sealed: string
+}
+
+/** A column of sealed texts. Every one that there is takes part in rotations, in the check at the start and in `hermod check`. */
+export interface SealedColumn {
+  list(db: Queryable): Promise<readonly SealedSecret[]>
+  /** Does nothing when the text is another one by now. */
+  replace(secret: SealedSecret, sealed: string): Promise<void>
+}
+
+/** Where a secret key lives that the service may replace by itself. */
+export interface KeyFile {
+  newKey(): Buffer
+  /** All of it or nothing, and durable. @param previous null ends it */
+  write(current: Buffer, previous: Buffer | null): void
+}
+
+export interface SecretServiceOptions {
+  readonly database: Database
+  readonly keys: SecretKeys
+  /** null: the keys come from the settings. */
+  readonly keyFile: KeyFile | null
+  readonly box: SecretBox
+  readonly keyChecks: KeyCheckStore
+  /** All columns but the key check, which is this service's own. */
+  readonly columns: readonly SealedColumn[]
+}
+
+export interface RotationReport {
+  readonly keyId: string
+  /** What is made with this key is still accepted; null = none. */
+  readonly previousKeyId: string | null
+  readonly keySource: 'file' | 'settings'
+  /** How many secrets were encrypted again. */
+  readonly resealed: number
+  /** How many secrets no key opens; they stay as they are. */
+  readonly unreadable: number
+}
+
+/** What does not open, and why. */
+export interface SecretFault {
+  readonly appId: string
+  readonly subject: string
+  readonly detail: string
+}
+
+/** The database needs a key that is not there. Its text says which setting to change. */
+export class WrongSecretKeyError extends Error {
+  override readonly name = 'WrongSecretKeyError'
+}
+
+const keyCheckPlace: SecretPlace = { column: 'key_checks.sealed', row: '1' }
+/** Secrets that change meanwhile are looked at again, this many times. */
+const maxPasses = 10
+
+/** Looks after the secrets at rest of all columns: the right key at the start, rotations of the key, and what does not open. */
+export class SecretService {
+  readonly #options: SecretServiceOptions
+  readonly #columns: readonly SealedColumn[]
+  /** One rotation at a time. */
+  readonly #rotating = new Mutex()
+
+  constructor(options: SecretServiceOptions) {
+    this.#options = options
+    this.#columns = [this.#keyCheck(), ...options.columns]
+  }
+
+  /** @throws WrongSecretKeyError when a stored secret was made with a key that is not known */
+  async requireKeys(): Promise<void> {
+    const { database, keyChecks, keys, box } = this.#options
+    if ((await database.read((db) => keyChecks.find(db))) === null)
+      await database.transaction((tx) => keyChecks.insert(tx, box.seal('', keyCheckPlace)))
+    const secrets = await database.read((db) => this.#list(db))
+    const ids = secrets.map(({ sealed }) => sealedKeyId(sealed))
+    const missing = new Set(ids.filter((id) => id !== null && !keys.ids.includes(id)))
+    if (missing.size > 0) throw new WrongSecretKeyError(this.#wrongKeyText([...missing].join(', ')))
+  }
+
+  /**
+   * Encrypts every secret with the current key. With the key in the data folder that is a new one, unless a rotation has been begun
+   * already, which is then finished. The previous key stays accepted until {@link retire}. Killed at any point, nothing is lost, and
+   * calling it again completes it.
+   */
+  async rotate(): Promise<RotationReport> {
+    return this.#alone(async () => {
+      const { keys, keyFile } = this.#options
+      if (keyFile !== null && keys.previous === null) {
+        const next = keyFile.newKey()
+        const previous = keys.current
+        // On disk before anything is encrypted with it.
+        keyFile.write(next, previous)
+        keys.replace(next, previous)
+      }
+      return this.#reseal()
+    })
+  }
+
+  /**
+   * Ends the previous key when no secret needs it any more. With the key in the settings it only reports: the previous key ends when it
+   * is removed from there.
+   */
+  async retire(): Promise<RotationReport> {
+    return this.#alone(async () => {
+      const { keys, keyFile } = this.#options
+      const report = await this.#reseal()
+      if (keyFile === null || keys.previous === null || report.unreadable > 0) return report
+      keyFile.write(keys.current, null)
+      keys.replace(keys.current, null)
+      return { ...report, previousKeyId: null }
+    })
+  }
+
+  /** Opens every secret; @returns how many there are and which do not open */
+  async check(db: Queryable): Promise<{ checked: number; faults: SecretFault[] }> {
+    const secrets = await this.#list(db)
+    const faults = secrets.flatMap((secret) => {
+      const detail = this.#faultOf(secret)
+      const { appId, place } = secret
+      return detail === null ? [] : [{ appId, subject: `${place.column} of ${place.row}`, detail }]
+    })
+    return { checked: secrets.length, faults }
+  }
+
+  async #reseal(): Promise<RotationReport> {
+    const { keys, keyFile } = this.#options
+    let resealed = 0
+    let pass = await this.#resealOnce()
+    // Until a pass finds nothing: a call that began before the rotation may store what is made with the previous key.
+    for (let passes = 1; pass.resealed > 0 && passes < maxPasses; passes++) {
+      resealed += pass.resealed
+      pass = await this.#resealOnce()
+    }
+    const [keyId = '', previousKeyId = null] = keys.ids
+    const keySource = keyFile === null ? 'settings' : 'file'
+    return { keyId, previousKeyId, keySource, resealed, unreadable: pass.unreadable }
+  }
+
+  /** Each secret in a transaction of its own, so that nobody waits for all of them. */
+  async #resealOnce(): Promise<{ resealed: number; unreadable: number }> {
+    const { database, box } = this.#options
+    const count = { resealed: 0, unreadable: 0 }
+    for (const column of this.#columns) {
+      const secrets = await database.read((db) => column.list(db))
+      for (const secret of secrets) {
+        const { sealed, place } = secret
+        if (this.#faultOf(secret) !== null) count.unreadable++
+        else if (!box.isCurrent(sealed)) {
+          await column.replace(secret, box.reseal(sealed, place))
+          count.resealed++
+        }
+      }
+    }
+    return count
+  }
+
+  async #list(db: Queryable): Promise<SealedSecret[]> {
+    const secrets: SealedSecret[] = []
+    for (const column of this.#columns) secrets.push(...(await column.list(db)))
+    return secrets
+  }
+
+  #faultOf({ sealed, place }: SealedSecret): string | null {
+    try {
+      this.#options.box.open(sealed, place)
+      return null
+    } catch (error) {
+      if (error instanceof SealedTextError) return error.message
+      throw error
+    }
+  }
+
+  #keyCheck(): SealedColumn {
+    const { database, keyChecks } = this.#options
+    return {
+      async list(db) {
+        const sealed = await keyChecks.find(db)
+        return sealed === null ? [] : [{ appId: '', place: keyCheckPlace, sealed }]
+      },
+      replace: (secret, sealed) =>
+        database.transaction((tx) => keyChecks.replace(tx, secret.sealed, sealed)),
+    }
+  }
+
+  async #alone<T>(work: () => Promise<T>): Promise<T> {
+    await this.#rotating.lock()
+    try {
+      return await work()
+    } finally {
+      this.#rotating.unlock()
+    }
+  }
+
+  #wrongKeyText(missing: string): string {
+    const { keys, keyFile } = this.#options
+    const found = `the secrets in the database need key ${missing}`
+    return keyFile === null
+      ? `HERMOD_SECRET_KEY is not the right key: ${found}, the settings hold ${keys.ids.join(', ')}; set HERMOD_SECRET_KEY back to the key that was used before, or HERMOD_SECRET_KEY_OLD to it if the key is to be changed`
+      : `secret.key in the data folder is not the right key: ${found}, the file holds ${keys.ids.join(', ')}; restore the file from a backup, or set HERMOD_SECRET_KEY to the key that was used before`
+  }
+}

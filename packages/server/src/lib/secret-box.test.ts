@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest'
+import { SealedTextError, SecretBox, sealedKeyId } from './secret-box.js'
+import { keyId, purposeKey, SecretKeys } from './secret-keys.js'
+
+const oldKey = Buffer.from('the first secret key of the service')
+const newKey = Buffer.from('the second secret key of the service')
+const place = { column: 'apps.registration_secret', row: 'shop' }
+const box = new SecretBox(new SecretKeys(oldKey))
+const sealed = box.seal('between us', place)
+
+describe('a sealed text', () => {
+  it('is opened where it was made, whatever it says', () => {
+    for (const text of ['between us', '', 'ключ 🔑', 'x'.repeat(10_000)])
+      expect(box.open(box.seal(text, place), place)).toBe(text)
+  })
+
+  it('says which key it was made with and nothing of what it holds', () => {
+    expect(sealed).toMatch(/^hs1:[\w-]{8}:[\w-]{16}:[\w-]+$/)
+    expect(sealedKeyId(sealed)).toBe(keyId(oldKey))
+    expect(Buffer.from(sealed, 'base64url').toString('latin1')).not.toContain('between us')
+  })
+
+  it('is another one each time', () => {
+    const made = Array.from({ length: 100 }, () => box.seal('between us', place))
+    expect(new Set(made).size).toBe(100)
+  })
+
+  it('does not open when any letter of it is another one, or it is cut or longer', () => {
+    const changed = Array.from(
+      sealed,
+      (letter, index) =>
+        sealed.slice(0, index) + (letter === 'A' ? 'B' : 'A') + sealed.slice(index + 1),
+    )
+    const cut = Array.from(sealed, (_, length) => sealed.slice(0, length))
+    for (const each of [...changed, ...cut, `${sealed}A`, `${sealed}AAAA`, `${sealed}=`])
+      expect(() => box.open(each, place), each).toThrow(SealedTextError)
+  })
+
+  it('does not open in another place', () => {
+    for (const change of [{ row: 'shop2' }, { row: '' }, { column: 'apps.name' }])
+      expect(() => box.open(sealed, { ...place, ...change })).toThrow(/another place/)
+  })
+
+  it('does not open with another key, and the failure names the key that is missing', () => {
+    const stranger = new SecretBox(new SecretKeys(newKey))
+    expect(() => stranger.open(sealed, place)).toThrow(`key ${keyId(oldKey)}, which is not known`)
+    const renamed = sealed.replace(keyId(oldKey), keyId(newKey))
+    expect(() => stranger.open(renamed, place)).toThrow(SealedTextError)
+  })
+
+  it('is told from a text that is not encrypted', () => {
+    expect(sealedKeyId('between us')).toBeNull()
+    expect(() => box.open('between us', place)).toThrow('not encrypted')
+  })
+})
+
+describe('a rotation of the key', () => {
+  it('opens what either key made, makes new texts with the new one, and ends with the old one', () => {
+    const keys = new SecretKeys(oldKey)
+    const rotating = new SecretBox(keys)
+    keys.replace(newKey, oldKey)
+    expect(rotating.open(sealed, place)).toBe('between us')
+    expect(rotating.isCurrent(sealed)).toBe(false)
+    const resealed = rotating.reseal(sealed, place)
+    expect(rotating.isCurrent(resealed)).toBe(true)
+    keys.replace(newKey, null)
+    expect(rotating.open(resealed, place)).toBe('between us')
+    expect(() => rotating.open(sealed, place)).toThrow(SealedTextError)
+  })
+})
+
+describe('the keys of a purpose', () => {
+  it('differ from those of another purpose, of another secret key, and from the secret key', () => {
+    const purposes = ['stored secrets', 'group QR texts', 'file credentials'] as const
+    const derived = [oldKey, newKey].flatMap((key) => purposes.map((each) => purposeKey(key, each)))
+    const all = [...derived, oldKey, newKey].map((key) => key.toString('hex'))
+    expect(new Set(all).size).toBe(8)
+  })
+
+  it('are accepted from both secret keys while the previous one is there, the current one first', () => {
+    const keys = new SecretKeys(oldKey)
+    const codes = keys.for('group QR texts')
+    expect(codes.accepted).toEqual([purposeKey(oldKey, 'group QR texts')])
+    keys.replace(newKey, oldKey)
+    expect(codes.current).toEqual(purposeKey(newKey, 'group QR texts'))
+    expect(codes.accepted).toEqual([codes.current, purposeKey(oldKey, 'group QR texts')])
+  })
+})

@@ -1,0 +1,89 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import type { SecretKeys } from './secret-keys.js'
+
+/** Where a sealed text is kept. It opens nowhere else. */
+export interface SecretPlace {
+  /** Such as `apps.registration_secret`. */
+  readonly column: string
+  /** The key of the row. */
+  readonly row: string
+}
+
+/** A stored text is not a secret that was sealed for this place, or no known key opens it. */
+export class SealedTextError extends Error {
+  override readonly name = 'SealedTextError'
+}
+
+const version = 'hs1'
+const algorithm = 'aes-256-gcm'
+const nonceBytes = 12
+const tagBytes = 16
+const form = /^hs1:([\w-]{8}):([\w-]{16}):([\w-]{22,})$/
+
+/**
+ * Encrypts what is kept at rest: `hs1:<key ID>:<nonce>:<ciphertext and tag>`, the last two in base64url. AES-256-GCM under a key of this
+ * purpose; version, key ID and place are authenticated with the text.
+ */
+export class SecretBox {
+  readonly #keys: SecretKeys
+
+  constructor(keys: SecretKeys) {
+    this.#keys = keys
+  }
+
+  seal(text: string, place: SecretPlace): string {
+    const nonce = randomBytes(nonceBytes)
+    const [id = ''] = this.#keys.ids
+    const key = this.#keys.for('stored secrets').current
+    const cipher = createCipheriv(algorithm, key, nonce, { authTagLength: tagBytes })
+    cipher.setAAD(authenticated(id, place))
+    const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
+    return `${version}:${id}:${nonce.toString('base64url')}:${sealed.toString('base64url')}`
+  }
+
+  /** @throws SealedTextError when it was changed, belongs elsewhere, or was made with a key that is not known */
+  open(sealed: string, place: SecretPlace): string {
+    const { id, nonce, bytes } = parse(sealed)
+    const key = this.#keys.for('stored secrets').accepted[this.#keys.ids.indexOf(id)]
+    if (key === undefined)
+      throw new SealedTextError(`it was made with key ${id}, which is not known`)
+    const decipher = createDecipheriv(algorithm, key, nonce, { authTagLength: tagBytes })
+    decipher.setAAD(authenticated(id, place))
+    decipher.setAuthTag(bytes.subarray(-tagBytes))
+    try {
+      const text = decipher.update(bytes.subarray(0, -tagBytes))
+      return Buffer.concat([text, decipher.final()]).toString('utf8')
+    } catch (cause) {
+      throw new SealedTextError('it was changed, or belongs to another place', { cause })
+    }
+  }
+
+  /** Whether it was made with the current key. */
+  isCurrent(sealed: string): boolean {
+    return sealedKeyId(sealed) === this.#keys.ids[0]
+  }
+
+  /** The same secret, made with the current key. @throws as {@link open} */
+  reseal(sealed: string, place: SecretPlace): string {
+    return this.seal(this.open(sealed, place), place)
+  }
+}
+
+/** @returns which key it was made with, or null when it is not a sealed text */
+export function sealedKeyId(sealed: string): string | null {
+  return form.exec(sealed)?.[1] ?? null
+}
+
+function parse(sealed: string): { id: string; nonce: Buffer; bytes: Buffer } {
+  const [, id, nonceText = '', text = ''] = form.exec(sealed) ?? []
+  const nonce = Buffer.from(nonceText, 'base64url')
+  const bytes = Buffer.from(text, 'base64url')
+  // base64url leaves bits over at the end that change nothing; there is one right text for every secret.
+  if (id === undefined || bytes.toString('base64url') !== text)
+    throw new SealedTextError('it is not encrypted')
+  return { id, nonce, bytes }
+}
+
+function authenticated(id: string, { column, row }: SecretPlace): Buffer {
+  return Buffer.from(`${version}\n${id}\n${column}\n${row}`)
+}
