@@ -300,5 +300,5 @@ export const voiceFormats = ['amr', 'mp3'] as const
 /** HTTP methods of an upload ticket. */
 export const uploadMethods = ['POST', 'PUT'] as const
 
-/** Where the secret key is kept. */
+/** Where the secret key is kept: secret.key in the data folder, or HERMOD_SECRET_KEY. */
 export const keySources = ['file', 'settings'] as const

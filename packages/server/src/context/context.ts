@@ -37,7 +37,11 @@ const maintenanceIntervalMs = 60_000
 export async function openDatabase({ config, secrets, log }: ContextOptions): Promise<Database> {
   const { storage } = config
   if (storage.kind === 'sqlite')
-    return new Database(sqliteDialect(join(storage.dataDir, databaseFile)))
+    return new Database(
+      sqliteDialect(join(storage.dataDir, databaseFile), {
+        onCheckpointError: (error) => log.warn({ err: error }, 'checkpoint failed'),
+      }),
+    )
   // Imported here so that the embedded engine does not pay for it.
   const { postgresDialect } = await import('../db/dialect/postgres.js')
   const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
@@ -90,6 +94,8 @@ function buildContext(
   lock: FolderLock,
 ): Context {
   const metrics: Metrics = new Metrics(() => services.writer.queuedMessages)
+  const { checkpoints } = database.dialect
+  if (checkpoints) metrics.watchCheckpoints(checkpoints)
   const batchObserver = { committed: metrics.batchCommitted.bind(metrics) }
   const services = createServices({
     config,

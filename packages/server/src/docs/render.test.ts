@@ -1,10 +1,5 @@
-import {
-  errorCatalogue,
-  groupRights,
-  openApiDocument,
-  operations,
-  sendMessage,
-} from '@hermod/protocol'
+import { errorCatalogue, groupRights, operations, sendMessage } from '@hermod/protocol'
+import { openApiDocument } from '@hermod/protocol/openapi'
 import { describe, expect, it } from 'vitest'
 import { renderGroupRights } from './group-rights.js'
 import { renderAvailability, renderErrors, renderOperations } from './render.js'

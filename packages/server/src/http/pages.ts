@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
-import { openApiDocument } from '@hermod/protocol'
+import { openApiDocument } from '@hermod/protocol/openapi'
 import type { Metrics } from '../observability/metrics.js'
 import type { Executor } from '../pipeline/executor.js'
 import { referencePage } from './reference-page.js'

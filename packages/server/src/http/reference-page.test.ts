@@ -1,4 +1,5 @@
-import { openApiDocument, operations, sendMessage } from '@hermod/protocol'
+import { operations, sendMessage } from '@hermod/protocol'
+import { openApiDocument } from '@hermod/protocol/openapi'
 import { describe, expect, it } from 'vitest'
 import { referencePage } from './reference-page.js'
 

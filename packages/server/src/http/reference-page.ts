@@ -1,12 +1,11 @@
+import { type ErrorEntry, errorCatalogue } from '@hermod/protocol'
 import {
-  type ErrorEntry,
-  errorCatalogue,
   type OpenApiDocument,
   type ReferenceField,
   type ReferenceOperation,
   type ReferenceSection,
   referenceSections,
-} from '@hermod/protocol'
+} from '@hermod/protocol/openapi'
 
 /** The reference as one HTML page that needs nothing else: no script, style, font or picture from elsewhere. */
 export function referencePage(document: OpenApiDocument): string {

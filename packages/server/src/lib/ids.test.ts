@@ -5,6 +5,9 @@ import {
   type IdReservation,
   IdsRunOut,
   idRangeOf,
+  idSlots,
+  importedId,
+  importedIdsPerTick,
   type Reserve,
   tickAt,
   timestampOf,
@@ -273,6 +276,57 @@ describe('an ID generator', () => {
     await expect(generator.next()).rejects.toThrow('the database is down')
     slots.setDown(false)
     expect(await generator.next()).toBeGreaterThan(0)
+  })
+})
+
+describe('IDs of imported history', () => {
+  const pastMs = Date.UTC(2019, 5, 1)
+
+  it('tell the date and never repeat', () => {
+    const ids = [pastMs, pastMs + 1].flatMap((ms) =>
+      Array.from({ length: importedIdsPerTick }, (_, number) => importedId(ms, number)),
+    )
+    expect(new Set(ids).size).toBe(2 * importedIdsPerTick)
+    expect(ids).toEqual(ids.toSorted((a, b) => a - b))
+    for (const [index, id] of ids.entries())
+      expect(timestampOf(id)).toBe(index < importedIdsPerTick ? pastMs : pastMs + 1)
+    const { first, last } = idRangeOf(tickAt(pastMs))
+    expect(importedId(pastMs, 0)).toBeGreaterThan(first)
+    expect(importedId(pastMs, importedIdsPerTick - 1)).toBe(last)
+  })
+
+  it('are issued by no node, in any slot, also not one whose clock is in the past', async () => {
+    const imported = new Set(
+      Array.from({ length: importedIdsPerTick }, (_, number) => importedId(pastMs, number)),
+    )
+    for (let slot = 0; slot < idSlots; slot++) {
+      const reserve: Reserve = async () => ({ slot, from: 0, until: tickAt(pastMs) + 1_000 })
+      const issued = await new IdGenerator(reserve, () => pastMs).take(3 * importedIdsPerTick)
+      expect(issued.filter((id) => imported.has(id))).toEqual([])
+    }
+  })
+
+  it('are below whatever nodes issue later', async () => {
+    const generator = new IdGenerator(
+      new SlotTable({ slots: idSlots, ticks: 60_000 }).newNode(),
+      () => pastMs + 1,
+    )
+    expect(await generator.next()).toBeGreaterThan(importedId(pastMs, importedIdsPerTick - 1))
+  })
+
+  it('are refused where there are none', () => {
+    const epochMs = Date.UTC(2015, 0, 1)
+    expect(importedId(epochMs, 0)).toBeGreaterThan(0)
+    for (const [ms, number] of [
+      [epochMs - 1, 0],
+      [pastMs, -1],
+      [pastMs, importedIdsPerTick],
+      [pastMs, 0.5],
+      [pastMs + 0.5, 0],
+      [Number.NaN, 0],
+      [Date.UTC(2100, 0, 1), 0],
+    ] as const)
+      expect(() => importedId(ms, number), `${ms}, ${number}`).toThrow(RangeError)
   })
 })
 

@@ -5,13 +5,18 @@
  *   bits 6–11   slot: which node issued it
  *   bits 0–5    number within the tick
  *
+ * The last slot (63) is no node's: it is for messages that are imported with dates of the past, see {@link importedId}.
+ *
  * A slot belongs to one node at a time and only for ticks that the node has reserved in the database beforehand. Whoever takes a slot
  * over starts after everything that was ever reserved in it. So no ID repeats whatever the clocks say and whenever a node dies.
  */
 
-export const idSlots = 64
+const allSlots = 64
+/** Slots of nodes, from 0. */
+export const idSlots = allSlots - 1
+const importSlot = allSlots - 1
 const idsPerTick = 64
-const idsPerSlotTick = idSlots * idsPerTick
+const idsPerSlotTick = allSlots * idsPerTick
 const epochMs = Date.UTC(2015, 0, 1)
 
 /** When the ID was issued, milliseconds since 1970; 0 for the ID 0. */
@@ -26,6 +31,26 @@ export function tickAt(timestampMs: number): number {
 /** The smallest and the largest ID that any node can issue in a tick. */
 export function idRangeOf(tick: number): { readonly first: number; readonly last: number } {
   return { first: tick * idsPerSlotTick, last: (tick + 1) * idsPerSlotTick - 1 }
+}
+
+/** How many IDs of imported history there are for a millisecond. */
+export const importedIdsPerTick = idsPerTick
+
+/**
+ * The ID of something imported with a date of the past. No node issues it, whatever its clock says. It is above the ID of whatever nodes
+ * issued in the same millisecond and below everything that they issue later.
+ *
+ * @param timestampMs milliseconds since 1970, from 2015 on
+ * @param number from 0: which of the imported things of this millisecond; the importer uses each once and records that it did
+ * @throws RangeError before 2015, and for more than {@link importedIdsPerTick} in a millisecond: the rest takes the next millisecond
+ */
+export function importedId(timestampMs: number, number: number): number {
+  const tick = tickAt(timestampMs)
+  const isNumber = Number.isInteger(number) && number >= 0 && number < importedIdsPerTick
+  const id = tick * idsPerSlotTick + importSlot * idsPerTick + number
+  if (!Number.isInteger(tick) || tick < 0 || !isNumber || !Number.isSafeInteger(id))
+    throw new RangeError(`there is no ID for number ${number} of ${timestampMs} ms`)
+  return id
 }
 
 export interface IdReservation {

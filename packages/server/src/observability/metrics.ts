@@ -4,6 +4,14 @@ const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 const commitBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 const batchBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
+/** What checkpoints of the embedded database did. */
+export interface CheckpointFigures {
+  readonly seconds: number
+  readonly stoppedSeconds: number
+  readonly failures: number
+  readonly walBytes: number
+}
+
 /** The figures of one process, in the Prometheus format. */
 export class Metrics {
   readonly #registry = new Registry()
@@ -52,6 +60,45 @@ export class Metrics {
       registers: [this.#registry],
       collect() {
         this.set(queuedMessages())
+      },
+    })
+  }
+
+  /** @param read what the checkpoints of the embedded database did since the start */
+  watchCheckpoints(read: () => CheckpointFigures): void {
+    const counters: [string, string, (figures: CheckpointFigures) => number][] = [
+      [
+        'hermod_checkpoint_seconds_total',
+        'Time of checkpoints beside the writer.',
+        ({ seconds }) => seconds,
+      ],
+      [
+        'hermod_checkpoint_stopped_seconds_total',
+        'Time in which the writer stood still for a checkpoint.',
+        ({ stoppedSeconds }) => stoppedSeconds,
+      ],
+      [
+        'hermod_checkpoint_failures_total',
+        'Checkpoints that failed and were tried again.',
+        ({ failures }) => failures,
+      ],
+    ]
+    for (const [name, help, value] of counters)
+      new Counter({
+        name,
+        help,
+        registers: [this.#registry],
+        collect() {
+          this.reset()
+          this.inc(value(read()))
+        },
+      })
+    new Gauge({
+      name: 'hermod_wal_bytes',
+      help: 'What the write-ahead log held at the last checkpoint.',
+      registers: [this.#registry],
+      collect() {
+        this.set(read().walBytes)
       },
     })
   }

@@ -100,7 +100,7 @@ function toSummary(view: GroupView): GroupSummary {
 
 export function toGroup({ group, member }: GroupView): Group {
   return {
-    apply_approval: group.applyApproval as Group['apply_approval'],
+    apply_approval: group.applyApproval,
     avatar: group.avatar,
     ban_expire_time: group.banExpiresAt,
     capacity: group.capacity,
@@ -110,12 +110,12 @@ export function toGroup({ group, member }: GroupView): Group {
     ext: group.ext,
     group_id: group.groupId,
     ...group.flags,
-    msg_mute_mode: (member?.muteMode ?? 0) as Group['msg_mute_mode'],
-    msg_push_mode: (member?.pushMode ?? 0) as Group['msg_push_mode'],
+    msg_mute_mode: member?.muteMode ?? 0,
+    msg_push_mode: member?.pushMode ?? 0,
     name: group.name,
     owner_id: group.ownerId,
-    status: group.status as Group['status'],
-    type: group.type as Group['type'],
+    status: group.status,
+    type: group.type,
     updated_at: group.updatedAt,
   }
 }

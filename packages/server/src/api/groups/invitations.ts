@@ -1,9 +1,4 @@
-import {
-  type GroupInvitation,
-  handleGroupInvitation,
-  inviteToGroup,
-  listGroupInvitations,
-} from '@hermod/protocol'
+import { handleGroupInvitation, inviteToGroup, listGroupInvitations } from '@hermod/protocol'
 import type { GroupInvitationService } from '../../domain/groups/admission/invitation-service.js'
 import type { AccountService } from '../../domain/users/account-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
@@ -50,7 +45,7 @@ export function groupInvitationHandlers({ accounts, groupInvitations }: Services
         invitee_id: entry.inviteeId,
         inviter_id: entry.inviterId,
         reason: entry.reason,
-        status: entry.status as GroupInvitation['status'],
+        status: entry.status,
         updated_at: new Date(entry.updatedAt).toISOString(),
       }))
     }),

@@ -1,9 +1,4 @@
-import {
-  applyToGroup,
-  type GroupApplication,
-  handleJoinRequest,
-  listJoinRequests,
-} from '@hermod/protocol'
+import { applyToGroup, handleJoinRequest, listJoinRequests } from '@hermod/protocol'
 import type { JoinRequestService } from '../../domain/groups/admission/join-request-service.js'
 import type { AccountService } from '../../domain/users/account-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
@@ -41,7 +36,7 @@ export function joinRequestHandlers({ accounts, joinRequests }: Services): Handl
         expired_time: entry.expiresAt,
         group_id: entry.groupId,
         reason: entry.reason,
-        status: entry.status as GroupApplication['status'],
+        status: entry.status,
       }))
     }),
   ]

@@ -100,5 +100,5 @@ function toGroupMember({ displayName, banExpiresAt, joinedAt, userId }: Member):
 }
 
 function toMemberInfo(member: Member): GroupMemberInfo {
-  return { ...toGroupMember(member), role: member.role as GroupMemberInfo['role'] }
+  return { ...toGroupMember(member), role: member.role }
 }

@@ -2,9 +2,7 @@ import {
   banGroup,
   getGroupSettings,
   type Int64,
-  type MuteMode,
   type Operation,
-  type PushMode,
   setApplyApproval,
   setDisplayName,
   setGroupAvatar,
@@ -106,7 +104,7 @@ export function groupSettingsHandlers({ accounts, groups, groupSettings }: Servi
         groupId,
         msg_mute_mode,
       )
-      return data({ msg_mute_mode: msg_mute_mode as MuteMode['msg_mute_mode'] })
+      return data({ msg_mute_mode })
     }),
     handle(setPushMode, async ({ group_id: groupId, msg_push_mode }, { caller }) => {
       await groupSettings.setPushMode(
@@ -114,7 +112,7 @@ export function groupSettingsHandlers({ accounts, groups, groupSettings }: Servi
         groupId,
         msg_push_mode,
       )
-      return data({ msg_push_mode: msg_push_mode as PushMode['msg_push_mode'] })
+      return data({ msg_push_mode })
     }),
     handle(setNotDisturb, async ({ group_id: groupId, value }, { caller }) => {
       await groupSettings.setMuteMode(

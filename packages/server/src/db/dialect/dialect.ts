@@ -1,4 +1,5 @@
 import type { Kysely, Dialect as KyselyDialect } from 'kysely'
+import type { CheckpointStatistics } from './sqlite-checkpointer.js'
 
 /** SQL type of a bulk column, as PostgreSQL names it. */
 export type ColumnType = 'text' | 'bigint' | 'integer' | 'smallint'
@@ -70,6 +71,8 @@ export interface SqlDialect {
   bulk(statement: Bulk): BulkStatement
   /** Runs a procedure where `writes` connects to; without it procedures run in the calling thread. Several may be under way. */
   readonly runProcedure?: (call: ProcedureCall) => Promise<unknown>
+  /** What checkpoints did, where the service itself runs them. */
+  readonly checkpoints?: () => CheckpointStatistics
   /** A unique key of the table is taken. */
   isTaken(error: unknown): boolean
   /** The database said that the same transaction may succeed when repeated. */

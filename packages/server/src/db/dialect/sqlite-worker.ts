@@ -1,7 +1,8 @@
 /**
  * A connection to the embedded database on a thread of its own: a commit, or a long read, waits for the disk there and not in the event
- * loop that answers calls. A request is a statement, a statement over many rows, or a procedure; answers go back in order.
+ * loop that answers calls. A request is a statement, a statement over many rows, a procedure, or a wait for the disk; answers go back in order.
  */
+import { fsyncSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { DatabaseSync } from '@photostructure/sqlite'
 import {
@@ -14,6 +15,7 @@ import { toObject } from '../row.js'
 import type { ProcedureCall } from './dialect.js'
 import { sqliteBulk } from './sqlite-bulk.js'
 import { type Statement, StatementCache } from './sqlite-statement.js'
+import { copyAgain } from './sqlite-wal.js'
 
 export interface StatementRequest {
   readonly sql: string
@@ -24,6 +26,9 @@ export interface StatementRequest {
 export type WorkerRequest =
   | StatementRequest
   | { readonly procedure: ProcedureCall }
+  /** The descriptor of a file that is to be on the disk. */
+  | { readonly sync: number }
+  | { readonly copyAgain: { readonly walPath: string; readonly descriptor: number } }
   | { readonly close: true }
 
 /** Columns and rows apart: the names cross the threads once. */
@@ -74,6 +79,14 @@ function run({ sql, rows: sets }: StatementRequest): Rows {
   return { columns, rows, changes }
 }
 
+function serve(request: Exclude<WorkerRequest, { close: true } | { procedure: unknown }>) {
+  if ('sync' in request) fsyncSync(request.sync)
+  else if ('copyAgain' in request)
+    copyAgain(database, request.copyAgain.walPath, request.copyAgain.descriptor)
+  else return run(request)
+  return { output: null }
+}
+
 async function runProcedure({ module, name, input }: ProcedureCall): Promise<unknown> {
   const key = `${module}#${name}`
   const known =
@@ -104,7 +117,7 @@ parentPort?.on('message', (request: WorkerRequest) => {
     )
   } else {
     try {
-      answer(run(request))
+      answer(serve(request))
     } catch (error) {
       // A failed COMMIT can leave the transaction open; the driver's ROLLBACK then closes it.
       fail(error)

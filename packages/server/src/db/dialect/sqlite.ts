@@ -14,13 +14,17 @@ import { Mutex } from '../../lib/mutex.js'
 import { ProcedureRestart } from '../procedure.js'
 import { toObject } from '../row.js'
 import type { ProcedureCall, SqlDialect } from './dialect.js'
+import {
+  Checkpointer,
+  type CheckpointLimits,
+  type CheckpointState,
+  type CheckpointThreads,
+} from './sqlite-checkpointer.js'
 import { sqliteBulk } from './sqlite-bulk.js'
 import { type Connection as Reader, type Statement, StatementCache } from './sqlite-statement.js'
 import { seedStatistics } from './sqlite-statistics.js'
 import type { WorkerRequest, WorkerResponse } from './sqlite-worker.js'
 
-/** A checkpoint copies pages back into the database file; fewer, larger ones write a page that changes often only once (up to 160 MiB of log). */
-const walPagesPerCheckpoint = 40_000
 const cacheKiB = 32 * 1024
 
 const openPragmas = [
@@ -31,11 +35,13 @@ const openPragmas = [
 ]
 const readerPragmas = [...openPragmas, 'query_only = on']
 const writerPragmas = [
+  ...openPragmas,
   'journal_mode = wal',
   'synchronous = full',
-  `wal_autocheckpoint = ${walPagesPerCheckpoint}`,
-  ...openPragmas,
+  // Checkpoints run beside the writer.
+  'wal_autocheckpoint = 0',
 ]
+const checkpointPragmas = ['busy_timeout = 10000', 'synchronous = full', 'trusted_schema = off']
 
 // Primary result codes (the low byte of the extended ones), https://www.sqlite.org/rescode.html
 const unavailableCodes = new Set([
@@ -59,18 +65,33 @@ class SqliteError extends Error {
   }
 }
 
+export interface SqliteOptions {
+  readonly checkpoints?: Partial<CheckpointLimits>
+  /** A checkpoint failed; it will be tried again. */
+  readonly onCheckpointError?: (error: unknown) => void
+}
+
 /**
  * The embedded database: one writer on its own thread, and reads on the calling thread, where a read from the page cache is cheaper
  * than a hop between threads. WAL lets both go on at once; a read sees every transaction that was committed before it began.
  */
-export function sqliteDialect(path: string): SqlDialect {
+export function sqliteDialect(
+  path: string,
+  { checkpoints: limits = {}, onCheckpointError: onError = () => {} }: SqliteOptions = {},
+): SqlDialect {
   const reader = new ReaderConnection(path)
   const writer = new ThreadConnection(path, writerPragmas)
   const turns = new Mutex()
+  const checkpoints = new Checkpointer({
+    path,
+    threads: checkpointThreads(new ThreadConnection(path, checkpointPragmas), writer, turns),
+    limits,
+    onError,
+  })
   return {
     name: 'sqlite',
     // Immediate: a transaction that reads first and writes later must not find that somebody wrote in between.
-    writes: kyselyDialect(() => new ThreadDriver(writer, turns, 'begin immediate')),
+    writes: kyselyDialect(() => new WriterDriver(writer, turns, checkpoints)),
     reads: kyselyDialect(() => new ReaderDriver(reader)),
     readNow: (sql, parameters) => reader.all(sql, parameters),
     longReads: kyselyDialect(
@@ -90,8 +111,10 @@ export function sqliteDialect(path: string): SqlDialect {
         return await writer.run(call)
       } finally {
         turns.unlockShared()
+        checkpoints.wrote()
       }
     },
+    checkpoints: () => checkpoints.statistics,
     isTaken: (error) => (error as { errcode?: number } | null)?.errcode === uniqueViolation,
     isRetryable: () => false,
     isUnavailable: (error) =>
@@ -171,6 +194,58 @@ class ThreadDriver extends TransactionDriver {
   }
 }
 
+class WriterDriver extends ThreadDriver {
+  readonly #checkpoints: Checkpointer
+
+  constructor(connection: ThreadConnection, turns: Mutex, checkpoints: Checkpointer) {
+    super(connection, turns, 'begin immediate')
+    this.#checkpoints = checkpoints
+  }
+
+  override async releaseConnection(): Promise<void> {
+    await super.releaseConnection()
+    this.#checkpoints.wrote()
+  }
+
+  /** The writer is the last one to close, which leaves no log behind. */
+  override async destroy(): Promise<void> {
+    await this.#checkpoints.stop()
+    await super.destroy()
+    this.#checkpoints.release()
+  }
+}
+
+function checkpointThreads(
+  own: ThreadConnection,
+  writer: ThreadConnection,
+  turns: Mutex,
+): CheckpointThreads {
+  const passive = CompiledQuery.raw('pragma wal_checkpoint(passive)')
+  const run = async (connection: ThreadConnection): Promise<CheckpointState> => {
+    connection.revive()
+    const { rows } = await connection.executeQuery<{ log: number; checkpointed: number }>(passive)
+    return { frames: rows[0]?.log ?? 0, copied: rows[0]?.checkpointed ?? 0 }
+  }
+  const betweenTransactions = async <T>(work: () => Promise<T>): Promise<T> => {
+    await turns.lockShared()
+    try {
+      return await work()
+    } finally {
+      turns.unlockShared()
+    }
+  }
+  return {
+    pass: () => run(own),
+    async sync(descriptor) {
+      own.revive()
+      await own.sync(descriptor)
+    },
+    copyAgain: (descriptor) => betweenTransactions(() => writer.copyAgain(descriptor)),
+    finish: () => betweenTransactions(() => run(writer)),
+    close: () => own.close(),
+  }
+}
+
 type Settle = { resolve(response: WorkerResponse): void; reject(error: Error): void }
 
 interface Thread {
@@ -236,6 +311,17 @@ class ThreadConnection implements DatabaseConnection {
     const response = await this.#request({ procedure })
     if (!('output' in response)) throw new Error('the database thread answered something else')
     return response.output
+  }
+
+  /** Waits until a file is on the disk. */
+  async sync(descriptor: number): Promise<void> {
+    await this.#request({ sync: descriptor })
+  }
+
+  /** Copies pages from the log into the database file again, between two transactions. */
+  async copyAgain(descriptor: number): Promise<void> {
+    this.revive()
+    await this.#request({ copyAgain: { walPath: `${this.#path}-wal`, descriptor } })
   }
 
   // biome-ignore lint/correctness/useYield: streaming is part of Kysely's interface and of no use across threads

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { errorCatalogue } from './errors.js'
-import { type OpenApiOperation, openApiDocument } from './openapi.js'
-import { operations, sendMessage } from './operations/index.js'
-import * as resources from './resources/index.js'
+import { errorCatalogue } from '../errors.js'
+import { operations, sendMessage } from '../operations/index.js'
+import * as resources from '../resources/index.js'
+import { type OpenApiOperation, openApiDocument } from './document.js'
 
 const document = openApiDocument({
   version: '1.2.3',

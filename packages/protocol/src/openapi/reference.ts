@@ -1,11 +1,11 @@
 /** The operations of an OpenAPI document as a reader looks for them: by section, the methods of one operation together, nested fields flat. */
-import { callerRules } from './callers.js'
+import { callerRules } from '../callers.js'
 import type {
   OpenApiDocument,
   OpenApiOperation,
   OpenApiParameter,
   OpenApiSchema,
-} from './openapi.js'
+} from './document.js'
 
 /** A parameter or a field of an answer. */
 export interface ReferenceField {

@@ -1,10 +1,10 @@
 /** The OpenAPI 3.1 document of the API, made from the operations and nothing else. */
-import { callerRules } from './callers.js'
-import { type ErrorEntry, type ErrorName, errorCatalogue } from './errors.js'
-import { type GroupRightName, groupRights } from './group-rights.js'
-import { isWholeBody, type Method, type Operation } from './operation.js'
-import { operations, tags } from './operations/index.js'
-import { object, type TProperties, type TSchema } from './schema.js'
+import { callerRules } from '../callers.js'
+import { type ErrorEntry, type ErrorName, errorCatalogue } from '../errors.js'
+import { type GroupRightName, groupRights } from '../group-rights.js'
+import { isWholeBody, type Method, type Operation } from '../operation.js'
+import { operations, tags } from '../operations/index.js'
+import { object, type TProperties, type TSchema } from '../schema.js'
 
 /** A JSON Schema as it stands in the document: references instead of titled schemas, no symbols. */
 export interface OpenApiSchema {

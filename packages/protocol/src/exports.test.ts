@@ -1,0 +1,47 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+const folder = join(import.meta.dirname, '..')
+const dist = join(folder, 'dist')
+const { exports: entries } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+  exports: Record<string, { types: string; default: string }>
+}
+/** Static imports; the compiler writes each at the start of a line. */
+const importPattern = /^(?:import|export)\s(?:[^'";]*?\sfrom\s+)?['"]([^'"]+)['"]/gm
+
+/** Everything that loading a built module loads: files of this package by their paths in dist, packages by their names. */
+function loadedBy(entry: string): Set<string> {
+  const files = [join(folder, entry)]
+  const packages = new Set<string>()
+  for (const file of files)
+    for (const [, name = ''] of readFileSync(file, 'utf8').matchAll(importPattern)) {
+      const path = join(dirname(file), name)
+      if (!name.startsWith('.')) packages.add(name)
+      else if (!files.includes(path)) files.push(path)
+    }
+  return new Set([...files.map((file) => relative(dist, file)), ...packages])
+}
+
+describe('the entries of the package', () => {
+  it('are built', () => {
+    for (const { types, default: file } of Object.values(entries))
+      expect([types, file].map((path) => existsSync(join(folder, path)))).toEqual([true, true])
+  })
+
+  it('load the schema library and nothing else, so that browsers can', () => {
+    for (const { default: entry } of Object.values(entries)) {
+      const foreign = [...loadedBy(entry)].filter((name) => !name.endsWith('.js'))
+      expect(foreign, entry).toEqual(['@sinclair/typebox'])
+    }
+  })
+
+  it('load the OpenAPI code only from ./openapi', () => {
+    const openApiModules = (entry: string) =>
+      [...loadedBy(entries[entry]?.default ?? '')].filter((name) => name.startsWith('openapi'))
+    expect(openApiModules('./openapi')).toContain('openapi/document.js')
+    for (const entry of Object.keys(entries).filter((name) => name !== './openapi'))
+      expect(openApiModules(entry), entry).toEqual([])
+    expect(loadedBy(entries['.']?.default ?? '').size).toBeGreaterThan(10)
+  })
+})

@@ -1,0 +1,222 @@
+/** Brings the write-ahead log of the embedded database back into its file while the writer goes on. */
+import { closeSync, openSync, statSync } from 'node:fs'
+
+/** What a checkpoint did, in frames of the log: one page each. */
+export interface CheckpointState {
+  /** In the log when the checkpoint began. */
+  readonly frames: number
+  /** Of these, how many the database file has. */
+  readonly copied: number
+}
+
+/** Where checkpoints run. */
+export interface CheckpointThreads {
+  /** A passive checkpoint beside the writer. */
+  pass(): Promise<CheckpointState>
+  /** Waits until the database file is on the disk. */
+  sync(descriptor: number): Promise<void>
+  /** Copies what a checkpoint has copied from the log once more and syncs, while the writer stands still. */
+  copyAgain(descriptor: number): Promise<void>
+  /** A passive checkpoint on the writer's own connection, between two transactions, so that nothing is written meanwhile. */
+  finish(): Promise<CheckpointState>
+  /** Ends the thread of `pass` and `sync`, if it runs. */
+  close(): Promise<void>
+}
+
+export interface CheckpointLimits {
+  /** How long after a write the next pass begins, so that pages which change often are copied once for many writes. */
+  readonly everyMs: number
+  /** While the log has never been larger, there is nothing to do: the last connection copies it when it closes. */
+  readonly idleBytes: number
+  /** The writer is to begin the log again from so many frames on. */
+  readonly restartFrames: number
+  /** How many frames may be left to the writer, which stands still while it copies them. */
+  readonly lastFrames: number
+  /** Where passes do not catch up with the writer, it is stopped from so many frames on until all are copied. */
+  readonly forceFrames: number
+}
+
+export const checkpointLimits: CheckpointLimits = {
+  everyMs: 200,
+  idleBytes: 8 * 2 ** 20,
+  restartFrames: 16_000,
+  lastFrames: 1_000,
+  forceFrames: 64_000,
+}
+
+/** What checkpoints did since the start, for metrics. */
+export interface CheckpointStatistics {
+  readonly passes: number
+  /** Time of the passes, during which the writer goes on. */
+  readonly seconds: number
+  /** Time in which the writer stood still. */
+  readonly stoppedSeconds: number
+  readonly failures: number
+  /** Bytes of the log that a restart would have to read. */
+  readonly walBytes: number
+}
+
+export interface CheckpointerOptions {
+  /** Of the database. */
+  readonly path: string
+  readonly threads: CheckpointThreads
+  readonly limits?: Partial<CheckpointLimits>
+  readonly onError: (error: unknown) => void
+}
+
+// A page and its head in the log.
+const frameBytes = 4096 + 24
+const passesMax = 10
+const retryMsMax = 5_000
+
+/**
+ * Runs checkpoints beside the writer, a step at a time. A passive checkpoint stops nobody, but the log begins again only at a moment when
+ * all of it is in the database file, which under load never comes by itself: each pass leaves what was written during it. So passes
+ * follow each other, each shorter than the last one, until so little is left that the writer copies the rest itself within milliseconds;
+ * its next transaction then begins the log again.
+ *
+ * SQLite does not sync the database file after a pass during which the writer went on, so that is done here: otherwise the writer would
+ * have to wait for all of it in the end.
+ */
+export class Checkpointer {
+  readonly #path: string
+  readonly #threads: CheckpointThreads
+  readonly #limits: CheckpointLimits
+  readonly #onError: (error: unknown) => void
+  readonly #figures = { passes: 0, seconds: 0, stoppedSeconds: 0, failures: 0, walBytes: 0 }
+  #descriptor: number | undefined
+  #timer: NodeJS.Timeout | undefined
+  #running: Promise<void> | undefined
+  #wroteMeanwhile = false
+  #failuresInRow = 0
+  #copied = 0
+  /** A sync failed, so that nobody knows which of the copied pages are on the disk. */
+  #mustCopyAgain = false
+  #isClosed = false
+
+  constructor({ path, threads, limits, onError }: CheckpointerOptions) {
+    this.#path = path
+    this.#threads = threads
+    this.#limits = { ...checkpointLimits, ...limits }
+    this.#onError = onError
+  }
+
+  get statistics(): CheckpointStatistics {
+    return this.#figures
+  }
+
+  /** Something was committed. */
+  wrote(): void {
+    if (this.#running) this.#wroteMeanwhile = true
+    else this.#schedule(this.#limits.everyMs)
+  }
+
+  /** Waits for what is under way; nothing begins after it. */
+  async stop(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    await this.#running
+    // The last connection takes the log away when it closes.
+    if (this.#mustCopyAgain) await this.#copyAgain().catch(this.#onError)
+    await this.#threads.close()
+  }
+
+  /**
+   * To be called after the last connection was closed: closing any descriptor of a file takes away all locks that the process holds
+   * on it.
+   */
+  release(): void {
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor)
+    this.#descriptor = undefined
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#isClosed || this.#timer) return
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      this.#wroteMeanwhile = false
+      this.#running = this.#run().then((nextMs) => {
+        this.#running = undefined
+        if (nextMs !== null) this.#schedule(nextMs)
+      })
+    }, delayMs).unref()
+  }
+
+  /** @returns when to come again; null: when something was written */
+  async #run(): Promise<number | null> {
+    const { everyMs } = this.#limits
+    try {
+      if (this.#isNeeded()) await this.#checkpoint()
+      this.#failuresInRow = 0
+      return this.#wroteMeanwhile ? everyMs : null
+    } catch (error) {
+      this.#failuresInRow++
+      this.#figures.failures++
+      this.#onError(error)
+      return Math.min(everyMs * 2 ** this.#failuresInRow, retryMsMax)
+    }
+  }
+
+  /** The file of the log never shrinks while the database is open, so this stays true once it is. */
+  #isNeeded(): boolean {
+    const log = statSync(`${this.#path}-wal`, { throwIfNoEntry: false })
+    return (log?.size ?? 0) >= this.#limits.idleBytes
+  }
+
+  async #checkpoint(): Promise<void> {
+    const { restartFrames, lastFrames, forceFrames } = this.#limits
+    for (let pass = 1; pass <= passesMax && !this.#isClosed; pass++) {
+      const before = this.#copied
+      const { frames, copied } = await this.#pass()
+      // A long read holds the log: what came after its beginning cannot be copied before its end.
+      const isHeld = frames - copied > lastFrames
+      if (isHeld || frames < restartFrames) return
+      const isCloseBehind = copied >= before && copied - before <= lastFrames
+      if (isCloseBehind || (pass === passesMax && frames >= forceFrames)) return this.#finish()
+    }
+  }
+
+  async #pass(): Promise<CheckpointState> {
+    const startedAt = performance.now()
+    try {
+      if (this.#mustCopyAgain) await this.#copyAgain()
+      const before = this.#copied
+      const state = await this.#threads.pass()
+      this.#note(state)
+      if (state.copied !== before) await this.#sync()
+      return state
+    } finally {
+      this.#figures.passes++
+      this.#figures.seconds += (performance.now() - startedAt) / 1000
+    }
+  }
+
+  async #sync(): Promise<void> {
+    this.#descriptor ??= openSync(this.#path, 'r+')
+    try {
+      await this.#threads.sync(this.#descriptor)
+    } catch (error) {
+      this.#mustCopyAgain = true
+      throw error
+    }
+  }
+
+  async #copyAgain(): Promise<void> {
+    if (this.#descriptor !== undefined) await this.#threads.copyAgain(this.#descriptor)
+    this.#mustCopyAgain = false
+  }
+
+  async #finish(): Promise<void> {
+    const startedAt = performance.now()
+    try {
+      this.#note(await this.#threads.finish())
+    } finally {
+      this.#figures.stoppedSeconds += (performance.now() - startedAt) / 1000
+    }
+  }
+
+  #note({ frames, copied }: CheckpointState): void {
+    this.#copied = copied
+    this.#figures.walBytes = frames * frameBytes
+  }
+}
