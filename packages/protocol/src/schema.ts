@@ -46,7 +46,7 @@ export function string(options: StringOptions = {}) {
   return Type.String({ maxLength: 1024, ...options } as never)
 }
 
-/** A string of an answer: without bounds, since what was stored outlives the limits under which it was taken in. */
+/** A string of an answer, without bounds: a stored text can be longer than a limit that was lowered later. */
 export function text(description: string) {
   return Type.String({ description })
 }
@@ -116,12 +116,12 @@ export function list<T extends TSchema>(
   return Type.Array(item, { maxItems: 500, ...options })
 }
 
-/** A list of an answer: as long as it happens to be. */
+/** A list of an answer, without bounds. */
 export function array<T extends TSchema>(item: T, options: SchemaNotes = {}) {
   return Type.Array(item, options)
 }
 
-/** A JSON object whose members are the caller's own business; they pass unchanged. */
+/** A JSON object with any members; they pass unchanged. */
 export function freeObject(options: SchemaNotes = {}) {
   return Type.Unsafe<Record<string, unknown>>({
     type: 'object',
@@ -135,7 +135,7 @@ export function allOptional<P extends TProperties>(properties: P) {
   return Type.Partial(Type.Object(properties)).properties
 }
 
-/** An object of which other members than the declared ones are refused by name (rule B5). */
+/** An object that refuses undeclared members by name (rule B5). */
 export function strictObject<P extends TProperties>(properties: P, options: SchemaNotes = {}) {
   return Type.Object(properties, { ...options, additionalProperties: false })
 }

@@ -59,7 +59,7 @@ export interface OpenApiOperation {
   readonly responses: Readonly<Record<string, OpenApiResponse | OpenApiReference>>
   /** The id of the operation, the same for each of its methods. */
   readonly 'x-hermod-operation': string
-  /** What there is to say beyond the summary, without the sentences that `description` gains from callers, errors and status. */
+  /** The operation's own description, without the sentences about callers, errors and status that `description` adds. */
   readonly 'x-hermod-notes'?: string
   readonly 'x-hermod-callers': string
   /** The right in the group that the caller needs, of operations about a group; a key of groupRights. */

@@ -14,7 +14,7 @@ export interface ReferenceField {
   readonly type: string
   readonly required: boolean
   readonly description: string
-  /** What the value is bound to, beyond its type; "" when to nothing. */
+  /** Bounds of the value beyond its type; "" without any. */
   readonly bounds: string
 }
 

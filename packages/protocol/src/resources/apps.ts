@@ -1,6 +1,6 @@
 import { appStatus, meaningsOf, strangerChatDefault } from '../enums.js'
+import { instant, resource } from '../resource.js'
 import { boolean, int32, int64, intEnum, type Static, string, text } from '../schema.js'
-import { instant, resource } from './fields.js'
 
 /** Data of /app/config, by the names that clients know (rule K12). */
 export const ApplicationFlags = resource(

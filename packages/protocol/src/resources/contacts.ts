@@ -1,6 +1,6 @@
 import { authMode, contactRequestStatus, meaningsOf, relation } from '../enums.js'
+import { instant, resource } from '../resource.js'
 import { array, boolean, int64, intEnum, type Static, text } from '../schema.js'
-import { instant, resource } from './fields.js'
 
 /**
  * Roster entry: alias, ext, mute_notification and relation are the caller's own view. Never with

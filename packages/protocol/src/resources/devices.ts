@@ -1,6 +1,6 @@
 import { meaningsOf, platform } from '../enums.js'
+import { resource } from '../resource.js'
 import { boolean, int32, int64, intEnum, type Static, text } from '../schema.js'
-import { resource } from './fields.js'
 
 /** Device entry of the contract. device_sn counts up per user from 1 (rule D6). */
 export const DeviceEntry = resource('DeviceEntry', 'A device of the user.', {

@@ -1,6 +1,6 @@
 import { uploadMethods } from '../enums.js'
+import { resource } from '../resource.js'
 import { freeObject, type Static, stringEnum, text } from '../schema.js'
-import { resource } from './fields.js'
 
 /**
  * File upload ticket: download_url is absolute and ends with `sign=` and the signature, since

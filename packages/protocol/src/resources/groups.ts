@@ -9,8 +9,8 @@ import {
   muteMode,
   pushMode,
 } from '../enums.js'
+import { instant, resource } from '../resource.js'
 import { boolean, int64, intEnum, type Static, text } from '../schema.js'
-import { instant, resource } from './fields.js'
 import { outcomeFields } from './results.js'
 
 const groupModes = {

@@ -1,5 +1,5 @@
+import { instant, resource } from '../resource.js'
 import { int32, int64, optional, type Static, text } from '../schema.js'
-import { instant, resource } from './fields.js'
 
 /**
  * Token record of the contract. `expire` in ms (rule B6); public_key and encrypt_type are fixed, as

@@ -1,6 +1,6 @@
 import { contentType, meaningsOf, messageStatuses } from '../enums.js'
+import { instant, resource } from '../resource.js'
 import { array, boolean, int32, int64, type Static, stringEnum, text } from '../schema.js'
-import { instant, resource } from './fields.js'
 
 /** Sender or receiver of a message, as in the contract. */
 export const Xid = resource('Xid', 'One end of a message.', {

@@ -1,6 +1,6 @@
 import { type PushChannel, pushChannels } from '../enums.js'
+import { resource } from '../resource.js'
 import { int64, type Static, text } from '../schema.js'
-import { resource } from './fields.js'
 
 /** Push certificate of the contract; what is secret is "" with a user token (rule G6). */
 export const PushCertificate = resource(

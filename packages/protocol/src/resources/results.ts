@@ -1,6 +1,6 @@
 import { itemOutcomes } from '../enums.js'
+import { resource } from '../resource.js'
 import { array, boolean, int64, optional, type Static, stringEnum, text } from '../schema.js'
-import { resource } from './fields.js'
 
 /** Fields of a per-item result, for those that add more. */
 export const itemResultFields = {

@@ -1,4 +1,5 @@
 import { authMode, meaningsOf, strangerChat, userImportResults, userStatus } from '../enums.js'
+import { hour, instant, resource } from '../resource.js'
 import {
   allOptional,
   array,
@@ -11,7 +12,6 @@ import {
   stringEnum,
   text,
 } from '../schema.js'
-import { hour, instant, resource } from './fields.js'
 import { itemResultFields } from './results.js'
 
 /** {@link ItemResult} with the username, which the contract has in batch registration only. */
@@ -50,7 +50,7 @@ export const UserListEntry = resource('UserListEntry', 'One user of the applicat
 /** A user as /user/list shows it. */
 export type UserListEntry = Static<typeof UserListEntry>
 
-/** The settings of a user, apart from whose they are; `words` makes a string field from its description and its longest value. */
+/** The settings of a user without the user's ID; `words` makes a string field from its description and greatest length. */
 function settingFields<S extends ReturnType<typeof text>>(
   words: (description: string, maxLength: number) => S,
 ) {

@@ -185,7 +185,7 @@ export const setMuteMode = ownSetting({
   data: MuteMode,
 })
 
-/** A value out of range has an error of its own, so the schema sets no bound. */
+/** A value out of range has its own error (20003), so the schema sets no bound. */
 const anyPushMode = int32({
   description: Object.entries(meaningsOf(pushMode))
     .map(([value, meaning]) => `${value} ${meaning}`)

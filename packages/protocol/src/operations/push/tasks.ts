@@ -28,7 +28,7 @@ import { get, post } from '../fields.js'
 
 const tag = 'Push'
 
-/** A list of the audience: its own error tells when it is longer than 500, so the schema sets no bound. */
+/** A list of the audience: a longer one than 500 has its own error (12005), so the schema sets no bound. */
 const audienceIds = optional(array(int64(), { description: 'at most 500 user IDs' }))
 
 function audienceWords(description: string) {

@@ -35,7 +35,7 @@ import {
   username,
 } from '../fields.js'
 
-/** The same text, or none. */
+/** The same form, or an empty text. */
 function orEmpty<S extends { readonly pattern?: string }>(schema: S): S {
   return { ...schema, pattern: `^$|${schema.pattern}` }
 }

@@ -96,7 +96,7 @@ function ownersOf(appId: string, field: string, values: readonly string[]): RawB
 export function importedRow(
   appId: string,
   userId: Int64,
-  { username, passwordHash = '', profile, status = 0, createdAt = 0 }: NewUser,
+  { username, passwordHash = '', profile, status = userStatus.normal, createdAt = 0 }: NewUser,
   at: number,
 ): Insertable<UsersTable> {
   return {

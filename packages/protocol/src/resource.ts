@@ -1,4 +1,4 @@
-import { int32, int64, object, type TProperties } from '../schema.js'
+import { int32, int64, object, type TProperties } from './schema.js'
 
 /** An object with a title, under which the OpenAPI document shows it once and refers to it. */
 export function resource<P extends TProperties>(title: string, description: string, properties: P) {
