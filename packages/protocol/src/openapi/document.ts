@@ -5,6 +5,7 @@ import { type GroupRightName, groupRights } from '../group-rights.js'
 import { isWholeBody, type Method, type Operation } from '../operation.js'
 import { operations, tags } from '../operations/index.js'
 import { object, optional, string, type TProperties, type TSchema } from '../schema.js'
+import { limitationOf } from './partial.js'
 
 /** A JSON Schema as it stands in the document: references instead of titled schemas, no symbols. */
 export interface OpenApiSchema {
@@ -71,6 +72,8 @@ export interface OpenApiOperation {
   }[]
   readonly 'x-hermod-origin': Operation['origin']
   /** Present only on operations that answer code 50100 so far. */
+  /** What it cannot do yet, of operations that work in part. */
+  readonly 'x-hermod-limitation'?: string
   readonly 'x-hermod-status'?: 'planned'
 }
 
@@ -165,6 +168,7 @@ function describeMethod(
   { schemas, planned }: Surroundings,
 ): OpenApiOperation {
   const callers = callerRules[operation.callers]
+  const limitation = limitationOf(operation.id)
   const requestBody = requestBodyOf(operation, schemas)
   return {
     operationId: operationIdOf(operation, method),
@@ -176,7 +180,7 @@ function describeMethod(
       operation.right &&
         `Right in the group: ${operation.right} (${groupRights[operation.right].meaning}).`,
       errorSentence(operation.errors),
-      planned && plannedSentence,
+      planned ? plannedSentence : limitation,
     ]
       .filter(Boolean)
       .join('\n\n'),
@@ -197,6 +201,7 @@ function describeMethod(
       text: errorCatalogue[name].text,
     })),
     'x-hermod-origin': operation.origin,
+    ...(!planned && limitation !== null && { 'x-hermod-limitation': limitation }),
     ...(planned && { 'x-hermod-status': 'planned' as const }),
   }
 }

@@ -28,6 +28,8 @@ export interface ReferenceOperation {
   readonly notes: string
   readonly callers: string
   readonly planned: boolean
+  /** What it cannot do yet; "" when it does all that it says. */
+  readonly limitation: string
   readonly headers: readonly ReferenceField[]
   readonly query: readonly ReferenceField[]
   readonly body: readonly ReferenceField[]
@@ -92,6 +94,7 @@ function describe(document: OpenApiDocument, entries: readonly MethodEntry[]): R
     notes: operation['x-hermod-notes'] ?? '',
     callers: callerRules[operation['x-hermod-callers'] as keyof typeof callerRules].description,
     planned: operation['x-hermod-status'] === 'planned',
+    limitation: operation['x-hermod-limitation'] ?? '',
     headers: parameters
       .filter((each) => each.in === 'header')
       .map((each) => parameterField(document, each)),

@@ -35,6 +35,14 @@ describe('the generated reference', () => {
     expect(text.match(/\| answers 50100 \|/g)).toHaveLength(operations.length - 1)
   })
 
+  it('names below its section what works in part, of operations that are available', () => {
+    const text = renderAvailability(operations, builtOperationIds)
+    const [, limitation] = /\n\nIn part:\n\n- `message\.send`: (.*)\n/.exec(text) ?? []
+    expect(limitation).toContain('online_only')
+    expect(text.match(/In part:/g)).toHaveLength(1)
+    expect(renderOperations(document)).toContain(`**In part**: ${limitation}`)
+  })
+
   it('keeps every table rectangular', () => {
     const tables = [
       renderOperations(document),

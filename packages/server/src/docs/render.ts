@@ -1,6 +1,8 @@
 /** The generated pages of docs/reference, as Markdown. Pure: the same input gives the same text. */
 import type { ErrorEntry, Operation } from '@hermod/protocol'
 import {
+  limitationOf,
+  missingNotices,
   type OpenApiDocument,
   type ReferenceField,
   type ReferenceOperation,
@@ -47,7 +49,8 @@ export function renderAvailability(
   const sections = [...new Set(operations.map(({ tag }) => tag))]
   const built = operations.filter(({ id }) => builtIds.has(id)).length
   return markdownPage('Availability', [
-    `${built} of ${operations.length} operations are available in this version. The others are part of the contract, check nothing yet and answer code 50100.`,
+    `${built} of ${operations.length} operations are available in this version. The others are part of the contract, check nothing yet and answer code 50100. What works in part is named below the table of its section.`,
+    missingNotices,
     ...sections.flatMap((name) => [
       `## ${name}`,
       markdownTable(
@@ -61,8 +64,18 @@ export function renderAvailability(
             builtIds.has(id) ? 'yes' : 'answers 50100',
           ]),
       ),
+      ...renderLimitations(operations.filter(({ tag, id }) => tag === name && builtIds.has(id))),
     ]),
   ])
+}
+
+/** Nothing when every operation does all that it says. */
+function renderLimitations(operations: readonly Operation[]): string[] {
+  const lines = operations.flatMap(({ id }) => {
+    const limitation = limitationOf(id)
+    return limitation === null ? [] : [`- ${code(id)}: ${inline(limitation)}`]
+  })
+  return lines.length === 0 ? [] : ['In part:', lines.join('\n')]
 }
 
 function renderSection({ name, description, operations }: ReferenceSection): string[] {
@@ -70,12 +83,24 @@ function renderSection({ name, description, operations }: ReferenceSection): str
 }
 
 function renderOperation(operation: ReferenceOperation): string[] {
-  const { id, methods, path, summary, notes, callers, planned, errors, example, answersFile } =
-    operation
+  const {
+    id,
+    methods,
+    path,
+    summary,
+    notes,
+    callers,
+    planned,
+    limitation,
+    errors,
+    example,
+    answersFile,
+  } = operation
   return [
     `### ${methods.join(' | ')} ${path}`,
     `${inline(summary)}${notes === '' ? '' : ` ${inline(notes)}`}`,
     planned ? '**Planned**: answers code 50100.' : '',
+    limitation === '' ? '' : `**In part**: ${inline(limitation)}`,
     `Operation ${code(id)}. Callers: ${inline(callers)}`,
     fieldRows('Query', operation.query),
     fieldRows('Body', operation.body),

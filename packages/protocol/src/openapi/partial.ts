@@ -1,0 +1,65 @@
+/** What operations that are available cannot do yet, because a part of the service is missing. */
+import type { Operation } from '../operation.js'
+import {
+  addPushTags,
+  bindPushToken,
+  clearPushTags,
+  getOnlineStatus,
+  removePushTags,
+  sendMessage,
+  sendNotification,
+  setPushAlias,
+  setPushBadge,
+  setPushDetailOff,
+  setPushMode,
+  setPushNickname,
+  setPushOff,
+  setPushQuietHours,
+} from '../operations/index.js'
+
+export interface MissingPart {
+  /** What its operations do until the part is there; one or two sentences. */
+  readonly effect: string
+  readonly operations: readonly Operation[]
+}
+
+/** Each with the operations that cannot tell the whole truth without it. */
+export const missingParts: readonly MissingPart[] = [
+  {
+    effect: 'No client can connect to a realtime gateway yet, so the answer is always false.',
+    operations: [getOnlineStatus],
+  },
+  {
+    effect:
+      'There is no realtime gateway yet: receivers see a message when they ask for it. Typing signals and messages with online_only are answered with success and reach nobody.',
+    operations: [sendMessage, sendNotification],
+  },
+  {
+    effect: 'It is kept and has no effect yet, because nothing is pushed.',
+    operations: [
+      addPushTags,
+      bindPushToken,
+      clearPushTags,
+      removePushTags,
+      setPushOff,
+      setPushAlias,
+      setPushBadge,
+      setPushDetailOff,
+      setPushMode,
+      setPushNickname,
+      setPushQuietHours,
+    ],
+  },
+]
+
+/** What holds for all operations alike. */
+export const missingNotices =
+  'Notices of changes (contacts, groups, users) are recorded, and nobody delivers them before there is a realtime gateway.'
+
+/** @returns what the operation cannot do yet, or null when it does all that it says */
+export function limitationOf(operationId: string): string | null {
+  const part = missingParts.find(({ operations }) =>
+    operations.some(({ id }) => id === operationId),
+  )
+  return part?.effect ?? null
+}
