@@ -184,3 +184,23 @@ function figuresOf(load: GrowthLoad, { growers, echoRates }: Step, index: number
     against: index === 0 && growers[1] ? ratioOf(rates, runsOf(growers[1]).map(rateOf)) : null,
   }
 }
+
+/** Of the rate at the first step; the p99 is that of sends. */
+export const growthTargets: Record<
+  DatabaseName,
+  { readonly loads: readonly GrowthLoad[]; readonly share: number; readonly p99Ms?: number }
+> = {
+  sqlite: { loads: ['send'], share: 0.85, p99Ms: 50 },
+  postgres: { loads: ['history', 'unread', 'conversations'], share: 0.8 },
+}
+
+/** @returns what was missed, also where a figure could not be measured */
+export function judgeGrowth(
+  { database, loads }: Pick<GrowthRow, 'database' | 'loads'>,
+  first: Pick<GrowthRow, 'loads'>,
+): string[] {
+  const { share, p99Ms = Number.POSITIVE_INFINITY, ...target } = growthTargets[database]
+  const isShort = (load: GrowthLoad) =>
+    !(loads[load].perSecond >= first.loads[load].perSecond * share)
+  return [...target.loads.filter(isShort), ...(loads.send.p99Ms <= p99Ms ? [] : ['p99'])]
+}
