@@ -19,6 +19,12 @@ test('another build is named by its folder', () => {
   expect(parseOptions(['--against', '../other'])?.against).toBe('../other')
 })
 
+test('growth is measured only when it is named', () => {
+  expect(parseOptions([])?.growth).toBeNull()
+  const options = parseOptions(['--scenario', 'growth', '--growth-steps', '0,5000'])
+  expect(options).toMatchObject({ chosen: [], growth: { steps: [0, 5000], users: 10_000 } })
+})
+
 test('what the options do not allow is refused', () => {
   for (const args of [
     ['--scenario', 'nothing'],
@@ -26,6 +32,9 @@ test('what the options do not allow is refused', () => {
     ['--seconds', '0'],
     ['--seconds', '1.5'],
     ['--against'],
+    ['--scenario', 'growth', '--growth-steps', '5,5'],
+    ['--scenario', 'growth', '--growth-steps', '0,,5'],
+    ['--scenario', 'growth', '--growth-users', '99'],
     ['--unknown'],
   ])
     expect(() => parseOptions(args), args.join(' ')).toThrow(UsageError)

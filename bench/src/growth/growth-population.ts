@@ -4,7 +4,7 @@ import type { LoadResult } from '../load/load-run.js'
 import type { LoadPlan, RandomSendPlan, RequestUser } from '../load/plan.js'
 import { portOf, type StoredServer } from '../measure/build.js'
 import { fill } from '../population/fill.js'
-import { importUsers } from '../population/imported-users.js'
+import { createImportedUsers } from '../population/imported-users.js'
 import { transactionCounter } from '../population/population.js'
 import { cycle, getRequest, transactionsPerRun } from '../scenarios/scenario.js'
 
@@ -24,17 +24,19 @@ export class GrowthPopulation {
   messages = 0
   readonly #server: StoredServer
   readonly #users: readonly RequestUser[]
+  readonly #offsets: readonly number[]
   readonly #nextTransaction = transactionCounter()
 
   private constructor(server: StoredServer, users: readonly RequestUser[]) {
     this.#server = server
     this.#users = users
+    this.#offsets = contactOffsets(users.length)
     this.port = portOf(server.process)
   }
 
   static async create(server: StoredServer, userCount: number): Promise<GrowthPopulation> {
     const { api, appId, adminToken, operatorToken } = server.process
-    const ids = await importUsers(api.as(operatorToken), appId, 'grower', userCount)
+    const ids = await createImportedUsers(api.as(operatorToken), appId, 'grower', userCount)
     const users = ids.map((id) => ({ id, token: adminToken, isOnBehalf: true }))
     const population = new GrowthPopulation(server, users)
     await population.#begin()
@@ -99,7 +101,7 @@ export class GrowthPopulation {
   /** Every user begins its conversations; then the first of each is filled up to a page. */
   async #begin(): Promise<void> {
     const senders = this.#senders()
-    const begun = { ...senders, kind: 'send' as const, offsets: [this.#offsets()] }
+    const begun = { ...senders, kind: 'send' as const, offsets: [this.#offsets] }
     const requests = this.#users.length
     await fill(this.port, { ...begun, requests, firstTransaction: this.#nextTransaction(requests) })
     const rest = requests * (growthPageLength - 1)
@@ -116,7 +118,7 @@ export class GrowthPopulation {
     return {
       ...this.#senders(),
       kind: 'randomSend',
-      offsets: this.#offsets().slice(1),
+      offsets: this.#offsets.slice(1),
       targetsPerRequest: targets,
       firstTransaction: this.#nextTransaction(transactionsPerRun),
     }
@@ -126,17 +128,8 @@ export class GrowthPopulation {
     return { appId: this.#server.process.appId, users: this.#users }
   }
 
-  /** Spread over half of the users, so that no conversation is begun from both sides. */
-  #offsets(): number[] {
-    const places = Math.floor(this.#users.length / 2 / begunPerUser)
-    return Array.from(
-      { length: begunPerUser },
-      (_, index) => 1 + index * places + Math.floor(((index * golden) % 1) * places),
-    )
-  }
-
   get #pageOffset(): number {
-    return this.#offsets()[0] ?? 0
+    return this.#offsets[0] ?? 0
   }
 
   #inMixedOrder(): number[] {
@@ -147,4 +140,15 @@ export class GrowthPopulation {
   #user(index: number): RequestUser {
     return this.#users[index] as RequestUser
   }
+}
+
+/**
+ * How far on the users are that each user sends to: spread over the next half of all, so that no conversation is begun from both sides.
+ */
+export function contactOffsets(userCount: number): number[] {
+  const places = Math.floor((userCount - 1) / 2 / begunPerUser)
+  return Array.from(
+    { length: begunPerUser },
+    (_, index) => 1 + index * places + Math.floor(((index * golden) % 1) * places),
+  )
 }

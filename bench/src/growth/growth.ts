@@ -3,7 +3,7 @@ import type { LoadOrder, LoadResult } from '../load/load-run.js'
 import type { LoadPlan } from '../load/plan.js'
 import { type Echo, startEcho } from '../load/processes.js'
 import { type Build, Servers, type Storage, type StoredServer, usageOf } from '../measure/build.js'
-import { type Effort, quiet, rateOf, runLoad } from '../measure/measure.js'
+import { type Effort, quiet, rateOf, loadServer } from '../measure/measure.js'
 import { inTurn, median, type Ratio, ratioOf } from '../measure/statistics.js'
 import type { DatabaseName } from '../scenarios/scenario.js'
 import { GrowthPopulation } from './growth-population.js'
@@ -143,15 +143,15 @@ async function measureRound({ storage, growers, echo, ...step }: Step, round: nu
   for (const load of growthLoads) {
     await quiet(usages)
     const [own] = growers as readonly [Grower]
-    const echoOrder = orderOf(echo.port, own.population.sendPlan(), step.seconds)
+    const echoOrder = growthOrder(echo.port, own.population.sendPlan(), step.seconds)
     step.echoRates[load].push(
-      rateOf((await runLoad(usageOf(own.server.process, storage), echoOrder)).load),
+      rateOf((await loadServer(usageOf(own.server.process, storage), echoOrder)).load),
     )
     for (const { population, server, runs } of inTurn(growers, round)) {
       const usage = usageOf(server.process, storage)
       await quiet([usage])
       const plan = load === 'send' ? population.sendPlan() : population.readPlan(load)
-      const run = await runLoad(usage, orderOf(population.port, plan, step.seconds))
+      const run = await loadServer(usage, growthOrder(population.port, plan, step.seconds))
       runs[load].push(run.load)
       // Those of the warm-up are known by their share only.
       if (load === 'send') population.messages += Math.round(run.load.succeeded * (1 + warmUpShare))
@@ -159,7 +159,7 @@ async function measureRound({ storage, growers, echo, ...step }: Step, round: nu
   }
 }
 
-function orderOf(port: number, plan: LoadPlan, seconds: number): LoadOrder {
+function growthOrder(port: number, plan: LoadPlan, seconds: number): LoadOrder {
   const measureMs = seconds * 1000
   return { port, plan, connections, measureMs, warmUpMs: measureMs * warmUpShare, minBodyBytes: 0 }
 }
@@ -183,4 +183,24 @@ function figuresOf(load: GrowthLoad, { growers, echoRates }: Step, index: number
     maxMs: Math.max(...runs.map(({ maxMs }) => maxMs)),
     against: index === 0 && growers[1] ? ratioOf(rates, runsOf(growers[1]).map(rateOf)) : null,
   }
+}
+
+/** Of the rate at the first step; the p99 is that of sends. */
+export const growthTargets: Record<
+  DatabaseName,
+  { readonly loads: readonly GrowthLoad[]; readonly share: number; readonly p99Ms?: number }
+> = {
+  sqlite: { loads: ['send'], share: 0.85, p99Ms: 50 },
+  postgres: { loads: ['history', 'unread', 'conversations'], share: 0.8 },
+}
+
+/** @returns what was missed, also where a figure could not be measured */
+export function judgeGrowth(
+  { database, loads }: Pick<GrowthRow, 'database' | 'loads'>,
+  first: Pick<GrowthRow, 'loads'>,
+): string[] {
+  const { share, p99Ms = Number.POSITIVE_INFINITY, ...target } = growthTargets[database]
+  const isShort = (load: GrowthLoad) =>
+    !(loads[load].perSecond >= first.loads[load].perSecond * share)
+  return [...target.loads.filter(isShort), ...(loads.send.p99Ms <= p99Ms ? [] : ['p99'])]
 }

@@ -63,7 +63,7 @@ export function requestSource(plan: LoadPlan): RequestSource {
     case 'send':
       return sendSource(plan)
     case 'groupSend':
-      return messageSource(plan, { type: 2, next: inTurn(plan, () => String(plan.groupId)) })
+      return messageSource(plan, { type: 2, next: eachInTurn(plan, () => String(plan.groupId)) })
     case 'randomSend':
       return randomSendSource(plan)
   }
@@ -88,7 +88,7 @@ function sendSource(plan: SendPlan): RequestSource {
     (offsets[Math.floor(sent / ids.length) % offsets.length] ?? [])
       .map((offset) => ids[(sent + offset) % ids.length])
       .join()
-  return messageSource(plan, { type: 1, next: inTurn(plan, targets) })
+  return messageSource(plan, { type: 1, next: eachInTurn(plan, targets) })
 }
 
 function randomSendSource(plan: RandomSendPlan): RequestSource {
@@ -125,7 +125,7 @@ interface Messages {
   next(sent: number): { readonly sender: number; readonly targets: string }
 }
 
-function inTurn({ users }: Senders, targetsOf: (sent: number) => string): Messages['next'] {
+function eachInTurn({ users }: Senders, targetsOf: (sent: number) => string): Messages['next'] {
   return (sent) => ({ sender: sent % users.length, targets: targetsOf(sent) })
 }
 

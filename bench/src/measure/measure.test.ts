@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { compare, judge, type ServerRun } from './measure.js'
+import { compareBuilds, judge, type ServerRun } from './measure.js'
 
 const figures = { share: 0.3, ofOther: 0.95, p99Ms: 12, maxMs: 30 }
 const ofOther = { name: 'small', share: 0.9 }
@@ -36,7 +36,7 @@ function runsAt(rates: readonly number[]): ServerRun[] {
 }
 
 test('the other build is compared by the rates of the same rounds', () => {
-  expect(compare(runsAt([100, 300, 90]), runsAt([100, 200, 100]))).toEqual({
+  expect(compareBuilds(runsAt([100, 300, 90]), runsAt([100, 200, 100]))).toEqual({
     achievedPerSecond: 100,
     p99Ms: 2,
     ratio: { median: 1, min: 0.9, max: 1.5 },
@@ -44,5 +44,5 @@ test('the other build is compared by the rates of the same rounds', () => {
 })
 
 test('without another build there is no comparison', () => {
-  expect(compare(runsAt([100]), undefined)).toBeNull()
+  expect(compareBuilds(runsAt([100]), undefined)).toBeNull()
 })

@@ -132,23 +132,25 @@ async function sampleAnswer(plan: LoadPlan, port: number): Promise<string> {
 async function runRound(courses: readonly Course[], round: number, seconds: number): Promise<void> {
   for (const { echo, echoRuns, scenario, lanes } of inTurn(courses, round)) {
     await quiet(lanes.map(({ build }) => build))
-    echoRuns.push(await load({ ...orderOf(scenario, own(lanes), seconds), port: echo.port }))
+    echoRuns.push(await load({ ...scenarioOrder(scenario, own(lanes), seconds), port: echo.port }))
   }
   const turns = courses.flatMap(({ scenario, lanes }) => lanes.map((lane) => ({ scenario, lane })))
   for (const { scenario, lane } of inTurn(turns, round)) {
     const { build, runs } = lane
     await quiet([build])
-    runs.push(await runLoad(build, { ...orderOf(scenario, lane, seconds), port: build.port }))
+    runs.push(
+      await loadServer(build, { ...scenarioOrder(scenario, lane, seconds), port: build.port }),
+    )
   }
 }
 
 /** Loads a server and watches what it uses within the measured time. */
-export async function runLoad(usage: Usage, order: LoadOrder): Promise<ServerRun> {
+export async function loadServer(usage: Usage, order: LoadOrder): Promise<ServerRun> {
   const cpu = new CpuWatch(usage)
   return { load: await load(order, cpu), ...cpu.used }
 }
 
-function orderOf(
+function scenarioOrder(
   { connections, failureText }: Scenario,
   { nextPlan, sample }: Lane,
   seconds: number,
@@ -236,12 +238,12 @@ function summarise(course: Course, set: readonly Course[]): ResultRow {
     rssBytes: build.rssBytes(),
     target,
     missed: target ? judge(target, figures) : [],
-    against: compare(runs, lanes[1]?.runs),
+    against: compareBuilds(runs, lanes[1]?.runs),
   }
 }
 
 /** @param others of the other build; undefined: there is none */
-export function compare(
+export function compareBuilds(
   runs: readonly ServerRun[],
   others: readonly ServerRun[] | undefined,
 ): Comparison | null {

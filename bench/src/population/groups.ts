@@ -1,6 +1,6 @@
 /** A group of three and a large one, made through the API. */
 import type { Api, Session } from '@hermod/testkit'
-import { importedPassword, importUsers, lists } from './imported-users.js'
+import { importedPassword, createImportedUsers, lists } from './imported-users.js'
 import type { GroupWorld, Population } from './population.js'
 
 export const smallGroupSize = 3
@@ -22,7 +22,7 @@ export async function createGroups(
   const members = groupSize - senders.length
   tell(`importing ${members + outsiders} users`)
   const importing = performance.now()
-  const ids = await importUsers(operator, appId, 'crowd', members + outsiders)
+  const ids = await createImportedUsers(operator, appId, 'crowd', members + outsiders)
   const importMs = performance.now() - importing
   const memberIds = ids.slice(0, members)
   const smallId = await createGroup(senders)

@@ -5,7 +5,7 @@ const listLength = 500
 export const importedPassword = 'correct horse battery'
 
 /** The hash is ready, as it is when users come from another system; the same one for everybody. @returns the IDs in the order of the names */
-export async function importUsers(
+export async function createImportedUsers(
   operator: Api,
   appId: string,
   name: string,

@@ -42,3 +42,7 @@ export function gigabytes(bytes: number): string {
 export function ratioCells({ median, min, max }: Ratio): string[] {
   return [median, min, max].map((ratio) => percent(ratio))
 }
+
+export function verdict(missed: readonly string[]): string {
+  return missed.length === 0 ? 'met' : `MISSED: ${missed.join(', ')}`
+}

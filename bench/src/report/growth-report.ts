@@ -1,5 +1,5 @@
-import { type GrowthLoad, type GrowthRow, growthLoads } from '../growth/growth.js'
-import { formatTable, megabytes, percent, ratioCells, whole } from './format.js'
+import { type GrowthLoad, type GrowthRow, growthLoads, judgeGrowth } from '../growth/growth.js'
+import { formatTable, megabytes, percent, ratioCells, verdict, whole } from './format.js'
 
 /** One line for each build at each step, then how each load does against the first step, and against the other build. */
 export function growthTables(rows: readonly GrowthRow[]): string {
@@ -65,7 +65,7 @@ function cells(row: GrowthRow): string[] {
   ]
 }
 
-const againstFirstHeads = ['database', 'build', 'messages', ...growthLoads]
+const againstFirstHeads = ['database', 'build', 'messages', ...growthLoads, '']
 
 function againstFirst(row: GrowthRow, rows: readonly GrowthRow[]): string[] {
   const { database, build, messages, loads } = row
@@ -74,7 +74,13 @@ function againstFirst(row: GrowthRow, rows: readonly GrowthRow[]): string[] {
     const [now, then] = [loads[load], first.loads[load]]
     return `${percent(now.perSecond / then.perSecond)} (${percent(now.ofEcho / then.ofEcho)})`
   }
-  return [database, build, whole(messages), ...growthLoads.map(shares)]
+  return [
+    database,
+    build,
+    whole(messages),
+    ...growthLoads.map(shares),
+    verdict(judgeGrowth(row, first)),
+  ]
 }
 
 const comparedHeads = ['database', 'messages', 'load', 'this/other', 'lowest', 'highest']

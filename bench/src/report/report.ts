@@ -3,7 +3,16 @@ import type { Effort, ResultRow } from '../measure/measure.js'
 import { idleTargetBytes, readyTargetMs, type StartupFigures } from '../measure/startup.js'
 import type { GroupFillFigures } from '../population/population.js'
 import type { DatabaseName } from '../scenarios/scenario.js'
-import { formatTable, gigabytes, megabytes, percent, ratioCells, seconds, whole } from './format.js'
+import {
+  formatTable,
+  gigabytes,
+  megabytes,
+  percent,
+  ratioCells,
+  seconds,
+  verdict,
+  whole,
+} from './format.js'
 import { growthTables } from './growth-report.js'
 import type { Machine } from './machine.js'
 
@@ -177,8 +186,4 @@ function rowVerdict({ target, missed, ofOther }: ResultRow): string {
   return ofOther === null
     ? verdict(missed)
     : `${verdict(missed)} (${percent(ofOther)} of ${target.ofOther?.name})`
-}
-
-function verdict(missed: readonly string[]): string {
-  return missed.length === 0 ? 'met' : `MISSED: ${missed.join(', ')}`
 }
