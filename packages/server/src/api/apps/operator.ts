@@ -7,7 +7,7 @@ import {
   updateApp,
 } from '@hermod/protocol'
 import type { App } from '../../domain/apps/app-model.js'
-import { data, whenDone, type Handler, handle } from '../../pipeline/call.js'
+import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 
 export function appHandlers({ apps }: Pick<HandlerServices, 'apps'>): Handler[] {

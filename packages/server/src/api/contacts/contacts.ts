@@ -16,7 +16,7 @@ import {
   updateContact,
 } from '@hermod/protocol'
 import { type ContactEntry, relationOf } from '../../domain/contacts/contact-model.js'
-import { data, whenDone, type Handler, handle } from '../../pipeline/call.js'
+import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 
 export function contactHandlers({

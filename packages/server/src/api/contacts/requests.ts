@@ -9,7 +9,7 @@ import {
   type ParamsOf,
 } from '@hermod/protocol'
 import type { NewContactRequest } from '../../domain/contacts/contact-request-service.js'
-import { data, whenDone, type Handler, handle } from '../../pipeline/call.js'
+import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 import { rawUserId, validOnly } from '../item-list.js'
 

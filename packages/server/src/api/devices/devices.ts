@@ -10,7 +10,7 @@ import {
 } from '@hermod/protocol'
 import type { Device, DeviceKey } from '../../domain/devices/device-model.js'
 import type { UserKey } from '../../domain/users/user-model.js'
-import { data, whenDone, type Handler, handle } from '../../pipeline/call.js'
+import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 
 export function deviceHandlers({

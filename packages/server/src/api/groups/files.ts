@@ -10,7 +10,7 @@ import {
 } from '@hermod/protocol'
 import type { GroupFile } from '../../domain/groups/core/group-model.js'
 import type { Outcomes } from '../../domain/groups/membership/membership-service.js'
-import { data, whenDone, type Handler, handle } from '../../pipeline/call.js'
+import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 
 export function sharedFileHandlers({

@@ -10,7 +10,7 @@ import {
   transferGroup,
 } from '@hermod/protocol'
 import type { GroupView } from '../../domain/groups/core/group-service.js'
-import { data, whenDone, type Handler, handle } from '../../pipeline/call.js'
+import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 import { toUserResult } from './user-results.js'
 

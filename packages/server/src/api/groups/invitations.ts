@@ -4,7 +4,7 @@ import {
   inviteToGroup,
   listGroupInvitations,
 } from '@hermod/protocol'
-import { data, whenDone, type Handler, handle } from '../../pipeline/call.js'
+import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 import { toUserResults } from './user-results.js'
 import { toPage } from './page.js'

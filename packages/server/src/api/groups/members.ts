@@ -11,7 +11,7 @@ import {
   listMemberInfo,
 } from '@hermod/protocol'
 import type { Member } from '../../domain/groups/core/group-model.js'
-import { data, whenDone, type Handler, handle } from '../../pipeline/call.js'
+import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 import { toUserResults } from './user-results.js'
 import { toPage } from './page.js'

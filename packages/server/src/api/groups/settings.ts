@@ -23,7 +23,7 @@ import {
   unbanGroup,
 } from '@hermod/protocol'
 import type { PlainProperty } from '../../domain/groups/core/group-settings-service.js'
-import { data, whenDone, type Handler, handle } from '../../pipeline/call.js'
+import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 import { toGroupResource } from './groups.js'
 

@@ -1,5 +1,5 @@
 import { changePassword, changePasswordAsAdmin } from '@hermod/protocol'
-import { whenDone, type Handler, handle } from '../../pipeline/call.js'
+import { type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 
 export function passwordHandlers({ passwords }: Pick<HandlerServices, 'passwords'>): Handler[] {

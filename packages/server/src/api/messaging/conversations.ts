@@ -10,7 +10,7 @@ import {
 } from '@hermod/protocol'
 import type { HistoryMessage } from '../../domain/messaging/log/conversation-model.js'
 import { timestampOf } from '../../lib/ids.js'
-import { data, whenDone, type Handler, handle } from '../../pipeline/call.js'
+import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 
 export function conversationHandlers({

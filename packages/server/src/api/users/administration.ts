@@ -1,5 +1,5 @@
 import { disableUsers, enableUsers, listUsers } from '@hermod/protocol'
-import { data, whenDone, type Handler, handle } from '../../pipeline/call.js'
+import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 
 export function userAdministrationHandlers({

@@ -1,6 +1,6 @@
 import { setEmail, setMobile, setUsername } from '@hermod/protocol'
 import type { UniqueField } from '../../domain/users/profile-service.js'
-import { type CallContext, whenDone, type Handler, handle } from '../../pipeline/call.js'
+import { type CallContext, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 
 /** By what a user may log in. */

@@ -15,7 +15,7 @@ import {
 } from '@hermod/protocol'
 import type { UserSettings as StoredSettings } from '../../domain/users/user-model.js'
 import { definedOnly } from '../../lib/defined-only.js'
-import { type CallContext, data, whenDone, type Handler, handle } from '../../pipeline/call.js'
+import { type CallContext, data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 
 type SettingChanges = {
