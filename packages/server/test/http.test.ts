@@ -681,6 +681,27 @@ describe('pages', () => {
     expect(reference.text).toContain('/message/send')
   })
 
+  it('load the style and the script of the reference from this server, and allow nothing else', async () => {
+    const reference = await call('GET', '/docs')
+    const policy = reference.headers['content-security-policy'] ?? ''
+    expect(policy).toContain("default-src 'none'; style-src 'self'; script-src 'self';")
+    expect(policy).not.toContain('unsafe')
+    expect(reference.text).not.toMatch(/<style|<script>|<script [^>]*>[^<]|\sstyle=|\son\w+=/)
+    const loaded = [...reference.text.matchAll(/(?:href|src)="(docs\/[^"]+)"/g)]
+    const types = { 'docs/reference.css': 'text/css', 'docs/reference.js': 'text/javascript' }
+    expect(loaded.map(([, path]) => path)).toEqual(Object.keys(types))
+    for (const [path, type] of Object.entries(types)) {
+      const asset = await call('GET', `/${path}`, { appId: null })
+      expect(asset.status).toBe(200)
+      expect(asset.headers['content-type']).toBe(`${type}; charset=utf-8`)
+      const { etag = '' } = asset.headers
+      const again = await call('GET', `/${path}`, { headers: { 'if-none-match': etag } })
+      expect([again.status, again.text]).toEqual([304, ''])
+    }
+    for (const path of ['/docs/', '/docs/reference', '/docs/../package.json', '/docs/..%2fx'])
+      expect((await call('GET', path)).status, path).toBe(404)
+  })
+
   it('hold metrics for this machine and for the operator only', async () => {
     await call('POST', '/token/id', { body: {} })
     const metrics = await call('GET', '/metrics', { appId: null })

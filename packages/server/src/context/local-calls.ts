@@ -22,13 +22,13 @@ export const openLocalCalls: LocalCalls = async ({ config, secrets }) => {
       const call = { ...caller, body: () => params }
       const reply = await context.executor.execute(operation, call, asValue)
       if (reply.kind === 'payload') return { code: 200, data: reply.encoded.data, message: null }
-      if (reply.kind === 'failure') return refusal(reply.error)
+      if (reply.kind === 'failure') return refusedAnswer(reply.error)
       throw new Error(`${operationId} answers a file`)
     },
     close: () => context.stop(),
   }
 }
 
-function refusal({ entry, message }: AppError) {
+function refusedAnswer({ entry, message }: AppError) {
   return { code: entry.code, data: null, message }
 }

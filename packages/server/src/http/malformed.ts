@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError } from '@hermod/protocol'
 import { failureAnswer } from './failure.js'
-import { jsonType } from './responses.js'
+import { jsonContentType } from './responses.js'
 
 /** What is no HTTP is answered before there is a request, on the bare socket. */
 export function answerMalformed(
@@ -18,7 +18,7 @@ export function answerMalformed(
   const { body } = failureAnswer(new AppError('malformed_request'), 'envelope')
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    `content-type: ${jsonType}`,
+    `content-type: ${jsonContentType}`,
     `content-length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${requestId}`,
     'connection: close',

@@ -16,7 +16,7 @@ export interface ResponsesOptions {
   onFault(error: unknown): void
 }
 
-export const jsonType = 'application/json; charset=utf-8'
+export const jsonContentType = 'application/json; charset=utf-8'
 
 /** Everything that is written as an answer goes through here, so that every answer has the headers that all of them have. */
 export class Responses {
@@ -34,7 +34,7 @@ export class Responses {
     requestId: string,
   ): void {
     if (reply.kind === 'payload') {
-      const headers = ['content-type', jsonType, ...this.options.cors.headers(request)]
+      const headers = ['content-type', jsonContentType, ...this.options.cors.headers(request)]
       this.write(request, response, { status: 200, headers, body: reply.encoded }, requestId)
     } else if (reply.kind === 'file') this.#file(request, response, reply.file, requestId)
     else this.failure(request, response, reply.error, { requestId })
@@ -50,7 +50,7 @@ export class Responses {
     const { cors, statusMode } = this.options
     const known = error instanceof AppError ? error : new AppError(error)
     const { status, retryAfterSeconds, body } = failureAnswer(known, statusMode)
-    const headers = ['content-type', jsonType, ...cors.headers(request)]
+    const headers = ['content-type', jsonContentType, ...cors.headers(request)]
     if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds))
     if (more.allow) headers.push('allow', more.allow.join(', '))
     this.write(request, response, { status, headers, body }, more.requestId)

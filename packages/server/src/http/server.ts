@@ -7,7 +7,7 @@ import type { Socket } from 'node:net'
 import { isBoundToProgress, requestTimeoutMs } from './deadlines.js'
 import { answerMalformed } from './malformed.js'
 import type { Responses } from './responses.js'
-import { type RouteFamily, Router } from './router.js'
+import { type RouteFamily, Router } from './routes/router.js'
 
 export interface HttpServerOptions {
   readonly families: readonly RouteFamily[]

@@ -46,7 +46,7 @@ export function authenticate(
   operation: Operation,
   credentials: Credentials,
 ): Soon<Principal> {
-  if (operation.callers === 'operator') return operatorOf(authenticator, credentials)
+  if (operation.callers === 'operator') return operatorTokenPrincipal(authenticator, credentials)
   const { appId } = credentials
   if (appId === undefined || appId === '') throw invalid(['header app_id is required'])
   const isOpen = callerRules[operation.callers].tokens.includes('none')
@@ -68,13 +68,14 @@ function principalIn(
     if (isOpen) return { kind: 'anonymous', appId }
     throw new AppError('token_missing')
   }
-  if (token.startsWith('hma_')) return adminOf(authenticator, appId, { token, named, isOpen })
+  if (token.startsWith('hma_'))
+    return adminTokenPrincipal(authenticator, appId, { token, named, isOpen })
   // A stale token must not keep anybody from logging in again, so open operations do not judge it.
   if (isOpen) return { kind: 'anonymous', appId }
   const found = token.startsWith('hmu_') ? authenticator.findUserToken(appId, token) : null
   return found instanceof Promise
-    ? found.then((session) => userOf(appId, session, named))
-    : userOf(appId, found, named)
+    ? found.then((session) => sessionPrincipal(appId, session, named))
+    : sessionPrincipal(appId, found, named)
 }
 
 /** @throws AppError invalid_parameter */
@@ -94,7 +95,7 @@ function idHeader(name: string, text: string | undefined, violations: string[]):
   return (decodeId(text, `header ${name}`, violations) as Int64 | undefined) ?? null
 }
 
-function userOf(
+function sessionPrincipal(
   appId: string,
   session: UserSession | 'expired' | null,
   { userId, groupId }: Named,
@@ -107,7 +108,7 @@ function userOf(
   return userPrincipal(appId, session)
 }
 
-async function adminOf(
+async function adminTokenPrincipal(
   authenticator: Authenticator,
   appId: string,
   { token, named, isOpen }: { token: string; named: Named; isOpen: boolean },
@@ -118,7 +119,7 @@ async function adminOf(
   return { kind: 'anonymous', appId }
 }
 
-async function operatorOf(
+async function operatorTokenPrincipal(
   authenticator: Authenticator,
   { accessToken }: Credentials,
 ): Promise<Principal> {

@@ -95,7 +95,7 @@ export function data<D>(value: D): Payload<D, never> {
 }
 
 /** The answer `true`, once the work is done. */
-export async function done(work: Promise<unknown>): Promise<Payload<true, never>> {
+export async function whenDone(work: Promise<unknown>): Promise<Payload<true, never>> {
   await work
   return { data: true }
 }

@@ -7,7 +7,7 @@ import {
   updateApp,
 } from '@hermod/protocol'
 import type { App } from '../../domain/apps/app-model.js'
-import { data, done, type Handler, handle } from '../../pipeline/call.js'
+import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 
 export function appHandlers({ apps }: Pick<HandlerServices, 'apps'>): Handler[] {
@@ -16,7 +16,7 @@ export function appHandlers({ apps }: Pick<HandlerServices, 'apps'>): Handler[] 
       const { app, adminToken } = await apps.create(app_id, name)
       return data({ app_id: app.appId, name: app.name, admin_token: adminToken })
     }),
-    handle(listApps, async () => data((await apps.list()).map(toApp))),
+    handle(listApps, async () => data((await apps.list()).map(toAppResource))),
     handle(updateApp, async ({ app_id, ...changes }) => {
       const {
         open_registration: openRegistration,
@@ -24,7 +24,7 @@ export function appHandlers({ apps }: Pick<HandlerServices, 'apps'>): Handler[] 
         ...others
       } = changes
       await apps.update(app_id, { ...others, openRegistration, registrationSecret })
-      return data(toApp(await apps.get(app_id)))
+      return data(toAppResource(await apps.get(app_id)))
     }),
     handle(createAdminToken, async ({ app_id, name, expires_at: expiresAt = 0 }) => {
       const { token, secret } = await apps.createAdminToken(
@@ -54,12 +54,12 @@ export function appHandlers({ apps }: Pick<HandlerServices, 'apps'>): Handler[] 
       )
     }),
     handle(revokeAdminToken, ({ app_id, token_id }) =>
-      done(apps.revokeAdminToken(app_id, token_id)),
+      whenDone(apps.revokeAdminToken(app_id, token_id)),
     ),
   ]
 }
 
-function toApp(app: App) {
+function toAppResource(app: App) {
   return {
     app_id: app.appId,
     name: app.name,

@@ -16,7 +16,7 @@ import {
   updateContact,
 } from '@hermod/protocol'
 import { type ContactEntry, relationOf } from '../../domain/contacts/contact-model.js'
-import { data, done, type Handler, handle } from '../../pipeline/call.js'
+import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 
 export function contactHandlers({
@@ -51,21 +51,21 @@ export function contactHandlers({
     handle(
       updateContact,
       ({ user_id: peerId, alias, ext, mute_notification: isMuted }, { principal }) =>
-        done(contacts.update(principal, peerId, { alias, ext, isMuted })),
+        whenDone(contacts.update(principal, peerId, { alias, ext, isMuted })),
     ),
     handle(deleteContact, ({ user_id: peerId }, { principal }) =>
-      done(contacts.delete(principal, peerId)),
+      whenDone(contacts.delete(principal, peerId)),
     ),
     handle(blockUser, ({ user_id: peerId }, { principal }) =>
-      done(contacts.block(principal, peerId)),
+      whenDone(contacts.block(principal, peerId)),
     ),
     handle(unblockUser, ({ user_id: peerId }, { principal }) =>
-      done(contacts.unblock(principal, peerId)),
+      whenDone(contacts.unblock(principal, peerId)),
     ),
     handle(listBlockedUsers, async (_, { principal }) =>
       data(await contacts.listBlocked(principal)),
     ),
-    handle(addContacts, ({ list }, { principal }) => done(contacts.add(principal, list))),
+    handle(addContacts, ({ list }, { principal }) => whenDone(contacts.add(principal, list))),
     handle(mayMessage, async ({ user_id: senderId, roster_id: recipientId }, { principal }) => {
       const isOneOfThem =
         principal.kind === 'user' &&

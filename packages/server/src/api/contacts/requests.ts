@@ -9,19 +9,19 @@ import {
   type ParamsOf,
 } from '@hermod/protocol'
 import type { NewContactRequest } from '../../domain/contacts/contact-request-service.js'
-import { data, done, type Handler, handle } from '../../pipeline/call.js'
-import { rawUserId, validOnly } from '../item-list.js'
+import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
+import { rawUserId, validOnly } from '../item-list.js'
 
 export function contactRequestHandlers({
   contactRequests,
 }: Pick<HandlerServices, 'contactRequests'>): Handler[] {
   return [
     handle(applyToContact, (params, { principal }) =>
-      done(contactRequests.apply(principal, toContactRequest(params))),
+      whenDone(contactRequests.apply(principal, toNewContactRequest(params))),
     ),
     handle(applyToContacts, async ({ list }, { principal }) => {
-      const requests = validOnly(list).map(toContactRequest)
+      const requests = validOnly(list).map(toNewContactRequest)
       const reasons = (await contactRequests.applyMany(principal, requests)).values()
       const outcomes = list.map((item) => {
         if ('fault' in item)
@@ -51,17 +51,17 @@ export function contactRequestHandlers({
       }
     }),
     handle(acceptContact, ({ user_id: applicantId }, { principal }) =>
-      done(contactRequests.accept(principal, applicantId)),
+      whenDone(contactRequests.accept(principal, applicantId)),
     ),
     handle(declineContact, ({ user_id: applicantId, reason = '' }, { principal }) =>
-      done(contactRequests.decline(principal, applicantId, reason)),
+      whenDone(contactRequests.decline(principal, applicantId, reason)),
     ),
   ]
 }
 
 type ContactRequestParams = Partial<ParamsOf<typeof applyToContact>> & { readonly user_id: Int64 }
 
-function toContactRequest({
+function toNewContactRequest({
   user_id: userId,
   alias,
   reason,

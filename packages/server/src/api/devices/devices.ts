@@ -10,7 +10,7 @@ import {
 } from '@hermod/protocol'
 import type { Device, DeviceKey } from '../../domain/devices/device-model.js'
 import type { UserKey } from '../../domain/users/user-model.js'
-import { data, done, type Handler, handle } from '../../pipeline/call.js'
+import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 
 export function deviceHandlers({
@@ -27,7 +27,7 @@ export function deviceHandlers({
       }
     }),
     handle(removeDevice, ({ device_sn: deviceSn }, { principal }) =>
-      done(deviceAccess.remove(principal.tokenOwnerId, deviceOf(principal, deviceSn))),
+      whenDone(deviceAccess.remove(principal.tokenOwnerId, deviceOf(principal, deviceSn))),
     ),
     handle(kickDevices, async ({ device_sn: deviceSn }, { principal }) => {
       const { tokenOwnerId } = principal
@@ -42,7 +42,9 @@ export function deviceHandlers({
         { device_sn: deviceSn, device_token: deviceToken, notifier_name: notifierName },
         { principal },
       ) =>
-        done(devices.bindPushToken(deviceOf(principal, deviceSn), { deviceToken, notifierName })),
+        whenDone(
+          devices.bindPushToken(deviceOf(principal, deviceSn), { deviceToken, notifierName }),
+        ),
     ),
     handle(unbindPushToken, async ({ deviceSn }, { principal }) => {
       await devices.unbindPushTokens(deviceOf(principal, deviceSn))

@@ -16,7 +16,7 @@ export function announcementHandlers({
   return [
     handle(publishAnnouncement, async ({ group_id: groupId, title, content }, { principal }) =>
       data(
-        toAnnouncement(
+        toAnnouncementResource(
           await announcements.publish(principal, groupId, {
             title,
             content,
@@ -27,13 +27,13 @@ export function announcementHandlers({
     handle(
       getAnnouncement,
       async ({ group_id: groupId, announcement_id: announcementId }, { principal }) =>
-        data(toAnnouncement(await announcements.get(principal, groupId, announcementId))),
+        data(toAnnouncementResource(await announcements.get(principal, groupId, announcementId))),
     ),
     handle(getLastAnnouncement, async ({ group_id: groupId }, { principal }) =>
-      data(toAnnouncement(await announcements.getLast(principal, groupId))),
+      data(toAnnouncementResource(await announcements.getLast(principal, groupId))),
     ),
     handle(listAnnouncements, async ({ group_id: groupId }, { principal }) =>
-      data((await announcements.list(principal, groupId)).map(toAnnouncement)),
+      data((await announcements.list(principal, groupId)).map(toAnnouncementResource)),
     ),
     handle(
       deleteAnnouncement,
@@ -45,7 +45,7 @@ export function announcementHandlers({
   ]
 }
 
-function toAnnouncement({
+function toAnnouncementResource({
   authorId,
   content,
   createdAt,

@@ -10,7 +10,7 @@ import {
 } from '@hermod/protocol'
 import type { GroupFile } from '../../domain/groups/core/group-model.js'
 import type { Outcomes } from '../../domain/groups/membership/membership-service.js'
-import { data, done, type Handler, handle } from '../../pipeline/call.js'
+import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 
 export function sharedFileHandlers({
@@ -19,7 +19,7 @@ export function sharedFileHandlers({
   return [
     handle(shareFile, async ({ group_id: groupId, name, size, type = '', url }, { principal }) =>
       data(
-        toSharedFile(
+        toSharedFileResource(
           await sharedFiles.share(principal, groupId, {
             name,
             size,
@@ -30,13 +30,13 @@ export function sharedFileHandlers({
       ),
     ),
     handle(getSharedFile, async ({ group_id: groupId, file_id: fileId }, { principal }) =>
-      data(toSharedFile(await sharedFiles.get(principal, groupId, fileId))),
+      data(toSharedFileResource(await sharedFiles.get(principal, groupId, fileId))),
     ),
     handle(listSharedFiles, async ({ group_id: groupId }, { principal }) =>
-      data((await sharedFiles.list(principal, groupId)).map(toSharedFile)),
+      data((await sharedFiles.list(principal, groupId)).map(toSharedFileResource)),
     ),
     handle(renameSharedFile, ({ group_id: groupId, file_id: fileId, name }, { principal }) =>
-      done(sharedFiles.rename(principal, groupId, fileId, name)),
+      whenDone(sharedFiles.rename(principal, groupId, fileId, name)),
     ),
     handle(deleteSharedFiles, async ({ group_id: groupId, file_list: fileIds }, { principal }) =>
       data(toFileResults(await sharedFiles.delete(principal, groupId, fileIds))),
@@ -52,7 +52,7 @@ function toFileResults(outcomes: Outcomes): FileResult[] {
   )
 }
 
-function toSharedFile(file: GroupFile): SharedFile {
+function toSharedFileResource(file: GroupFile): SharedFile {
   const { createdAt, fileId, groupId, name, size, type, updatedAt, uploaderId, url } = file
   return {
     created_at: createdAt,

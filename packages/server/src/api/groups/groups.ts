@@ -11,7 +11,7 @@ import {
   transferGroup,
 } from '@hermod/protocol'
 import type { GroupView } from '../../domain/groups/core/group-service.js'
-import { data, done, type Handler, handle } from '../../pipeline/call.js'
+import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 import { toUserResult } from './user-results.js'
 
@@ -30,7 +30,7 @@ export function groupHandlers({ groups }: Pick<HandlerServices, 'groups'>): Hand
         { principal },
       ) =>
         data(
-          toGroup(
+          toGroupResource(
             await groups.create(principal, {
               type,
               name,
@@ -42,7 +42,7 @@ export function groupHandlers({ groups }: Pick<HandlerServices, 'groups'>): Hand
         ),
     ),
     handle(getGroup, async ({ group_id: groupId }, { principal }) =>
-      data(toGroup(await groups.get(principal, groupId))),
+      data(toGroupResource(await groups.get(principal, groupId))),
     ),
     handle(listGroups, async ({ group_list: groupIds }, { principal }) =>
       data((await groups.getMany(principal, groupIds)).map(toSummary)),
@@ -50,7 +50,7 @@ export function groupHandlers({ groups }: Pick<HandlerServices, 'groups'>): Hand
     handle(listPublicGroups, async (_, { principal }) => data(await groups.listPublic(principal))),
     handle(listJoinedGroups, async (_, { principal }) => data(await groups.listJoined(principal))),
     handle(destroyGroup, ({ group_id: groupId }, { principal }) =>
-      done(groups.dissolve(principal, groupId)),
+      whenDone(groups.dissolve(principal, groupId)),
     ),
     handle(transferGroup, async ({ group_id: groupId, new_owner: newOwnerId }, { principal }) => {
       await groups.transfer(principal, groupId, newOwnerId)
@@ -72,7 +72,7 @@ function toSummary(view: GroupView): GroupSummary {
     owner_id,
     status,
     type,
-  } = toGroup(view)
+  } = toGroupResource(view)
   return {
     apply_approval,
     avatar,
@@ -88,7 +88,7 @@ function toSummary(view: GroupView): GroupSummary {
   }
 }
 
-export function toGroup({ group, member }: GroupView): Group {
+export function toGroupResource({ group, member }: GroupView): Group {
   return {
     apply_approval: group.applyApproval,
     avatar: group.avatar,

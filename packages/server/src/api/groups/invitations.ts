@@ -1,5 +1,5 @@
 import { handleGroupInvitation, inviteToGroup, listGroupInvitations } from '@hermod/protocol'
-import { data, done, type Handler, handle } from '../../pipeline/call.js'
+import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 import { toPage } from './page.js'
 import { toUserResults } from './user-results.js'
@@ -14,7 +14,7 @@ export function groupInvitationHandlers({
         data(toUserResults(await groupInvitations.invite(principal, groupId, userIds, reason))),
     ),
     handle(handleGroupInvitation, ({ group_id: groupId, approval: isAccepted }, { principal }) =>
-      done(groupInvitations.handle(principal, groupId, isAccepted)),
+      whenDone(groupInvitations.handle(principal, groupId, isAccepted)),
     ),
     handle(listGroupInvitations, async (page, { principal }) => {
       const listed = await groupInvitations.list(principal, page)

@@ -11,7 +11,7 @@ import {
   listMemberInfo,
 } from '@hermod/protocol'
 import type { Member } from '../../domain/groups/core/group-model.js'
-import { data, done, type Handler, handle } from '../../pipeline/call.js'
+import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 import { toPage } from './page.js'
 import { toUserResults } from './user-results.js'
@@ -25,7 +25,7 @@ export function groupMemberHandlers({
       return data({ list: toUserResults(outcomes) })
     }),
     handle(leaveGroup, ({ group_id: groupId }, { principal }) =>
-      done(groupMembers.leave(principal, groupId)),
+      whenDone(groupMembers.leave(principal, groupId)),
     ),
     handle(listGroupMembers, async ({ group_id: groupId, ...page }, { principal }) =>
       toPage(await groupMembers.list(principal, groupId, page), toGroupMember),

@@ -21,9 +21,9 @@ import {
   unbanGroup,
 } from '@hermod/protocol'
 import type { PlainProperty } from '../../domain/groups/core/group-settings-service.js'
-import { data, done, type Handler, handle } from '../../pipeline/call.js'
+import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
-import { toGroup } from './groups.js'
+import { toGroupResource } from './groups.js'
 
 type PropertyWriter = readonly [
   Operation<{ group_id: Int64; value: string | boolean }, boolean, unknown, 'groupMember'>,
@@ -49,18 +49,18 @@ export function groupSettingsHandlers({
 }: Pick<HandlerServices, 'groups' | 'groupSettings'>): Handler[] {
   return [
     handle(getGroupSettings, async ({ group_id: groupId }, { principal }) =>
-      data(toGroup(await groups.get(principal, groupId))),
+      data(toGroupResource(await groups.get(principal, groupId))),
     ),
     ...propertyWriters.map(([operation, name]) =>
       handle(operation, ({ group_id: groupId, value }, { principal }) =>
-        done(groupSettings.set(principal, groupId, name, value)),
+        whenDone(groupSettings.set(principal, groupId, name, value)),
       ),
     ),
     handle(setApplyApproval, ({ group_id: groupId, apply_approval: approval }, { principal }) =>
-      done(groupSettings.set(principal, groupId, 'apply_approval', approval)),
+      whenDone(groupSettings.set(principal, groupId, 'apply_approval', approval)),
     ),
     handle(setGroupCapacity, ({ group_id: groupId, value }, { principal }) =>
-      done(groupSettings.setCapacity(principal, groupId, value)),
+      whenDone(groupSettings.setCapacity(principal, groupId, value)),
     ),
     handle(banGroup, async ({ group_id: groupId, duration }, { principal }) =>
       data({
@@ -68,10 +68,10 @@ export function groupSettingsHandlers({
       }),
     ),
     handle(unbanGroup, ({ group_id: groupId }, { principal }) =>
-      done(groupSettings.unban(principal, groupId)),
+      whenDone(groupSettings.unban(principal, groupId)),
     ),
     handle(setDisplayName, ({ group_id: groupId, value }, { principal }) =>
-      done(groupSettings.setDisplayName(principal, groupId, value)),
+      whenDone(groupSettings.setDisplayName(principal, groupId, value)),
     ),
     handle(setMuteMode, async ({ group_id: groupId, msg_mute_mode }, { principal }) => {
       await groupSettings.setMuteMode(principal, groupId, msg_mute_mode)
@@ -82,7 +82,7 @@ export function groupSettingsHandlers({
       return data({ msg_push_mode: msg_push_mode })
     }),
     handle(setNotDisturb, ({ group_id: groupId, value }, { principal }) =>
-      done(groupSettings.setMuteMode(principal, groupId, value ? 1 : 0)),
+      whenDone(groupSettings.setMuteMode(principal, groupId, value ? 1 : 0)),
     ),
   ]
 }

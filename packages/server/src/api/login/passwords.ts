@@ -1,5 +1,5 @@
 import { changePassword, changePasswordAsAdmin } from '@hermod/protocol'
-import { done, type Handler, handle } from '../../pipeline/call.js'
+import { type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 
 export function passwordHandlers({ passwords }: Pick<HandlerServices, 'passwords'>): Handler[] {
@@ -10,7 +10,7 @@ export function passwordHandlers({ passwords }: Pick<HandlerServices, 'passwords
         const { appId, userId, tokenOwnerId: actorId } = principal
         const [keptToken, address] =
           principal.kind === 'user' ? [principal.tokenHash, from] : [null, null]
-        return done(
+        return whenDone(
           passwords.change(
             { appId, userId, newPassword, field: 'new_password' },
             { password, address, keptToken, actorId },
@@ -19,7 +19,7 @@ export function passwordHandlers({ passwords }: Pick<HandlerServices, 'passwords
       },
     ),
     handle(changePasswordAsAdmin, ({ password: newPassword }, { principal: { appId, userId } }) =>
-      done(passwords.reset({ appId, userId, newPassword, field: 'password' })),
+      whenDone(passwords.reset({ appId, userId, newPassword, field: 'password' })),
     ),
   ]
 }

@@ -12,7 +12,7 @@ import {
 } from '@hermod/protocol'
 import type { HistoryMessage } from '../../domain/messaging/log/message-model.js'
 import { timestampOf } from '../../lib/ids.js'
-import { data, done, type Handler, handle } from '../../pipeline/call.js'
+import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 
 export function conversationHandlers({
@@ -38,7 +38,7 @@ export function conversationHandlers({
       },
     ),
     handle(deleteConversation, ({ conversation_id: peerId }, { principal }) =>
-      done(conversations.delete(principal, peerId)),
+      whenDone(conversations.delete(principal, peerId)),
     ),
     handle(listConversations, async ({ cursor, limit }, { principal }) => {
       const page = await conversations.list(principal, { cursor, limit })
@@ -63,7 +63,7 @@ export function conversationHandlers({
       )
     }),
     handle(acknowledgeMessages, ({ conversation_id: peerId, msg_id: messageId }, { principal }) =>
-      done(conversations.acknowledge(principal, { peerId, messageId })),
+      whenDone(conversations.acknowledge(principal, { peerId, messageId })),
     ),
   ]
 }

@@ -1,5 +1,5 @@
 import { recallMessage } from '@hermod/protocol'
-import { done, type Handler, handle } from '../../pipeline/call.js'
+import { type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 
 export function recallHandlers({
@@ -7,7 +7,7 @@ export function recallHandlers({
 }: Pick<HandlerServices, 'messageOperations'>): Handler[] {
   return [
     handle(recallMessage, ({ conversation_id: peerId, msg_id: messageId }, { principal }) =>
-      done(messageOperations.recall(principal, peerId, messageId)),
+      whenDone(messageOperations.recall(principal, peerId, messageId)),
     ),
   ]
 }

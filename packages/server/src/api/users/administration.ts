@@ -1,5 +1,5 @@
 import { disableUsers, enableUsers, listUsers } from '@hermod/protocol'
-import { data, done, type Handler, handle } from '../../pipeline/call.js'
+import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 
 export function userAdministrationHandlers({
@@ -13,10 +13,10 @@ export function userAdministrationHandlers({
       )
     }),
     handle(disableUsers, ({ list }, { principal }) =>
-      done(accounts.setEnabled(principal.appId, list, false)),
+      whenDone(accounts.setEnabled(principal.appId, list, false)),
     ),
     handle(enableUsers, ({ list }, { principal }) =>
-      done(accounts.setEnabled(principal.appId, list, true)),
+      whenDone(accounts.setEnabled(principal.appId, list, true)),
     ),
   ]
 }

@@ -1,5 +1,5 @@
 import { AppError, deleteUser } from '@hermod/protocol'
-import { done, type Handler, handle } from '../../pipeline/call.js'
+import { type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 
 export function deletionHandlers({ deletions }: Pick<HandlerServices, 'deletions'>): Handler[] {
@@ -9,7 +9,7 @@ export function deletionHandlers({ deletions }: Pick<HandlerServices, 'deletions
       const isOwn = principal.kind === 'user'
       if (isOwn && password === '') throw new AppError('invalid_parameter', 'password is required')
       const proof = isOwn ? { password, address } : null
-      return done(deletions.delete({ appId, userId, actorId, proof }))
+      return whenDone(deletions.delete({ appId, userId, actorId, proof }))
     }),
   ]
 }

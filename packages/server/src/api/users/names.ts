@@ -1,12 +1,12 @@
 import { setEmail, setMobile, setUsername } from '@hermod/protocol'
 import type { UniqueField } from '../../domain/users/profile-service.js'
-import { type CallContext, done, type Handler, handle } from '../../pipeline/call.js'
+import { type CallContext, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 
 /** By what a user may log in. */
 export function nameHandlers({ profiles }: Pick<HandlerServices, 'profiles'>): Handler[] {
   const set = ({ principal }: CallContext<'user'>, field: UniqueField, value: string) =>
-    done(
+    whenDone(
       profiles.setUnique(principal.appId, principal.tokenOwnerId, {
         userId: principal.userId,
         field,

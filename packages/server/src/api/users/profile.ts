@@ -14,7 +14,7 @@ import {
 } from '@hermod/protocol'
 import type { ProfileChanges } from '../../domain/users/profile-service.js'
 import type { User } from '../../domain/users/user-model.js'
-import { type CallContext, data, done, type Handler, handle } from '../../pipeline/call.js'
+import { type CallContext, data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { PrincipalOf } from '../../pipeline/principal.js'
 import { inOrder, rawUserId, validOnly } from '../item-list.js'
 import type { HandlerServices } from '../services.js'
@@ -29,7 +29,7 @@ export function profileHandlers({
   profiles,
 }: Pick<HandlerServices, 'accounts' | 'profiles'>): Handler[] {
   const change = ({ principal }: CallContext<'user'>, changes: ProfileChanges) =>
-    done(
+    whenDone(
       profiles.update(principal.appId, principal.tokenOwnerId, {
         userId: principal.userId,
         changes,

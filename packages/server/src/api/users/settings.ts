@@ -15,7 +15,7 @@ import {
 } from '@hermod/protocol'
 import type { UserSettings as StoredSettings } from '../../domain/users/user-model.js'
 import { definedOnly } from '../../lib/defined-only.js'
-import { type CallContext, data, done, type Handler, handle } from '../../pipeline/call.js'
+import { type CallContext, data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 
 type SettingChanges = {
@@ -43,7 +43,7 @@ export function settingsHandlers({ settings }: Pick<HandlerServices, 'settings'>
     { principal: { appId, userId } }: CallContext<'user'>,
     changes: SettingChanges,
     field?: string,
-  ) => done(settings.update(appId, userId, toStored(changes), field))
+  ) => whenDone(settings.update(appId, userId, toStored(changes), field))
   return [
     handle(getSettings, async (_, { principal: { appId, userId } }) =>
       data(toSettings(userId, await settings.get(appId, userId))),

@@ -29,7 +29,7 @@ export interface GroupAccessOptions {
   readonly clock: Clock
 }
 
-/** Who calls about groups (decisions C3 to C5). */
+/** What groups ask of the principal of a call (decisions C3 to C5). */
 export interface GroupCaller {
   readonly appId: string
   /** The user that the call is made for; null for an Admin token alone. */

@@ -1,4 +1,4 @@
-import type { Int64 } from '@hermod/protocol'
+import { type Int64, userStatus } from '@hermod/protocol'
 import { type Insertable, type RawBuilder, sql } from 'kysely'
 import type { Queryable } from '../../../db/database.js'
 import type { UsersTable } from '../../../db/schema.js'

@@ -37,11 +37,11 @@ describe('the reference page', () => {
       '<script src="docs/reference.js">',
     ])
     expect(page).not.toMatch(/<style|@import|url\(|\son\w+=|style=/)
-    const assets = readdirSync(new URL('../../assets/docs', import.meta.url))
+    const assets = readdirSync(new URL('../../../assets/docs', import.meta.url))
     expect(assets.toSorted()).toEqual(['reference.css', 'reference.js'])
     for (const asset of assets)
       expect(
-        readFileSync(new URL(`../../assets/docs/${asset}`, import.meta.url), 'utf8'),
+        readFileSync(new URL(`../../../assets/docs/${asset}`, import.meta.url), 'utf8'),
       ).not.toMatch(/@import|url\(|https?:|fetch\(|import\(/)
   })
 

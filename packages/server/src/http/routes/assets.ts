@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { type Dirent, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { extname, join, relative, sep } from 'node:path'
-import type { Responses } from './responses.js'
+import type { Responses } from '../responses.js'
 import { type Methods, type Route, type RouteFamily, readingRoutes } from './router.js'
 
 const contentTypes: Readonly<Record<string, string>> = {

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
 import { openApiDocument } from '@hermod/protocol/openapi'
-import type { Metrics } from '../observability/metrics.js'
-import type { Executor } from '../pipeline/executor.js'
-import type { Cors } from './cors.js'
+import type { Metrics } from '../../observability/metrics.js'
+import type { Executor } from '../../pipeline/executor.js'
+import type { Cors } from '../cors.js'
 import { referencePage } from './reference-page.js'
-import type { Responses } from './responses.js'
+import type { Responses } from '../responses.js'
 import { type RouteFamily, readingRoutes } from './router.js'
 
 /** An address that is no operation, such as /healthz; answers GET and HEAD. */
@@ -30,7 +30,7 @@ export interface PagesOptions {
   isOperatorToken(token: string): Promise<boolean>
 }
 
-const { version } = createRequire(import.meta.url)('../../package.json') as { version: string }
+const { version } = createRequire(import.meta.url)('../../../package.json') as { version: string }
 
 /** The family of pages: exact addresses, from their paths. */
 export function pageRoutes(
