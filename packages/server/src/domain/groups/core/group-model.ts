@@ -1,4 +1,5 @@
 import { AppError, type GroupRole, type Int64 } from '@hermod/protocol'
+import { compare } from '../../../lib/compare.js'
 import type { EventKind } from '../../../outbox/event-model.js'
 
 export const groupType = { private: 0, public: 1, chatroom: 2, temporary: 3 } as const
@@ -14,6 +15,11 @@ export const maxKicks = 3
 export interface GroupKey {
   readonly appId: string
   readonly groupId: Int64
+}
+
+/** Keys of rows about users in a group, for bulk statements: in one order for all callers. */
+export function keysIn({ appId, groupId }: GroupKey, userIds: readonly Int64[]): unknown[][] {
+  return [...userIds].sort(compare).map((userId) => [appId, groupId, userId])
 }
 
 /** The settings of a group that are on or off, by their names on the wire. */

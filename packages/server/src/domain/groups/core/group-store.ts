@@ -1,6 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
+import type { BulkSelect } from '../../../db/dialect/dialect.js'
 import { lockForUpdate } from '../../../db/locking.js'
 import type { GroupsTable } from '../../../db/schema.js'
 import { chunksOf } from '../../../lib/chunks.js'
@@ -20,11 +21,19 @@ const groupsPerStatement = 500
 /** Written out, because the indexes that hold normal groups only do not serve a parameter. */
 const isNormal = sql<boolean>`status = ${sql.lit(groupStatus.normal)}`
 
+const findGroups: BulkSelect = {
+  table: 'groups',
+  keys: { app_id: 'text', group_id: 'bigint' },
+  columns: 't.*',
+}
+
 /** The groups themselves. */
 export class GroupStore {
+  readonly #database: Database
   readonly #find
 
   constructor(database: Database) {
+    this.#database = database
     this.#find = database.prepared<GroupKey, Selectable<GroupsTable>>((db, param) =>
       db
         .selectFrom('groups')
@@ -57,13 +66,11 @@ export class GroupStore {
     appId: string,
     groupIds: readonly Int64[],
   ): Promise<Map<Int64, Group>> {
-    if (groupIds.length === 0) return new Map()
-    const rows = await db
-      .selectFrom('groups')
-      .selectAll()
-      .where('app_id', '=', appId)
-      .where('group_id', 'in', groupIds)
-      .execute()
+    const rows = await this.#database.bulk<Selectable<GroupsTable>>(
+      db,
+      findGroups,
+      groupIds.map((groupId) => [appId, groupId]),
+    )
     return new Map(rows.map((row) => [row.group_id, toGroup(row)]))
   }
 

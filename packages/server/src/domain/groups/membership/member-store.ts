@@ -8,12 +8,17 @@ import { chunksOf } from '../../../lib/chunks.js'
 import type { UserKey } from '../../users/user-model.js'
 import { type GroupKey, groupStatus, type Member, memberRole } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
+import {
+  type changedColumns,
+  countFewGroups,
+  deleteMembers,
+  findMembers,
+  updateMembers,
+} from './member-statements.js'
+import { keysIn } from '../core/group-model.js'
 import type { ConversationEnd } from './group-conversations.js'
 
-export type MemberChanges = Pick<
-  Updateable<GroupMembersTable>,
-  'role' | 'display_name' | 'ban_expires_at' | 'msg_mute_mode' | 'msg_push_mode' | 'seen_seq'
->
+export type MemberChanges = Pick<Updateable<GroupMembersTable>, keyof typeof changedColumns>
 
 type MemberKey = GroupKey & { readonly userId: Int64 }
 type Mark = 'read_seq' | 'delivered_seq'
@@ -34,9 +39,11 @@ const rowsPerStatement = 500
 
 /** Who is in which group, and the marks of members in its conversation. */
 export class MemberStore {
+  readonly #database: Database
   readonly #find
 
   constructor(database: Database) {
+    this.#database = database
     this.#find = database.prepared<GroupKey & { userId: Int64 }, MemberRow>((db, param) =>
       db
         .selectFrom('group_members')
@@ -58,13 +65,7 @@ export class MemberStore {
     group: GroupKey,
     userIds: readonly Int64[],
   ): Promise<Map<Int64, Member>> {
-    if (userIds.length === 0) return new Map()
-    const rows = await db
-      .selectFrom('group_members')
-      .select(memberColumns)
-      .where(isGroup(group))
-      .where('user_id', 'in', userIds)
-      .execute()
+    const rows = await this.#database.bulk<MemberRow>(db, findMembers, keysIn(group, userIds))
     return new Map(rows.map((row) => [row.user_id, toMember(row)]))
   }
 
@@ -124,13 +125,13 @@ export class MemberStore {
     userIds: readonly Int64[],
     changes: MemberChanges,
   ): Promise<void> {
-    if (userIds.length === 0) return
-    await tx
-      .updateTable('group_members')
-      .set(changes)
-      .where(isGroup(group))
-      .where('user_id', 'in', userIds)
-      .execute()
+    const columns = Object.keys(changes) as (keyof MemberChanges)[]
+    const values = columns.map((column) => changes[column])
+    await this.#database.bulk(
+      tx,
+      updateMembers(columns),
+      keysIn(group, userIds).map((key) => [...values, ...key]),
+    )
   }
 
   /** What the group's conversation holds up to a position is not unread for the user. */
@@ -145,12 +146,7 @@ export class MemberStore {
   }
 
   async delete(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void> {
-    if (userIds.length === 0) return
-    await tx
-      .deleteFrom('group_members')
-      .where(isGroup(group))
-      .where('user_id', 'in', userIds)
-      .execute()
+    await this.#database.bulk(tx, deleteMembers, keysIn(group, userIds))
   }
 
   /** Makes the owners that the groups name their owners among the members; nobody bans an owner. */
@@ -247,15 +243,12 @@ export class MemberStore {
     userIds: readonly Int64[],
     limit: number,
   ): Promise<Set<Int64>> {
-    const rough = await tx
-      .selectFrom('users as u')
-      .select('u.user_id')
-      .where('u.app_id', '=', appId)
-      .where('u.user_id', 'in', userIds)
-      .where(
-        sql<boolean>`(select count(*) from (select 1 from group_members m where m.app_id = u.app_id and m.user_id = u.user_id limit ${limit}) few) >= ${limit}`,
-      )
-      .execute()
+    const counts = await this.#database.bulk<{ user_id: Int64; few: number }>(
+      tx,
+      countFewGroups(limit),
+      userIds.map((userId) => [appId, userId]),
+    )
+    const rough = counts.filter(({ few }) => few >= limit)
     if (rough.length === 0) return new Set()
     const rows = await tx
       .selectFrom('group_members as m')

@@ -155,8 +155,7 @@ export class MembershipService {
     }))
     await members.insert(tx, rows)
     await removals.forgetBans(tx, group, [...former.keys()])
-    const { appId, groupId } = group
-    await admissions.settle(tx, { appId, groupIds: [groupId], userIds, status: 'agreed', now })
+    await admissions.settle(tx, group, userIds, { status: 'agreed', now })
     const hasBans = rows.some((row) => row.ban_expires_at !== 0)
     await groups.touch(tx, group, hasBans ? ['members', 'bans'] : ['members'], now, userIds.length)
     await events.append(tx, groupEvent(group, 'joined', caller.actorId, userIds))

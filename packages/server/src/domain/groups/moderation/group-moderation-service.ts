@@ -246,8 +246,7 @@ export class GroupModerationService {
     const removed = known.filter(({ userId }) => userIds.includes(userId))
     await memberships.remove(tx, context, removed, 'blocked')
     await blocks.insert(tx, group, userIds, now)
-    const { appId, groupId } = group
-    await admissions.settle(tx, { appId, groupIds: [groupId], userIds, status: 'rejected', now })
+    await admissions.settle(tx, group, userIds, { status: 'rejected', now })
     await groups.touch(tx, group, ['blocks'], now)
     await events.append(tx, groupEvent(group, 'blocked', caller.actorId, userIds))
   }
