@@ -41,6 +41,7 @@ export interface Group extends GroupKey {
   readonly ownerId: Int64
   readonly capacity: Int64
   readonly memberCount: number
+  readonly blockCount: number
   readonly applyApproval: number
   readonly flags: GroupFlags
   /** Seconds; 0 = no ban, -1 = permanent */

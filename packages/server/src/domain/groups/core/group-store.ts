@@ -8,7 +8,10 @@ import { chunksOf } from '../../../lib/chunks.js'
 import type { UserKey } from '../../users/user-model.js'
 import { type Group, type GroupKey, type GroupList, groupStatus, groupType } from './group-model.js'
 
-export type GroupChanges = Omit<Updateable<GroupsTable>, 'app_id' | 'group_id' | 'member_count'>
+export type GroupChanges = Omit<
+  Updateable<GroupsTable>,
+  'app_id' | 'group_id' | 'member_count' | 'block_count'
+>
 
 const versionColumns = {
   members: 'members_changed_at',
@@ -140,7 +143,7 @@ export class GroupStore {
       where app_id = ${appId} and group_id in (select group_id from group_members where ${rowsOfUser} and ban_expires_at <> 0)`.execute(
       tx,
     )
-    await sql`update groups set blocks_changed_at = ${instantAfter('blocks_changed_at', now)}
+    await sql`update groups set block_count = block_count - 1, blocks_changed_at = ${instantAfter('blocks_changed_at', now)}
       where app_id = ${appId} and group_id in (select group_id from group_blocks where ${rowsOfUser})`.execute(
       tx,
     )
@@ -199,20 +202,24 @@ export class GroupStore {
 
   /**
    * Says that lists have changed; every change has an instant of its own, whatever the clock says.
-   * @param added members whose rows the same transaction has inserted, or deleted when it is negative
+   * @param added rows of members and blocks that the same transaction has inserted, or deleted where negative
    */
   async touch(
     tx: Tx,
     group: GroupKey,
     lists: readonly GroupList[],
     now: number,
-    added = 0,
+    added: { readonly members?: number; readonly blocks?: number } = {},
   ): Promise<void> {
     const changed = lists.map((list) => [
       versionColumns[list],
       instantAfter(versionColumns[list], now),
     ])
-    const counted = added === 0 ? {} : { member_count: sql<number>`member_count + ${added}` }
+    const { members = 0, blocks = 0 } = added
+    const counted = {
+      ...(members === 0 ? {} : { member_count: sql<number>`member_count + ${members}` }),
+      ...(blocks === 0 ? {} : { block_count: sql<number>`block_count + ${blocks}` }),
+    }
     await tx
       .updateTable('groups')
       .set({ ...Object.fromEntries(changed), ...counted })
@@ -246,6 +253,7 @@ export function toGroup(row: Selectable<GroupsTable>): Group {
     ownerId: row.owner_id,
     capacity: row.capacity,
     memberCount: row.member_count,
+    blockCount: row.block_count,
     applyApproval: row.apply_approval,
     flags: {
       hide_member_info: row.hide_member_info === 1,

@@ -117,7 +117,9 @@ export class MembershipService {
     await members.delete(tx, group, userIds)
     await pins.deleteOfGroup(tx, group, userIds)
     const hasBans = removed.some(({ banExpiresAt }) => banExpiresAt !== 0)
-    await groups.touch(tx, group, hasBans ? ['members', 'bans'] : ['members'], now, -removed.length)
+    await groups.touch(tx, group, hasBans ? ['members', 'bans'] : ['members'], now, {
+      members: -removed.length,
+    })
     if (kind !== 'blocked')
       await events.append(tx, groupEvent(group, kind, caller.actorId, userIds))
     if (group.type === groupType.chatroom)
@@ -157,7 +159,9 @@ export class MembershipService {
     await removals.forgetBans(tx, group, [...former.keys()])
     await admissions.settle(tx, group, userIds, { status: 'agreed', now })
     const hasBans = rows.some((row) => row.ban_expires_at !== 0)
-    await groups.touch(tx, group, hasBans ? ['members', 'bans'] : ['members'], now, userIds.length)
+    await groups.touch(tx, group, hasBans ? ['members', 'bans'] : ['members'], now, {
+      members: userIds.length,
+    })
     await events.append(tx, groupEvent(group, 'joined', caller.actorId, userIds))
     if (group.type === groupType.chatroom)
       await events.append(tx, groupEvent(group, 'presence', caller.actorId, userIds))

@@ -70,13 +70,4 @@ export class BlockStore {
       .execute()
     return rows.map((row) => ({ userId: row.user_id, createdAt: row.created_at }))
   }
-
-  async count(db: Queryable, group: GroupKey): Promise<number> {
-    const { count } = await db
-      .selectFrom('group_blocks')
-      .select(db.fn.countAll().as('count'))
-      .where(isGroup(group))
-      .executeTakeFirstOrThrow()
-    return Number(count)
-  }
 }

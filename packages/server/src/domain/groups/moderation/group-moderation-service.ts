@@ -209,7 +209,7 @@ export class GroupModerationService {
         const removed = distinct.filter((userId) => isKept.has(userId))
         if (removed.length > 0) {
           await blocks.delete(tx, group, removed)
-          await groups.touch(tx, group, ['blocks'], now)
+          await groups.touch(tx, group, ['blocks'], now, { blocks: -removed.length })
           await events.append(tx, groupEvent(group, 'unblocked', caller.actorId, removed))
         }
         return new Map(distinct.map((userId) => [userId, null]))
@@ -247,7 +247,7 @@ export class GroupModerationService {
     await memberships.remove(tx, context, removed, 'blocked')
     await blocks.insert(tx, group, userIds, now)
     await admissions.settle(tx, group, userIds, { status: 'rejected', now })
-    await groups.touch(tx, group, ['blocks'], now)
+    await groups.touch(tx, group, ['blocks'], now, { blocks: userIds.length })
     await events.append(tx, groupEvent(group, 'blocked', caller.actorId, userIds))
   }
 
