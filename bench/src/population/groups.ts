@@ -1,6 +1,6 @@
 /** A group of three and a large one, made through the API. */
 import type { Api, Session } from '@hermod/testkit'
-import { importedPassword, createImportedUsers, lists } from './imported-users.js'
+import { createImportedUsers, importedPassword, lists } from './imported-users.js'
 import type { GroupWorld, Population } from './population.js'
 
 export const smallGroupSize = 3

@@ -43,7 +43,6 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   outbox: 'ends',
   outbox_heads: 'names nobody',
   outbox_positions: 'names nobody',
-  leases: 'names nobody',
   // With the texts of the user: they are the group's.
   group_announcements: 'kept',
   group_join_requests: 'erased',

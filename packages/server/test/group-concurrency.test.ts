@@ -74,6 +74,10 @@ for (const backend of testBackends()) {
         'a count that is not that of the members',
         'update groups set member_count = member_count + 1',
       ],
+      [
+        'a count that is not that of the blocked users',
+        'update groups set block_count = block_count + 1',
+      ],
       ['more members than the capacity', 'update groups set capacity = 1'],
       ['not one owner', 'update group_members set role = 2'],
       ['an owner who is no member', 'update groups set owner_id = 1'],

@@ -392,6 +392,12 @@ for (const backend of testBackends()) {
           subject: `${group}`,
         },
         {
+          name: 'a group that counts more blocked users than it has',
+          ...changed('groups', '', 'block_count', [2, 1]),
+          check: 'group_block_count',
+          subject: `${group}`,
+        },
+        {
           name: 'a group that names another owner',
           ...changed('groups', '', 'owner_id', [bob, alice]),
           check: 'group_owner',

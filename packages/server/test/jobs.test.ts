@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { jobKind } from '../dist/jobs/job-model.js'
 import { JobQueue } from '../dist/jobs/job-queue.js'
 import { JobStore } from '../dist/jobs/job-store.js'
-import { type JobHandler, jobHandler, type JobRun, JobWorker } from '../dist/jobs/job-worker.js'
+import { type JobHandler, type JobRun, JobWorker, jobHandler } from '../dist/jobs/job-worker.js'
 import { systemClock } from '../dist/lib/clock.js'
 import { JobPlace } from './support/job-place.js'
 

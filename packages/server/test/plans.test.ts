@@ -42,4 +42,16 @@ describe('plans of SQLite', () => {
       expect(plan?.detail, `${table_name} by ${second}`).toContain(`(app_id=? AND ${second}=?)`)
     }
   })
+
+  it('find the banned members of a group among the banned ones', async () => {
+    const group = sql`app_id = ${'a'} and group_id = ${1} and ban_expires_at <> 0 and ban_expires_at > ${5}`
+    for (const found of [
+      sql`select * from group_members where ${group} and user_id > ${7} order by user_id limit 10`,
+      sql`select count(*) from group_members where ${group}`,
+    ]) {
+      const { rows } = await sql`explain query plan ${found}`.execute(database.writer)
+      const [plan] = rows as { readonly detail: string }[]
+      expect(plan?.detail).toContain('group_members_banned')
+    }
+  })
 })

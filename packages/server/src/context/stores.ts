@@ -16,8 +16,8 @@ import { BlockStore } from '../domain/groups/moderation/block-store.js'
 import { IntegrityStore } from '../domain/integrity/integrity-store.js'
 import { TokenStore } from '../domain/login/token-store.js'
 import { HistoryStore } from '../domain/messaging/log/history-store.js'
-import { PeerKinds } from '../domain/messaging/log/peer-kinds.js'
 import { MessageStore } from '../domain/messaging/log/message-store.js'
+import { PeerKinds } from '../domain/messaging/log/peer-kinds.js'
 import { StoredMessages } from '../domain/messaging/log/stored-messages.js'
 import { ConversationStore } from '../domain/messaging/reading/conversation-store.js'
 import { GroupMarkStore } from '../domain/messaging/reading/group-mark-store.js'
@@ -50,25 +50,25 @@ export function createStores({
     contacts: new ContactStore(database, { relations, userStates }),
     conversations: new ConversationStore(database),
     devices: new DeviceStore(),
-    groupBlocks: new BlockStore(),
-    groupInvitations: new InvitationStore(),
+    groupBlocks: new BlockStore(database),
+    groupInvitations: new InvitationStore(database),
     groupMarks: new GroupMarkStore(),
     groups: new GroupStore(database, groups),
     history: new HistoryStore(database),
     integrity: new IntegrityStore(),
     jobs: new JobStore(database),
-    joinRequests: new JoinRequestStore(),
+    joinRequests: new JoinRequestStore(database),
     keyChecks: new KeyCheckStore(),
     memberLists: new MemberListStore(),
     members: new MemberStore(database, members),
     messages: new MessageStore(),
     outbox: new OutboxStore(database),
     peerKinds: new PeerKinds(database),
-    pins: new PinStore(),
+    pins: new PinStore(database),
     pushBindings: new PushBindingStore(),
     pushPreferences: new PushPreferenceStore(),
     receiptRequests: new ReceiptRequestStore(),
-    removals: new RemovalStore(),
+    removals: new RemovalStore(database),
     settings: new SettingsStore(database, userStates),
     sharedFiles: new SharedFileStore(),
     storedMessages: new StoredMessages(database),

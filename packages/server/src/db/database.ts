@@ -211,23 +211,36 @@ export class Database implements AsyncDisposable {
     }
   }
 
+  /**
+   * Runs a bulk statement in a transaction, or a bulk select as a read. Statements about the users of a list are written so: their plan
+   * does not depend on the length of the list, nor on statistics that a young table has not got yet.
+   * @returns what the statement returns, in no particular order; nothing for no rows
+   */
+  async bulk<Row = never>(
+    db: Queryable,
+    statement: Bulk,
+    rows: readonly (readonly unknown[])[],
+  ): Promise<Row[]> {
+    return (await this.#bulk<Row>(db, statement, rows)).rows
+  }
+
+  async #bulk<Row>(
+    db: Queryable,
+    statement: Bulk,
+    rows: readonly (readonly unknown[])[],
+  ): Promise<QueryResult<Row>> {
+    if (rows.length === 0) return { rows: [], numAffectedRows: 0n }
+    const { sql, parameters } = this.#bulkOf(statement)
+    const query = { ...emptyQuery, sql, parameters: parameters(rows), isBulk: true }
+    return db.executeQuery<Row>(query as unknown as CompiledQuery<Row>)
+  }
+
   #contextOf(tx: Tx): ProcedureContext {
-    const execute = async <Row>(
-      statement: Bulk,
-      rows: readonly (readonly unknown[])[],
-    ): Promise<QueryResult<Row>> => {
-      if (rows.length === 0) return { rows: [], numAffectedRows: 0n }
-      const { sql, parameters } = this.#bulkOf(statement)
-      return tx.executeQuery<Row>({
-        ...emptyQuery,
-        sql,
-        parameters: parameters(rows),
-      } as unknown as CompiledQuery<Row>)
-    }
     return {
       run: async <Row>(statement: Bulk, rows: readonly (readonly unknown[])[]) =>
-        (await execute<Row>(statement, rows)).rows,
-      change: async (statement, rows) => Number((await execute(statement, rows)).numAffectedRows),
+        this.bulk<Row>(tx, statement, rows),
+      change: async (statement, rows) =>
+        Number((await this.#bulk(tx, statement, rows)).numAffectedRows),
     }
   }
 

@@ -342,6 +342,8 @@ export interface GroupsTable {
   capacity: Int64
   /** Rows of group_members; changed under the lock of this row only. */
   member_count: number
+  /** Rows of group_blocks, likewise. */
+  block_count: Generated<number>
   apply_approval: Generated<number>
   hide_member_info: Generated<number>
   history_visible: Generated<number>

@@ -30,6 +30,7 @@ const writes = [
     'gi',
   ),
   new RegExp(String.raw`:\s*Bulk(?:Insert|Update)\s*=\s*\{[^}]*?\btable:\s*${table}`, 'g'),
+  new RegExp(String.raw`:\s*BulkDelete\s*=\s*\{\s*deleteFrom:\s*${table}`, 'g'),
 ]
 
 function withoutComments(text: string): string {
@@ -46,8 +47,10 @@ function writesOf(texts: ReadonlyMap<string, string>): Writes {
         else if (name.startsWith('${') || /\($|\([^'"]/.test(statement))
           hidden.push(`${file}: ${statement}`)
       }
-    const bulks = text.match(/:\s*Bulk(?:Insert|Update)\s*=/g)?.length ?? 0
-    const named = text.match(/:\s*Bulk(?:Insert|Update)\s*=\s*\{\s*table:\s*'\w+'/g)?.length ?? 0
+    const bulks = text.match(/:\s*Bulk(?:Insert|Update|Delete)\s*=/g)?.length ?? 0
+    const named =
+      text.match(/:\s*Bulk(?:Insert|Update|Delete)\s*=\s*\{\s*(?:table|deleteFrom):\s*'\w+'/g)
+        ?.length ?? 0
     if (bulks !== named) hidden.push(`${file}: a bulk statement`)
   }
   return { tables: found, hidden }
@@ -91,6 +94,7 @@ describe('writers of tables', () => {
     ['sql`update users as u set a = 1`', 'users'],
     ['sql`with x as (select 1) delete\n from users`', 'users'],
     ["const a: BulkUpdate = {\n  table: 'users',\n  set: {} }", 'users'],
+    ["const a: BulkDelete = { deleteFrom: 'users', keys }", 'users'],
   ])('are found in %s', (text, name) => {
     expect(writersOf(writesOf(new Map([['a-store.ts', text]])))).toEqual({ [name]: ['a'] })
   })

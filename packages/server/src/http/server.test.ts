@@ -10,11 +10,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { data, handleDownload, handleUpload } from '../pipeline/call.js'
 import { noCallLimits } from '../pipeline/call-limits.js'
 import { Executor } from '../pipeline/executor.js'
-import { assetRoutes } from './routes/assets.js'
 import { Cors } from './cors.js'
+import { Responses } from './responses.js'
+import { assetRoutes } from './routes/assets.js'
 import { operationRoutes } from './routes/operations.js'
 import { pageRoutes } from './routes/pages.js'
-import { Responses } from './responses.js'
 import { createHttpServer } from './server.js'
 
 const maxUploadBytes = 3_000_000

@@ -19,6 +19,9 @@ const forbidden: Readonly<Record<string, string>> = {
   'a count that is not that of the members': `
     select group_id || ' says ' || member_count as fault from groups g where member_count <>
       (select count(*) from group_members m where m.app_id = g.app_id and m.group_id = g.group_id)`,
+  'a count that is not that of the blocked users': `
+    select group_id || ' says ' || block_count as fault from groups g where block_count <>
+      (select count(*) from group_blocks b where b.app_id = g.app_id and b.group_id = g.group_id)`,
   'more members than the capacity':
     'select group_id as fault from groups where member_count > capacity',
   'not one owner': `

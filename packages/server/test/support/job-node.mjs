@@ -11,7 +11,7 @@ import { idReservations } from '../../dist/db/id-reservations.js'
 import { jobKind } from '../../dist/jobs/job-model.js'
 import { JobQueue } from '../../dist/jobs/job-queue.js'
 import { JobStore } from '../../dist/jobs/job-store.js'
-import { jobHandler, JobWorker } from '../../dist/jobs/job-worker.js'
+import { JobWorker, jobHandler } from '../../dist/jobs/job-worker.js'
 import { systemClock } from '../../dist/lib/clock.js'
 import { IdGenerator } from '../../dist/lib/ids.js'
 

@@ -10,8 +10,8 @@ import {
 } from '@hermod/protocol'
 import type { NewContactRequest } from '../../domain/contacts/contact-request-service.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
-import type { HandlerServices } from '../services.js'
 import { rawUserId, validOnly } from '../item-list.js'
+import type { HandlerServices } from '../services.js'
 
 export function contactRequestHandlers({
   contactRequests,

@@ -7,6 +7,11 @@ export function createFiles(
   { secretKeys }: { readonly secretKeys: SecretKeys },
 ): { readonly fileCredentials: FileCredentialService } {
   return {
-    fileCredentials: new FileCredentialService({ database, users: stores.users, clock, secretKeys }),
+    fileCredentials: new FileCredentialService({
+      database,
+      users: stores.users,
+      clock,
+      secretKeys,
+    }),
   }
 }

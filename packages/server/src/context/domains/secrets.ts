@@ -1,5 +1,5 @@
-import { type KeyFile, SecretService } from '../../domain/secrets/secret-service.js'
 import type { AppService } from '../../domain/apps/app-service.js'
+import { type KeyFile, SecretService } from '../../domain/secrets/secret-service.js'
 import type { SecretBox } from '../../lib/secret-box.js'
 import type { SecretKeys } from '../../lib/secret-keys.js'
 import type { Foundation } from '../foundation.js'

@@ -19,6 +19,14 @@ export interface BulkSelect {
   readonly keys: Readonly<Record<string, ColumnType>>
   /** Columns or expressions to select, by names that the keys do not make ambiguous. */
   readonly columns: string
+  /** Locks the rows that are found, in the order of the keys, where the database has row locks. */
+  readonly lock?: 'for update' | 'for no key update' | 'for key share'
+}
+
+/** Deletes those of the rows that are there. */
+export interface BulkDelete {
+  readonly deleteFrom: string
+  readonly keys: Readonly<Record<string, ColumnType>>
 }
 
 /** Changes rows that are there and leaves those alone that are not. Each row of parameters holds the new values, then the keys. */
@@ -28,7 +36,7 @@ export interface BulkUpdate {
   readonly keys: Readonly<Record<string, ColumnType>>
 }
 
-export type Bulk = BulkInsert | BulkSelect | BulkUpdate
+export type Bulk = BulkInsert | BulkSelect | BulkUpdate | BulkDelete
 
 /**
  * A statement that is run for many rows at once: where the database is reached by a function call, once per row through one prepared
@@ -45,6 +53,11 @@ export interface ProcedureCall {
   readonly module: string
   readonly name: string
   readonly input: unknown
+}
+
+/** Marks a compiled query as a bulk statement, whose parameters are what {@link BulkStatement} made of the rows. */
+export interface BulkQuery {
+  readonly isBulk?: true
 }
 
 /** What differs between the databases; everything else is written once. */

@@ -10,6 +10,7 @@ import {
 import type pg from 'pg'
 import type {
   Bulk,
+  BulkDelete,
   BulkInsert,
   BulkSelect,
   BulkStatement,
@@ -124,6 +125,7 @@ function transpose(columns: Readonly<Record<string, ColumnType>>): BulkStatement
 }
 
 function bulkStatement(statement: Bulk): BulkStatement {
+  if ('deleteFrom' in statement) return bulkDelete(statement)
   if ('set' in statement) return bulkUpdate(statement)
   return 'keys' in statement ? bulkSelect(statement) : bulkInsert(statement)
 }
@@ -137,12 +139,32 @@ function bulkInsert({ table, columns, conflict = '', returning }: BulkInsert): B
   }
 }
 
-function bulkSelect({ table, keys, columns }: BulkSelect): BulkStatement {
-  const names = Object.keys(keys)
-  const on = names.map((name) => `t.${name} = k.key_${name}`).join(' and ')
+/** All parts of a key are columns of the arrays, so that no plan is tempted to walk all rows with one part of it. */
+function bulkSelect({ table, keys, columns, lock }: BulkSelect): BulkStatement {
+  const { names, on } = keyParts(keys)
+  const found = (given: string) => `select ${columns} from ${given} join ${table} as t on ${on}`
   return {
-    sql: `select ${columns} from unnest(${arrays(keys)}) as k (${names.map((name) => `key_${name}`).join(', ')}) join ${table} as t on ${on}`,
+    sql: lock
+      ? `${found(`unnest(${arrays(keys)}) with ordinality as k (${names}, place)`)} order by k.place ${lock} of t`
+      : found(`unnest(${arrays(keys)}) as k (${names})`),
     parameters: transpose(keys),
+  }
+}
+
+function bulkDelete({ deleteFrom, keys }: BulkDelete): BulkStatement {
+  const { names, on } = keyParts(keys)
+  return {
+    sql: `delete from ${deleteFrom} as t using unnest(${arrays(keys)}) as k (${names}) where ${on}`,
+    parameters: transpose(keys),
+  }
+}
+
+/** Under other names, because a statement may return a column that is a key. */
+function keyParts(keys: Readonly<Record<string, ColumnType>>): { names: string; on: string } {
+  const names = Object.keys(keys)
+  return {
+    names: names.map((name) => `key_${name}`).join(', '),
+    on: names.map((name) => `t.${name} = k.key_${name}`).join(' and '),
   }
 }
 

@@ -1,4 +1,11 @@
-import type { Bulk, BulkInsert, BulkSelect, BulkStatement, BulkUpdate } from './dialect.js'
+import type {
+  Bulk,
+  BulkDelete,
+  BulkInsert,
+  BulkSelect,
+  BulkStatement,
+  BulkUpdate,
+} from './dialect.js'
 
 /** The text of a bulk statement for SQLite, which is run once per row. */
 export function sqliteBulk(statement: Bulk): BulkStatement {
@@ -6,6 +13,7 @@ export function sqliteBulk(statement: Bulk): BulkStatement {
 }
 
 function textOf(statement: Bulk): string {
+  if ('deleteFrom' in statement) return deleteText(statement)
   if ('set' in statement) return updateText(statement)
   return 'keys' in statement ? selectText(statement) : insertText(statement)
 }
@@ -23,6 +31,10 @@ function selectText({ table, keys, columns }: BulkSelect): string {
 function updateText({ table, set, keys }: BulkUpdate): string {
   const changes = Object.keys(set).map((column) => `${column} = ?`)
   return `update ${table} as t set ${changes.join(', ')} where ${condition(keys)}`
+}
+
+function deleteText({ deleteFrom, keys }: BulkDelete): string {
+  return `delete from ${deleteFrom} as t where ${condition(keys)}`
 }
 
 function condition(keys: BulkUpdate['keys']): string {

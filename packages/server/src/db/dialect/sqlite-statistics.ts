@@ -13,6 +13,7 @@ interface IndexRow {
 const rows = 1_000_000
 const rowsOfPartialIndex = 10_000
 const rowsPerOwner = 100
+/** Also of the few rows of an owner that a partial index holds. */
 const rowsPerPair = 10
 
 /**
@@ -43,7 +44,7 @@ function statistics({ is_unique, is_partial, column_count, first_column }: Index
   const shared = Array.from({ length: column_count }, (_, place) => {
     if (is_unique && place === column_count - 1) return 1
     if (place === 0) return first_column === 'app_id' ? total : rowsPerPair
-    return place === 1 ? rowsPerOwner : rowsPerPair
+    return place === 1 && !is_partial ? rowsPerOwner : rowsPerPair
   })
   return [total, ...shared].join(' ')
 }

@@ -13,7 +13,7 @@ import {
 import { Mutex } from '../../lib/mutex.js'
 import { ProcedureRestart } from '../procedure.js'
 import { toObject } from '../row.js'
-import type { ProcedureCall, SqlDialect } from './dialect.js'
+import type { BulkQuery, ProcedureCall, SqlDialect } from './dialect.js'
 import { sqliteBulk } from './sqlite-bulk.js'
 import {
   Checkpointer,
@@ -298,8 +298,9 @@ class ThreadConnection implements DatabaseConnection {
     return thread
   }
 
-  async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
-    const response = await this.#request({ sql, rows: [parameters] })
+  async executeQuery<Row>(query: CompiledQuery & BulkQuery): Promise<QueryResult<Row>> {
+    const { sql } = query
+    const response = await this.#request({ sql, rows: setsOf(query) })
     if (!('rows' in response)) throw new Error('the database thread answered something else')
     const rows = response.rows.map((values) => toObject(response.columns, values)) as Row[]
     return { rows, numAffectedRows: BigInt(response.changes) }
@@ -358,6 +359,14 @@ class ThreadConnection implements DatabaseConnection {
   }
 }
 
+/** The sets of parameters that a statement is run with, one after the other. */
+function setsOf({
+  parameters,
+  isBulk,
+}: CompiledQuery & BulkQuery): readonly (readonly unknown[])[] {
+  return isBulk ? (parameters as readonly (readonly unknown[])[]) : [parameters]
+}
+
 class ReaderDriver extends TransactionDriver {
   constructor(private readonly connection: ReaderConnection) {
     super('begin')
@@ -392,8 +401,8 @@ class ReaderConnection implements DatabaseConnection {
     return rows.map((values) => toObject(columns, values))
   }
 
-  async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
-    return { rows: this.all(sql, parameters) as Row[] }
+  async executeQuery<Row>(query: CompiledQuery & BulkQuery): Promise<QueryResult<Row>> {
+    return { rows: setsOf(query).flatMap((set) => this.all(query.sql, set)) as Row[] }
   }
 
   async *streamQuery<Row>({

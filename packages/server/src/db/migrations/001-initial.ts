@@ -250,6 +250,7 @@ const clusteredTables = {
     owner_id bigint not null,
     capacity bigint not null,
     member_count bigint not null,
+    block_count bigint not null default 0,
     apply_approval smallint not null default 1,
     hide_member_info smallint not null default 0,
     history_visible smallint not null default 0,

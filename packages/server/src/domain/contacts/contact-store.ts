@@ -2,7 +2,7 @@ import { authMode, type Int64, relation } from '@hermod/protocol'
 import { type Selectable, sql } from 'kysely'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { ContactsTable } from '../../db/schema.js'
-import { type Invalidates } from '../../lib/invalidated-cache.js'
+import type { Invalidates } from '../../lib/invalidated-cache.js'
 import { type UserKey, usernameKey } from '../users/user-model.js'
 import {
   type AuthRule,

@@ -13,7 +13,7 @@ import type { App } from '../apps/app-model.js'
 import type { AppService } from '../apps/app-service.js'
 import type { AccountService } from '../users/account-service.js'
 import type { UserState } from '../users/user-model.js'
-import { type Contact, type Side } from './contact-model.js'
+import type { Side } from './contact-model.js'
 import type { ContactStore } from './contact-store.js'
 import type { Relation } from './relation-cache.js'
 
@@ -24,7 +24,6 @@ export interface MessageRulesOptions {
   readonly apps: AppService
   readonly relationCache: InvalidatedCache<Side, Relation>
 }
-
 
 /** Which users take messages from whom (decision E11). What one recipient holds about one sender is asked for only where it matters. */
 export class MessageRules {

@@ -61,6 +61,14 @@ export const groupChecks: readonly IntegrityCheck[] = [
       where g.member_count <> coalesce(m.members, 0)`,
   },
   {
+    name: 'group_block_count',
+    count: counted('groups'),
+    faults: sql`select g.app_id, '' || g.group_id as subject, 'counts ' || g.block_count || ' blocked users and has ' || coalesce(b.blocks, 0) as detail
+      from groups g
+      left join (select app_id, group_id, count(*) as blocks from group_blocks group by app_id, group_id) b on ${sameGroup('b')}
+      where g.block_count <> coalesce(b.blocks, 0)`,
+  },
+  {
     name: 'group_owner',
     count: counted('groups'),
     faults: sql`select g.app_id, '' || g.group_id as subject,

@@ -1,9 +1,11 @@
 import { type Int64, userStatus } from '@hermod/protocol'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../db/database.js'
-import { lockForUpdate, lockKeyShare, lockNoKeyUpdate } from '../../db/locking.js'
+import type { BulkSelect } from '../../db/dialect/dialect.js'
+import { lockKeyShare } from '../../db/locking.js'
 import type { UsersTable } from '../../db/schema.js'
-import { type Invalidates } from '../../lib/invalidated-cache.js'
+import { compare } from '../../lib/compare.js'
+import type { Invalidates } from '../../lib/invalidated-cache.js'
 import { emailKey, type User, type UserKey, type UserState, usernameKey } from './user-model.js'
 
 type NewUser = Pick<
@@ -27,13 +29,24 @@ const lookUps = {
 const hasBlocks = sql<number>`case when exists (
   select 1 from contacts c where c.app_id = u.app_id and c.user_id = u.user_id and c.is_blocked = 1) then 1 else 0 end`
 
+/** In the order of the keys. */
+const lockUsers: BulkSelect = {
+  table: 'users',
+  keys: { app_id: 'text', user_id: 'bigint' },
+  columns: 't.*',
+  lock: 'for update',
+}
+const lockUsersNoKeyUpdate: BulkSelect = { ...lockUsers, lock: 'for no key update' }
+
 /** Users. Deleted users keep their row and ID and nothing else. */
 export class UserStore {
+  readonly #database: Database
   readonly #states
   readonly #findById
   readonly #findState
 
   constructor(database: Database, states: Invalidates<UserKey>) {
+    this.#database = database
     this.#states = states
     this.#findById = database.prepared<{ appId: string; userId: Int64 }, Selectable<UsersTable>>(
       (db, param) =>
@@ -152,7 +165,7 @@ export class UserStore {
 
   /** For changes that end something of the users; waits for {@link lockKeyShare}. By user ID; also finds deleted users. */
   async lockForUpdate(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<User[]> {
-    return (await lockForUpdate(tx, selectUsers(tx, appId, userIds)).execute()).map(toUser)
+    return this.#lockMany(tx, lockUsers, appId, userIds)
   }
 
   /**
@@ -160,7 +173,18 @@ export class UserStore {
    * ID; also finds deleted users.
    */
   async lockNoKeyUpdate(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<User[]> {
-    return (await lockNoKeyUpdate(tx, selectUsers(tx, appId, userIds)).execute()).map(toUser)
+    return this.#lockMany(tx, lockUsersNoKeyUpdate, appId, userIds)
+  }
+
+  async #lockMany(
+    tx: Tx,
+    statement: BulkSelect,
+    appId: string,
+    userIds: readonly Int64[],
+  ): Promise<User[]> {
+    const keys = [...new Set(userIds)].sort(compare).map((userId) => [appId, userId])
+    const rows = await this.#database.bulk<Selectable<UsersTable>>(tx, statement, keys)
+    return rows.map(toUser)
   }
 
   /** Ends the file credentials of the users. */
@@ -310,15 +334,6 @@ export class UserStore {
       .execute()
     return rows.map((row) => ({ userId: row.user_id, username: row.username, status: row.status }))
   }
-}
-
-function selectUsers(tx: Tx, appId: string, userIds: readonly Int64[]) {
-  return tx
-    .selectFrom('users')
-    .selectAll()
-    .where('app_id', '=', appId)
-    .where('user_id', 'in', userIds)
-    .orderBy('user_id')
 }
 
 /** Grows with every change, also with several of one millisecond. */

@@ -4,8 +4,8 @@ import { openApiDocument } from '@hermod/protocol/openapi'
 import type { Metrics } from '../../observability/metrics.js'
 import type { Executor } from '../../pipeline/executor.js'
 import type { Cors } from '../cors.js'
-import { referencePage } from './reference-page.js'
 import type { Responses } from '../responses.js'
+import { referencePage } from './reference-page.js'
 import { type RouteFamily, readingRoutes } from './router.js'
 
 /** An address that is no operation, such as /healthz; answers GET and HEAD. */

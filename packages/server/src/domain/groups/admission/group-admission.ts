@@ -13,12 +13,8 @@ export function isOpen(
   return status === admissionStatus.pending && expiresAt > now
 }
 
-/** Which open join requests and invitations end, and how. */
+/** How open join requests and invitations end. */
 export interface Settlement {
-  readonly appId: string
-  readonly groupIds: readonly Int64[]
-  /** null = all users */
-  readonly userIds: readonly Int64[] | null
   readonly status: 'agreed' | 'rejected'
   readonly now: number
 }

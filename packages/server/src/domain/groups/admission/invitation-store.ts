@@ -1,9 +1,10 @@
 import { admissionStatus, type Int64 } from '@hermod/protocol'
 import type { Selectable } from 'kysely'
-import type { Queryable, Tx } from '../../../db/database.js'
+import type { Database, Queryable, Tx } from '../../../db/database.js'
+import type { BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
 import type { GroupInvitationsTable } from '../../../db/schema.js'
 import type { UserKey } from '../../users/user-model.js'
-import type { GroupKey } from '../core/group-model.js'
+import { type GroupKey, keysIn } from '../core/group-model.js'
 import type { ListTotals } from '../core/group-page.js'
 import { isGroup } from '../core/group-store.js'
 import type { Settlement, StorePage } from './group-admission.js'
@@ -27,8 +28,26 @@ export interface NewInvitation {
   readonly expiresAt: number
 }
 
+const findInvitations: BulkSelect = {
+  table: 'group_invitations',
+  keys: { app_id: 'text', group_id: 'bigint', invitee_id: 'bigint' },
+  columns: 'group_id, status, expires_at',
+}
+const findConfirms: BulkSelect = {
+  table: 'user_settings',
+  keys: { app_id: 'text', user_id: 'bigint' },
+  columns: 'user_id, group_confirm',
+}
+const settleOpen: BulkUpdate = {
+  table: 'group_invitations',
+  set: { status: 'smallint', updated_at: 'bigint' },
+  keys: { app_id: 'text', group_id: 'bigint', invitee_id: 'bigint', status: 'smallint' },
+}
+
 /** Invitations; of each user to each group the latest one. */
 export class InvitationStore {
+  constructor(private readonly database: Database) {}
+
   async find(tx: Tx, group: GroupKey, inviteeId: Int64): Promise<Invitation | null> {
     const row = await tx
       .selectFrom('group_invitations')
@@ -99,30 +118,45 @@ export class InvitationStore {
     groupIds: readonly Int64[],
     now: number,
   ): Promise<Set<Int64>> {
-    if (groupIds.length === 0) return new Set()
-    const rows = await db
-      .selectFrom('group_invitations')
-      .select('group_id')
-      .where('app_id', '=', appId)
-      .where('group_id', 'in', groupIds)
-      .where('invitee_id', '=', userId)
-      .where('status', '=', admissionStatus.pending)
-      .where('expires_at', '>', now)
-      .execute()
-    return new Set(rows.map((row) => row.group_id))
+    const rows = await this.database.bulk<
+      Pick<Selectable<GroupInvitationsTable>, 'group_id' | 'status' | 'expires_at'>
+    >(
+      db,
+      findInvitations,
+      groupIds.map((groupId) => [appId, groupId, userId]),
+    )
+    const isOpen = ({ status, expires_at }: (typeof rows)[number]) =>
+      status === admissionStatus.pending && expires_at > now
+    return new Set(rows.filter(isOpen).map((row) => row.group_id))
   }
 
-  /**
-   * Ends what is open between groups and users.
-   * @param userIds null = all users
-   */
-  async settle(tx: Tx, { appId, groupIds, userIds, status, now }: Settlement): Promise<void> {
+  /** Ends what is open between a group and users. */
+  async settle(
+    tx: Tx,
+    group: GroupKey,
+    userIds: readonly Int64[],
+    { status, now }: Settlement,
+  ): Promise<void> {
+    const changed = [admissionStatus[status], now]
+    await this.database.bulk(
+      tx,
+      settleOpen,
+      keysIn(group, userIds).map((key) => [...changed, ...key, admissionStatus.pending]),
+    )
+  }
+
+  /** Ends what is open between groups and all users. */
+  async settleAll(
+    tx: Tx,
+    appId: string,
+    groupIds: readonly Int64[],
+    { status, now }: Settlement,
+  ): Promise<void> {
     await tx
       .updateTable('group_invitations')
       .set({ status: admissionStatus[status], updated_at: now })
       .where('app_id', '=', appId)
       .where('group_id', 'in', groupIds)
-      .$if(userIds !== null, (query) => query.where('invitee_id', 'in', userIds ?? []))
       .where('status', '=', admissionStatus.pending)
       .execute()
   }
@@ -169,15 +203,14 @@ export class InvitationStore {
 
   /** Those of the users who want to be asked before they are in a group (group_confirm). */
   async findCautious(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<Set<Int64>> {
-    if (userIds.length === 0) return new Set()
-    const rows = await tx
-      .selectFrom('user_settings')
-      .select('user_id')
-      .where('app_id', '=', appId)
-      .where('user_id', 'in', userIds)
-      .where('group_confirm', '=', 1)
-      .execute()
-    return new Set(rows.map((row) => row.user_id))
+    const rows = await this.database.bulk<{ user_id: Int64; group_confirm: number }>(
+      tx,
+      findConfirms,
+      userIds.map((userId) => [appId, userId]),
+    )
+    return new Set(
+      rows.filter(({ group_confirm }) => group_confirm === 1).map((row) => row.user_id),
+    )
   }
 }
 

@@ -1,9 +1,10 @@
 import { admissionStatus, type Int64 } from '@hermod/protocol'
 import type { Selectable } from 'kysely'
-import type { Queryable, Tx } from '../../../db/database.js'
+import type { Database, Queryable, Tx } from '../../../db/database.js'
+import type { BulkUpdate } from '../../../db/dialect/dialect.js'
 import type { GroupJoinRequestsTable } from '../../../db/schema.js'
 import type { UserKey } from '../../users/user-model.js'
-import type { GroupKey } from '../core/group-model.js'
+import { type GroupKey, keysIn } from '../core/group-model.js'
 import type { ListTotals } from '../core/group-page.js'
 import { isGroup } from '../core/group-store.js'
 import type { Settlement, StorePage } from './group-admission.js'
@@ -19,8 +20,16 @@ export interface JoinRequest {
 
 type NewJoinRequest = Pick<JoinRequest, 'applicantId' | 'reason' | 'createdAt' | 'expiresAt'>
 
+const settleOpen: BulkUpdate = {
+  table: 'group_join_requests',
+  set: { status: 'smallint', updated_at: 'bigint' },
+  keys: { app_id: 'text', group_id: 'bigint', applicant_id: 'bigint', status: 'smallint' },
+}
+
 /** Applications for membership; of each user to each group the latest one. */
 export class JoinRequestStore {
+  constructor(private readonly database: Database) {}
+
   async find(tx: Tx, group: GroupKey, applicantId: Int64): Promise<JoinRequest | null> {
     const row = await tx
       .selectFrom('group_join_requests')
@@ -62,17 +71,33 @@ export class JoinRequestStore {
       .execute()
   }
 
-  /**
-   * Ends what is open between groups and users.
-   * @param userIds null = all users
-   */
-  async settle(tx: Tx, { appId, groupIds, userIds, status, now }: Settlement): Promise<void> {
+  /** Ends what is open between a group and users. */
+  async settle(
+    tx: Tx,
+    group: GroupKey,
+    userIds: readonly Int64[],
+    { status, now }: Settlement,
+  ): Promise<void> {
+    const changed = [admissionStatus[status], now]
+    await this.database.bulk(
+      tx,
+      settleOpen,
+      keysIn(group, userIds).map((key) => [...changed, ...key, admissionStatus.pending]),
+    )
+  }
+
+  /** Ends what is open between groups and all users. */
+  async settleAll(
+    tx: Tx,
+    appId: string,
+    groupIds: readonly Int64[],
+    { status, now }: Settlement,
+  ): Promise<void> {
     await tx
       .updateTable('group_join_requests')
       .set({ status: admissionStatus[status], updated_at: now })
       .where('app_id', '=', appId)
       .where('group_id', 'in', groupIds)
-      .$if(userIds !== null, (query) => query.where('applicant_id', 'in', userIds ?? []))
       .where('status', '=', admissionStatus.pending)
       .execute()
   }

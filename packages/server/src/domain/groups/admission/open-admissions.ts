@@ -1,5 +1,7 @@
+import type { Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import { chunksOf } from '../../../lib/chunks.js'
+import type { GroupKey } from '../core/group-model.js'
 import type { Settlement } from './group-admission.js'
 import type { InvitationStore } from './invitation-store.js'
 import type { JoinRequestStore } from './join-request-store.js'
@@ -15,13 +17,29 @@ const groupsPerStatement = 500
 export class OpenAdmissions {
   constructor(private readonly options: OpenAdmissionsOptions) {}
 
-  /** Ends it. */
-  async settle(tx: Tx, settlement: Settlement): Promise<void> {
+  /** Ends what is open between a group and users. */
+  async settle(
+    tx: Tx,
+    group: GroupKey,
+    userIds: readonly Int64[],
+    settlement: Settlement,
+  ): Promise<void> {
     const { invitations, joinRequests } = this.options
-    if (settlement.userIds?.length === 0) return
-    for (const groupIds of chunksOf(settlement.groupIds, groupsPerStatement)) {
-      await joinRequests.settle(tx, { ...settlement, groupIds })
-      await invitations.settle(tx, { ...settlement, groupIds })
+    await joinRequests.settle(tx, group, userIds, settlement)
+    await invitations.settle(tx, group, userIds, settlement)
+  }
+
+  /** Ends what is open between groups and all users. */
+  async settleAll(
+    tx: Tx,
+    appId: string,
+    groupIds: readonly Int64[],
+    settlement: Settlement,
+  ): Promise<void> {
+    const { invitations, joinRequests } = this.options
+    for (const chunk of chunksOf(groupIds, groupsPerStatement)) {
+      await joinRequests.settleAll(tx, appId, chunk, settlement)
+      await invitations.settleAll(tx, appId, chunk, settlement)
     }
   }
 }

@@ -6,6 +6,7 @@ import {
   notice,
   type OptionalWhenEmpty,
 } from '@hermod/protocol/events'
+import { compare } from '../../../lib/compare.js'
 
 /** The end of a ban that does not end. */
 export const permanent = -1
@@ -19,6 +20,11 @@ export interface GroupKey {
 
 export interface MemberKey extends GroupKey {
   readonly userId: Int64
+}
+
+/** Keys of rows about users in a group, for bulk statements: in one order for all callers. */
+export function keysIn({ appId, groupId }: GroupKey, userIds: readonly Int64[]): unknown[][] {
+  return [...userIds].sort(compare).map((userId) => [appId, groupId, userId])
 }
 
 /** The settings of a group that are on or off, by their names on the wire. */
@@ -40,6 +46,7 @@ export interface Group extends GroupKey {
   readonly ownerId: Int64
   readonly capacity: Int64
   readonly memberCount: number
+  readonly blockCount: number
   readonly applyApproval: number
   readonly flags: GroupFlags
   /** Seconds; 0 = no ban, -1 = permanent */

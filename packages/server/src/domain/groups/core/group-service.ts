@@ -156,13 +156,7 @@ export class GroupService {
         status: groupStatus.dissolved,
         updated_at: nextUpdate(group, now),
       })
-      await admissions.settle(tx, {
-        appId: group.appId,
-        groupIds: [groupId],
-        userIds: null,
-        status: 'rejected',
-        now,
-      })
+      await admissions.settleAll(tx, group.appId, [groupId], { status: 'rejected', now })
       outbox.append(tx, groupEvent(group, 'destroyed', caller.actorId, []))
     })
   }

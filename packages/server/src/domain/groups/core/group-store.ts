@@ -1,14 +1,18 @@
 import { groupStatus, groupType, type Int64 } from '@hermod/protocol'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
+import type { BulkSelect } from '../../../db/dialect/dialect.js'
 import { lockForUpdate } from '../../../db/locking.js'
 import type { GroupsTable } from '../../../db/schema.js'
 import { chunksOf } from '../../../lib/chunks.js'
-import { type UserKey } from '../../users/user-model.js'
-import { type Group, type GroupKey, type GroupList } from './group-model.js'
-import { type Invalidates } from '../../../lib/invalidated-cache.js'
+import type { Invalidates } from '../../../lib/invalidated-cache.js'
+import type { UserKey } from '../../users/user-model.js'
+import type { Group, GroupKey, GroupList } from './group-model.js'
 
-export type GroupChanges = Omit<Updateable<GroupsTable>, 'app_id' | 'group_id' | 'member_count'>
+export type GroupChanges = Omit<
+  Updateable<GroupsTable>,
+  'app_id' | 'group_id' | 'member_count' | 'block_count'
+>
 
 const versionColumns = {
   members: 'members_changed_at',
@@ -21,12 +25,20 @@ const groupsPerStatement = 500
 /** Written out, because the indexes that hold normal groups only do not serve a parameter. */
 const isNormal = sql<boolean>`status = ${sql.lit(groupStatus.normal)}`
 
+const findGroups: BulkSelect = {
+  table: 'groups',
+  keys: { app_id: 'text', group_id: 'bigint' },
+  columns: 't.*',
+}
+
 /** The groups themselves. */
 export class GroupStore {
+  readonly #database: Database
   readonly #cache: Invalidates<GroupKey>
   readonly #find
 
   constructor(database: Database, cache: Invalidates<GroupKey>) {
+    this.#database = database
     this.#cache = cache
     this.#find = database.prepared<GroupKey, Selectable<GroupsTable>>((db, param) =>
       db
@@ -60,13 +72,11 @@ export class GroupStore {
     appId: string,
     groupIds: readonly Int64[],
   ): Promise<Map<Int64, Group>> {
-    if (groupIds.length === 0) return new Map()
-    const rows = await db
-      .selectFrom('groups')
-      .selectAll()
-      .where('app_id', '=', appId)
-      .where('group_id', 'in', groupIds)
-      .execute()
+    const rows = await this.#database.bulk<Selectable<GroupsTable>>(
+      db,
+      findGroups,
+      groupIds.map((groupId) => [appId, groupId]),
+    )
     return new Map(rows.map((row) => [row.group_id, toGroup(row)]))
   }
 
@@ -140,7 +150,7 @@ export class GroupStore {
       where app_id = ${appId} and group_id in (select group_id from group_members where ${rowsOfUser} and ban_expires_at <> 0)`.execute(
       tx,
     )
-    await sql`update groups set blocks_changed_at = ${instantAfter('blocks_changed_at', now)}
+    await sql`update groups set block_count = block_count - 1, blocks_changed_at = ${instantAfter('blocks_changed_at', now)}
       where app_id = ${appId} and group_id in (select group_id from group_blocks where ${rowsOfUser})`.execute(
       tx,
     )
@@ -199,21 +209,25 @@ export class GroupStore {
 
   /**
    * Says that lists have changed; every change has an instant of its own, whatever the clock says.
-   * @param added members whose rows the same transaction has inserted, or deleted when it is negative
+   * @param added rows of members and blocks that the same transaction has inserted, or deleted where negative
    */
   async touch(
     tx: Tx,
     group: GroupKey,
     lists: readonly GroupList[],
     now: number,
-    added = 0,
+    added: { readonly members?: number; readonly blocks?: number } = {},
   ): Promise<void> {
     this.#cache.forget(tx, group)
     const changed = lists.map((list) => [
       versionColumns[list],
       instantAfter(versionColumns[list], now),
     ])
-    const counted = added === 0 ? {} : { member_count: sql<number>`member_count + ${added}` }
+    const { members = 0, blocks = 0 } = added
+    const counted = {
+      ...(members === 0 ? {} : { member_count: sql<number>`member_count + ${members}` }),
+      ...(blocks === 0 ? {} : { block_count: sql<number>`block_count + ${blocks}` }),
+    }
     await tx
       .updateTable('groups')
       .set({ ...Object.fromEntries(changed), ...counted })
@@ -247,6 +261,7 @@ export function toGroup(row: Selectable<GroupsTable>): Group {
     ownerId: row.owner_id,
     capacity: row.capacity,
     memberCount: row.member_count,
+    blockCount: row.block_count,
     applyApproval: row.apply_approval,
     flags: {
       hide_member_info: row.hide_member_info === 1,

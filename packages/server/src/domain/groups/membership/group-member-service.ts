@@ -100,7 +100,7 @@ export class GroupMemberService {
       list: 'blocks',
       right: 'unblock',
       read: (db, { group }, position) => blocks.list(db, group, position),
-      count: (db, { group }) => blocks.count(db, group),
+      count: async (_, { group }) => group.blockCount,
     })
   }
 

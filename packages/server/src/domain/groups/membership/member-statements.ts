@@ -1,9 +1,58 @@
-/** How procedures write members. Rows of a bulk are in one order for all callers, or concurrent batches deadlock. */
-import type { BulkUpdate } from '../../../db/dialect/dialect.js'
+/** Statements about many members at once. Rows of a bulk are in one order for all callers, or concurrent batches deadlock. */
+import type { BulkDelete, BulkSelect, BulkUpdate, ColumnType } from '../../../db/dialect/dialect.js'
+
+const memberKey = { app_id: 'text', group_id: 'bigint', user_id: 'bigint' } as const
 
 /** Moves the read marks of members who have sent; one who is no member any more has none. */
 export const advanceMembers: BulkUpdate = {
   table: 'group_members',
   set: { read_seq: 'bigint', seen_seq: 'bigint' },
-  keys: { app_id: 'text', group_id: 'bigint', user_id: 'bigint' },
+  keys: memberKey,
+}
+
+export const findMembers: BulkSelect = {
+  table: 'group_members',
+  keys: memberKey,
+  columns: 'user_id, role, display_name, ban_expires_at, msg_mute_mode, msg_push_mode, joined_at',
+}
+
+export const deleteMembers: BulkDelete = { deleteFrom: 'group_members', keys: memberKey }
+
+/** What is changed of members. */
+export const changedColumns = {
+  role: 'smallint',
+  display_name: 'text',
+  ban_expires_at: 'bigint',
+  msg_mute_mode: 'smallint',
+  msg_push_mode: 'smallint',
+  seen_seq: 'bigint',
+} as const satisfies Record<string, ColumnType>
+
+const memberUpdates = new Map<string, BulkUpdate>()
+
+/** The one statement that sets these columns. */
+export function updateMembers(columns: readonly (keyof typeof changedColumns)[]): BulkUpdate {
+  const name = columns.join()
+  const known = memberUpdates.get(name)
+  if (known) return known
+  const set = Object.fromEntries(columns.map((column) => [column, changedColumns[column]]))
+  const made: BulkUpdate = { table: 'group_members', set, keys: memberKey }
+  memberUpdates.set(name, made)
+  return made
+}
+
+const groupCounts = new Map<number, BulkSelect>()
+
+/** In how many groups users are, also dissolved ones; no further than a limit, of which there are few. */
+export function countFewGroups(limit: number): BulkSelect {
+  const known = groupCounts.get(limit)
+  if (known) return known
+  const made: BulkSelect = {
+    table: 'users',
+    keys: { app_id: 'text', user_id: 'bigint' },
+    columns: `t.user_id, (select count(*) from (select 1 from group_members m
+      where m.app_id = t.app_id and m.user_id = t.user_id limit ${Number(limit)}) few) as few`,
+  }
+  if (groupCounts.size < 100) groupCounts.set(limit, made)
+  return made
 }

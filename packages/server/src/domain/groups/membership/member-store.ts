@@ -5,16 +5,20 @@ import { greater } from '../../../db/expressions.js'
 import { lockForUpdate } from '../../../db/locking.js'
 import type { GroupMembersTable } from '../../../db/schema.js'
 import { chunksOf } from '../../../lib/chunks.js'
-import { type UserKey } from '../../users/user-model.js'
-import { type GroupKey, type Member, type MemberKey } from '../core/group-model.js'
-import { type Invalidates } from '../../../lib/invalidated-cache.js'
+import type { Invalidates } from '../../../lib/invalidated-cache.js'
+import type { UserKey } from '../../users/user-model.js'
+import { type GroupKey, keysIn, type Member, type MemberKey } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
 import type { ConversationEnd } from './group-conversations.js'
+import {
+  type changedColumns,
+  countFewGroups,
+  deleteMembers,
+  findMembers,
+  updateMembers,
+} from './member-statements.js'
 
-export type MemberChanges = Pick<
-  Updateable<GroupMembersTable>,
-  'role' | 'display_name' | 'ban_expires_at' | 'msg_mute_mode' | 'msg_push_mode' | 'seen_seq'
->
+export type MemberChanges = Pick<Updateable<GroupMembersTable>, keyof typeof changedColumns>
 
 type Mark = 'read_seq' | 'delivered_seq'
 
@@ -34,10 +38,12 @@ const rowsPerStatement = 500
 
 /** Who is in which group, and the marks of members in its conversation. */
 export class MemberStore {
+  readonly #database: Database
   readonly #cache: Invalidates<MemberKey>
   readonly #find
 
   constructor(database: Database, cache: Invalidates<MemberKey>) {
+    this.#database = database
     this.#cache = cache
     this.#find = database.prepared<MemberKey, MemberRow>((db, param) =>
       db
@@ -60,13 +66,7 @@ export class MemberStore {
     group: GroupKey,
     userIds: readonly Int64[],
   ): Promise<Map<Int64, Member>> {
-    if (userIds.length === 0) return new Map()
-    const rows = await db
-      .selectFrom('group_members')
-      .select(memberColumns)
-      .where(isGroup(group))
-      .where('user_id', 'in', userIds)
-      .execute()
+    const rows = await this.#database.bulk<MemberRow>(db, findMembers, keysIn(group, userIds))
     return new Map(rows.map((row) => [row.user_id, toMember(row)]))
   }
 
@@ -126,14 +126,14 @@ export class MemberStore {
     userIds: readonly Int64[],
     changes: MemberChanges,
   ): Promise<void> {
-    if (userIds.length === 0) return
     this.#forget(tx, group, userIds)
-    await tx
-      .updateTable('group_members')
-      .set(changes)
-      .where(isGroup(group))
-      .where('user_id', 'in', userIds)
-      .execute()
+    const columns = Object.keys(changes) as (keyof MemberChanges)[]
+    const values = columns.map((column) => changes[column])
+    await this.#database.bulk(
+      tx,
+      updateMembers(columns),
+      keysIn(group, userIds).map((key) => [...values, ...key]),
+    )
   }
 
   /** What the group's conversation holds up to a position is not unread for the user. */
@@ -148,24 +148,15 @@ export class MemberStore {
   }
 
   async delete(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void> {
-    if (userIds.length === 0) return
     this.#forget(tx, group, userIds)
-    await tx
-      .deleteFrom('group_members')
-      .where(isGroup(group))
-      .where('user_id', 'in', userIds)
-      .execute()
+    await this.#database.bulk(tx, deleteMembers, keysIn(group, userIds))
   }
 
   /**
    * Makes the owners that the groups name their owners among the members; nobody bans an owner.
    * @param owners by group
    */
-  async appointOwners(
-    tx: Tx,
-    appId: string,
-    owners: ReadonlyMap<Int64, Int64>,
-  ): Promise<void> {
+  async appointOwners(tx: Tx, appId: string, owners: ReadonlyMap<Int64, Int64>): Promise<void> {
     for (const [groupId, userId] of owners) this.#cache.forget(tx, { appId, groupId, userId })
     for (const chunk of chunksOf([...owners.keys()], rowsPerStatement))
       await sql`update group_members as m set role = ${memberRole.owner}, ban_expires_at = 0 from groups g
@@ -261,15 +252,12 @@ export class MemberStore {
     userIds: readonly Int64[],
     limit: number,
   ): Promise<Set<Int64>> {
-    const rough = await tx
-      .selectFrom('users as u')
-      .select('u.user_id')
-      .where('u.app_id', '=', appId)
-      .where('u.user_id', 'in', userIds)
-      .where(
-        sql<boolean>`(select count(*) from (select 1 from group_members m where m.app_id = u.app_id and m.user_id = u.user_id limit ${limit}) few) >= ${limit}`,
-      )
-      .execute()
+    const counts = await this.#database.bulk<{ user_id: Int64; few: number }>(
+      tx,
+      countFewGroups(limit),
+      userIds.map((userId) => [appId, userId]),
+    )
+    const rough = counts.filter(({ few }) => few >= limit)
     if (rough.length === 0) return new Set()
     const rows = await tx
       .selectFrom('group_members as m')

@@ -109,7 +109,9 @@ export class MembershipService {
     await members.delete(tx, group, userIds)
     await pins.deleteOfGroup(tx, group, userIds)
     const hasBans = removed.some(({ banExpiresAt }) => banExpiresAt !== 0)
-    await groups.touch(tx, group, hasBans ? ['members', 'bans'] : ['members'], now, -removed.length)
+    await groups.touch(tx, group, hasBans ? ['members', 'bans'] : ['members'], now, {
+      members: -removed.length,
+    })
     if (kind !== 'blocked') outbox.append(tx, groupEvent(group, kind, caller.actorId, userIds))
     if (group.type === groupType.chatroom)
       outbox.append(tx, groupEvent(group, 'absence', caller.actorId, userIds))
@@ -146,10 +148,11 @@ export class MembershipService {
     }))
     await members.insert(tx, rows)
     await removals.forgetBans(tx, group, [...former.keys()])
-    const { appId, groupId } = group
-    await admissions.settle(tx, { appId, groupIds: [groupId], userIds, status: 'agreed', now })
+    await admissions.settle(tx, group, userIds, { status: 'agreed', now })
     const hasBans = rows.some((row) => row.ban_expires_at !== 0)
-    await groups.touch(tx, group, hasBans ? ['members', 'bans'] : ['members'], now, userIds.length)
+    await groups.touch(tx, group, hasBans ? ['members', 'bans'] : ['members'], now, {
+      members: userIds.length,
+    })
     outbox.append(tx, groupEvent(group, 'joined', caller.actorId, userIds))
     if (group.type === groupType.chatroom)
       outbox.append(tx, groupEvent(group, 'presence', caller.actorId, userIds))

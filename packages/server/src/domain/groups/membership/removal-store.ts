@@ -1,10 +1,11 @@
 import type { Int64 } from '@hermod/protocol'
-import { sql } from 'kysely'
-import type { Tx } from '../../../db/database.js'
+import { type Selectable, sql } from 'kysely'
+import type { Database, Tx } from '../../../db/database.js'
+import type { BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
+import type { GroupRemovalsTable } from '../../../db/schema.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { UserKey } from '../../users/user-model.js'
-import type { GroupKey, Member } from '../core/group-model.js'
-import { isGroup } from '../core/group-store.js'
+import { type GroupKey, keysIn, type Member } from '../core/group-model.js'
 
 /** What a group remembers of somebody who was a member. */
 export interface Removal {
@@ -15,16 +16,28 @@ export interface Removal {
 
 const rowsPerStatement = 500
 
+const removalKey = { app_id: 'text', group_id: 'bigint', user_id: 'bigint' } as const
+const findRemovals: BulkSelect = {
+  table: 'group_removals',
+  keys: removalKey,
+  columns: 'user_id, kicks, ban_expires_at',
+}
+const setRemovedBans: BulkUpdate = {
+  table: 'group_removals',
+  set: { ban_expires_at: 'bigint' },
+  keys: removalKey,
+}
+
 /** What groups remember of those who are no members any more. */
 export class RemovalStore {
+  constructor(private readonly database: Database) {}
+
   async findMany(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<Map<Int64, Removal>> {
-    if (userIds.length === 0) return new Map()
-    const rows = await tx
-      .selectFrom('group_removals')
-      .selectAll()
-      .where(isGroup(group))
-      .where('user_id', 'in', userIds)
-      .execute()
+    const rows = await this.database.bulk<Selectable<GroupRemovalsTable>>(
+      tx,
+      findRemovals,
+      keysIn(group, userIds),
+    )
     return new Map(
       rows.map((row) => [row.user_id, { kicks: row.kicks, banExpiresAt: row.ban_expires_at }]),
     )
@@ -62,13 +75,8 @@ export class RemovalStore {
 
   /** To be called when the bans are those of members again. */
   async forgetBans(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void> {
-    if (userIds.length === 0) return
-    await tx
-      .updateTable('group_removals')
-      .set({ ban_expires_at: 0 })
-      .where(isGroup(group))
-      .where('user_id', 'in', userIds)
-      .execute()
+    const rows = keysIn(group, userIds).map((key) => [0, ...key])
+    await this.database.bulk(tx, setRemovedBans, rows)
   }
 
   async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {

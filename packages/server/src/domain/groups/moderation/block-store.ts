@@ -1,7 +1,8 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Queryable, Tx } from '../../../db/database.js'
+import type { Database, Queryable, Tx } from '../../../db/database.js'
+import type { BulkDelete, BulkSelect } from '../../../db/dialect/dialect.js'
 import type { UserKey } from '../../users/user-model.js'
-import type { GroupKey } from '../core/group-model.js'
+import { type GroupKey, keysIn } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
 import type { MemberListRange } from '../membership/member-list-store.js'
 
@@ -11,8 +12,14 @@ export interface Block {
   readonly createdAt: number
 }
 
+const blockKey = { app_id: 'text', group_id: 'bigint', user_id: 'bigint' } as const
+const findBlocks: BulkSelect = { table: 'group_blocks', keys: blockKey, columns: 'user_id' }
+const deleteBlocks: BulkDelete = { deleteFrom: 'group_blocks', keys: blockKey }
+
 /** The block lists of groups. */
 export class BlockStore {
+  constructor(private readonly database: Database) {}
+
   /** @param userIds not on the list yet */
   async insert(
     tx: Tx,
@@ -30,22 +37,16 @@ export class BlockStore {
   }
 
   async delete(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void> {
-    await tx
-      .deleteFrom('group_blocks')
-      .where(isGroup(group))
-      .where('user_id', 'in', userIds)
-      .execute()
+    await this.database.bulk(tx, deleteBlocks, keysIn(group, userIds))
   }
 
   /** Those of the users who are on the block list. */
   async findMany(db: Queryable, group: GroupKey, userIds: readonly Int64[]): Promise<Set<Int64>> {
-    if (userIds.length === 0) return new Set()
-    const rows = await db
-      .selectFrom('group_blocks')
-      .select('user_id')
-      .where(isGroup(group))
-      .where('user_id', 'in', userIds)
-      .execute()
+    const rows = await this.database.bulk<{ user_id: Int64 }>(
+      db,
+      findBlocks,
+      keysIn(group, userIds),
+    )
     return new Set(rows.map((row) => row.user_id))
   }
 
@@ -72,14 +73,5 @@ export class BlockStore {
       .limit(limit)
       .execute()
     return rows.map((row) => ({ userId: row.user_id, createdAt: row.created_at }))
-  }
-
-  async count(db: Queryable, group: GroupKey): Promise<number> {
-    const { count } = await db
-      .selectFrom('group_blocks')
-      .select(db.fn.countAll().as('count'))
-      .where(isGroup(group))
-      .executeTakeFirstOrThrow()
-    return Number(count)
   }
 }

@@ -197,7 +197,7 @@ export class GroupModerationService {
       const removed = distinct.filter((userId) => isKept.has(userId))
       if (removed.length > 0) {
         await blocks.delete(tx, group, removed)
-        await groups.touch(tx, group, ['blocks'], now)
+        await groups.touch(tx, group, ['blocks'], now, { blocks: -removed.length })
         outbox.append(tx, groupEvent(group, 'unblocked', caller.actorId, removed))
       }
       return new Map(distinct.map((userId) => [userId, null]))
@@ -232,9 +232,8 @@ export class GroupModerationService {
     const removed = known.filter(({ userId }) => userIds.includes(userId))
     await memberships.remove(tx, context, removed, 'blocked')
     await blocks.insert(tx, group, userIds, now)
-    const { appId, groupId } = group
-    await admissions.settle(tx, { appId, groupIds: [groupId], userIds, status: 'rejected', now })
-    await groups.touch(tx, group, ['blocks'], now)
+    await admissions.settle(tx, group, userIds, { status: 'rejected', now })
+    await groups.touch(tx, group, ['blocks'], now, { blocks: userIds.length })
     outbox.append(tx, groupEvent(group, 'blocked', caller.actorId, userIds))
   }
 

@@ -1,5 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Queryable, Tx } from '../../../db/database.js'
+import type { Database, Queryable, Tx } from '../../../db/database.js'
+import type { BulkDelete } from '../../../db/dialect/dialect.js'
+import { compare } from '../../../lib/compare.js'
 import type { UserKey } from '../../users/user-model.js'
 
 export interface Pin {
@@ -8,8 +10,15 @@ export interface Pin {
   readonly pinnedAt: number
 }
 
+const deletePins: BulkDelete = {
+  deleteFrom: 'pinned_conversations',
+  keys: { app_id: 'text', user_id: 'bigint', conversation_id: 'bigint' },
+}
+
 /** Conversations that users pinned. */
 export class PinStore {
+  constructor(private readonly database: Database) {}
+
   /** Newest first. */
   async list(db: Queryable, { appId, userId }: UserKey): Promise<Pin[]> {
     const rows = await db
@@ -51,12 +60,11 @@ export class PinStore {
     { appId, groupId }: { readonly appId: string; readonly groupId: Int64 },
     userIds: readonly Int64[],
   ): Promise<void> {
-    await tx
-      .deleteFrom('pinned_conversations')
-      .where('app_id', '=', appId)
-      .where('conversation_id', '=', groupId)
-      .where('user_id', 'in', userIds)
-      .execute()
+    await this.database.bulk(
+      tx,
+      deletePins,
+      [...userIds].sort(compare).map((userId) => [appId, userId, groupId]),
+    )
   }
 
   async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {

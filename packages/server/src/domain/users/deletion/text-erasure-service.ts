@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Event } from '@hermod/protocol/events'
-import type { Database, Tx } from '../../../db/database.js'
+import type { Tx } from '../../../db/database.js'
 import { jobKind } from '../../../jobs/job-model.js'
 import type { JobQueue } from '../../../jobs/job-queue.js'
 import type { Outbox } from '../../../outbox/outbox.js'

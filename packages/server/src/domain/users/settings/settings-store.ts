@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
-import { type Invalidates } from '../../../lib/invalidated-cache.js'
+import type { Invalidates } from '../../../lib/invalidated-cache.js'
 import { defaultSettings, type UserKey, type UserSettings } from '../user-model.js'
 
 const columns = Object.keys(defaultSettings) as (keyof UserSettings)[]
