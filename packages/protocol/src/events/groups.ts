@@ -39,7 +39,9 @@ export const groupEvents = {
   'group.banned': inGroup({ minutes: int64({ description: 'For how long; -1 = permanently.' }) }),
   'group.unbanned': members,
   'group.info_updated': inGroup({
-    property: text('The field that changed, for example display_name.'),
+    property: text(
+      'The field that changed, for example display_name; "" with the value "" once the member that it names is deleted.',
+    ),
     value: Type.Union([Type.String(), Type.Integer(), Type.Boolean()]),
   }),
   'group.announcement_updated': inGroup({ announcement_id: int64(), title: text('Its title.') }),

@@ -70,7 +70,7 @@ function longContentOf(payload: Json): string {
     conversation,
     msg_id,
   } = payload
-  if (property !== undefined) return JSON.stringify({ property, [property]: value })
+  if (property) return JSON.stringify({ property, [property]: value })
   if (id !== undefined) return JSON.stringify({ id, title })
   if (file_id !== undefined) return JSON.stringify({ file_id, name })
   if (conversation === undefined) return ''

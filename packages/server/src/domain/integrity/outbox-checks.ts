@@ -37,7 +37,7 @@ interface Place {
   readonly position: number
 }
 
-/** Ranges of messages in the outbox whose conversations do not reach so far; an application after another, in the order of positions. */
+/** Ranges of messages in the outbox whose conversations are not there, by application and position. */
 async function listLostRanges(db: Queryable, limit: number): Promise<FaultRow[]> {
   const faults: FaultRow[] = []
   for (let after: Place | null = null; faults.length < limit; ) {
@@ -71,26 +71,26 @@ async function lostRanges(
   { app_id, position, payload }: Place & { readonly payload: string },
 ): Promise<FaultRow[]> {
   const ranges = decodeRanges(app_id, payload)
-  const ends = new Map<string, number>()
+  const known = new Set<string>()
   for (const chunk of chunksOf(ranges, conversationsPerStatement)) {
     const found = await db
       .selectFrom('conversations')
-      .select(['low_id', 'high_id', 'last_msg_id'])
+      .select(['low_id', 'high_id'])
       .where('app_id', '=', app_id)
       .where(({ or, and }) =>
         or(chunk.map(({ conversation: c }) => and({ low_id: c.lowId, high_id: c.highId }))),
       )
       .execute()
-    for (const { low_id, high_id, last_msg_id } of found)
-      ends.set(`${low_id}/${high_id}`, last_msg_id)
+    for (const { low_id, high_id } of found) known.add(`${low_id}/${high_id}`)
   }
-  const isLost = ({ conversation, lastId }: MessageRange) =>
-    (ends.get(nameOf(conversation)) ?? 0) < lastId
-  return ranges.filter(isLost).map(({ conversation, lastId }) => ({
-    app_id,
-    subject: nameOf(conversation),
-    detail: `position ${position} of the outbox names message ${lastId}, which the conversation has not got`,
-  }))
+  return ranges
+    .map(({ conversation }) => nameOf(conversation))
+    .filter((subject) => !known.has(subject))
+    .map((subject) => ({
+      app_id,
+      subject,
+      detail: `position ${position} of the outbox names messages of a conversation that is not there`,
+    }))
 }
 
 function nameOf({ lowId, highId }: MessageRange['conversation']): string {

@@ -11,7 +11,7 @@ const texts: { readonly [K in NoticeKind]?: Partial<EventDetails<K>> } = {
   'contact.info_updated': { changed: {} },
   'group.applied': { reason: '' },
   'group.invited': { reason: '' },
-  'group.info_updated': { value: '' },
+  'group.info_updated': { property: '', value: '' },
 }
 
 /** The kinds of events that may carry such words. */
