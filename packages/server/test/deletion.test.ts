@@ -54,6 +54,8 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   id_slots: 'names nobody',
   kysely_migration: 'names nobody',
   kysely_migration_lock: 'names nobody',
+  // Without texts.
+  message_changes: 'kept',
   messages: 'kept',
   operator_tokens: 'names nobody',
   // Until the texts of the events are erased, soon after the deletion.

@@ -9,6 +9,7 @@ import type { LoginGuard } from '../domain/login/login-guard.js'
 import type { PasswordHasher } from '../domain/login/password-hasher.js'
 import { PasswordService } from '../domain/login/password-service.js'
 import type { TokenService } from '../domain/login/token-service.js'
+import type { ConversationService } from '../domain/messaging/reading/conversation-service.js'
 import { PushPreferenceStore } from '../domain/push/push-preference-store.js'
 import { AccountService } from '../domain/users/account-service.js'
 import { DeletionService } from '../domain/users/deletion/deletion-service.js'
@@ -45,6 +46,7 @@ interface Shared {
   readonly contacts: ContactConnector
   readonly devices: DeviceService
   readonly tokens: TokenService
+  readonly conversations: ConversationService
   readonly events: EventService
   readonly textErasures: TextErasureService
   readonly succession: GroupSuccession

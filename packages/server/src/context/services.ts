@@ -18,10 +18,12 @@ import { LoginGuard } from '../domain/login/login-guard.js'
 import { PasswordHasher } from '../domain/login/password-hasher.js'
 import { TokenService } from '../domain/login/token-service.js'
 import { TokenStore } from '../domain/login/token-store.js'
+import { ChangeStore } from '../domain/messaging/log/change-store.js'
 import { HistoryStore } from '../domain/messaging/log/history-store.js'
 import { PeerKinds } from '../domain/messaging/log/peer-kinds.js'
 import { MessageOperations } from '../domain/messaging/operations/message-operations.js'
 import { MessageStore } from '../domain/messaging/operations/message-store.js'
+import { ChangeService } from '../domain/messaging/reading/change-service.js'
 import { ConversationService } from '../domain/messaging/reading/conversation-service.js'
 import { ConversationStore } from '../domain/messaging/reading/conversation-store.js'
 import { GroupMarkStore } from '../domain/messaging/reading/group-mark-store.js'
@@ -48,6 +50,7 @@ import { loadSecretKey } from './secret-key.js'
 
 export interface Services extends AccountServices, ContactServices, GroupServices {
   readonly apps: AppService
+  readonly changes: ChangeService
   readonly conversations: ConversationService
   readonly deviceAccess: DeviceAccessService
   readonly devices: DeviceService
@@ -141,6 +144,17 @@ export function createServices({
     clock,
     secretKey,
   })
+  const messageLog = new HistoryStore(database)
+  const changeStore = new ChangeStore(database)
+  const conversations = new ConversationService({
+    database,
+    store: new ConversationStore(database),
+    messageLog,
+    kinds: new PeerKinds(database),
+    groupReads: new GroupReadService({ marks: new GroupMarkStore(database), events }),
+    groupCache: groups.groupCache,
+    events,
+  })
   const accountServices = createAccountServices({
     config: config.accounts,
     bus,
@@ -150,6 +164,7 @@ export function createServices({
     contacts: contactBook,
     devices,
     tokens,
+    conversations,
     events,
     textErasures,
     succession: groups.groupSuccession,
@@ -178,18 +193,9 @@ export function createServices({
     maxQueuedMessages: config.writer.queueMessages,
     observer: batchObserver,
   })
-  const conversations = new ConversationService({
-    database,
-    store: new ConversationStore(database),
-    messageLog: new HistoryStore(database),
-    kinds: new PeerKinds(database),
-    groupReads: new GroupReadService({ marks: new GroupMarkStore(database), events }),
-    groupCache: groups.groupCache,
-    events,
-  })
   const messageOperations = new MessageOperations({
     database,
-    store: new MessageStore(database),
+    store: new MessageStore(database, changeStore),
     conversations,
     apps,
     groupRules: groups.groupMessageRules,
@@ -203,6 +209,7 @@ export function createServices({
     ...contacts,
     ...groups,
     apps,
+    changes: new ChangeService({ database, store: changeStore, messageLog, conversations }),
     conversations,
     deviceAccess: new DeviceAccessService({ database, devices, tokens, events, clock }),
     devices,

@@ -19,6 +19,8 @@ export interface BulkSelect {
   readonly keys: Readonly<Record<string, ColumnType>>
   /** Columns or expressions to select, by names that the keys do not make ambiguous. */
   readonly columns: string
+  /** Keeps others from deleting the rows, or locking them for that, until the transaction ends; waits for those who do. */
+  readonly keyShare?: true
 }
 
 /** Changes rows that are there and leaves those alone that are not. Each row of parameters holds the new values, then the keys. */

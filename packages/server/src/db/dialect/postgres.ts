@@ -137,11 +137,11 @@ function bulkInsert({ table, columns, conflict = '', returning }: BulkInsert): B
   }
 }
 
-function bulkSelect({ table, keys, columns }: BulkSelect): BulkStatement {
+function bulkSelect({ table, keys, columns, keyShare }: BulkSelect): BulkStatement {
   const names = Object.keys(keys)
   const on = names.map((name) => `t.${name} = k.key_${name}`).join(' and ')
   return {
-    sql: `select ${columns} from unnest(${arrays(keys)}) as k (${names.map((name) => `key_${name}`).join(', ')}) join ${table} as t on ${on}`,
+    sql: `select ${columns} from unnest(${arrays(keys)}) as k (${names.map((name) => `key_${name}`).join(', ')}) join ${table} as t on ${on}${keyShare ? ' for key share of t' : ''}`,
     parameters: transpose(keys),
   }
 }

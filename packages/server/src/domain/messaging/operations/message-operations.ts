@@ -192,7 +192,7 @@ export class MessageOperations {
       throw new AppError('message_type_refused', 'a command cannot be edited')
     const texts = editedTexts(kind, message, edit)
     requireSize({ ...message, ...texts }, maxMessageBytes)
-    await store.edit(tx, conversation, message.messageId, {
+    await store.edit(tx, conversation, message, {
       ...texts,
       editedAt: editInstant(message, clock.now()),
     })

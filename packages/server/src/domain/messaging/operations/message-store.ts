@@ -1,6 +1,8 @@
 import type { Int64 } from '@hermod/protocol'
 import { sql } from 'kysely'
 import type { Database, Tx } from '../../../db/database.js'
+import { alterationKinds } from '../log/change-model.js'
+import type { ChangeStore } from '../log/change-store.js'
 import type { Conversation, ConversationKey } from '../log/conversation-model.js'
 import type { MessageContent } from '../log/message-model.js'
 import { isConversation } from '../reading/conversation-store.js'
@@ -18,7 +20,10 @@ export type EditedTexts = Pick<MessageContent, 'content' | 'config' | 'ext'>
 
 /** Changes to single messages of the log. Their conversation is locked first, as sends do it. */
 export class MessageStore {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly changes: ChangeStore,
+  ) {}
 
   /**
    * Keeps others from changing the conversation and what it holds until the transaction ends.
@@ -59,25 +64,27 @@ export class MessageStore {
   async edit(
     tx: Tx,
     conversation: ConversationKey,
-    messageId: Int64,
+    message: LoggedMessage,
     texts: EditedTexts & { readonly editedAt: number },
   ): Promise<void> {
     const { editedAt: edited_at, content, config, ext } = texts
     await tx
       .updateTable('messages')
       .set({ content, config, ext, edited_at })
-      .where(isMessage(conversation, messageId))
+      .where(isMessage(conversation, message.messageId))
       .execute()
+    await this.changes.append(tx, conversation, message, alterationKinds.edited)
   }
 
   /** Leaves of a message that it was there, and who recalled it (decision E7). */
   async recall(
     tx: Tx,
     conversation: Conversation,
-    { messageId, seq, senderId }: LoggedMessage,
+    message: LoggedMessage,
     recall: { readonly by: Int64; readonly at: number },
   ): Promise<void> {
     const { appId: app_id, lowId: low_id, highId: high_id } = conversation
+    const { messageId, seq, senderId } = message
     await tx.deleteFrom('messages').where(isMessage(conversation, messageId)).execute()
     const row = {
       app_id,
@@ -97,12 +104,7 @@ export class MessageStore {
         .where('group_id', '=', low_id)
       await receipts.where('seq', '=', seq).execute()
     }
-    await tx
-      .updateTable('conversations')
-      .set({ last_recalled_seq: seq })
-      .where(isConversation(conversation))
-      .where('last_recalled_seq', '<', seq)
-      .execute()
+    await this.changes.append(tx, conversation, message, alterationKinds.recalled)
   }
 }
 

@@ -77,7 +77,7 @@ export class ConversationService {
     const rows = await database.read((db) =>
       messageLog.page(db, conversation, { userId, upToId, limit: limit + 1 }),
     )
-    if (rows.length === 0 && conversation.isGroup) await this.#requireMember(reader, peerId)
+    if (rows.length === 0 && conversation.isGroup) await this.requireMember(reader, peerId)
     const next = rows.length > limit ? rows.pop() : undefined
     const undelivered = page.isOnDevice
       ? rows.find(({ senderId, progress }) => senderId !== userId && progress === 0)
@@ -175,8 +175,8 @@ export class ConversationService {
    * The conversation of the user that an ID names, with another user or of a group, for what is done to one that has begun.
    * @throws AppError conversation_not_found when nobody ever had the ID
    */
-  async findBegun(tx: Tx, reader: Reader, peerId: Int64): Promise<Conversation> {
-    const conversation = await this.#find(tx, reader, peerId)
+  async findBegun(db: Queryable, reader: Reader, peerId: Int64): Promise<Conversation> {
+    const conversation = await this.#find(db, reader, peerId)
     if (!conversation) throw new AppError('conversation_not_found')
     return conversation
   }
@@ -299,6 +299,11 @@ export class ConversationService {
     if (!isHidden) throw new AppError('conversation_not_found')
   }
 
+  /** Ends the conversations of a user who is being deleted with others: no message is stored in them any more (decision D5). */
+  async close(tx: Tx, user: Reader): Promise<void> {
+    await this.#options.store.close(tx, user)
+  }
+
   /** @returns null when nobody ever had the ID */
   async #find(
     db: Queryable,
@@ -311,7 +316,8 @@ export class ConversationService {
     return kind && directConversation(appId, userId, peerId)
   }
 
-  async #requireMember({ appId, userId }: Reader, groupId: Int64): Promise<void> {
+  /** @throws AppError member_required */
+  async requireMember({ appId, userId }: Reader, groupId: Int64): Promise<void> {
     if (!(await this.#options.groupCache.findMember({ appId, groupId }, userId)))
       throw new AppError('member_required')
   }

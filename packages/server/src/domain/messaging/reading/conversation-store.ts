@@ -35,7 +35,7 @@ const hiddenMessageId = own((side) => sql<number>`${sql.ref(`c.${side}_hidden_ms
 const seenSeq = own((side) => sql<number>`${sql.ref(`c.${side}_seen_seq`)}`)
 
 const sameConversation = (table: string) =>
-  sql.raw(
+  sql.raw<boolean>(
     `${table}.app_id = c.app_id and ${table}.low_id = c.low_id and ${table}.high_id = c.high_id`,
   )
 /** The newest message that is left to the user of `p`, null when there is none; the log is asked only when the last one was recalled. */
@@ -46,6 +46,10 @@ const unreadAbove = (
   seen: RawBuilder<number>,
 ) => sql<number>`c.seq - ${seen} - case when c.last_recalled_seq > ${seen}
   then (select count(*) from recalled_messages r where ${sameConversation('r')} and r.seq > ${seen}) else 0 end`
+
+/** Of the conversation `c`: up to which message everything is hidden from a party. */
+export const hiddenFrom = (userId: Int64) =>
+  sql<number>`case when c.low_id = ${userId} then c.low_hidden_msg_id else c.high_hidden_msg_id end`
 
 /** Where history_visible is off a member sees nothing of what was there before (decision F4a: judged when reading). */
 export const hiddenInGroup = sql<number>`case when g.history_visible = 1 or p.joined_msg_id < p.hidden_msg_id then p.hidden_msg_id else p.joined_msg_id end`
@@ -251,6 +255,28 @@ export class ConversationStore {
       .where(isConversation(conversation))
       .executeTakeFirst()
     return numUpdatedRows > 0n
+  }
+
+  /** Has the conversations of the user, of those with other users, take no messages any more. */
+  async close(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    const open = joined(tx)
+      .select('c.low_id')
+      .where('p.app_id', '=', appId)
+      .where('p.user_id', '=', userId)
+      .where('c.closed', '=', 0)
+      // In the order in which batches of sends lock them.
+      .orderBy('c.low_id')
+      .orderBy('c.high_id')
+    if (this.#database.dialect.rowLocks) await open.forUpdate('c').execute()
+    await tx
+      .updateTable('conversations as c')
+      .from('user_conversations as p')
+      .set({ closed: 1 })
+      .where('p.app_id', '=', appId)
+      .where('p.user_id', '=', userId)
+      .where(sameConversation('p'))
+      .where('c.closed', '=', 0)
+      .execute()
   }
 
   /** The user's conversation that holds the message; null when there is none. */

@@ -3,6 +3,7 @@ import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { EventService } from '../../../outbox/event-service.js'
 import type { GroupSuccession } from '../../groups/membership/group-succession.js'
+import type { ConversationService } from '../../messaging/reading/conversation-service.js'
 import type { PasswordProof, PasswordService } from '../../login/password-service.js'
 import type { TokenService } from '../../login/token-service.js'
 import type { AccountService } from '../account-service.js'
@@ -14,6 +15,7 @@ export interface DeletionServiceOptions {
   readonly accounts: AccountService
   readonly passwords: PasswordService
   readonly tokens: TokenService
+  readonly conversations: ConversationService
   readonly succession: GroupSuccession
   readonly events: EventService
   readonly textErasures: TextErasureService
@@ -35,11 +37,15 @@ export class DeletionService {
 
   /** @throws AppError password_incorrect, too_many_requests, user_not_found, user_deleted */
   async delete({ appId, userId, actorId, proof }: Deletion): Promise<void> {
-    const { database, accounts, passwords, tokens, succession, events, textErasures, clock } =
+    const { database, accounts, conversations, passwords, tokens, succession, ...options } =
       this.options
+    const { events, textErasures, clock } = options
     const verified = proof === null ? null : await passwords.verify(appId, userId, proof)
     const { revoked, withdrawals } = await database.transaction(async (tx) => {
+      // Batches of sends lock conversations before users, so these are closed first, and after that those that have begun meanwhile.
+      await conversations.close(tx, { appId, userId })
       const user = await accounts.lock(tx, appId, userId)
+      await conversations.close(tx, { appId, userId })
       if (verified && verified.credentialEpoch !== user.credentialEpoch)
         throw new AppError('password_incorrect')
       const withdrawals = await succession.withdraw(tx, { appId, userId }, actorId)
