@@ -59,6 +59,8 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   kysely_migration: 'names nobody',
   kysely_migration_lock: 'names nobody',
   leases: 'names nobody',
+  // Without texts.
+  message_changes: 'kept',
   messages: 'kept',
   operator_tokens: 'names nobody',
   // Those of the user; that others pinned the conversation is theirs.

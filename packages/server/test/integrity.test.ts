@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { apply, authModes, changeSettings, connect, registerPeople } from './support/contacts.js'
 import { aGroup, expectSuccess, groupCall, types } from './support/groups.js'
 import { type CommandResult, runHermod } from './support/hermod-command.js'
-import { recall } from './support/message-operations.js'
+import { operate, recall } from './support/message-operations.js'
 import {
   acknowledge,
   deleteConversation,
@@ -40,7 +40,7 @@ for (const backend of testBackends()) {
     let database: Awaited<ReturnType<typeof backend.createDatabase>>
     let server: ServerProcess
     /**
-     * Alice wrote 1, 2 and 3 to Bob, who read 1 and then wrote 4; then she wrote 5 and 6 and recalled 5. Both are contacts. Carol has a
+     * Alice wrote 1, 2 and 3 to Bob, who read 1 and then wrote 4; then she wrote 5 and 6, recalled 5 and edited 3. Both are contacts. Carol has a
      * device and settings and applied to Bob. They have a group: Alice owns it, Bob is a member, Carol is blocked, Dave applied, Erin is
      * invited and Frank was kicked; Alice wrote three messages to it, of which Bob read two and is asked for a receipt of the third.
      */
@@ -78,6 +78,13 @@ for (const backend of testBackends()) {
       ids.push(await sendText(from(bob), alice, '4'))
       ids.push(await sendText(from(alice), bob, '5'), await sendText(from(alice), bob, '6'))
       await recall(from(alice), bob, ids[4] as number)
+      expectSuccess(
+        await operate(from(alice), 'append', {
+          peer: bob,
+          message: ids[2] as number,
+          content: '!',
+        }),
+      )
       await sendText(from(carol), carol, 'note to self')
       await notify(admin, carol, 'welcome')
       await sendText(from(alice), carol, 'hidden')
@@ -338,7 +345,131 @@ for (const backend of testBackends()) {
           check: 'device_owner',
           subject: `${carol} device 2`,
         },
+        ...changeFaults(conversation, pair),
         ...groupFaults(),
+      ]
+    }
+
+    /** The recall of 5 is the 7th change, the edit of 3 the 8th. */
+    function changeFaults(conversation: string, subject: string): Fault[] {
+      const set = (
+        [table, column, where]: readonly [string, string, string],
+        [wrong, right]: readonly [number, number],
+      ) => {
+        const update = (value: number, rows: string) =>
+          `update ${table} set ${column} = ${value} where ${conversation} and ${rows}`
+        return {
+          plant: [update(wrong, where)],
+          repair: [update(right, where.replace(`${column} = ${right}`, `${column} = ${wrong}`))],
+        }
+      }
+      const changes = (column: string, where: string, values: readonly [number, number]) =>
+        set(['message_changes', column, where], values)
+      const conversations = (column: string, values: readonly [number, number]) =>
+        set(['conversations', column, 'seq = 6'], values)
+      const moved = (where: string) => ({
+        plant: [
+          `create table moved as select * from message_changes where ${conversation} and ${where}`,
+          `delete from message_changes where ${conversation} and ${where}`,
+        ],
+        repair: ['insert into message_changes select * from moved', 'drop table moved'],
+      })
+      const faults: readonly (readonly [
+        check: string,
+        name: string,
+        change: Pick<Fault, 'plant' | 'repair'>,
+      ])[] = [
+        [
+          'change_order',
+          'that counts more edits and recalls',
+          conversations('alterations', [3, 2]),
+        ],
+        [
+          'change_order',
+          'that counts fewer edits and recalls',
+          conversations('alterations', [1, 2]),
+        ],
+        ['change_order', 'without its first change', moved('change = 7')],
+        ['change_order', 'without its last change', moved('change = 8')],
+        ['change_order', 'with a gap between edits', changes('alteration', 'change = 7', [0, 1])],
+        [
+          'change_order',
+          'with two edits of one number',
+          changes('alteration', 'change = 7', [2, 1]),
+        ],
+        [
+          'change_number',
+          'with a recall before its message',
+          changes('change', 'change = 7', [5, 7]),
+        ],
+        ['change_number', 'with a change after its end', changes('change', 'change = 8', [9, 8])],
+        [
+          'change_kind',
+          'with an edit of a message of others',
+          changes('msg_id', 'change = 8', [thirdMessage, ids[2] as number]),
+        ],
+        ['change_kind', 'with a recall of what is there', changes('kind', 'change = 8', [1, 0])],
+        ['change_kind', 'with a change of no kind', changes('kind', 'change = 8', [7, 0])],
+        [
+          'change_kind',
+          'with an edit after the recall',
+          changes('msg_id', 'change = 8', [ids[4] as number, ids[2] as number]),
+        ],
+        [
+          'change_kind',
+          'with an edit of what was never edited',
+          changes('msg_id', 'change = 8', [ids[0] as number, ids[2] as number]),
+        ],
+        [
+          'altered_message',
+          'with a recall that has no number',
+          changes('kind', 'change = 7', [0, 1]),
+        ],
+        [
+          'altered_message',
+          'with an edit that has no number',
+          set(['messages', 'edited_at', 'seq = 1'], [5, 0]),
+        ],
+        [
+          'log_start',
+          'that keeps changes it never had',
+          conversations('changes_kept_from', [100, 0]),
+        ],
+        [
+          'log_start',
+          'that keeps changes from before',
+          conversations('changes_kept_from', [-1, 0]),
+        ],
+        ['closed_conversation', 'closed by nobody', conversations('closed', [1, 0])],
+      ]
+      return [
+        ...faults.map(
+          ([check, name, change]): Fault => ({
+            check,
+            name: `a conversation ${name}`,
+            ...change,
+            subject,
+          }),
+        ),
+        {
+          name: 'a conversation without its beginning',
+          plant: [
+            `create table moved as select * from messages where msg_id = ${ids[0]}`,
+            `delete from messages where msg_id = ${ids[0]}`,
+          ],
+          repair: ['insert into messages select * from moved', 'drop table moved'],
+          check: 'log_start',
+          subject,
+        },
+        ...(['closed_conversation', 'list_conversation'] as const).map(
+          (check): Fault => ({
+            name: `${check} of a deleted user`,
+            plant: [`update users set deleted_at = 1 where user_id = ${bob}`],
+            repair: [`update users set deleted_at = null where user_id = ${bob}`],
+            check,
+            subject: check === 'list_conversation' ? `${bob}` : subject,
+          }),
+        ),
       ]
     }
 

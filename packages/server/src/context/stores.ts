@@ -15,6 +15,7 @@ import { RemovalStore } from '../domain/groups/membership/removal-store.js'
 import { BlockStore } from '../domain/groups/moderation/block-store.js'
 import { IntegrityStore } from '../domain/integrity/integrity-store.js'
 import { TokenStore } from '../domain/login/token-store.js'
+import { ChangeStore } from '../domain/messaging/log/change-store.js'
 import { HistoryStore } from '../domain/messaging/log/history-store.js'
 import { MessageStore } from '../domain/messaging/log/message-store.js'
 import { PeerKinds } from '../domain/messaging/log/peer-kinds.js'
@@ -46,6 +47,7 @@ export function createStores({
   return {
     announcements: new AnnouncementStore(),
     apps: new AppStore({ apps, adminTokens }),
+    changes: new ChangeStore(database),
     contactRequests: new ContactRequestStore(),
     contacts: new ContactStore(database, { relations, userStates }),
     conversations: new ConversationStore(database),

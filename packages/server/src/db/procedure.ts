@@ -23,12 +23,15 @@ export interface Procedure<Input, Output, Host = never> {
   run(context: ProcedureContext, input: Input, host: Host | null): Promise<Output>
 }
 
-/** Undoes a procedure for a reason that the caller can do something about, and call again. Crosses between threads. */
+/**
+ * Undoes a procedure for a reason that the caller can do something about, and call again. Crosses between threads.
+ * @param detail plain data that says what the caller is to do
+ */
 export class ProcedureRestart extends Error {
   override readonly name = 'ProcedureRestart'
 
-  constructor(readonly detail: number) {
-    super(`to be run again, see detail ${detail}`)
+  constructor(readonly detail: unknown) {
+    super('to be run again')
   }
 }
 

@@ -24,6 +24,7 @@ export interface Schema {
   user_conversations: UserConversationsTable
   messages: MessagesTable
   recalled_messages: RecalledMessagesTable
+  message_changes: MessageChangesTable
   outbox: OutboxTable
   outbox_heads: OutboxHeadsTable
   outbox_positions: OutboxPositionsTable
@@ -221,6 +222,12 @@ export interface ConversationsTable {
   /** ID of the newest message; it strictly grows. */
   last_msg_id: number
   created_at: number
+  /** 1 = a party was deleted, so there will be no more messages (decision D5). */
+  closed: Generated<number>
+  /** How many times messages were edited or recalled. With seq it makes the change number of the conversation; see message_changes. */
+  alterations: Generated<number>
+  /** Changes above this number are kept; 0 = all of them. */
+  changes_kept_from: Generated<number>
   /** Of a group's conversation: who has read furthest, to low_read_seq; the furthest of all others is at high_read_seq. */
   reader_id: Generated<Int64>
   /** Position of the newest message that was recalled; 0 = none. Above a mark it says that the unread count needs a closer look. */
@@ -276,6 +283,23 @@ export interface RecalledMessagesTable {
   sender_id: Int64
   recalled_by: Int64
   recalled_at: number
+}
+
+/**
+ * What altered messages, in the order in which it was done. Storing a message needs no row: `change - alteration` messages were there
+ * when the row was written, so the numbers that no row has are those of messages, in the order of their positions.
+ */
+export interface MessageChangesTable {
+  app_id: string
+  low_id: Int64
+  high_id: Int64
+  /** The number of the change; dense from 1 over the messages of the conversation and these rows. */
+  change: number
+  /** Which of these rows it is; dense from 1. */
+  alteration: number
+  msg_id: number
+  /** 0 edited, 1 recalled */
+  kind: number
 }
 
 /** Committed facts that others are told of, see outbox/. */

@@ -3,7 +3,8 @@ import {
   directConversation,
   eventConversation,
 } from '../../dist/domain/messaging/log/conversation-model.js'
-import { MessageStore } from '../../dist/domain/messaging/operations/message-store.js'
+import { MessageStore } from '../../dist/domain/messaging/log/message-store.js'
+import { ConversationStore } from '../../dist/domain/messaging/reading/conversation-store.js'
 import type { OutboxNode } from './outbox-node.js'
 
 /** Recalls a message between two users as the service does, without its rules. */
@@ -14,9 +15,10 @@ export async function recallMessage(
   messageId: number,
 ): Promise<void> {
   const conversation = directConversation(appId, from, to)
-  const store = new MessageStore(node.database)
+  const store = new MessageStore()
+  const conversations = new ConversationStore(node.database)
   await node.database.transaction(async (tx) => {
-    await store.lockConversation(tx, conversation)
+    await conversations.lockForUpdate(tx, conversation)
     const message = await store.find(tx, conversation, messageId)
     if (!message) throw new Error('no such message')
     await store.recall(tx, conversation, message, { by: from, at: node.clock.now() })

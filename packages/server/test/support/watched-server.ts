@@ -5,6 +5,8 @@ import { openSql, type Sql } from './sql.js'
 export interface WatchedServer extends AsyncDisposable {
   readonly server: ServerProcess
   readonly sql: Sql
+  /** undefined: the embedded database of the server's folder */
+  readonly databaseUrl: string | undefined
 }
 
 export async function startWatchedServer(backend: Backend): Promise<WatchedServer> {
@@ -16,6 +18,7 @@ export async function startWatchedServer(backend: Backend): Promise<WatchedServe
   return {
     server,
     sql,
+    databaseUrl,
     async [Symbol.asyncDispose]() {
       await sql[Symbol.asyncDispose]()
       await server[Symbol.asyncDispose]()

@@ -2,6 +2,7 @@ import type { ServerConfig } from '../../config/config.js'
 import type { AppService } from '../../domain/apps/app-service.js'
 import type { MessageRules } from '../../domain/contacts/message-rules.js'
 import { MessageOperations } from '../../domain/messaging/operations/message-operations.js'
+import { ChangeService } from '../../domain/messaging/reading/change-service.js'
 import { ConversationService } from '../../domain/messaging/reading/conversation-service.js'
 import { GroupReadService } from '../../domain/messaging/reading/group-read-service.js'
 import { PinService } from '../../domain/messaging/reading/pin-service.js'
@@ -13,6 +14,7 @@ import type { Foundation } from '../foundation.js'
 import type { Groups } from './groups.js'
 
 export interface Messaging {
+  readonly changes: ChangeService
   readonly conversations: ConversationService
   readonly messageOperations: MessageOperations
   readonly messages: MessageService
@@ -75,6 +77,7 @@ export function createMessaging(
     database,
     store: stores.messages,
     conversationStore: stores.conversations,
+    changes: stores.changes,
     receiptRequests: stores.receiptRequests,
     conversations,
     apps,
@@ -86,6 +89,12 @@ export function createMessaging(
     transactionTtlMs,
   })
   return {
+    changes: new ChangeService({
+      database,
+      store: stores.changes,
+      messageLog: stores.history,
+      conversations,
+    }),
     conversations,
     messageOperations,
     messages: new MessageService({

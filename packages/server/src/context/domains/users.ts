@@ -81,6 +81,7 @@ export function createUsers(
   const deletions = new DeletionService({
     database,
     accounts,
+    conversations: stores.conversations,
     personal: personalStores(stores),
     users: stores.users,
     passwords,

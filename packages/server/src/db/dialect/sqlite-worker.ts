@@ -42,7 +42,7 @@ export type WorkerResponse =
   | Rows
   | { readonly output: unknown }
   | { readonly error: { readonly message: string; readonly code: number | undefined } }
-  | { readonly restart: number }
+  | { readonly restart: unknown }
 
 type Bound = Parameters<Statement['run']>
 

@@ -1,6 +1,7 @@
 import { relation } from '@hermod/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import type { Queryable } from '../../db/database.js'
+import { changeChecks, keptConversations } from './change-checks.js'
 import { groupChecks } from './group-checks.js'
 import { type FaultRow, type IntegrityCheck, log } from './integrity-check.js'
 import { outboxChecks } from './outbox-checks.js'
@@ -40,17 +41,18 @@ export const integrityChecks: readonly IntegrityCheck[] = [
     count: sql`select count(*) as count from conversations`,
     faults: sql`select c.app_id, ${conversation('c')} as subject,
         'ends at ' || c.seq || ' (message ' || c.last_msg_id || '), its log at ' || coalesce(m.seq, 0) || ' (message ' || coalesce(m.msg_id, 0) || ')' as detail
-      from conversations c
+      from ${keptConversations} c
       left join (select app_id, low_id, high_id, max(seq) as seq, max(msg_id) as msg_id from ${log} l group by app_id, low_id, high_id) m
         on ${sameConversation('m', 'c')}
-      where m.seq is null or m.seq <> c.seq or m.msg_id <> c.last_msg_id`,
+      where coalesce(m.seq, c.kept_seq) <> c.seq or coalesce(m.msg_id, c.last_msg_id) <> c.last_msg_id or c.seq = 0`,
   },
   {
     name: 'message_order',
     count: sql`select count(*) as count from ${log} l`,
     faults: sql`select app_id, low_id || '/' || high_id as subject,
         'message ' || msg_id || ' has position ' || seq || ' where ' || place || ' is due' as detail
-      from (select app_id, low_id, high_id, msg_id, seq, row_number() over (partition by app_id, low_id, high_id order by msg_id) as place
+      from (select app_id, low_id, high_id, msg_id, seq, min(seq) over (partition by app_id, low_id, high_id) - 1
+          + row_number() over (partition by app_id, low_id, high_id order by msg_id) as place
         from ${log} l) numbered
       where seq <> place`,
   },
@@ -65,10 +67,10 @@ export const integrityChecks: readonly IntegrityCheck[] = [
     count: sql`select count(*) as count from conversations`,
     faults: sql`select c.app_id, ${conversation('c')} as subject,
         'has its last recall at ' || c.last_recalled_seq || ' where ' || coalesce(r.seq, 0) || ' is due' as detail
-      from conversations c
+      from ${keptConversations} c
       left join (select app_id, low_id, high_id, max(seq) as seq from recalled_messages group by app_id, low_id, high_id) r
         on ${sameConversation('r', 'c')}
-      where c.last_recalled_seq <> coalesce(r.seq, 0)`,
+      where c.last_recalled_seq <> coalesce(r.seq, 0) and (c.last_recalled_seq > c.kept_seq or r.seq > c.last_recalled_seq)`,
   },
   {
     name: 'conversation_marks',
@@ -84,9 +86,19 @@ export const integrityChecks: readonly IntegrityCheck[] = [
   {
     name: 'list_conversation',
     count: sql`select count(*) as count from user_conversations`,
-    faults: sql`select l.app_id, '' || l.user_id as subject, 'lists a conversation of others or of nobody: ' || ${conversation('l')} as detail
+    faults: sql`select l.app_id, '' || l.user_id as subject, 'lists a conversation of others or of nobody, or for a deleted user: ' || ${conversation('l')} as detail
       from user_conversations l left join conversations c on ${sameConversation('c', 'l')}
-      where c.seq is null or (l.user_id <> l.low_id and l.user_id <> l.high_id)`,
+      left join users u on u.app_id = l.app_id and u.user_id = l.user_id and u.deleted_at is null
+      where c.seq is null or u.user_id is null or (l.user_id <> l.low_id and l.user_id <> l.high_id)`,
+  },
+  {
+    name: 'closed_conversation',
+    count: sql`select count(*) as count from conversations`,
+    faults: sql`select c.app_id, ${conversation('c')} as subject,
+        case when c.closed = 0 then 'takes messages although a party is deleted' else 'takes no messages although no party is deleted' end as detail
+      from conversations c
+      where c.closed <> case when exists (select 1 from users u where u.app_id = c.app_id and u.user_id in (c.low_id, c.high_id)
+        and u.deleted_at is not null) then 1 else 0 end`,
   },
   {
     name: 'conversation_lists',
@@ -155,6 +167,7 @@ export const integrityChecks: readonly IntegrityCheck[] = [
       from devices d left join users u on u.app_id = d.app_id and u.user_id = d.user_id
       where u.user_id is null or d.device_sn > u.last_device_sn`,
   },
+  ...changeChecks,
   ...groupChecks,
   ...outboxChecks,
 ]

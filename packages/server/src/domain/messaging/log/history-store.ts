@@ -1,8 +1,9 @@
 import type { Int64 } from '@hermod/protocol'
-import { sql } from 'kysely'
-import type { Database, Queryable } from '../../../db/database.js'
+import { type RawBuilder, sql } from 'kysely'
+import type { Database, Param, Queryable } from '../../../db/database.js'
 import type { MessagesTable } from '../../../db/schema.js'
-import { hiddenInGroup, joinedGroups } from '../reading/conversation-store.js'
+import { hiddenFrom, hiddenInGroup, joinedGroups } from '../reading/conversation-store.js'
+import type { PositionedMessage } from './change-model.js'
 import type { Conversation, ConversationKey } from './conversation-model.js'
 import type { HistoryMessage, MessageStatus } from './message-model.js'
 
@@ -11,8 +12,14 @@ interface Start {
   readonly upToId: Int64
 }
 
-type PageParams = ConversationKey & Start
-type GroupPageParams = Start & { readonly appId: string; readonly groupId: Int64 }
+type Reader = ConversationKey & { readonly userId: Int64 }
+interface GroupReader {
+  readonly appId: string
+  readonly groupId: Int64
+  readonly userId: Int64
+}
+type PageParams = Reader & Start
+type GroupPageParams = GroupReader & Start
 
 const messageColumns = [
   'm.msg_id as messageId',
@@ -37,54 +44,125 @@ const statusInGroup = sql<MessageStatus>`case
     case when g.read_ack = 1 and m.seq <= case when c.reader_id = p.user_id then c.high_read_seq else c.low_read_seq end then 2 else 0 end
   when m.seq <= p.read_seq then 2 when m.seq <= p.delivered_seq then 1 else 0 end`
 
+/** The messages `m` of a conversation `c` of two, as its party sees them. */
+function logOf(db: Queryable, param: Param<Reader>) {
+  return db
+    .selectFrom('conversations as c')
+    .innerJoin('messages as m', (join) =>
+      join
+        .onRef('m.app_id', '=', 'c.app_id')
+        .onRef('m.low_id', '=', 'c.low_id')
+        .onRef('m.high_id', '=', 'c.high_id'),
+    )
+    .select([
+      ...messageColumns,
+      sql<MessageStatus>`case when m.seq <= ${receiverMark('read_seq')} then 2 when m.seq <= ${receiverMark('delivered_seq')} then 1 else 0 end`.as(
+        'status',
+      ),
+    ])
+    .where('c.app_id', '=', param('appId'))
+    .where('c.low_id', '=', param('lowId'))
+    .where('c.high_id', '=', param('highId'))
+}
+
+/** The messages `m` of a group's conversation `c`, as its member `p` sees them. */
+function logOfGroup(db: Queryable, param: Param<GroupReader>) {
+  return joinedGroups(db)
+    .innerJoin('messages as m', (join) =>
+      join
+        .onRef('m.app_id', '=', 'c.app_id')
+        .onRef('m.low_id', '=', 'c.low_id')
+        .onRef('m.high_id', '=', 'c.high_id'),
+    )
+    .select([...messageColumns, statusInGroup.as('status')])
+    .where('p.app_id', '=', param('appId'))
+    .where('p.group_id', '=', param('groupId'))
+    .where('p.user_id', '=', param('userId'))
+}
+
+const halfOfIds = 2 ** 52
+
+/** The position of the newest message with an ID up to this one; 0 when there is none. */
+const seqUpTo = (param: Param<ConversationKey>, id: RawBuilder<unknown>) =>
+  sql<number>`coalesce((select m.seq from messages m where m.app_id = ${param('appId')} and m.low_id = ${param('lowId')}
+    and m.high_id = ${param('highId')} and m.msg_id <= ${id} order by m.msg_id desc limit 1), 0)`
+
 /** Reads of the message log. How messages get into it: messages/store-batch.ts. */
 export class HistoryStore {
   readonly #page
   readonly #groupPage
+  readonly #after
+  readonly #groupAfter
+  readonly #one
+  readonly #groupOne
+  readonly #placeOf
   readonly #seqOf
 
   constructor(database: Database) {
     this.#page = database.preparedPage<PageParams, HistoryMessage>((db, param, limit) =>
-      db
-        .selectFrom('conversations as c')
-        .innerJoin('messages as m', (join) =>
-          join
-            .onRef('m.app_id', '=', 'c.app_id')
-            .onRef('m.low_id', '=', 'c.low_id')
-            .onRef('m.high_id', '=', 'c.high_id'),
-        )
-        .select([
-          ...messageColumns,
-          sql<MessageStatus>`case when m.seq <= ${receiverMark('read_seq')} then 2 when m.seq <= ${receiverMark('delivered_seq')} then 1 else 0 end`.as(
-            'status',
-          ),
-        ])
-        .where('c.app_id', '=', param('appId'))
-        .where('c.low_id', '=', param('lowId'))
-        .where('c.high_id', '=', param('highId'))
+      logOf(db, param)
         .where('m.msg_id', '<=', param('upToId') as number)
-        .where(
-          sql<boolean>`m.msg_id > case when c.low_id = ${param('userId')} then c.low_hidden_msg_id else c.high_hidden_msg_id end`,
-        )
+        .where(sql<boolean>`m.msg_id > ${hiddenFrom(param('userId'))}`)
         .orderBy('m.msg_id', 'desc')
         .limit(limit),
     )
     this.#groupPage = database.preparedPage<GroupPageParams, HistoryMessage>((db, param, limit) =>
-      joinedGroups(db)
-        .innerJoin('messages as m', (join) =>
-          join
-            .onRef('m.app_id', '=', 'c.app_id')
-            .onRef('m.low_id', '=', 'c.low_id')
-            .onRef('m.high_id', '=', 'c.high_id'),
-        )
-        .select([...messageColumns, statusInGroup.as('status')])
-        .where('p.app_id', '=', param('appId'))
-        .where('p.group_id', '=', param('groupId'))
-        .where('p.user_id', '=', param('userId'))
+      logOfGroup(db, param)
         .where('m.msg_id', '<=', param('upToId') as number)
         .where(sql<boolean>`m.msg_id > ${hiddenInGroup}`)
         .orderBy('m.msg_id', 'desc')
         .limit(limit),
+    )
+    this.#after = database.preparedPage<Reader & { afterId: number }, PositionedMessage>(
+      (db, param, limit) =>
+        logOf(db, param)
+          .select('m.seq')
+          .where('m.msg_id', '>', param('afterId'))
+          .orderBy('m.msg_id')
+          .limit(limit),
+    )
+    this.#groupAfter = database.preparedPage<GroupReader & { afterId: number }, PositionedMessage>(
+      (db, param, limit) =>
+        logOfGroup(db, param)
+          .select('m.seq')
+          .where('m.msg_id', '>', param('afterId'))
+          .orderBy('m.msg_id')
+          .limit(limit),
+    )
+    this.#one = database.prepared<Reader & { messageId: number }, PositionedMessage>((db, param) =>
+      logOf(db, param).select('m.seq').where('m.msg_id', '=', param('messageId')),
+    )
+    this.#groupOne = database.prepared<GroupReader & { messageId: number }, PositionedMessage>(
+      (db, param) =>
+        logOfGroup(db, param).select('m.seq').where('m.msg_id', '=', param('messageId')),
+    )
+    this.#placeOf = database.prepared<ConversationKey & { seq: number }, { id: number }>(
+      (db, param) => {
+        const isBelow = sql`place.seq <= ${param('seq')}`
+        const nextId = sql<number>`case when ${isBelow} then place.id + place.step else place.id end`
+        return db
+          .withRecursive('place(id, step, seq)', (cte) =>
+            cte
+              .selectNoFrom([
+                sql<number>`cast(0 as bigint)`.as('id'),
+                sql<number>`${sql.lit(halfOfIds)}`.as('step'),
+                seqUpTo(param, sql.lit(halfOfIds)).as('seq'),
+              ])
+              .unionAll(
+                cte
+                  .selectFrom('place')
+                  .select([
+                    nextId.as('id'),
+                    sql<number>`place.step / 2`.as('step'),
+                    seqUpTo(param, sql`${nextId} + place.step / 2`).as('seq'),
+                  ])
+                  .where('place.step', '>', 0)
+                  .where('place.seq', '<>', param('seq')),
+              ),
+          )
+          .selectFrom('place')
+          .select(sql<number>`max(${nextId})`.as('id'))
+      },
     )
     this.#seqOf = database.prepared<
       ConversationKey & { messageId: Int64 },
@@ -108,6 +186,41 @@ export class HistoryStore {
   ): Promise<HistoryMessage[]> {
     if (isGroup) return this.#groupPage.all(db, { appId, groupId: lowId, ...page })
     return this.#page.all(db, { appId, lowId, highId, ...page })
+  }
+
+  /**
+   * What a party, or a member, sees of the messages above a position, oldest first. Positions have no index; because they ascend with the
+   * message IDs, the ID after which the messages begin is found by halving the space of IDs.
+   * @param page.hiddenMessageId messages up to and including this one are left out
+   */
+  async listAfter(
+    db: Queryable,
+    conversation: Conversation,
+    page: {
+      readonly userId: Int64
+      readonly seq: number
+      readonly hiddenMessageId: number
+      readonly limit: number
+    },
+  ): Promise<PositionedMessage[]> {
+    const { appId, lowId, highId, isGroup } = conversation
+    const { userId, seq, hiddenMessageId, limit } = page
+    const place = await this.#placeOf.first(db, { appId, lowId, highId, seq })
+    const afterId = Math.max(Number(place?.id ?? 0), hiddenMessageId)
+    return isGroup
+      ? this.#groupAfter.all(db, { appId, groupId: lowId, userId, afterId, limit })
+      : this.#after.all(db, { appId, lowId, highId, userId, afterId, limit })
+  }
+
+  /** A message as a party, or a member, would see it; hidden or not. Null when there is none. */
+  async find(
+    db: Queryable,
+    { appId, lowId, highId, isGroup }: Conversation,
+    { userId, messageId }: { readonly userId: Int64; readonly messageId: number },
+  ): Promise<PositionedMessage | null> {
+    return isGroup
+      ? this.#groupOne.first(db, { appId, groupId: lowId, userId, messageId })
+      : this.#one.first(db, { appId, lowId, highId, userId, messageId })
   }
 
   /** The position of a message; null when the conversation has no such message. */

@@ -44,14 +44,14 @@ export class MessageStore {
   async edit(
     tx: Tx,
     conversation: ConversationKey,
-    messageId: Int64,
+    message: LoggedMessage,
     texts: EditedTexts & { readonly editedAt: number },
   ): Promise<void> {
     const { editedAt: edited_at, content, config, ext } = texts
     await tx
       .updateTable('messages')
       .set({ content, config, ext, edited_at })
-      .where(isMessage(conversation, messageId))
+      .where(isMessage(conversation, message.messageId))
       .execute()
   }
 
@@ -59,10 +59,11 @@ export class MessageStore {
   async recall(
     tx: Tx,
     conversation: ConversationKey,
-    { messageId, seq, senderId }: LoggedMessage,
+    message: LoggedMessage,
     recall: { readonly by: Int64; readonly at: number },
   ): Promise<void> {
     const { appId: app_id, lowId: low_id, highId: high_id } = conversation
+    const { messageId, seq, senderId } = message
     await tx.deleteFrom('messages').where(isMessage(conversation, messageId)).execute()
     const row = {
       app_id,

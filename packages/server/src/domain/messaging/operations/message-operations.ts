@@ -7,6 +7,8 @@ import type { Outbox } from '../../../outbox/outbox.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
 import { systemUserId } from '../../users/system-user.js'
+import { type AlterationKind, alterationKinds } from '../log/change-model.js'
+import type { ChangeStore } from '../log/change-store.js'
 import { type Conversation, eventConversation, readersOf } from '../log/conversation-model.js'
 import { requireSize } from '../log/message-model.js'
 import type { EditedTexts, LoggedMessage, MessageStore } from '../log/message-store.js'
@@ -20,6 +22,7 @@ export interface MessageOperationsOptions {
   readonly database: Database
   readonly store: MessageStore
   readonly conversationStore: ConversationStore
+  readonly changes: ChangeStore
   readonly receiptRequests: ReceiptRequestStore
   readonly conversations: ConversationService
   readonly apps: AppService
@@ -168,7 +171,7 @@ export class MessageOperations {
   }
 
   async #recall(tx: Tx, held: Held, recallSeconds: number | null): Promise<void> {
-    const { store, conversationStore, receiptRequests, groupRules, clock } = this.options
+    const { store, receiptRequests, groupRules, clock } = this.options
     const { actor, conversation, message } = held
     const now = clock.now()
     const isOwn = message.senderId === actor.userId
@@ -182,7 +185,7 @@ export class MessageOperations {
       throw new AppError('recall_too_late')
     await store.recall(tx, conversation, message, { by: responsibleFor(held), at: now })
     if (conversation.isGroup) await receiptRequests.delete(tx, group, message.seq)
-    await conversationStore.noteRecall(tx, conversation, message.seq)
+    await this.#note(tx, held, alterationKinds.recalled)
     this.#tell(tx, held, 'message.recalled')
   }
 
@@ -195,11 +198,21 @@ export class MessageOperations {
       throw new AppError('message_type_refused', 'a command cannot be edited')
     const texts = editedTexts(kind, message, edit)
     requireSize({ ...message, ...texts }, maxMessageBytes)
-    await store.edit(tx, conversation, message.messageId, {
+    await store.edit(tx, conversation, message, {
       ...texts,
       editedAt: editInstant(message, clock.now()),
     })
+    await this.#note(tx, held, alterationKinds.edited)
     this.#tell(tx, held, editEvents[kind])
+  }
+
+  /** Numbers what was done to the message, for readers who follow the conversation. */
+  async #note(tx: Tx, { conversation, message }: Held, kind: AlterationKind): Promise<void> {
+    const { changes, conversationStore } = this.options
+    const { messageId, seq } = message
+    const recalledSeq = kind === alterationKinds.recalled ? seq : null
+    const end = await conversationStore.countAlteration(tx, conversation, { recalledSeq })
+    await changes.append(tx, conversation, { messageId, kind, ...end })
   }
 
   #tell(tx: Tx, held: Held, kind: MessageEventKind): void {

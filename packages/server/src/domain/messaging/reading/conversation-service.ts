@@ -79,7 +79,7 @@ export class ConversationService {
     const rows = await database.read((db) =>
       messageLog.page(db, conversation, { userId, upToId, limit: limit + 1 }),
     )
-    if (rows.length === 0 && conversation.isGroup) await this.#requireMember(reader, peerId)
+    if (rows.length === 0 && conversation.isGroup) await this.requireMember(reader, peerId)
     const next = rows.length > limit ? rows.pop() : undefined
     const undelivered = page.isOnDevice
       ? rows.find(({ senderId, status }) => senderId !== userId && status === 0)
@@ -177,8 +177,8 @@ export class ConversationService {
    * The conversation of the user that an ID names, with another user or of a group, for what is done to one that has begun.
    * @throws AppError conversation_not_found when nobody ever had the ID
    */
-  async findBegun(tx: Tx, reader: Reader, peerId: Int64): Promise<Conversation> {
-    const conversation = await this.#find(tx, reader, peerId)
+  async findBegun(db: Queryable, reader: Reader, peerId: Int64): Promise<Conversation> {
+    const conversation = await this.#find(db, reader, peerId)
     if (!conversation) throw new AppError('conversation_not_found')
     return conversation
   }
@@ -310,7 +310,8 @@ export class ConversationService {
     return kind && directConversation(appId, userId, peerId)
   }
 
-  async #requireMember({ appId, userId }: Reader, groupId: Int64): Promise<void> {
+  /** @throws AppError member_required */
+  async requireMember({ appId, userId }: Reader, groupId: Int64): Promise<void> {
     if (!(await this.options.groupCache.findMember({ appId, groupId }, userId)))
       throw new AppError('member_required')
   }

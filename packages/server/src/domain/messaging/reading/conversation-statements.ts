@@ -38,12 +38,13 @@ const movedMarks = ['low_read_seq', 'high_read_seq', 'low_seen_seq', 'high_seen_
 /**
  * Takes the next `seq` positions of conversations, creating those that are new, and offers the first new message ID. A mark says
  * which of the new messages is the last one of that party, counted from 1, and moves to it; 0 leaves the mark alone. Returns the last of
- * the new positions; a `last_msg_id` other than the one offered is that of a message which is there already and has a greater ID.
+ * the new positions; a `last_msg_id` other than the one offered is that of a message which is there already and has a greater ID. Returns
+ * nothing of conversations that are closed.
  */
 export const advanceConversations: BulkInsert = {
   table: 'conversations',
   columns: position,
-  conflict: `${onConversation} seq = t.seq + excluded.seq, ${setLastId}, ${movedMarks}`,
+  conflict: `${onConversation} seq = t.seq + excluded.seq, ${setLastId}, ${movedMarks} where t.closed = 0`,
   returning: 'app_id, low_id, high_id, seq, last_msg_id',
 }
 

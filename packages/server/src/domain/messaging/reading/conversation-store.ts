@@ -48,7 +48,7 @@ const hiddenMessageId = own((side) => sql<number>`${sql.ref(`c.${side}_hidden_ms
 const seenSeq = own((side) => sql<number>`${sql.ref(`c.${side}_seen_seq`)}`)
 
 const sameConversation = (table: string) =>
-  sql.raw(
+  sql.raw<boolean>(
     `${table}.app_id = c.app_id and ${table}.low_id = c.low_id and ${table}.high_id = c.high_id`,
   )
 /** The newest message that is left to the user of `p`, null when there is none; the log is asked only when the last one was recalled. */
@@ -59,6 +59,10 @@ const unreadAbove = (
   seen: RawBuilder<number>,
 ) => sql<number>`c.seq - ${seen} - case when c.last_recalled_seq > ${seen}
   then (select count(*) from recalled_messages r where ${sameConversation('r')} and r.seq > ${seen}) else 0 end`
+
+/** Of the conversation `c`: up to which message everything is hidden from a party. */
+export const hiddenFrom = (userId: Int64) =>
+  sql<number>`case when c.low_id = ${userId} then c.low_hidden_msg_id else c.high_hidden_msg_id end`
 
 /** Where history_visible is off a member sees nothing of what was there before (decision F4a: judged when reading). */
 export const hiddenInGroup = sql<number>`case when g.history_visible = 1 or p.joined_msg_id < p.hidden_msg_id then p.hidden_msg_id else p.joined_msg_id end`
@@ -306,13 +310,48 @@ export class ConversationStore {
     return (await lockForUpdate(tx, found).executeTakeFirst()) !== undefined
   }
 
-  /** Notes that the message at a position is recalled. */
-  async noteRecall(tx: Tx, conversation: ConversationKey, seq: number): Promise<void> {
-    await tx
+  /**
+   * Counts a recall or an edit.
+   * @param recalledSeq position of the message that is recalled; null: it is edited
+   * @returns the end of the conversation, with this alteration
+   */
+  async countAlteration(
+    tx: Tx,
+    conversation: ConversationKey,
+    { recalledSeq }: { readonly recalledSeq: number | null },
+  ): Promise<{ readonly seq: number; readonly alterations: number }> {
+    return tx
       .updateTable('conversations')
-      .set({ last_recalled_seq: seq })
+      .set({
+        alterations: sql<number>`alterations + 1`,
+        ...(recalledSeq === null
+          ? {}
+          : { last_recalled_seq: greater('last_recalled_seq', recalledSeq) }),
+      })
       .where(isConversation(conversation))
-      .where('last_recalled_seq', '<', seq)
+      .returning(['seq', 'alterations'])
+      .executeTakeFirstOrThrow()
+  }
+
+  /** Has the conversations of the user, of those with other users, take no messages any more. */
+  async close(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    const open = joined(tx)
+      .select('c.low_id')
+      .where('p.app_id', '=', appId)
+      .where('p.user_id', '=', userId)
+      .where('c.closed', '=', 0)
+      // In the order in which batches of sends lock them.
+      .orderBy('c.low_id')
+      .orderBy('c.high_id')
+    await lockForUpdate(tx, open, { of: ['c'] }).execute()
+    await tx
+      .updateTable('conversations as c')
+      .from('user_conversations as p')
+      .set({ closed: 1 })
+      .where('p.app_id', '=', appId)
+      .where('p.user_id', '=', userId)
+      .where(sameConversation('p'))
+      .where('c.closed', '=', 0)
       .execute()
   }
 

@@ -4,7 +4,7 @@ import { ProcedureRestart } from '../../../db/procedure.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids.js'
 import { type Draft, messageRow } from '../log/message-model.js'
-import { storeBatch } from './store-batch.js'
+import { type BatchRestart, storeBatch } from './store-batch.js'
 
 export interface MessageWriterOptions {
   readonly database: Database
@@ -38,7 +38,7 @@ export interface Delivery {
 }
 
 interface Pending {
-  readonly delivery: Delivery
+  delivery: Delivery
   resolve(messageIds: readonly number[]): void
   reject(error: unknown): void
 }
@@ -65,8 +65,9 @@ export class MessageWriter {
   constructor(private readonly options: MessageWriterOptions) {}
 
   /**
+   * Drafts whose sender or receiver was deleted meanwhile are left out.
    * @returns the message IDs in the order of the drafts, or those of the first send with the same transaction ID
-   * @throws AppError unavailable when too many messages wait, storage_failed
+   * @throws AppError user_deleted when no draft is left, unavailable when too many messages wait, storage_failed
    */
   write(delivery: Delivery): Promise<readonly number[]> {
     return new Promise((resolve, reject) => {
@@ -132,6 +133,7 @@ export class MessageWriter {
   }
 
   async #commit(batch: readonly Pending[]): Promise<void> {
+    if (batch.length === 0) return
     const startedAt = performance.now()
     const messages = messagesOf(batch)
     try {
@@ -140,6 +142,8 @@ export class MessageWriter {
       for (const appId of appsOf(batch)) this.options.appended(appId)
       for (const [index, pending] of batch.entries()) pending.resolve(results[index] ?? [])
     } catch (error) {
+      const { refused } = restartOf(error)
+      if (refused) return this.#commit(withoutRefused(batch, refused))
       this.#observe(messages, startedAt, true)
       const isOneMessagesFault = batch.length > 1 && !(error instanceof AppError)
       if (isOneMessagesFault) for (const pending of batch) await this.#commit([pending])
@@ -171,14 +175,35 @@ export class MessageWriter {
         ids,
       )
     } catch (error) {
-      if (!(error instanceof ProcedureRestart) || error.detail <= after) throw error
-      return this.#store(batch, error.detail)
+      const { idsAfter } = restartOf(error)
+      if (idsAfter === undefined || idsAfter <= after) throw error
+      return this.#store(batch, idsAfter)
     }
   }
 }
 
 function appsOf(batch: readonly Pending[]): Set<string> {
   return new Set(batch.flatMap(({ delivery: { drafts } }) => drafts[0]?.conversation.appId ?? []))
+}
+
+/** What a batch that failed must be given to be run again; nothing when it failed for another reason. */
+function restartOf(error: unknown): BatchRestart {
+  return error instanceof ProcedureRestart ? (error.detail as BatchRestart) : {}
+}
+
+/** Turns away the sends of which nothing is left. */
+function withoutRefused(
+  batch: readonly Pending[],
+  refused: readonly (readonly number[])[],
+): readonly Pending[] {
+  return batch.filter((pending, index) => {
+    const isLeft = (_: unknown, place: number) => !refused[index]?.includes(place)
+    const { delivery } = pending
+    const drafts = delivery.drafts.filter(isLeft)
+    pending.delivery = { ...delivery, drafts, groups: delivery.groups?.filter(isLeft) }
+    if (drafts.length === 0) pending.reject(new AppError('user_deleted'))
+    return drafts.length > 0
+  })
 }
 
 function messagesOf(batch: readonly Pending[]): number {

@@ -1,7 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import type { BulkInsert } from '../../../db/dialect/dialect.js'
 import { type Procedure, type ProcedureContext, ProcedureRestart } from '../../../db/procedure.js'
-import type { ConversationsTable, SentTransactionsTable } from '../../../db/schema.js'
+import type { ConversationsTable, SentTransactionsTable, UsersTable } from '../../../db/schema.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
@@ -9,6 +9,7 @@ import { timestampOf } from '../../../lib/ids.js'
 import { appendInProcedure, type NewRow } from '../../../outbox/outbox-statements.js'
 import { advanceMembers } from '../../groups/membership/member-statements.js'
 import { systemUserId } from '../../users/system-user.js'
+import { lockUsers } from '../../users/user-statements.js'
 import { type ConversationKey, compareConversations, readersOf } from '../log/conversation-model.js'
 import { type MessageRow, rowValue } from '../log/message-model.js'
 import { encodeRanges, type MessageRange } from '../log/message-ranges.js'
@@ -43,10 +44,15 @@ export interface Batch {
   readonly transactionLifeMs: number
 }
 
-/**
- * Gives new message IDs where the given ones turn out to be too small. Without a idSource the procedure ends in a ProcedureRestart with
- * the ID to be exceeded.
- */
+/** What a batch must be given to be run again. */
+export interface BatchRestart {
+  /** Message IDs above this one. */
+  readonly idsAfter?: number
+  /** Only what can be stored: for each submission the places of its messages whose sender or receiver is deleted. */
+  readonly refused?: readonly (readonly number[])[]
+}
+
+/** Gives new message IDs where the given ones turn out to be too small. Without an idSource the procedure ends in a {@link BatchRestart}. */
 export interface MessageIdSource {
   /**
    * Without waiting, because the procedure holds locks.
@@ -56,6 +62,7 @@ export interface MessageIdSource {
   takeReserved(count: number, after: number): readonly number[]
 }
 
+type UserRow = Pick<UsersTable, 'app_id' | 'user_id' | 'deleted_at'>
 type Position = Pick<ConversationsTable, 'app_id' | 'low_id' | 'high_id' | 'seq' | 'last_msg_id'>
 type TransactionKey = Pick<SentTransactionsTable, 'app_id' | 'sender_id' | 'transaction_id'>
 /** The transaction ID is text in what the database returns. */
@@ -82,6 +89,8 @@ interface ConversationRows {
 /**
  * Stores a batch of sends: conversation positions, messages, read marks and the memory of transaction IDs (decisions E2 to E5). The
  * output holds the message IDs of every submission in the order of the batch; of a repeated send those of the first one.
+ *
+ * What was checked before may have changed: a batch with messages from or to deleted users ends in a {@link BatchRestart}.
  */
 export const storeBatch: Procedure<Batch, readonly (readonly number[])[], MessageIdSource> = {
   module: import.meta.url,
@@ -94,15 +103,9 @@ export const storeBatch: Procedure<Batch, readonly (readonly number[])[], Messag
     const times = [now, now + transactionLifeMs] as const
     const known = await claim(context, originals, times)
     const isFresh = (each: Planned) => !known.has(each) && !repeats.has(each)
-    await place(
-      context,
-      {
-        fresh: known.size + repeats.size === 0 ? planned : planned.filter(isFresh),
-        claims: originals,
-        times,
-      },
-      idSource,
-    )
+    const fresh = known.size + repeats.size === 0 ? planned : planned.filter(isFresh)
+    const refused = await place(context, { fresh, claims: originals, times }, idSource)
+    if (refused.length > 0) throw restartWithout(refused, planned)
     const idsOf = (each: Planned): readonly number[] =>
       known.get(each) ?? each.rows.map(rowValue.messageId)
     return planned.map((each) => idsOf(repeats.get(each) ?? each))
@@ -179,21 +182,30 @@ interface Placement {
   readonly times: readonly [now: number, expiresAt: number]
 }
 
-/** Gives the messages their positions and stores them with the marks that a send moves. */
+/**
+ * Gives the messages their positions and stores them with the marks that a send moves.
+ * @returns those whose sender or receiver is deleted; then the rest is not stored as it should be
+ */
 async function place(
   context: ProcedureContext,
   { fresh, claims, times }: Placement,
   idSource: MessageIdSource | null,
-): Promise<void> {
-  if (fresh.length === 0) return
+): Promise<readonly MessageRow[]> {
+  if (fresh.length === 0) return []
   const { direct, groups } = byConversation(fresh)
   const conversations = [...direct, ...groups]
+  const directPositions = await positionsAfter(
+    context,
+    advanceConversations,
+    direct.map(advanceRow),
+  )
+  if (directPositions.length < direct.length) return rowsWithout(directPositions, direct)
   const positions = [
-    ...(await positionsAfter(context, advanceConversations, direct.map(advanceRow))),
+    ...directPositions,
     ...(await positionsAfter(context, advanceGroupConversations, groups.map(advanceGroupRow))),
   ]
   const moved: ConversationRows[] = []
-  const begun: ConversationKey[] = []
+  const begun: ConversationRows[] = []
   let isRenumbered = false
   for (const [index, group] of conversations.entries()) {
     const { rows } = group
@@ -203,7 +215,7 @@ async function place(
     const isBehind = position.last_msg_id !== rowValue.messageId(firstOf(rows))
     if (isBehind) renumber(rows, position.last_msg_id, idSource)
     if (isBehind || rows.length > 1) moved.push(group)
-    if (position.seq === rows.length && !group.isGroup) begun.push(group.conversation)
+    if (position.seq === rows.length && !group.isGroup) begun.push(group)
     isRenumbered ||= isBehind
     for (const [place, row] of rows.entries())
       rowValue.setSeq(row, position.seq - rows.length + 1 + place)
@@ -228,10 +240,21 @@ async function place(
     insertMessages,
     conversations.flatMap(({ rows }) => rows),
   )
-  await context.run(addToLists, begun.flatMap(listRows))
-  await context.change(advanceMembers, groups.flatMap(senderMarkRows))
+  await context.run(
+    addToLists,
+    begun.flatMap(({ conversation }) => listRows(conversation)),
+  )
+  const marks = groups.flatMap(senderMarkRows)
+  const membersMoved = await context.change(advanceMembers, marks)
   await context.change(insertReceiptRequests, groups.flatMap(receiptRows))
-  await appendInProcedure(context, outboxRows(conversations), times[0])
+  // A deletion closes the conversations and ends the memberships that are there, which the statements above wait for and see. So users
+  // are looked up only where nothing was there: in new conversations and for senders who are no members any more.
+  const refused = await rowsOfDeleted(
+    context,
+    membersMoved < marks.length ? [...begun, ...groups] : begun,
+  )
+  if (refused.length === 0) await appendInProcedure(context, outboxRows(conversations), times[0])
+  return refused
 }
 
 /** Few enough for a row that both databases keep in one piece. */
@@ -260,6 +283,70 @@ function rangeOf({ conversation, isGroup, rows }: ConversationRows): MessageRang
   }
 }
 
+/** Those of conversations that are closed. */
+function rowsWithout(
+  positions: readonly Position[],
+  conversations: readonly ConversationRows[],
+): MessageRow[] {
+  let found = 0
+  return conversations.flatMap(({ conversation, rows }) => {
+    const position = positions[found]
+    const isOpen = position && compareConversations(keyOf(position), conversation) === 0
+    if (isOpen) found++
+    return isOpen ? [] : rows
+  })
+}
+
+async function rowsOfDeleted(
+  context: ProcedureContext,
+  conversations: readonly ConversationRows[],
+): Promise<readonly MessageRow[]> {
+  if (conversations.length === 0) return []
+  const users = new Map<string, readonly [appId: string, userId: Int64]>()
+  for (const each of conversations)
+    for (const row of each.rows)
+      for (const userId of usersOf(each, row)) {
+        const { appId } = each.conversation
+        users.set(userText(appId, userId), [appId, userId])
+      }
+  const inOrder = [...users.values()].sort(
+    ([appA, a], [appB, b]) => compare(appA, appB) || compare(a, b),
+  )
+  const found = await context.run<UserRow>(lockUsers, inOrder)
+  const deleted = new Set(
+    found
+      .filter(({ deleted_at }) => deleted_at !== null)
+      .map(({ app_id, user_id }) => userText(app_id, user_id)),
+  )
+  if (deleted.size === 0) return []
+  const isDeleted =
+    ({ conversation: { appId } }: ConversationRows) =>
+    (userId: Int64) =>
+      deleted.has(userText(appId, userId))
+  return conversations.flatMap((each) =>
+    each.rows.filter((row) => usersOf(each, row).some(isDeleted(each))),
+  )
+}
+
+/** The users that a message cannot do without. */
+function usersOf({ conversation, isGroup }: ConversationRows, row: MessageRow): readonly Int64[] {
+  const users = isGroup ? [rowValue.senderId(row)] : readersOf(conversation)
+  return users.filter((userId) => userId !== systemUserId)
+}
+
+function restartWithout(
+  refused: readonly MessageRow[],
+  planned: readonly Planned[],
+): ProcedureRestart {
+  const isRefused = new Set(refused)
+  const restart: BatchRestart = {
+    refused: planned.map(({ rows }) =>
+      rows.flatMap((row, index) => (isRefused.has(row) ? [index] : [])),
+    ),
+  }
+  return new ProcedureRestart(restart)
+}
+
 /** In the order of the rows. */
 async function positionsAfter(
   context: ProcedureContext,
@@ -276,7 +363,7 @@ function renumber(
   after: number,
   idSource: MessageIdSource | null,
 ): void {
-  if (!idSource) throw new ProcedureRestart(after)
+  if (!idSource) throw new ProcedureRestart({ idsAfter: after } satisfies BatchRestart)
   const ids = idSource.takeReserved(rows.length, after)
   for (const [index, row] of rows.entries()) rowValue.setMessageId(row, ids[index] as number)
 }
@@ -405,6 +492,11 @@ function firstOf(rows: readonly MessageRow[]): MessageRow {
 
 function keyOf({ app_id: appId, low_id: lowId, high_id: highId }: Position): ConversationKey {
   return { appId, lowId, highId }
+}
+
+/** For maps. */
+function userText(appId: string, userId: Int64): string {
+  return `${appId}/${userId}`
 }
 
 /** For maps. */

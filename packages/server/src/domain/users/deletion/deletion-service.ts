@@ -1,12 +1,13 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import { notice } from '@hermod/protocol/events'
-import type { Database } from '../../../db/database.js'
+import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { GroupSuccession } from '../../groups/membership/group-succession.js'
 import type { PasswordProof, PasswordService } from '../../login/password-service.js'
 import type { TokenService } from '../../login/token-service.js'
 import type { AccountService } from '../account-service.js'
+import type { UserKey } from '../user-model.js'
 import type { UserStore } from '../user-store.js'
 import type { TextErasureService } from './text-erasure-service.js'
 import type { UserRows } from './user-erasure.js'
@@ -16,6 +17,10 @@ export interface DeletionServiceOptions {
   readonly accounts: AccountService
   readonly passwords: PasswordService
   readonly tokens: TokenService
+  readonly conversations: {
+    /** Ends the conversations of the user with others: no message is stored in them any more. */
+    close(tx: Tx, user: UserKey): Promise<void>
+  }
   readonly succession: GroupSuccession
   /** Every store with rows that go with a user, in the order of its locks. */
   readonly personal: readonly UserRows[]
@@ -41,11 +46,14 @@ export class DeletionService {
   /** @throws AppError password_incorrect, too_many_requests, user_not_found, user_deleted */
   async delete({ appId, userId, actorId, proof }: Deletion): Promise<void> {
     const { database, accounts, passwords, tokens, succession, personal, users } = this.options
-    const { outbox, textErasures, clock } = this.options
+    const { conversations, outbox, textErasures, clock } = this.options
     const key = { appId, userId }
     const verified = proof === null ? null : await passwords.verify(appId, userId, proof)
     await database.transaction(async (tx) => {
+      // Batches of sends lock conversations before users, so these are closed first, and after that those that have begun meanwhile.
+      await conversations.close(tx, key)
       const user = await accounts.lockForUpdate(tx, appId, userId)
+      await conversations.close(tx, key)
       if (verified && verified.credentialEpoch !== user.credentialEpoch)
         throw new AppError('password_incorrect')
       await succession.withdraw(tx, key, actorId)

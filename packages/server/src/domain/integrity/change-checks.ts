@@ -1,0 +1,72 @@
+import { sql } from 'kysely'
+import { type IntegrityCheck, log } from './integrity-check.js'
+
+const named = (alias: string) => sql.raw(`${alias}.low_id || '/' || ${alias}.high_id`)
+const same = (a: string, b: string) =>
+  sql.raw(`${a}.app_id = ${b}.app_id and ${a}.low_id = ${b}.low_id and ${a}.high_id = ${b}.high_id`)
+
+/**
+ * Conversations with `kept_seq`: how many of their messages lie at or below the number from which changes are kept, and may be gone
+ * with all that was done to them.
+ */
+export const keptConversations = sql`(select k.*, k.changes_kept_from - coalesce((select min(x.alteration) - 1 from message_changes x
+    where ${same('x', 'k')} and x.change > k.changes_kept_from), k.alterations) as kept_seq from conversations k)`
+
+/** The change log against the messages, and what is left of those that were recalled (decision page 027). */
+export const changeChecks: readonly IntegrityCheck[] = [
+  {
+    name: 'log_start',
+    count: sql`select count(*) as count from conversations`,
+    faults: sql`select c.app_id, ${named('c')} as subject,
+        'has messages from position ' || coalesce(l.seq, 0) || ' on, and keeps changes from number ' || c.changes_kept_from || ', message ' || c.kept_seq as detail
+      from ${keptConversations} c
+      left join (select app_id, low_id, high_id, min(seq) as seq from ${log} l group by app_id, low_id, high_id) l on ${same('l', 'c')}
+      where coalesce(l.seq, c.seq + 1) > c.kept_seq + 1 or c.kept_seq not between 0 and c.seq or c.changes_kept_from < 0`,
+  },
+  {
+    name: 'change_order',
+    count: sql`select count(*) as count from message_changes`,
+    faults: sql`select c.app_id, ${named('c')} as subject,
+        'counts ' || c.alterations || ' edits and recalls, where there are ' || coalesce(x.rows_kept, 0) || ', the last of them number ' || coalesce(x.last_row, 0) as detail
+      from conversations c
+      left join (select app_id, low_id, high_id, count(*) as rows_kept, min(alteration) as first_row, max(alteration) as last_row, max(place_error) as place_error
+        from (select app_id, low_id, high_id, alteration, abs(alteration
+            - min(alteration) over (partition by app_id, low_id, high_id)
+            - row_number() over (partition by app_id, low_id, high_id order by change) + 1) as place_error from message_changes) numbered
+        group by app_id, low_id, high_id) x on ${same('x', 'c')}
+      where coalesce(x.last_row, c.alterations) <> c.alterations or coalesce(x.place_error, 0) <> 0
+        or (c.changes_kept_from = 0 and coalesce(x.first_row, c.alterations + 1) <> 1)
+        or coalesce(x.first_row, c.alterations + 1) - 1 > c.changes_kept_from`,
+  },
+  {
+    name: 'change_number',
+    count: sql`select count(*) as count from message_changes`,
+    faults: sql`select x.app_id, ${named('x')} as subject,
+        'has number ' || x.change || ' for edit or recall ' || x.alteration || ' of message ' || x.msg_id || ' at position ' || coalesce(l.seq, 0) || ', where ' || coalesce(c.seq, 0) || ' messages are' as detail
+      from message_changes x
+      left join conversations c on ${same('c', 'x')}
+      left join ${log} l on ${same('l', 'x')} and l.msg_id = x.msg_id
+      where c.seq is null or x.change - x.alteration not between coalesce(l.seq, 0) and c.seq`,
+  },
+  {
+    name: 'change_kind',
+    count: sql`select count(*) as count from message_changes`,
+    faults: sql`select x.app_id, ${named('x')} as subject,
+        'has number ' || x.change || ' for what was not done to message ' || x.msg_id || ', or for what came before it' as detail
+      from message_changes x
+      join conversations c on ${same('c', 'x')}
+      left join messages m on ${same('m', 'x')} and m.msg_id = x.msg_id
+      left join recalled_messages r on ${same('r', 'x')} and r.msg_id = x.msg_id
+      where x.change > c.changes_kept_from and (x.kind not in (0, 1) or (x.kind = 1 and r.msg_id is null) or (x.kind = 0 and r.msg_id is null and coalesce(m.edited_at, 0) = 0)
+        or exists (select 1 from message_changes e where ${same('e', 'x')} and e.msg_id = x.msg_id and e.kind = 1 and e.change < x.change))`,
+  },
+  {
+    name: 'altered_message',
+    count: sql`select count(*) as count from ${log} l`,
+    faults: sql`select a.app_id, ${named('a')} as subject, 'message ' || a.msg_id || ' was ' || a.what || ', of which there is no change' as detail
+      from (select app_id, low_id, high_id, msg_id, seq, 0 as kind, 'edited' as what from messages where edited_at <> 0
+        union all select app_id, low_id, high_id, msg_id, seq, 1 as kind, 'recalled' as what from recalled_messages) a
+      join ${keptConversations} c on ${same('c', 'a')}
+      where a.seq > c.kept_seq and not exists (select 1 from message_changes x where ${same('x', 'a')} and x.msg_id = a.msg_id and x.kind = a.kind)`,
+  },
+]

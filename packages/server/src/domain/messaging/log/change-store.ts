@@ -1,0 +1,129 @@
+import type { Int64 } from '@hermod/protocol'
+import { sql } from 'kysely'
+import type { Database, Queryable, Tx } from '../../../db/database.js'
+import { hiddenFrom, hiddenInGroup, joinedGroups } from '../reading/conversation-store.js'
+import type { Alteration, AlterationKind, ChangeState, Tombstone } from './change-model.js'
+import type { Conversation, ConversationKey } from './conversation-model.js'
+
+/** What was done to a message, and the end of its conversation when it was done. */
+export interface NewAlteration {
+  readonly messageId: number
+  readonly kind: AlterationKind
+  /** Position of the newest message. */
+  readonly seq: number
+  /** How many alterations there are, this one included. */
+  readonly alterations: number
+}
+
+interface AlterationRow extends Omit<Alteration, 'tombstone'>, Pick<Tombstone, 'messageId'> {
+  readonly seq: number | null
+  readonly senderId: Int64 | null
+  readonly recalledBy: Int64 | null
+  readonly recalledAt: number | null
+}
+
+const stateColumns = ['c.seq', 'c.alterations', 'c.changes_kept_from as keptFrom'] as const
+
+/**
+ * The change log of conversations (decision page 027). Messages need no rows in it: a change number counts the messages and what was
+ * done to them, and the log of messages is in the order of its key.
+ */
+export class ChangeStore {
+  readonly #state
+  readonly #groupState
+  readonly #alterations
+
+  constructor(database: Database) {
+    this.#state = database.prepared<ConversationKey & { userId: Int64 }, ChangeState>((db, param) =>
+      db
+        .selectFrom('conversations as c')
+        .select([...stateColumns, hiddenFrom(param('userId')).as('hiddenMessageId')])
+        .where('c.app_id', '=', param('appId'))
+        .where('c.low_id', '=', param('lowId'))
+        .where('c.high_id', '=', param('highId')),
+    )
+    this.#groupState = database.prepared<
+      { appId: string; groupId: Int64; userId: Int64 },
+      ChangeState
+    >((db, param) =>
+      joinedGroups(db)
+        .select([...stateColumns, hiddenInGroup.as('hiddenMessageId')])
+        .where('p.app_id', '=', param('appId'))
+        .where('p.group_id', '=', param('groupId'))
+        .where('p.user_id', '=', param('userId')),
+    )
+    this.#alterations = database.preparedPage<ConversationKey & { after: number }, AlterationRow>(
+      (db, param, limit) =>
+        db
+          .selectFrom('message_changes as x')
+          .leftJoin('recalled_messages as r', (join) =>
+            join
+              .onRef('r.app_id', '=', 'x.app_id')
+              .onRef('r.low_id', '=', 'x.low_id')
+              .onRef('r.high_id', '=', 'x.high_id')
+              .onRef('r.msg_id', '=', 'x.msg_id'),
+          )
+          .select([
+            'x.change',
+            'x.alteration',
+            sql<AlterationKind>`x.kind`.as('kind'),
+            'x.msg_id as messageId',
+            sql<number>`case when exists (select 1 from message_changes l where l.app_id = x.app_id and l.low_id = x.low_id
+              and l.high_id = x.high_id and l.msg_id = x.msg_id and l.change > x.change) then 0 else 1 end`.as(
+              'isLatest',
+            ),
+            'r.seq',
+            'r.sender_id as senderId',
+            'r.recalled_by as recalledBy',
+            'r.recalled_at as recalledAt',
+          ])
+          .where('x.app_id', '=', param('appId'))
+          .where('x.low_id', '=', param('lowId'))
+          .where('x.high_id', '=', param('highId'))
+          .where('x.change', '>', param('after'))
+          .orderBy('x.change')
+          .limit(limit),
+    )
+  }
+
+  /** Gives an edit or a recall of a message its number. The transaction has locked the conversation. */
+  async append(
+    tx: Tx,
+    conversation: ConversationKey,
+    { messageId, kind, seq, alterations: alteration }: NewAlteration,
+  ): Promise<void> {
+    const { appId: app_id, lowId: low_id, highId: high_id } = conversation
+    const change = seq + alteration
+    await tx
+      .insertInto('message_changes')
+      .values({ app_id, low_id, high_id, change, alteration, msg_id: messageId, kind })
+      .execute()
+  }
+
+  /** Null when the conversation has not begun, or the reader is no member of the group. */
+  async findState(
+    db: Queryable,
+    { appId, lowId, highId, isGroup }: Conversation,
+    userId: Int64,
+  ): Promise<ChangeState | null> {
+    return isGroup
+      ? this.#groupState.first(db, { appId, groupId: lowId, userId })
+      : this.#state.first(db, { appId, lowId, highId, userId })
+  }
+
+  /** Edits and recalls with numbers above `after`, by number. */
+  async listAlterations(
+    db: Queryable,
+    { appId, lowId, highId }: ConversationKey,
+    page: { readonly after: number; readonly limit: number },
+  ): Promise<Alteration[]> {
+    const rows = await this.#alterations.all(db, { appId, lowId, highId, ...page })
+    return rows.map(({ seq, senderId, recalledBy, recalledAt, ...row }) => ({
+      ...row,
+      tombstone:
+        seq === null || senderId === null || recalledBy === null || recalledAt === null
+          ? null
+          : { messageId: row.messageId, seq, senderId, recalledBy, recalledAt },
+    }))
+  }
+}
