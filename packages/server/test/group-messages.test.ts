@@ -292,6 +292,8 @@ for (const backend of testBackends()) {
           expect(after).toEqual({
             ...before,
             messages: (before.messages ?? 0) + 1,
+            // One for all that are stored together.
+            outbox: (before.outbox ?? 0) + 1,
             ...(wanted ? asked : {}),
           })
         },
