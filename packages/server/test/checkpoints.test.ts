@@ -17,7 +17,14 @@ const patienceMs = 60_000
 const timeoutMs = 240_000
 const frameBytes = 4096 + 24
 /** Checkpoints all the time, and a log that begins again after every few hundred pages. */
-const limits = { everyMs: 1, idleBytes: 0, restartFrames: 200, lastFrames: 50, forceFrames: 2_000 }
+const limits = {
+  everyMs: 1,
+  passFrames: 20,
+  idleBytes: 0,
+  restartFrames: 200,
+  lastFrames: 50,
+  forceFrames: 2_000,
+}
 const tracingProblem = await faultInjectionProblem()
 
 interface Statistics {

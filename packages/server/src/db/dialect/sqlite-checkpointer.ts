@@ -11,6 +11,8 @@ export interface CheckpointState {
 
 /** Where checkpoints run. */
 export interface CheckpointThreads {
+  /** Says how the log stands and does no work where SQLite can tell without. */
+  look(): Promise<CheckpointState>
   /** A passive checkpoint beside the writer. */
   pass(): Promise<CheckpointState>
   /** Waits until the database file is on the disk. */
@@ -24,8 +26,10 @@ export interface CheckpointThreads {
 }
 
 export interface CheckpointLimits {
-  /** How long after a write the next pass begins, so that pages which change often are copied once for many writes. */
+  /** How long after a write the log is looked at. */
   readonly everyMs: number
+  /** A pass begins at so many frames that it can copy, so that pages which change often are copied once for many writes. */
+  readonly passFrames: number
   /** While the log has never been larger, there is nothing to do: the last connection copies it when it closes. */
   readonly idleBytes: number
   /** The writer is to begin the log again from so many frames on. */
@@ -38,6 +42,7 @@ export interface CheckpointLimits {
 
 export const checkpointLimits: CheckpointLimits = {
   everyMs: 200,
+  passFrames: 4_000,
   idleBytes: 8 * 2 ** 20,
   restartFrames: 16_000,
   lastFrames: 1_000,
@@ -165,6 +170,7 @@ export class Checkpointer {
 
   async #checkpoint(): Promise<void> {
     const { restartFrames, lastFrames, forceFrames } = this.#limits
+    if (!(await this.#isWorthAPass())) return
     for (let pass = 1; pass <= passesMax && !this.#isClosed; pass++) {
       const before = this.#copied
       const { frames, copied } = await this.#pass()
@@ -174,6 +180,15 @@ export class Checkpointer {
       const isCloseBehind = copied >= before && copied - before <= lastFrames
       if (isCloseBehind || (pass === passesMax && frames >= forceFrames)) return this.#finish()
     }
+  }
+
+  async #isWorthAPass(): Promise<boolean> {
+    const { frames } = await this.#threads.look()
+    this.#figures.walBytes = frames * frameBytes
+    const hasBegunAgain = frames < this.#copied
+    if (hasBegunAgain) this.#copied = 0
+    const { passFrames, restartFrames } = this.#limits
+    return frames >= restartFrames || frames - this.#copied >= passFrames
   }
 
   async #pass(): Promise<CheckpointState> {

@@ -220,10 +220,11 @@ function checkpointThreads(
   writer: ThreadConnection,
   turns: Mutex,
 ): CheckpointThreads {
-  const passive = CompiledQuery.raw('pragma wal_checkpoint(passive)')
-  const run = async (connection: ThreadConnection): Promise<CheckpointState> => {
+  const run = async (connection: ThreadConnection, mode = 'passive'): Promise<CheckpointState> => {
     connection.revive()
-    const { rows } = await connection.executeQuery<{ log: number; checkpointed: number }>(passive)
+    const { rows } = await connection.executeQuery<{ log: number; checkpointed: number }>(
+      CompiledQuery.raw(`pragma wal_checkpoint(${mode})`),
+    )
     return { frames: rows[0]?.log ?? 0, copied: rows[0]?.checkpointed ?? 0 }
   }
   const betweenTransactions = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -235,6 +236,7 @@ function checkpointThreads(
     }
   }
   return {
+    look: () => run(own, 'noop'),
     pass: () => run(own),
     async sync(descriptor) {
       own.revive()
