@@ -1,4 +1,4 @@
-/** Registration, logins, devices, profiles and the state of users, on both databases (decisions C6, D0 to D2, D4, D6 to D9). */
+/** Registration, logins, devices, profiles and the state of users, on both databases (rules C6, D0 to D2, D4, D6 to D9). */
 import { registerUser, registerUserForPush } from '@hermod/protocol'
 import {
   type Answer,
@@ -23,7 +23,7 @@ const tokenEnded = 402
 const beyondUsernames = 'username must consist of letters, digits, underscores and CJK ideographs'
 const devicesPerUser = 3
 
-/** All of User settings but id and user_id, as a fresh user has them (decision D7). */
+/** All of User settings but id and user_id, as a fresh user has them (rule D7). */
 const freshSettings = {
   auth_answer: '',
   auth_mode: 0,

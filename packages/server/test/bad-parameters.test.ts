@@ -1,4 +1,4 @@
-/** Every parameter of every operation: what is wrong with it is named, and nothing is left behind (decisions A4, B2, B3). */
+/** Every parameter of every operation: what is wrong with it is named, and nothing is left behind (rules A4, B2, B3). */
 import { type Operation, operations } from '@hermod/protocol'
 import {
   type Answer,

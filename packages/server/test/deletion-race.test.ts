@@ -1,4 +1,4 @@
-/** Messages from and to a user who is being deleted (decision D5), on both databases and with two nodes. */
+/** Messages from and to a user who is being deleted (rule D5), on both databases and with two nodes. */
 import {
   type Answer,
   type Api,

@@ -1,4 +1,4 @@
-/** What is left of a deleted user, on both databases (decision D5). */
+/** What is left of a deleted user, on both databases (rule D5). */
 import {
   type Answer,
   type Api,

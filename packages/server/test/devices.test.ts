@@ -1,4 +1,4 @@
-/** Devices, the push tokens bound to them, and the ends of tokens, on both databases (decisions C6, D6, D8). */
+/** Devices, the push tokens bound to them, and the ends of tokens, on both databases (rules C6, D6, D8). */
 import {
   type Answer,
   type Api,

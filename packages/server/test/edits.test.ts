@@ -1,4 +1,4 @@
-/** What may be done to a message after it was sent, beside recalling it: edits, and how far it got (decisions E5, E6, E8). */
+/** What may be done to a message after it was sent, beside recalling it: edits, and how far it got (rules E5, E6, E8). */
 import type { Message } from '@hermod/protocol'
 import { type ServerProcess, type Session, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

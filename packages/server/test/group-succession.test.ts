@@ -1,4 +1,4 @@
-/** What becomes of groups when users are deleted, on both databases (decision D5). */
+/** What becomes of groups when users are deleted, on both databases (rule D5). */
 import type { GroupMemberInfo } from '@hermod/protocol'
 import { type Answer, type Api, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** The HTTP side of the pipeline, in which the database plays no part (decisions A1, A2, A7, B4, B5). */
+/** The HTTP side of the pipeline, in which the database plays no part (rules A1, A2, A7, B4, B5). */
 import {
   type Answer,
   type CallOptions,
@@ -270,7 +270,7 @@ describe('the request ID', () => {
     'malformed HTTP': () => answerTo(server.url, 'GARBAGE\r\n\r\n'),
   }
 
-  it.each(Object.keys(answers))('is on %s (decision A7)', async (kind) => {
+  it.each(Object.keys(answers))('is on %s (rule A7)', async (kind) => {
     const { headers } = (await answers[kind]?.()) ?? { headers: {} }
     expect(headers['x-request-id']).toMatch(/^[0-9a-z-]{8,}$/)
   })
@@ -377,7 +377,7 @@ describe('a request body', () => {
     expect((await call('GET', '/healthz')).status).toBe(200)
   })
 
-  it('may hold fields that nobody knows (decision B5)', async () => {
+  it('may hold fields that nobody knows (rule B5)', async () => {
     const strange = {
       role: 'admin',
       user_id: 1,
@@ -441,7 +441,7 @@ describe('a query', () => {
     )
   })
 
-  it('may repeat what the body says and not contradict it (decision B3)', async () => {
+  it('may repeat what the body says and not contradict it (rule B3)', async () => {
     const username = newName()
     const body = { username, password: 'correct horse' }
     const differing = await call('POST', '/user/register/v2', {

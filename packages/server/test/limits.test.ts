@@ -1,4 +1,4 @@
-/** Limits by address, user and application, and the slow-down of failed logins, on both databases (decisions A2, A2a, D2). */
+/** Limits by address, user and application, and the slow-down of failed logins, on both databases (rules A2, A2a, D2). */
 import {
   type Answer,
   type Api,

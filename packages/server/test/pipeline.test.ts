@@ -1,4 +1,4 @@
-/** Tokens and headers, on both databases (decisions C1 to C7); walk.test.ts has every operation. */
+/** Tokens and headers, on both databases (rules C1 to C7); walk.test.ts has every operation. */
 import {
   type Answer,
   type Api,
@@ -93,7 +93,7 @@ for (const backend of testBackends()) {
       return server.api.call('GET', '/user/profile', { token, ...options })
     }
 
-    describe('the access token (decision C1)', () => {
+    describe('the access token (rule C1)', () => {
       it('is asked for', async () => {
         for (const token of [null, ''])
           expect(await profileWith(token)).toMatchObject({ status: 200, code: tokenMissing })
@@ -200,7 +200,7 @@ for (const backend of testBackends()) {
     })
 
     describe('a user token', () => {
-      it('may repeat its own user in the user_id header and name nobody else (decision C3)', async () => {
+      it('may repeat its own user in the user_id header and name nobody else (rule C3)', async () => {
         const other = await server.api.register()
         expect(await user.api.call('GET', '/user/profile', { userId: user.id })).toMatchObject({
           code: 200,
@@ -227,7 +227,7 @@ for (const backend of testBackends()) {
         expect(data.nick_name).toBe('')
       })
 
-      it('may name no group in the group_id header (decision C4)', async () => {
+      it('may name no group in the group_id header (rule C4)', async () => {
         for (const groupId of [1, user.id]) {
           expect(await user.api.call('GET', '/user/profile', { groupId })).toMatchObject({
             status: 200,
@@ -239,7 +239,7 @@ for (const backend of testBackends()) {
         ).toMatchObject({ code: 200 })
       })
 
-      it('sends for its own user only (decision C5)', async () => {
+      it('sends for its own user only (rule C5)', async () => {
         const [sender, other, target] = [
           user,
           await server.api.register(),
@@ -287,7 +287,7 @@ for (const backend of testBackends()) {
         }
       })
 
-      it('is an admin of the group in the group_id header and of no other (decisions C4, C5)', async () => {
+      it('is an admin of the group in the group_id header and of no other (rules C4, C5)', async () => {
         const create = async () =>
           (
             await server.api
@@ -317,7 +317,7 @@ for (const backend of testBackends()) {
         })
       })
 
-      it('sends for from_user_id, else for the header, else for the system (decision C5)', async () => {
+      it('sends for from_user_id, else for the header, else for the system (rule C5)', async () => {
         const [first, second, target] = [
           await server.api.register(),
           await server.api.register(),

@@ -1,4 +1,4 @@
-/** Aliases, tags and badges, on both databases (decision G7). */
+/** Aliases, tags and badges, on both databases (rule G7). */
 import { type Answer, type Api, type Session, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Sql } from './support/sql.js'

@@ -1,4 +1,4 @@
-/** How users want to be found, reached and notified, on both databases (decisions B3, C5, D7). */
+/** How users want to be found, reached and notified, on both databases (rules B3, C5, D7). */
 import type { UserSettings } from '@hermod/protocol'
 import {
   type Api,

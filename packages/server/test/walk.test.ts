@@ -1,4 +1,4 @@
-/** Every operation, with each of its methods, by every kind of caller (decisions C1 to C7, C6a). */
+/** Every operation, with each of its methods, by every kind of caller (rules C1 to C7, C6a). */
 import {
   callerRules,
   createAdminToken,
@@ -250,7 +250,7 @@ for (const backend of testBackends()) {
         : [{ id, operation, name }]
     })
 
-    it.each(claims)('claim in $id to be nobody else (decision C5)', async ({ operation, name }) => {
+    it.each(claims)('claim in $id to be nobody else (rule C5)', async ({ operation, name }) => {
       const fixture = fixtureOf.get(operation.id) as Fixture
       const { appId } = scene.subject
       const before = await everything()
@@ -277,7 +277,7 @@ for (const backend of testBackends()) {
     }))
 
     it.each(batches)(
-      'change in $id their own user only, entry by entry (decision C6a)',
+      'change in $id their own user only, entry by entry (rule C6a)',
       async ({ operation }) => {
         if (!world.isBuilt(operation)) return
         const { other, foreigner } = cast

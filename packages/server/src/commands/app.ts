@@ -30,7 +30,7 @@ interface UpdateOptions extends CommonOptions {
   readonly set?: Settings
 }
 
-/** Values as they were typed; the operation reads them (decision B3). */
+/** Values as they were typed; the operation reads them (rule B3). */
 type Settings = Readonly<Record<string, string>>
 
 export function addAppCommands(program: Command, context: CommandContext): void {

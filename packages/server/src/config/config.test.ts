@@ -59,6 +59,7 @@ describe('loadConfig', () => {
         devicesPerUser: 20,
       },
       messages: { maxMessageBytes: 65_536, maxTargets: 500, transactionTtlMs: 86_400_000 },
+      outbox: { maxLagMs: 604_800_000 },
       writer: { batchMessages: 256, queueMessages: 20_000 },
       bootstrap: { appId: null },
     })

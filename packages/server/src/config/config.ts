@@ -29,7 +29,7 @@ export interface ServerConfig {
     /** True: every proxy; a list: those addresses and CIDR ranges. */
     readonly trustProxy: boolean | readonly string[]
     readonly corsOrigins: '*' | readonly string[]
-    /** `mirror`: failures carry their HTTP class (decision A1). */
+    /** `mirror`: failures carry their HTTP class (rule A1). */
     readonly statusMode: OptionValues['httpStatus']
     readonly shutdownTimeoutMs: number
   }

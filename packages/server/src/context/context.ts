@@ -85,7 +85,7 @@ export function openContext(options: ContextOptions): Promise<Context> {
   })
 }
 
-/** An answer of code 200 means that the message is on disk (decision E2), so a database that says so too early is refused. */
+/** An answer of code 200 means that the message is on disk (rule E2), so a database that says so too early is refused. */
 async function requireDurableCommits(database: Database, log: Logger): Promise<void> {
   const settings = await database.durabilitySettings()
   if (settings.synchronousCommit === 'off') {

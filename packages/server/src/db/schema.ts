@@ -49,9 +49,9 @@ export interface AppsTable {
   name: string
   /** 0 normal, 1 disabled */
   status: number
-  /** 1: anyone who knows the app_id may register users (decision C2). */
+  /** 1: anyone who knows the app_id may register users (rule C2). */
   open_registration: number
-  /** HMAC key of `sign` in /user/register/push, encrypted by lib/secret-box.ts; '' = not asked for (decision D8). */
+  /** HMAC key of `sign` in /user/register/push, encrypted by lib/secret-box.ts; '' = not asked for (rule D8). */
   registration_secret: string
   /** JSON of what differs from the defaults in application-model.ts. */
   settings: string
@@ -102,7 +102,7 @@ export interface UsersTable {
   deleted_at: number | null
 }
 
-/** One row per user who ever changed a setting; without it everything is false, 0 or '' (decision D7). */
+/** One row per user who ever changed a setting; without it everything is false, 0 or '' (rule D7). */
 export interface UserSettingsTable {
   app_id: string
   user_id: Int64
@@ -222,7 +222,7 @@ export interface ConversationsTable {
   /** ID of the newest message; it strictly grows. */
   last_msg_id: number
   created_at: number
-  /** 1 = a party was deleted, so there will be no more messages (decision D5). */
+  /** 1 = a party was deleted, so there will be no more messages (rule D5). */
   closed: Generated<number>
   /** How many times messages were edited or recalled. With seq it makes the change number of the conversation; see message_changes. */
   alterations: Generated<number>
@@ -235,11 +235,11 @@ export interface ConversationsTable {
   /** Nothing up to and including this position is unread to the party: the further one of what it has read and what is hidden from it. */
   low_seen_seq: number
   high_seen_seq: number
-  /** The marks of the party with the smaller ID. Read up to and including this position; sending moves it (decision E5). */
+  /** The marks of the party with the smaller ID. Read up to and including this position; sending moves it (rule E5). */
   low_read_seq: number
   /** A device of the party got everything up to and including this position. */
   low_delivered_seq: number
-  /** Everything up to and including this message is hidden from the party (decision E13). */
+  /** Everything up to and including this message is hidden from the party (rule E13). */
   low_hidden_msg_id: number
   /** The same of the other party; in a conversation with oneself both are the same. */
   high_read_seq: number
@@ -273,7 +273,7 @@ export interface MessagesTable {
   edited_at: number
 }
 
-/** What is left of a message that was recalled (decision E7). */
+/** What is left of a message that was recalled (rule E7). */
 export interface RecalledMessagesTable {
   app_id: string
   low_id: Int64
@@ -485,7 +485,7 @@ export interface ReceiptRequestsTable {
   member_ids: string
 }
 
-/** The idempotency log of sends (decision E4). */
+/** The idempotency log of sends (rule E4). */
 export interface SentTransactionsTable {
   app_id: string
   sender_id: Int64

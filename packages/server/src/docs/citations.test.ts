@@ -5,7 +5,7 @@ const rules = statedRules('# Behaviour\n\n- **E5** Unread are …\n- **E8a** Con
 
 describe('citations of rules', () => {
   it('are found alone, in lists and over the lines of a comment', () => {
-    expect(citedRules('one (rule E5), two (rules A2, A2a), Decisions C1 to C7')).toEqual([
+    expect(citedRules('one (rule E5), two (rules A2, A2a), Rules C1 to C7')).toEqual([
       ...['E5', 'A2', 'A2a', 'C1', 'C7'],
     ])
     expect(citedRules('/** as it is (rules\n * E5 and E8a) */')).toEqual(['E5', 'E8a'])

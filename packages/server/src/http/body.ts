@@ -97,7 +97,7 @@ export function jsonValue({ bytes, contentType }: RawBody): unknown {
 }
 
 /**
- * A body that is one string: a JSON literal, or plain text (decisions B4, D8).
+ * A body that is one string: a JSON literal, or plain text (rules B4, D8).
  * @returns another value where the body is another one, undefined of an empty one
  * @throws AppError invalid_parameter
  */
@@ -113,7 +113,7 @@ export function textValue({ bytes, contentType }: RawBody): unknown {
   }
 }
 
-/** A JSON object with one string member counts as that string (decision D8); any other JSON text is itself the string. */
+/** A JSON object with one string member counts as that string (rule D8); any other JSON text is itself the string. */
 function singleString(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   const members = Object.values(value)

@@ -1,7 +1,7 @@
 import type { AppError } from '@hermod/protocol'
 import { stringifyJson } from '../lib/json.js'
 
-/** `envelope`: failures are HTTP 200; `mirror`: they have their own HTTP class (decision A1). */
+/** `envelope`: failures are HTTP 200; `mirror`: they have their own HTTP class (rule A1). */
 export type StatusMode = 'envelope' | 'mirror'
 
 /** A failure on HTTP. */
@@ -12,7 +12,7 @@ export interface FailureAnswer {
   readonly body: string
 }
 
-/** What becomes of a failure: nearly always HTTP 200 with its code, and a real status where no operation had a part (decision A2). */
+/** What becomes of a failure: nearly always HTTP 200 with its code, and a real status where no operation had a part (rule A2). */
 export function failureAnswer(error: AppError, mode: StatusMode): FailureAnswer {
   const { entry, options } = error
   return {

@@ -1,5 +1,5 @@
 /**
- * The HTTP side of the service: families of routes, and the failures that no operation has a part in (decision A2). It sits on node:http
+ * The HTTP side of the service: families of routes, and the failures that no operation has a part in (rule A2). It sits on node:http
  * directly; see docs/decisions for why no framework is in between.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'

@@ -1,5 +1,5 @@
 /**
- * IDs: positive integers below 2^53 that never repeat and grow with time (decision B1).
+ * IDs: positive integers below 2^53 that never repeat and grow with time (rule B1).
  *
  *   bits 12–52  milliseconds since 2015-01-01 UTC ("tick"), good until 2084
  *   bits 6–11   slot: which node issued it

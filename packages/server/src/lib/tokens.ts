@@ -5,7 +5,7 @@ export type TokenPrefix = 'hma_' | 'hmo_' | 'hmu_' | 'hmp_'
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const secretLength = 43 // 256 bits
 
-/** A new secret of letters and digits behind a prefix that secret scanners recognise (decision C6). */
+/** A new secret of letters and digits behind a prefix that secret scanners recognise (rule C6). */
 export function createToken(prefix: TokenPrefix): string {
   let secret = ''
   while (secret.length < secretLength) {

@@ -120,7 +120,7 @@ describe('the application', () => {
   })
 })
 
-describe('the token (decision C1)', () => {
+describe('the token (rule C1)', () => {
   const guarded = appRules.filter((rule) => !isOpenTo(rule, 'none'))
 
   it.each(guarded)('is asked for by %s', async (rule) => {
@@ -189,7 +189,7 @@ describe('the token (decision C1)', () => {
   })
 })
 
-describe('the user_id header (decisions C3, C5)', () => {
+describe('the user_id header (rules C3, C5)', () => {
   it('may repeat the own user of a user token and name nobody else', async () => {
     expect(await judge('user', { accessToken: 'hmu_valid', userId: '1001' })).toEqual(user)
     expect(await judge('user', { accessToken: 'hmu_valid', userId: '' })).toEqual(user)
@@ -225,7 +225,7 @@ describe('the user_id header (decisions C3, C5)', () => {
   })
 })
 
-describe('the group_id header (decision C4)', () => {
+describe('the group_id header (rule C4)', () => {
   it.each(appRules)('of an Admin token is heard by %s', async (rule) => {
     expect(await judge(rule, { accessToken: 'hma_valid', userId: '5', groupId: '7' })).toEqual(
       adminPrincipal('home', 5, 7),

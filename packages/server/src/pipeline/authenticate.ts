@@ -37,7 +37,7 @@ const decodeId = compileDecoder(int64())
 const nobodyNamed: Named = { userId: null, groupId: null }
 
 /**
- * Who is calling: the one place that judges credentials (decisions C1 to C7). Whether the operation is open to them is for
+ * Who is calling: the one place that judges credentials (rules C1 to C7). Whether the operation is open to them is for
  * {@link requireCaller}.
  * @throws AppError with the code of the first rule that is broken
  */

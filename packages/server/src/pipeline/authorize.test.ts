@@ -86,7 +86,7 @@ describe('the user that an Admin token acts for', () => {
   })
 })
 
-describe('the group that an Admin token acts on (decision C5)', () => {
+describe('the group that an Admin token acts on (rule C5)', () => {
   it.each(['user', 'member', 'groupMember', 'groupUser'] as const)(
     'is the only one that %s may be about',
     async (rule) => {

@@ -4,7 +4,7 @@ import type { AdminPrincipal, Principal, Soon, UserDirectory } from './principal
 
 type Params = Readonly<Record<string, unknown>>
 
-/** The operation's declared callers; also what an Admin token must say about whom it acts for (decision C5). */
+/** The operation's declared callers; also what an Admin token must say about whom it acts for (rule C5). */
 export function requireCaller(operation: Operation, principal: Principal): void {
   const rule = callerRules[operation.callers]
   const kind = principal.kind === 'anonymous' ? 'none' : principal.kind
@@ -22,7 +22,7 @@ export type RequireSubject = (
 
 /**
  * Compiles what the parameters and the headers of an Admin token must have in common: the user that the call is about is there, and the
- * group is the one that the token may act on (decisions C3 to C5). A parameter `group_id` is the group that an operation is about.
+ * group is the one that the token may act on (rules C3 to C5). A parameter `group_id` is the group that an operation is about.
  */
 export function compileSubject(operation: Operation): RequireSubject {
   const { claim, query, body } = operation

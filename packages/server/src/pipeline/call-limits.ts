@@ -23,7 +23,7 @@ export interface Limiters {
 const maxAdminTokens = 10_000
 
 /**
- * The limits of calls (decisions A2, A2a): by address before authentication, by user and application after it. A valid Admin token passes
+ * The limits of calls (rules A2, A2a): by address before authentication, by user and application after it. A valid Admin token passes
  * all of them, since an application server is one address with much traffic; so does an operator.
  *
  * An Admin token that was valid when it was last judged goes straight to authentication, however much its address sends. Any other one

@@ -52,7 +52,7 @@ function oneForm(integer: bigint): number | bigint {
 }
 
 describe('a 64-bit integer', () => {
-  it('is exact over the whole range, from a JSON number and from digits alike (decisions B2, B3)', () => {
+  it('is exact over the whole range, from a JSON number and from digits alike (rules B2, B3)', () => {
     fc.assert(
       fc.property(anyInt64, (integer) => {
         expect(decode(int64(), parseJson(`${integer}`))).toEqual(accepted(oneForm(integer)))
@@ -400,7 +400,7 @@ describe('an object', () => {
     ])
   })
 
-  it('that is strict names members that it does not know (decision B5)', () => {
+  it('that is strict names members that it does not know (rule B5)', () => {
     const strict = strictObject({ level: optional(int32()) })
     expect(decode(strict, { level: '2' })).toEqual(accepted({ level: 2 }))
     expect(decode(strict, { level: 'two', lvel: 2, toString: 1 }).violations).toEqual([

@@ -164,7 +164,7 @@ describe('a success', () => {
 describe('a failure', () => {
   const refused = failing(new AppError('user_not_found', '7'))
 
-  it('is HTTP 200 with the code, data null and the text (decision A1)', async () => {
+  it('is HTTP 200 with the code, data null and the text (rule A1)', async () => {
     const { executor, reports } = setUp(refused)
     const answer = await executor.answer(operationOf, callOf())
     expect(answer).toMatchObject({
@@ -188,7 +188,7 @@ describe('a failure', () => {
     expect(await executor.answer(secret, callOf())).toMatchObject({ status: 401, code: 10003 })
   })
 
-  it('of ours tells the request ID, hides the rest and is reported (decision A7)', async () => {
+  it('of ours tells the request ID, hides the rest and is reported (rule A7)', async () => {
     const fault = new TypeError('column password_hash does not exist')
     const { executor, reports } = setUp(failing(fault))
     const answer = await executor.answer(operationOf, callOf())

@@ -104,7 +104,7 @@ describe('parameters in query and body', () => {
     })
   })
 
-  it('may come from the other place when they are scalars (decision B3)', () => {
+  it('may come from the other place when they are scalars (rule B3)', () => {
     expect(
       read({ query: { id: '9007199254740993', text: 'a' }, body: { count: 2, flag: 1 } }),
     ).toEqual({
@@ -147,7 +147,7 @@ describe('parameters in query and body', () => {
     ).toEqual(['flag differs between query and body', 'text differs between query and body'])
   })
 
-  it('are named together when several are wrong (decision A4)', () => {
+  it('are named together when several are wrong (rule A4)', () => {
     const query = { count: '0', flag: 'maybe' }
     const body = { text: 'too long for it', size: 'wide', ids: [1, 'x', null], items: 'none' }
     expect(faultsOf({ query, body })).toEqual([
@@ -177,7 +177,7 @@ describe('parameters in query and body', () => {
     expect(faultsOf({ query: { id: '' }, body: { id: null } })).toEqual(['id is required'])
   })
 
-  it('are ignored when the operation knows none of their name (decision B5)', () => {
+  it('are ignored when the operation knows none of their name (rule B5)', () => {
     expect(
       read({
         query: { other: 'x' },
@@ -300,7 +300,7 @@ describe('a request body', () => {
   })
 })
 
-describe('a body that is a string as a whole (decisions B4, D8)', () => {
+describe('a body that is a string as a whole (rules B4, D8)', () => {
   const text = wholeBody(string({ maxLength: 20 }))
 
   it.each([

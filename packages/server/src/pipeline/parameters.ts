@@ -27,7 +27,7 @@ interface Field {
 }
 
 /**
- * Compiles how an operation's parameters are found, merged, coerced and checked (decisions B2 to B5).
+ * Compiles how an operation's parameters are found, merged, coerced and checked (rules B2 to B5).
  * @returns a function that throws AppError invalid_parameter naming every fault of the request
  */
 export function compileParameters(operation: Operation): ReadParameters {
@@ -98,7 +98,7 @@ function readObject(value: unknown): Readonly<Record<string, unknown>> {
   return value
 }
 
-/** The body is the value itself (decision B4). */
+/** The body is the value itself (rule B4). */
 function wholeBodyReader(name: string, schema: TSchema): ReadParameters {
   const decode = compileDecoder(schema)
   return (source) => {

@@ -1,4 +1,4 @@
-/** What each call about a group does to the model, and who may make it (decisions C4, F3). */
+/** What each call about a group does to the model, and who may make it (rules C4, F3). */
 import type { ErrorName } from '@hermod/protocol'
 import {
   admit,

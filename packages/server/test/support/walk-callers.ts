@@ -1,4 +1,4 @@
-/** The ways of calling that the walk tries, and what the declared callers and decisions C1 to C7 make of each. */
+/** The ways of calling that the walk tries, and what the declared callers and rules C1 to C7 make of each. */
 import {
   callerRules,
   type ErrorName,
@@ -88,7 +88,7 @@ function verdictOfOperator(token: Credentials['token']): Verdict {
   }
 }
 
-/** @returns the name of the parameter that says who is calling (decision C5), null for an operation without one */
+/** @returns the name of the parameter that says who is calling (rule C5), null for an operation without one */
 export function claimOf({ id, body }: Operation): string | null {
   if (id === updateSettings.id) return 'user_id'
   return !isWholeBody(body) && 'from_user_id' in body ? 'from_user_id' : null

@@ -32,7 +32,7 @@ function toSendRequest(params: SendParams, isSystem: boolean): SendRequest {
     config: params.config ?? '',
     ext: params.ext ?? '',
     onlineOnly: params.online_only ?? false,
-    // 0 counts as absent (decision E4).
+    // 0 counts as absent (rule E4).
     transactionId: transactionId === undefined || transactionId === 0 ? null : transactionId,
     isSystem,
     relatedMessageId: params.related_mid,

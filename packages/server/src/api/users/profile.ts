@@ -69,7 +69,7 @@ export function profileHandlers({
   ]
 }
 
-/** A user token may name only its own user (decision C6a). */
+/** A user token may name only its own user (rule C6a). */
 function refusal(principal: PrincipalOf<'userOrAdmin'>, userId: Int64): AppError | null {
   if (principal.kind === 'user' && userId !== principal.userId) return new AppError('no_permission')
   return userId === 0 ? new AppError('invalid_parameter', 'user_id is required') : null

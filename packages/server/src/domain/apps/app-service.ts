@@ -49,7 +49,7 @@ export interface AppChanges {
 
 const defaultAppId = 'hermod'
 
-/** Applications and the tokens of those who run them (decision C6). */
+/** Applications and the tokens of those who run them (rule C6). */
 export class AppService {
   constructor(private readonly options: AppServiceOptions) {}
 

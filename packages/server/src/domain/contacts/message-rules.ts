@@ -25,7 +25,7 @@ export interface MessageRulesOptions {
   readonly relationCache: InvalidatedCache<Side, Relation>
 }
 
-/** Which users take messages from whom (decision E11). What one recipient holds about one sender is asked for only where it matters. */
+/** Which users take messages from whom (rule E11). What one recipient holds about one sender is asked for only where it matters. */
 export class MessageRules {
   constructor(private readonly options: MessageRulesOptions) {}
 

@@ -16,7 +16,7 @@ export interface DeviceAccessServiceOptions {
   readonly clock: Clock
 }
 
-/** Ends what devices may do; their tokens stop working at once (decision C6). The actor is the user, or the system for an administrator. */
+/** Ends what devices may do; their tokens stop working at once (rule C6). The actor is the user, or the system for an administrator. */
 export class DeviceAccessService {
   constructor(private readonly options: DeviceAccessServiceOptions) {}
 

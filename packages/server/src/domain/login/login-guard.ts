@@ -41,7 +41,7 @@ const maxEntries = 50_000
 const firstWaitMs = 1000
 
 /**
- * Slows down whoever guesses passwords (decision D2), per user and per address, and locks nobody out: a user who logged in from an address
+ * Slows down whoever guesses passwords (rule D2), per user and per address, and locks nobody out: a user who logged in from an address
  * before is counted there apart, so neither guesses from elsewhere nor those of others behind the same address keep the user waiting.
  * What is known is bounded and lives in this process; each node counts for itself.
  *

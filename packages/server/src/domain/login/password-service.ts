@@ -38,7 +38,7 @@ export interface PasswordProof {
   readonly address: string | null
 }
 
-/** Changes passwords (decision D3). With the password the tokens and the file credentials end that were got with the old one. */
+/** Changes passwords (rule D3). With the password the tokens and the file credentials end that were got with the old one. */
 export class PasswordService {
   constructor(private readonly options: PasswordServiceOptions) {}
 

@@ -55,7 +55,7 @@ const purgeSteps = 20
 /** For how long the holder of a token that expired hears that, and not that it is unknown. */
 const keptAfterExpiryMs = 30 * 86_400_000
 
-/** Logs users in and judges their tokens (decision C6). A token stops working at once here, within a second on other nodes. */
+/** Logs users in and judges their tokens (rule C6). A token stops working at once here, within a second on other nodes. */
 export class TokenService {
   #nobodysHash: Promise<string> | undefined
 

@@ -14,7 +14,7 @@ export interface PushPreferenceServiceOptions {
 
 const tagsPerUser = 100
 
-/** How pushes find a user, and what the badge shows (decision G7). */
+/** How pushes find a user, and what the badge shows (rule G7). */
 export class PushPreferenceService {
   constructor(private readonly options: PushPreferenceServiceOptions) {}
 

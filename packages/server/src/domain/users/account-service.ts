@@ -21,7 +21,7 @@ export interface AccountServiceOptions {
 const maxPageSize = 200
 const defaultPageSize = 50
 
-/** Who there is, and in what state (decisions D4, D5). */
+/** Who there is, and in what state (rules D4, D5). */
 export class AccountService {
   constructor(private readonly options: AccountServiceOptions) {}
 
@@ -81,7 +81,7 @@ export class AccountService {
   }
 
   /**
-   * Disables users, which ends their tokens at once, or enables them again (decision D4).
+   * Disables users, which ends their tokens at once, or enables them again (rule D4).
    * @throws AppError user_not_found, user_deleted naming the users; then nothing is changed
    */
   async setEnabled(appId: string, userIds: readonly Int64[], isEnabled: boolean): Promise<void> {

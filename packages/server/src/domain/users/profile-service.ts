@@ -50,7 +50,7 @@ const takenErrors = {
   username: 'username_taken',
 } as const
 
-/** What users say about themselves (decisions D0, D1, D9). */
+/** What users say about themselves (rules D0, D1, D9). */
 export class ProfileService {
   constructor(private readonly options: ProfileServiceOptions) {}
 

@@ -87,7 +87,7 @@ export interface Registrar {
   readonly appId: string
 }
 
-/** Registers users (decisions C2, D1, D8, D9). */
+/** Registers users (rules C2, D1, D8, D9). */
 export class RegistrationService {
   constructor(private readonly options: RegistrationServiceOptions) {}
 
@@ -168,7 +168,7 @@ export class RegistrationService {
     })
   }
 
-  /** Registers one by one; the order of the results is that of the registrations (decision D9). */
+  /** Registers one by one; the order of the results is that of the registrations (rule D9). */
   async registerMany(appId: string, registrations: readonly Registration[]): Promise<Outcome[]> {
     const prepared = await this.#prepare(appId, registrations)
     const app = await this.options.apps.get(appId)

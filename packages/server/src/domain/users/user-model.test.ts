@@ -110,7 +110,7 @@ describe('loginNameKind', () => {
 })
 
 describe('registrationSign', () => {
-  it('is the lower-case hex HMAC-SHA256 of app_id, a line feed and the username (decision D8)', () => {
+  it('is the lower-case hex HMAC-SHA256 of app_id, a line feed and the username (rule D8)', () => {
     const expected = createHmac('sha256', 'secret').update('demo\nalice_用').digest('hex')
     expect(registrationSign('secret', 'demo', 'alice_用')).toBe(expected)
     expect(expected).toMatch(/^[0-9a-f]{64}$/)

@@ -41,7 +41,7 @@ export interface UserState {
 /** How a user wants to be found, reached and notified; flags are 0 or 1. */
 export type UserSettings = Omit<UserSettingsTable, 'app_id' | 'user_id'>
 
-/** Settings of a fresh user (decision D7). */
+/** Settings of a fresh user (rule D7). */
 export const defaultSettings: UserSettings = {
   auth_answer: '',
   auth_mode: 0,
@@ -79,7 +79,7 @@ export function emailKey(email: string): string {
   return email.toLowerCase()
 }
 
-/** @returns what is wrong with a username (decision D1), or null */
+/** @returns what is wrong with a username (rule D1), or null */
 export function usernameFault(username: string, rules: NameRules): string | null {
   if (username === '' || [...username].length > maxUsernameLength)
     return `username must have 1 to ${maxUsernameLength} characters`
@@ -101,7 +101,7 @@ export function requireName(name: string, field: string): void {
     throw new AppError('invalid_parameter', `${field} must not contain control characters`)
 }
 
-/** @returns what is wrong with a new password (decision D1), or null */
+/** @returns what is wrong with a new password (rule D1), or null */
 export function passwordFault(
   password: string,
   minLength: number,
@@ -119,7 +119,7 @@ export function loginNameKind(name: string): 'email' | 'mobile' | 'username' {
   return /^\+?\d+$/.test(name) ? 'mobile' : 'username'
 }
 
-/** The `sign` of /user/register/push when the application sets a registration secret (decision D8). */
+/** The `sign` of /user/register/push when the application sets a registration secret (rule D8). */
 export function registrationSign(
   registrationSecret: string,
   appId: string,

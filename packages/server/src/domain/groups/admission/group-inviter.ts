@@ -19,7 +19,7 @@ export class GroupInviter {
   constructor(private readonly options: GroupInviterOptions) {}
 
   /**
-   * Users whose group_confirm is on get an invitation, the others are in at once (decision F4).
+   * Users whose group_confirm is on get an invitation, the others are in at once (rule F4).
    * @param userIds distinct; locked by the context
    * @returns as {@link MembershipService.admit}; null also for those who are invited
    */

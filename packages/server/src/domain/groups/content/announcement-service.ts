@@ -21,7 +21,7 @@ export class AnnouncementService {
   constructor(private readonly options: AnnouncementServiceOptions) {}
 
   /**
-   * Publishes a new one (decision F4a); of more than 500 the oldest give way.
+   * Publishes a new one (rule F4a); of more than 500 the oldest give way.
    * @throws AppError group_not_found, group_admin_required
    */
   async publish(

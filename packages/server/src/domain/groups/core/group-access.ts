@@ -29,7 +29,7 @@ export interface GroupAccessOptions {
   readonly clock: Clock
 }
 
-/** What groups ask of the principal of a call (decisions C3 to C5). */
+/** What groups ask of the principal of a call (rules C3 to C5). */
 export interface GroupCaller {
   readonly appId: string
   /** The user that the call is made for; null for an Admin token alone. */
@@ -197,7 +197,7 @@ export function refusalOf(
   right: GroupRightName,
 ): ErrorName | null {
   const { group, member, role } = context
-  // What a dissolved group was stays readable for those who were members (decision F8).
+  // What a dissolved group was stays readable for those who were members (rule F8).
   if (isGone(group)) return right === 'info' && role !== 'outsider' ? null : 'group_not_found'
   const { isPersonal, refusal }: GroupRight = groupRights[right]
   if (

@@ -22,7 +22,7 @@ export interface GroupMessageRulesOptions {
   readonly clock: Clock
 }
 
-/** Who may send to a group, and act on what was sent to it (decisions E7, E11, F5). */
+/** Who may send to a group, and act on what was sent to it (rules E7, E11, F5). */
 export class GroupMessageRules {
   constructor(private readonly options: GroupMessageRulesOptions) {}
 

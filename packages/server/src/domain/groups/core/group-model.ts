@@ -10,7 +10,7 @@ import { compare } from '../../../lib/compare.js'
 
 /** The end of a ban that does not end. */
 export const permanent = -1
-/** Somebody who was kicked more often comes back only when an admin wants it (decision F6). */
+/** Somebody who was kicked more often comes back only when an admin wants it (rule F6). */
 export const maxKicks = 3
 
 export interface GroupKey {
@@ -111,7 +111,7 @@ export function isBanned(until: number, now: number): boolean {
 const maxBanMinutes = 100_000_000_000
 
 /**
- * When a ban of so many minutes ends, ms; -1 stays -1 (decision F5).
+ * When a ban of so many minutes ends, ms; -1 stays -1 (rule F5).
  * @throws AppError invalid_parameter naming duration
  */
 export function banEnd(minutes: Int64, now: number): number {

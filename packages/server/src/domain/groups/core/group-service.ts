@@ -46,7 +46,7 @@ export interface GroupView {
 const defaultCapacity = 2_000
 const maxPublicGroups = 10_000
 
-/** The groups themselves: making, reading, passing on and dissolving them (decision F2). */
+/** The groups themselves: making, reading, passing on and dissolving them (rule F2). */
 export class GroupService {
   constructor(private readonly options: GroupServiceOptions) {}
 
@@ -146,7 +146,7 @@ export class GroupService {
   }
 
   /**
-   * Members and their messages stay, so that those who were members can read what was (decision F8).
+   * Members and their messages stay, so that those who were members can read what was (rule F8).
    * @throws AppError group_not_found, group_owner_required
    */
   async dissolve(caller: GroupCaller, groupId: Int64): Promise<void> {
@@ -162,7 +162,7 @@ export class GroupService {
   }
 
   /**
-   * Makes a member the owner and the owner an ordinary member (decision F4a). To whom the group belongs already, nothing changes.
+   * Makes a member the owner and the owner an ordinary member (rule F4a). To whom the group belongs already, nothing changes.
    * @throws AppError group_not_found, group_owner_required, new_owner_not_member, created_group_limit_reached
    */
   async transfer(caller: GroupCaller, groupId: Int64, newOwnerId: Int64): Promise<void> {

@@ -28,7 +28,7 @@ export class GroupMemberService {
   constructor(private readonly options: GroupMemberServiceOptions) {}
 
   /**
-   * Adds users without asking them (decision F7).
+   * Adds users without asking them (rule F7).
    * @returns as {@link MembershipService.admit}
    * @throws AppError group_not_found, group_admin_required
    */
@@ -163,7 +163,7 @@ export class GroupMemberService {
     })
   }
 
-  /** A ban that has passed is none, and the names of others may be hidden from ordinary members (decision F9). */
+  /** A ban that has passed is none, and the names of others may be hidden from ordinary members (rule F9). */
   async #asSeen(
     { caller, group, role, now }: GroupContext,
     found: readonly Member[],

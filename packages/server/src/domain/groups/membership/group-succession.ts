@@ -17,7 +17,7 @@ export interface GroupSuccessionOptions {
   readonly clock: Clock
 }
 
-/** What becomes of the groups of a user who is deleted (decision D5). */
+/** What becomes of the groups of a user who is deleted (rule D5). */
 export class GroupSuccession {
   constructor(private readonly options: GroupSuccessionOptions) {}
 

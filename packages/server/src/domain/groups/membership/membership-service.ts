@@ -38,7 +38,7 @@ export class MembershipService {
    * Takes users in who may come, as many as there is room for. What was open between them and the group is settled by it.
    *
    * @param userIds distinct; locked by the context
-   * @param how.isOwnWill they come by themselves, which those who were kicked too often may not (decision F6)
+   * @param how.isOwnWill they come by themselves, which those who were kicked too often may not (rule F6)
    * @returns user_not_found, user_deleted, already_group_member, in_group_block_list, kicked_too_often, joined_group_limit_reached,
    *   group_full
    */

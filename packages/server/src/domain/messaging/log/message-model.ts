@@ -92,7 +92,7 @@ export interface StoredMessage extends MessageContent {
   readonly isSystem: number
 }
 
-/** How far a message got: 0 stored, 1 a device of the receiver has it, 2 the receiver has read it (decision E6). */
+/** How far a message got: 0 stored, 1 a device of the receiver has it, 2 the receiver has read it (rule E6). */
 export type MessageStatus = 0 | 1 | 2
 
 /** A message as a page of history shows it. */
@@ -103,7 +103,7 @@ export interface HistoryMessage extends StoredMessage {
 }
 
 /**
- * Holds the texts of a message against the limit (decision E12).
+ * Holds the texts of a message against the limit (rule E12).
  * @throws AppError message_too_large
  */
 export function requireSize(

@@ -55,7 +55,7 @@ export class MessageStore {
       .execute()
   }
 
-  /** Leaves of a message that it was there, and who recalled it (decision E7). */
+  /** Leaves of a message that it was there, and who recalled it (rule E7). */
   async recall(
     tx: Tx,
     conversation: ConversationKey,

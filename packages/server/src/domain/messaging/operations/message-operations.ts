@@ -72,7 +72,7 @@ const editEvents: Readonly<Record<EditKind, MessageEventKind>> = {
   replace: 'message.replaced',
 }
 
-/** What is done to messages that are there: reading, recalling and editing them (decisions E7, E8). */
+/** What is done to messages that are there: reading, recalling and editing them (rules E7, E8). */
 export class MessageOperations {
   constructor(private readonly options: MessageOperationsOptions) {}
 
@@ -180,7 +180,7 @@ export class MessageOperations {
       await groupRules.requireRecall(tx, group, actor.userId, message.senderId)
     else requireSender(held)
     if (recallSeconds === null) throw new AppError('recall_disabled')
-    // The window is the sender's (decision E7).
+    // The window is the sender's (rule E7).
     if (isOwn && now - timestampOf(message.messageId) > recallSeconds * 1_000)
       throw new AppError('recall_too_late')
     await store.recall(tx, conversation, message, { by: responsibleFor(held), at: now })

@@ -55,14 +55,14 @@ const markEvents = {
   delivered_seq: 'message.delivered',
 } as const satisfies Record<Mark, Receipt[1]>
 
-/** Reading: history, the list of conversations, unread counts and the marks behind them (decisions E5, E6, E8b, E13). */
+/** Reading: history, the list of conversations, unread counts and the marks behind them (rules E5, E6, E8b, E13). */
 export class ConversationService {
   constructor(private readonly options: ConversationServiceOptions) {}
 
   /**
    * @param page.startId the first message of the page, itself included; 0 for the newest
    * @param page.limit clamped to 100
-   * @param page.isOnDevice what the page holds reaches a device of the reader (decision E6)
+   * @param page.isOnDevice what the page holds reaches a device of the reader (rule E6)
    * @throws AppError user_not_found when nobody has the ID; member_required for a group that the reader is no member of
    */
   async history(
@@ -118,7 +118,7 @@ export class ConversationService {
   }
 
   /**
-   * Reads up to a message, or everything, of one conversation or of all (decision E5).
+   * Reads up to a message, or everything, of one conversation or of all (rule E5).
    * @throws AppError conversation_not_found, message_not_found
    */
   async acknowledge(
@@ -283,7 +283,7 @@ export class ConversationService {
   }
 
   /**
-   * Hides what the conversation holds; the next message brings it back with that message only (decision E13).
+   * Hides what the conversation holds; the next message brings it back with that message only (rule E13).
    * @throws AppError conversation_not_found
    */
   async delete(reader: Reader, peerId: Int64): Promise<void> {

@@ -64,7 +64,7 @@ const unreadAbove = (
 export const hiddenFrom = (userId: Int64) =>
   sql<number>`case when c.low_id = ${userId} then c.low_hidden_msg_id else c.high_hidden_msg_id end`
 
-/** Where history_visible is off a member sees nothing of what was there before (decision F4a: judged when reading). */
+/** Where history_visible is off a member sees nothing of what was there before (rule F4a: judged when reading). */
 export const hiddenInGroup = sql<number>`case when g.history_visible = 1 or p.joined_msg_id < p.hidden_msg_id then p.hidden_msg_id else p.joined_msg_id end`
 /** Nothing is unread in a chatroom, in a group that is dissolved, and to a member who does not receive the messages (msg_mute_mode 2). */
 const countsUnread = sql<boolean>`g.type <> ${sql.lit(groupType.chatroom)} and g.status = ${sql.lit(groupStatus.normal)}
@@ -100,7 +100,7 @@ export function joinedGroups(db: Queryable) {
 
 /**
  * Conversations as their parties see them. A conversation that a party has deleted is hidden until it holds a newer message
- * (decision E13).
+ * (rule E13).
  */
 export class ConversationStore {
   readonly #list

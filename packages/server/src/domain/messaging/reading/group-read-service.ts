@@ -22,7 +22,7 @@ export interface GroupReadServiceOptions {
   readonly outbox: Outbox
 }
 
-/** What members have read of the conversations of their groups, and who is told of it (decisions E5, E6). */
+/** What members have read of the conversations of their groups, and who is told of it (rules E5, E6). */
 export class GroupReadService {
   constructor(private readonly options: GroupReadServiceOptions) {}
 
@@ -74,7 +74,7 @@ export class GroupReadService {
     }
   }
 
-  /** Hides what the conversation holds now (decision E13). @returns false when there is no such conversation or member */
+  /** Hides what the conversation holds now (rule E13). @returns false when there is no such conversation or member */
   async hide(tx: Tx, member: MemberKey): Promise<boolean> {
     const { conversations, members } = this.options
     const end = await conversations.findEnd(tx, member)

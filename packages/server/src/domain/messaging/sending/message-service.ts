@@ -39,7 +39,7 @@ export type SendingCaller = { readonly appId: string } & (
 )
 
 export interface SendRequest extends Omit<MessageContent, 'content'> {
-  /** undefined = not given, which only some messages may do (decision E8a) */
+  /** undefined = not given, which only some messages may do (rule E8a) */
   readonly content: string | undefined
   readonly fromUserId: Int64 | undefined
   readonly targets: readonly Int64[]
@@ -52,7 +52,7 @@ export interface SendRequest extends Omit<MessageContent, 'content'> {
   readonly relatedMessageId: Int64 | undefined
 }
 
-/** Who may send what to whom (decisions C5, E8a, E10 to E12); storing it is the writer's. */
+/** Who may send what to whom (rules C5, E8a, E10 to E12); storing it is the writer's. */
 export class MessageService {
   constructor(private readonly options: MessageServiceOptions) {}
 
@@ -83,7 +83,7 @@ export class MessageService {
         : await Promise.all(targets.map(judge))
     const accepted = targets.filter((_, index) => refusals[index] === null)
     const firstRefusal = refusals.find((refusal) => refusal !== null) ?? null
-    // A repeat succeeds even when nobody would take the message any more (decision E4).
+    // A repeat succeeds even when nobody would take the message any more (rule E4).
     const messageIds =
       firstRefusal === null || accepted.length > 0
         ? await this.#deliver(caller, senderId, accepted, request, content)

@@ -52,7 +52,7 @@ const fullBatchMessages = 24
 
 /**
  * Group commit: drafts of all callers that arrive while a commit is under way make the next batch, so that one wait for the disk
- * serves them all (decisions E2 to E4). A send resolves when it is durable. A batch that fails with a fault of a single message is
+ * serves them all (rules E2 to E4). A send resolves when it is durable. A batch that fails with a fault of a single message is
  * tried again message by message, so that nobody pays for somebody else's fault.
  */
 export class MessageWriter {

@@ -87,7 +87,7 @@ interface ConversationRows {
 }
 
 /**
- * Stores a batch of sends: conversation positions, messages, read marks and the memory of transaction IDs (decisions E2 to E5). The
+ * Stores a batch of sends: conversation positions, messages, read marks and the memory of transaction IDs (rules E2 to E5). The
  * output holds the message IDs of every submission in the order of the batch; of a repeated send those of the first one.
  *
  * What was checked before may have changed: a batch with messages from or to deleted users ends in a {@link BatchRestart}.
@@ -357,7 +357,7 @@ async function positionsAfter(
   return positions.sort((a, b) => compareConversations(keyOf(a), keyOf(b)))
 }
 
-/** Another clock is ahead, or was: the new messages take IDs above what the conversation holds (decision E3). */
+/** Another clock is ahead, or was: the new messages take IDs above what the conversation holds (rule E3). */
 function renumber(
   rows: readonly MessageRow[],
   after: number,
@@ -455,7 +455,7 @@ function advanceGroupRow({ conversation, rows }: ConversationRows): readonly unk
   ]
 }
 
-/** Sending moves the sender's own marks (decision E5); in the order in which everybody locks members. */
+/** Sending moves the sender's own marks (rule E5); in the order in which everybody locks members. */
 function senderMarkRows({
   conversation: { appId, lowId: groupId },
   rows,

@@ -9,7 +9,7 @@ export interface TransactionPlace {
   readonly senderId: Int64
 }
 
-/** The memory of transaction IDs (decision E4); how those of sends get into it: store-batch.ts. */
+/** The memory of transaction IDs (rule E4); how those of sends get into it: store-batch.ts. */
 export class TransactionStore {
   /** The message IDs of the first send with this transaction ID; null when it is not remembered. */
   async findMessageIds(

@@ -39,7 +39,7 @@ export interface Deletion {
   readonly proof: PasswordProof | null
 }
 
-/** Deletes users (decision D5). */
+/** Deletes users (rule D5). */
 export class DeletionService {
   constructor(private readonly options: DeletionServiceOptions) {}
 

@@ -15,7 +15,7 @@ export interface TextErasureServiceOptions {
 /** Done by {@link TextErasureService.erase}. */
 export const textErasure = jobKind<{ readonly userId: Int64 }>('text_erasure')
 
-/** Takes the texts out of what happened between deleted users and others (decision D5), after the deletion has been answered. */
+/** Takes the texts out of what happened between deleted users and others (rule D5), after the deletion has been answered. */
 export class TextErasureService {
   constructor(private readonly options: TextErasureServiceOptions) {}
 

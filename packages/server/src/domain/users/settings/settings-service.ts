@@ -4,7 +4,7 @@ import type { AccountService } from '../account-service.js'
 import { defaultSettings, requireName, type UserSettings } from '../user-model.js'
 import type { SettingsStore } from './settings-store.js'
 
-/** How users want to be found, reached and notified (decision D7). */
+/** How users want to be found, reached and notified (rule D7). */
 export class SettingsService {
   constructor(
     private readonly options: {
