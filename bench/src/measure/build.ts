@@ -2,8 +2,8 @@
 import { existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { PostgresCluster, type ServerProcess, startServer } from '@hermod/testkit'
-import { createGroups } from '../population/groups.js'
-import { createConversations, createUsers } from '../population/people.js'
+import { makeGroups } from '../population/groups.js'
+import { createConversations, makeUsers } from '../population/people.js'
 import {
   type GroupFillFigures,
   type GroupWorld,
@@ -134,7 +134,7 @@ export async function populate(
   options: FillOptions,
 ): Promise<FilledBuild> {
   const { appId, api, operatorToken } = server
-  const users = await createUsers(api)
+  const users = await makeUsers(api)
   const transactionIds = transactionCounter()
   const people = {
     appId,
@@ -148,7 +148,7 @@ export async function populate(
   const population: Population = {
     ...people,
     groups: () => {
-      groups ??= createGroups(people, options.tell)
+      groups ??= makeGroups(people, options.tell)
       return groups
     },
   }

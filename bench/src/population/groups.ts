@@ -9,7 +9,7 @@ const outsiders = 1000
 const readers = 64
 
 /** @param tell says what goes on */
-export async function createGroups(
+export async function makeGroups(
   population: Omit<Population, 'groups'>,
   tell: (text: string) => void,
 ): Promise<GroupWorld> {

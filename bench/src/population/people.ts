@@ -16,7 +16,7 @@ const messagesPerSide = (pageLimit * pagesPerConversation) / 2 + 5
 const acquaintances = Array.from({ length: 10 }, (_, index) => index + 2)
 
 /** Users who are logged in and have a setting of their own. */
-export async function createUsers(api: Api): Promise<Session[]> {
+export async function makeUsers(api: Api): Promise<Session[]> {
   const password = 'correct horse battery'
   const list = Array.from({ length: userCount }, (_, index) => ({
     username: `bench_${index}`,

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { formatTable, ratioCells } from './format.js'
+import { layOutTable, ratioCells } from './format.js'
 
 test('figures stand to the right and words to the left', () => {
   const rows = [
     ['send', '9', '99.5 %'],
     ['history', '1200', 'NaN'],
   ]
-  expect(formatTable(['row', 'per second', 'of echo'], rows).split('\n')).toEqual([
+  expect(layOutTable(['row', 'per second', 'of echo'], rows).split('\n')).toEqual([
     'row      per second  of echo',
     'send              9   99.5 %',
     'history        1200      NaN',

@@ -2,7 +2,7 @@
 import type { Ratio } from '../measure/statistics.js'
 
 /** Columns of one width each: figures to the right, words to the left. */
-export function formatTable(
+export function layOutTable(
   heads: readonly string[],
   rows: readonly (readonly string[])[],
 ): string {

@@ -1,19 +1,19 @@
 import { type GrowthLoad, type GrowthRow, growthLoads, judgeGrowth } from '../growth/growth.js'
-import { formatTable, megabytes, percent, ratioCells, verdict, whole } from './format.js'
+import { layOutTable, megabytes, percent, ratioCells, verdict, whole } from './format.js'
 
 /** One line for each build at each step, then how each load does against the first step, and against the other build. */
 export function growthTables(rows: readonly GrowthRow[]): string {
   if (rows.length === 0) return ''
   const compared = rows.flatMap(comparedCells)
   return [
-    formatTable(heads, rows.map(cells)),
+    layOutTable(heads, rows.map(cells)),
     '',
     'Against the first step, as measured and (of the echo):',
-    formatTable(
+    layOutTable(
       againstFirstHeads,
       rows.map((row) => againstFirst(row, rows)),
     ),
-    ...(compared.length > 0 ? ['', formatTable(comparedHeads, compared)] : []),
+    ...(compared.length > 0 ? ['', layOutTable(comparedHeads, compared)] : []),
     ...rows.flatMap(({ database, build, errorSamples }) =>
       errorSamples.map((sample) => `${database} ${build}: ${sample}`),
     ),

@@ -4,8 +4,8 @@ import { idleTargetBytes, readyTargetMs, type StartupFigures } from '../measure/
 import type { GroupFillFigures } from '../population/population.js'
 import type { DatabaseName } from '../scenarios/scenario.js'
 import {
-  formatTable,
   gigabytes,
+  layOutTable,
   megabytes,
   percent,
   ratioCells,
@@ -46,8 +46,8 @@ export function formatReport({
     `${cpu}, ${cores} cores, ${gigabytes(memoryBytes)} GB, ${system}, Node ${node}, PostgreSQL ${postgres ?? 'not found'}`,
     `${effort.rounds} rounds of ${effort.seconds} s each for the bare echo and for the server, in turns, after a warm-up`,
     '',
-    startups.length > 0 ? `${formatTable(startupHeads, startups.map(startupCells))}\n` : '',
-    rows.length > 0 ? formatTable(rowHeads, rows.map(rowCells)) : '',
+    startups.length > 0 ? `${layOutTable(startupHeads, startups.map(startupCells))}\n` : '',
+    rows.length > 0 ? layOutTable(rowHeads, rows.map(rowCells)) : '',
     comparisonTable(startups, rows),
     ...rows.flatMap(({ database, scenario, errorSamples }) =>
       errorSamples.map((sample) => `${database} ${scenario}: ${sample}`),
@@ -95,7 +95,7 @@ const comparisonHeads = [
 /** Empty: there is no other build. */
 function comparisonTable(startups: readonly StartupFigures[], rows: readonly ResultRow[]): string {
   const cells = [...rows.flatMap(comparedRow), ...startups.flatMap(comparedStartup)]
-  return cells.length > 0 ? `\n${formatTable(comparisonHeads, cells)}` : ''
+  return cells.length > 0 ? `\n${layOutTable(comparisonHeads, cells)}` : ''
 }
 
 function comparedRow({ database, scenario, achievedPerSecond, p99Ms, against }: ResultRow) {

@@ -32,12 +32,12 @@ export async function run(args: readonly string[]): Promise<void> {
 // Each is imported by the command that needs it, so that the others start at once.
 
 async function serve(loaded: LoadedConfig): Promise<void> {
-  const [{ startServer }, { createLog }] = await Promise.all([
+  const [{ startService }, { createLog }] = await Promise.all([
     import('./context/server.js'),
     import('./observability/log.js'),
   ])
   const log = createLog(loaded.config.log.level)
-  const server = await startServer(loaded, log)
+  const server = await startService(loaded, log)
   if (server.first) process.stdout.write(firstStartText(server.url, server.first))
   log.info({ url: server.url, version, storage: loaded.config.storage.kind }, 'listening')
   await stopSignal(log)

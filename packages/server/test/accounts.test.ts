@@ -1,24 +1,19 @@
 /** Registration, logins, devices, profiles and the state of users, on both databases (rules C6, D0 to D2, D4, D6 to D9). */
 import { registerUser, registerUserForPush } from '@hermod/protocol'
 import {
+  type Account,
   type Answer,
   type Api,
+  type TokenData,
   type Json,
   type ServerProcess,
   type Session,
-  type TokenRecord,
   testBackends,
-  type User,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 
 const password = 'correct horse'
-const invalid = 10002
-const userNotFound = 10000
-const userExists = 10004
-const passwordIncorrect = 10013
-const userDisabled = 10014
-const aliasTaken = 12008
 const tokenEnded = 402
 const beyondUsernames = 'username must consist of letters, digits, underscores and CJK ideographs'
 const devicesPerUser = 3
@@ -89,7 +84,7 @@ for (const backend of testBackends()) {
       return api.call('POST', path, { body: { password, ...body } })
     }
 
-    function logIn(user: Pick<User, 'id'>, more: object = {}): Promise<Answer<TokenRecord>> {
+    function logIn(user: Pick<Account, 'id'>, more: object = {}): Promise<Answer<TokenData>> {
       return api.call('POST', '/token/id', { body: { user_id: user.id, password, ...more } })
     }
 
@@ -102,7 +97,7 @@ for (const backend of testBackends()) {
       const { code } = await api.call('POST', '/token/user', {
         body: { name: username, password: 'whatever' },
       })
-      return code !== userNotFound
+      return code !== answerCode.user_not_found
     }
 
     describe('registration', () => {
@@ -158,7 +153,7 @@ for (const backend of testBackends()) {
         for (const path of ['/user/register/v2', '/user/register/push']) {
           const { envelope } = await register({ username }, path)
           expect(envelope).toEqual({
-            code: invalid,
+            code: answerCode.invalid_parameter,
             data: null,
             message: `invalid request parameter: ${fault}`,
           })
@@ -171,10 +166,10 @@ for (const backend of testBackends()) {
         ['x'.repeat(128), 200],
         ['😀'.repeat(128), 200],
         [' \t"\\用é ', 200],
-        ['x'.repeat(5), invalid],
-        ['😀'.repeat(5), invalid],
-        ['x'.repeat(129), invalid],
-        ['', invalid],
+        ['x'.repeat(5), answerCode.invalid_parameter],
+        ['😀'.repeat(5), answerCode.invalid_parameter],
+        ['x'.repeat(129), answerCode.invalid_parameter],
+        ['', answerCode.invalid_parameter],
       ])('judges the password %j by its length in characters', async (chosen, code) => {
         const username = newName()
         const answer = await register({ username, password: chosen })
@@ -203,7 +198,7 @@ for (const backend of testBackends()) {
         for (const again of [username, username.toLowerCase(), username.toUpperCase()]) {
           for (const path of ['/user/register/v2', '/user/register/push']) {
             expect((await register({ username: again }, path)).envelope).toEqual({
-              code: userExists,
+              code: answerCode.user_exists,
               data: null,
               message: 'user already exists',
             })
@@ -224,7 +219,10 @@ for (const backend of testBackends()) {
           }),
         )
         const codes = (await Promise.all(calls)).map(({ code }) => code)
-        expect(codes.toSorted((a, b) => a - b)).toEqual([200, ...Array(7).fill(userExists)])
+        expect(codes.toSorted((a, b) => a - b)).toEqual([
+          200,
+          ...Array(7).fill(answerCode.user_exists),
+        ])
         expect(await usernamesOf(app)).toHaveLength(1)
       })
     })
@@ -281,7 +279,7 @@ for (const backend of testBackends()) {
           })
         expect(await registerHere('first', 'the_alias')).toMatchObject({ code: 200 })
         expect((await registerHere('second', 'the_alias')).envelope).toEqual({
-          code: aliasTaken,
+          code: answerCode.push_alias_taken,
           data: null,
           message: 'push alias is bound to another user',
         })
@@ -293,7 +291,9 @@ for (const backend of testBackends()) {
       it('with a name that is taken leaves the alias free', async () => {
         const [username, alias] = [newName(), newName('alias')]
         await register({ username }, path)
-        expect(await register({ username, alias }, path)).toMatchObject({ code: userExists })
+        expect(await register({ username, alias }, path)).toMatchObject({
+          code: answerCode.user_exists,
+        })
         expect(await register({ username: newName(), alias }, path)).toMatchObject({ code: 200 })
       })
 
@@ -306,7 +306,10 @@ for (const backend of testBackends()) {
           }),
         )
         const codes = (await Promise.all(calls)).map(({ code }) => code)
-        expect(codes.toSorted((a, b) => a - b)).toEqual([200, ...Array(5).fill(aliasTaken)])
+        expect(codes.toSorted((a, b) => a - b)).toEqual([
+          200,
+          ...Array(5).fill(answerCode.push_alias_taken),
+        ])
         expect(await usernamesOf(app)).toHaveLength(1)
       })
 
@@ -422,7 +425,7 @@ for (const backend of testBackends()) {
           { username: 'one_too_many', password },
         ])
         expect(envelope).toEqual({
-          code: invalid,
+          code: answerCode.invalid_parameter,
           data: null,
           message: 'invalid request parameter: list must have at most 500 items',
         })
@@ -509,7 +512,7 @@ for (const backend of testBackends()) {
           (await logIn(user)).data,
           (await logIn(other)).data,
         ]
-        const credentials = ({ store_token, access_key_secret }: TokenRecord) => [
+        const credentials = ({ store_token, access_key_secret }: TokenData) => [
           store_token,
           access_key_secret,
         ]
@@ -538,7 +541,7 @@ for (const backend of testBackends()) {
             })
             expect([status, envelope], wrong).toEqual([
               200,
-              { code: passwordIncorrect, data: null, message: 'password is incorrect' },
+              { code: answerCode.password_incorrect, data: null, message: 'password is incorrect' },
             ])
           }
         }
@@ -559,7 +562,7 @@ for (const backend of testBackends()) {
         })
         expect([status, envelope]).toEqual([
           200,
-          { code: userNotFound, data: null, message: 'user does not exist' },
+          { code: answerCode.user_not_found, data: null, message: 'user does not exist' },
         ])
       })
 
@@ -577,13 +580,13 @@ for (const backend of testBackends()) {
       ])('of the name %s, which nobody has, finds nobody', async (name) => {
         expect(await api.call('POST', '/token/user', { body: { name, password } })).toMatchObject({
           status: 200,
-          code: userNotFound,
+          code: answerCode.user_not_found,
         })
         expect(
           await api.call('POST', '/token/login', { body: { login_name: name, password } }),
         ).toMatchObject({
           status: 200,
-          code: userNotFound,
+          code: answerCode.user_not_found,
         })
       })
 
@@ -592,12 +595,12 @@ for (const backend of testBackends()) {
         const login = await api.call('POST', '/token/login', {
           body: { login_name: String(user.id), password },
         })
-        expect(login).toMatchObject({ code: userNotFound })
+        expect(login).toMatchObject({ code: answerCode.user_not_found })
       })
     })
 
     describe('a device', () => {
-      const open = async (user: User, deviceGuid: string) =>
+      const open = async (user: Account, deviceGuid: string) =>
         (await logIn(user, { device_guid: deviceGuid })).data
 
       it('is the same by its GUID, per user', async () => {
@@ -651,7 +654,9 @@ for (const backend of testBackends()) {
         const user = await api.register()
         for (const guid of ['😀'.repeat(128), "'; --", '\u{10ffff}'])
           expect(await open(user, guid)).toMatchObject({ push_token: expect.any(String) })
-        expect(await logIn(user, { device_guid: 'x'.repeat(129) })).toMatchObject({ code: invalid })
+        expect(await logIn(user, { device_guid: 'x'.repeat(129) })).toMatchObject({
+          code: answerCode.invalid_parameter,
+        })
       })
     })
 
@@ -726,7 +731,7 @@ for (const backend of testBackends()) {
         const tooLong = await session.api.call('PUT', '/user/profile', {
           body: { nick_name: '😀'.repeat(257), description: 'changed' },
         })
-        expect(tooLong).toMatchObject({ status: 200, code: invalid })
+        expect(tooLong).toMatchObject({ status: 200, code: answerCode.invalid_parameter })
         expect(await profileOf(session)).toMatchObject(texts)
       })
 
@@ -758,7 +763,7 @@ for (const backend of testBackends()) {
         for (const body of [{}, { nick_name: 'x' }]) {
           expect(
             await api.admin({ userId: 1 }).call('PUT', '/user/profile', { body }),
-          ).toMatchObject({ status: 200, code: userNotFound })
+          ).toMatchObject({ status: 200, code: answerCode.user_not_found })
         }
       })
     })
@@ -813,10 +818,13 @@ for (const backend of testBackends()) {
       it('has no page and no size below 1', async () => {
         const { envelope } = await list({ page_num: 0, page_size: -1 })
         expect(envelope.message).toMatch(
-          /^invalid request parameter: page_num must .*; page_size must /,
+          /^answerCode.invalid_parameter request parameter: page_num must .*; page_size must /,
         )
         for (const query of [{ page_num: 0 }, { page_size: 0 }, { page_num: -1 }])
-          expect(await list(query)).toMatchObject({ code: invalid, data: null })
+          expect(await list(query)).toMatchObject({
+            code: answerCode.invalid_parameter,
+            data: null,
+          })
       })
 
       it('shows who is disabled and nobody of another application', async () => {
@@ -829,7 +837,7 @@ for (const backend of testBackends()) {
         const strangers = await admin.call('PUT', '/user/disable', {
           body: { list: [first.user_id] },
         })
-        expect(strangers).toMatchObject({ status: 200, code: userNotFound })
+        expect(strangers).toMatchObject({ status: 200, code: answerCode.user_not_found })
         expect((await list({ page_size: 1 })).data).toEqual([first])
       })
     })
@@ -857,12 +865,12 @@ for (const backend of testBackends()) {
         expect(await judge(bystander.token)).toBe(200)
         for (const user of [first, second]) {
           expect((await logIn(user)).envelope).toEqual({
-            code: userDisabled,
+            code: answerCode.user_disabled,
             data: null,
             message: 'user is disabled',
           })
           expect(await logIn(user, { password: 'wrong' })).toMatchObject({
-            code: passwordIncorrect,
+            code: answerCode.password_incorrect,
           })
         }
         const send = { content: 'hi', content_type: 0, targets: [bystander.id], type: 1 }
@@ -873,7 +881,7 @@ for (const backend of testBackends()) {
         expect(await enable([first.id])).toMatchObject({ status: 200, code: 200, data: true })
         expect(await judge((await logIn(first)).data.token)).toBe(200)
         expect(await Promise.all(ended.map(judge))).toEqual([tokenEnded, tokenEnded, tokenEnded])
-        expect(await logIn(second)).toMatchObject({ code: userDisabled })
+        expect(await logIn(second)).toMatchObject({ code: answerCode.user_disabled })
       })
 
       it('changes nothing when one of them is unknown, whom it names', async () => {
@@ -885,23 +893,23 @@ for (const backend of testBackends()) {
           [[-1, session.id, session.id], '-1'],
         ] as const) {
           expect((await disable(list)).envelope).toEqual({
-            code: userNotFound,
+            code: answerCode.user_not_found,
             data: null,
             message: `user does not exist: ${unknown}`,
           })
         }
         expect(await judge(session.token)).toBe(200)
         await disable([session.id])
-        expect(await enable([session.id, 1])).toMatchObject({ code: userNotFound })
-        expect(await logIn(session)).toMatchObject({ code: userDisabled })
+        expect(await enable([session.id, 1])).toMatchObject({ code: answerCode.user_not_found })
+        expect(await logIn(session)).toMatchObject({ code: answerCode.user_disabled })
       })
 
       it('may be repeated, and name a user twice', async () => {
         const user = await api.register()
         for (const [call, code] of [
           [enable, 200],
-          [disable, userDisabled],
-          [disable, userDisabled],
+          [disable, answerCode.user_disabled],
+          [disable, answerCode.user_disabled],
           [enable, 200],
         ] as const) {
           expect(await call([user.id, user.id, String(user.id)])).toMatchObject({
@@ -915,8 +923,10 @@ for (const backend of testBackends()) {
       it('takes 500 and not one more', async () => {
         const user = await api.register()
         expect(await disable([user.id, ...Array(499).fill(user.id)])).toMatchObject({ code: 200 })
-        expect(await enable(Array(501).fill(user.id))).toMatchObject({ code: invalid })
-        expect(await logIn(user)).toMatchObject({ code: userDisabled })
+        expect(await enable(Array(501).fill(user.id))).toMatchObject({
+          code: answerCode.invalid_parameter,
+        })
+        expect(await logIn(user)).toMatchObject({ code: answerCode.user_disabled })
       })
 
       it('leaves no token of a login that was under way', async () => {
@@ -924,10 +934,10 @@ for (const backend of testBackends()) {
         const logins = Array.from({ length: 8 }, () => logIn(user, { device_guid: 'phone' }))
         const [, ...answers] = await Promise.all([disable([user.id]), ...logins])
         for (const { code, data } of answers) {
-          expect([200, userDisabled]).toContain(code)
+          expect([200, answerCode.user_disabled]).toContain(code)
           if (code === 200) expect(await judge(data.token)).toBe(tokenEnded)
         }
-        expect(await logIn(user)).toMatchObject({ code: userDisabled })
+        expect(await logIn(user)).toMatchObject({ code: answerCode.user_disabled })
       })
     })
 

@@ -2,12 +2,9 @@
 import { createHmac } from 'node:crypto'
 import { type Api, type Json, type ServerProcess, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 
 const password = 'correct horse'
-const invalid = 10002
-const signatureInvalid = 10020
-const appNotFound = 40000
-const userLimitReached = 40002
 
 const defaults = {
   contact_application_days: 7,
@@ -101,12 +98,12 @@ for (const backend of testBackends()) {
         name: 'renamed',
         settings: { recall_second: 5, time_zone: 7, user_limit: -1 },
       })
-      expect(answer).toMatchObject({ status: 200, code: invalid, data: null })
+      expect(answer).toMatchObject({ status: 200, code: answerCode.invalid_parameter, data: null })
       for (const name of ['recall_second ', 'time_zone ', 'user_limit '])
         expect(answer.envelope.message).toContain(`settings.${name}must`)
       for (const time_zone of ['Mars/Olympus', '+01:00', '']) {
         const refused = await update({ name: 'renamed', settings: { time_zone } })
-        expect(refused).toMatchObject({ code: invalid })
+        expect(refused).toMatchObject({ code: answerCode.invalid_parameter })
         expect(refused.envelope.message).toContain('settings.time_zone must')
       }
       expect(await shown()).toMatchObject({ name: app.appId, settings: defaults })
@@ -115,7 +112,7 @@ for (const backend of testBackends()) {
     it('of an application that nobody has are not found', async () => {
       const body = { app_id: 'nobody', settings: { user_limit: 1 } }
       expect(await operator.call('POST', '/operator/v1/app/update', { body })).toMatchObject({
-        code: appNotFound,
+        code: answerCode.app_not_found,
       })
     })
 
@@ -148,7 +145,7 @@ for (const backend of testBackends()) {
         appId: app.appId,
         query: { platform: 9 },
       })
-      expect(answer).toMatchObject({ code: invalid })
+      expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
       expect(answer.envelope.message).toContain('platform must')
     })
 
@@ -164,12 +161,12 @@ for (const backend of testBackends()) {
         expect(data.map(({ success }: Json) => success)).toEqual([true, false, false])
         expect(data[1].reason).toContain('user limit')
         expect(data[2].reason).toContain('exists')
-        expect(await register('fourth')).toMatchObject({ code: userLimitReached })
+        expect(await register('fourth')).toMatchObject({ code: answerCode.user_limit_reached })
         expect(await register('fourth', {}, '/user/register/push')).toMatchObject({
-          code: userLimitReached,
+          code: answerCode.user_limit_reached,
         })
         expect(await register('fourth', {}, '/user/register/anonymous')).toMatchObject({
-          code: userLimitReached,
+          code: answerCode.user_limit_reached,
         })
         await update({ settings: { user_limit: 3 } })
         expect(await register('fourth')).toMatchObject({ code: 200 })
@@ -184,7 +181,7 @@ for (const backend of testBackends()) {
           200,
           200,
           200,
-          ...Array(5).fill(userLimitReached),
+          ...Array(5).fill(answerCode.user_limit_reached),
         ])
         expect((await server.api.succeed('GET', '/user/list', app)).data).toHaveLength(3)
       })
@@ -204,9 +201,13 @@ for (const backend of testBackends()) {
       expect(answer.text).not.toContain(secret)
       expect(JSON.stringify(await shown())).not.toContain(secret)
       const path = '/user/register/push'
-      expect(await register('signed', {}, path)).toMatchObject({ code: signatureInvalid })
+      expect(await register('signed', {}, path)).toMatchObject({
+        code: answerCode.registration_signature_invalid,
+      })
       const sign = createHmac('sha256', secret).update(`${app.appId}\nsigned`).digest('hex')
-      expect(await register('other', { sign }, path)).toMatchObject({ code: signatureInvalid })
+      expect(await register('other', { sign }, path)).toMatchObject({
+        code: answerCode.registration_signature_invalid,
+      })
       expect(await register('signed', { sign }, path)).toMatchObject({ code: 200 })
       expect((await update({ registration_secret: '' })).data).toMatchObject({
         has_registration_secret: false,

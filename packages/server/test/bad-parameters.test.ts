@@ -9,6 +9,7 @@ import {
   testBackends,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import {
   asQueryText,
   type BadValue,
@@ -121,7 +122,7 @@ for (const backend of testBackends()) {
       )
       return (
         status === 200 &&
-        code === 10002 &&
+        code === answerCode.invalid_parameter &&
         envelope.data === null &&
         fault.test(envelope.message ?? '')
       )

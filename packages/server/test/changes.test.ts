@@ -3,6 +3,7 @@ import { type Api, type ServerProcess, testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { CompiledQuery } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import {
   type ChangePage,
   ChangeReader,
@@ -16,8 +17,6 @@ import { deleteConversation, history, integrityFaults, sendText } from './suppor
 import { Random } from './support/random.js'
 import type { Sql } from './support/sql.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
-
-const messageNotFound = 13000
 
 /** What is in the log of changes, in their order. */
 interface Logged {
@@ -272,7 +271,7 @@ for (const backend of testBackends()) {
         operate(bob.api, 'append', { peer: alice.id, message, content: 'x' }),
       ])
       expect(codes.map(({ code }) => code).filter((code) => code === 200)).toHaveLength(1)
-      expect(codes.some(({ code }) => code === messageNotFound)).toBe(true)
+      expect(codes.some(({ code }) => code === answerCode.message_not_found)).toBe(true)
       expect(await reader.changesAfter(alice.id, bob.id, 0)).toMatchObject({ end: 2 })
     })
 

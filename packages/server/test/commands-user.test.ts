@@ -15,6 +15,7 @@ import {
 import argon2 from '@node-rs/argon2'
 import bcrypt from '@node-rs/bcrypt'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { type CommandResult, runHermod } from './support/hermod-command.js'
 import { openSql, type SqlRow } from './support/sql.js'
 
@@ -29,10 +30,6 @@ const nothing = {
   failures: [],
   truncated: false,
 }
-const passwordIncorrect = 10013
-const userDisabled = 10014
-const userNotFound = 10000
-const userDeleted = 10021
 
 afterAll(stopSharedCluster)
 
@@ -197,11 +194,14 @@ function creating(place: Place): void {
     expect(await place.run(['create', appId, 'alice'])).toMatchObject({ code: 0 })
     const refused = async (args: readonly string[], input?: string) =>
       JSON.parse((await place.run(['create', ...args, '--json'], input)).err)
-    expect(await refused([appId, 'Alice'])).toEqual({ code: 10004, message: 'user already exists' })
-    expect(await refused([appId, 'bob'])).toMatchObject({ code: 40002 })
-    expect(await refused(['nowhere', 'bob'])).toMatchObject({ code: 40000 })
+    expect(await refused([appId, 'Alice'])).toEqual({
+      code: answerCode.user_exists,
+      message: 'user already exists',
+    })
+    expect(await refused([appId, 'bob'])).toMatchObject({ code: answerCode.user_limit_reached })
+    expect(await refused(['nowhere', 'bob'])).toMatchObject({ code: answerCode.app_not_found })
     expect(await refused([appId, '123'])).toMatchObject({
-      code: 10002,
+      code: answerCode.invalid_parameter,
       message: expect.stringContaining('username'),
     })
     expect(await refused([appId, 'bob', '--password-stdin'], 'short')).toMatchObject({
@@ -269,7 +269,7 @@ function importing(place: Place): void {
       public_info: 'p',
       private_info: 'q',
     })
-    expect((await place.logIn(appId, 'off')).code).toBe(userDisabled)
+    expect((await place.logIn(appId, 'off')).code).toBe(answerCode.user_disabled)
     expect((await place.logIn(appId, 'silent', '')).code).not.toBe(200)
   })
 
@@ -558,8 +558,10 @@ function moving(place: Place): void {
       expect(withoutIds(await exported(to))).toBe(withoutIds(text))
       for (const name of ['alice', 'a@example.org', '李雷'])
         expect((await place.logIn(to, name)).code).toBe(200)
-      expect((await place.logIn(to, 'off')).code).toBe(userDisabled)
-      expect((await place.logIn(to, 'alice', 'wrong password')).code).toBe(passwordIncorrect)
+      expect((await place.logIn(to, 'off')).code).toBe(answerCode.user_disabled)
+      expect((await place.logIn(to, 'alice', 'wrong password')).code).toBe(
+        answerCode.password_incorrect,
+      )
       expect(await place.profile(to, 'alice')).toMatchObject({
         nick_name: users[0]?.nick_name,
         description: users[0]?.description,
@@ -607,7 +609,9 @@ function foreignHashes(place: Place): void {
         appId,
         place.ndjson([{ username: 'alice', password_hash: hash }]),
       ])
-      expect((await place.logIn(appId, 'alice', 'wrong password')).code).toBe(passwordIncorrect)
+      expect((await place.logIn(appId, 'alice', 'wrong password')).code).toBe(
+        answerCode.password_incorrect,
+      )
       expect(await place.storedHash(appId, 'alice')).toBe(hash)
       const codes = await Promise.all(
         Array.from({ length: 4 }, async () => (await place.logIn(appId, 'alice')).code),
@@ -616,7 +620,9 @@ function foreignHashes(place: Place): void {
       const upgraded = await place.storedHash(appId, 'alice')
       expect(upgraded).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
       expect((await place.logIn(appId, 'alice')).code).toBe(200)
-      expect((await place.logIn(appId, 'alice', 'wrong password')).code).toBe(passwordIncorrect)
+      expect((await place.logIn(appId, 'alice', 'wrong password')).code).toBe(
+        answerCode.password_incorrect,
+      )
       expect(await place.storedHash(appId, 'alice')).toBe(upgraded)
     },
   )
@@ -639,7 +645,7 @@ function oneUser(place: Place): void {
     expect(await place.json(['disable', appId, 'alice'])).toEqual(disabled)
     expect(await place.json(['disable', appId, id])).toEqual(disabled)
     expect(await call()).toBe(402)
-    expect((await place.logIn(appId, 'alice')).code).toBe(userDisabled)
+    expect((await place.logIn(appId, 'alice')).code).toBe(answerCode.user_disabled)
     expect((await place.run(['disable', appId, id])).out).toMatch(/^status +disabled$/m)
     for (const who of ['ALICE', id])
       expect(await place.json(['enable', appId, who])).toEqual({ ...disabled, status: 0 })
@@ -662,9 +668,9 @@ function oneUser(place: Place): void {
       err: 'hermod: user does not exist\n',
     })
     expect(await call()).toBe(402)
-    expect((await place.logIn(appId, 'alice')).code).toBe(userNotFound)
+    expect((await place.logIn(appId, 'alice')).code).toBe(answerCode.user_not_found)
     expect(JSON.parse((await place.run(['enable', appId, id, '--json'])).err)).toMatchObject({
-      code: userDeleted,
+      code: answerCode.user_deleted,
     })
     expect(
       await place.json(['import', appId, place.ndjson([{ username: 'alice' }])]),
@@ -678,17 +684,17 @@ function oneUser(place: Place): void {
     expect(result).toMatchObject({ code: 0, err: '' })
     expect(result.out).not.toContain(secret)
     expect(await call()).toBe(402)
-    expect((await place.logIn(appId, 'alice')).code).toBe(passwordIncorrect)
+    expect((await place.logIn(appId, 'alice')).code).toBe(answerCode.password_incorrect)
     expect((await place.logIn(appId, 'alice', secret)).code).toBe(200)
     const made = await place.json(['reset-password', appId, id])
     expect((await place.logIn(appId, 'alice', made.password)).code).toBe(200)
-    expect((await place.logIn(appId, 'alice', secret)).code).toBe(passwordIncorrect)
+    expect((await place.logIn(appId, 'alice', secret)).code).toBe(answerCode.password_incorrect)
     const weak = await place.run(
       ['reset-password', appId, 'alice', '--password-stdin', '--json'],
       'weak',
     )
     expect(JSON.parse(weak.err)).toMatchObject({
-      code: 10002,
+      code: answerCode.invalid_parameter,
       message: expect.stringContaining('password must have'),
     })
     expect(place.server.output()).not.toContain(secret)
@@ -704,12 +710,16 @@ function operations(place: Place): void {
         const { code, envelope } = await place.operate(path, body)
         expect([path, code, envelope.message]).toEqual([
           path,
-          10002,
+          answerCode.invalid_parameter,
           'invalid request parameter: give either user_id or username',
         ])
       }
-      expect((await place.operate(path, { app_id: appId, user_id: 1 })).code).toBe(userNotFound)
-      expect((await place.operate(path, { app_id: 'nowhere', user_id: 1 })).code).toBe(40000)
+      expect((await place.operate(path, { app_id: appId, user_id: 1 })).code).toBe(
+        answerCode.user_not_found,
+      )
+      expect((await place.operate(path, { app_id: 'nowhere', user_id: 1 })).code).toBe(
+        answerCode.app_not_found,
+      )
     }
     const users = Array.from({ length: 501 }, (_, index) => ({ username: `u${index}` }))
     expect((await place.operate('import', { app_id: appId, users })).envelope.message).toContain(

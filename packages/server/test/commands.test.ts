@@ -15,6 +15,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
+import { answerCode } from './support/answer-codes.js'
 import { type CommandResult, runHermod } from './support/hermod-command.js'
 
 type Settings = Readonly<Record<string, string | undefined>>
@@ -263,29 +264,35 @@ function refusals(place: Place): void {
   test('app says what is wrong with what it cannot do', async () => {
     await place.run('app', 'create', '--id', 'twice')
     expect(toldFailure(await place.run('app', 'create', '--id', 'twice', '--json'))).toEqual({
-      code: 40004,
+      code: answerCode.app_exists,
       message: 'app_id is taken',
     })
     const bad = toldFailure(await place.run('app', 'create', '--id', 'No Good', '--json'))
-    expect(bad).toEqual({ code: 10002, message: expect.stringContaining('app_id') })
+    expect(bad).toEqual({
+      code: answerCode.invalid_parameter,
+      message: expect.stringContaining('app_id'),
+    })
     const { code, err } = await place.run('app', 'update', 'nowhere', '--name', 'x')
     expect({ code, err }).toEqual({ code: 1, err: 'hermod: app_id does not exist\n' })
   })
 
   test('token says what is wrong with what it cannot do', async () => {
     const unknown = await place.run('token', 'revoke', '1', '--app', place.server.appId, '--json')
-    expect(toldFailure(unknown)).toEqual({ code: 40005, message: 'token does not exist' })
+    expect(toldFailure(unknown)).toEqual({
+      code: answerCode.token_not_found,
+      message: 'token does not exist',
+    })
     expect(
       toldFailure(await place.run('token', 'revoke', '1', '--app', 'nowhere', '--json')).code,
-    ).toBe(40000)
+    ).toBe(answerCode.app_not_found)
     expect(toldFailure(await place.run('token', 'list', '--app', 'nowhere', '--json'))).toEqual({
-      code: 40000,
+      code: answerCode.app_not_found,
       message: 'app_id does not exist',
     })
     expect(
       toldFailure(await place.run('token', 'create', '--app', 'nowhere', '--name', 'x', '--json'))
         .code,
-    ).toBe(40000)
+    ).toBe(answerCode.app_not_found)
   })
 
   test('token revoke cannot end a token through another application', async () => {
@@ -302,7 +309,7 @@ function refusals(place: Place): void {
       toldFailure(
         await place.run('token', 'revoke', String(tokenId), '--app', 'neighbour', '--json'),
       ).code,
-    ).toBe(40005)
+    ).toBe(answerCode.token_not_found)
   })
 }
 
@@ -328,7 +335,7 @@ function effectsAtOnce(place: Place): void {
       (await place.server.api.call('GET', '/user/list', { appId: 'switched', token })).code
     expect(await list()).toBe(200)
     await place.run('app', 'update', 'switched', '--status', 'disabled')
-    expect(await list()).toBe(40003)
+    expect(await list()).toBe(answerCode.app_inactive)
     await place.run('app', 'update', 'switched', '--status', 'normal')
     expect(await list()).toBe(200)
   })
@@ -342,7 +349,7 @@ function effectsAtOnce(place: Place): void {
         token: given,
         body: { username, password: 'correct horse' },
       })
-    expect((await register('stranger', null)).code).toBe(40001)
+    expect((await register('stranger', null)).code).toBe(answerCode.registration_closed)
     expect((await register('guest', token)).code).toBe(200)
   })
 }

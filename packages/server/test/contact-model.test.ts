@@ -6,6 +6,7 @@
 import { type ServerProcess, startServer, testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { type Person, registerPeople } from './support/contacts.js'
 import { integrityFaults, textTo } from './support/messaging.js'
 import { recordedNotices } from './support/recorded-events.js'
@@ -95,41 +96,42 @@ function makeContacts(
 function judgeSend(state: State, sender: number, recipient: number): number {
   if (sender === recipient) return 200
   const { isBlocked, state: relation } = side(state, recipient, sender)
-  if (isBlocked) return 13004
-  return state.refusesStrangers[recipient] && relation !== 0 ? 13005 : 200
+  if (isBlocked) return answerCode.blocked_by_recipient
+  return state.refusesStrangers[recipient] && relation !== 0 ? answerCode.stranger_refused : 200
 }
 
 /** What each call does to the model; @returns the code that it is answered with */
 const rules = {
   apply(state: State, { actor, peer, text, flag }: Call): number {
-    if (actor === peer) return 10002
+    if (actor === peer) return answerCode.invalid_parameter
     const [own, theirs] = [side(state, actor, peer), side(state, peer, actor)]
-    if (own.state === 0) return 10005
-    if (own.isBlocked || theirs.isBlocked) return 10006
+    if (own.state === 0) return answerCode.already_contact
+    if (own.isBlocked || theirs.isBlocked) return answerCode.in_block_list
     if (isOpen(state, actor, peer))
       return makeContacts(state, actor, peer, text, asked(state, actor, peer)?.alias ?? '')
     const mode = state.authModes[peer]
-    if (mode === 3) return 10012
-    if (mode === 2 && !flag) return 10018
+    if (mode === 3) return answerCode.contact_requests_refused
+    if (mode === 2 && !flag) return answerCode.wrong_auth_answer
     if (mode !== 1) return makeContacts(state, actor, peer, text, '')
     const row = state.asked[peer] as (Asked | null)[]
     row[actor] = { status: 0, alias: text, reason: text }
     return 200
   },
   accept(state: State, { actor, peer }: Call): number {
-    if (!isOpen(state, actor, peer)) return 10007
-    if (side(state, actor, peer).isBlocked || side(state, peer, actor).isBlocked) return 10006
+    if (!isOpen(state, actor, peer)) return answerCode.contact_request_not_found
+    if (side(state, actor, peer).isBlocked || side(state, peer, actor).isBlocked)
+      return answerCode.in_block_list
     return makeContacts(state, actor, peer, '', asked(state, actor, peer)?.alias ?? '')
   },
   decline(state: State, { actor, peer }: Call): number {
     const request = asked(state, actor, peer)
-    if (request?.status !== 0) return 10007
+    if (request?.status !== 0) return answerCode.contact_request_not_found
     request.status = 2
     return 200
   },
   delete(state: State, { actor, peer }: Call): number {
     const own = side(state, actor, peer)
-    if (own.state !== 0) return 10019
+    if (own.state !== 0) return answerCode.not_contact
     Object.assign(own, { state: 1, alias: '', ext: '', isMuted: false })
     side(state, peer, actor).state = 1
     return 200
@@ -138,7 +140,7 @@ const rules = {
   ext: (state: State, call: Call) => keep(state, call, { ext: call.text }),
   mute: (state: State, call: Call) => keep(state, call, { isMuted: call.flag }),
   block(state: State, { actor, peer }: Call): number {
-    if (actor === peer) return 10002
+    if (actor === peer) return answerCode.invalid_parameter
     side(state, actor, peer).isBlocked = true
     return 200
   },
@@ -147,7 +149,7 @@ const rules = {
     return 200
   },
   add(state: State, { actor, peer }: Call): number {
-    if (actor === peer) return 10002
+    if (actor === peer) return answerCode.invalid_parameter
     return side(state, actor, peer).state === 0 ? 200 : makeContacts(state, actor, peer, '', '')
   },
   authMode(state: State, { actor, choice }: Call): number {
@@ -163,7 +165,7 @@ const rules = {
 
 function keep(state: State, { actor, peer }: Call, change: Partial<Side>): number {
   const own = side(state, actor, peer)
-  if (own.state !== 0) return 10019
+  if (own.state !== 0) return answerCode.not_contact
   Object.assign(own, change)
   return 200
 }

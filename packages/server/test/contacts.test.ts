@@ -1,6 +1,7 @@
 import type { RosterEntry } from '@hermod/protocol'
 import { type Json, type ServerProcess, startServer, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import {
   accept,
   apply,
@@ -31,22 +32,6 @@ import { openSql, type SqlRow } from './support/sql.js'
 const nobody = 1
 const huge = 9_223_372_036_854_775_807n
 const dayMs = 24 * 3_600_000
-const code = {
-  ok: 200,
-  unknown: 10000,
-  invalid: 10002,
-  alreadyContact: 10005,
-  blocked: 10006,
-  notOpen: 10007,
-  noPermission: 10010,
-  refused: 10012,
-  wrongAnswer: 10018,
-  notContact: 10019,
-  deleted: 10021,
-  full: 10022,
-  blockedByRecipient: 13004,
-  strangerRefused: 13005,
-} as const
 
 for (const backend of testBackends()) {
   describe(`contacts on ${backend.name}`, () => {
@@ -134,7 +119,7 @@ for (const backend of testBackends()) {
         const before = Date.now()
         expect(
           (await apply(alice.api, bob.id, { alias: 'Bobby', reason: 'It is Alice' })).code,
-        ).toBe(code.ok)
+        ).toBe(answerCode.ok)
         await areStrangers(alice, bob)
         const [request] = await contactRequests(bob.api)
         expect(request).toEqual({
@@ -166,45 +151,51 @@ for (const backend of testBackends()) {
           auth_answer: 'Blue',
         })
         for (const auth_answer of [undefined, '', 'Red', 'blue', 'Blue '])
-          expect((await apply(alice.api, bob.id, { auth_answer })).code).toBe(code.wrongAnswer)
+          expect((await apply(alice.api, bob.id, { auth_answer })).code).toBe(
+            answerCode.wrong_auth_answer,
+          )
         await areStrangers(alice, bob)
         expect(await contactRequests(bob.api)).toEqual([])
         expect(await eventsBy(alice)).toEqual([])
-        expect((await apply(alice.api, bob.id, { auth_answer: 'Blue' })).code).toBe(code.ok)
+        expect((await apply(alice.api, bob.id, { auth_answer: 'Blue' })).code).toBe(answerCode.ok)
         await areContacts(alice, bob)
       })
 
       it('has no right answer where the user has set none', async () => {
         await changeSettings(bob, { auth_mode: authModes.question, auth_question: 'Which colour?' })
         for (const auth_answer of [undefined, '', 'Blue'])
-          expect((await apply(alice.api, bob.id, { auth_answer })).code).toBe(code.wrongAnswer)
+          expect((await apply(alice.api, bob.id, { auth_answer })).code).toBe(
+            answerCode.wrong_auth_answer,
+          )
       })
 
       it('is refused where nobody may apply', async () => {
         await changeSettings(bob, { auth_mode: authModes.closed, auth_answer: 'Blue' })
-        expect((await apply(alice.api, bob.id, { auth_answer: 'Blue' })).code).toBe(code.refused)
+        expect((await apply(alice.api, bob.id, { auth_answer: 'Blue' })).code).toBe(
+          answerCode.contact_requests_refused,
+        )
         await areStrangers(alice, bob)
       })
 
       it('is refused by oneself, an unknown user, a deleted one, a contact, and either way of a block', async () => {
         await deletePerson(carol)
         expect((await apply(alice.api, alice.id)).envelope).toMatchObject({
-          code: code.invalid,
+          code: answerCode.invalid_parameter,
           message: expect.stringContaining('user_id'),
         })
         for (const id of [nobody, 0, -5, Number.MAX_SAFE_INTEGER])
-          expect((await apply(alice.api, id)).code).toBe(code.unknown)
+          expect((await apply(alice.api, id)).code).toBe(answerCode.user_not_found)
         expect(
           (await alice.api.call('POST', '/roster/apply', { body: { user_id: huge } })).code,
-        ).toBe(code.unknown)
-        expect((await apply(alice.api, carol.id)).code).toBe(code.deleted)
+        ).toBe(answerCode.user_not_found)
+        expect((await apply(alice.api, carol.id)).code).toBe(answerCode.user_deleted)
         await block(alice.api, bob.id)
-        expect((await apply(alice.api, bob.id)).code).toBe(code.blocked)
-        expect((await apply(bob.api, alice.id)).code).toBe(code.blocked)
+        expect((await apply(alice.api, bob.id)).code).toBe(answerCode.in_block_list)
+        expect((await apply(bob.api, alice.id)).code).toBe(answerCode.in_block_list)
         await unblock(alice.api, bob.id)
         await connect(alice, bob)
-        expect((await apply(alice.api, bob.id)).code).toBe(code.alreadyContact)
-        expect((await apply(bob.api, alice.id)).code).toBe(code.alreadyContact)
+        expect((await apply(alice.api, bob.id)).code).toBe(answerCode.already_contact)
+        expect((await apply(bob.api, alice.id)).code).toBe(answerCode.already_contact)
       })
 
       it.each([
@@ -216,7 +207,7 @@ for (const backend of testBackends()) {
         [{ user_id: 5, auth_answer: ['x'] }, 'auth_answer'],
       ])('names what is wrong with %j', async (body, field) => {
         const answer = await alice.api.call('POST', '/roster/apply', { body })
-        expect(answer.code).toBe(code.invalid)
+        expect(answer.code).toBe(answerCode.invalid_parameter)
         expect(answer.envelope.message).toContain(field)
       })
 
@@ -228,7 +219,7 @@ for (const backend of testBackends()) {
         )
         const [first] = await contactRequests(bob.api)
         expect((await apply(alice.api, bob.id, { reason: 'second', alias: 'two' })).code).toBe(
-          code.ok,
+          answerCode.ok,
         )
         const received = await contactRequests(bob.api)
         expect(received).toEqual([{ ...first, reason: 'second', expired_time: expect.any(Number) }])
@@ -243,7 +234,7 @@ for (const backend of testBackends()) {
           await changeSettings(other, { auth_mode: authModes.consent })
           await apply(one.api, other.id, { alias: 'from one' })
           await changeSettings(one, { auth_mode: mode })
-          expect((await apply(other.api, one.id, { alias: 'from other' })).code).toBe(code.ok)
+          expect((await apply(other.api, one.id, { alias: 'from other' })).code).toBe(answerCode.ok)
           await areContacts(one, other)
           expect((await entryOf(one.api, other.id)).alias).toBe('from one')
           expect((await entryOf(other.api, one.id)).alias).toBe('from other')
@@ -273,7 +264,7 @@ for (const backend of testBackends()) {
         )
         expect(answers.toSorted((a, b) => a - b)).toEqual([
           200,
-          ...Array(5).fill(code.alreadyContact),
+          ...Array(5).fill(answerCode.already_contact),
         ])
         expect(await eventsBy(alice)).toHaveLength(1)
       })
@@ -285,10 +276,10 @@ for (const backend of testBackends()) {
             apply(one.api, other.id),
             block(other.api, one.id),
           ])
-          expect(blocked.code).toBe(code.ok)
-          expect([code.ok, code.blocked]).toContain(applied.code)
+          expect(blocked.code).toBe(answerCode.ok)
+          expect([answerCode.ok, answerCode.in_block_list]).toContain(applied.code)
           await unblock(other.api, one.id)
-          await (applied.code === code.ok ? areContacts : areStrangers)(one, other)
+          await (applied.code === answerCode.ok ? areContacts : areStrangers)(one, other)
         }
       })
     })
@@ -351,7 +342,7 @@ for (const backend of testBackends()) {
         expect(data.success).toEqual([bob.id])
         expect(data.fails).toHaveLength(499)
         expect(await applyMany(Array(501).fill({ user_id: carol.id }))).toMatchObject({
-          code: code.invalid,
+          code: answerCode.invalid_parameter,
         })
         expect(await contactIds(alice.api)).toEqual([bob.id])
       })
@@ -359,7 +350,7 @@ for (const backend of testBackends()) {
       it.each([{ list: [{ user_id: 5 }] }, 'text', 5, null])(
         'is not a list when it is %j',
         async (body) => {
-          expect(await applyMany(body)).toMatchObject({ code: code.invalid })
+          expect(await applyMany(body)).toMatchObject({ code: answerCode.invalid_parameter })
         },
       )
     })
@@ -379,8 +370,8 @@ for (const backend of testBackends()) {
         await areContacts(alice, bob)
         expect((await entryOf(alice.api, bob.id)).alias).toBe('Bobby')
         expect(await contactRequests(bob.api)).toMatchObject([{ user_id: alice.id, status: 1 }])
-        expect((await accept(bob.api, alice.id)).code).toBe(code.notOpen)
-        expect((await decline(bob.api, alice.id)).code).toBe(code.notOpen)
+        expect((await accept(bob.api, alice.id)).code).toBe(answerCode.contact_request_not_found)
+        expect((await decline(bob.api, alice.id)).code).toBe(answerCode.contact_request_not_found)
         expect(await eventsBy(bob)).toEqual([['contact.accepted', [alice.id], '']])
       })
 
@@ -392,26 +383,26 @@ for (const backend of testBackends()) {
         })
         await areStrangers(alice, bob)
         expect(await contactRequests(bob.api)).toMatchObject([{ user_id: alice.id, status: 2 }])
-        expect((await accept(bob.api, alice.id)).code).toBe(code.notOpen)
-        expect((await decline(bob.api, alice.id)).code).toBe(code.notOpen)
+        expect((await accept(bob.api, alice.id)).code).toBe(answerCode.contact_request_not_found)
+        expect((await decline(bob.api, alice.id)).code).toBe(answerCode.contact_request_not_found)
         expect(await eventsBy(bob)).toEqual([['contact.declined', [alice.id], 'sorry']])
         await apply(alice.api, bob.id)
         expect(await contactRequests(bob.api)).toMatchObject([{ user_id: alice.id, status: 0 }])
-        expect((await accept(bob.api, alice.id)).code).toBe(code.ok)
+        expect((await accept(bob.api, alice.id)).code).toBe(answerCode.ok)
       })
 
       it('runs out', async () => {
         await sql(
           `update contact_requests set expires_at = ${Date.now() - 1} where applicant_id = ${alice.id}`,
         )
-        expect((await accept(bob.api, alice.id)).code).toBe(code.notOpen)
-        expect((await decline(bob.api, alice.id)).code).toBe(code.notOpen)
+        expect((await accept(bob.api, alice.id)).code).toBe(answerCode.contact_request_not_found)
+        expect((await decline(bob.api, alice.id)).code).toBe(answerCode.contact_request_not_found)
         expect(await contactRequests(bob.api)).toMatchObject([{ user_id: alice.id, status: 0 }])
         await areStrangers(alice, bob)
         await changeSettings(alice, { auth_mode: authModes.consent })
-        expect((await apply(bob.api, alice.id)).code).toBe(code.ok)
+        expect((await apply(bob.api, alice.id)).code).toBe(answerCode.ok)
         await areStrangers(alice, bob)
-        expect((await apply(alice.api, bob.id)).code).toBe(code.ok)
+        expect((await apply(alice.api, bob.id)).code).toBe(answerCode.ok)
         await areContacts(alice, bob)
       })
 
@@ -423,8 +414,10 @@ for (const backend of testBackends()) {
             [bob, carol],
             [bob, bob],
           ] as const)
-            expect((await answer(caller.api, applicant.id)).code).toBe(code.notOpen)
-          expect((await answer(bob.api, nobody)).code).toBe(code.notOpen)
+            expect((await answer(caller.api, applicant.id)).code).toBe(
+              answerCode.contact_request_not_found,
+            )
+          expect((await answer(bob.api, nobody)).code).toBe(answerCode.contact_request_not_found)
         }
         await areStrangers(alice, bob)
       })
@@ -435,10 +428,10 @@ for (const backend of testBackends()) {
           [bob, alice],
         ] as const) {
           await block(blocker.api, other.id)
-          expect((await accept(bob.api, alice.id)).code).toBe(code.blocked)
+          expect((await accept(bob.api, alice.id)).code).toBe(answerCode.in_block_list)
           await unblock(blocker.api, other.id)
         }
-        expect((await accept(bob.api, alice.id)).code).toBe(code.ok)
+        expect((await accept(bob.api, alice.id)).code).toBe(answerCode.ok)
         await areContacts(alice, bob)
       })
 
@@ -446,7 +439,7 @@ for (const backend of testBackends()) {
         await connect(carol, bob)
         await connect(alice, bob)
         expect(await contactRequests(bob.api)).toMatchObject([{ user_id: alice.id, status: 1 }])
-        expect((await decline(bob.api, alice.id)).code).toBe(code.notOpen)
+        expect((await decline(bob.api, alice.id)).code).toBe(answerCode.contact_request_not_found)
         await areContacts(alice, bob)
       })
 
@@ -457,11 +450,14 @@ for (const backend of testBackends()) {
           const answers = codes(
             await Promise.all([accept(bob.api, one.id), decline(bob.api, one.id)]),
           )
-          expect(answers.toSorted((a, b) => a - b)).toEqual([200, code.notOpen])
-          await (answers[0] === code.ok ? areContacts : areStrangers)(one, bob)
+          expect(answers.toSorted((a, b) => a - b)).toEqual([
+            200,
+            answerCode.contact_request_not_found,
+          ])
+          await (answers[0] === answerCode.ok ? areContacts : areStrangers)(one, bob)
           expect((await contactRequests(bob.api))[0]).toMatchObject({
             user_id: one.id,
-            status: answers[0] === code.ok ? 1 : 2,
+            status: answers[0] === answerCode.ok ? 1 : 2,
           })
         }
       })
@@ -470,14 +466,17 @@ for (const backend of testBackends()) {
         const answers = codes(
           await Promise.all(Array.from({ length: 6 }, () => accept(bob.api, alice.id))),
         )
-        expect(answers.toSorted((a, b) => a - b)).toEqual([200, ...Array(5).fill(code.notOpen)])
+        expect(answers.toSorted((a, b) => a - b)).toEqual([
+          200,
+          ...Array(5).fill(answerCode.contact_request_not_found),
+        ])
         expect(await eventsBy(bob)).toHaveLength(1)
       })
 
       it('leaves with the applicant', async () => {
         await deletePerson(alice)
         expect(await contactRequests(bob.api)).toEqual([])
-        expect((await accept(bob.api, alice.id)).code).toBe(code.notOpen)
+        expect((await accept(bob.api, alice.id)).code).toBe(answerCode.contact_request_not_found)
       })
     })
 
@@ -537,7 +536,7 @@ for (const backend of testBackends()) {
         'has no cursor %j',
         async (cursor) => {
           const answer = await bob.api.call('GET', '/roster/apply/list', { query: { cursor } })
-          expect(answer.code).toBe(code.invalid)
+          expect(answer.code).toBe(answerCode.invalid_parameter)
           expect(answer.envelope.message).toContain('cursor')
         },
       )
@@ -545,7 +544,7 @@ for (const backend of testBackends()) {
       it('has a page of at least one', async () => {
         const answer = await bob.api.call('GET', '/roster/apply/list', { query: { limit: 0 } })
         expect(answer.envelope).toMatchObject({
-          code: code.invalid,
+          code: answerCode.invalid_parameter,
           message: expect.stringContaining('limit'),
         })
         expect(await contactRequests(bob.api, 2_147_483_647)).toEqual([])
@@ -593,7 +592,7 @@ for (const backend of testBackends()) {
           [alice.api, alice.id],
           [alice.api, nobody],
         ] as const)
-          expect((await remove(caller, peer)).code).toBe(code.notContact)
+          expect((await remove(caller, peer)).code).toBe(answerCode.not_contact)
       })
 
       it('of both at once is done by one of them', async () => {
@@ -603,7 +602,7 @@ for (const backend of testBackends()) {
           const answers = codes(
             await Promise.all([remove(one.api, other.id), remove(other.api, one.id)]),
           )
-          expect(answers.toSorted((a, b) => a - b)).toEqual([200, code.notContact])
+          expect(answers.toSorted((a, b) => a - b)).toEqual([200, answerCode.not_contact])
           await expectRelations(one, other, [relations.former, relations.former])
         }
       })
@@ -612,7 +611,7 @@ for (const backend of testBackends()) {
         await connect(alice, bob)
         await updateContact(bob.api, alice.id, { alias: 'Ali' })
         await remove(alice.api, bob.id)
-        expect((await apply(alice.api, bob.id, { alias: 'new' })).code).toBe(code.ok)
+        expect((await apply(alice.api, bob.id, { alias: 'new' })).code).toBe(answerCode.ok)
         await areContacts(alice, bob)
         expect((await entryOf(alice.api, bob.id)).alias).toBe('new')
         expect((await entryOf(bob.api, alice.id)).alias).toBe('Ali')
@@ -636,12 +635,12 @@ for (const backend of testBackends()) {
             ['mute_notification', true],
             ['ext', ''],
           ] as const) {
-            expect((await change({ [name]: value })).code).toBe(code.ok)
+            expect((await change({ [name]: value })).code).toBe(answerCode.ok)
             kept[name] = value
             expect(await entryOf(alice.api, bob.id)).toMatchObject(kept)
           }
-          expect((await change({})).code).toBe(code.ok)
-          expect((await change({ alias: null })).code).toBe(code.ok)
+          expect((await change({})).code).toBe(answerCode.ok)
+          expect((await change({ alias: null })).code).toBe(answerCode.ok)
           expect(await entryOf(alice.api, bob.id)).toMatchObject(kept)
           expect(await entryOf(bob.api, alice.id)).toMatchObject({
             alias: '',
@@ -683,8 +682,10 @@ for (const backend of testBackends()) {
         await remove(alice.api, bob.id)
         await block(alice.api, carol.id)
         for (const id of [bob.id, carol.id, alice.id, nobody, 0]) {
-          expect((await updateContact(alice.api, id, { alias: 'x' })).code).toBe(code.notContact)
-          expect((await updateContact(alice.api, id)).code).toBe(code.notContact)
+          expect((await updateContact(alice.api, id, { alias: 'x' })).code).toBe(
+            answerCode.not_contact,
+          )
+          expect((await updateContact(alice.api, id)).code).toBe(answerCode.not_contact)
         }
         expect((await entryOf(alice.api, carol.id)).alias).toBe('')
       })
@@ -697,7 +698,7 @@ for (const backend of testBackends()) {
         await connect(alice, bob)
         const answer = await updateContact(alice.api, bob.id, { alias: 'y', ext: 'y', ...fields })
         expect(answer.envelope).toMatchObject({
-          code: code.invalid,
+          code: answerCode.invalid_parameter,
           message: expect.stringContaining(name),
         })
         expect((await entryOf(alice.api, bob.id)).alias).toBe('')
@@ -740,7 +741,7 @@ for (const backend of testBackends()) {
         async (cursor) => {
           const answer = await alice.api.call('GET', '/roster/list', { query: { cursor } })
           expect(answer.envelope).toMatchObject({
-            code: code.invalid,
+            code: answerCode.invalid_parameter,
             message: expect.stringContaining('cursor'),
           })
         },
@@ -827,15 +828,19 @@ for (const backend of testBackends()) {
         await deletePerson(bob)
         const lookUp = async (path: string, query: Record<string, string | number>) =>
           (await alice.api.call('GET', path, { query })).code
-        expect(await lookUp('/roster/id', { user_id: bob.id })).toBe(code.deleted)
-        expect(await lookUp('/roster/id', { user_id: nobody })).toBe(code.unknown)
-        expect(await lookUp('/roster/id', { user_id: 0 })).toBe(code.unknown)
-        expect(await lookUp('/roster/id', { user_id: 'x' })).toBe(code.invalid)
-        expect(await lookUp('/roster/name', { username: bob.username })).toBe(code.unknown)
-        expect(await lookUp('/roster/name', { username: '%' })).toBe(code.unknown)
-        expect(await lookUp('/roster/name', {})).toBe(code.invalid)
-        expect(await lookUp('/roster/mobile', { mobile: `+49${bob.id}` })).toBe(code.unknown)
-        expect(await lookUp('/roster/mobile', { mobile: 'x' })).toBe(code.invalid)
+        expect(await lookUp('/roster/id', { user_id: bob.id })).toBe(answerCode.user_deleted)
+        expect(await lookUp('/roster/id', { user_id: nobody })).toBe(answerCode.user_not_found)
+        expect(await lookUp('/roster/id', { user_id: 0 })).toBe(answerCode.user_not_found)
+        expect(await lookUp('/roster/id', { user_id: 'x' })).toBe(answerCode.invalid_parameter)
+        expect(await lookUp('/roster/name', { username: bob.username })).toBe(
+          answerCode.user_not_found,
+        )
+        expect(await lookUp('/roster/name', { username: '%' })).toBe(answerCode.user_not_found)
+        expect(await lookUp('/roster/name', {})).toBe(answerCode.invalid_parameter)
+        expect(await lookUp('/roster/mobile', { mobile: `+49${bob.id}` })).toBe(
+          answerCode.user_not_found,
+        )
+        expect(await lookUp('/roster/mobile', { mobile: 'x' })).toBe(answerCode.invalid_parameter)
       })
 
       it('of many answers for strangers and oneself, in their order, without unknown and deleted ones', async () => {
@@ -867,11 +872,11 @@ for (const backend of testBackends()) {
         )
         const tooMany = await find([...list, 5])
         expect(tooMany.envelope).toMatchObject({
-          code: code.invalid,
+          code: answerCode.invalid_parameter,
           message: expect.stringContaining('list'),
         })
         expect((await find([1, 'x'])).envelope).toMatchObject({
-          code: code.invalid,
+          code: answerCode.invalid_parameter,
           message: expect.stringContaining('list[1]'),
         })
       })
@@ -889,15 +894,15 @@ for (const backend of testBackends()) {
           body,
         })
         const foreigner: number = registered.data[0].user_id
-        expect((await apply(alice.api, foreigner)).code).toBe(code.unknown)
-        expect((await block(alice.api, foreigner)).code).toBe(code.unknown)
+        expect((await apply(alice.api, foreigner)).code).toBe(answerCode.user_not_found)
+        expect((await block(alice.api, foreigner)).code).toBe(answerCode.user_not_found)
         expect((await find([foreigner])).data).toEqual([])
         const look = await server.api.call('GET', '/roster/id', {
           ...foreign,
           userId: foreigner,
           query: { user_id: alice.id },
         })
-        expect(look.code).toBe(code.unknown)
+        expect(look.code).toBe(answerCode.user_not_found)
       })
     })
 
@@ -941,17 +946,17 @@ for (const backend of testBackends()) {
 
       it('takes nobody unknown, deleted, or oneself', async () => {
         await deletePerson(carol)
-        expect((await block(alice.api, nobody)).code).toBe(code.unknown)
-        expect((await block(alice.api, carol.id)).code).toBe(code.deleted)
+        expect((await block(alice.api, nobody)).code).toBe(answerCode.user_not_found)
+        expect((await block(alice.api, carol.id)).code).toBe(answerCode.user_deleted)
         const self = await block(alice.api, alice.id)
         expect(self.envelope).toMatchObject({
-          code: code.invalid,
+          code: answerCode.invalid_parameter,
           message: expect.stringContaining('user_id'),
         })
         expect((await alice.api.call('PUT', '/roster/block')).envelope.message).toContain(
           'user_id is required',
         )
-        expect((await unblock(alice.api, nobody)).code).toBe(code.ok)
+        expect((await unblock(alice.api, nobody)).code).toBe(answerCode.ok)
         expect(await blockedIds(alice.api)).toEqual([])
       })
     })
@@ -974,11 +979,11 @@ for (const backend of testBackends()) {
         await deletePerson(carol)
         const add = async (list: unknown) =>
           (await alice.api.call('POST', '/user/add_roster', { body: { list } })).code
-        expect(await add([bob.id, nobody])).toBe(code.unknown)
-        expect(await add([bob.id, carol.id])).toBe(code.deleted)
-        expect(await add([bob.id, alice.id])).toBe(code.invalid)
-        expect(await add([])).toBe(code.invalid)
-        expect(await add(Array(501).fill(bob.id))).toBe(code.invalid)
+        expect(await add([bob.id, nobody])).toBe(answerCode.user_not_found)
+        expect(await add([bob.id, carol.id])).toBe(answerCode.user_deleted)
+        expect(await add([bob.id, alice.id])).toBe(answerCode.invalid_parameter)
+        expect(await add([])).toBe(answerCode.invalid_parameter)
+        expect(await add(Array(501).fill(bob.id))).toBe(answerCode.invalid_parameter)
         expect(await contactIds(alice.api)).toEqual([])
         await areStrangers(alice, bob)
       })
@@ -987,12 +992,12 @@ for (const backend of testBackends()) {
         const session = await server.api.newSession()
         expect(
           (await session.api.call('POST', '/user/add_roster', { body: { list: [bob.id] } })).code,
-        ).toBe(code.noPermission)
+        ).toBe(answerCode.no_permission)
         const withoutUser = await server.api
           .admin()
           .call('POST', '/user/add_roster', { body: { list: [bob.id] } })
         expect(withoutUser.envelope).toMatchObject({
-          code: code.invalid,
+          code: answerCode.invalid_parameter,
           message: expect.stringContaining('user_id'),
         })
       })
@@ -1029,20 +1034,22 @@ for (const backend of testBackends()) {
                 body: { list: list.map(({ id }) => id) },
               })
             ).code
-          expect(await add(alice, first, second, third, fourth)).toBe(code.full)
+          expect(await add(alice, first, second, third, fourth)).toBe(
+            answerCode.contact_limit_reached,
+          )
           expect(await contactIds(alice.api)).toEqual([])
           await changeSettings(alice, { auth_mode: authModes.consent })
           await apply(fifth.api, alice.id)
-          expect(await add(alice, first, second, third)).toBe(code.ok)
-          expect(await add(alice, first, second)).toBe(code.ok)
-          expect((await apply(alice.api, fourth.id)).code).toBe(code.full)
-          expect((await accept(alice.api, fifth.id)).code).toBe(code.full)
-          expect(await add(fourth, alice)).toBe(code.full)
+          expect(await add(alice, first, second, third)).toBe(answerCode.ok)
+          expect(await add(alice, first, second)).toBe(answerCode.ok)
+          expect((await apply(alice.api, fourth.id)).code).toBe(answerCode.contact_limit_reached)
+          expect((await accept(alice.api, fifth.id)).code).toBe(answerCode.contact_limit_reached)
+          expect(await add(fourth, alice)).toBe(answerCode.contact_limit_reached)
           await changeSettings(alice, { auth_mode: authModes.open })
-          expect((await apply(fourth.api, alice.id)).code).toBe(code.full)
+          expect((await apply(fourth.api, alice.id)).code).toBe(answerCode.contact_limit_reached)
           expect(await contactRequests(alice.api)).toMatchObject([{ user_id: fifth.id, status: 0 }])
           await remove(first.api, alice.id)
-          expect((await accept(alice.api, fifth.id)).code).toBe(code.ok)
+          expect((await accept(alice.api, fifth.id)).code).toBe(answerCode.ok)
           expect(await contactIds(alice.api)).toHaveLength(3)
         } finally {
           await changeApp({ contact_limit: 5_000 })
@@ -1055,8 +1062,8 @@ for (const backend of testBackends()) {
           const others = await people(10)
           const answers = codes(await Promise.all(others.map(({ api }) => apply(api, alice.id))))
           expect(answers.toSorted((a, b) => a - b)).toEqual([
-            ...Array(3).fill(code.ok),
-            ...Array(7).fill(code.full),
+            ...Array(3).fill(answerCode.ok),
+            ...Array(7).fill(answerCode.contact_limit_reached),
           ])
           expect(await contactIds(alice.api)).toHaveLength(3)
         } finally {
@@ -1073,46 +1080,46 @@ for (const backend of testBackends()) {
 
       it('to somebody who blocked the sender is refused, at once and until unblocked', async () => {
         const mallory = await sender()
-        expect((await send(mallory.api, [alice.id])).code).toBe(code.ok)
+        expect((await send(mallory.api, [alice.id])).code).toBe(answerCode.ok)
         await block(alice.api, mallory.id)
         const refused = await send(mallory.api, [alice.id])
         expect(refused.envelope).toEqual({
-          code: code.blockedByRecipient,
+          code: answerCode.blocked_by_recipient,
           data: null,
           message: 'you have been blocked by the recipient',
         })
         expect(await mayMessage(alice.api, mallory.id, alice.id)).toBe(false)
         expect(await mayMessage(alice.api, alice.id, mallory.id)).toBe(true)
         await connect(alice, mallory)
-        expect((await send(mallory.api, [alice.id])).code).toBe(code.blockedByRecipient)
+        expect((await send(mallory.api, [alice.id])).code).toBe(answerCode.blocked_by_recipient)
         await unblock(alice.api, mallory.id)
-        expect((await send(mallory.api, [alice.id])).code).toBe(code.ok)
+        expect((await send(mallory.api, [alice.id])).code).toBe(answerCode.ok)
         expect(await mayMessage(alice.api, mallory.id, alice.id)).toBe(true)
       })
 
       it('to somebody who refuses strangers is for contacts only, at once', async () => {
         const bobby = await sender()
-        expect((await send(bobby.api, [alice.id])).code).toBe(code.ok)
+        expect((await send(bobby.api, [alice.id])).code).toBe(answerCode.ok)
         await changeSettings(alice, { stranger_chat: 2 })
         const refused = await send(bobby.api, [alice.id])
         expect(refused.envelope).toEqual({
-          code: code.strangerRefused,
+          code: answerCode.stranger_refused,
           data: null,
           message: 'your relation with target does not allow chat',
         })
         expect(await mayMessage(alice.api, bobby.id, alice.id)).toBe(false)
         await connect(alice, bobby)
-        expect((await send(bobby.api, [alice.id])).code).toBe(code.ok)
+        expect((await send(bobby.api, [alice.id])).code).toBe(answerCode.ok)
         await remove(bobby.api, alice.id)
-        expect((await send(bobby.api, [alice.id])).code).toBe(code.strangerRefused)
+        expect((await send(bobby.api, [alice.id])).code).toBe(answerCode.stranger_refused)
         await changeSettings(bobby, { auth_mode: authModes.consent })
         await apply(alice.api, bobby.id)
         await accept(server.api.admin({ userId: bobby.id }), alice.id)
-        expect((await send(bobby.api, [alice.id])).code).toBe(code.ok)
+        expect((await send(bobby.api, [alice.id])).code).toBe(answerCode.ok)
         await remove(alice.api, bobby.id)
-        expect((await send(bobby.api, [alice.id])).code).toBe(code.strangerRefused)
+        expect((await send(bobby.api, [alice.id])).code).toBe(answerCode.stranger_refused)
         await alice.api.succeed('PUT', '/user/stranger_chat', { query: { value: 1 } })
-        expect((await send(bobby.api, [alice.id])).code).toBe(code.ok)
+        expect((await send(bobby.api, [alice.id])).code).toBe(answerCode.ok)
       })
 
       it('follows the application where the user has set nothing', async () => {
@@ -1120,28 +1127,30 @@ for (const backend of testBackends()) {
         await changeSettings(carol, { stranger_chat: 1 })
         await changeApp({ stranger_chat_default: 2 })
         try {
-          expect((await send(bobby.api, [alice.id])).code).toBe(code.strangerRefused)
-          expect((await send(bobby.api, [carol.id])).code).toBe(code.ok)
+          expect((await send(bobby.api, [alice.id])).code).toBe(answerCode.stranger_refused)
+          expect((await send(bobby.api, [carol.id])).code).toBe(answerCode.ok)
           await connect(alice, bobby)
-          expect((await send(bobby.api, [alice.id])).code).toBe(code.ok)
+          expect((await send(bobby.api, [alice.id])).code).toBe(answerCode.ok)
         } finally {
           await changeApp({ stranger_chat_default: 1 })
         }
-        expect((await send(bobby.api, [bob.id])).code).toBe(code.ok)
+        expect((await send(bobby.api, [bob.id])).code).toBe(answerCode.ok)
       })
 
       it('judges each of several targets alone', async () => {
         const mallory = await sender()
         await block(alice.api, mallory.id)
         await changeSettings(bob, { stranger_chat: 2 })
-        expect((await send(mallory.api, [alice.id, bob.id, carol.id])).code).toBe(code.ok)
+        expect((await send(mallory.api, [alice.id, bob.id, carol.id])).code).toBe(answerCode.ok)
         const shown = async ({ api }: Person) => {
           const query = { opposite_id: mallory.id, msg_id_start: 0, limit: 10 }
           return (await api.succeed('GET', '/message/conversation', { query })).data.messages.length
         }
         expect([await shown(alice), await shown(bob), await shown(carol)]).toEqual([0, 0, 1])
-        expect((await send(mallory.api, [bob.id, alice.id])).code).toBe(code.strangerRefused)
-        expect((await send(mallory.api, [alice.id, bob.id])).code).toBe(code.blockedByRecipient)
+        expect((await send(mallory.api, [bob.id, alice.id])).code).toBe(answerCode.stranger_refused)
+        expect((await send(mallory.api, [alice.id, bob.id])).code).toBe(
+          answerCode.blocked_by_recipient,
+        )
       })
 
       it('with an Admin token passes over blocks and strangers', async () => {
@@ -1155,8 +1164,8 @@ for (const backend of testBackends()) {
         const me = await sender()
         await changeSettings(me, { stranger_chat: 2 })
         await block(me.api, alice.id)
-        expect((await send(me.api, [me.id])).code).toBe(code.ok)
-        expect((await send(me.api, [alice.id])).code).toBe(code.ok)
+        expect((await send(me.api, [me.id])).code).toBe(answerCode.ok)
+        expect((await send(me.api, [alice.id])).code).toBe(answerCode.ok)
         expect(await mayMessage(me.api, me.id, me.id)).toBe(true)
       })
 
@@ -1169,7 +1178,7 @@ for (const backend of testBackends()) {
         ]) {
           const body = { ...textTo([alice.id], 'x'), ...extras }
           expect((await mallory.api.call('POST', '/message/send', { body })).code).toBe(
-            code.blockedByRecipient,
+            answerCode.blocked_by_recipient,
           )
         }
       })
@@ -1185,7 +1194,7 @@ for (const backend of testBackends()) {
         expect(await mayMessage(server.api.admin(), one.id, other.id)).toBe(true)
         const query = { user_id: alice.id, roster_id: bob.id }
         expect((await one.api.call('GET', '/roster/may_message', { query })).code).toBe(
-          code.noPermission,
+          answerCode.no_permission,
         )
       })
 
@@ -1194,10 +1203,10 @@ for (const backend of testBackends()) {
         const ask = async (user_id: number, roster_id: number) =>
           (await alice.api.call('GET', '/roster/may_message', { query: { user_id, roster_id } }))
             .code
-        expect(await ask(alice.id, nobody)).toBe(code.unknown)
-        expect(await ask(nobody, alice.id)).toBe(code.unknown)
-        expect(await ask(alice.id, carol.id)).toBe(code.deleted)
-        expect(await ask(carol.id, alice.id)).toBe(code.deleted)
+        expect(await ask(alice.id, nobody)).toBe(answerCode.user_not_found)
+        expect(await ask(nobody, alice.id)).toBe(answerCode.user_not_found)
+        expect(await ask(alice.id, carol.id)).toBe(answerCode.user_deleted)
+        expect(await ask(carol.id, alice.id)).toBe(answerCode.user_deleted)
         await server.api.admin().succeed('PUT', '/user/disable', { body: { list: [bob.id] } })
         expect(await mayMessage(server.api.admin(), bob.id, alice.id)).toBe(false)
         const answer = await alice.api.call('GET', '/roster/may_message', {
@@ -1247,7 +1256,7 @@ for (const backend of testBackends()) {
       expect(await contactRequests(as(bob))).toMatchObject([
         { user_id: carol.id, reason: 'still there' },
       ])
-      expect((await accept(as(bob), carol.id)).code).toBe(code.ok)
+      expect((await accept(as(bob), carol.id)).code).toBe(answerCode.ok)
     })
 
     it('leaves everything in step', async () => {

@@ -6,6 +6,7 @@ import type { Message, MessagePage } from '@hermod/protocol'
 import { type Answer, type Api, type Json, type ServerProcess, testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { operate, recall } from './support/message-operations.js'
 import {
   acknowledge,
@@ -24,8 +25,6 @@ const userCount = 4
 const system = userCount
 const users = Array.from({ length: userCount }, (_, user) => user)
 const parties = [...users, system]
-const messageNotFound = 13000
-const conversationNotFound = 13001
 const password = 'correct horse'
 const batchSize = 100
 
@@ -381,9 +380,9 @@ class ListConversations implements Command {
 
 /** The codes with which a call about a whole conversation may be answered. */
 function codesFor(model: Model, user: number, peer: number): number[] {
-  if (!model.find(user, peer)) return [conversationNotFound]
+  if (!model.find(user, peer)) return [answerCode.conversation_not_found]
   // Of a conversation of which nothing is left to the user, both readings are the same to the user.
-  return model.visible(user, peer).length > 0 ? [200] : [200, conversationNotFound]
+  return model.visible(user, peer).length > 0 ? [200] : [200, answerCode.conversation_not_found]
 }
 
 class AcknowledgeConversation implements Command {
@@ -487,7 +486,7 @@ class Recall extends ChangeMessage {
     const answer = await (this.asMessage
       ? operate(api, 'recall', place)
       : recall(api, place.peer, place.message))
-    expect(answer.code).toBe(written.isRecalled ? messageNotFound : 200)
+    expect(answer.code).toBe(written.isRecalled ? answerCode.message_not_found : 200)
     written.isRecalled = true
   }
 
@@ -524,7 +523,7 @@ class Edit extends ChangeMessage {
       transaction_id,
     })
     const isRepeat = transaction > 0 && model.transactions.has(key)
-    expect(code).toBe(written.isRecalled && !isRepeat ? messageNotFound : 200)
+    expect(code).toBe(written.isRecalled && !isRepeat ? answerCode.message_not_found : 200)
     if (code !== 200 || isRepeat) return
     if (transaction > 0) model.transactions.set(key, [written])
     written.content = kind === 'append' ? written.content + content : content || written.content
@@ -771,7 +770,7 @@ class Crowd {
     })
     if (answer.code === 200 && kind === 'append') one.appended.push(mark)
     else if (answer.code === 200) one.isRecalled = true
-    else expect(answer.code).toBe(messageNotFound)
+    else expect(answer.code).toBe(answerCode.message_not_found)
   }
 
   async #acknowledge(
@@ -788,7 +787,7 @@ class Crowd {
         ...(how === 'message' ? { msg_id: message } : {}),
       }
       const { code } = await api.call('GET', '/message/ack', { query })
-      if (how === 'message' && code === messageNotFound) return
+      if (how === 'message' && code === answerCode.message_not_found) return
       expect(code).toBe(200)
     }
     this.reads.push({

@@ -9,13 +9,13 @@ import {
   waitFor,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { PeoplePool, type Person } from './support/contacts.js'
 import { aGroup } from './support/groups.js'
 import { holdWrites } from './support/held-writes.js'
 import { integrityFaults, sendText, textTo } from './support/messaging.js'
 import { openSql, type Sql } from './support/sql.js'
 
-const userDeleted = 10021
 const timeoutMs = 60_000
 const tokens = { adminToken: `hma_${'a'.repeat(48)}`, operatorToken: `hmo_${'b'.repeat(48)}` }
 const countOfWaiting = `select count(*) as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
@@ -133,7 +133,7 @@ for (const backend of testBackends()) {
         const [answer] = await deleteBefore(user, () => [
           isSender ? send(user.id, [peer.id], late) : send(peer.id, [user.id], late),
         ])
-        expect(answer?.code).toBe(userDeleted)
+        expect(answer?.code).toBe(answerCode.user_deleted)
         expect(await stored(late)).toEqual([])
         expect(await stored(answered)).toEqual([peer.id])
         await nothingIsLeft(user.id)
@@ -148,7 +148,7 @@ for (const backend of testBackends()) {
         const [answer] = await deleteBefore(user, () => [
           isSender ? send(user.id, [peer.id], late) : send(peer.id, [user.id], late),
         ])
-        expect(answer?.code).toBe(userDeleted)
+        expect(answer?.code).toBe(answerCode.user_deleted)
         expect(await stored(late)).toEqual([])
         expect(
           await sql.run(`select * from conversations where ${user.id} in (low_id, high_id)`),
@@ -164,7 +164,7 @@ for (const backend of testBackends()) {
       await sendText(user.api, group, `${user.id} before`, { type: 2 })
       const late = `${user.id} late`
       const [answer] = await deleteBefore(user, () => [send(user.id, [group], late, 2)])
-      expect(answer?.code).toBe(userDeleted)
+      expect(answer?.code).toBe(answerCode.user_deleted)
       expect(await stored(late)).toEqual([])
       expect(await stored(`${user.id} before`)).toEqual([group])
       await nothingIsLeft(user.id)

@@ -10,6 +10,7 @@ import {
   waitFor,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import {
   aGroup,
   expectSuccess,
@@ -23,10 +24,6 @@ import { openSql, type SqlRow } from './support/sql.js'
 
 const password = 'correct horse'
 const tokenEnded = 402
-const userNotFound = 10000
-const invalid = 10002
-const passwordIncorrect = 10013
-const userDeleted = 10021
 
 /**
  * What becomes of the rows of every table that name a deleted user. A new table gets a line here; one that holds anything personal
@@ -420,12 +417,16 @@ for (const backend of testBackends()) {
     it('asks a user for the password, and an administrator for none', async () => {
       for (const body of [{}, { password: '' }]) {
         const missing = await remove(alice.api, body)
-        expect(missing).toMatchObject({ status: 200, code: invalid, data: null })
+        expect(missing).toMatchObject({
+          status: 200,
+          code: answerCode.invalid_parameter,
+          data: null,
+        })
         expect(missing.envelope.message).toContain('password is required')
       }
       expect(await remove(alice.api, { password: 'wrong one' })).toMatchObject({
         status: 200,
-        code: passwordIncorrect,
+        code: answerCode.password_incorrect,
         data: null,
       })
       expect(await alice.api.call('GET', '/user/profile')).toMatchObject({ code: 200 })
@@ -437,8 +438,10 @@ for (const backend of testBackends()) {
       expect(await remove(api.admin({ userId: carol.id }), { password: '' })).toMatchObject({
         code: 200,
       })
-      expect(await remove(api.admin({ userId: 1 }), {})).toMatchObject({ code: userNotFound })
-      expect(await remove(api.admin(), {})).toMatchObject({ code: invalid })
+      expect(await remove(api.admin({ userId: 1 }), {})).toMatchObject({
+        code: answerCode.user_not_found,
+      })
+      expect(await remove(api.admin(), {})).toMatchObject({ code: answerCode.invalid_parameter })
     })
 
     it('ends the tokens at once and is felt by whoever looks the user up', async () => {
@@ -466,10 +469,10 @@ for (const backend of testBackends()) {
       const codes = await Promise.all(
         lookUps.map(async ([name, answer]) => [name, (await answer).code]),
       )
-      expect(codes).toEqual(lookUps.map(([name]) => [name, userDeleted]))
+      expect(codes).toEqual(lookUps.map(([name]) => [name, answerCode.user_deleted]))
       expect(
         await api.call('POST', '/token/user', { body: { name: alice.username, password } }),
-      ).toMatchObject({ code: userNotFound })
+      ).toMatchObject({ code: answerCode.user_not_found })
       const { data } = await api.admin().succeed('GET', '/user/list', { query: { page_size: 200 } })
       expect(data.map((user: Json) => user.user_id)).not.toContain(alice.id)
     })
@@ -494,7 +497,9 @@ for (const backend of testBackends()) {
       )
       expect(codes.filter((code) => code === 200)).toHaveLength(1)
       expect(
-        codes.every((code) => [200, tokenEnded, userDeleted, passwordIncorrect].includes(code)),
+        codes.every((code) =>
+          [200, tokenEnded, answerCode.user_deleted, answerCode.password_incorrect].includes(code),
+        ),
       ).toBe(true)
     })
 
@@ -548,7 +553,9 @@ for (const backend of testBackends()) {
       )
       await remove(alice.api)
       const answers = await Promise.all(sends)
-      expect(answers.every(({ code }) => code === 200 || code === userDeleted)).toBe(true)
+      expect(answers.every(({ code }) => code === 200 || code === answerCode.user_deleted)).toBe(
+        true,
+      )
       const stored = new Set(await contents(bob.api, alice.id))
       for (const [index, { code }] of answers.entries())
         expect(stored.has(`${index}`)).toBe(code === 200)

@@ -1,20 +1,19 @@
 /** Devices, the push tokens bound to them, and the ends of tokens, on both databases (rules C6, D6, D8). */
 import {
+  type Account,
   type Answer,
   type Api,
   type Json,
   type Session,
   testBackends,
-  type User,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { recordedNotices } from './support/recorded-events.js'
 import type { Sql } from './support/sql.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
 
 const tokenEnded = 402
-const invalid = 10002
-const deviceNotFound = 10017
 const devicesPerUser = 20
 
 for (const backend of testBackends()) {
@@ -70,18 +69,18 @@ for (const backend of testBackends()) {
     }
 
     /** As `user/device_sn/notifier_name/device_token`. */
-    async function bindingsOf(...users: readonly User[]): Promise<string[]> {
+    async function bindingsOf(...users: readonly Account[]): Promise<string[]> {
       const rows = await sql.run(
         `select user_id, device_sn, notifier_name, device_token from push_bindings where user_id in (${users.map(({ id }) => id).join(', ')})`,
       )
       return rows.map((row) => Object.values(row).join('/')).sort()
     }
 
-    async function storedEvents({ id }: User): Promise<Json[]> {
+    async function storedEvents({ id }: Account): Promise<Json[]> {
       return (await recordedNotices(sql)).filter(({ users }) => users.includes(id))
     }
 
-    async function eventsOf(user: User): Promise<Json[]> {
+    async function eventsOf(user: Account): Promise<Json[]> {
       return (await storedEvents(user)).map(({ kind, actor, content }) => [
         kind,
         actor === user.id,
@@ -381,7 +380,7 @@ for (const backend of testBackends()) {
         const body = { device_sn: 1, device_token: 'token', notifier_name: 'certificate', ...bad }
         const { envelope } = await session.api.call('POST', '/user/token/bind', { body })
         expect(envelope).toEqual({
-          code: invalid,
+          code: answerCode.invalid_parameter,
           data: null,
           message: `invalid request parameter: ${fault}`,
         })
@@ -402,7 +401,7 @@ for (const backend of testBackends()) {
         ])
         for (const { envelope } of answers) {
           expect(envelope).toEqual({
-            code: deviceNotFound,
+            code: answerCode.device_not_found,
             data: null,
             message: 'device does not exist',
           })
@@ -422,7 +421,9 @@ for (const backend of testBackends()) {
       })
 
       it('of nobody is refused', async () => {
-        expect((await api.admin({ userId: 1 }).call('GET', '/user/online_status')).code).toBe(10000)
+        expect((await api.admin({ userId: 1 }).call('GET', '/user/online_status')).code).toBe(
+          answerCode.user_not_found,
+        )
       })
     })
   })

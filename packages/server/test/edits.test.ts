@@ -2,6 +2,7 @@
 import type { Message } from '@hermod/protocol'
 import { type ServerProcess, type Session, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { messageEvents, operate, recall } from './support/message-operations.js'
 import {
   acknowledge,
@@ -15,15 +16,6 @@ import {
 } from './support/messaging.js'
 import type { Sql } from './support/sql.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
-
-const invalid = 10002
-const noPermission = 10010
-const messageNotFound = 13000
-const conversationNotFound = 13001
-const blockedByRecipient = 13004
-const tooLarge = 13007
-const typeRefused = 13009
-const groupNotFound = 20001
 
 for (const backend of testBackends()) {
   describe(`messages that were sent on ${backend.name}`, () => {
@@ -64,7 +56,7 @@ for (const backend of testBackends()) {
             related_mid: undefined,
           })
           expect(unnamed).toMatchObject({
-            code: invalid,
+            code: answerCode.invalid_parameter,
             envelope: { message: expect.stringContaining('related_mid') },
           })
           const many = await operate(alice.api, kind, {
@@ -73,11 +65,11 @@ for (const backend of testBackends()) {
             targets: [bob.id, alice.id],
           })
           expect(many).toMatchObject({
-            code: invalid,
+            code: answerCode.invalid_parameter,
             envelope: { message: expect.stringContaining('targets') },
           })
           expect((await operate(alice.api, kind, { peer: bob.id, message, type: 2 })).code).toBe(
-            groupNotFound,
+            answerCode.group_not_found,
           )
         }
         for (const kind of ['readAck', 'append', 'replace', 'recall'] as const) {
@@ -95,17 +87,17 @@ for (const backend of testBackends()) {
         const [alice, bob] = await couple()
         for (const kind of kinds)
           expect((await operate(alice.api, kind, { peer: bob.id, message: 5 })).code).toBe(
-            conversationNotFound,
+            answerCode.conversation_not_found,
           )
         const message = await sendText(alice.api, bob.id, 'x')
         for (const kind of kinds)
           expect(
             (await operate(alice.api, kind, { peer: bob.id, message: message + 1 })).code,
-          ).toBe(messageNotFound)
+          ).toBe(answerCode.message_not_found)
         await recall(alice.api, bob.id, message)
         for (const kind of kinds)
           expect((await operate(alice.api, kind, { peer: bob.id, message })).code).toBe(
-            messageNotFound,
+            answerCode.message_not_found,
           )
       })
 
@@ -197,7 +189,7 @@ for (const backend of testBackends()) {
         for (const kind of ['append', 'replace'] as const)
           expect(
             (await operate(bob.api, kind, { peer: alice.id, message, content: 'x' })).code,
-          ).toBe(noPermission)
+          ).toBe(answerCode.no_permission)
         expect(await newest(bob, alice)).toMatchObject({ content: 'mine', edit_timestamp: 0 })
         const asBob = server.api.admin({ userId: bob.id })
         expect(
@@ -218,7 +210,7 @@ for (const backend of testBackends()) {
         for (const kind of ['append', 'replace'] as const)
           expect(
             (await operate(alice.api, kind, { peer: bob.id, message, content: 'more' })).code,
-          ).toBe(blockedByRecipient)
+          ).toBe(answerCode.blocked_by_recipient)
         expect((await newest(bob, alice)).content).toBe('before!')
         expect((await operate(alice.api, 'recall', { peer: bob.id, message })).code).toBe(200)
         expect(await history(bob.api, alice.id)).toEqual([])
@@ -230,7 +222,7 @@ for (const backend of testBackends()) {
         for (const kind of ['append', 'replace'] as const)
           expect(
             (await operate(alice.api, kind, { peer: bob.id, message, content: 'x' })).code,
-          ).toBe(typeRefused)
+          ).toBe(answerCode.message_type_refused)
         expect((await newest(bob, alice)).content).toBe('go')
       })
 
@@ -245,7 +237,7 @@ for (const backend of testBackends()) {
               content: 'y'.repeat(25_537),
             })
           ).code,
-        ).toBe(tooLarge)
+        ).toBe(answerCode.message_too_large)
         expect((await newest(bob, alice)).edit_timestamp).toBe(0)
         expect(
           (
@@ -307,7 +299,7 @@ for (const backend of testBackends()) {
         expect(
           (await operate(alice.api, 'append', { peer: bob.id, message: 5, transaction_id: 9 }))
             .code,
-        ).toBe(messageNotFound)
+        ).toBe(answerCode.message_not_found)
         expect(
           (
             await operate(alice.api, 'append', {

@@ -11,6 +11,7 @@ import {
   waitFor,
 } from '@hermod/testkit'
 import { afterAll, describe, expect, test } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { MessageLedger } from './support/message-ledger.js'
 import { Random } from './support/random.js'
 import {
@@ -221,7 +222,7 @@ class Subject implements AsyncDisposable {
     const { status, code } = await this.server.api.call('POST', '/user/register/v2', {
       body: { username: name, password: 'correct horse' },
     })
-    expect({ status, code }).toEqual({ status: 503, code: 20000 })
+    expect({ status, code }).toEqual({ status: 503, code: answerCode.storage_failed })
     this.#traffic.start(this.server)
   }
 

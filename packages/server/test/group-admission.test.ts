@@ -2,6 +2,7 @@
 import type { GroupApplication } from '@hermod/protocol'
 import { type Answer, type Api, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { changeSettings, codes, PeoplePool, type Person } from './support/contacts.js'
 import {
   aGroup,
@@ -24,22 +25,6 @@ const dayMs = 24 * 3_600_000
 const crowd = 8
 const approvals = { all: 0, confirmed: 1, none: 2 } as const
 const status = { pending: 0, agreed: 1, rejected: 2 } as const
-const code = {
-  ok: 200,
-  invalid: 10002,
-  noPermission: 10010,
-  groupUnknown: 20001,
-  joinedTooMany: 20009,
-  full: 20010,
-  memberRequired: 20011,
-  adminRequired: 20012,
-  joinRequestNotOpen: 20014,
-  invitationNotOpen: 20015,
-  kicked: 20016,
-  already: 20017,
-  blocked: 20018,
-  closed: 20019,
-} as const
 const kickedText = 'user was kicked too often and cannot join'
 
 for (const backend of testBackends()) {
@@ -145,7 +130,11 @@ for (const backend of testBackends()) {
 
     async function expectFault(call: Promise<Answer>, name: string): Promise<void> {
       const { code: found, message, data } = (await call).envelope
-      expect([found, message, data]).toEqual([code.invalid, expect.stringContaining(name), null])
+      expect([found, message, data]).toEqual([
+        answerCode.invalid_parameter,
+        expect.stringContaining(name),
+        null,
+      ])
     }
 
     describe('applying', () => {
@@ -153,7 +142,7 @@ for (const backend of testBackends()) {
         const group_id = await theGroup()
         const applied = await apply(guest, group_id, { reason: 'let me in' })
         expect(applied.envelope).toMatchObject({
-          code: code.ok,
+          code: answerCode.ok,
           data: { user_id: guest.id, result: 'success' },
         })
         expect(applied.data).not.toHaveProperty('reason')
@@ -177,10 +166,10 @@ for (const backend of testBackends()) {
 
       it.each(Object.entries(types))('is possible for a group of type %s', async (_, type) => {
         const group_id = await theGroup({ type })
-        expect((await apply(guest, group_id)).code).toBe(code.ok)
+        expect((await apply(guest, group_id)).code).toBe(answerCode.ok)
         expect(await applicationStatus(group_id, guest)).toBe(status.pending)
         await take(group_id, approvals.all)
-        expect((await apply(guest, group_id)).code).toBe(code.ok)
+        expect((await apply(guest, group_id)).code).toBe(answerCode.ok)
         expect(await members(group_id)).toContain(guest.id)
       })
 
@@ -199,14 +188,14 @@ for (const backend of testBackends()) {
           users: [guest.id],
           content: '',
         })
-        expect((await apply(guest, group_id)).code).toBe(code.already)
+        expect((await apply(guest, group_id)).code).toBe(answerCode.already_group_member)
       })
 
       it('is refused where the group takes none', async () => {
         const group_id = await theGroup()
         await take(group_id, approvals.none)
-        expect((await apply(guest, group_id)).code).toBe(code.closed)
-        expect((await apply(member, group_id)).code).toBe(code.already)
+        expect((await apply(guest, group_id)).code).toBe(answerCode.join_requests_closed)
+        expect((await apply(member, group_id)).code).toBe(answerCode.already_group_member)
         expect(await joinRequests(owner.api, group_id)).toEqual([])
         expect(await notices(group_id, 'applied')).toEqual([])
       })
@@ -220,7 +209,7 @@ for (const backend of testBackends()) {
           await changeGroup('/group/block', group_id, { user_list: [blocked.id] })
           await kickTimes(3, group_id, guest)
           expect((await apply(guest, group_id)).code).toBe(
-            approval === approvals.none ? code.closed : code.ok,
+            approval === approvals.none ? answerCode.join_requests_closed : answerCode.ok,
           )
           await kickTimes(approval === approvals.all ? 0 : 1, group_id, guest)
           if (approval === approvals.all)
@@ -231,7 +220,11 @@ for (const backend of testBackends()) {
               await apply(blocked, group_id),
               await apply(owner, group_id),
             ]),
-          ).toEqual([code.kicked, code.blocked, code.already])
+          ).toEqual([
+            answerCode.kicked_too_often,
+            answerCode.in_group_block_list,
+            answerCode.already_group_member,
+          ])
           expect(await members(group_id)).toEqual([owner.id, helper.id, member.id])
         },
       )
@@ -239,9 +232,9 @@ for (const backend of testBackends()) {
       it('meets a full group only when it would be joining', async () => {
         const group_id = await theGroup()
         await setCapacity(group_id, 3)
-        expect((await apply(guest, group_id)).code).toBe(code.ok)
+        expect((await apply(guest, group_id)).code).toBe(answerCode.ok)
         await take(group_id, approvals.all)
-        expect((await apply(guest, group_id)).code).toBe(code.full)
+        expect((await apply(guest, group_id)).code).toBe(answerCode.group_full)
         expect(await applicationStatus(group_id, guest)).toBe(status.pending)
       })
 
@@ -249,13 +242,15 @@ for (const backend of testBackends()) {
         const group_id = await theGroup()
         expectSuccess(await apply(guest, group_id, { reason: 'first' }))
         await expire('group_join_requests', group_id)
-        expect((await handle(owner.api, group_id, guest, true)).code).toBe(code.joinRequestNotOpen)
+        expect((await handle(owner.api, group_id, guest, true)).code).toBe(
+          answerCode.join_request_not_open,
+        )
         expectSuccess(await apply(guest, group_id, { reason: 'second' }))
         const requests = await joinRequests(owner.api, group_id)
         expect(requests.map(({ reason, status }) => [reason, status])).toEqual([
           ['second', status.pending],
         ])
-        expect((await handle(owner.api, group_id, guest, true)).code).toBe(code.ok)
+        expect((await handle(owner.api, group_id, guest, true)).code).toBe(answerCode.ok)
       })
 
       it('is told once while it is open, however often it is renewed', async () => {
@@ -293,7 +288,7 @@ for (const backend of testBackends()) {
           const group_id = await theGroup()
           await take(group_id, approval)
           expectSuccess(await invite(member.api, group_id, [invited]))
-          expect((await apply(invited, group_id)).code).toBe(code.ok)
+          expect((await apply(invited, group_id)).code).toBe(answerCode.ok)
           expect(await members(group_id)).toContain(invited.id)
           expect(await invitationStatus(group_id, invited)).toBe(status.agreed)
           expect(await notices(group_id, 'applied', 'invitation_accepted')).toEqual([
@@ -307,7 +302,7 @@ for (const backend of testBackends()) {
         const group_id = await theGroup()
         expectSuccess(await invite(owner.api, group_id, [invited]))
         await expire('group_invitations', group_id)
-        expect((await apply(invited, group_id)).code).toBe(code.ok)
+        expect((await apply(invited, group_id)).code).toBe(answerCode.ok)
         expect(await applicationStatus(group_id, invited)).toBe(status.pending)
         expect(await members(group_id)).not.toContain(invited.id)
       })
@@ -317,13 +312,16 @@ for (const backend of testBackends()) {
         const applied = await Promise.all(
           Array.from({ length: crowd }, () => apply(guest, group_id)),
         )
-        expect(codes(applied)).toEqual(Array(crowd).fill(code.ok))
+        expect(codes(applied)).toEqual(Array(crowd).fill(answerCode.ok))
         expect(await joinRequests(owner.api, group_id)).toHaveLength(1)
         await take(group_id, approvals.all)
         const joined = await Promise.all(
           Array.from({ length: crowd }, () => apply(guest, group_id)),
         )
-        expect(codes(joined).toSorted()).toEqual([code.ok, ...Array(crowd - 1).fill(code.already)])
+        expect(codes(joined).toSorted()).toEqual([
+          answerCode.ok,
+          ...Array(crowd - 1).fill(answerCode.already_group_member),
+        ])
         expect(await members(group_id)).toHaveLength(4)
         expect(await applicationStatus(group_id, guest)).toBe(status.agreed)
       })
@@ -354,7 +352,10 @@ for (const backend of testBackends()) {
         await take(group_id, approvals.all)
         await setCapacity(group_id, 4)
         const answers = await Promise.all(crowding.map((each) => apply(each, group_id)))
-        expect(codes(answers).toSorted()).toEqual([code.ok, ...Array(crowd - 1).fill(code.full)])
+        expect(codes(answers).toSorted()).toEqual([
+          answerCode.ok,
+          ...Array(crowd - 1).fill(answerCode.group_full),
+        ])
         expect(await members(group_id)).toHaveLength(4)
       })
 
@@ -372,10 +373,13 @@ for (const backend of testBackends()) {
         try {
           const other = await aGroup(guest)
           const answers = await Promise.all([apply(guest, first), apply(guest, second)])
-          expect(codes(answers).toSorted()).toEqual([code.ok, code.joinedTooMany])
+          expect(codes(answers).toSorted()).toEqual([
+            answerCode.ok,
+            answerCode.joined_group_limit_reached,
+          ])
           await groupCall(guest.api, '/group/destroy', other)
           expect(codes([await apply(guest, first), await apply(guest, second)]).toSorted()).toEqual(
-            [code.ok, code.already],
+            [answerCode.ok, answerCode.already_group_member],
           )
         } finally {
           await setLimit(5_000)
@@ -385,10 +389,10 @@ for (const backend of testBackends()) {
       it('needs a user, and a group that is there', async () => {
         const group_id = await theGroup()
         await expectFault(groupCall(admin, '/group/apply', group_id), 'header user_id')
-        expect((await apply(guest, nobody)).code).toBe(code.groupUnknown)
-        expect((await apply(guest, guest.id)).code).toBe(code.groupUnknown)
+        expect((await apply(guest, nobody)).code).toBe(answerCode.group_not_found)
+        expect((await apply(guest, guest.id)).code).toBe(answerCode.group_not_found)
         await changeGroup('/group/destroy', group_id)
-        expect((await apply(guest, group_id)).code).toBe(code.groupUnknown)
+        expect((await apply(guest, group_id)).code).toBe(answerCode.group_not_found)
       })
 
       it('names a faulty parameter', async () => {
@@ -431,13 +435,15 @@ for (const backend of testBackends()) {
               approval: 0,
             })
           ).code,
-        ).toBe(code.ok)
+        ).toBe(answerCode.ok)
         expect(await members(group_id)).not.toContain(guest.id)
         expect(await applicationStatus(group_id, guest)).toBe(status.rejected)
         expect(await notices(group_id, 'request_accepted', 'request_declined')).toEqual([
           { kind: 'request_declined', actor: owner.id, users: [guest.id], content: '' },
         ])
-        expect((await handle(owner.api, group_id, guest, true)).code).toBe(code.joinRequestNotOpen)
+        expect((await handle(owner.api, group_id, guest, true)).code).toBe(
+          answerCode.join_request_not_open,
+        )
       })
 
       it('is handled once', async () => {
@@ -449,8 +455,8 @@ for (const backend of testBackends()) {
           ),
         )
         expect(codes(answers).toSorted()).toEqual([
-          code.ok,
-          ...Array(crowd - 1).fill(code.joinRequestNotOpen),
+          answerCode.ok,
+          ...Array(crowd - 1).fill(answerCode.join_request_not_open),
         ])
         expect(await members(group_id)).toHaveLength(4)
         expect(await notices(group_id, 'request_accepted')).toHaveLength(1)
@@ -465,8 +471,11 @@ for (const backend of testBackends()) {
             handle(owner.api, group_id, each, true),
             handle(helper.api, group_id, each, false),
           ])
-          expect(codes([approved, rejected]).toSorted()).toEqual([code.ok, code.joinRequestNotOpen])
-          const isIn = approved.code === code.ok
+          expect(codes([approved, rejected]).toSorted()).toEqual([
+            answerCode.ok,
+            answerCode.join_request_not_open,
+          ])
+          const isIn = approved.code === answerCode.ok
           expect((await members(group_id)).includes(each.id)).toBe(isIn)
           expect(await applicationStatus(group_id, each)).toBe(
             isIn ? status.agreed : status.rejected,
@@ -484,15 +493,15 @@ for (const backend of testBackends()) {
             await handle(owner.api, group_id, member, true),
             await handle(owner.api, group_id, { id: nobody }, true),
           ]),
-        ).toEqual([code.joinRequestNotOpen, code.joinRequestNotOpen])
+        ).toEqual([answerCode.join_request_not_open, answerCode.join_request_not_open])
         expectSuccess(await invite(member.api, group_id, [invited]))
         await expire('group_join_requests', group_id)
         for (const approval of [true, false]) {
           expect((await handle(owner.api, group_id, guest, approval)).code).toBe(
-            code.joinRequestNotOpen,
+            answerCode.join_request_not_open,
           )
           expect((await handle(owner.api, group_id, invited, approval)).code).toBe(
-            code.joinRequestNotOpen,
+            answerCode.join_request_not_open,
           )
         }
         expect(await applicationStatus(group_id, invited)).toBe(status.agreed)
@@ -510,13 +519,13 @@ for (const backend of testBackends()) {
         await setCapacity(group_id, 3)
         expectSuccess(await apply(guest, group_id))
         expect((await handle(owner.api, group_id, guest, true)).envelope).toMatchObject({
-          code: code.full,
+          code: answerCode.group_full,
           data: null,
         })
         expect(await applicationStatus(group_id, guest)).toBe(status.pending)
         expect(await notices(group_id, 'request_accepted')).toEqual([])
         await setCapacity(group_id, 4)
-        expect((await handle(owner.api, group_id, guest, true)).code).toBe(code.ok)
+        expect((await handle(owner.api, group_id, guest, true)).code).toBe(answerCode.ok)
         expect(await members(group_id)).toContain(guest.id)
       })
 
@@ -527,8 +536,10 @@ for (const backend of testBackends()) {
         expectSuccess(await apply(leaving, group_id))
         await changeGroup('/group/block', group_id, { user_list: [guest.id] })
         await leaving.api.succeed('POST', '/user/delete', { body: {} })
-        expect((await handle(owner.api, group_id, guest, true)).code).toBe(code.joinRequestNotOpen)
-        expect((await handle(owner.api, group_id, leaving, true)).code).not.toBe(code.ok)
+        expect((await handle(owner.api, group_id, guest, true)).code).toBe(
+          answerCode.join_request_not_open,
+        )
+        expect((await handle(owner.api, group_id, leaving, true)).code).not.toBe(answerCode.ok)
         expect(await applicationStatus(group_id, guest)).toBe(status.rejected)
         expect(await members(group_id)).toEqual([owner.id, helper.id, member.id])
       })
@@ -536,17 +547,20 @@ for (const backend of testBackends()) {
       it('is handled by the owner, admins and an Admin token only', async () => {
         const other = await aGroup(guest)
         const callers: [Api, number][] = [
-          [guest.api, code.adminRequired],
-          [member.api, code.adminRequired],
-          [watched.server.api.admin({ userId: member.id }), code.adminRequired],
-          [watched.server.api.admin({ groupId: other }), code.noPermission],
-          [owner.api, code.ok],
-          [helper.api, code.ok],
-          [admin, code.ok],
+          [guest.api, answerCode.group_admin_required],
+          [member.api, answerCode.group_admin_required],
+          [watched.server.api.admin({ userId: member.id }), answerCode.group_admin_required],
+          [watched.server.api.admin({ groupId: other }), answerCode.no_permission],
+          [owner.api, answerCode.ok],
+          [helper.api, answerCode.ok],
+          [admin, answerCode.ok],
         ]
         const group_id = await theGroup()
-        callers.push([watched.server.api.admin({ groupId: group_id }), code.ok])
-        callers.push([watched.server.api.admin({ groupId: group_id, userId: member.id }), code.ok])
+        callers.push([watched.server.api.admin({ groupId: group_id }), answerCode.ok])
+        callers.push([
+          watched.server.api.admin({ groupId: group_id, userId: member.id }),
+          answerCode.ok,
+        ])
         const applicants = await people(callers.length)
         for (const [index, [api, expected]] of callers.entries()) {
           const applicant = applicants[index] as Person
@@ -555,9 +569,9 @@ for (const backend of testBackends()) {
             index,
             expected,
           ])
-          expect((await members(group_id)).includes(applicant.id)).toBe(expected === code.ok)
+          expect((await members(group_id)).includes(applicant.id)).toBe(expected === answerCode.ok)
         }
-        expect((await handle(owner.api, nobody, guest, true)).code).toBe(code.groupUnknown)
+        expect((await handle(owner.api, nobody, guest, true)).code).toBe(answerCode.group_not_found)
       })
 
       it('and a dissolution at once leave no member behind whom nobody let in', async () => {
@@ -568,15 +582,17 @@ for (const backend of testBackends()) {
             handle(helper.api, group_id, guest, true),
             changeGroup('/group/destroy', group_id),
           ])
-          expect([code.ok, code.groupUnknown]).toContain(handled.code)
+          expect([answerCode.ok, answerCode.group_not_found]).toContain(handled.code)
           const rows = await watched.sql.run(
             `select user_id from group_members where group_id = ${group_id} and user_id = ${guest.id}`,
           )
-          expect(rows).toHaveLength(handled.code === code.ok ? 1 : 0)
+          expect(rows).toHaveLength(handled.code === answerCode.ok ? 1 : 0)
           const [request] = await watched.sql.run(
             `select status from group_join_requests where group_id = ${group_id}`,
           )
-          expect(request?.status).toBe(handled.code === code.ok ? status.agreed : status.rejected)
+          expect(request?.status).toBe(
+            handled.code === answerCode.ok ? status.agreed : status.rejected,
+          )
         }
       })
 
@@ -638,7 +654,7 @@ for (const backend of testBackends()) {
         const group_id = await theGroup()
         for (const groups of [[], [group_id], [nobody]])
           expect((await list(owner.api, groups)).envelope).toEqual({
-            code: code.ok,
+            code: answerCode.ok,
             message: null,
             data: [],
             total: 0,
@@ -821,26 +837,26 @@ for (const backend of testBackends()) {
           return codes(answers)
         }
         expect(await inviting()).toEqual([
-          code.ok,
-          code.ok,
-          code.ok,
-          code.memberRequired,
-          code.ok,
-          code.ok,
-          code.ok,
+          answerCode.ok,
+          answerCode.ok,
+          answerCode.ok,
+          answerCode.member_required,
+          answerCode.ok,
+          answerCode.ok,
+          answerCode.ok,
         ])
         expect(await members(group_id)).toHaveLength(9)
         await changeGroup('/group/settings/allow_member_invitation', group_id, { value: false })
         expect(await inviting()).toEqual([
-          code.ok,
-          code.ok,
-          code.adminRequired,
-          code.adminRequired,
-          code.ok,
-          code.ok,
-          code.ok,
+          answerCode.ok,
+          answerCode.ok,
+          answerCode.group_admin_required,
+          answerCode.group_admin_required,
+          answerCode.ok,
+          answerCode.ok,
+          answerCode.ok,
         ])
-        expect((await invite(owner.api, nobody, [guest])).code).toBe(code.groupUnknown)
+        expect((await invite(owner.api, nobody, [guest])).code).toBe(answerCode.group_not_found)
       })
 
       it('by an ordinary member does not bring back who was kicked more than 3 times, an admin may', async () => {
@@ -962,16 +978,16 @@ for (const backend of testBackends()) {
           { kind: 'invitation_declined', actor: invited.id, users: [member.id], content: '' },
         ])
         expect((await respond(invited, group_id, invited.id, true)).code).toBe(
-          code.invitationNotOpen,
+          answerCode.group_invitation_not_open,
         )
         expectSuccess(await invite(helper.api, group_id, [invited]))
-        expect((await respond(invited, group_id, helper.id, true)).code).toBe(code.ok)
+        expect((await respond(invited, group_id, helper.id, true)).code).toBe(answerCode.ok)
       })
 
       it('of several is accepted in the name of any of them', async () => {
         const group_id = await anInvitation()
         expectSuccess(await invite(helper.api, group_id, [invited]))
-        expect((await respond(invited, group_id, member.id, true)).code).toBe(code.ok)
+        expect((await respond(invited, group_id, member.id, true)).code).toBe(answerCode.ok)
         expect(await members(group_id)).toContain(invited.id)
       })
 
@@ -979,7 +995,7 @@ for (const backend of testBackends()) {
         const group_id = await theGroup()
         expectSuccess(await invite(admin, group_id, [invited]))
         expect(await groupInvitations(invited.api)).toMatchObject([{ inviter_id: 0 }])
-        expect((await respond(invited, group_id, 0, true)).code).toBe(code.ok)
+        expect((await respond(invited, group_id, 0, true)).code).toBe(answerCode.ok)
       })
 
       it('is nobody else’s to answer', async () => {
@@ -989,7 +1005,7 @@ for (const backend of testBackends()) {
             await respond(guest, group_id, invited.id, true),
             await respond(guest, group_id, member.id, true),
           ]),
-        ).toEqual([code.invitationNotOpen, code.invitationNotOpen])
+        ).toEqual([answerCode.group_invitation_not_open, answerCode.group_invitation_not_open])
         await expectFault(
           groupCall(admin, '/group/invite/handle', group_id, {
             user_id: invited.id,
@@ -1007,8 +1023,8 @@ for (const backend of testBackends()) {
           Array.from({ length: crowd }, () => respond(invited, group_id, invited.id, true)),
         )
         expect(codes(answers).toSorted()).toEqual([
-          code.ok,
-          ...Array(crowd - 1).fill(code.invitationNotOpen),
+          answerCode.ok,
+          ...Array(crowd - 1).fill(answerCode.group_invitation_not_open),
         ])
         expect(await members(group_id)).toHaveLength(4)
       })
@@ -1020,8 +1036,11 @@ for (const backend of testBackends()) {
             respond(invited, group_id, invited.id, true),
             respond(invited, group_id, invited.id, false),
           ])
-          expect(codes([accepted, declined]).toSorted()).toEqual([code.ok, code.invitationNotOpen])
-          const isIn = accepted.code === code.ok
+          expect(codes([accepted, declined]).toSorted()).toEqual([
+            answerCode.ok,
+            answerCode.group_invitation_not_open,
+          ])
+          const isIn = accepted.code === answerCode.ok
           expect((await members(group_id)).includes(invited.id)).toBe(isIn)
           expect(await invitationStatus(group_id, invited)).toBe(
             isIn ? status.agreed : status.rejected,
@@ -1034,35 +1053,35 @@ for (const backend of testBackends()) {
         await expire('group_invitations', group_id)
         for (const approval of [true, false])
           expect((await respond(invited, group_id, invited.id, approval)).code).toBe(
-            code.invitationNotOpen,
+            answerCode.group_invitation_not_open,
           )
         expect(await groupInvitations(invited.api)).toMatchObject([
           { group_id, expired_time: 1, status: status.pending },
         ])
         expectSuccess(await invite(member.api, group_id, [invited]))
-        expect((await respond(invited, group_id, invited.id, true)).code).toBe(code.ok)
+        expect((await respond(invited, group_id, invited.id, true)).code).toBe(answerCode.ok)
       })
 
       it('stays open while the group is full', async () => {
         const group_id = await anInvitation()
         await setCapacity(group_id, 3)
         expect((await respond(invited, group_id, invited.id, true)).envelope).toMatchObject({
-          code: code.full,
+          code: answerCode.group_full,
           data: null,
         })
         expect(await invitationStatus(group_id, invited)).toBe(status.pending)
         expect(await notices(group_id, 'invitation_accepted')).toEqual([])
         await setCapacity(group_id, 4)
-        expect((await respond(invited, group_id, invited.id, true)).code).toBe(code.ok)
+        expect((await respond(invited, group_id, invited.id, true)).code).toBe(answerCode.ok)
       })
 
       it('is worth nothing to a user who is blocked meanwhile', async () => {
         const group_id = await anInvitation()
         await changeGroup('/group/block', group_id, { user_list: [invited.id] })
         expect((await respond(invited, group_id, invited.id, true)).code).toBe(
-          code.invitationNotOpen,
+          answerCode.group_invitation_not_open,
         )
-        expect((await apply(invited, group_id)).code).toBe(code.blocked)
+        expect((await apply(invited, group_id)).code).toBe(answerCode.in_group_block_list)
       })
 
       it('lets one in of those who accept for the last place', async () => {
@@ -1073,8 +1092,13 @@ for (const backend of testBackends()) {
         const answers = await Promise.all(
           racing.map((each) => respond(each, group_id, owner.id, true)),
         )
-        expect(codes(answers).toSorted()).toEqual([code.ok, ...Array(crowd - 1).fill(code.full)])
-        const winner = racing[answers.findIndex((answer) => answer.code === code.ok)] as Person
+        expect(codes(answers).toSorted()).toEqual([
+          answerCode.ok,
+          ...Array(crowd - 1).fill(answerCode.group_full),
+        ])
+        const winner = racing[
+          answers.findIndex((answer) => answer.code === answerCode.ok)
+        ] as Person
         expect(await members(group_id)).toEqual(
           [owner.id, helper.id, member.id, winner.id].toSorted(),
         )
@@ -1091,10 +1115,10 @@ for (const backend of testBackends()) {
             respond(invited, group_id, invited.id, true),
             changeGroup('/group/block', group_id, { user_list: [invited.id] }),
           ])
-          expect([code.ok, code.invitationNotOpen]).toContain(accepted.code)
+          expect([answerCode.ok, answerCode.group_invitation_not_open]).toContain(accepted.code)
           expect(await members(group_id)).not.toContain(invited.id)
           expect(await invitationStatus(group_id, invited)).toBe(
-            accepted.code === code.ok ? status.agreed : status.rejected,
+            accepted.code === answerCode.ok ? status.agreed : status.rejected,
           )
         }
       })
@@ -1105,7 +1129,7 @@ for (const backend of testBackends()) {
           respond(invited, group_id, invited.id, true),
           groupCall(owner.api, '/group/kick', group_id, { user_list: [invited.id] }),
         ])
-        expect(accepted.code).toBe(code.ok)
+        expect(accepted.code).toBe(answerCode.ok)
         const wasKicked = outcomes(kicked)[invited.id] === null
         expect((await members(group_id)).includes(invited.id)).toBe(!wasKicked)
       })
@@ -1117,14 +1141,14 @@ for (const backend of testBackends()) {
             respond(invited, group_id, invited.id, true),
             changeGroup('/group/destroy', group_id),
           ])
-          expect([code.ok, code.groupUnknown]).toContain(accepted.code)
+          expect([answerCode.ok, answerCode.group_not_found]).toContain(accepted.code)
           expect(await invitationStatus(group_id, invited)).toBe(
-            accepted.code === code.ok ? status.agreed : status.rejected,
+            accepted.code === answerCode.ok ? status.agreed : status.rejected,
           )
           const rows = await watched.sql.run(
             `select user_id from group_members where group_id = ${group_id} and user_id = ${invited.id}`,
           )
-          expect(rows).toHaveLength(accepted.code === code.ok ? 1 : 0)
+          expect(rows).toHaveLength(accepted.code === answerCode.ok ? 1 : 0)
         }
       })
 
@@ -1190,7 +1214,7 @@ for (const backend of testBackends()) {
         const list = () =>
           invited.api.succeed('GET', '/group/invitation_list', { query: { version: 1 } })
         expect(await list()).toEqual({
-          code: code.ok,
+          code: answerCode.ok,
           message: null,
           data: [],
           total: 0,

@@ -3,17 +3,12 @@ import type { Announcement } from '@hermod/protocol'
 import type { Answer, Api } from '@hermod/testkit'
 import { testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { codes, type Person, registerPeople } from './support/contacts.js'
 import { aGroup, announcements, groupCall, groupNotices, groupQuery } from './support/groups.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
 
 const succeeded = 200
-const invalid = 10002
-const noPermission = 10010
-const groupNotFound = 20001
-const memberRequired = 20011
-const adminRequired = 20012
-const announcementNotFound = 20020
 const keptPerGroup = 500
 const paths = {
   publish: '/group/announcement/edit',
@@ -108,7 +103,7 @@ for (const backend of testBackends()) {
       expect((await groupQuery(member.api, paths.last, group_id)).data).toEqual(first)
       for (const answer of [await remove(admin.api, second.id), await read(admin.api, second.id)])
         expect(answer.envelope).toEqual({
-          code: announcementNotFound,
+          code: answerCode.announcement_not_found,
           data: null,
           message: 'announcement does not exist',
         })
@@ -128,23 +123,25 @@ for (const backend of testBackends()) {
       )
       expect(codes(answers).toSorted()).toEqual([
         succeeded,
-        announcementNotFound,
-        announcementNotFound,
-        announcementNotFound,
+        answerCode.announcement_not_found,
+        answerCode.announcement_not_found,
+        answerCode.announcement_not_found,
       ])
       expect(await told()).toHaveLength(2)
     })
 
     it('are none in a fresh group', async () => {
       expect(await announcements(member.api, group_id)).toEqual([])
-      expect((await groupQuery(member.api, paths.last, group_id)).code).toBe(announcementNotFound)
+      expect((await groupQuery(member.api, paths.last, group_id)).code).toBe(
+        answerCode.announcement_not_found,
+      )
     })
 
     it('belong to their group', async () => {
       const { id } = await published(owner.api)
       group_id = await aGroup(owner)
       for (const answer of [await read(owner.api, id), await remove(owner.api, id)])
-        expect(answer.code).toBe(announcementNotFound)
+        expect(answer.code).toBe(answerCode.announcement_not_found)
       expect(await announcements(owner.api, group_id)).toEqual([])
     })
 
@@ -159,13 +156,17 @@ for (const backend of testBackends()) {
           await remove(api, id),
         ])
       const readers = [succeeded, succeeded, succeeded]
-      expect(await all(member.api)).toEqual([adminRequired, ...readers, adminRequired])
+      expect(await all(member.api)).toEqual([
+        answerCode.group_admin_required,
+        ...readers,
+        answerCode.group_admin_required,
+      ])
       expect(await all(outsider.api)).toEqual([
-        adminRequired,
-        memberRequired,
-        memberRequired,
-        memberRequired,
-        adminRequired,
+        answerCode.group_admin_required,
+        answerCode.member_required,
+        answerCode.member_required,
+        answerCode.member_required,
+        answerCode.group_admin_required,
       ])
       const { api } = watched.server
       const publisher = async (caller: Api) => (await published(caller)).author
@@ -177,7 +178,7 @@ for (const backend of testBackends()) {
         outsider.id,
       )
       const elsewhere = await aGroup(owner)
-      expect((await publish(api.admin({ groupId: elsewhere }))).code).toBe(noPermission)
+      expect((await publish(api.admin({ groupId: elsewhere }))).code).toBe(answerCode.no_permission)
       expect(await all(api.admin())).toEqual([succeeded, ...readers, succeeded])
       const last = (await groupQuery(member.api, paths.last, group_id)).data
       expect(last.author).toBe(system)
@@ -192,27 +193,27 @@ for (const backend of testBackends()) {
         await owner.api.call('POST', paths.delete, { query: { group_id: id, announcement_id: 1 } }),
       ]
       for (const id of [1, -1, farId])
-        expect(codes(await answersIn(id))).toEqual(Array(5).fill(groupNotFound))
+        expect(codes(await answersIn(id))).toEqual(Array(5).fill(answerCode.group_not_found))
       for (const id of [undefined, 'none', 1.5])
         for (const { envelope } of await answersIn(id))
           expect(envelope).toMatchObject({
-            code: invalid,
+            code: answerCode.invalid_parameter,
             message: expect.stringMatching(/group_id (is|must)/),
           })
       await owner.api.succeed('POST', '/group/destroy', { query: { group_id } })
-      expect(codes(await answersIn(group_id))).toEqual(Array(5).fill(groupNotFound))
+      expect(codes(await answersIn(group_id))).toEqual(Array(5).fill(answerCode.group_not_found))
     })
 
     it('are named by an ID that the group knows', async () => {
       await published(owner.api)
       for (const id of [0, 1, -1, farId, 2n ** 53n + 1n]) {
-        expect((await read(owner.api, id)).code).toBe(announcementNotFound)
-        expect((await remove(owner.api, id)).code).toBe(announcementNotFound)
+        expect((await read(owner.api, id)).code).toBe(answerCode.announcement_not_found)
+        expect((await remove(owner.api, id)).code).toBe(answerCode.announcement_not_found)
       }
       for (const id of [undefined, 'last', 2n ** 63n])
         for (const { envelope } of [await read(owner.api, id), await remove(owner.api, id)])
           expect(envelope).toMatchObject({
-            code: invalid,
+            code: answerCode.invalid_parameter,
             message: expect.stringMatching(/announcement_id (is|must)/),
           })
     })
@@ -231,7 +232,7 @@ for (const backend of testBackends()) {
       for (const [params, field] of bad) {
         const { envelope } = await groupCall(owner.api, paths.publish, group_id, params)
         expect(envelope).toMatchObject({
-          code: invalid,
+          code: answerCode.invalid_parameter,
           message: expect.stringMatching(new RegExp(`parameter: ${field} (is|must)`)),
         })
       }
@@ -266,7 +267,7 @@ for (const backend of testBackends()) {
       const list = await announcements(owner.api, group_id)
       expect(list).toHaveLength(keptPerGroup)
       expect([list[0]?.id, list.at(-1)]).toEqual([2, newest])
-      expect((await read(owner.api, 1)).code).toBe(announcementNotFound)
+      expect((await read(owner.api, 1)).code).toBe(answerCode.announcement_not_found)
     })
 
     it('are newer than any before, whatever the clock of the one who published that says', async () => {

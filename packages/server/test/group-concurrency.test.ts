@@ -11,6 +11,7 @@ import {
   waitFor,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { changeSettings, codes, type Person, registerPeople } from './support/contacts.js'
 import { GroupWatch } from './support/group-invariants.js'
 import { type Speaker, sendToGroup, speakers } from './support/group-messaging.js'
@@ -31,12 +32,6 @@ import { startWatchedServer, type WatchedServer } from './support/watched-server
 const timeoutMs = 240_000
 
 const success = 200
-const groupNotFound = 20001
-const ownerCannotLeave = 20004
-const newOwnerNotMember = 20005
-const ownerLimit = 20008
-const memberRequired = 20011
-const joinRequestNotOpen = 20014
 /** By the code of a call, or by the reason beside a user. */
 const full = [20010, 'group is full']
 const blocked = [20018, 'user is on the block list of the group']
@@ -198,7 +193,7 @@ for (const backend of testBackends()) {
           () => groupCall(owner.api, '/group/transfer', group, { new_owner: bob.id }),
           ...[carol, dave, storms.person(4)].flatMap((each) => storms.waysOf(each, open)),
         )
-        expect([success, groupNotFound]).toContain(transferred?.code)
+        expect([success, answerCode.group_not_found]).toContain(transferred?.code)
         expect([byOwner?.code, byAdmin?.code]).toContain(success)
         expect((await groupInfo(owner.api, group)).status).toBe(1)
         return [group]
@@ -218,9 +213,11 @@ for (const backend of testBackends()) {
         )
         const isBobs = transferred === success
         expect([transferred, left]).toEqual(
-          isBobs ? [success, ownerCannotLeave] : [newOwnerNotMember, success],
+          isBobs
+            ? [success, answerCode.owner_cannot_leave]
+            : [answerCode.new_owner_not_member, success],
         )
-        if (!isBobs) expect(ownerLeft).toBe(ownerCannotLeave)
+        if (!isBobs) expect(ownerLeft).toBe(answerCode.owner_cannot_leave)
         expect((await groupInfo(admin, group)).owner_id).toBe(isBobs ? bob.id : owner.id)
         return [group]
       })
@@ -317,9 +314,9 @@ for (const backend of testBackends()) {
         )
         expect(codes(answers).sort()).toEqual([
           success,
-          joinRequestNotOpen,
-          joinRequestNotOpen,
-          joinRequestNotOpen,
+          answerCode.join_request_not_open,
+          answerCode.join_request_not_open,
+          answerCode.join_request_not_open,
         ])
         const isApproved = answers.findIndex(hasSucceeded) % 2 === 0
         expect((await memberIds(admin, group)).includes(carol.id)).toBe(isApproved)
@@ -378,7 +375,7 @@ for (const backend of testBackends()) {
           ),
         )
         await setLimit(5_000)
-        const refused = Array(answers.length - limit).fill(ownerLimit)
+        const refused = Array(answers.length - limit).fill(answerCode.created_group_limit_reached)
         expect(codes(answers).sort((a, b) => a - b)).toEqual([
           ...Array(limit).fill(success),
           ...refused,
@@ -498,7 +495,7 @@ function describeLocks(backend: Backend): void {
       await holder.run('begin')
       await holder.run(`select group_id from groups where group_id = ${group} for update`)
       expect(await groupCall(outsider.api, '/group/invite', group, { user_list })).toMatchObject({
-        code: memberRequired,
+        code: answerCode.member_required,
       })
       const invitation = groupCall(owner.api, '/group/invite', group, { user_list })
       const waits = async () => (await countOthers(watch, "wait_event_type = 'Lock'")) > 0
@@ -506,7 +503,7 @@ function describeLocks(backend: Backend): void {
       await login()
       await login('known phone')
       expect(await groupCall(outsider.api, '/group/invite', group, { user_list })).toMatchObject({
-        code: memberRequired,
+        code: answerCode.member_required,
       })
       expect(await waits()).toBe(true)
       await holder.run('commit')

@@ -6,6 +6,7 @@ import type { Message } from '@hermod/protocol'
 import { type Api, testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { PeoplePool, type Person } from './support/contacts.js'
 import { operateInGroup, sendToGroups } from './support/group-messaging.js'
 import { aGroup, expectSuccess, groupCall } from './support/groups.js'
@@ -32,11 +33,6 @@ const groups = [0, 1]
 const places = [...groups, direct]
 
 const ok = 200
-const noPermission = 10010
-const messageNotFound = 13000
-const conversationNotFound = 13001
-const notGroupMember = 20002
-const memberRequired = 20011
 const notReceived = 2
 
 /** Weights of what happens. */
@@ -269,7 +265,7 @@ class World {
     if (!conversation.members.has(user)) {
       const query = { opposite_id: this.id(place, user), msg_id_start: 0, limit: 3 }
       expect((await this.api(user).call('GET', '/message/conversation', { query })).code).toBe(
-        memberRequired,
+        answerCode.member_required,
       )
       return
     }
@@ -306,7 +302,7 @@ const send: Perform = async (world, step) => {
       ? await world.api(sender).call('POST', '/message/send', { body: textTo([id], 'x') })
       : await sendToGroups(world.api(sender), [id], 'x')
   const isTaken = sender === system || conversation.members.has(sender)
-  expect(answer.code).toBe(isTaken ? ok : notGroupMember)
+  expect(answer.code).toBe(isTaken ? ok : answerCode.not_group_member)
   if (isTaken)
     conversation.send({ id: Number(answer.envelope.msg_ids[0]), sender, isRecalled: false })
 }
@@ -325,7 +321,7 @@ const acknowledgeStep: Perform = async (world, step) => {
   const isThere = conversation.members.has(user) && conversation.end > 0
   if (step.way === 1) {
     const { code } = await api.call('GET', '/message/ack', { query: { conversation_id } })
-    expect(code).toBe(isThere ? ok : conversationNotFound)
+    expect(code).toBe(isThere ? ok : answerCode.conversation_not_found)
     conversation.read(user, conversation.end)
     return
   }
@@ -334,7 +330,7 @@ const acknowledgeStep: Perform = async (world, step) => {
   const named = { peer: conversation_id, message: message.id }
   const isKnown = isThere && !message.isRecalled
   const unknown = (hasNamed: boolean) =>
-    isThere || !hasNamed ? messageNotFound : conversationNotFound
+    isThere || !hasNamed ? answerCode.message_not_found : answerCode.conversation_not_found
   if (step.way === 2) {
     const { code } = await api.call('GET', '/message/ack', { query: { msg_id: message.id } })
     expect(code).toBe(isKnown ? ok : unknown(false))
@@ -379,8 +375,8 @@ const recallStep: Perform = async (world, step) => {
   const isMember = conversation.members.has(user)
   const isOwners = conversation.isGroup && user === owner && message.sender !== system
   const isAllowed = isAdmin || message.sender === user || isOwners
-  const refusal = message.isRecalled ? messageNotFound : noPermission
-  if (!isMember && !isAdmin) expect(code).toBe(memberRequired)
+  const refusal = message.isRecalled ? answerCode.message_not_found : answerCode.no_permission
+  if (!isMember && !isAdmin) expect(code).toBe(answerCode.member_required)
   else expect(code).toBe(isAllowed && !message.isRecalled ? ok : refusal)
   if (code === ok) message.isRecalled = true
 }
@@ -391,7 +387,7 @@ const deleteStep: Perform = async (world, step) => {
   const body = { conversation_id: world.id(step.place, user) }
   const { code } = await world.api(user).call('DELETE', '/message/conversation', { body })
   expect(code).toBe(
-    conversation.members.has(user) && conversation.end > 0 ? ok : conversationNotFound,
+    conversation.members.has(user) && conversation.end > 0 ? ok : answerCode.conversation_not_found,
   )
   conversation.hide(user)
 }

@@ -2,18 +2,12 @@
 import type { SharedFile } from '@hermod/protocol'
 import { type Answer, type Api, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { codes, type Person, registerPeople } from './support/contacts.js'
 import { aGroup, groupCall, groupNotices, groupQuery } from './support/groups.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
 
 const succeeded = 200
-const invalid = 10002
-const noPermission = 10010
-const groupNotFound = 20001
-const memberRequired = 20011
-const fileNotFound = 20022
-const fileForbidden = 20023
-const fileLimitReached = 20027
 const filesPerGroup = 1_000
 const unknownFile = 'shared file does not exist'
 const forbidden = 'no permission for the shared file'
@@ -153,7 +147,7 @@ for (const backend of testBackends()) {
           Number(file.created_at),
         )
         expect((await rename(other.api, file.file_id, 'mine.png')).envelope).toEqual({
-          code: fileForbidden,
+          code: answerCode.shared_file_forbidden,
           data: null,
           message: forbidden,
         })
@@ -192,8 +186,10 @@ for (const backend of testBackends()) {
           [own.file_id, unknownFile],
         ])
         expect(await files(other.api)).toEqual([kept])
-        expect((await read(other.api, own.file_id)).code).toBe(fileNotFound)
-        expect((await rename(owner.api, own.file_id, 'x')).code).toBe(fileNotFound)
+        expect((await read(other.api, own.file_id)).code).toBe(answerCode.shared_file_not_found)
+        expect((await rename(owner.api, own.file_id, 'x')).code).toBe(
+          answerCode.shared_file_not_found,
+        )
         expect((await told()).slice(3)).toEqual([
           ['file_deleted', member.id, [], { file_id: own.file_id, name: 'own' }],
           ['file_deleted', owner.id, [], { file_id: foreign.file_id, name: 'foreign' }],
@@ -224,7 +220,10 @@ for (const backend of testBackends()) {
       await other.api.succeed('POST', '/group/leave', { query: { group_id } })
       for (const { api } of [outsider, other])
         for (const call of calls(api))
-          expect((await call()).envelope).toMatchObject({ code: memberRequired, data: null })
+          expect((await call()).envelope).toMatchObject({
+            code: answerCode.member_required,
+            data: null,
+          })
       expect(await files(member.api)).toHaveLength(1)
     })
 
@@ -237,7 +236,7 @@ for (const backend of testBackends()) {
       expect((await shared(api.admin({ groupId: group_id, userId: outsider.id }))).uploader).toBe(
         outsider.id,
       )
-      expect((await share(api.admin({ groupId: elsewhere }))).code).toBe(noPermission)
+      expect((await share(api.admin({ groupId: elsewhere }))).code).toBe(answerCode.no_permission)
       for (const caller of [
         api.admin(),
         api.admin({ groupId: group_id }),
@@ -245,7 +244,7 @@ for (const backend of testBackends()) {
       ])
         expect((await rename(caller, file.file_id, 'renamed')).code).toBe(succeeded)
       const acting = api.admin({ userId: other.id })
-      expect((await rename(acting, file.file_id, 'x')).code).toBe(fileForbidden)
+      expect((await rename(acting, file.file_id, 'x')).code).toBe(answerCode.shared_file_forbidden)
       expect(results(await remove(acting, [file.file_id]))).toEqual([[file.file_id, forbidden]])
       expect(
         results(
@@ -257,16 +256,16 @@ for (const backend of testBackends()) {
     it('belong to their group', async () => {
       const { file_id } = await shared(owner.api)
       group_id = await aGroup(owner)
-      expect((await read(owner.api, file_id)).code).toBe(fileNotFound)
-      expect((await rename(owner.api, file_id, 'x')).code).toBe(fileNotFound)
+      expect((await read(owner.api, file_id)).code).toBe(answerCode.shared_file_not_found)
+      expect((await rename(owner.api, file_id, 'x')).code).toBe(answerCode.shared_file_not_found)
       expect(results(await remove(owner.api, [file_id]))).toEqual([[file_id, unknownFile]])
       expect(await files(owner.api)).toEqual([])
     })
 
     it('are named by an ID that the group knows', async () => {
       for (const id of [0, 1, -1, farId, 2n ** 53n + 1n]) {
-        expect((await read(owner.api, id)).code).toBe(fileNotFound)
-        expect((await rename(owner.api, id, 'x')).code).toBe(fileNotFound)
+        expect((await read(owner.api, id)).code).toBe(answerCode.shared_file_not_found)
+        expect((await rename(owner.api, id, 'x')).code).toBe(answerCode.shared_file_not_found)
         expect(results(await remove(owner.api, [id]))).toEqual([[id, unknownFile]])
       }
     })
@@ -281,15 +280,15 @@ for (const backend of testBackends()) {
         await groupCall(owner.api, paths.delete, id, { file_list: [file_id] }),
       ]
       for (const id of [1, -1, farId])
-        expect(codes(await answersIn(id))).toEqual(Array(5).fill(groupNotFound))
+        expect(codes(await answersIn(id))).toEqual(Array(5).fill(answerCode.group_not_found))
       for (const id of [undefined, 'none', 1.5])
         for (const { envelope } of await answersIn(id))
           expect(envelope).toMatchObject({
-            code: invalid,
+            code: answerCode.invalid_parameter,
             message: expect.stringMatching(/group_id (is|must)/),
           })
       await owner.api.succeed('POST', '/group/destroy', { query: { group_id } })
-      expect(codes(await answersIn(group_id))).toEqual(Array(5).fill(groupNotFound))
+      expect(codes(await answersIn(group_id))).toEqual(Array(5).fill(answerCode.group_not_found))
     })
 
     it('take what can be a file, and name the field that cannot', async () => {
@@ -337,7 +336,7 @@ for (const backend of testBackends()) {
           envelope,
           JSON.stringify(params, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
         ).toMatchObject({
-          code: invalid,
+          code: answerCode.invalid_parameter,
           message: expect.stringMatching(new RegExp(`parameter: ${field} (is|must)`)),
         })
       }
@@ -349,7 +348,7 @@ for (const backend of testBackends()) {
       ]
       for (const [list, field] of lists)
         expect((await remove(owner.api, list)).envelope).toMatchObject({
-          code: invalid,
+          code: answerCode.invalid_parameter,
           message: expect.stringContaining(field),
         })
       for (const [id, name, field] of [
@@ -358,7 +357,7 @@ for (const backend of testBackends()) {
         [1, undefined, 'name'],
       ])
         expect((await rename(owner.api, id, name)).envelope).toMatchObject({
-          code: invalid,
+          code: answerCode.invalid_parameter,
           message: expect.stringContaining(`${field} `),
         })
     })
@@ -376,10 +375,10 @@ for (const backend of testBackends()) {
       expect(codes(answers).toSorted((a, b) => a - b)).toEqual([
         succeeded,
         succeeded,
-        ...Array(4).fill(fileLimitReached),
+        ...Array(4).fill(answerCode.shared_file_limit_reached),
       ])
       expect((await share(owner.api)).envelope).toEqual({
-        code: fileLimitReached,
+        code: answerCode.shared_file_limit_reached,
         data: null,
         message: 'group has too many shared files',
       })

@@ -2,6 +2,7 @@
 import type { BlacklistEntry, GroupMember, GroupMemberInfo } from '@hermod/protocol'
 import { type Answer, type Api, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { changeSettings, codes, type Person, registerPeople } from './support/contacts.js'
 import {
   aGroup,
@@ -20,15 +21,6 @@ import {
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
 
 const success = 200
-const memberBanned = 13008
-const invalid = 10002
-const noPermission = 10010
-const groupNotFound = 20001
-const notMember = 20002
-const ownerCannotLeave = 20004
-const memberRequired = 20011
-const adminRequired = 20012
-const ownerRequired = 20013
 
 const reasons = {
   noPermission: 'no permission',
@@ -268,11 +260,15 @@ for (const backend of testBackends()) {
 
       it('have their rights at once, and lose them at once', async () => {
         const { group_id, owner, member, otherMember } = await cast()
-        expect((await ban(member.api, group_id, otherMember)).code).toBe(adminRequired)
+        expect((await ban(member.api, group_id, otherMember)).code).toBe(
+          answerCode.group_admin_required,
+        )
         expectSuccess(await appoint(owner.api, group_id, member))
         expectSuccess(await ban(member.api, group_id, otherMember))
         expectSuccess(await dismiss(owner.api, group_id, member))
-        expect((await unban(member.api, group_id, otherMember)).code).toBe(adminRequired)
+        expect((await unban(member.api, group_id, otherMember)).code).toBe(
+          answerCode.group_admin_required,
+        )
       })
 
       it('are free of the ban that they had as members', async () => {
@@ -297,7 +293,9 @@ for (const backend of testBackends()) {
         const before = await everythingOf(owner, group_id)
         for (const api of Object.values(others).flat())
           for (const path of appointing)
-            expect((await act(path)(api, group_id, member, admin)).code, path).toBe(ownerRequired)
+            expect((await act(path)(api, group_id, member, admin)).code, path).toBe(
+              answerCode.group_owner_required,
+            )
         expect(await everythingOf(owner, group_id)).toEqual(before)
         for (const api of owners) {
           expectSuccess(await appoint(api, group_id, member))
@@ -314,13 +312,17 @@ for (const backend of testBackends()) {
         const before = await everythingOf(owner, group_id)
         for (const api of [...members, ...outsiders]) {
           for (const path of moderating)
-            expect((await act(path)(api, group_id, otherMember)).code, path).toBe(adminRequired)
-          expect((await groupQuery(api, '/group/blocked_list', group_id)).code).toBe(adminRequired)
+            expect((await act(path)(api, group_id, otherMember)).code, path).toBe(
+              answerCode.group_admin_required,
+            )
+          expect((await groupQuery(api, '/group/blocked_list', group_id)).code).toBe(
+            answerCode.group_admin_required,
+          )
         }
         const otherHeader = watched.server.api.admin({ groupId: group_id + 1 })
         for (const path of moderating)
           expect((await act(path)(otherHeader, group_id, otherMember)).code, path).toBe(
-            noPermission,
+            answerCode.no_permission,
           )
         expect(await everythingOf(owner, group_id)).toEqual(before)
 
@@ -448,7 +450,7 @@ for (const backend of testBackends()) {
         }
         expect(await send()).toBe(success)
         expectSuccess(await ban(owner.api, group_id, session))
-        expect(await send()).toBe(memberBanned)
+        expect(await send()).toBe(answerCode.member_banned)
         expect(await memberIds(session.api, group_id)).toContain(session.id)
         expectSuccess(await unban(owner.api, group_id, session))
         expect(await send()).toBe(success)
@@ -457,7 +459,7 @@ for (const backend of testBackends()) {
         expect(await send()).toBe(success)
         for (const end of [kick, block]) {
           expectSuccess(await end(owner.api, group_id, session))
-          expect(await send()).toBe(notMember)
+          expect(await send()).toBe(answerCode.not_group_member)
           if (end === kick) expectSuccess(await add(owner.api, group_id, session))
         }
       })
@@ -563,7 +565,7 @@ for (const backend of testBackends()) {
             group_id,
             member,
           )
-          expect(code, String(duration)).toBe(invalid)
+          expect(code, String(duration)).toBe(answerCode.invalid_parameter)
           expect(envelope.message, String(duration)).toContain('duration')
         }
         expect(await told()).toEqual([])
@@ -606,7 +608,7 @@ for (const backend of testBackends()) {
         expect(await memberIds(owner.api, group_id)).not.toContain(member.id)
         expect((await groupInfo(owner.api, group_id)).count).toBe(4)
         expect((await groupQuery(member.api, '/group/member_list', group_id)).code).toBe(
-          memberRequired,
+          answerCode.member_required,
         )
         expect(await blockedIds(admin.api, group_id)).toEqual([member.id, outsider.id])
         expect(outcomes(await add(owner.api, group_id, member, outsider))).toEqual({
@@ -665,7 +667,9 @@ for (const backend of testBackends()) {
           `select status from group_join_requests where group_id = ${group_id}`,
         )
         expect(requests.map(({ status }) => status)).toEqual([2])
-        expect((await groupQuery(outsider.api, '/group/info', group_id)).code).toBe(memberRequired)
+        expect((await groupQuery(outsider.api, '/group/info', group_id)).code).toBe(
+          answerCode.member_required,
+        )
       })
 
       it('is listed with instants as text, by user ID and a page at a time', async () => {
@@ -748,9 +752,9 @@ for (const backend of testBackends()) {
               })
             ).data,
           ).toBe(true)
-        expect((await leave(member.api, group_id)).code).toBe(notMember)
-        expect((await leave(outsider.api, group_id)).code).toBe(notMember)
-        expect((await leave(owner.api, group_id)).code).toBe(ownerCannotLeave)
+        expect((await leave(member.api, group_id)).code).toBe(answerCode.not_group_member)
+        expect((await leave(outsider.api, group_id)).code).toBe(answerCode.not_group_member)
+        expect((await leave(owner.api, group_id)).code).toBe(answerCode.owner_cannot_leave)
         expect((await leave(watched.server.api.admin(), group_id)).envelope.message).toContain(
           'user_id',
         )
@@ -794,17 +798,23 @@ for (const backend of testBackends()) {
           for (const api of readers)
             expect((await groupQuery(api, path, group_id)).code, path).toBe(success)
           for (const api of outsiders)
-            expect((await groupQuery(api, path, group_id)).code, path).toBe(memberRequired)
+            expect((await groupQuery(api, path, group_id)).code, path).toBe(
+              answerCode.member_required,
+            )
         }
         for (const path of lookUps) {
           for (const api of [...owners, ...admins, ...members])
             expect((await act(path)(api, group_id, member)).data, path).toHaveLength(1)
           for (const api of outsiders)
-            expect((await act(path)(api, group_id, member)).code, path).toBe(memberRequired)
+            expect((await act(path)(api, group_id, member)).code, path).toBe(
+              answerCode.member_required,
+            )
         }
         const open = await aGroup(scene.owner, { more: { type: types.public } })
         for (const path of readLists)
-          expect((await groupQuery(scene.outsider.api, path, open)).code, path).toBe(memberRequired)
+          expect((await groupQuery(scene.outsider.api, path, open)).code, path).toBe(
+            answerCode.member_required,
+          )
       })
 
       it('show every member once, by user ID, whatever the length of a page', async () => {
@@ -916,14 +926,14 @@ for (const backend of testBackends()) {
           ]) {
             const { code, envelope } = await groupQuery(owner.api, path, group_id, { cursor })
             expect([code, envelope.message], `${path} ${cursor}`).toEqual([
-              invalid,
+              answerCode.invalid_parameter,
               expect.stringContaining('cursor'),
             ])
           }
           for (const limit of [0, -1, 'x', 1.5]) {
             const { code, envelope } = await groupQuery(owner.api, path, group_id, { limit })
             expect([code, envelope.message], `${path} ${limit}`).toEqual([
-              invalid,
+              answerCode.invalid_parameter,
               expect.stringContaining('limit'),
             ])
           }
@@ -973,7 +983,7 @@ for (const backend of testBackends()) {
             1,
           )
           expect([code, envelope.message], path).toEqual([
-            invalid,
+            answerCode.invalid_parameter,
             expect.stringContaining('user_list'),
           ])
         }
@@ -1077,7 +1087,9 @@ for (const backend of testBackends()) {
           expect(seen.filter((kind) => kind === 'admin_revoked')).toHaveLength(1)
           expect(seen.includes('kicked')).toBe(wasKicked)
           if (wasKicked) expect(seen.indexOf('admin_revoked')).toBeLessThan(seen.indexOf('kicked'))
-          expect(byAdmin.code).toBe(seen.includes('banned') ? success : adminRequired)
+          expect(byAdmin.code).toBe(
+            seen.includes('banned') ? success : answerCode.group_admin_required,
+          )
           if (byAdmin.code === success)
             expect(seen.indexOf('banned')).toBeLessThan(seen.indexOf('admin_revoked'))
           expect(await bannedIds(owner.api, group_id)).toEqual(
@@ -1095,7 +1107,7 @@ for (const backend of testBackends()) {
             leave(member.api, group_id),
           ])
           const wasKicked = outcomes(kicked)[member.id] === null
-          expect(left.code).toBe(wasKicked ? notMember : success)
+          expect(left.code).toBe(wasKicked ? answerCode.not_group_member : success)
           expect((await told()).map(({ kind }) => kind)).toEqual([wasKicked ? 'kicked' : 'left'])
           expect((await groupInfo(owner.api, group_id)).count).toBe(4)
           expect(await memberIds(owner.api, group_id)).toHaveLength(4)
@@ -1164,14 +1176,16 @@ for (const backend of testBackends()) {
       await watched.sql.run(`update groups set status = 1 where group_id = ${group_id}`)
       for (const id of [group_id, 1, 2n ** 63n - 1n]) {
         for (const path of [...appointing, ...moderating, ...lookUps])
-          expect((await act(path)(owner.api, id, member)).code, path).toBe(groupNotFound)
+          expect((await act(path)(owner.api, id, member)).code, path).toBe(
+            answerCode.group_not_found,
+          )
         for (const path of [...readLists, '/group/blocked_list'])
           expect((await owner.api.call('GET', path, { query: { group_id: id } })).code, path).toBe(
-            groupNotFound,
+            answerCode.group_not_found,
           )
         expect(
           (await member.api.call('POST', '/group/leave', { query: { group_id: id } })).code,
-        ).toBe(groupNotFound)
+        ).toBe(answerCode.group_not_found)
       }
     })
 
@@ -1182,13 +1196,13 @@ for (const backend of testBackends()) {
         for (const user_list of [[], tooMany, ['x'], [1.5], [null], [2n ** 63n], 'x', undefined]) {
           const { code, envelope } = await act(path, { user_list })(owner.api, group_id)
           expect([code, envelope.message], `${path} ${String(user_list).slice(0, 20)}`).toEqual([
-            invalid,
+            answerCode.invalid_parameter,
             expect.stringContaining('user_list'),
           ])
         }
         const { code, envelope } = await act(path)(owner.api, undefined, member)
         expect([code, envelope.message], path).toEqual([
-          invalid,
+          answerCode.invalid_parameter,
           expect.stringContaining('group_id'),
         ])
       }
@@ -1198,7 +1212,7 @@ for (const backend of testBackends()) {
           path,
         )
         expect([code, envelope.message], path).toEqual([
-          invalid,
+          answerCode.invalid_parameter,
           expect.stringContaining('group_id'),
         ])
       }

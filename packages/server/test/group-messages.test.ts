@@ -2,6 +2,7 @@
 import { type Api, testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { registerPeople } from './support/contacts.js'
 import {
   operateInGroup,
@@ -31,16 +32,6 @@ import { startWatchedServer, type WatchedServer } from './support/watched-server
 
 /** Positive and never issued. */
 const nobody = 1
-const userNotFound = 10000
-const invalid = 10002
-const noPermission = 10010
-const messageNotFound = 13000
-const conversationNotFound = 13001
-const tooLate = 13002
-const memberBanned = 13008
-const groupNotFound = 20001
-const notGroupMember = 20002
-const memberRequired = 20011
 
 for (const backend of testBackends()) {
   describe(`conversations of groups on ${backend.name}`, () => {
@@ -141,25 +132,31 @@ for (const backend of testBackends()) {
         const gone = await trio()
         await destroy(gone)
         for (const id of [nobody, gone, bob.id, 0])
-          expect((await sendToGroups(alice.api, [id], 'x')).code, `to ${id}`).toBe(groupNotFound)
+          expect((await sendToGroups(alice.api, [id], 'x')).code, `to ${id}`).toBe(
+            answerCode.group_not_found,
+          )
         for (const type of [1, undefined]) {
           const answer = await alice.api.call('POST', '/message/send', {
             body: textTo([group], 'x', { type }),
           })
-          expect(answer.code).toBe(type === 1 ? userNotFound : invalid)
+          expect(answer.code).toBe(
+            type === 1 ? answerCode.user_not_found : answerCode.invalid_parameter,
+          )
         }
         expect(await contents(alice.api, group)).toEqual([])
       })
 
       it('is for members alone, also with an Admin token, but the system may send to every group', async () => {
         const group = await trio()
-        expect((await sendToGroups(dave.api, [group], 'x')).code).toBe(notGroupMember)
-        expect((await sendToGroups(admin(dave.id), [group], 'x')).code).toBe(notGroupMember)
+        expect((await sendToGroups(dave.api, [group], 'x')).code).toBe(answerCode.not_group_member)
+        expect((await sendToGroups(admin(dave.id), [group], 'x')).code).toBe(
+          answerCode.not_group_member,
+        )
         expect((await sendToGroups(admin(), [group], 'x', { from_user_id: dave.id })).code).toBe(
-          notGroupMember,
+          answerCode.not_group_member,
         )
         await leave(carol, group)
-        expect((await sendToGroups(carol.api, [group], 'x')).code).toBe(notGroupMember)
+        expect((await sendToGroups(carol.api, [group], 'x')).code).toBe(answerCode.not_group_member)
         await sendToGroup(admin(bob.id), group, 'for bob')
         await sendToGroup(admin(), group, 'of the system')
         const { msg_ids } = await admin().succeed('POST', '/message/notify', {
@@ -175,7 +172,7 @@ for (const backend of testBackends()) {
           ['for bob', bob.id, false],
         ])
         await destroy(group)
-        expect((await sendToGroups(admin(), [group], 'x')).code).toBe(groupNotFound)
+        expect((await sendToGroups(admin(), [group], 'x')).code).toBe(answerCode.group_not_found)
       })
 
       it('is refused to a member who is banned until the ban ends, whatever the role, but not to an Admin token', async () => {
@@ -185,9 +182,9 @@ for (const backend of testBackends()) {
           duration: -1,
         })
         for (const banned of [bob, carol]) {
-          expect((await sendToGroups(banned.api, [group], 'x')).code).toBe(memberBanned)
+          expect((await sendToGroups(banned.api, [group], 'x')).code).toBe(answerCode.member_banned)
           expect((await sendToGroups(banned.api, [group], 'x', { online_only: true })).code).toBe(
-            memberBanned,
+            answerCode.member_banned,
           )
           await sendToGroup(admin(banned.id), group, 'by the administrator')
           expect(await contents(banned.api, group)).not.toEqual([])
@@ -195,7 +192,7 @@ for (const backend of testBackends()) {
         await sendToGroup(alice.api, group, 'free')
         await change(alice.api, '/group/unban', group, { user_list: [bob.id] })
         await sendToGroup(bob.api, group, 'free again')
-        expect((await sendToGroups(carol.api, [group], 'x')).code).toBe(memberBanned)
+        expect((await sendToGroups(carol.api, [group], 'x')).code).toBe(answerCode.member_banned)
       })
 
       it('is refused to ordinary members while the whole group is banned', async () => {
@@ -205,14 +202,14 @@ for (const backend of testBackends()) {
         for (const [user, code] of [
           [alice, 200],
           [carol, 200],
-          [bob, memberBanned],
-          [dave, memberBanned],
+          [bob, answerCode.member_banned],
+          [dave, answerCode.member_banned],
         ] as const)
           expect((await sendToGroups(user.api, [group], 'x')).code).toBe(code)
         await sendToGroup(admin(bob.id), group, 'by the administrator')
         await change(alice.api, '/group/settings/unban_all', group)
         await sendToGroup(bob.api, group, 'free again')
-        expect((await sendToGroups(dave.api, [group], 'x')).code).toBe(memberBanned)
+        expect((await sendToGroups(dave.api, [group], 'x')).code).toBe(answerCode.member_banned)
       })
 
       it('to several groups judges each alone, and fails with the first reason when none takes the message', async () => {
@@ -225,12 +222,14 @@ for (const backend of testBackends()) {
         expect(await contents(bob.api, closed)).toEqual([])
         expect(await contents(dave.api, foreign)).toEqual([])
         expect((await sendToGroups(bob.api, [nobody, foreign, closed], 'none')).code).toBe(
-          groupNotFound,
+          answerCode.group_not_found,
         )
         expect((await sendToGroups(bob.api, [closed, foreign, nobody], 'none')).code).toBe(
-          memberBanned,
+          answerCode.member_banned,
         )
-        expect((await sendToGroups(bob.api, [foreign, closed], 'none')).code).toBe(notGroupMember)
+        expect((await sendToGroups(bob.api, [foreign, closed], 'none')).code).toBe(
+          answerCode.not_group_member,
+        )
       })
 
       it('that repeats a transaction_id answers the first result, also when the group would not take it any more', async () => {
@@ -334,15 +333,15 @@ for (const backend of testBackends()) {
         const group = await trio()
         await sendToGroup(alice.api, group, 'inside')
         for (const api of [dave.api, admin(dave.id)])
-          expect(await codeOfHistory(api, group)).toBe(memberRequired)
+          expect(await codeOfHistory(api, group)).toBe(answerCode.member_required)
         expect(await codeOfHistory(admin(bob.id), group)).toBe(200)
-        expect(await codeOfHistory(admin(), group)).toBe(invalid)
-        expect(await codeOfHistory(bob.api, nobody)).toBe(userNotFound)
+        expect(await codeOfHistory(admin(), group)).toBe(answerCode.invalid_parameter)
+        expect(await codeOfHistory(bob.api, nobody)).toBe(answerCode.user_not_found)
         await change(alice.api, '/group/kick', group, { user_list: [bob.id] })
-        expect(await codeOfHistory(bob.api, group)).toBe(memberRequired)
+        expect(await codeOfHistory(bob.api, group)).toBe(answerCode.member_required)
         const empty = await trio()
         expect(await contents(carol.api, empty)).toEqual([])
-        expect(await codeOfHistory(dave.api, empty)).toBe(memberRequired)
+        expect(await codeOfHistory(dave.api, empty)).toBe(answerCode.member_required)
       })
 
       it('is read page by page, newest first, from a message on', async () => {
@@ -408,7 +407,7 @@ for (const backend of testBackends()) {
         for (const { api } of [alice, bob])
           expect(await contents(api, group)).toEqual(['last words'])
         for (const { api } of [carol, dave])
-          expect(await codeOfHistory(api, group)).toBe(memberRequired)
+          expect(await codeOfHistory(api, group)).toBe(answerCode.member_required)
         expect(await latest(bob, group)).toBeDefined()
       })
     })
@@ -467,26 +466,36 @@ for (const backend of testBackends()) {
         const message = await sendToGroup(alice.api, group, 'x')
         await sendToGroup(alice.api, other, 'x')
         const unseen = await sendToGroup(dave.api, foreign, 'x')
-        expect(await codeOfAck(bob.api, { conversation_id: nobody })).toBe(conversationNotFound)
-        expect(await codeOfAck(bob.api, { conversation_id: empty })).toBe(conversationNotFound)
-        expect(await codeOfAck(bob.api, { conversation_id: foreign })).toBe(conversationNotFound)
+        expect(await codeOfAck(bob.api, { conversation_id: nobody })).toBe(
+          answerCode.conversation_not_found,
+        )
+        expect(await codeOfAck(bob.api, { conversation_id: empty })).toBe(
+          answerCode.conversation_not_found,
+        )
+        expect(await codeOfAck(bob.api, { conversation_id: foreign })).toBe(
+          answerCode.conversation_not_found,
+        )
         expect(await codeOfAck(bob.api, { conversation_id: foreign, msg_id: unseen })).toBe(
-          conversationNotFound,
+          answerCode.conversation_not_found,
         )
         expect(await codeOfAck(bob.api, { conversation_id: other, msg_id: message })).toBe(
-          messageNotFound,
+          answerCode.message_not_found,
         )
         expect(await codeOfAck(bob.api, { conversation_id: group, msg_id: nobody })).toBe(
-          messageNotFound,
+          answerCode.message_not_found,
         )
-        expect(await codeOfAck(bob.api, { msg_id: unseen })).toBe(messageNotFound)
-        expect(await codeOfAck(admin(), { conversation_id: group })).toBe(invalid)
+        expect(await codeOfAck(bob.api, { msg_id: unseen })).toBe(answerCode.message_not_found)
+        expect(await codeOfAck(admin(), { conversation_id: group })).toBe(
+          answerCode.invalid_parameter,
+        )
         expect(await unread(bob, group)).toBe(1)
         expect(await codeOfAck(admin(bob.id), { conversation_id: group })).toBe(200)
         expect(await unread(bob, group)).toBe(0)
         await sendToGroup(alice.api, group, 'x')
         await leave(bob, group)
-        expect(await codeOfAck(bob.api, { conversation_id: group })).toBe(conversationNotFound)
+        expect(await codeOfAck(bob.api, { conversation_id: group })).toBe(
+          answerCode.conversation_not_found,
+        )
       })
 
       it('are none in chatrooms and in dissolved groups', async () => {
@@ -536,8 +545,8 @@ for (const backend of testBackends()) {
         const code = async (api: Api, id: number) =>
           (await api.call('DELETE', '/message/conversation', { body: { conversation_id: id } }))
             .code
-        expect(await code(dave.api, group)).toBe(conversationNotFound)
-        expect(await code(bob.api, await trio())).toBe(conversationNotFound)
+        expect(await code(dave.api, group)).toBe(answerCode.conversation_not_found)
+        expect(await code(bob.api, await trio())).toBe(answerCode.conversation_not_found)
       })
 
       it('stay exact when a member deletes the conversation and sends at once', async () => {
@@ -895,11 +904,11 @@ for (const backend of testBackends()) {
             expect(await latest(user, group)).toBe(first)
           }
           expect(await unread(bob, group)).toBe(1)
-          expect((await call(alice.api, group, last)).code).toBe(messageNotFound)
+          expect((await call(alice.api, group, last)).code).toBe(answerCode.message_not_found)
           expect((await call(alice.api, group, first)).code).toBe(200)
           expect(await unread(bob, group)).toBe(0)
           expect(await latest(bob, group)).toBeUndefined()
-          expect(await codeOfAck(bob.api, { msg_id: first })).toBe(messageNotFound)
+          expect(await codeOfAck(bob.api, { msg_id: first })).toBe(answerCode.message_not_found)
         })
 
         it('is for the sender, and for owner and admins where the sender is below them', async () => {
@@ -914,7 +923,7 @@ for (const backend of testBackends()) {
               expect(
                 (await call(actor.api, group, message)).code,
                 `${rank(actor)} recalls of ${rank(sender)}`,
-              ).toBe(isAllowed ? 200 : noPermission)
+              ).toBe(isAllowed ? 200 : answerCode.no_permission)
             }
         })
 
@@ -922,14 +931,14 @@ for (const backend of testBackends()) {
           const group = await aGroup(alice, { members: [bob, carol], admins: [dave] })
           const notice = await sendToGroup(admin(), group, 'notice')
           for (const { api } of [alice, dave, bob])
-            expect((await call(api, group, notice)).code).toBe(noPermission)
+            expect((await call(api, group, notice)).code).toBe(answerCode.no_permission)
           const left = [
             await sendToGroup(bob.api, group, 'x'),
             await sendToGroup(dave.api, group, 'x'),
           ] as const
           await change(alice.api, '/group/kick', group, { user_list: [bob.id, dave.id] })
-          expect((await call(carol.api, group, left[0])).code).toBe(noPermission)
-          expect((await call(bob.api, group, left[0])).code).toBe(memberRequired)
+          expect((await call(carol.api, group, left[0])).code).toBe(answerCode.no_permission)
+          expect((await call(bob.api, group, left[0])).code).toBe(answerCode.member_required)
           await change(alice.api, '/group/admin/add', group, { user_list: [carol.id] })
           for (const message of left) expect((await call(carol.api, group, message)).code).toBe(200)
           expect((await call(admin(alice.id), group, notice)).code).toBe(200)
@@ -938,15 +947,17 @@ for (const backend of testBackends()) {
         it('reaches neither other groups nor those that are dissolved', async () => {
           const [group, foreign] = [await trio(), await aGroup(dave, { admins: [alice] })]
           const message = await sendToGroup(bob.api, group, 'x')
-          expect((await call(dave.api, group, message)).code).toBe(memberRequired)
-          expect((await call(alice.api, foreign, message)).code).toBe(conversationNotFound)
+          expect((await call(dave.api, group, message)).code).toBe(answerCode.member_required)
+          expect((await call(alice.api, foreign, message)).code).toBe(
+            answerCode.conversation_not_found,
+          )
           await sendToGroup(dave.api, foreign, 'y')
-          expect((await call(alice.api, foreign, message)).code).toBe(messageNotFound)
+          expect((await call(alice.api, foreign, message)).code).toBe(answerCode.message_not_found)
           expect((await call(admin(dave.id), group, message)).code).toBe(200)
           const last = await sendToGroup(bob.api, group, 'z')
           await destroy(group)
           for (const api of [bob.api, alice.api, admin(bob.id)])
-            expect((await call(api, group, last)).code).toBe(groupNotFound)
+            expect((await call(api, group, last)).code).toBe(answerCode.group_not_found)
         })
 
         it('is too late for the sender after the window, whose role does not matter, but not for those above and an Admin token', async () => {
@@ -967,7 +978,9 @@ for (const backend of testBackends()) {
             [bob, first],
             [alice, own],
           ] as const)
-            expect((await call(user.api, group, message - older)).code).toBe(tooLate)
+            expect((await call(user.api, group, message - older)).code).toBe(
+              answerCode.recall_too_late,
+            )
           expect((await call(alice.api, group, first - older)).code).toBe(200)
           expect((await call(admin(bob.id), group, second - older)).code).toBe(200)
           expect((await call(admin(carol.id), group, own - older)).code).toBe(200)
@@ -985,19 +998,19 @@ for (const backend of testBackends()) {
         expect(await edit(bob, 'append')).toBe(200)
         expect(await contents(carol.api, group)).toEqual(['ab'])
         for (const kind of ['append', 'replace'] as const) {
-          expect(await edit(alice, kind)).toBe(noPermission)
-          expect(await edit(dave, kind)).toBe(notGroupMember)
+          expect(await edit(alice, kind)).toBe(answerCode.no_permission)
+          expect(await edit(dave, kind)).toBe(answerCode.not_group_member)
         }
         await change(alice.api, '/group/ban', group, { user_list: [bob.id], duration: -1 })
-        expect(await edit(bob, 'replace')).toBe(memberBanned)
-        expect(await edit(bob, 'replace', { type: 1 })).toBe(userNotFound)
+        expect(await edit(bob, 'replace')).toBe(answerCode.member_banned)
+        expect(await edit(bob, 'replace', { type: 1 })).toBe(answerCode.user_not_found)
         expect(
           (await operateInGroup(admin(bob.id), 'replace', { group, message, content: 'c' })).code,
         ).toBe(200)
         expect(await contents(carol.api, group)).toEqual(['c'])
         expect((await history(carol.api, group))[0]?.edit_timestamp).toBeGreaterThan(0)
         await change(alice.api, '/group/kick', group, { user_list: [bob.id] })
-        expect(await edit(bob, 'append')).toBe(notGroupMember)
+        expect(await edit(bob, 'append')).toBe(answerCode.not_group_member)
       })
 
       it('a target is what it is called', async () => {
@@ -1006,7 +1019,7 @@ for (const backend of testBackends()) {
         const direct = await sendText(bob.api, carol.id, 'x')
         for (const kind of ['append', 'replace', 'recall'] as const) {
           expect((await operate(bob.api, kind, { peer: group, message, content: 'y' })).code).toBe(
-            userNotFound,
+            answerCode.user_not_found,
           )
           expect(
             (
@@ -1016,7 +1029,7 @@ for (const backend of testBackends()) {
                 content: 'y',
               })
             ).code,
-          ).toBe(groupNotFound)
+          ).toBe(answerCode.group_not_found)
         }
         expect(await contents(alice.api, group)).toEqual(['x'])
       })
@@ -1033,11 +1046,11 @@ for (const backend of testBackends()) {
         ).toBe(200)
         expect(await unread(carol, group)).toBe(0)
         expect((await operateInGroup(dave.api, 'readAck', { group, message: second })).code).toBe(
-          conversationNotFound,
+          answerCode.conversation_not_found,
         )
         expect(
           (await operateInGroup(bob.api, 'readAck', { group, message: second + 1 })).code,
-        ).toBe(messageNotFound)
+        ).toBe(answerCode.message_not_found)
         expect(await unread(bob, group)).toBe(1)
       })
 
@@ -1048,7 +1061,7 @@ for (const backend of testBackends()) {
         const direct = await sendText(alice.api, bob.id, '3')
         for (const message of [elsewhere, direct])
           expect((await operateInGroup(bob.api, 'readAck', { group, message })).code).toBe(
-            messageNotFound,
+            answerCode.message_not_found,
           )
         expect(await unreadCounts(bob.api)).toMatchObject({ [group]: 1, [other]: 1, [alice.id]: 1 })
       })
@@ -1078,7 +1091,7 @@ for (const backend of testBackends()) {
         const foreign = await sendToGroup(dave.api, await aGroup(dave), 'x')
         await sendText(dave.api, bob.id, 'y')
         expect((await operate(bob.api, 'readAck', { peer: dave.id, message: foreign })).code).toBe(
-          messageNotFound,
+          answerCode.message_not_found,
         )
       })
     })

@@ -5,6 +5,7 @@ import { type Answer, Api, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type GroupQr, groupQrText } from '../dist/domain/groups/admission/group-qr.js'
 import { purposeKey } from '../dist/lib/secret-keys.js'
+import { answerCode } from './support/answer-codes.js'
 import { codes, PeoplePool, type Person } from './support/contacts.js'
 import {
   aGroup,
@@ -17,20 +18,6 @@ import {
 } from './support/groups.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
 
-const code = {
-  ok: 200,
-  invalid: 10002,
-  deleted: 10021,
-  groupUnknown: 20001,
-  full: 20010,
-  memberRequired: 20011,
-  adminRequired: 20012,
-  kicked: 20016,
-  already: 20017,
-  blocked: 20018,
-  qrInvalid: 20024,
-  qrExpired: 20025,
-} as const
 const dayMs = 24 * 3_600_000
 const crowd = 8
 const qrKey = (secretKey: Buffer) => purposeKey(secretKey, 'group QR texts')
@@ -96,7 +83,7 @@ for (const backend of testBackends()) {
         const group_id = await aGroup(owner, { members: [member] })
         await changeGroup('/group/settings/require_admin_approval', group_id, { apply_approval })
         const joined = await scan(guest.api, await qrText(member.api, group_id))
-        expect(joined.envelope).toMatchObject({ code: code.ok, data: { group_id } })
+        expect(joined.envelope).toMatchObject({ code: answerCode.ok, data: { group_id } })
         expect(await memberIds(owner.api, group_id)).toContain(guest.id)
         expect((await groupInfo(guest.api, group_id)).count).toBe(3)
         const joins = (await groupNotices(watched.sql, group_id)).filter(
@@ -117,9 +104,9 @@ for (const backend of testBackends()) {
       expect(Object.keys(data).toSorted()).toEqual(['create_at', 'expire_at', 'qr_info'])
       expect(data.expire_at - data.create_at).toBe(7 * dayMs)
       expect((await scan(guest.api, signed({ groupId: group_id, expiresAt: 1 }))).code).toBe(
-        code.qrExpired,
+        answerCode.qr_code_expired,
       )
-      expect((await scan(guest.api, signed({ groupId: group_id }))).code).toBe(code.ok)
+      expect((await scan(guest.api, signed({ groupId: group_id }))).code).toBe(answerCode.ok)
     })
 
     it('have an older form that means the same', async () => {
@@ -133,7 +120,7 @@ for (const backend of testBackends()) {
         group_id,
       })
       expect((await guest.api.call('GET', '/app/qrcode/group_invite', { query })).code).toBe(
-        code.already,
+        answerCode.already_group_member,
       )
       const { data: newer } = expectSuccess(await sign(owner.api, group_id))
       expect(
@@ -142,7 +129,7 @@ for (const backend of testBackends()) {
             query: { qr_info: newer.qr_info },
           })
         ).code,
-      ).toBe(code.ok)
+      ).toBe(answerCode.ok)
     })
 
     it('are made by those who may invite', async () => {
@@ -151,19 +138,19 @@ for (const backend of testBackends()) {
       const callers = [owner.api, adminMember.api, member.api, guest.api, admin]
       const signing = () => Promise.all(callers.map(async (api) => sign(api, group_id)))
       expect(codes(await signing())).toEqual([
-        code.ok,
-        code.ok,
-        code.ok,
-        code.memberRequired,
-        code.ok,
+        answerCode.ok,
+        answerCode.ok,
+        answerCode.ok,
+        answerCode.member_required,
+        answerCode.ok,
       ])
       await changeGroup('/group/settings/allow_member_invitation', group_id, { value: false })
       expect(codes(await signing())).toEqual([
-        code.ok,
-        code.ok,
-        code.adminRequired,
-        code.adminRequired,
-        code.ok,
+        answerCode.ok,
+        answerCode.ok,
+        answerCode.group_admin_required,
+        answerCode.group_admin_required,
+        answerCode.ok,
       ])
     })
 
@@ -178,24 +165,27 @@ for (const backend of testBackends()) {
       ]
       const comeAndGo = async (text: string): Promise<number> => {
         const answer = await scan(guest.api, text)
-        if (answer.code === code.ok)
+        if (answer.code === answerCode.ok)
           expectSuccess(await groupCall(guest.api, '/group/leave', group_id))
         return answer.code
       }
-      expect(await comeAndGo(ofMember)).toBe(code.ok)
+      expect(await comeAndGo(ofMember)).toBe(answerCode.ok)
       await changeGroup('/group/settings/allow_member_invitation', group_id, { value: false })
-      expect(await comeAndGo(ofMember)).toBe(code.qrInvalid)
-      expect(await comeAndGo(ofAdmin)).toBe(code.ok)
+      expect(await comeAndGo(ofMember)).toBe(answerCode.qr_code_invalid)
+      expect(await comeAndGo(ofAdmin)).toBe(answerCode.ok)
       await changeGroup('/group/admin/remove', group_id, { user_list: [adminMember.id] })
-      expect(await comeAndGo(ofAdmin)).toBe(code.qrInvalid)
-      expect(await comeAndGo(ofToken)).toBe(code.ok)
+      expect(await comeAndGo(ofAdmin)).toBe(answerCode.qr_code_invalid)
+      expect(await comeAndGo(ofToken)).toBe(answerCode.ok)
       await changeGroup('/group/settings/allow_member_invitation', group_id, { value: true })
-      expect([await comeAndGo(ofAdmin), await comeAndGo(ofMember)]).toEqual([code.ok, code.ok])
+      expect([await comeAndGo(ofAdmin), await comeAndGo(ofMember)]).toEqual([
+        answerCode.ok,
+        answerCode.ok,
+      ])
       expectSuccess(await groupCall(member.api, '/group/leave', group_id))
       await changeGroup('/group/kick', group_id, { user_list: [other.id] })
       expect([await comeAndGo(ofMember), await comeAndGo(ofOther)]).toEqual([
-        code.qrInvalid,
-        code.qrInvalid,
+        answerCode.qr_code_invalid,
+        answerCode.qr_code_invalid,
       ])
     })
 
@@ -223,7 +213,7 @@ for (const backend of testBackends()) {
         signed({ groupId: group_id, appId: 'other' }),
       ]
       for (const each of forged)
-        expect((await scan(guest.api, each)).code, each).toBe(code.qrInvalid)
+        expect((await scan(guest.api, each)).code, each).toBe(answerCode.qr_code_invalid)
       expect(await memberIds(owner.api, group_id)).toEqual([owner.id])
     })
 
@@ -243,23 +233,23 @@ for (const backend of testBackends()) {
         })
         .then(({ data }) => ({ id: data.user_id }))
       const text = await qrText(owner.api, await aGroup(owner))
-      expect((await scan(there.admin({ userId: id }), text)).code).toBe(code.qrInvalid)
+      expect((await scan(there.admin({ userId: id }), text)).code).toBe(answerCode.qr_code_invalid)
       there.close()
     })
 
     it('let nobody in who is in, blocked, kicked too often, or for whom there is no room', async () => {
       const group_id = await aGroup(owner, { members: [member] })
       const text = await qrText(owner.api, group_id)
-      expect((await scan(member.api, text)).code).toBe(code.already)
+      expect((await scan(member.api, text)).code).toBe(answerCode.already_group_member)
       await changeGroup('/group/settings/capacity', group_id, { value: 2 })
-      expect((await scan(guest.api, text)).code).toBe(code.full)
+      expect((await scan(guest.api, text)).code).toBe(answerCode.group_full)
       await changeGroup('/group/settings/capacity', group_id, { value: 3 })
       await kickTimes(3, group_id, guest)
-      expect((await scan(guest.api, text)).code).toBe(code.ok)
+      expect((await scan(guest.api, text)).code).toBe(answerCode.ok)
       await changeGroup('/group/kick', group_id, { user_list: [guest.id] })
-      expect((await scan(guest.api, text)).code).toBe(code.kicked)
+      expect((await scan(guest.api, text)).code).toBe(answerCode.kicked_too_often)
       await changeGroup('/group/block', group_id, { user_list: [guest.id] })
-      expect((await scan(guest.api, text)).code).toBe(code.blocked)
+      expect((await scan(guest.api, text)).code).toBe(answerCode.in_group_block_list)
       expect(await memberIds(owner.api, group_id)).toEqual([owner.id, member.id])
     })
 
@@ -267,16 +257,19 @@ for (const backend of testBackends()) {
       const group_id = await aGroup(owner)
       const text = await qrText(owner.api, group_id)
       await changeGroup('/group/destroy', group_id, {})
-      expect((await scan(guest.api, text)).code).toBe(code.groupUnknown)
-      expect((await sign(owner.api, group_id)).code).toBe(code.groupUnknown)
-      expect((await sign(owner.api, 1)).code).toBe(code.groupUnknown)
+      expect((await scan(guest.api, text)).code).toBe(answerCode.group_not_found)
+      expect((await sign(owner.api, group_id)).code).toBe(answerCode.group_not_found)
+      expect((await sign(owner.api, 1)).code).toBe(answerCode.group_not_found)
     })
 
     it('bring a user in once who scans twice at once', async () => {
       const group_id = await aGroup(owner)
       const text = await qrText(owner.api, group_id)
       const answers = await Promise.all(Array.from({ length: crowd }, () => scan(guest.api, text)))
-      expect(codes(answers).toSorted()).toEqual([code.ok, ...Array(crowd - 1).fill(code.already)])
+      expect(codes(answers).toSorted()).toEqual([
+        answerCode.ok,
+        ...Array(crowd - 1).fill(answerCode.already_group_member),
+      ])
       expect((await groupInfo(owner.api, group_id)).count).toBe(2)
     })
 
@@ -286,7 +279,10 @@ for (const backend of testBackends()) {
       const text = await qrText(owner.api, group_id)
       await changeGroup('/group/settings/capacity', group_id, { value: 2 })
       const answers = await Promise.all(crowding.map(({ api }) => scan(api, text)))
-      expect(codes(answers).toSorted()).toEqual([code.ok, ...Array(crowd - 1).fill(code.full)])
+      expect(codes(answers).toSorted()).toEqual([
+        answerCode.ok,
+        ...Array(crowd - 1).fill(answerCode.group_full),
+      ])
       expect(await memberIds(owner.api, group_id)).toHaveLength(2)
     })
 
@@ -297,11 +293,11 @@ for (const backend of testBackends()) {
         scan(guest.api, text),
         groupCall(owner.api, '/group/kick', group_id, { user_list: [member.id] }),
       ])
-      expect([code.ok, code.qrInvalid]).toContain(scanned.code)
+      expect([answerCode.ok, answerCode.qr_code_invalid]).toContain(scanned.code)
       expect((await memberIds(owner.api, group_id)).includes(guest.id)).toBe(
-        scanned.code === code.ok,
+        scanned.code === answerCode.ok,
       )
-      expect((await scan(guest.api, text)).code).toBe(code.qrInvalid)
+      expect((await scan(guest.api, text)).code).toBe(answerCode.qr_code_invalid)
     })
 
     it('name the parameter that is missing or too long', async () => {
@@ -316,7 +312,10 @@ for (const backend of testBackends()) {
       ]
       for (const [answer, name] of faults) {
         const { code: found, message } = (await answer).envelope
-        expect([found, message]).toEqual([code.invalid, expect.stringContaining(name)])
+        expect([found, message]).toEqual([
+          answerCode.invalid_parameter,
+          expect.stringContaining(name),
+        ])
       }
     })
   })

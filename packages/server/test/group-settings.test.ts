@@ -1,6 +1,7 @@
 /** What a group is like and what it is like for one member, on both databases. */
 import { type ServerProcess, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { registerPeople } from './support/contacts.js'
 import { aCast, admins, type Cast, codesOf, members, only, owners } from './support/group-cast.js'
 import {
@@ -16,13 +17,6 @@ import {
 import { unreadCounts } from './support/messaging.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
 
-const invalid = 10002
-const groupNotFound = 20001
-const notGroupMember = 20002
-const pushModeOutOfRange = 20003
-const adminRequired = 20012
-const ownerRequired = 20013
-const capacityInvalid = 20026
 const unknownId = 1
 
 /** Path, name in the group, a value that a fresh group does not have, and values that cannot be. */
@@ -150,7 +144,7 @@ for (const backend of testBackends()) {
         await expectSuccess(await groupCall(cast.owner.api, '/group/destroy', gone))
         for (const id of [unknownId, gone])
           expect(await groupCall(cast.owner.api, path, id, { [parameter]: value })).toMatchObject({
-            code: groupNotFound,
+            code: answerCode.group_not_found,
             data: null,
           })
         for (const [params, field] of [
@@ -158,7 +152,7 @@ for (const backend of testBackends()) {
           [{ group_id }, parameter],
         ] as const) {
           const answer = await cast.owner.api.call('POST', path, { body: params })
-          expect(answer).toMatchObject({ code: invalid })
+          expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
           expect(answer.envelope.message).toContain(field)
         }
       })
@@ -167,20 +161,25 @@ for (const backend of testBackends()) {
     describe.each(texts)('%s', (path, name, value, bad) => {
       it('is open to admins, and to members while the group says so', async () => {
         const call = (api: Cast['owner']['api']) => groupCall(api, path, group_id, { value })
-        expect(await codesOf(cast, call)).toEqual(only(admins, adminRequired))
+        expect(await codesOf(cast, call)).toEqual(only(admins, answerCode.group_admin_required))
         await expectSuccess(
           await groupCall(cast.admin.api, '/group/settings/allow_member_modify', group_id, {
             value: true,
           }),
         )
         const codes = await codesOf(cast, call)
-        expect(codes).toEqual({ ...only(members, adminRequired), outsider: 20011 })
+        expect(codes).toEqual({
+          ...only(members, answerCode.group_admin_required),
+          outsider: answerCode.member_required,
+        })
       })
 
       it('refuses what it cannot be, by name', async () => {
         for (const each of bad) {
           const answer = await groupCall(cast.owner.api, path, group_id, { value: each })
-          expect(answer, JSON.stringify(each).slice(0, 40)).toMatchObject({ code: invalid })
+          expect(answer, JSON.stringify(each).slice(0, 40)).toMatchObject({
+            code: answerCode.invalid_parameter,
+          })
           expect(answer.envelope.message).toContain('value ')
         }
         expect(await info()).toMatchObject({ [name]: name === 'name' ? 'Group' : '' })
@@ -207,7 +206,7 @@ for (const backend of testBackends()) {
       async (path, name, value) => {
         const params = { [name === 'apply_approval' ? name : 'value']: value }
         expect(await codesOf(cast, (api) => groupCall(api, path, group_id, params))).toEqual(
-          only(admins, adminRequired),
+          only(admins, answerCode.group_admin_required),
         )
       },
     )
@@ -220,7 +219,7 @@ for (const backend of testBackends()) {
         }
         for (const value of [2, 'maybe', null]) {
           const answer = await groupCall(cast.owner.api, path, group_id, { value })
-          expect(answer).toMatchObject({ code: invalid })
+          expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
           expect(answer.envelope.message).toContain('value ')
         }
       }
@@ -230,7 +229,7 @@ for (const backend of testBackends()) {
         group_id,
         { apply_approval: 3 },
       )
-      expect(answer).toMatchObject({ code: invalid })
+      expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
       expect(answer.envelope.message).toContain('apply_approval must')
     })
 
@@ -289,7 +288,7 @@ for (const backend of testBackends()) {
 
       it('is set by the owner and an Admin token only', async () => {
         expect(await codesOf(cast, (api) => setCapacity(10, api))).toEqual(
-          only(owners, ownerRequired),
+          only(owners, answerCode.group_owner_required),
         )
       })
 
@@ -297,10 +296,13 @@ for (const backend of testBackends()) {
         for (const value of [3, 100_000, '500'])
           expect(await setCapacity(value)).toMatchObject({ code: 200 })
         for (const value of [2, 1, 100_001, 2 ** 40, 2n ** 62n])
-          expect(await setCapacity(value)).toMatchObject({ code: capacityInvalid, data: null })
+          expect(await setCapacity(value)).toMatchObject({
+            code: answerCode.capacity_invalid,
+            data: null,
+          })
         for (const value of [0, -1, 'many', 2n ** 63n]) {
           const answer = await setCapacity(value)
-          expect(answer).toMatchObject({ code: invalid })
+          expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
           expect(answer.envelope.message).toContain('value must')
         }
         expect(await info()).toMatchObject({ capacity: 500 })
@@ -371,27 +373,29 @@ for (const backend of testBackends()) {
         'does not last %s minutes',
         async (duration) => {
           const answer = await ban(duration)
-          expect(answer).toMatchObject({ code: invalid, data: null })
+          expect(answer).toMatchObject({ code: answerCode.invalid_parameter, data: null })
           expect(answer.envelope.message).toContain('duration')
           expect(await info()).toMatchObject({ ban_expire_time: 0 })
         },
       )
 
       it('is the affair of admins, in a group that is there', async () => {
-        expect(await codesOf(cast, (api) => ban(5, api))).toEqual(only(admins, adminRequired))
-        expect(await codesOf(cast, unban)).toEqual(only(admins, adminRequired))
+        expect(await codesOf(cast, (api) => ban(5, api))).toEqual(
+          only(admins, answerCode.group_admin_required),
+        )
+        expect(await codesOf(cast, unban)).toEqual(only(admins, answerCode.group_admin_required))
         const gone = await aGroup(cast.owner)
         await expectSuccess(await groupCall(cast.owner.api, '/group/destroy', gone))
         for (const id of [unknownId, gone]) {
           expect(
             await groupCall(cast.owner.api, '/group/settings/ban_all', id, { duration: 5 }),
-          ).toMatchObject({ code: groupNotFound })
+          ).toMatchObject({ code: answerCode.group_not_found })
           expect(await groupCall(cast.owner.api, '/group/settings/unban_all', id)).toMatchObject({
-            code: groupNotFound,
+            code: answerCode.group_not_found,
           })
         }
         const unnamed = await groupCall(cast.owner.api, '/group/settings/unban_all', undefined)
-        expect(unnamed).toMatchObject({ code: invalid })
+        expect(unnamed).toMatchObject({ code: answerCode.invalid_parameter })
         expect(unnamed.envelope.message).toContain('group_id')
       })
     })
@@ -414,11 +418,11 @@ for (const backend of testBackends()) {
             owner: 200,
             admin: 200,
             member: 200,
-            outsider: notGroupMember,
+            outsider: answerCode.not_group_member,
           })
           expect(codes).toMatchObject({
-            'Admin token': invalid,
-            'Admin token, group_id': invalid,
+            'Admin token': answerCode.invalid_parameter,
+            'Admin token, group_id': answerCode.invalid_parameter,
             'Admin token, user_id of the member': 200,
           })
           expect(codes['Admin token, user_id of the member, group_id']).toBe(200)
@@ -430,15 +434,15 @@ for (const backend of testBackends()) {
         async (path, params) => {
           const open = await aGroup(cast.owner, { more: { type: types.public } })
           expect(await groupCall(cast.outsider.api, path, open, params)).toMatchObject({
-            code: notGroupMember,
+            code: answerCode.not_group_member,
           })
           await expectSuccess(await groupCall(cast.owner.api, '/group/destroy', open))
           for (const id of [unknownId, open])
             expect(await groupCall(cast.owner.api, path, id, params)).toMatchObject({
-              code: groupNotFound,
+              code: answerCode.group_not_found,
             })
           const answer = await groupCall(cast.owner.api, path, undefined, params)
-          expect(answer).toMatchObject({ code: invalid })
+          expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
           expect(answer.envelope.message).toContain('group_id')
           const [name = ''] = Object.keys(params)
           expect((await call(path, {})).envelope.message).toContain(name)
@@ -486,7 +490,7 @@ for (const backend of testBackends()) {
         await set('n'.repeat(256))
         for (const bad of ['n'.repeat(257), 7]) {
           const answer = await call('/group/display_name', { value: bad })
-          expect(answer).toMatchObject({ code: invalid })
+          expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
           expect(answer.envelope.message).toContain('value must')
         }
       })
@@ -526,7 +530,7 @@ for (const backend of testBackends()) {
       it('have modes of their own ranges', async () => {
         for (const msg_push_mode of [5, -1, 1000])
           expect(await call('/group/msg/push_mode', { msg_push_mode })).toMatchObject({
-            code: pushModeOutOfRange,
+            code: answerCode.push_mode_out_of_range,
             data: null,
           })
         for (const [path, params] of [
@@ -536,7 +540,7 @@ for (const backend of testBackends()) {
           ['/group/msg/not_disturb', { value: 2 }],
         ] as const) {
           const answer = await call(path, params)
-          expect(answer).toMatchObject({ code: invalid })
+          expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
           expect(answer.envelope.message).toContain(`${Object.keys(params)[0]} must`)
         }
         expect(await info()).toMatchObject({ msg_mute_mode: 0, msg_push_mode: 0 })

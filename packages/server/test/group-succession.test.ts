@@ -2,6 +2,7 @@
 import type { GroupMemberInfo } from '@hermod/protocol'
 import { type Answer, type Api, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { changeSettings, codes, type Person, registerPeople } from './support/contacts.js'
 import {
   aGroup,
@@ -22,10 +23,6 @@ import { integrityFaults } from './support/messaging.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
 
 const succeeded = 200
-const userDeleted = 10021
-const memberBanned = 13008
-const groupNotFound = 20001
-const newOwnerNotMember = 20005
 const dissolved = 1
 const rejected = 2
 const system = 0
@@ -176,7 +173,9 @@ for (const backend of testBackends()) {
       )
       const before = await groupNotices(watched.sql, group_id)
       await remove(owner)
-      expect((await groupCall(applicant.api, '/group/apply', group_id)).code).toBe(groupNotFound)
+      expect((await groupCall(applicant.api, '/group/apply', group_id)).code).toBe(
+        answerCode.group_not_found,
+      )
       expect(
         await sql(`select status, member_count from groups where group_id = ${group_id}`),
       ).toEqual([{ status: dissolved, member_count: 0 }])
@@ -326,7 +325,9 @@ for (const backend of testBackends()) {
         const { data } = await groupCall(owner.api, path, group_id, list)
         expect([path, (data.list ?? data)[0].result]).toEqual([path, 'fail'])
       }
-      expect((await groupCall(applicant.api, '/group/apply', group_id)).code).toBe(userDeleted)
+      expect((await groupCall(applicant.api, '/group/apply', group_id)).code).toBe(
+        answerCode.user_deleted,
+      )
       await expectNothingOf(applicant)
     })
 
@@ -383,9 +384,12 @@ for (const backend of testBackends()) {
             body: { type: 2, content_type: 0, content: 'hello', targets: [group_id] },
           })
         ).code
-      expect([await send(heir), await send(member)]).toEqual([memberBanned, memberBanned])
+      expect([await send(heir), await send(member)]).toEqual([
+        answerCode.member_banned,
+        answerCode.member_banned,
+      ])
       await remove(owner)
-      expect([await send(heir), await send(member)]).toEqual([succeeded, memberBanned])
+      expect([await send(heir), await send(member)]).toEqual([succeeded, answerCode.member_banned])
     })
 
     it('have one owner who is a member, or are dissolved, when everybody is deleted at once', async () => {
@@ -495,13 +499,13 @@ for (const backend of testBackends()) {
       const group_id = await aGroup(owner, { members: [gone] })
       await remove(gone)
       expect((await gone.api.call('GET', '/group/info', { query: { group_id } })).code).toBe(
-        userDeleted,
+        answerCode.user_deleted,
       )
       const kicked = await groupCall(owner.api, '/group/kick', group_id, { user_list: [gone.id] })
       expect(kicked.data[0]).toMatchObject({ user_id: gone.id, result: 'fail' })
       expect(
         (await groupCall(owner.api, '/group/transfer', group_id, { new_owner: gone.id })).code,
-      ).toBe(newOwnerNotMember)
+      ).toBe(answerCode.new_owner_not_member)
     })
   })
 }

@@ -2,6 +2,7 @@
 import type { GroupMemberInfo, GroupSummary } from '@hermod/protocol'
 import { Api, type ServerProcess, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { changeSettings, codes, type Person, registerPeople } from './support/contacts.js'
 import { aCast, codesOf, members, only, owners } from './support/group-cast.js'
 import {
@@ -16,17 +17,6 @@ import {
 } from './support/groups.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
 
-const invalid = 10002
-const userNotFound = 10000
-const userDeleted = 10021
-const groupNotFound = 20001
-const newOwnerNotMember = 20005
-const tooManyGroups = 20007
-const ownsTooMany = 20008
-const joinedTooMany = 20009
-const memberRequired = 20011
-const ownerRequired = 20013
-const capacityInvalid = 20026
 const unknownId = 1
 const dayMs = 24 * 3_600_000
 
@@ -147,7 +137,7 @@ for (const backend of testBackends()) {
       ])('are refused with a bad %s: %j', async (field, body) => {
         const [alice] = await people()
         const answer = await alice.api.call('POST', '/group/create', { body })
-        expect(answer).toMatchObject({ status: 200, code: invalid })
+        expect(answer).toMatchObject({ status: 200, code: answerCode.invalid_parameter })
         expect(answer.envelope.message).toContain(`${field} must`)
         expect(await joinedBy(alice)).toEqual([])
       })
@@ -156,22 +146,22 @@ for (const backend of testBackends()) {
         const [alice] = await people()
         const user_list = Array.from({ length: 501 }, (_, index) => index + 1)
         const answer = await alice.api.call('POST', '/group/create', { body: { user_list } })
-        expect(answer).toMatchObject({ code: invalid })
+        expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
         expect(answer.envelope.message).toContain('user_list must')
       })
 
       it('need a user, who is there', async () => {
         const api = server.api.admin()
         const answer = await api.call('POST', '/group/create', { body: {} })
-        expect(answer).toMatchObject({ code: invalid })
+        expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
         expect(answer.envelope.message).toContain('header user_id')
         expect(
           await api.call('POST', '/group/create', { userId: unknownId, body: {} }),
-        ).toMatchObject({ code: userNotFound })
+        ).toMatchObject({ code: answerCode.user_not_found })
         const [gone] = await people()
         await gone.api.succeed('POST', '/user/delete')
         expect(await gone.api.call('POST', '/group/create', { body: {} })).toMatchObject({
-          code: userDeleted,
+          code: answerCode.user_deleted,
         })
       })
 
@@ -197,7 +187,7 @@ for (const backend of testBackends()) {
         const cast = await aCast(server)
         for (const path of ['/group/info', '/group/settings'])
           expect(await codesOf(cast, (api) => groupQuery(api, path, cast.group_id))).toEqual(
-            only(members, memberRequired),
+            only(members, answerCode.member_required),
           )
         const settings = (await groupQuery(cast.member.api, '/group/settings', cast.group_id)).data
         expect(settings).toEqual(await groupInfo(cast.member.api, cast.group_id))
@@ -208,7 +198,7 @@ for (const backend of testBackends()) {
         async (type) => {
           const cast = await aCast(server, { type })
           const codes = await codesOf(cast, (api) => groupQuery(api, '/group/info', cast.group_id))
-          expect(codes).toEqual(only([...members, 'outsider'], memberRequired))
+          expect(codes).toEqual(only([...members, 'outsider'], answerCode.member_required))
         },
       )
 
@@ -223,7 +213,7 @@ for (const backend of testBackends()) {
           `update group_invitations set expires_at = 1 where group_id = ${group_id}`,
         )
         expect(await groupQuery(bob.api, '/group/info', group_id)).toMatchObject({
-          code: memberRequired,
+          code: answerCode.member_required,
         })
         expect(await batch(bob.api, [group_id])).toEqual([])
       })
@@ -279,7 +269,7 @@ for (const backend of testBackends()) {
         const answer = await alice.api.call('POST', '/group/info/batch', {
           body: { group_list: [...ids, group_id, 0] },
         })
-        expect(answer).toMatchObject({ code: invalid })
+        expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
         expect(answer.envelope.message).toContain('group_list must')
       })
 
@@ -309,7 +299,7 @@ for (const backend of testBackends()) {
         expect(await joinedBy(bob)).toEqual([kept, chatroom])
         expect(await joinedBy(alice)).toEqual([kept, left])
         const answer = await server.api.admin().call('GET', '/group/user_joined')
-        expect(answer).toMatchObject({ code: invalid })
+        expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
         expect(answer.envelope.message).toContain('header user_id')
       })
     })
@@ -322,7 +312,7 @@ for (const backend of testBackends()) {
           (api) => groupCall(api, '/group/destroy', refused.group_id),
           { without: owners },
         )
-        expect(codes).toEqual(only(owners, ownerRequired, { without: owners }))
+        expect(codes).toEqual(only(owners, answerCode.group_owner_required, { without: owners }))
         expect(await groupInfo(refused.member.api, refused.group_id)).toMatchObject({ status: 0 })
         for (const name of owners) {
           const { callers, member, outsider, group_id } = await aCast(server, {
@@ -336,10 +326,10 @@ for (const backend of testBackends()) {
             code: 200,
           })
           expect(await groupQuery(outsider.api, '/group/info', group_id)).toMatchObject({
-            code: groupNotFound,
+            code: answerCode.group_not_found,
           })
           expect(await groupCall(api, '/group/destroy', group_id)).toMatchObject({
-            code: groupNotFound,
+            code: answerCode.group_not_found,
           })
         }
       })
@@ -375,7 +365,7 @@ for (const backend of testBackends()) {
         )
         expect(codes(answers).toSorted((a, b) => a - b)).toEqual([
           200,
-          ...Array(5).fill(groupNotFound),
+          ...Array(5).fill(answerCode.group_not_found),
         ])
         expect((await kinds(group_id)).filter((kind) => kind === 'destroyed')).toHaveLength(1)
       })
@@ -403,7 +393,9 @@ for (const backend of testBackends()) {
         })
         const assigned = { kind: 'owner_assigned', actor: alice.id, users: [bob.id], content: '' }
         expect((await groupNotices(watched.sql, group_id)).at(-1)).toEqual(assigned)
-        expect(await transfer(alice.api, group_id, alice.id)).toMatchObject({ code: ownerRequired })
+        expect(await transfer(alice.api, group_id, alice.id)).toMatchObject({
+          code: answerCode.group_owner_required,
+        })
         expect(await transfer(bob.api, group_id, carol.id)).toMatchObject({ code: 200 })
       })
 
@@ -413,7 +405,7 @@ for (const backend of testBackends()) {
         const codes = await codesOf(cast, (api) => transfer(api, group_id, admin.id), {
           without: owners,
         })
-        expect(codes).toEqual(only(owners, ownerRequired, { without: owners }))
+        expect(codes).toEqual(only(owners, answerCode.group_owner_required, { without: owners }))
         expect(await kinds(group_id)).not.toContain('owner_assigned')
         expect(await transfer(server.api.admin(), group_id, member.id)).toMatchObject({ code: 200 })
         expect(await rolesIn(member.api, group_id, [owner, admin, member])).toEqual({
@@ -433,12 +425,12 @@ for (const backend of testBackends()) {
         await carol.api.succeed('POST', '/user/delete')
         for (const id of [bob.id, unknownId, carol.id, 0])
           expect(await transfer(alice.api, group_id, id)).toMatchObject({
-            code: newOwnerNotMember,
+            code: answerCode.new_owner_not_member,
             data: null,
           })
         for (const bad of [undefined, 'bob', 1.5]) {
           const answer = await transfer(alice.api, group_id, bad)
-          expect(answer).toMatchObject({ code: invalid })
+          expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
           expect(answer.envelope.message).toContain('new_owner')
         }
         expect(await groupInfo(alice.api, group_id)).toMatchObject({ owner_id: alice.id })
@@ -472,7 +464,7 @@ for (const backend of testBackends()) {
         const byAlice = await Promise.all(others.map(({ id }) => transfer(alice.api, group_id, id)))
         expect(codes(byAlice).toSorted((a, b) => a - b)).toEqual([
           200,
-          ...Array(4).fill(ownerRequired),
+          ...Array(4).fill(answerCode.group_owner_required),
         ])
         const byAdmin = await Promise.all(
           others.map(({ id }) => transfer(server.api.admin(), group_id, id)),
@@ -500,17 +492,17 @@ for (const backend of testBackends()) {
           for (const [path, params] of posts) {
             for (const api of [alice.api, server.api.admin()])
               expect(await groupCall(api, path, group_id, params)).toMatchObject({
-                code: groupNotFound,
+                code: answerCode.group_not_found,
                 data: null,
               })
             const missing = await groupCall(alice.api, path, undefined, params)
-            expect(missing).toMatchObject({ code: invalid })
+            expect(missing).toMatchObject({ code: answerCode.invalid_parameter })
             expect(missing.envelope.message).toContain('group_id')
           }
         }
         for (const path of ['/group/info', '/group/settings']) {
           expect(await groupQuery(alice.api, path, unknownId)).toMatchObject({
-            code: groupNotFound,
+            code: answerCode.group_not_found,
           })
           expect((await alice.api.call('GET', path)).envelope.message).toContain('group_id')
         }
@@ -523,7 +515,7 @@ for (const backend of testBackends()) {
         const group_id = await aGroup(alice, { more: { type: types.public } })
         for (const api of [app.admin(), stranger?.api ?? app])
           expect(await groupQuery(api, '/group/info', group_id)).toMatchObject({
-            code: groupNotFound,
+            code: answerCode.group_not_found,
           })
         expect((await app.admin().succeed('GET', '/group/public_list')).data).toEqual([])
       })
@@ -558,12 +550,15 @@ for (const backend of testBackends()) {
           200,
           200,
           200,
-          ...Array(5).fill(tooManyGroups),
+          ...Array(5).fill(answerCode.application_group_limit_reached),
         ])
         const made = (await Promise.all(creators.map(joinedBy))).flat()
         expect(made).toHaveLength(3)
         await expectSuccess(await groupCall(app.admin(), '/group/destroy', made[0]))
-        expect(await createAtOnce(creators.slice(0, 2))).toEqual([200, tooManyGroups])
+        expect(await createAtOnce(creators.slice(0, 2))).toEqual([
+          200,
+          answerCode.application_group_limit_reached,
+        ])
         await update({ group_limit: 0 })
         expect(await createAtOnce(creators)).toEqual(Array(8).fill(200))
       })
@@ -575,18 +570,22 @@ for (const backend of testBackends()) {
         expect(await createAtOnce(Array(6).fill(alice))).toEqual([
           200,
           200,
-          ...Array(4).fill(ownsTooMany),
+          ...Array(4).fill(answerCode.created_group_limit_reached),
         ])
         const theirs = await aGroup(bob, { members: [alice] })
         const transfer = () =>
           groupCall(bob.api, '/group/transfer', theirs, { new_owner: alice.id })
-        expect(await transfer()).toMatchObject({ code: ownsTooMany })
+        expect(await transfer()).toMatchObject({ code: answerCode.created_group_limit_reached })
         expect(await groupInfo(bob.api, theirs)).toMatchObject({ owner_id: bob.id })
         await expectSuccess(
           await groupCall(alice.api, '/group/destroy', (await joinedBy(alice))[0]),
         )
         const crossing = await Promise.all([transfer(), create(alice), create(alice)])
-        expect(codes(crossing).toSorted((a, b) => a - b)).toEqual([200, ownsTooMany, ownsTooMany])
+        expect(codes(crossing).toSorted((a, b) => a - b)).toEqual([
+          200,
+          answerCode.created_group_limit_reached,
+          answerCode.created_group_limit_reached,
+        ])
       })
 
       it('are as many as a user may be in, also when many take the user in at once', async () => {
@@ -603,7 +602,7 @@ for (const backend of testBackends()) {
           reasons.filter((reason) => reason === 'user has joined too many groups'),
         ).toHaveLength(3)
         expect(await joinedBy(bob)).toHaveLength(2)
-        expect(await create(bob)).toMatchObject({ code: joinedTooMany })
+        expect(await create(bob)).toMatchObject({ code: answerCode.joined_group_limit_reached })
         await expectSuccess(await groupCall(bob.api, '/group/leave', (await joinedBy(bob))[0]))
         expect(await create(bob)).toMatchObject({ code: 200 })
       })
@@ -631,7 +630,7 @@ for (const backend of testBackends()) {
         await dissolve(first)
         expect(await join(third)).toBeNull()
         expect(await join(fourth)).toBe('user has joined too many groups')
-        expect(await create(bob)).toMatchObject({ code: joinedTooMany })
+        expect(await create(bob)).toMatchObject({ code: answerCode.joined_group_limit_reached })
         await dissolve(second)
         expect(await create(bob)).toMatchObject({ code: 200 })
         for (const path of ['/group/admin/member_join', '/group/invite'])
@@ -653,7 +652,7 @@ for (const backend of testBackends()) {
         })
         expect(outcomes(added)).toEqual({ [bob.id]: null, [carol.id]: 'group is full' })
         const grow = () => groupCall(alice.api, '/group/settings/capacity', group_id, { value: 3 })
-        expect(await grow()).toMatchObject({ code: capacityInvalid })
+        expect(await grow()).toMatchObject({ code: answerCode.capacity_invalid })
         await update({ group_capacity_limit: 3 })
         expect(await grow()).toMatchObject({ code: 200 })
       })
@@ -679,7 +678,7 @@ for (const backend of testBackends()) {
         const operator = server.api.as(server.operatorToken)
         const body = { app_id: server.api.options.appId, settings: { [name]: value } }
         const answer = await operator.call('POST', '/operator/v1/app/update', { body })
-        expect(answer).toMatchObject({ code: invalid })
+        expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
         expect(answer.envelope.message).toContain(`settings.${name} must`)
       })
     })

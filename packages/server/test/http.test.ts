@@ -9,6 +9,7 @@ import {
   waitFor,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { answerTo, RawConnection } from './support/raw-http.js'
 
 const maxBodyBytes = 1_048_576
@@ -57,7 +58,7 @@ function head(line: string, ...headers: readonly string[]): string {
   ].join('\r\n')
 }
 
-const invalid = { status: 200, code: 10002 }
+const invalid = { status: 200, code: answerCode.invalid_parameter }
 
 describe('the envelope', () => {
   it('of a success is code 200, the data and message null, and nothing else', async () => {
@@ -74,7 +75,11 @@ describe('the envelope', () => {
     })
     expect(status).toBe(200)
     expect(headers['content-type']).toBe('application/json; charset=utf-8')
-    expect(envelope).toEqual({ code: 10000, data: null, message: 'user does not exist' })
+    expect(envelope).toEqual({
+      code: answerCode.user_not_found,
+      data: null,
+      message: 'user does not exist',
+    })
   })
 
   it('names all faulty parameters together', async () => {
@@ -82,7 +87,7 @@ describe('the envelope', () => {
       body: { user_id: 'x', password: 5, device_guid: 'x'.repeat(129) },
     })
     expect(envelope).toEqual({
-      code: 10002,
+      code: answerCode.invalid_parameter,
       data: null,
       message:
         'invalid request parameter: user_id must be a 64-bit integer; password must be a string; device_guid must have at most 128 characters',
@@ -108,7 +113,11 @@ describe('what is not the answer of an operation', () => {
       const answer = await call(method, path, method === 'POST' ? { body: { a: 1 } } : {})
       expect(answer.status, method).toBe(404)
       if (method !== 'HEAD')
-        expect(answer.envelope).toEqual({ code: 40400, data: null, message: 'unknown path' })
+        expect(answer.envelope).toEqual({
+          code: answerCode.path_not_found,
+          data: null,
+          message: 'unknown path',
+        })
     }
   })
 
@@ -127,7 +136,7 @@ describe('what is not the answer of an operation', () => {
           [answer.status, answer.headers.allow?.split(', ').toSorted()],
           `${method} ${path}`,
         ).toEqual([405, allow.split(', ').toSorted()])
-        if (method !== 'HEAD') expect(answer.code).toBe(40500)
+        if (method !== 'HEAD') expect(answer.code).toBe(answerCode.method_not_accepted)
       }
     }
   })
@@ -138,7 +147,7 @@ describe('what is not the answer of an operation', () => {
       head('POST /user/register/v2 HTTP/1.1', `content-length: ${maxBodyBytes + 1}`),
     )
     expect(answer.status).toBe(413)
-    expect(JSON.parse(answer.body)).toMatchObject({ code: 41300, data: null })
+    expect(JSON.parse(answer.body)).toMatchObject({ code: answerCode.body_too_large, data: null })
   })
 
   it('is a real 413 for a body that grows beyond 1 MiB without having announced it', async () => {
@@ -149,7 +158,7 @@ describe('what is not the answer of an operation', () => {
       connection.send(`${chunk.toString(16)}\r\n${' '.repeat(chunk)}\r\n`)
     const answer = await connection.answer()
     expect(answer.status).toBe(413)
-    expect(JSON.parse(answer.body)).toMatchObject({ code: 41300, data: null })
+    expect(JSON.parse(answer.body)).toMatchObject({ code: answerCode.body_too_large, data: null })
   })
 
   it('reaches a client that goes on to send the whole of a large body', async () => {
@@ -200,7 +209,7 @@ describe('bytes that are no HTTP', () => {
     const answer = await answerTo(server.url, bytes)
     expect(answer.status).toBe(400)
     expect(JSON.parse(answer.body)).toEqual({
-      code: 40010,
+      code: answerCode.malformed_request,
       data: null,
       message: 'malformed HTTP request',
     })
@@ -212,7 +221,10 @@ describe('bytes that are no HTTP', () => {
       head('GET /user/profile HTTP/1.1', `access-token: hmu_${'x'.repeat(100_000)}`),
     )
     expect(answer.status).toBe(431)
-    expect(JSON.parse(answer.body)).toMatchObject({ code: 40010, data: null })
+    expect(JSON.parse(answer.body)).toMatchObject({
+      code: answerCode.malformed_request,
+      data: null,
+    })
   })
 
   it('in a chunked body end the connection and leave nothing behind', async () => {
@@ -225,7 +237,7 @@ describe('bytes that are no HTTP', () => {
     expect(
       (await call('POST', '/token/user', { body: { name: username, password: 'correct horse' } }))
         .code,
-    ).toBe(10000)
+    ).toBe(answerCode.user_not_found)
   })
 
   it('never stop the server', async () => {
@@ -248,7 +260,7 @@ describe('bytes that are no HTTP', () => {
     expect(
       (await call('POST', '/token/user', { body: { name: username, password: 'correct horse' } }))
         .code,
-    ).toBe(10000)
+    ).toBe(answerCode.user_not_found)
   })
 })
 
@@ -422,7 +434,7 @@ describe('a query', () => {
     const { api } = await server.api.newSession()
     const answer = await api.call('GET', `/user/profile${query}`)
     expect(answer.status).toBe(200)
-    expect([200, 10002]).toContain(answer.code)
+    expect([answerCode.ok, answerCode.invalid_parameter]).toContain(answer.code)
   })
 
   it('may be empty behind its question mark', async () => {
@@ -449,7 +461,7 @@ describe('a query', () => {
       body,
     })
     expect(differing.envelope).toMatchObject({
-      code: 10002,
+      code: answerCode.invalid_parameter,
       message: 'invalid request parameter: username differs between query and body',
     })
     expect(await call('POST', '/user/register/v2', { query: { username }, body })).toMatchObject({
@@ -498,7 +510,11 @@ describe('headers', () => {
   ])('name an application that there is none of: %s', async (appId) => {
     const answer = await call('POST', '/token/id', { appId, body: { user_id: 1, password: 'x' } })
     expect(answer.status).toBe(200)
-    expect(answer.envelope).toEqual({ code: 40000, data: null, message: 'app_id does not exist' })
+    expect(answer.envelope).toEqual({
+      code: answerCode.app_not_found,
+      data: null,
+      message: 'app_id does not exist',
+    })
   })
 
   it('that come twice are no valid ones', async () => {
@@ -506,8 +522,14 @@ describe('headers', () => {
     const own = { userId: session.id, token: session.token }
     const twice = (name: string, value: unknown) =>
       call('GET', '/user/profile', { ...own, headers: { [name]: [String(value), String(value)] } })
-    expect(await twice('app_id', server.appId)).toMatchObject({ status: 200, code: 40000 })
-    expect(await twice('access-token', session.token)).toMatchObject({ status: 200, code: 10008 })
+    expect(await twice('app_id', server.appId)).toMatchObject({
+      status: 200,
+      code: answerCode.app_not_found,
+    })
+    expect(await twice('access-token', session.token)).toMatchObject({
+      status: 200,
+      code: answerCode.token_invalid,
+    })
     expect(await twice('user_id', session.id)).toMatchObject(invalid)
   })
 
@@ -540,7 +562,7 @@ describe('headers', () => {
       '-1',
     ]) {
       expect(await server.api.admin({ userId }).call('GET', '/user/profile'), userId).toMatchObject(
-        { status: 200, code: 10000 },
+        { status: 200, code: answerCode.user_not_found },
       )
     }
   })
@@ -756,12 +778,12 @@ describe('HERMOD_HTTP_STATUS=mirror', () => {
       [403, 10010, await user.api.call('GET', '/user/list')],
       [
         403,
-        10013,
+        answerCode.password_incorrect,
         await api.call('POST', '/token/id', { body: { user_id: user.id, password: 'wrong' } }),
       ],
       [
         404,
-        10000,
+        answerCode.user_not_found,
         await api.call('POST', '/token/id', { body: { user_id: 1, password: 'wrong' } }),
       ],
       [404, 40000, await api.call('POST', '/token/id', { appId: 'nowhere', body: {} })],
@@ -769,7 +791,7 @@ describe('HERMOD_HTTP_STATUS=mirror', () => {
       [405, 40500, await api.call('GET', '/token/id')],
       [
         409,
-        10004,
+        answerCode.user_exists,
         await api.call('POST', '/user/register/v2', {
           body: { username: user.username, password: 'correct horse' },
         }),
@@ -809,7 +831,7 @@ describe('an address that floods', () => {
     expect(refused.length).toBeGreaterThan(0)
     for (const { envelope, headers } of refused) {
       expect(envelope).toEqual({
-        code: 42901,
+        code: answerCode.address_limited,
         data: null,
         message: 'too many requests from this address',
       })
@@ -858,7 +880,7 @@ describe('SIGTERM', () => {
       status: 503,
       headers: { connection: 'close', 'retry-after': expect.stringMatching(/^[1-9]/) },
     })
-    expect(JSON.parse(refused.body)).toMatchObject({ code: 50300, data: null })
+    expect(JSON.parse(refused.body)).toMatchObject({ code: answerCode.unavailable, data: null })
     expect(await leaving.exited).toEqual({ code: 0, signal: null })
 
     await using again = await leaving.startAgain()
@@ -867,7 +889,7 @@ describe('SIGTERM', () => {
         body: { name: 'too_late', password: 'correct horse' },
       }),
     ).toMatchObject({
-      code: 10000,
+      code: answerCode.user_not_found,
     })
   })
 })

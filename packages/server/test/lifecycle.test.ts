@@ -19,6 +19,7 @@ import {
   waitFor,
 } from '@hermod/testkit'
 import { afterAll, describe, expect, test } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { holdWrites } from './support/held-writes.js'
 import { hermodEnvironment, hermodScript, runHermod } from './support/hermod-command.js'
 import { Random } from './support/random.js'
@@ -144,7 +145,7 @@ for (const backend of testBackends()) {
         if (late !== 'closed')
           expect(late).toMatchObject({
             status: 503,
-            code: 50300,
+            code: answerCode.unavailable,
             headers: { 'retry-after': expect.stringMatching(/^[1-9]\d*$/) },
           })
         const probe = await answerOrClosed(server.api.call('GET', '/readyz'))
@@ -543,8 +544,8 @@ async function loseDatabase(
   const answer = await server.api.call('POST', '/token/id', {
     body: { user_id: session.id, password: session.password },
   })
-  expect(answer.code).toBe(20000)
-  expect((await send(session, session, 'another word')).code).toBe(20000)
+  expect(answer.code).toBe(answerCode.storage_failed)
+  expect((await send(session, session, 'another word')).code).toBe(answerCode.storage_failed)
   await cluster.restart()
   await waitFor(async () => (await send(session, session, 'again')).code === 200, {
     what: 'a send after the outage',

@@ -1,21 +1,16 @@
 /** Limits by address, user and application, and the slow-down of failed logins, on both databases (rules A2, A2a, D2). */
 import {
+  type Account,
   type Answer,
   type Api,
   type CallOptions,
   type ServerProcess,
   testBackends,
-  type User,
   waitFor,
 } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 
-const tooManyRequests = 42900
-const addressLimited = 42901
-const passwordIncorrect = 10013
-const userNotFound = 10000
-const tokenInvalid = 10008
-const invalid = 10002
 const patience = { timeoutMs: 40_000, everyMs: 100 }
 
 function limits(env: Readonly<Record<string, string>>): { env: Record<string, string> } {
@@ -60,7 +55,7 @@ for (const backend of testBackends()) {
       for (const { status, envelope } of refused)
         expect([status, envelope]).toEqual([
           200,
-          { code: tooManyRequests, data: null, message: 'too many requests' },
+          { code: answerCode.too_many_requests, data: null, message: 'too many requests' },
         ])
       expectToSayWhen(refused)
       expect((await profile(bob.api)).code).toBe(200)
@@ -88,14 +83,14 @@ for (const backend of testBackends()) {
           ? server.api.call('POST', '/token/id', { body: {} })
           : server.api.as(token).call('GET', '/user/profile'),
       )
-      const refused = answers.filter(({ code }) => code === tooManyRequests)
+      const refused = answers.filter(({ code }) => code === answerCode.too_many_requests)
       expect(refused.length).toBeGreaterThan(0)
       expect(answers.length - refused.length).toBeGreaterThanOrEqual(20)
       for (const { status } of refused) expect(status).toBe(200)
       expectToSayWhen(refused)
       expect(
         (await server.api.call('POST', '/token/id', { appId: other.app_id, body: {} })).code,
-      ).toBe(invalid)
+      ).toBe(answerCode.invalid_parameter)
       expect(codes(await flood(120, () => admin.call('GET', '/user/list')))).toEqual({ 200: 120 })
     })
 
@@ -106,7 +101,9 @@ for (const backend of testBackends()) {
       const { api } = server
       const judged = (answers: readonly Answer[]) => answers.filter(({ status }) => status === 200)
       const users = await flood(60, () => api.as('hmu_made_up').call('GET', '/user/profile'))
-      expect(users.some(({ status, code }) => status === 429 && code === addressLimited)).toBe(true)
+      expect(
+        users.some(({ status, code }) => status === 429 && code === answerCode.address_limited),
+      ).toBe(true)
       expect((await api.admin().call('GET', '/user/list')).code).toBe(200)
       expect(codes(await flood(60, () => api.admin().call('GET', '/user/list')))).toEqual({
         200: 60,
@@ -116,7 +113,7 @@ for (const backend of testBackends()) {
         api.as(`hma_${index}`.padEnd(40, 'x')).call('GET', '/user/list', from('192.0.2.9')),
       )
       expect(judged(madeUp).length).toBeGreaterThanOrEqual(5)
-      expect(codes(judged(madeUp))).toEqual({ [tokenInvalid]: judged(madeUp).length })
+      expect(codes(judged(madeUp))).toEqual({ [answerCode.token_invalid]: judged(madeUp).length })
       const refused = madeUp.filter(({ status }) => status === 429)
       expect(refused.length).toBe(60 - judged(madeUp).length)
       expect(refused.length).toBeGreaterThan(0)
@@ -127,7 +124,7 @@ for (const backend of testBackends()) {
     })
 
     describe('failed logins', () => {
-      const login = (api: Api, user: User, password = user.password, address = '192.0.2.1') =>
+      const login = (api: Api, user: Account, password = user.password, address = '192.0.2.1') =>
         api.call('POST', '/token/id', { body: { user_id: user.id, password }, ...from(address) })
 
       /** Logs in wrongly until that has to wait; @returns how often it was judged. */
@@ -137,12 +134,12 @@ for (const backend of testBackends()) {
       ): Promise<number> {
         for (let failures = 0; failures < 50; failures++) {
           const answer = await attempt()
-          if (answer.code !== tooManyRequests) {
+          if (answer.code !== answerCode.too_many_requests) {
             expect(answer).toMatchObject({ status: 200, code: failure })
             continue
           }
           expect(answer.envelope).toEqual({
-            code: tooManyRequests,
+            code: answerCode.too_many_requests,
             data: null,
             message: 'too many requests: failed logins',
           })
@@ -160,7 +157,7 @@ for (const backend of testBackends()) {
       ): Promise<unknown> {
         const waits = async () => {
           await fail()
-          return (await call()).code === tooManyRequests
+          return (await call()).code === answerCode.too_many_requests
         }
         return waitFor(waits, { what: 'a refusal', ...patience })
       }
@@ -175,7 +172,8 @@ for (const backend of testBackends()) {
         await using server: ServerProcess = await backend.startServer(limits(few))
         const { api } = server
         const [alice, bob] = [await api.register(), await api.register()]
-        const fail = () => failUntilSlowed(() => login(api, alice, 'wrong'), passwordIncorrect)
+        const fail = () =>
+          failUntilSlowed(() => login(api, alice, 'wrong'), answerCode.password_incorrect)
         expect(await fail()).toBeGreaterThanOrEqual(3)
         await expectToWait(fail, () => login(api, alice, alice.password, '192.0.2.2'))
         await expectToWait(fail, () =>
@@ -190,7 +188,7 @@ for (const backend of testBackends()) {
           ...patience,
         })
         for (let count = 0; count < 2; count++)
-          expect((await login(api, alice, 'wrong')).code).toBe(passwordIncorrect)
+          expect((await login(api, alice, 'wrong')).code).toBe(answerCode.password_incorrect)
         expect((await login(api, alice)).code).toBe(200)
       })
 
@@ -200,13 +198,13 @@ for (const backend of testBackends()) {
         const answers = await flood(60, (index) =>
           login(server.api, alice, 'wrong', `192.0.2.${index}`),
         )
-        const judged = answers.filter(({ code }) => code === passwordIncorrect).length
+        const judged = answers.filter(({ code }) => code === answerCode.password_incorrect).length
         // Every further one is worth a second and more of waiting.
         expect(judged).toBeGreaterThanOrEqual(3)
         expect(judged).toBeLessThan(10)
         expect(codes(answers)).toEqual({
-          [passwordIncorrect]: judged,
-          [tooManyRequests]: 60 - judged,
+          [answerCode.password_incorrect]: judged,
+          [answerCode.too_many_requests]: 60 - judged,
         })
       })
 
@@ -215,7 +213,10 @@ for (const backend of testBackends()) {
         const alice = await server.api.register()
         expect((await login(server.api, alice, alice.password, '198.51.100.1')).code).toBe(200)
         const guess = () =>
-          failUntilSlowed(() => login(server.api, alice, 'wrong', '192.0.2.66'), passwordIncorrect)
+          failUntilSlowed(
+            () => login(server.api, alice, 'wrong', '192.0.2.66'),
+            answerCode.password_incorrect,
+          )
         await expectToWait(guess, () => login(server.api, alice, alice.password, '192.0.2.67'))
         expect((await login(server.api, alice, alice.password, '198.51.100.1')).code).toBe(200)
       })
@@ -230,10 +231,10 @@ for (const backend of testBackends()) {
         const remove = (password: string) =>
           alice.api.call('POST', '/user/delete', { body: { password } })
         expect(
-          await failUntilSlowed(() => change('wrong'), passwordIncorrect),
+          await failUntilSlowed(() => change('wrong'), answerCode.password_incorrect),
         ).toBeGreaterThanOrEqual(3)
         await expectToWait(
-          () => failUntilSlowed(() => remove('wrong'), passwordIncorrect),
+          () => failUntilSlowed(() => remove('wrong'), answerCode.password_incorrect),
           () => change('wrong'),
         )
         const isDone = async () => (await change(alice.password)).code === 200
@@ -255,7 +256,7 @@ for (const backend of testBackends()) {
                 body: { name: `nobody_${++names}`, password: 'x' },
                 ...from('192.0.2.1'),
               }),
-            userNotFound,
+            answerCode.user_not_found,
           )
         expect(await guess()).toBeGreaterThanOrEqual(4)
         await expectToWait(guess, () => login(api, stranger, 'wrong'))

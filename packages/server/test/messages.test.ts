@@ -7,6 +7,7 @@ import {
   testBackends,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import {
   acknowledge,
   contents,
@@ -26,11 +27,6 @@ import { openSql } from './support/sql.js'
 
 /** Positive and never issued. */
 const nobody = 1
-const invalid = 10002
-const noPermission = 10010
-const conversationNotFound = 13001
-const messageNotFound = 13000
-const tooLarge = 13007
 const maxBytes = 65_536
 
 for (const backend of testBackends()) {
@@ -166,7 +162,9 @@ for (const backend of testBackends()) {
       it('to a user who does not exist is refused', async () => {
         const [alice] = await couple()
         for (const target of [nobody, 0, -1, 2n ** 63n - 1n, -(2n ** 63n)])
-          expect((await send(alice.api, textTo([target], 'x'))).code).toBe(10000)
+          expect((await send(alice.api, textTo([target], 'x'))).code).toBe(
+            answerCode.user_not_found,
+          )
         expect(await peers(alice.api)).toEqual([])
       })
 
@@ -184,9 +182,13 @@ for (const backend of testBackends()) {
       it('fails with the reason of the first target when none takes the message', async () => {
         const [alice] = await couple()
         const deleted = await aDeletedUser()
-        expect((await send(alice.api, textTo([deleted], 'x'))).code).toBe(10021)
-        expect((await send(alice.api, textTo([deleted, nobody], 'x'))).code).toBe(10021)
-        expect((await send(alice.api, textTo([nobody, deleted], 'x'))).code).toBe(10000)
+        expect((await send(alice.api, textTo([deleted], 'x'))).code).toBe(answerCode.user_deleted)
+        expect((await send(alice.api, textTo([deleted, nobody], 'x'))).code).toBe(
+          answerCode.user_deleted,
+        )
+        expect((await send(alice.api, textTo([nobody, deleted], 'x'))).code).toBe(
+          answerCode.user_not_found,
+        )
       })
 
       it('to oneself is allowed and never unread', async () => {
@@ -207,14 +209,16 @@ for (const backend of testBackends()) {
       it('to groups that do not exist is refused', async () => {
         const [alice, bob] = await couple()
         for (const api of [alice.api, server.api.admin()])
-          expect((await send(api, { ...textTo([bob.id, nobody], 'x'), type: 2 })).code).toBe(20001)
+          expect((await send(api, { ...textTo([bob.id, nobody], 'x'), type: 2 })).code).toBe(
+            answerCode.group_not_found,
+          )
         expect(await peers(alice.api)).toEqual([])
       })
 
       it('names every missing or faulty part of the message at once', async () => {
         const [alice] = await couple()
         const missing = await send(alice.api, {})
-        expect(missing.code).toBe(invalid)
+        expect(missing.code).toBe(answerCode.invalid_parameter)
         for (const name of ['content_type', 'targets', 'type'])
           expect(missing.envelope.message).toContain(name)
         const faulty = await send(alice.api, {
@@ -224,7 +228,7 @@ for (const backend of testBackends()) {
           content: 7,
           transaction_id: 1.5,
         })
-        expect(faulty.code).toBe(invalid)
+        expect(faulty.code).toBe(answerCode.invalid_parameter)
         for (const name of ['content_type', 'targets', 'type', 'content ', 'transaction_id'])
           expect(faulty.envelope.message).toContain(name)
       })
@@ -232,12 +236,12 @@ for (const backend of testBackends()) {
       it('takes from 1 to 500 targets', async () => {
         const [alice, bob] = await couple()
         const unknown = Array.from({ length: 499 }, (_, index) => nobody + index)
-        expect((await send(alice.api, textTo([], 'x'))).code).toBe(invalid)
+        expect((await send(alice.api, textTo([], 'x'))).code).toBe(answerCode.invalid_parameter)
         expect((await send(alice.api, textTo([...unknown, bob.id], 'the last of 500'))).code).toBe(
           200,
         )
         expect((await send(alice.api, textTo([...unknown, 500, bob.id], 'too many'))).code).toBe(
-          invalid,
+          answerCode.invalid_parameter,
         )
         expect(await contents(bob.api, alice.id)).toEqual(['the last of 500'])
       })
@@ -268,13 +272,13 @@ for (const backend of testBackends()) {
         const [alice, bob, carol] = await trio()
         for (const from_user_id of [carol.id, bob.id, nobody, 0])
           expect((await send(alice.api, textTo([bob.id], 'forged', { from_user_id }))).code).toBe(
-            noPermission,
+            answerCode.no_permission,
           )
         const onBehalf = await alice.api.call('POST', '/message/send', {
           body: textTo([bob.id], 'forged'),
           userId: carol.id,
         })
-        expect(onBehalf.code).toBe(noPermission)
+        expect(onBehalf.code).toBe(answerCode.no_permission)
         expect(await peers(bob.api)).toEqual([])
       })
 
@@ -306,13 +310,13 @@ for (const backend of testBackends()) {
         const [, bob] = await couple()
         const admin = server.api.admin()
         expect((await send(admin, textTo([bob.id], 'x', { from_user_id: nobody }))).code).toBe(
-          10000,
+          answerCode.user_not_found,
         )
         expect(
           (await send(admin, textTo([bob.id], 'x', { from_user_id: await aDeletedUser() }))).code,
-        ).toBe(10021)
+        ).toBe(answerCode.user_deleted)
         expect((await send(server.api.admin({ userId: nobody }), textTo([bob.id], 'x'))).code).toBe(
-          10000,
+          answerCode.user_not_found,
         )
         expect(await peers(bob.api)).toEqual([])
       })
@@ -378,7 +382,7 @@ for (const backend of testBackends()) {
         const [alice, bob] = await couple()
         expect(
           (await alice.api.call('POST', '/message/notify', { body: textTo([bob.id], 'x') })).code,
-        ).toBe(noPermission)
+        ).toBe(answerCode.no_permission)
         expect(await peers(bob.api)).toEqual([])
       })
     })
@@ -427,7 +431,9 @@ for (const backend of testBackends()) {
       it('is refused all the same when the target does not exist', async () => {
         const [alice] = await couple()
         for (const [, extras] of fleeting)
-          expect((await send(alice.api, { ...textTo([nobody], ''), ...extras })).code).toBe(10000)
+          expect((await send(alice.api, { ...textTo([nobody], ''), ...extras })).code).toBe(
+            answerCode.user_not_found,
+          )
       })
     })
 
@@ -471,7 +477,7 @@ for (const backend of testBackends()) {
           { content_type: 7, attachment: '' },
         ]) {
           const answer = await send(alice.api, { ...body, ...rest })
-          expect(answer.code).toBe(invalid)
+          expect(answer.code).toBe(answerCode.invalid_parameter)
           expect(answer.envelope.message).toContain('content')
         }
         expect(await peers(bob.api)).toEqual([])
@@ -481,7 +487,7 @@ for (const backend of testBackends()) {
         const [alice, bob] = await couple()
         for (const content_type of [8, -1, 13, 2 ** 31, 0.5]) {
           const answer = await send(alice.api, textTo([bob.id], 'x', { content_type }))
-          expect(answer.code).toBe(invalid)
+          expect(answer.code).toBe(answerCode.invalid_parameter)
           expect(answer.envelope.message).toContain('content_type')
         }
       })
@@ -519,7 +525,7 @@ for (const backend of testBackends()) {
         for (const text of ['a\0b', 'half \ud83d', '\udc00 other half'])
           for (const field of ['content', 'attachment', 'config', 'ext']) {
             const answer = await send(alice.api, textTo([bob.id], 'x', { [field]: text }))
-            expect(answer.code).toBe(invalid)
+            expect(answer.code).toBe(answerCode.invalid_parameter)
             expect(answer.envelope.message).toContain(field)
           }
         expect(await peers(bob.api)).toEqual([])
@@ -536,7 +542,7 @@ for (const backend of testBackends()) {
           expect(
             (await send(alice.api, { ...textTo([bob.id], quarter, texts), [field]: `${quarter}x` }))
               .code,
-          ).toBe(tooLarge)
+          ).toBe(answerCode.message_too_large)
         const [message, ...others] = await history(bob.api, alice.id)
         expect(others).toEqual([])
         expect(message).toMatchObject({ content: quarter, ...texts })
@@ -547,13 +553,15 @@ for (const backend of testBackends()) {
         const threeBytes = '€'.repeat(Math.floor(maxBytes / 3))
         expect(Buffer.byteLength(threeBytes)).toBe(maxBytes - 1)
         expect((await send(alice.api, textTo([bob.id], `${threeBytes}x`))).code).toBe(200)
-        expect((await send(alice.api, textTo([bob.id], `${threeBytes}é`))).code).toBe(tooLarge)
+        expect((await send(alice.api, textTo([bob.id], `${threeBytes}é`))).code).toBe(
+          answerCode.message_too_large,
+        )
         expect(
           (await send(alice.api, textTo([bob.id], '\u{1F600}'.repeat(maxBytes / 4)))).code,
         ).toBe(200)
         expect(
           (await send(alice.api, textTo([bob.id], '\u{1F600}'.repeat(maxBytes / 4 + 1)))).code,
-        ).toBe(tooLarge)
+        ).toBe(answerCode.message_too_large)
         expect(await history(bob.api, alice.id)).toHaveLength(2)
       })
 
@@ -571,9 +579,11 @@ for (const backend of testBackends()) {
         const [alice] = await couple()
         const body = textTo([alice.id], 'x'.repeat(maxBytes + 1))
         expect((await server.api.admin().call('POST', '/message/notify', { body })).code).toBe(
-          tooLarge,
+          answerCode.message_too_large,
         )
-        expect((await send(alice.api, { ...body, online_only: true })).code).toBe(tooLarge)
+        expect((await send(alice.api, { ...body, online_only: true })).code).toBe(
+          answerCode.message_too_large,
+        )
       })
     })
 
@@ -631,7 +641,7 @@ for (const backend of testBackends()) {
         ]
         for (const transaction_id of values) {
           const answer = await send(alice.api, textTo([bob.id], 'x', { transaction_id }))
-          expect(answer.code).toBe(invalid)
+          expect(answer.code).toBe(answerCode.invalid_parameter)
           expect(answer.envelope.message).toContain('transaction_id')
         }
         expect(await peers(bob.api)).toEqual([])
@@ -677,12 +687,12 @@ for (const backend of testBackends()) {
       it('of a refused send is free for the next one', async () => {
         const [alice, bob] = await couple()
         expect((await send(alice.api, textTo([nobody], 'x', { transaction_id: 5 }))).code).toBe(
-          10000,
+          answerCode.user_not_found,
         )
         expect(
           (await send(alice.api, textTo([bob.id], 'x'.repeat(maxBytes + 1), { transaction_id: 5 })))
             .code,
-        ).toBe(tooLarge)
+        ).toBe(answerCode.message_too_large)
         await sendText(alice.api, bob.id, 'accepted', { transaction_id: 5 })
         expect(await contents(bob.api, alice.id)).toEqual(['accepted'])
       })
@@ -792,7 +802,7 @@ for (const backend of testBackends()) {
           const answer = await bob.api.call('GET', '/message/conversation', {
             query: { opposite_id: alice.id, msg_id_start: 0, limit },
           })
-          expect(answer.code).toBe(invalid)
+          expect(answer.code).toBe(answerCode.invalid_parameter)
           expect(answer.envelope.message).toContain('limit')
         }
       })
@@ -804,7 +814,7 @@ for (const backend of testBackends()) {
           const answer = await alice.api.call('GET', '/message/conversation', {
             query: { ...query, [name]: undefined },
           })
-          expect(answer.code).toBe(invalid)
+          expect(answer.code).toBe(answerCode.invalid_parameter)
           expect(answer.envelope.message).toContain(name)
         }
         expect(
@@ -813,7 +823,7 @@ for (const backend of testBackends()) {
               query: { ...query, msg_id_start: -1 },
             })
           ).code,
-        ).toBe(invalid)
+        ).toBe(answerCode.invalid_parameter)
       })
 
       it('is empty with somebody one never wrote with, and an error with nobody', async () => {
@@ -835,7 +845,7 @@ for (const backend of testBackends()) {
                 query: { opposite_id, msg_id_start: 0, limit: 1 },
               })
             ).code,
-          ).toBe(10000)
+          ).toBe(answerCode.user_not_found)
       })
 
       it('shows nobody the messages of others', async () => {
@@ -986,20 +996,24 @@ for (const backend of testBackends()) {
         const withCarol = await sendText(carol.api, bob.id, 'between carol and bob')
         const ack = async (api: Api, query: Record<string, number | bigint>) =>
           (await api.call('GET', '/message/ack', { query })).code
-        expect(await ack(carol.api, { conversation_id: alice.id })).toBe(conversationNotFound)
-        expect(await ack(carol.api, { conversation_id: nobody })).toBe(conversationNotFound)
-        expect(await ack(carol.api, { conversation_id: 0 })).toBe(conversationNotFound)
-        expect(await ack(carol.api, { msg_id: between })).toBe(messageNotFound)
-        expect(await ack(carol.api, { msg_id: nobody })).toBe(messageNotFound)
-        expect(await ack(carol.api, { msg_id: 2n ** 63n - 1n })).toBe(messageNotFound)
+        expect(await ack(carol.api, { conversation_id: alice.id })).toBe(
+          answerCode.conversation_not_found,
+        )
+        expect(await ack(carol.api, { conversation_id: nobody })).toBe(
+          answerCode.conversation_not_found,
+        )
+        expect(await ack(carol.api, { conversation_id: 0 })).toBe(answerCode.conversation_not_found)
+        expect(await ack(carol.api, { msg_id: between })).toBe(answerCode.message_not_found)
+        expect(await ack(carol.api, { msg_id: nobody })).toBe(answerCode.message_not_found)
+        expect(await ack(carol.api, { msg_id: 2n ** 63n - 1n })).toBe(answerCode.message_not_found)
         expect(await ack(carol.api, { conversation_id: bob.id, msg_id: between })).toBe(
-          messageNotFound,
+          answerCode.message_not_found,
         )
         expect(await ack(carol.api, { conversation_id: bob.id, msg_id: withCarol + 1 })).toBe(
-          messageNotFound,
+          answerCode.message_not_found,
         )
         expect(await ack(carol.api, { conversation_id: alice.id, msg_id: between })).toBe(
-          conversationNotFound,
+          answerCode.conversation_not_found,
         )
         expect(await unreadCounts(bob.api)).toEqual({ [alice.id]: 1, [carol.id]: 1 })
       })
@@ -1072,11 +1086,11 @@ for (const backend of testBackends()) {
         const remove = async (conversation_id: number) =>
           (await carol.api.call('DELETE', '/message/conversation', { body: { conversation_id } }))
             .code
-        expect(await remove(alice.id)).toBe(conversationNotFound)
-        expect(await remove(nobody)).toBe(conversationNotFound)
-        expect(await remove(0)).toBe(conversationNotFound)
+        expect(await remove(alice.id)).toBe(answerCode.conversation_not_found)
+        expect(await remove(nobody)).toBe(answerCode.conversation_not_found)
+        expect(await remove(0)).toBe(answerCode.conversation_not_found)
         expect((await carol.api.call('DELETE', '/message/conversation', { body: {} })).code).toBe(
-          invalid,
+          answerCode.invalid_parameter,
         )
       })
 
@@ -1178,7 +1192,7 @@ for (const backend of testBackends()) {
         it('refuses limits below 1 and cursors that it never gave', async () => {
           for (const query of [{ limit: 0 }, { limit: -1 }, { limit: 1.5 }, { limit: 'x' }]) {
             const answer = await reader.api.call('GET', '/message/conversation_list', { query })
-            expect(answer.code).toBe(invalid)
+            expect(answer.code).toBe(answerCode.invalid_parameter)
             expect(answer.envelope.message).toContain('limit')
           }
           for (const cursor of [
@@ -1196,7 +1210,7 @@ for (const backend of testBackends()) {
             const answer = await reader.api.call('GET', '/message/conversation_list', {
               query: { cursor },
             })
-            expect(answer.code).toBe(invalid)
+            expect(answer.code).toBe(answerCode.invalid_parameter)
             expect(answer.envelope.message).toContain('cursor')
           }
         })
@@ -1243,14 +1257,14 @@ for (const backend of testBackends()) {
         const deleted = await aDeletedUser()
         for (const [method, path, query] of calls) {
           const missing = await server.api.admin().call(method, path, { query })
-          expect(missing.code).toBe(invalid)
+          expect(missing.code).toBe(answerCode.invalid_parameter)
           expect(missing.envelope.message).toContain('user_id')
           expect(
             (await server.api.admin({ userId: nobody }).call(method, path, { query })).code,
-          ).toBe(10000)
+          ).toBe(answerCode.user_not_found)
           expect(
             (await server.api.admin({ userId: deleted }).call(method, path, { query })).code,
-          ).toBe(10021)
+          ).toBe(answerCode.user_deleted)
         }
       })
 
@@ -1258,9 +1272,11 @@ for (const backend of testBackends()) {
         const [alice, bob] = await couple()
         for (const [method, path, query] of calls) {
           expect((await alice.api.call(method, path, { query, userId: bob.id })).code).toBe(
-            noPermission,
+            answerCode.no_permission,
           )
-          expect((await server.api.call(method, path, { query })).code).toBe(10003)
+          expect((await server.api.call(method, path, { query })).code).toBe(
+            answerCode.token_missing,
+          )
         }
       })
     })

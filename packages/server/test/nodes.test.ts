@@ -1,6 +1,7 @@
 import type { Message } from '@hermod/protocol'
 import { type ServerProcess, startServer, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import {
   acknowledge,
   contents,
@@ -81,7 +82,9 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
           nodes.map(({ api }) => api.call('POST', '/user/register/v2', { body })),
         )
         expect(answers.filter(({ code }) => code === 200)).toHaveLength(1)
-        expect(answers.filter(({ code }) => code === 10004)).toHaveLength(nodeCount - 1)
+        expect(answers.filter(({ code }) => code === answerCode.user_exists)).toHaveLength(
+          nodeCount - 1,
+        )
       }
     })
 
@@ -175,7 +178,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
             body: { user_id: alice.id, password: alice.password },
           })
         ).code,
-      ).toBe(10014)
+      ).toBe(answerCode.user_disabled)
       await second.api.admin().succeed('PUT', '/user/enable', { body: { list: [alice.id] } })
       const again = await first.api.login(alice)
       expect(await contents(again.api, bob.id)).toEqual(['while enabled'])

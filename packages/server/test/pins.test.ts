@@ -1,17 +1,12 @@
 /** Pinned conversations, on both databases. */
-import { type Answer, type Api, type Session, testBackends, type User } from '@hermod/testkit'
+import { type Account, type Answer, type Api, type Session, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { aGroup, expectSuccess, groupCall } from './support/groups.js'
 import { integrityFaults } from './support/messaging.js'
 import type { Sql } from './support/sql.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
 
-const userNotFound = 10000
-const invalid = 10002
-const userDeleted = 10021
-const pinLimitReached = 13010
-const groupNotFound = 20001
-const notGroupMember = 20002
 const pinsPerUser = 1_000
 const system = 0
 
@@ -20,7 +15,7 @@ for (const backend of testBackends()) {
     let watched: WatchedServer
     let api: Api
     let sql: Sql
-    let others: User[]
+    let others: Account[]
 
     beforeAll(async () => {
       watched = await startWatchedServer(backend)
@@ -104,12 +99,15 @@ for (const backend of testBackends()) {
       )
       for (const id of [1, -1, 2n ** 63n - 1n]) {
         expect((await pin(alice, id)).envelope).toEqual({
-          code: userNotFound,
+          code: answerCode.user_not_found,
           data: null,
           message: 'user does not exist',
         })
       }
-      expect((await pin(alice, gone.id)).envelope).toMatchObject({ code: userDeleted, data: null })
+      expect((await pin(alice, gone.id)).envelope).toMatchObject({
+        code: answerCode.user_deleted,
+        data: null,
+      })
       expect(await pinned(alice)).toEqual([])
     })
 
@@ -125,7 +123,7 @@ for (const backend of testBackends()) {
       expect(await pinned(alice)).toEqual([carol.id, group, bob.id])
       expect(await pinned(bob)).toEqual([])
       expect((await pin(carol, group)).envelope).toEqual({
-        code: notGroupMember,
+        code: answerCode.not_group_member,
         data: null,
         message: 'user is not a member of the group',
       })
@@ -154,7 +152,7 @@ for (const backend of testBackends()) {
             ),
           )
         expect(await pinned(member)).toEqual([other])
-        expect((await pin(member, group)).code).toBe(notGroupMember)
+        expect((await pin(member, group)).code).toBe(answerCode.not_group_member)
         if (way === 'is blocked')
           expectSuccess(await groupCall(owner.api, '/group/unblock', group, list))
         expectSuccess(await groupCall(owner.api, '/group/admin/member_join', group, list))
@@ -170,7 +168,7 @@ for (const backend of testBackends()) {
       await pin(member, group)
       await owner.api.succeed('POST', '/group/destroy', { query: { group_id: group } })
       expect(await pinned(member)).toEqual([group])
-      expect((await pin(owner, group)).code).toBe(groupNotFound)
+      expect((await pin(owner, group)).code).toBe(answerCode.group_not_found)
       expect((await unpin(member, group)).code).toBe(200)
       expect(await pinned(member)).toEqual([])
     })
@@ -190,7 +188,9 @@ for (const backend of testBackends()) {
             : [leave(), pin(member, group)]
         }),
       )
-      expect(answers.every(({ code }) => code === 200 || code === notGroupMember)).toBe(true)
+      expect(
+        answers.every(({ code }) => code === 200 || code === answerCode.not_group_member),
+      ).toBe(true)
       for (const member of members) expect(await pinned(member)).toEqual([])
       expect(await integrityFaults(watched.server)).toEqual([])
     })
@@ -216,12 +216,12 @@ for (const backend of testBackends()) {
       expect(codes.toSorted((a, b) => a - b)).toEqual([
         200,
         200,
-        ...Array(others.length - 2).fill(pinLimitReached),
+        ...Array(others.length - 2).fill(answerCode.pin_limit_reached),
       ])
       const full = await pinned(alice)
       expect(full).toHaveLength(pinsPerUser)
       expect((await pin(alice, system)).envelope).toEqual({
-        code: pinLimitReached,
+        code: answerCode.pin_limit_reached,
         data: null,
         message: 'too many pinned conversations',
       })
@@ -243,8 +243,10 @@ for (const backend of testBackends()) {
       for (const change of [pin, unpin]) {
         const { envelope } = await change(alice, id)
         expect(envelope).toMatchObject({
-          code: invalid,
-          message: expect.stringMatching(/^invalid request parameter: conversation_id (must|is) /),
+          code: answerCode.invalid_parameter,
+          message: expect.stringMatching(
+            /^answerCode.invalid_parameter request parameter: conversation_id (must|is) /,
+          ),
         })
       }
     })

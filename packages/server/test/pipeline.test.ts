@@ -8,12 +8,10 @@ import {
   testBackends,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 
 const otherAppId = 'other'
-const tokenMissing = 10003
-const tokenInvalid = 10008
 const tokenEnded = 402
-const noPermission = 10010
 
 for (const backend of testBackends()) {
   describe(`callers on ${backend.name}`, () => {
@@ -96,7 +94,10 @@ for (const backend of testBackends()) {
     describe('the access token (rule C1)', () => {
       it('is asked for', async () => {
         for (const token of [null, ''])
-          expect(await profileWith(token)).toMatchObject({ status: 200, code: tokenMissing })
+          expect(await profileWith(token)).toMatchObject({
+            status: 200,
+            code: answerCode.token_missing,
+          })
       })
 
       it('is invalid when it is malformed or unknown', async () => {
@@ -119,7 +120,11 @@ for (const backend of testBackends()) {
         ]
         for (const token of [...strange, server.operatorToken]) {
           const answer = await profileWith(token, { userId: user.id })
-          expect(answer, token).toMatchObject({ status: 200, code: tokenInvalid, data: null })
+          expect(answer, token).toMatchObject({
+            status: 200,
+            code: answerCode.token_invalid,
+            data: null,
+          })
           expect(answer.text).not.toContain(token.slice(4) || 'x'.repeat(9))
         }
       })
@@ -128,16 +133,16 @@ for (const backend of testBackends()) {
         for (const token of [foreignUserToken, foreignAdminToken]) {
           expect(await profileWith(token, { userId: user.id })).toMatchObject({
             status: 200,
-            code: tokenInvalid,
+            code: answerCode.token_invalid,
           })
         }
         expect(await profileWith(user.token, { appId: otherAppId })).toMatchObject({
           status: 200,
-          code: tokenInvalid,
+          code: answerCode.token_invalid,
         })
         expect(
           await profileWith(server.adminToken, { appId: otherAppId, userId: user.id }),
-        ).toMatchObject({ code: tokenInvalid })
+        ).toMatchObject({ code: answerCode.token_invalid })
         expect(await profileWith(foreignUserToken, { appId: otherAppId })).toMatchObject({
           status: 200,
           code: 200,
@@ -171,9 +176,11 @@ for (const backend of testBackends()) {
         const elsewhere = await operator.call('POST', '/operator/v1/token/revoke', {
           body: { app_id: otherAppId, token_id: tokenId },
         })
-        expect(elsewhere).toMatchObject({ status: 200, code: 40005 })
+        expect(elsewhere).toMatchObject({ status: 200, code: answerCode.token_not_found })
         for (const unknown of [1, -1, 0, 9007199254740993n, 9223372036854775807n])
-          expect(await revoke(unknown as number)).toMatchObject({ code: 40005 })
+          expect(await revoke(unknown as number)).toMatchObject({
+            code: answerCode.token_not_found,
+          })
         expect(await profileWith(token, { userId: user.id })).toMatchObject({ code: 200 })
       })
 
@@ -181,7 +188,10 @@ for (const backend of testBackends()) {
         for (const expiresAt of [9223372036854775807n, 9007199254740993n, -1, 'tomorrow']) {
           const body = { app_id: server.appId, name: 'distant', expires_at: expiresAt }
           const answer = await operator.call('POST', '/operator/v1/token/create', { body })
-          expect(answer, String(expiresAt)).toMatchObject({ status: 200, code: 10002 })
+          expect(answer, String(expiresAt)).toMatchObject({
+            status: 200,
+            code: answerCode.invalid_parameter,
+          })
         }
         const { data } = await operator.succeed('GET', '/operator/v1/token/list', {
           query: { app_id: server.appId },
@@ -212,7 +222,7 @@ for (const backend of testBackends()) {
             String(userId),
           ).toMatchObject({
             status: 200,
-            code: noPermission,
+            code: answerCode.no_permission,
             data: null,
           })
         }
@@ -220,7 +230,7 @@ for (const backend of testBackends()) {
           userId: other.id,
           body: { nick_name: 'mine' },
         })
-        expect(change.code).toBe(noPermission)
+        expect(change.code).toBe(answerCode.no_permission)
         const { data } = await server.api
           .admin({ userId: other.id })
           .succeed('GET', '/user/profile')
@@ -231,7 +241,7 @@ for (const backend of testBackends()) {
         for (const groupId of [1, user.id]) {
           expect(await user.api.call('GET', '/user/profile', { groupId })).toMatchObject({
             status: 200,
-            code: noPermission,
+            code: answerCode.no_permission,
           })
         }
         expect(
@@ -251,11 +261,11 @@ for (const backend of testBackends()) {
             body: { ...body, from_user_id: other.id },
           }),
         ).toMatchObject({
-          code: noPermission,
+          code: answerCode.no_permission,
         })
         expect(
           await sender.api.call('POST', '/message/send', { body: { ...body, from_user_id: 0 } }),
-        ).toMatchObject({ code: noPermission })
+        ).toMatchObject({ code: answerCode.no_permission })
         expect(await target.api.call('GET', '/message/unread')).toMatchObject({
           code: 200,
           data: [],
@@ -282,7 +292,7 @@ for (const backend of testBackends()) {
         for (const userId of [1, stranger.id]) {
           expect(await server.api.admin({ userId }).call('GET', '/user/profile')).toMatchObject({
             status: 200,
-            code: 10000,
+            code: answerCode.user_not_found,
           })
         }
       })
@@ -300,12 +310,12 @@ for (const backend of testBackends()) {
         for (const method of ['GET', 'POST', 'DELETE']) {
           const path = method === 'GET' ? '/group/info' : '/group/destroy'
           expect(await limited.call(method, path, about(group)), method).toMatchObject({
-            code: noPermission,
+            code: answerCode.no_permission,
             data: null,
           })
         }
         expect(await limited.call('POST', '/group/destroy', about(another))).toMatchObject({
-          code: 20013,
+          code: answerCode.group_owner_required,
         })
         expect(await limited.call('GET', '/group/info', about(another))).toMatchObject({
           code: 200,
@@ -360,7 +370,7 @@ for (const backend of testBackends()) {
         ]
         expect(await change(appId, { status: 1 })).toMatchObject({ code: 200, data: { status: 1 } })
         for (const answer of await Promise.all(asBefore())) {
-          expect(answer).toMatchObject({ status: 200, code: 40003, data: null })
+          expect(answer).toMatchObject({ status: 200, code: answerCode.app_inactive, data: null })
         }
         expect(await profileWith(user.token)).toMatchObject({ code: 200 })
         await change(appId, { status: 0 })
@@ -368,7 +378,7 @@ for (const backend of testBackends()) {
           200,
           200,
           200,
-          tokenMissing,
+          answerCode.token_missing,
         ])
       })
 
@@ -392,7 +402,7 @@ for (const backend of testBackends()) {
           ]) {
             expect(await register(path, token), `${path} ${token}`).toMatchObject({
               status: 200,
-              code: 40001,
+              code: answerCode.registration_closed,
               data: null,
             })
           }
@@ -432,19 +442,25 @@ for (const backend of testBackends()) {
           appId: there.appId,
           body: { user_id: ids[0] as number, password: namesake.password },
         })
-        expect(login).toMatchObject({ code: 10000 })
+        expect(login).toMatchObject({ code: answerCode.user_not_found })
       })
 
       it('is changed and looked up by the operator only when it is there', async () => {
-        expect(await change('nowhere', { name: 'x' })).toMatchObject({ status: 200, code: 40000 })
-        expect(await change('nowhere', {})).toMatchObject({ status: 200, code: 40000 })
+        expect(await change('nowhere', { name: 'x' })).toMatchObject({
+          status: 200,
+          code: answerCode.app_not_found,
+        })
+        expect(await change('nowhere', {})).toMatchObject({
+          status: 200,
+          code: answerCode.app_not_found,
+        })
         expect(
           await operator.call('GET', '/operator/v1/token/list', { query: { app_id: 'nowhere' } }),
-        ).toMatchObject({ code: 40000 })
+        ).toMatchObject({ code: answerCode.app_not_found })
         const again = await operator.call('POST', '/operator/v1/app/create', {
           body: { app_id: otherAppId },
         })
-        expect(again).toMatchObject({ status: 200, code: 40004 })
+        expect(again).toMatchObject({ status: 200, code: answerCode.app_exists })
       })
     })
 
@@ -462,7 +478,7 @@ for (const backend of testBackends()) {
         for (const path of ['/user/list', '/user/profile', '/message/unread']) {
           expect(await operator.call('GET', path, { userId: user.id })).toMatchObject({
             status: 200,
-            code: tokenInvalid,
+            code: answerCode.token_invalid,
           })
         }
       })
@@ -471,7 +487,7 @@ for (const backend of testBackends()) {
         for (const token of [user.token, server.adminToken, foreignAdminToken]) {
           expect(await server.api.call('GET', '/operator/v1/app/list', { token })).toMatchObject({
             status: 200,
-            code: noPermission,
+            code: answerCode.no_permission,
           })
         }
         for (const token of [
@@ -482,7 +498,7 @@ for (const backend of testBackends()) {
         ]) {
           expect(await server.api.call('GET', '/operator/v1/app/list', { token })).toMatchObject({
             status: 200,
-            code: tokenInvalid,
+            code: answerCode.token_invalid,
           })
         }
       })

@@ -1,13 +1,10 @@
 /** Aliases, tags and badges, on both databases (rule G7). */
 import { type Answer, type Api, type Session, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import type { Sql } from './support/sql.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
 
-const invalid = 10002
-const aliasTaken = 12008
-const tokenMismatch = 12009
-const tagLimitReached = 12010
 const tagsPerUser = 100
 
 for (const backend of testBackends()) {
@@ -48,7 +45,7 @@ for (const backend of testBackends()) {
         })
         expect((await setAlias(alice, alias)).code).toBe(200)
         expect((await setAlias(bob, alias)).envelope).toEqual({
-          code: aliasTaken,
+          code: answerCode.push_alias_taken,
           data: null,
           message: 'push alias is bound to another user',
         })
@@ -64,11 +61,11 @@ for (const backend of testBackends()) {
           password: body.password,
         })
         const bob = await api.newSession()
-        expect((await setAlias(bob, old)).code).toBe(aliasTaken)
+        expect((await setAlias(bob, old)).code).toBe(answerCode.push_alias_taken)
         expect((await setAlias(alice, current)).code).toBe(200)
         expect((await setAlias(bob, old)).code).toBe(200)
-        expect((await setAlias(alice, old)).code).toBe(aliasTaken)
-        expect((await setAlias(bob, current)).code).toBe(aliasTaken)
+        expect((await setAlias(alice, old)).code).toBe(answerCode.push_alias_taken)
+        expect((await setAlias(bob, current)).code).toBe(answerCode.push_alias_taken)
       })
 
       it('wanted by several users at once goes to exactly one', async () => {
@@ -77,7 +74,10 @@ for (const backend of testBackends()) {
         const codes = await Promise.all(
           sessions.map(async (session) => (await setAlias(session, alias)).code),
         )
-        expect(codes.toSorted((a, b) => a - b)).toEqual([200, ...Array(5).fill(aliasTaken)])
+        expect(codes.toSorted((a, b) => a - b)).toEqual([
+          200,
+          ...Array(5).fill(answerCode.push_alias_taken),
+        ])
       })
 
       it('is one after several were set at once', async () => {
@@ -86,7 +86,13 @@ for (const backend of testBackends()) {
         await Promise.all(wanted.map((alias) => setAlias(alice, alias)))
         const codes: number[] = []
         for (const alias of wanted) codes.push((await setAlias(bob, alias)).code)
-        expect(codes.toSorted((a, b) => a - b)).toEqual([200, 200, 200, 200, aliasTaken])
+        expect(codes.toSorted((a, b) => a - b)).toEqual([
+          200,
+          200,
+          200,
+          200,
+          answerCode.push_alias_taken,
+        ])
       })
 
       it('is bound with a push token of the own devices or settings only', async () => {
@@ -111,7 +117,7 @@ for (const backend of testBackends()) {
           [alice, 'nobody’s'],
         ] as const) {
           expect(await setAlias(session, free, token)).toMatchObject({
-            code: tokenMismatch,
+            code: answerCode.push_token_mismatch,
             data: null,
           })
         }
@@ -125,8 +131,10 @@ for (const backend of testBackends()) {
         ['longer than 128 characters', 'x'.repeat(129)],
       ])('is refused when it is %s', async (_, alias) => {
         expect((await setAlias(await api.newSession(), alias)).envelope).toMatchObject({
-          code: invalid,
-          message: expect.stringMatching(/^invalid request parameter: alias must /),
+          code: answerCode.invalid_parameter,
+          message: expect.stringMatching(
+            /^answerCode.invalid_parameter request parameter: alias must /,
+          ),
         })
       })
     })
@@ -148,8 +156,10 @@ for (const backend of testBackends()) {
         const alice = await api.newSession()
         const { envelope } = await alice.api.call('POST', '/user/push/badge', { body: { badge } })
         expect(envelope).toMatchObject({
-          code: invalid,
-          message: expect.stringMatching(/^invalid request parameter: badge (must|is) /),
+          code: answerCode.invalid_parameter,
+          message: expect.stringMatching(
+            /^answerCode.invalid_parameter request parameter: badge (must|is) /,
+          ),
         })
         expect(await storedBadge(alice)).toBe(0)
       })
@@ -212,17 +222,19 @@ for (const backend of testBackends()) {
 
       it('are at most 100; what would exceed that adds nothing', async () => {
         const alice = await api.newSession()
-        expect(await add(alice, numbered(tagsPerUser + 1))).toMatchObject({ code: tagLimitReached })
+        expect(await add(alice, numbered(tagsPerUser + 1))).toMatchObject({
+          code: answerCode.push_tag_limit_reached,
+        })
         expect(await tagsOf(alice)).toEqual([])
         expect((await add(alice, [...numbered(99), ...numbered(99)])).code).toBe(200)
         expect((await add(alice, ['x', 'y'])).envelope).toEqual({
-          code: tagLimitReached,
+          code: answerCode.push_tag_limit_reached,
           data: null,
           message: 'user has too many tags',
         })
         expect((await add(alice, ['x', 'tag_0', 'x'])).code).toBe(200)
         expect((await add(alice, [...numbered(99), 'x'])).code).toBe(200)
-        expect((await add(alice, ['y'])).code).toBe(tagLimitReached)
+        expect((await add(alice, ['y'])).code).toBe(answerCode.push_tag_limit_reached)
         expect(await tagsOf(alice)).toEqual([...numbered(99), 'x'].sort())
         await remove(alice, ['x'])
         expect((await add(alice, ['y'])).code).toBe(200)
@@ -235,7 +247,7 @@ for (const backend of testBackends()) {
         )
         expect(answers.map(({ code }) => code).toSorted((a, b) => a - b)).toEqual([
           ...Array(10).fill(200),
-          ...Array(4).fill(tagLimitReached),
+          ...Array(4).fill(answerCode.push_tag_limit_reached),
         ])
         expect(await tagsOf(alice)).toHaveLength(tagsPerUser)
       })
@@ -248,8 +260,10 @@ for (const backend of testBackends()) {
           for (const bad of ['', `${longest}x`]) {
             const { envelope } = await change(alice, ['x', bad])
             expect(envelope).toMatchObject({
-              code: invalid,
-              message: expect.stringMatching(/^invalid request parameter: tags\[1\] must /),
+              code: answerCode.invalid_parameter,
+              message: expect.stringMatching(
+                /^answerCode.invalid_parameter request parameter: tags\[1\] must /,
+              ),
             })
           }
         }
@@ -265,8 +279,10 @@ for (const backend of testBackends()) {
         const alice = await api.newSession()
         for (const change of [add, remove])
           expect((await change(alice, tags)).envelope).toMatchObject({
-            code: invalid,
-            message: expect.stringMatching(/^invalid request parameter: tags (must|is) /),
+            code: answerCode.invalid_parameter,
+            message: expect.stringMatching(
+              /^answerCode.invalid_parameter request parameter: tags (must|is) /,
+            ),
           })
       })
     })

@@ -1,5 +1,6 @@
 import { type ServerProcess, type Session, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { messageEvents, operate, recall } from './support/message-operations.js'
 import {
   acknowledge,
@@ -17,13 +18,6 @@ import {
 } from './support/messaging.js'
 import type { Sql } from './support/sql.js'
 import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
-
-const invalid = 10002
-const noPermission = 10010
-const messageNotFound = 13000
-const conversationNotFound = 13001
-const tooLate = 13002
-const disabled = 13003
 
 for (const backend of testBackends()) {
   describe(`recalling on ${backend.name}`, () => {
@@ -107,22 +101,22 @@ for (const backend of testBackends()) {
         it('is for the sender alone', async () => {
           const [alice, bob, carol] = await trio()
           const id = await sendText(alice.api, bob.id, 'mine')
-          expect((await call(bob.api, alice.id, id)).code).toBe(noPermission)
-          expect((await call(carol.api, alice.id, id)).code).toBe(conversationNotFound)
+          expect((await call(bob.api, alice.id, id)).code).toBe(answerCode.no_permission)
+          expect((await call(carol.api, alice.id, id)).code).toBe(answerCode.conversation_not_found)
           await sendText(carol.api, alice.id, 'hello')
-          expect((await call(carol.api, alice.id, id)).code).toBe(messageNotFound)
+          expect((await call(carol.api, alice.id, id)).code).toBe(answerCode.message_not_found)
           const notice = await notify(server.api.admin(), alice.id, 'notice')
-          expect((await call(alice.api, 0, notice)).code).toBe(noPermission)
+          expect((await call(alice.api, 0, notice)).code).toBe(answerCode.no_permission)
           expect(await contents(bob.api, alice.id)).toEqual(['mine'])
         })
 
         it('finds no message that is not there, and none twice', async () => {
           const [alice, bob, carol] = await trio()
           const id = await sendText(alice.api, bob.id, 'once')
-          expect((await call(alice.api, carol.id, id)).code).toBe(conversationNotFound)
-          expect((await call(alice.api, bob.id, id + 1)).code).toBe(messageNotFound)
+          expect((await call(alice.api, carol.id, id)).code).toBe(answerCode.conversation_not_found)
+          expect((await call(alice.api, bob.id, id + 1)).code).toBe(answerCode.message_not_found)
           expect((await call(alice.api, bob.id, id)).code).toBe(200)
-          expect((await call(alice.api, bob.id, id)).code).toBe(messageNotFound)
+          expect((await call(alice.api, bob.id, id)).code).toBe(answerCode.message_not_found)
         })
 
         it('is too late after five minutes, but not for an Admin token', async () => {
@@ -131,7 +125,7 @@ for (const backend of testBackends()) {
           const young = await age(await sendText(alice.api, bob.id, 'young'), 290)
           expect((await call(alice.api, bob.id, young)).code).toBe(200)
           const answer = await call(bob.api, alice.id, old)
-          expect(answer.code).toBe(tooLate)
+          expect(answer.code).toBe(answerCode.recall_too_late)
           expect(answer.envelope.message).toContain('exceed recall time limit')
           expect(await contents(alice.api, bob.id)).toEqual(['old'])
           expect((await call(server.api.admin({ userId: alice.id }), bob.id, old)).code).toBe(200)
@@ -157,7 +151,7 @@ for (const backend of testBackends()) {
       const answer = await alice.api.call('PUT', '/message/recall', {
         body: { conversation_id: 'x' },
       })
-      expect(answer.code).toBe(invalid)
+      expect(answer.code).toBe(answerCode.invalid_parameter)
       for (const name of ['conversation_id', 'msg_id'])
         expect(answer.envelope.message).toContain(name)
     })
@@ -166,7 +160,9 @@ for (const backend of testBackends()) {
       const [alice, bob] = await trio()
       const first = await sendText(alice.api, bob.id, 'of alice')
       const second = await sendText(bob.api, alice.id, 'of bob')
-      expect((await recall(server.api.admin(), alice.id, first)).code).toBe(invalid)
+      expect((await recall(server.api.admin(), alice.id, first)).code).toBe(
+        answerCode.invalid_parameter,
+      )
       for (const id of [first, second])
         expect((await recall(server.api.admin({ userId: alice.id }), bob.id, id)).code).toBe(200)
       expect(await peers(alice.api)).toEqual([])
@@ -265,8 +261,12 @@ for (const backend of testBackends()) {
           : []),
       ])
       const answers = await Promise.all(calls)
-      expect(new Set(answers.map(({ code }) => code))).toEqual(new Set([200, messageNotFound]))
-      expect(answers.filter(({ code }) => code === messageNotFound)).toHaveLength(ids.length)
+      expect(new Set(answers.map(({ code }) => code))).toEqual(
+        new Set([200, answerCode.message_not_found]),
+      )
+      expect(answers.filter(({ code }) => code === answerCode.message_not_found)).toHaveLength(
+        ids.length,
+      )
       const shown = await history(bob.api, alice.id)
       expect(
         shown.map(({ content }) => content).filter((content) => !content.startsWith('more')),
@@ -280,11 +280,11 @@ for (const backend of testBackends()) {
       const [alice, bob] = await trio()
       const old = await age(await sendText(alice.api, bob.id, 'old'), 1_000)
       const young = await sendText(alice.api, bob.id, 'young')
-      expect((await recall(alice.api, bob.id, old)).code).toBe(tooLate)
+      expect((await recall(alice.api, bob.id, old)).code).toBe(answerCode.recall_too_late)
       await setRecall({ recall_seconds: 2_000, recall_enabled: false })
-      expect((await recall(alice.api, bob.id, old)).code).toBe(disabled)
+      expect((await recall(alice.api, bob.id, old)).code).toBe(answerCode.recall_disabled)
       expect((await operate(alice.api, 'recall', { peer: bob.id, message: old })).code).toBe(
-        disabled,
+        answerCode.recall_disabled,
       )
       expect((await recall(server.api.admin({ userId: alice.id }), bob.id, young)).code).toBe(200)
       await setRecall({ recall_enabled: true })

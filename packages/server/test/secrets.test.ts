@@ -14,13 +14,12 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { SecretBox } from '../dist/lib/secret-box.js'
 import { keyId, SecretKeys } from '../dist/lib/secret-keys.js'
+import { answerCode } from './support/answer-codes.js'
 import { aGroup, expectSuccess, groupQuery } from './support/groups.js'
 import { runHermod } from './support/hermod-command.js'
 import { openSql, type Sql } from './support/sql.js'
 
 const secret = 'between-us-4711'
-const signatureInvalid = 10020
-const qrInvalid = 20024
 const manyApps = 120
 const patience = { what: 'a rotation that is half done', timeoutMs: 60_000, everyMs: 1 }
 
@@ -104,7 +103,7 @@ for (const backend of testBackends()) {
       await start()
       await setSecret()
       expect(await registerSigned('signed')).toBe(200)
-      expect(await registerUnsigned('unsigned')).toBe(signatureInvalid)
+      expect(await registerUnsigned('unsigned')).toBe(answerCode.registration_signature_invalid)
       await withSql(async (sql) => {
         const stored = JSON.stringify(await sql.run('select * from apps'))
         expect(stored).toMatch(/"hs1:[\w-]{8}:[\w-]{16}:[\w-]+"/)
@@ -156,7 +155,7 @@ for (const backend of testBackends()) {
       const nextCode = await qr()
       expect(await hermod('secret retire')).toMatchObject({ code: 0, err: '' })
       expect(keyLines()).toEqual([nextKey])
-      expect(await scan(late, oldCode)).toBe(qrInvalid)
+      expect(await scan(late, oldCode)).toBe(answerCode.qr_code_invalid)
       expect(await scan(late, nextCode)).toBe(200)
       expect(await registerSigned('retired')).toBe(200)
       await start()
@@ -291,7 +290,9 @@ for (const backend of testBackends()) {
           detail: expect.stringContaining('another place'),
         },
       ])
-      await expect.poll(() => registerSigned('moved', other), { timeout: 30_000 }).toBe(50000)
+      await expect
+        .poll(() => registerSigned('moved', other), { timeout: 30_000 })
+        .toBe(answerCode.internal_error)
       expect(await operate('secret/rotate')).toMatchObject({ unreadable: 1 })
       const kept = await hermod('secret retire')
       expect(kept.code).toBe(1)

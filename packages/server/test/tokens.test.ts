@@ -1,16 +1,17 @@
 /** The life of user tokens and of the file credentials that come with them, on both databases (rules B6, C1, C6, D3, D4). */
 import {
+  type Account,
   type Answer,
   type Api,
+  type TokenData,
   type ServerProcess,
   type Session,
   startServer,
-  type TokenRecord,
   testBackends,
-  type User,
   waitFor,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { openSql } from './support/sql.js'
 
 const tokenEnded = 402
@@ -79,25 +80,26 @@ for (const backend of testBackends()) {
         for (let round = 0; round < 5; round++) {
           const body = { user_id: user.id, password: user.password }
           const logins = Array.from({ length: 6 }, (_, index) =>
-            api.call<TokenRecord>('POST', '/token/id', {
+            api.call<TokenData>('POST', '/token/id', {
               body: index % 2 ? { ...body, device_guid: `device ${index}` } : body,
             }),
           )
           const [answers] = await Promise.all([Promise.all(logins), setStatus('disable', user)])
           const issued = answers.filter(({ code }) => code === 200)
           for (const { data } of issued) expect(await judge(data.token)).toBe(tokenEnded)
-          for (const { code } of answers) expect([200, 10014]).toContain(code)
+          for (const { code } of answers)
+            expect([answerCode.ok, answerCode.user_disabled]).toContain(code)
           await setStatus('enable', user)
         }
       })
     })
 
-    function setStatus(change: 'disable' | 'enable', user: User): Promise<unknown> {
+    function setStatus(change: 'disable' | 'enable', user: Account): Promise<unknown> {
       return api.admin().succeed('PUT', `/user/${change}`, { body: { list: [user.id] } })
     }
 
     describe('file credentials', () => {
-      const pick = ({ store_token, access_key_secret }: TokenRecord) => ({
+      const pick = ({ store_token, access_key_secret }: TokenData) => ({
         store_token,
         access_key_secret,
       })

@@ -8,10 +8,7 @@ import {
   testBackends,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-
-const invalid = 10002
-const noPermission = 10010
-const userNotFound = 10000
+import { answerCode } from './support/answer-codes.js'
 
 /** The operations that write one setting: the path, a value, and what /user/settings shows then. */
 const writers: readonly (readonly [string, unknown, Partial<UserSettings>])[] = [
@@ -123,7 +120,7 @@ for (const backend of testBackends()) {
     it('of others are refused to a user token', async () => {
       const body = { auth_mode: 3, user_id: bob.id }
       expect(await alice.api.call('POST', '/user/settings', { body })).toMatchObject({
-        code: noPermission,
+        code: answerCode.no_permission,
       })
       expect(await settingsOf(bob.api)).toMatchObject({ auth_mode: 0 })
       expect(await settingsOf(alice.api)).toMatchObject({ auth_mode: 0 })
@@ -133,7 +130,7 @@ for (const backend of testBackends()) {
       const admin = server.api.admin({ userId: alice.id })
       const change = (user_id: number) =>
         admin.call('POST', '/user/settings', { body: { auth_mode: 3, user_id } })
-      expect(await change(bob.id)).toMatchObject({ code: noPermission })
+      expect(await change(bob.id)).toMatchObject({ code: answerCode.no_permission })
       expect(await settingsOf(alice.api)).toMatchObject({ auth_mode: 0 })
       expect(await changedBy(() => change(alice.id))).toEqual({ auth_mode: 3 })
       expect(await settingsOf(admin)).toEqual(await settingsOf(alice.api))
@@ -141,9 +138,11 @@ for (const backend of testBackends()) {
 
     it('of a user that nobody is are neither shown nor stored', async () => {
       const admin = server.api.admin({ userId: 1 })
-      expect(await admin.call('GET', '/user/settings')).toMatchObject({ code: userNotFound })
+      expect(await admin.call('GET', '/user/settings')).toMatchObject({
+        code: answerCode.user_not_found,
+      })
       expect(await admin.call('POST', '/user/sounds', { query: { value: true } })).toMatchObject({
-        code: userNotFound,
+        code: answerCode.user_not_found,
       })
     })
 
@@ -172,7 +171,7 @@ for (const backend of testBackends()) {
       const answer = await alice.api.call('PUT', '/user/push/limit', {
         query: { no_push_start_hour: 24, no_push_end_hour: -1 },
       })
-      expect(answer).toMatchObject({ code: invalid, data: null })
+      expect(answer).toMatchObject({ code: answerCode.invalid_parameter, data: null })
       expect(answer.envelope.message).toContain('no_push_end_hour must be an integer from 0 to 23')
       expect(answer.envelope.message).toContain(
         'no_push_start_hour must be an integer from 0 to 23',
@@ -191,7 +190,7 @@ for (const backend of testBackends()) {
       ['/user/push/nickname', 'a\u2028b'],
     ])('refuse a bad value at %s: %s', async (path, value) => {
       const answer = await alice.api.call('POST', path, { query: { value } })
-      expect(answer).toMatchObject({ status: 200, code: invalid, data: null })
+      expect(answer).toMatchObject({ status: 200, code: answerCode.invalid_parameter, data: null })
       expect(answer.envelope.message).toContain('value must')
     })
 
@@ -199,7 +198,7 @@ for (const backend of testBackends()) {
       const answer = await alice.api.call('POST', '/user/settings', {
         body: { push_nick_name: 'a\tb', user_id: alice.id },
       })
-      expect(answer).toMatchObject({ code: invalid })
+      expect(answer).toMatchObject({ code: answerCode.invalid_parameter })
       expect(answer.envelope.message).toContain(
         'push_nick_name must not contain control characters',
       )

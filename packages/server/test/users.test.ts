@@ -10,23 +10,13 @@ import {
   testBackends,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
 import { recordedNotices } from './support/recorded-events.js'
 import { openSql } from './support/sql.js'
 
 const password = 'correct horse'
 const otherPassword = 'battery staple'
 const tokenEnded = 402
-const userNotFound = 10000
-const invalid = 10002
-const noPermission = 10010
-const contactRequestsRefused = 10012
-const passwordIncorrect = 10013
-const mobileTaken = 10015
-const emailTaken = 10016
-const wrongAuthAnswer = 10018
-const userDeleted = 10021
-const usernameTaken = 11011
-const registrationClosed = 40001
 const unknownId = 1
 
 for (const backend of testBackends()) {
@@ -67,7 +57,7 @@ for (const backend of testBackends()) {
     }
 
     function refuses(answer: Answer, field: string): void {
-      expect(answer).toMatchObject({ status: 200, code: invalid, data: null })
+      expect(answer).toMatchObject({ status: 200, code: answerCode.invalid_parameter, data: null })
       expect(answer.envelope.message).toContain(`${field} must`)
     }
 
@@ -167,10 +157,12 @@ for (const backend of testBackends()) {
           await alice.api.succeed('PUT', path, form)
           expect(await profileOf(alice)).toMatchObject({ [name]: text })
         }
-        expect(await alice.api.call('POST', path)).toMatchObject({ code: invalid })
+        expect(await alice.api.call('POST', path)).toMatchObject({
+          code: answerCode.invalid_parameter,
+        })
         expect(
           await alice.api.call('POST', path, { rawBody: JSON.stringify('x'.repeat(8193)) }),
-        ).toMatchObject({ code: invalid })
+        ).toMatchObject({ code: answerCode.invalid_parameter })
       })
 
       it('tells others of changed fields by their names and not by their values', async () => {
@@ -291,9 +283,9 @@ for (const backend of testBackends()) {
 
     describe('what is unique', () => {
       it.each([
-        ['mobile', '+4915112345999', mobileTaken],
-        ['email', 'taken@example.org', emailTaken],
-        ['username', 'Taken_Name', usernameTaken],
+        ['mobile', '+4915112345999', answerCode.mobile_taken],
+        ['email', 'taken@example.org', answerCode.email_taken],
+        ['username', 'Taken_Name', answerCode.username_taken],
       ])('belongs to one user: %s', async (field, value, taken) => {
         const set = (session: Session, text = value) =>
           session.api.call('POST', `/user/${field}`, { body: { [field]: text } })
@@ -343,8 +335,8 @@ for (const backend of testBackends()) {
       it('goes to exactly one of those who ask at once', async () => {
         const sessions = await Promise.all(Array.from({ length: 6 }, () => api.newSession()))
         for (const [field, taken] of [
-          ['mobile', mobileTaken],
-          ['username', usernameTaken],
+          ['mobile', answerCode.mobile_taken],
+          ['username', answerCode.username_taken],
         ] as const) {
           const value = field === 'mobile' ? '+4915177777777' : newName('wanted')
           const codes = await Promise.all(
@@ -400,7 +392,7 @@ for (const backend of testBackends()) {
           await judge(bob.token),
         ]).toEqual([200, tokenEnded, 200])
         expect(await logIn({ user_id: alice.id }, '/token/id')).toMatchObject({
-          code: passwordIncorrect,
+          code: answerCode.password_incorrect,
         })
         expect(
           await logIn({ user_id: alice.id, password: otherPassword }, '/token/id'),
@@ -422,7 +414,7 @@ for (const backend of testBackends()) {
       it('stays when the old one is wrong or the new one too short', async () => {
         expect(await change(alice, { old_password: 'wrong one' })).toMatchObject({
           status: 200,
-          code: passwordIncorrect,
+          code: answerCode.password_incorrect,
           data: null,
         })
         refuses(await change(alice, { new_password: '12345' }), 'new_password')
@@ -470,10 +462,12 @@ for (const backend of testBackends()) {
       it('is set by an Admin token for the user of the header, and all tokens of that user end', async () => {
         const reset = (caller: Api, body: object = { password: otherPassword }) =>
           caller.call('POST', '/user/change_password_admin', { body })
-        expect(await reset(alice.api)).toMatchObject({ code: noPermission })
+        expect(await reset(alice.api)).toMatchObject({ code: answerCode.no_permission })
         refuses(await reset(api.admin({ userId: alice.id }), { password: '12345' }), 'password')
-        expect(await reset(api.admin())).toMatchObject({ code: invalid })
-        expect(await reset(api.admin({ userId: unknownId }))).toMatchObject({ code: userNotFound })
+        expect(await reset(api.admin())).toMatchObject({ code: answerCode.invalid_parameter })
+        expect(await reset(api.admin({ userId: unknownId }))).toMatchObject({
+          code: answerCode.user_not_found,
+        })
         expect(await judge(alice.token)).toBe(200)
         expect(await reset(api.admin({ userId: alice.id }))).toMatchObject({
           code: 200,
@@ -549,8 +543,8 @@ for (const backend of testBackends()) {
       })
 
       it.each([
-        [2, wrongAuthAnswer],
-        [3, contactRequestsRefused],
+        [2, answerCode.wrong_auth_answer],
+        [3, answerCode.contact_requests_refused],
       ])(
         'refuses contacts of somebody whose auth_mode is %s, except to an Admin token',
         async (mode, code) => {
@@ -591,10 +585,10 @@ for (const backend of testBackends()) {
           ).data.length
         const before = await users()
         expect(await registerAs({ username: 'guest', cid: unknownId })).toMatchObject({
-          code: userNotFound,
+          code: answerCode.user_not_found,
         })
         expect(await registerAs({ username: 'guest', cid: gone.id })).toMatchObject({
-          code: userDeleted,
+          code: answerCode.user_deleted,
         })
         expect(await users()).toBe(before)
       })
@@ -606,7 +600,7 @@ for (const backend of testBackends()) {
           body: { app_id: app.app_id, open_registration: false },
         })
         expect(await registerAs({ username: 'guest' }, { appId: app.app_id })).toMatchObject({
-          code: registrationClosed,
+          code: answerCode.registration_closed,
         })
         expect(
           await registerAs({ username: 'guest' }, { appId: app.app_id, token: app.admin_token }),

@@ -85,13 +85,13 @@ export interface ApiOptions {
   readonly timeoutMs?: number
 }
 
-export interface User {
+export interface Account {
   readonly id: number
   readonly username: string
   readonly password: string
 }
 
-export interface TokenRecord {
+export interface TokenData {
   readonly access_key_secret: string
   readonly encrypt_type: number
   readonly expire: number
@@ -103,9 +103,9 @@ export interface TokenRecord {
 }
 
 /** A user who is logged in; `api` calls with the user's token. */
-export interface Session extends User {
+export interface Session extends Account {
   readonly token: string
-  readonly record: TokenRecord
+  readonly record: TokenData
   readonly api: Api
 }
 
@@ -173,7 +173,7 @@ export class Api {
   async register(
     username = `user_${randomBytes(6).toString('hex')}`,
     password = 'correct horse',
-  ): Promise<User> {
+  ): Promise<Account> {
     const { data } = await this.succeed('POST', '/user/register/v2', {
       body: { username, password },
     })
@@ -181,13 +181,13 @@ export class Api {
   }
 
   /** @param deviceGuid ties the token to a device */
-  async login(user: User, deviceGuid?: string): Promise<Session> {
+  async login(user: Account, deviceGuid?: string): Promise<Session> {
     const body = {
       user_id: user.id,
       password: user.password,
       ...(deviceGuid === undefined ? {} : { device_guid: deviceGuid }),
     }
-    const { data: record } = await this.succeed<TokenRecord>('POST', '/token/id', { body })
+    const { data: record } = await this.succeed<TokenData>('POST', '/token/id', { body })
     return { ...user, token: record.token, record, api: this.as(record.token) }
   }
 

@@ -1,13 +1,13 @@
 export {
+  type Account,
   Answer,
   Api,
   type ApiOptions,
   type CallOptions,
   type Envelope,
+  type TokenData,
   type Json,
   type Session,
-  type TokenRecord,
-  type User,
 } from './api.js'
 export {
   type Backend,

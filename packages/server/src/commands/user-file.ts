@@ -56,12 +56,12 @@ async function* readNdjson(input: Readable): AsyncGenerator<FileEntry> {
     else if (!isUtf8(bytes)) yield { line, reason: notUtf8 }
     else {
       const text = bytes.toString('utf8').replace(/^\ufeff/, '')
-      if (text.trim() !== '') yield { line, ...parseObject(text) }
+      if (text.trim() !== '') yield { line, ...parseUser(text) }
     }
   }
 }
 
-function parseObject(text: string): { readonly user: UserRecord } | { readonly reason: string } {
+function parseUser(text: string): { readonly user: UserRecord } | { readonly reason: string } {
   try {
     const user: unknown = JSON.parse(text)
     return typeof user === 'object' && user !== null && !Array.isArray(user)

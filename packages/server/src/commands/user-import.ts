@@ -26,7 +26,7 @@ interface Failure {
   readonly reason: string
 }
 
-type Users = ParamsOf<typeof importUsers>['users']
+type UsersToImport = ParamsOf<typeof importUsers>['users']
 
 // A body holds 1 MiB, and with passwords to hash a call should still be answered within seconds.
 const maxBatchUsers = 500
@@ -172,15 +172,15 @@ interface RunOptions {
 }
 
 type Send = (
-  users: Users,
+  users: UsersToImport,
 ) => Promise<
-  readonly { readonly username: string; readonly result: ImportResult; readonly reason?: string }[]
+  readonly { readonly username: string; readonly result: ImportOutcome; readonly reason?: string }[]
 >
-type ImportResult = 'created' | 'exists' | 'updated' | 'failed'
+type ImportOutcome = 'created' | 'exists' | 'updated' | 'failed'
 
 /** Counts what becomes of the lines and tells those that failed: people at once, scripts in the report. */
 class ImportRun {
-  readonly #counts: Record<ImportResult, number> = { created: 0, exists: 0, updated: 0, failed: 0 }
+  readonly #counts: Record<ImportOutcome, number> = { created: 0, exists: 0, updated: 0, failed: 0 }
   readonly #failures: Failure[] = []
   #withoutPassword = 0
   #lastLine = 0
@@ -233,7 +233,7 @@ class ImportRun {
 
   async #send(send: Send, entries: readonly { user: UserRecord }[]) {
     try {
-      return await send(entries.map(({ user }) => user) as unknown as Users)
+      return await send(entries.map(({ user }) => user) as unknown as UsersToImport)
     } catch (error) {
       if (!(error instanceof CommandFailure) || this.#lastLine === 0) throw error
       const rest = `everything up to line ${this.#lastLine} is done; repeat the command to go on`

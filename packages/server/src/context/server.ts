@@ -16,7 +16,7 @@ export interface RunningServer {
 }
 
 /** Opens everything, listens and works. */
-export function startServer(
+export function startService(
   { config, secrets }: LoadedConfig,
   log: Logger,
 ): Promise<RunningServer> {

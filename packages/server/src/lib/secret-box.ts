@@ -43,7 +43,7 @@ export class SecretBox {
 
   /** @throws SealedTextError when it was changed, belongs elsewhere, or was made with a key that is not known */
   open(sealed: string, place: SecretPlace): string {
-    const { id, nonce, bytes } = parse(sealed)
+    const { id, nonce, bytes } = parseSealed(sealed)
     const key = this.#keys.for('stored secrets').accepted[this.#keys.ids.indexOf(id)]
     if (key === undefined)
       throw new SealedTextError(`it was made with key ${id}, which is not known`)
@@ -74,7 +74,7 @@ export function sealedKeyId(sealed: string): string | null {
   return form.exec(sealed)?.[1] ?? null
 }
 
-function parse(sealed: string): { id: string; nonce: Buffer; bytes: Buffer } {
+function parseSealed(sealed: string): { id: string; nonce: Buffer; bytes: Buffer } {
   const [, id, nonceText = '', text = ''] = form.exec(sealed) ?? []
   const nonce = Buffer.from(nonceText, 'base64url')
   const bytes = Buffer.from(text, 'base64url')

@@ -33,7 +33,7 @@ const maxRetryMs = 60_000
 /** For so long after another node had the turn, wakes do not ask for it. */
 const refusalMs = 1_000
 
-interface Failures {
+interface ConsumerFailures {
   count: number
   readonly retryFrom: number
 }
@@ -42,7 +42,7 @@ interface Failures {
 export class ConsumerRunner {
   readonly #wanted = new Set<string>()
   readonly #running = new Map<string, Promise<void>>()
-  readonly #failures = new Map<string, Failures>()
+  readonly #failures = new Map<string, ConsumerFailures>()
   #turnSignal = new AbortController()
   #hasTurn: boolean
   #isRunning = false

@@ -11,7 +11,7 @@ export interface OutboxRow {
 }
 
 /** How far a consumer is in the outbox of an application, and how far that goes. */
-export interface Progress {
+export interface ConsumerProgress {
   readonly appId: string
   readonly position: number
   readonly head: number
@@ -148,7 +148,7 @@ export class OutboxStore {
   }
 
   /** The applications in which something lies ahead of the consumer. */
-  listBehind(db: Queryable, consumer: string): Promise<Progress[]> {
+  listBehind(db: Queryable, consumer: string): Promise<ConsumerProgress[]> {
     return db
       .selectFrom('outbox_heads as h')
       .leftJoin('outbox_positions as p', (join) =>

@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.js'
-import type { OutboxStore, Progress } from './outbox-store.js'
+import type { ConsumerProgress, OutboxStore } from './outbox-store.js'
 
 /** Who may run a consumer now. */
 export interface Turn {
@@ -12,7 +12,7 @@ export interface Turn {
 
 /** How far a consumer is. */
 export interface Positions {
-  listBehind(): Promise<readonly Progress[]>
+  listBehind(): Promise<readonly ConsumerProgress[]>
   get(appId: string): Promise<number>
   /** @returns false when the consumer is not at `from`: another node has moved it */
   move(appId: string, from: number, to: number): Promise<boolean>
@@ -25,7 +25,7 @@ export class StoredPositions implements Positions {
     private readonly options: { readonly database: Database; readonly store: OutboxStore },
   ) {}
 
-  listBehind(): Promise<readonly Progress[]> {
+  listBehind(): Promise<readonly ConsumerProgress[]> {
     const { database, store } = this.options
     return database.read((db) => store.listBehind(db, this.consumer))
   }
@@ -50,7 +50,7 @@ export class NodePositions implements Positions {
     private readonly options: { readonly database: Database; readonly store: OutboxStore },
   ) {}
 
-  async listBehind(): Promise<readonly Progress[]> {
+  async listBehind(): Promise<readonly ConsumerProgress[]> {
     const { database, store } = this.options
     const heads = await database.read((db) => store.heads(db))
     this.#positions ??= new Map(heads)

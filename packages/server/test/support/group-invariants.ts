@@ -1,5 +1,6 @@
 /** What must hold of groups whatever happened to them, and in which order: looked at by SQL, through the API and in what was told. */
 import type { GroupMember } from '@hermod/protocol'
+import { answerCode } from './answer-codes.js'
 import type { Person } from './contacts.js'
 import { type GroupNotice, groupNotices } from './groups.js'
 import type { SqlRow } from './sql.js'
@@ -95,7 +96,9 @@ export class GroupWatch {
     if (group.status !== 0)
       return [
         ...told,
-        ...(answer.code === 20001 ? [] : [`dissolved group ${groupId} answers ${answer.code}`]),
+        ...(answer.code === answerCode.group_not_found
+          ? []
+          : [`dissolved group ${groupId} answers ${answer.code}`]),
       ]
     const { data, total, version } = answer.envelope
     const ids = data.map(({ user_id }) => user_id).join()

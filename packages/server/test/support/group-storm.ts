@@ -1,6 +1,7 @@
 /** Many callers about groups at once, and what is looked at after each storm. */
 import type { Answer, Api, Json } from '@hermod/testkit'
 import { expect } from 'vitest'
+import { answerCode } from './answer-codes.js'
 import { type Person, registerPeople } from './contacts.js'
 import { GroupWatch } from './group-invariants.js'
 import { aGroup, type GroupOptions, groupCall } from './groups.js'
@@ -10,8 +11,6 @@ import type { WatchedServer } from './watched-server.js'
 const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
 const rounds = Number(process.env.HERMOD_TEST_ROUNDS ?? 6)
 const personCount = 16
-const storageFailed = 20000
-const internalError = 50000
 
 export type Calling = () => Promise<Answer>
 
@@ -58,7 +57,9 @@ export class GroupStorms {
       answers[index] = await call()
     })
     await Promise.all(sent)
-    const broken = answers.filter(({ code }) => code >= internalError || code === storageFailed)
+    const broken = answers.filter(
+      ({ code }) => code >= answerCode.internal_error || code === answerCode.storage_failed,
+    )
     expect(broken.map(({ text }) => text)).toEqual([])
     return answers
   }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, Api, ServerProcess, Session } from '@hermod/testkit'
+import { answerCode } from './answer-codes.js'
 import type { MessageLedger, Send } from './message-ledger.js'
 import type { Random } from './random.js'
 
@@ -13,7 +14,6 @@ export interface TrafficOptions {
 
 const senders = 16
 const retryPauseMs = 10
-const storageFailed = 20000
 
 /** Many users who send to each other at the same time. */
 export class Traffic {
@@ -133,7 +133,7 @@ export class Traffic {
   #failed(send: Send, answer: Answer): void {
     const isAsDeclared =
       answer.status === 503 &&
-      answer.code === storageFailed &&
+      answer.code === answerCode.storage_failed &&
       Number(answer.headers['retry-after']) > 0
     if (isAsDeclared) this.failures++
     else this.#surprise(send, `HTTP ${answer.status} ${answer.text}`)

@@ -12,7 +12,11 @@ import {
   resetUserPassword,
   userStatus,
 } from '@hermod/protocol'
-import type { ImportResult, NewUser, Profile } from '../../domain/users/import/user-import-model.js'
+import type {
+  ImportResult,
+  Profile,
+  UserToImport,
+} from '../../domain/users/import/user-import-model.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import { rawUsername, validOnly } from '../item-list.js'
@@ -29,7 +33,7 @@ export function operatorUserHandlers({
     handle(createUser, async ({ app_id, username, password, ...profile }) => {
       const created = await userImports.create(
         app_id,
-        definedOnly({ username, password, profile }) as NewUser,
+        definedOnly({ username, password, profile }) as UserToImport,
       )
       return data({ user_id: created.userId, username, password: created.password })
     }),
@@ -82,7 +86,7 @@ function toNewUser({
   created_at,
   user_id: _,
   ...profile
-}: ImportEntry): NewUser {
+}: ImportEntry): UserToImport {
   const createdAt = created_at === undefined ? undefined : Number(created_at)
   return definedOnly({
     username,
@@ -91,7 +95,7 @@ function toNewUser({
     status,
     createdAt,
     profile: profile as Profile,
-  }) as NewUser
+  }) as UserToImport
 }
 
 function toImported(result: ImportResult): ImportedUser {

@@ -13,7 +13,7 @@ import {
   type UserSettings,
   updateSettings,
 } from '@hermod/protocol'
-import type { UserSettings as StoredSettings } from '../../domain/users/user-model.js'
+import type { StoredSettings } from '../../domain/users/user-model.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import { type CallContext, data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'

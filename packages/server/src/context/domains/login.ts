@@ -8,7 +8,7 @@ import { TokenService } from '../../domain/login/token-service.js'
 import type { AccountService } from '../../domain/users/account-service.js'
 import type { Foundation } from '../foundation.js'
 
-export interface Login {
+export interface LoginParts {
   readonly guard: LoginGuard
   readonly hasher: PasswordHasher
   readonly tokens: TokenService
@@ -25,7 +25,7 @@ export function createLogin(
     readonly devices: DeviceService
     readonly fileCredentials: FileCredentialService
   },
-): Login {
+): LoginParts {
   const hasher = new PasswordHasher()
   const guard = new LoginGuard({ clock, ...config.logins })
   const tokens = new TokenService({
@@ -53,7 +53,7 @@ export function createPasswords(
   }: {
     readonly config: ServerConfig['accounts']
     readonly accounts: AccountService
-    readonly login: Login
+    readonly login: LoginParts
   },
 ): { readonly passwords: PasswordService } {
   return {

@@ -59,15 +59,15 @@ const context: ProcedureContext = {
     statement: Parameters<ProcedureContext['run']>[0],
     rows: readonly (readonly unknown[])[],
   ): Promise<Row[]> {
-    const { columns, rows: values } = run({ sql: bulkOf(statement).sql, rows })
+    const { columns, rows: values } = runAll({ sql: bulkOf(statement).sql, rows })
     return values.map((each) => toObject(columns, each) as Row)
   },
   async change(statement, rows) {
-    return run({ sql: bulkOf(statement).sql, rows }).changes
+    return runAll({ sql: bulkOf(statement).sql, rows }).changes
   },
 }
 
-function run({ sql, rows: sets }: StatementRequest): Rows {
+function runAll({ sql, rows: sets }: StatementRequest): Rows {
   const { statement, columns } = statements.prepare(database, sql)
   const rows: unknown[][] = []
   let changes = 0
@@ -83,7 +83,7 @@ function serve(request: Exclude<WorkerRequest, { close: true } | { procedure: un
   if ('sync' in request) fsyncSync(request.sync)
   else if ('copyAgain' in request)
     copyAgain(database, request.copyAgain.walPath, request.copyAgain.descriptor)
-  else return run(request)
+  else return runAll(request)
   return { output: null }
 }
 

@@ -1,6 +1,6 @@
 import type { CachedTables } from '../../db/cache-check.js'
 import type { CacheDefinition } from '../../lib/invalidated-cache.js'
-import type { AdminToken, App } from './app-model.js'
+import type { App, StoredAdminToken } from './app-model.js'
 
 const bounds = { maxEntries: 10_000, maxAgeMs: 1_000 }
 
@@ -17,7 +17,7 @@ export const appCache: CacheDefinition<string, App> = {
 }
 
 /** Admin tokens, by hash. */
-export const adminTokenCache: CacheDefinition<string, AdminToken> = {
+export const adminTokenCache: CacheDefinition<string, StoredAdminToken> = {
   name: 'admin-tokens',
   ...bounds,
   tables: {

@@ -58,7 +58,7 @@ export function settingsFault({ time_zone: timeZone }: Partial<AppSettings>): st
   }
 }
 
-export interface AdminToken {
+export interface StoredAdminToken {
   readonly tokenId: number
   readonly appId: string
   readonly name: string

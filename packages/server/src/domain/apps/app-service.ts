@@ -8,10 +8,10 @@ import type { SecretBox } from '../../lib/secret-box.js'
 import { createToken, equalSecrets, hashToken } from '../../lib/tokens.js'
 import type { SealedColumn, SealedSecret } from '../secrets/secret-service.js'
 import {
-  type AdminToken,
   type App,
   appIdPattern,
   registrationSecretPlace,
+  type StoredAdminToken,
   settingsFault,
   storedSettings,
 } from './app-model.js'
@@ -26,7 +26,7 @@ export interface AppServiceOptions {
   /** Given through the configuration; null = only tokens of the database count. */
   readonly operatorToken: string | null
   readonly appCache: InvalidatedCache<string, App>
-  readonly adminTokenCache: InvalidatedCache<string, AdminToken>
+  readonly adminTokenCache: InvalidatedCache<string, StoredAdminToken>
 }
 
 /** What the first start prints, once. */
@@ -146,7 +146,7 @@ export class AppService {
     appId: string,
     name: string,
     expiresAt: number | null,
-  ): Promise<{ token: AdminToken; secret: string }> {
+  ): Promise<{ token: StoredAdminToken; secret: string }> {
     const { database, store, ids, clock } = this.options
     await this.get(appId)
     const secret = createToken('hma_')
@@ -162,7 +162,7 @@ export class AppService {
     return { token, secret }
   }
 
-  async listAdminTokens(appId: string): Promise<AdminToken[]> {
+  async listAdminTokens(appId: string): Promise<StoredAdminToken[]> {
     const { database, store } = this.options
     await this.get(appId)
     return database.read((db) => store.listAdminTokens(db, appId))
@@ -315,7 +315,7 @@ function active(app: App): App {
   return app
 }
 
-function adminTokenRow(token: AdminToken, secret: string) {
+function adminTokenRow(token: StoredAdminToken, secret: string) {
   return {
     token_id: token.tokenId,
     app_id: token.appId,

@@ -3,7 +3,7 @@ import type { Queryable, Tx } from '../../db/database.js'
 import { lockForUpdate } from '../../db/locking.js'
 import type { AdminTokensTable, AppsTable } from '../../db/schema.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
-import { type AdminToken, type App, parseSettings } from './app-model.js'
+import { type App, parseSettings, type StoredAdminToken } from './app-model.js'
 
 /** Applications, their Admin tokens, and the operator's tokens. Tokens are stored as hashes only. */
 export class AppStore {
@@ -60,7 +60,7 @@ export class AppStore {
     await tx.updateTable('apps').set(changes).where('app_id', '=', appId).execute()
   }
 
-  async findAdminToken(db: Queryable, tokenHash: string): Promise<AdminToken | null> {
+  async findAdminToken(db: Queryable, tokenHash: string): Promise<StoredAdminToken | null> {
     const row = await db
       .selectFrom('admin_tokens')
       .selectAll()
@@ -70,7 +70,7 @@ export class AppStore {
   }
 
   /** Oldest first. */
-  async listAdminTokens(db: Queryable, appId: string): Promise<AdminToken[]> {
+  async listAdminTokens(db: Queryable, appId: string): Promise<StoredAdminToken[]> {
     const rows = await db
       .selectFrom('admin_tokens')
       .selectAll()
@@ -136,7 +136,7 @@ function toApp(row: Selectable<AppsTable>): App {
   }
 }
 
-function toAdminToken(row: Selectable<AdminTokensTable>): AdminToken {
+function toAdminToken(row: Selectable<AdminTokensTable>): StoredAdminToken {
   return {
     tokenId: row.token_id,
     appId: row.app_id,

@@ -75,6 +75,6 @@ export function checkContactRequest(
   return rule.authMode === authMode.consent ? 'ask' : 'contacts'
 }
 
-export function isOpen({ status, expiresAt }: ContactRequest, now: number): boolean {
+export function isRequestOpen({ status, expiresAt }: ContactRequest, now: number): boolean {
   return status === contactRequestStatus.waiting && expiresAt > now
 }

@@ -7,9 +7,14 @@ import { type PageRequest, readCursor, writeCursor } from '../paging.js'
 import type { LockedUsers } from '../users/locked-users.js'
 import type { ContactBook } from './contact-book.js'
 import { contactEvent } from './contact-events.js'
-import { type ContactRequest, checkContactRequest, isOpen, type Side } from './contact-model.js'
+import {
+  type ContactRequest,
+  checkContactRequest,
+  isRequestOpen,
+  type Side,
+} from './contact-model.js'
 import type { ContactRequestStore } from './contact-request-store.js'
-import { type Actor, type ContactService, otherSide } from './contact-service.js'
+import { type ContactActor, type ContactService, otherSide } from './contact-service.js'
 import type { ContactStore } from './contact-store.js'
 
 export interface ContactRequestServiceOptions {
@@ -43,7 +48,7 @@ export class ContactRequestService {
    * @throws AppError user_not_found, user_deleted, already_contact, in_block_list, contact_requests_refused, wrong_auth_answer,
    *   contact_limit_reached, invalid_parameter for oneself
    */
-  async apply(actor: Actor, request: NewContactRequest): Promise<void> {
+  async apply(actor: ContactActor, request: NewContactRequest): Promise<void> {
     await this.options.contacts.change(actor, [request.userId], (tx, users) =>
       this.#apply(tx, users, actor, request),
     )
@@ -51,7 +56,7 @@ export class ContactRequestService {
 
   /** Judges each request alone; @returns for each in its order why it failed, or null */
   async applyMany(
-    actor: Actor,
+    actor: ContactActor,
     requests: readonly NewContactRequest[],
   ): Promise<(string | null)[]> {
     const reasons: (string | null)[] = []
@@ -69,7 +74,7 @@ export class ContactRequestService {
   }
 
   /** @throws AppError contact_request_not_found, in_block_list, contact_limit_reached */
-  async accept(actor: Actor, applicantId: Int64): Promise<void> {
+  async accept(actor: ContactActor, applicantId: Int64): Promise<void> {
     const { book, contactStore, outbox } = this.options
     await this.options.contacts.change(actor, [applicantId], async (tx) => {
       const { alias } = await this.#requireOpen(tx, actor, applicantId)
@@ -85,7 +90,7 @@ export class ContactRequestService {
   }
 
   /** @throws AppError contact_request_not_found */
-  async decline(actor: Actor, applicantId: Int64, reason: string): Promise<void> {
+  async decline(actor: ContactActor, applicantId: Int64, reason: string): Promise<void> {
     const { store, outbox, clock } = this.options
     await this.options.contacts.change(actor, [applicantId], async (tx) => {
       await this.#requireOpen(tx, actor, applicantId)
@@ -104,7 +109,7 @@ export class ContactRequestService {
    * @param page.limit default 100, maximum 500
    */
   async list(
-    { appId, userId }: Actor,
+    { appId, userId }: ContactActor,
     page: PageRequest,
   ): Promise<{
     received: readonly ContactRequest[]
@@ -134,7 +139,7 @@ export class ContactRequestService {
   async #apply(
     tx: Tx,
     users: LockedUsers,
-    actor: Actor,
+    actor: ContactActor,
     request: NewContactRequest,
   ): Promise<void> {
     const { store, contactStore, book, outbox, clock } = this.options
@@ -151,7 +156,7 @@ export class ContactRequestService {
     if (own.state === relation.contact) throw new AppError('already_contact')
     if (own.isBlocked || theirs.isBlocked) throw new AppError('in_block_list')
     const received = await store.find(tx, { ...actor, applicantId: peerId })
-    if (received && isOpen(received, clock.now())) {
+    if (received && isRequestOpen(received, clock.now())) {
       await book.makeContacts(tx, actor, [{ userId: peerId, alias, aliasOfUser: received.alias }])
       return outbox.append(tx, contactEvent(side, 'accepted'))
     }
@@ -162,10 +167,11 @@ export class ContactRequestService {
     outbox.append(tx, contactEvent(side, 'added'))
   }
 
-  async #requireOpen(tx: Tx, actor: Actor, applicantId: Int64): Promise<ContactRequest> {
+  async #requireOpen(tx: Tx, actor: ContactActor, applicantId: Int64): Promise<ContactRequest> {
     const { store, clock } = this.options
     const found = await store.find(tx, { ...actor, applicantId })
-    if (!found || !isOpen(found, clock.now())) throw new AppError('contact_request_not_found')
+    if (!found || !isRequestOpen(found, clock.now()))
+      throw new AppError('contact_request_not_found')
     return found
   }
 }

@@ -21,7 +21,7 @@ export interface ContactServiceOptions {
   readonly clock: Clock
 }
 
-export interface Actor {
+export interface ContactActor {
   readonly appId: string
   readonly userId: Int64
 }
@@ -39,7 +39,7 @@ export class ContactService {
    * Runs a change between the acting user and others with all of them locked. `work` may run more than once.
    */
   async change<T>(
-    { appId, userId }: Actor,
+    { appId, userId }: ContactActor,
     peerIds: readonly Int64[],
     work: (tx: Tx, users: LockedUsers) => Promise<T>,
   ): Promise<T> {
@@ -50,7 +50,7 @@ export class ContactService {
   }
 
   /** @throws AppError not_contact */
-  async delete(actor: Actor, peerId: Int64): Promise<void> {
+  async delete(actor: ContactActor, peerId: Int64): Promise<void> {
     const { store, clock } = this.options
     await this.change(actor, [peerId], async (tx) => {
       const side = { ...actor, peerId }
@@ -66,7 +66,11 @@ export class ContactService {
    * Changes what is given and nothing else.
    * @throws AppError not_contact
    */
-  async update(actor: Actor, peerId: Int64, { isMuted, ...texts }: ContactChanges): Promise<void> {
+  async update(
+    actor: ContactActor,
+    peerId: Int64,
+    { isMuted, ...texts }: ContactChanges,
+  ): Promise<void> {
     const { store, clock } = this.options
     await this.change(actor, [peerId], async (tx) => {
       const side = { ...actor, peerId }
@@ -83,7 +87,7 @@ export class ContactService {
   }
 
   /** @throws AppError user_not_found, user_deleted, invalid_parameter for oneself */
-  async block(actor: Actor, peerId: Int64): Promise<void> {
+  async block(actor: ContactActor, peerId: Int64): Promise<void> {
     if (peerId === actor.userId)
       throw new AppError('invalid_parameter', 'user_id must not be the user itself')
     await this.change(actor, [peerId], async (tx, users) => {
@@ -93,7 +97,7 @@ export class ContactService {
     })
   }
 
-  async unblock(actor: Actor, peerId: Int64): Promise<void> {
+  async unblock(actor: ContactActor, peerId: Int64): Promise<void> {
     await this.change(actor, [peerId], (tx) => this.#setBlocked(tx, { ...actor, peerId }, false))
   }
 
@@ -101,7 +105,7 @@ export class ContactService {
    * Makes contacts without asking; all of them or none.
    * @throws AppError user_not_found, user_deleted, contact_limit_reached, invalid_parameter for oneself
    */
-  async add(actor: Actor, userIds: readonly Int64[]): Promise<void> {
+  async add(actor: ContactActor, userIds: readonly Int64[]): Promise<void> {
     if (userIds.includes(actor.userId))
       throw new AppError('invalid_parameter', 'list must not hold the user itself')
     const peerIds = [...new Set(userIds)]
@@ -110,7 +114,7 @@ export class ContactService {
 
   /** By user ID; @param page.limit default and maximum 10,000 */
   async list(
-    { appId, userId }: Actor,
+    { appId, userId }: ContactActor,
     page: PageRequest,
   ): Promise<{ userIds: readonly Int64[]; nextCursor: string | null; version: number }> {
     const { database, store } = this.options
@@ -128,17 +132,20 @@ export class ContactService {
   }
 
   /** By user ID. */
-  async listBlocked({ appId, userId }: Actor): Promise<Int64[]> {
+  async listBlocked({ appId, userId }: ContactActor): Promise<Int64[]> {
     return this.options.database.read((db) => this.options.store.listBlocked(db, appId, userId))
   }
 
   /** By user ID. */
-  async listNames({ appId, userId }: Actor): Promise<{ userId: Int64; name: string }[]> {
+  async listNames({ appId, userId }: ContactActor): Promise<{ userId: Int64; name: string }[]> {
     return this.options.database.read((db) => this.options.store.listNames(db, appId, userId))
   }
 
   /** Any users as the actor sees them, in the order asked for and each once; unknown and deleted ones are left out. */
-  async findMany({ appId, userId }: Actor, userIds: readonly Int64[]): Promise<ContactEntry[]> {
+  async findMany(
+    { appId, userId }: ContactActor,
+    userIds: readonly Int64[],
+  ): Promise<ContactEntry[]> {
     const { database, store } = this.options
     const distinct = [...new Set(userIds)]
     const entries = new Map<Int64, ContactEntry>()
@@ -153,7 +160,7 @@ export class ContactService {
 
   /** @throws AppError user_not_found, user_deleted */
   async get(
-    { appId, userId }: Actor,
+    { appId, userId }: ContactActor,
     by: { userId: Int64 } | { username: string } | { mobile: string },
   ): Promise<ContactEntry> {
     const { database, store, accounts } = this.options

@@ -20,7 +20,7 @@ export interface NewSide {
   readonly alias: string
 }
 
-type Relation = Pick<Selectable<ContactsTable>, 'state' | 'is_blocked'>
+type ContactRelationRow = Pick<Selectable<ContactsTable>, 'state' | 'is_blocked'>
 
 /** What users hold about each other. */
 export class ContactStore {
@@ -35,7 +35,7 @@ export class ContactStore {
   ) {
     this.#findRelation = database.prepared<
       { appId: string; userId: Int64; peerId: Int64 },
-      Relation
+      ContactRelationRow
     >((db, param) =>
       db
         .selectFrom('contacts')

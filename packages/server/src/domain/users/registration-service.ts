@@ -14,8 +14,8 @@ import {
   type NameRules,
   passwordFault,
   registrationSign,
+  type StoredSettings,
   type UserKey,
-  type UserSettings,
   usernameFault,
   usernameKey,
 } from './user-model.js'
@@ -76,7 +76,9 @@ export interface AnonymousRegistration {
 
 /** What became of one registration: the new user's ID, or why there is none. */
 export type Outcome = Int64 | AppError
-type Prepared = { readonly registration: Registration; readonly passwordHash: string } | AppError
+type PreparedUser =
+  | { readonly registration: Registration; readonly passwordHash: string }
+  | AppError
 
 const suffixLetters = 'abcdefghijkmnpqrstuvwxyz23456789'
 const suffixLength = 10
@@ -98,7 +100,7 @@ export class RegistrationService {
   async register(
     registrar: Registrar,
     registration: Registration,
-  ): Promise<{ userId: Int64; settings: UserSettings }> {
+  ): Promise<{ userId: Int64; settings: StoredSettings }> {
     return this.#registerOne(registrar, registration, async (_, userId) => ({
       userId,
       settings: defaultSettings,
@@ -112,7 +114,7 @@ export class RegistrationService {
   async registerForPush(
     registrar: Registrar,
     registration: PushRegistration,
-  ): Promise<{ userId: Int64; settings: UserSettings }> {
+  ): Promise<{ userId: Int64; settings: StoredSettings }> {
     const { aliases, settings, apps, devices } = this.options
     const { appId } = registrar
     const registrationSecret = await apps.registrationSecret(appId)
@@ -206,7 +208,7 @@ export class RegistrationService {
   }
 
   /** Judges what can be judged before the hashes, which cost more than all the rest; the insert decides. */
-  async #prepare(appId: string, registrations: readonly Registration[]): Promise<Prepared[]> {
+  async #prepare(appId: string, registrations: readonly Registration[]): Promise<PreparedUser[]> {
     const { database, users, hasher } = this.options
     const usernames = registrations.map(({ username }) => username)
     const taken = await database.read((db) => users.findTaken(db, appId, usernames))
@@ -230,7 +232,7 @@ export class RegistrationService {
   async #insert(
     tx: Tx,
     app: App,
-    prepared: readonly Prepared[],
+    prepared: readonly PreparedUser[],
     userIds: readonly number[],
   ): Promise<Outcome[]> {
     const { users, clock } = this.options

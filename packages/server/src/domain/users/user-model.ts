@@ -39,10 +39,10 @@ export interface UserState {
 }
 
 /** How a user wants to be found, reached and notified; flags are 0 or 1. */
-export type UserSettings = Omit<UserSettingsTable, 'app_id' | 'user_id'>
+export type StoredSettings = Omit<UserSettingsTable, 'app_id' | 'user_id'>
 
 /** Settings of a fresh user (rule D7). */
-export const defaultSettings: UserSettings = {
+export const defaultSettings: StoredSettings = {
   auth_answer: '',
   auth_mode: 0,
   auth_question: '',

@@ -6,7 +6,7 @@ const maxPage = 500
 const defaultPage = 100
 
 /** An application or an invitation that can still be answered. */
-export function isOpen(
+export function isAdmissionOpen(
   { status, expiresAt }: { readonly status: number; readonly expiresAt: number },
   now: number,
 ): boolean {

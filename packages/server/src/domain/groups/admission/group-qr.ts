@@ -17,20 +17,20 @@ export function groupQrText(key: Buffer, { appId, groupId, signerId, expiresAt }
   const payload = Buffer.from(
     JSON.stringify([appId, Number(groupId), Number(signerId), expiresAt]),
   ).toString('base64url')
-  return `${payload}.${macOf(key, payload)}`
+  return `${payload}.${qrMacOf(key, payload)}`
 }
 
 /** @returns null when it is not the text of {@link groupQrText} under one of these keys; it may have expired */
 export function readGroupQrText(keys: readonly Buffer[], text: string): GroupQr | null {
   const [, payload, mac] = /^([\w-]+)\.([\w-]{43})$/.exec(text) ?? []
   if (payload === undefined || mac === undefined) return null
-  if (!keys.some((key) => equalSecrets(mac, macOf(key, payload)))) return null
+  if (!keys.some((key) => equalSecrets(mac, qrMacOf(key, payload)))) return null
   const [appId, groupId, signerId, expiresAt] = JSON.parse(
     Buffer.from(payload, 'base64url').toString(),
   )
   return { appId, groupId, signerId, expiresAt }
 }
 
-function macOf(key: Buffer, payload: string): string {
+function qrMacOf(key: Buffer, payload: string): string {
   return createHmac('sha256', key).update(payload).digest('base64url')
 }

@@ -6,7 +6,7 @@ import type { GroupAccess, GroupCaller, LockedGroupContext } from '../core/group
 import { groupEvent } from '../core/group-model.js'
 import type { GroupPage } from '../core/group-page.js'
 import type { MembershipService, Outcomes } from '../membership/membership-service.js'
-import { admissionPage, isOpen, requireNoRefusal, storePage } from './group-admission.js'
+import { admissionPage, isAdmissionOpen, requireNoRefusal, storePage } from './group-admission.js'
 import type { GroupInviter } from './group-inviter.js'
 import type { Invitation, InvitationStore } from './invitation-store.js'
 
@@ -100,7 +100,7 @@ export class GroupInvitationService {
     userId: Int64,
   ): Promise<Invitation | null> {
     const invitation = await this.options.invitations.find(tx, group, userId)
-    return invitation && isOpen(invitation, now) ? invitation : null
+    return invitation && isAdmissionOpen(invitation, now) ? invitation : null
   }
 
   async #accept(

@@ -125,9 +125,9 @@ export class InvitationStore {
       findInvitations,
       groupIds.map((groupId) => [appId, groupId, userId]),
     )
-    const isOpen = ({ status, expires_at }: (typeof rows)[number]) =>
+    const isAdmissionOpen = ({ status, expires_at }: (typeof rows)[number]) =>
       status === admissionStatus.pending && expires_at > now
-    return new Set(rows.filter(isOpen).map((row) => row.group_id))
+    return new Set(rows.filter(isAdmissionOpen).map((row) => row.group_id))
   }
 
   /** Ends what is open between a group and users. */

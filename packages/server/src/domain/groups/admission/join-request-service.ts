@@ -8,7 +8,7 @@ import type { GroupAccess, GroupCaller, LockedGroupContext } from '../core/group
 import { groupEvent } from '../core/group-model.js'
 import type { GroupPage } from '../core/group-page.js'
 import type { MembershipService } from '../membership/membership-service.js'
-import { admissionPage, isOpen, requireNoRefusal, storePage } from './group-admission.js'
+import { admissionPage, isAdmissionOpen, requireNoRefusal, storePage } from './group-admission.js'
 import type { GroupInvitationService } from './invitation-service.js'
 import type { JoinRequest, JoinRequestStore } from './join-request-store.js'
 
@@ -67,7 +67,8 @@ export class JoinRequestService {
       async (tx, context) => {
         const { group, now } = context
         const joinRequest = await joinRequests.find(tx, group, applicantId)
-        if (!joinRequest || !isOpen(joinRequest, now)) throw new AppError('join_request_not_open')
+        if (!joinRequest || !isAdmissionOpen(joinRequest, now))
+          throw new AppError('join_request_not_open')
         if (isApproved)
           requireNoRefusal(await memberships.add(tx, context, [applicantId], { isOwnWill: false }))
         else await joinRequests.reject(tx, group, applicantId, now)
@@ -122,7 +123,7 @@ export class JoinRequestService {
       expiresAt: runsOutAt(now, days),
     })
     // Asking over and over is told once.
-    if (!before || !isOpen(before, now))
+    if (!before || !isAdmissionOpen(before, now))
       outbox.append(tx, groupEvent(group, 'applied', caller.actorId, [], { reason }))
   }
 }

@@ -74,7 +74,7 @@ export class SharedFileService {
     const { access, files } = this.options
     await access.change(caller, groupId, 'read', {}, async (tx, context) => {
       const file = (await files.findMany(tx, context.group, [fileId])).get(fileId)
-      const refusal = refusalOf(context, file)
+      const refusal = fileRefusalOf(context, file)
       if (refusal) throw new AppError(refusal)
       if (!file || file.name === name) return
       await files.rename(tx, context.group, file.fileId, name, context.now)
@@ -92,7 +92,7 @@ export class SharedFileService {
     return access.change(caller, groupId, 'read', {}, async (tx, context) => {
       const found = await files.findMany(tx, context.group, distinct)
       const outcomes = new Map(
-        distinct.map((fileId) => [fileId, refusalOf(context, found.get(fileId))]),
+        distinct.map((fileId) => [fileId, fileRefusalOf(context, found.get(fileId))]),
       )
       const deleted = [...found.values()].filter(({ fileId }) => outcomes.get(fileId) === null)
       await files.delete(
@@ -119,7 +119,7 @@ export class SharedFileService {
 }
 
 /** Why the caller may not change the file, or null: uploaders may, and whoever has the right `files`. */
-function refusalOf(
+function fileRefusalOf(
   { caller, group, role }: GroupContext,
   file: GroupFile | undefined,
 ): ErrorName | null {

@@ -20,7 +20,7 @@ export interface Profile {
   readonly private_info?: string
 }
 
-export interface NewUser {
+export interface UserToImport {
   readonly username: string
   readonly password?: string
   /** As another system made it. Without either the user cannot log in. */
@@ -52,7 +52,7 @@ const operatorNames: NameRules = { reservedPrefixes: [] }
 const maxClockDifferenceMs = 60_000
 
 /** @throws AppError invalid_parameter */
-export function requireGoodEntry(user: NewUser, { passwordMinLength, now }: EntryRules): void {
+export function requireGoodEntry(user: UserToImport, { passwordMinLength, now }: EntryRules): void {
   const { username, password, passwordHash = '', profile, createdAt = 0 } = user
   const faults = [
     usernameFault(username, operatorNames),
@@ -91,7 +91,7 @@ export class TakenNames {
 
   /** Gives a user the names of an entry. */
   add(
-    { username, profile: { mobile = '', email = '' } }: Pick<NewUser, 'username' | 'profile'>,
+    { username, profile: { mobile = '', email = '' } }: Pick<UserToImport, 'username' | 'profile'>,
     userId: Int64,
   ): void {
     this.#owners.username_key.set(usernameKey(username), userId)

@@ -15,9 +15,9 @@ import type { UserStore } from '../user-store.js'
 import {
   createPassword,
   type ImportResult,
-  type NewUser,
   requireGoodEntry,
   TakenNames,
+  type UserToImport,
 } from './user-import-model.js'
 import {
   type ExportedRow,
@@ -40,7 +40,7 @@ export interface UserImportServiceOptions {
 
 /** An entry on its way; `error` ends it. */
 interface Entry {
-  readonly user: NewUser
+  readonly user: UserToImport
   readonly error: AppError | null
 }
 
@@ -57,7 +57,7 @@ export class UserImportService {
    */
   async create(
     appId: string,
-    user: Omit<NewUser, 'passwordHash'>,
+    user: Omit<UserToImport, 'passwordHash'>,
   ): Promise<{ userId: Int64; password: string }> {
     const password = user.password === undefined ? createPassword() : ''
     const [result] = await this.import(
@@ -75,7 +75,11 @@ export class UserImportService {
    * @param update changes the profiles of those who are there
    * @throws AppError app_not_found
    */
-  async import(appId: string, users: readonly NewUser[], update: boolean): Promise<ImportResult[]> {
+  async import(
+    appId: string,
+    users: readonly UserToImport[],
+    update: boolean,
+  ): Promise<ImportResult[]> {
     const { database, ids } = this.options
     const app = await this.options.apps.get(appId)
     const entries = await this.#hashed(appId, users.map(this.#judged))
@@ -110,7 +114,7 @@ export class UserImportService {
     return { users, nextCursor: last ? writeCursor(last.user_id) : '' }
   }
 
-  readonly #judged = (given: NewUser): Entry => {
+  readonly #judged = (given: UserToImport): Entry => {
     const { passwordMinLength, clock } = this.options
     const { email } = given.profile
     const user =
@@ -148,7 +152,11 @@ export class UserImportService {
     })
   }
 
-  async #store(tx: Tx, app: App, { entries, userIds, update }: Batch): Promise<ImportResult[]> {
+  async #store(
+    tx: Tx,
+    app: App,
+    { entries, userIds, update }: ImportBatch,
+  ): Promise<ImportResult[]> {
     const { store, users, clock } = this.options
     const { appId } = app
     let room = await userRoom(tx, app, this.options)
@@ -220,7 +228,7 @@ export class UserImportService {
   }
 }
 
-interface Batch {
+interface ImportBatch {
   readonly entries: readonly Entry[]
   /** One for each entry. */
   readonly userIds: readonly Int64[]
@@ -228,10 +236,10 @@ interface Batch {
 }
 
 type Plan =
-  | { readonly result: 'created'; readonly user: NewUser; readonly userId: Int64 }
-  | { readonly result: 'updated'; readonly user: NewUser; readonly userId: Int64 }
-  | { readonly result: 'exists'; readonly user: NewUser; readonly userId: Int64 }
-  | { readonly result: 'failed'; readonly user: NewUser; readonly error: AppError }
+  | { readonly result: 'created'; readonly user: UserToImport; readonly userId: Int64 }
+  | { readonly result: 'updated'; readonly user: UserToImport; readonly userId: Int64 }
+  | { readonly result: 'exists'; readonly user: UserToImport; readonly userId: Int64 }
+  | { readonly result: 'failed'; readonly user: UserToImport; readonly error: AppError }
 
 interface Circumstances {
   readonly names: TakenNames
@@ -255,13 +263,13 @@ function planned({ user, error }: Entry, { names, newId, update, hasRoom }: Circ
 }
 
 /** For an entry whose names somebody else took after it was planned. */
-function replanned(user: NewUser, winners: TakenNames): Plan {
+function replanned(user: UserToImport, winners: TakenNames): Plan {
   const userId = winners.ownerOf(user.username)
   if (userId !== undefined) return { result: 'exists', user, userId }
   return { result: 'failed', user, error: winners.conflict(user.profile) ?? changedMeanwhile() }
 }
 
-function refusalToCreate({ password }: NewUser, hasRoom: boolean): AppError | null {
+function refusalToCreate({ password }: UserToImport, hasRoom: boolean): AppError | null {
   // There when the passwords were hashed and gone now: without a hash it could not log in.
   if (password !== undefined) return changedMeanwhile()
   return hasRoom ? null : new AppError('user_limit_reached')

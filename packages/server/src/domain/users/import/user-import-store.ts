@@ -4,12 +4,12 @@ import type { Queryable } from '../../../db/database.js'
 import type { UsersTable } from '../../../db/schema.js'
 import { usernameKey } from '../user-model.js'
 import { emptyUser } from '../user-store.js'
-import type { NameOwner, NewUser, Profile } from './user-import-model.js'
+import type { NameOwner, Profile, UserToImport } from './user-import-model.js'
 
 type ProfileColumns = {
   [Field in keyof Profile]: Field extends 'mobile' | 'email' ? string | null : string
 }
-type NamedUser = Pick<NewUser, 'username' | 'profile'>
+type NamedUser = Pick<UserToImport, 'username' | 'profile'>
 
 export interface ExportedRow {
   readonly user_id: Int64
@@ -96,7 +96,7 @@ function ownersOf(appId: string, field: string, values: readonly string[]): RawB
 export function importedRow(
   appId: string,
   userId: Int64,
-  { username, passwordHash = '', profile, status = userStatus.normal, createdAt = 0 }: NewUser,
+  { username, passwordHash = '', profile, status = userStatus.normal, createdAt = 0 }: UserToImport,
   at: number,
 ): Insertable<UsersTable> {
   return {

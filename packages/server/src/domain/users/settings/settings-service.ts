@@ -1,7 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import type { AccountService } from '../account-service.js'
-import { defaultSettings, requireName, type UserSettings } from '../user-model.js'
+import { defaultSettings, requireName, type StoredSettings } from '../user-model.js'
 import type { SettingsStore } from './settings-store.js'
 
 /** How users want to be found, reached and notified (rule D7). */
@@ -14,7 +14,7 @@ export class SettingsService {
     },
   ) {}
 
-  async get(appId: string, userId: Int64): Promise<UserSettings> {
+  async get(appId: string, userId: Int64): Promise<StoredSettings> {
     const { database, store } = this.options
     return (await database.read((db) => store.find(db, appId, userId))) ?? defaultSettings
   }
@@ -27,7 +27,7 @@ export class SettingsService {
   async update(
     appId: string,
     userId: Int64,
-    changes: Partial<UserSettings>,
+    changes: Partial<StoredSettings>,
     field = 'push_nick_name',
   ): Promise<void> {
     const { database, store, accounts } = this.options

@@ -1,9 +1,9 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { Invalidates } from '../../../lib/invalidated-cache.js'
-import { defaultSettings, type UserKey, type UserSettings } from '../user-model.js'
+import { defaultSettings, type StoredSettings, type UserKey } from '../user-model.js'
 
-const columns = Object.keys(defaultSettings) as (keyof UserSettings)[]
+const columns = Object.keys(defaultSettings) as (keyof StoredSettings)[]
 
 /** Settings of users who ever changed one. */
 export class SettingsStore {
@@ -13,7 +13,7 @@ export class SettingsStore {
     database: Database,
     private readonly states: Invalidates<UserKey>,
   ) {
-    this.#find = database.prepared<{ appId: string; userId: Int64 }, UserSettings>((db, param) =>
+    this.#find = database.prepared<{ appId: string; userId: Int64 }, StoredSettings>((db, param) =>
       db
         .selectFrom('user_settings')
         .select(columns)
@@ -23,12 +23,17 @@ export class SettingsStore {
   }
 
   /** @returns null when the user never changed a setting */
-  async find(db: Queryable, appId: string, userId: Int64): Promise<UserSettings | null> {
+  async find(db: Queryable, appId: string, userId: Int64): Promise<StoredSettings | null> {
     return this.#find.first(db, { appId, userId })
   }
 
   /** @param changes at least one */
-  async save(tx: Tx, appId: string, userId: Int64, changes: Partial<UserSettings>): Promise<void> {
+  async save(
+    tx: Tx,
+    appId: string,
+    userId: Int64,
+    changes: Partial<StoredSettings>,
+  ): Promise<void> {
     this.states.forget(tx, { appId, userId })
     await tx
       .insertInto('user_settings')
