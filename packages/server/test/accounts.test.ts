@@ -818,7 +818,7 @@ for (const backend of testBackends()) {
       it('has no page and no size below 1', async () => {
         const { envelope } = await list({ page_num: 0, page_size: -1 })
         expect(envelope.message).toMatch(
-          /^answerCode.invalid_parameter request parameter: page_num must .*; page_size must /,
+          /^invalid request parameter: page_num must .*; page_size must /,
         )
         for (const query of [{ page_num: 0 }, { page_size: 0 }, { page_num: -1 }])
           expect(await list(query)).toMatchObject({

@@ -245,7 +245,7 @@ for (const backend of testBackends()) {
         expect(envelope).toMatchObject({
           code: answerCode.invalid_parameter,
           message: expect.stringMatching(
-            /^answerCode.invalid_parameter request parameter: conversation_id (must|is) /,
+            /^invalid request parameter: conversation_id (must|is) /,
           ),
         })
       }

@@ -133,7 +133,7 @@ for (const backend of testBackends()) {
         expect((await setAlias(await api.newSession(), alias)).envelope).toMatchObject({
           code: answerCode.invalid_parameter,
           message: expect.stringMatching(
-            /^answerCode.invalid_parameter request parameter: alias must /,
+            /^invalid request parameter: alias must /,
           ),
         })
       })
@@ -158,7 +158,7 @@ for (const backend of testBackends()) {
         expect(envelope).toMatchObject({
           code: answerCode.invalid_parameter,
           message: expect.stringMatching(
-            /^answerCode.invalid_parameter request parameter: badge (must|is) /,
+            /^invalid request parameter: badge (must|is) /,
           ),
         })
         expect(await storedBadge(alice)).toBe(0)
@@ -262,7 +262,7 @@ for (const backend of testBackends()) {
             expect(envelope).toMatchObject({
               code: answerCode.invalid_parameter,
               message: expect.stringMatching(
-                /^answerCode.invalid_parameter request parameter: tags\[1\] must /,
+                /^invalid request parameter: tags\[1\] must /,
               ),
             })
           }
@@ -281,7 +281,7 @@ for (const backend of testBackends()) {
           expect((await change(alice, tags)).envelope).toMatchObject({
             code: answerCode.invalid_parameter,
             message: expect.stringMatching(
-              /^answerCode.invalid_parameter request parameter: tags (must|is) /,
+              /^invalid request parameter: tags (must|is) /,
             ),
           })
       })
