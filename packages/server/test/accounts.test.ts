@@ -4,10 +4,10 @@ import {
   type Account,
   type Answer,
   type Api,
-  type TokenData,
   type Json,
   type ServerProcess,
   type Session,
+  type TokenData,
   testBackends,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -244,9 +244,7 @@ for (const backend of testBackends()) {
         const { envelope } = await change(alice, id)
         expect(envelope).toMatchObject({
           code: answerCode.invalid_parameter,
-          message: expect.stringMatching(
-            /^invalid request parameter: conversation_id (must|is) /,
-          ),
+          message: expect.stringMatching(/^invalid request parameter: conversation_id (must|is) /),
         })
       }
     })

@@ -132,9 +132,7 @@ for (const backend of testBackends()) {
       ])('is refused when it is %s', async (_, alias) => {
         expect((await setAlias(await api.newSession(), alias)).envelope).toMatchObject({
           code: answerCode.invalid_parameter,
-          message: expect.stringMatching(
-            /^invalid request parameter: alias must /,
-          ),
+          message: expect.stringMatching(/^invalid request parameter: alias must /),
         })
       })
     })
@@ -157,9 +155,7 @@ for (const backend of testBackends()) {
         const { envelope } = await alice.api.call('POST', '/user/push/badge', { body: { badge } })
         expect(envelope).toMatchObject({
           code: answerCode.invalid_parameter,
-          message: expect.stringMatching(
-            /^invalid request parameter: badge (must|is) /,
-          ),
+          message: expect.stringMatching(/^invalid request parameter: badge (must|is) /),
         })
         expect(await storedBadge(alice)).toBe(0)
       })
@@ -261,9 +257,7 @@ for (const backend of testBackends()) {
             const { envelope } = await change(alice, ['x', bad])
             expect(envelope).toMatchObject({
               code: answerCode.invalid_parameter,
-              message: expect.stringMatching(
-                /^invalid request parameter: tags\[1\] must /,
-              ),
+              message: expect.stringMatching(/^invalid request parameter: tags\[1\] must /),
             })
           }
         }
@@ -280,9 +274,7 @@ for (const backend of testBackends()) {
         for (const change of [add, remove])
           expect((await change(alice, tags)).envelope).toMatchObject({
             code: answerCode.invalid_parameter,
-            message: expect.stringMatching(
-              /^invalid request parameter: tags (must|is) /,
-            ),
+            message: expect.stringMatching(/^invalid request parameter: tags (must|is) /),
           })
       })
     })

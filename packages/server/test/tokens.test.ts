@@ -3,10 +3,10 @@ import {
   type Account,
   type Answer,
   type Api,
-  type TokenData,
   type ServerProcess,
   type Session,
   startServer,
+  type TokenData,
   testBackends,
   waitFor,
 } from '@hermod/testkit'

@@ -5,9 +5,9 @@ export {
   type ApiOptions,
   type CallOptions,
   type Envelope,
-  type TokenData,
   type Json,
   type Session,
+  type TokenData,
 } from './api.js'
 export {
   type Backend,

@@ -10,7 +10,7 @@ import {
 } from 'kysely'
 import { IdsRunOut } from '../lib/ids.js'
 import type { CacheCheck } from './cache-check.js'
-import type { Bulk, SqlDialect } from './dialect/dialect.js'
+import type { Bulk, BulkAppend, BulkStatement, SqlDialect } from './dialect/dialect.js'
 import { compileOnce, type Procedure, type ProcedureContext } from './procedure.js'
 import type { Schema } from './schema.js'
 
@@ -45,13 +45,16 @@ export class Database implements AsyncDisposable {
   /** Reads of committed data. Writing is refused where the engine can refuse it; use {@link transaction}. */
   readonly reader: Queryable
   readonly #writer: Queryable
-  readonly #bulkOf: ReturnType<typeof compileOnce<ReturnType<SqlDialect['bulk']>>>
+  readonly #bulkOf: (statement: Bulk) => BulkStatement
+  readonly #appendOf: ((statement: BulkAppend) => BulkStatement) | undefined
 
   /** @param cacheCheck null: transactions are not watched */
   constructor(
     readonly dialect: SqlDialect,
     readonly cacheCheck: CacheCheck | null = null,
   ) {
+    const { bulkAppend } = dialect
+    this.#appendOf = bulkAppend && compileOnce((statement: BulkAppend) => bulkAppend(statement))
     this.#bulkOf = compileOnce((statement) => dialect.bulk(statement))
     this.#writer = new Kysely<Schema>({ dialect: dialect.writes })
     this.reader = dialect.reads ? new Kysely<Schema>({ dialect: dialect.reads }) : this.#writer
@@ -230,17 +233,30 @@ export class Database implements AsyncDisposable {
     rows: readonly (readonly unknown[])[],
   ): Promise<QueryResult<Row>> {
     if (rows.length === 0) return { rows: [], numAffectedRows: 0n }
-    const { sql, parameters } = this.#bulkOf(statement)
+    return this.#execute<Row>(db, this.#bulkOf(statement), rows)
+  }
+
+  #execute<Row>(
+    db: Queryable,
+    { sql, parameters }: BulkStatement,
+    rows: readonly (readonly unknown[])[],
+  ): Promise<QueryResult<Row>> {
     const query = { ...emptyQuery, sql, parameters: parameters(rows), isBulk: true }
     return db.executeQuery<Row>(query as unknown as CompiledQuery<Row>)
   }
 
   #contextOf(tx: Tx): ProcedureContext {
+    const compiled = this.#appendOf
     return {
       run: async <Row>(statement: Bulk, rows: readonly (readonly unknown[])[]) =>
         this.bulk<Row>(tx, statement, rows),
       change: async (statement, rows) =>
         Number((await this.#bulk(tx, statement, rows)).numAffectedRows),
+      ...(compiled && {
+        append: async (statement, rows) => {
+          if (rows.length > 0) await this.#execute(tx, compiled(statement), rows)
+        },
+      }),
     }
   }
 

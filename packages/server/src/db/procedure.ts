@@ -1,4 +1,4 @@
-import type { Bulk } from './dialect/dialect.js'
+import type { Bulk, BulkAppend } from './dialect/dialect.js'
 
 /** What a procedure can do to the database: bulk statements of its own transaction. */
 export interface ProcedureContext {
@@ -6,6 +6,8 @@ export interface ProcedureContext {
   run<Row = never>(statement: Bulk, rows: readonly (readonly unknown[])[]): Promise<Row[]>
   /** @returns how many rows were inserted or updated, for a statement that returns nothing */
   change(statement: Bulk, rows: readonly (readonly unknown[])[]): Promise<number>
+  /** In one statement; only where the database has one for it. */
+  readonly append?: (statement: BulkAppend, rows: readonly (readonly unknown[])[]) => Promise<void>
 }
 
 /**
@@ -36,9 +38,9 @@ export class ProcedureRestart extends Error {
 }
 
 /** Compiles each statement of a dialect once. */
-export function compileOnce<Compiled>(
-  compile: (statement: Bulk) => Compiled,
-): (statement: Bulk) => Compiled {
+export function compileOnce<Statement extends object, Compiled>(
+  compile: (statement: Statement) => Compiled,
+): (statement: Statement) => Compiled {
   const compiled = new WeakMap<object, Compiled>()
   return (statement) => {
     const known = compiled.get(statement)

@@ -1,6 +1,6 @@
 /** Appending from a procedure. Loaded by the writer's thread too. */
 import type { EventKind } from '@hermod/protocol/events'
-import type { BulkInsert } from '../db/dialect/dialect.js'
+import type { BulkAppend, BulkInsert } from '../db/dialect/dialect.js'
 import type { ProcedureContext } from '../db/procedure.js'
 import { compare } from '../lib/compare.js'
 import { groupBy } from '../lib/group-by.js'
@@ -12,16 +12,14 @@ const advanceHeads: BulkInsert = {
   returning: 'app_id, position',
 }
 
+const rowColumns = { kind: 'text', payload: 'text', created_at: 'bigint' } as const
+
 const insertRows: BulkInsert = {
   table: 'outbox',
-  columns: {
-    app_id: 'text',
-    position: 'bigint',
-    kind: 'text',
-    payload: 'text',
-    created_at: 'bigint',
-  },
+  columns: { app_id: 'text', position: 'bigint', ...rowColumns },
 }
+
+const appendRows: BulkAppend = { appendTo: 'outbox', heads: 'outbox_heads', columns: rowColumns }
 
 /** A row of the outbox that has no position yet. */
 export interface NewRow {
@@ -39,6 +37,10 @@ export async function appendInProcedure(
   rows: readonly NewRow[],
   createdAt: number,
 ): Promise<void> {
+  if (context.append) {
+    const values = rows.map(({ appId, kind, payload }) => [appId, kind, payload, createdAt])
+    return context.append(appendRows, values)
+  }
   const byApp = [...groupBy(rows, ({ appId }) => appId)].sort(([a], [b]) => compare(a, b))
   const heads = await context.run<{ readonly app_id: string; readonly position: number }>(
     advanceHeads,

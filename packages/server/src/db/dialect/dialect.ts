@@ -36,6 +36,17 @@ export interface BulkUpdate {
   readonly keys: Readonly<Record<string, ColumnType>>
 }
 
+/**
+ * Appends rows to a log whose positions are dense for each application. `heads` holds the last position of each, and stays locked until
+ * the transaction ends.
+ */
+export interface BulkAppend {
+  readonly appendTo: string
+  readonly heads: string
+  /** Columns of the log beside app_id, which comes first in each row, and position. */
+  readonly columns: Readonly<Record<string, ColumnType>>
+}
+
 export type Bulk = BulkInsert | BulkSelect | BulkUpdate | BulkDelete
 
 /**
@@ -82,6 +93,8 @@ export interface SqlDialect {
   /** What every migration that makes tables or indexes ends with. */
   readonly afterSchema?: (db: Kysely<never>) => Promise<void>
   bulk(statement: Bulk): BulkStatement
+  /** Where one statement can do it; elsewhere it takes one for the heads and one for the rows. */
+  readonly bulkAppend?: (statement: BulkAppend) => BulkStatement
   /** Runs a procedure where `writes` connects to; without it procedures run in the calling thread. Several may be under way. */
   readonly runProcedure?: (call: ProcedureCall) => Promise<unknown>
   /** What checkpoints did, where the service itself runs them. */

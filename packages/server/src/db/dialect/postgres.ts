@@ -10,6 +10,7 @@ import {
 import type pg from 'pg'
 import type {
   Bulk,
+  BulkAppend,
   BulkDelete,
   BulkInsert,
   BulkSelect,
@@ -80,6 +81,7 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
     concurrentBatches: 2,
     clusteredTable: '',
     bulk: bulkStatement,
+    bulkAppend,
     isTaken: (error) => codeOf(error) === uniqueViolation,
     isRetryable: (error) => retryableCodes.has(codeOf(error)),
     isUnavailable: (error) => {
@@ -148,6 +150,20 @@ function bulkSelect({ table, keys, columns, lock }: BulkSelect): BulkStatement {
       ? `${found(`unnest(${arrays(keys)}) with ordinality as k (${names}, place)`)} order by k.place ${lock} of t`
       : found(`unnest(${arrays(keys)}) as k (${names})`),
     parameters: transpose(keys),
+  }
+}
+
+function bulkAppend({ appendTo, heads, columns }: BulkAppend): BulkStatement {
+  const types = { app_id: 'text', ...columns } as const
+  const names = Object.keys(columns).join(', ')
+  return {
+    sql: `with given as (select * from unnest(${arrays(types)}) with ordinality as g (app_id, ${names}, place)),
+      head as (insert into ${heads} as t (app_id, position) select app_id, count(*) from given group by app_id order by app_id
+        on conflict (app_id) do update set position = t.position + excluded.position returning t.app_id, t.position)
+      insert into ${appendTo} (app_id, position, ${names})
+        select app_id, head.position - row_number() over (partition by app_id order by place desc) + 1, ${names}
+        from given join head using (app_id)`,
+    parameters: transpose(types),
   }
 }
 
