@@ -53,6 +53,7 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   id_slots: 'names nobody',
   // The ID, for three days after the texts of the events were erased.
   jobs: 'ends',
+  key_checks: 'names nobody',
   kysely_migration: 'names nobody',
   kysely_migration_lock: 'names nobody',
   leases: 'names nobody',

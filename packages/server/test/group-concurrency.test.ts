@@ -321,7 +321,7 @@ for (const backend of testBackends()) {
         const isApproved = answers.findIndex(hasSucceeded) % 2 === 0
         expect((await memberIds(admin, group)).includes(carol.id)).toBe(isApproved)
         const told = (await groupNotices(watched.sql, group)).filter(({ kind }) =>
-          kind.startsWith('application_'),
+          kind.startsWith('request_'),
         )
         expect(told.map(({ kind }) => kind)).toEqual([
           isApproved ? 'request_accepted' : 'request_declined',
