@@ -49,7 +49,7 @@ export class ContactRequestService {
     )
   }
 
-  /** Judges each request alone; @returns for each in its order why it failed, or null */
+  /** Checks each request alone; @returns for each in its order why it failed, or null */
   async applyMany(
     actor: Actor,
     requests: readonly NewContactRequest[],
