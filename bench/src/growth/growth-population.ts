@@ -17,7 +17,7 @@ const golden = (Math.sqrt(5) - 1) / 2
 
 export type GrowthRead = 'history' | 'unread' | 'conversations'
 
-/** A server's users: each has begun 25 conversations, of which the first one holds exactly a page and takes no more messages. */
+/** A server's users: each has begun 25 conversations, of which the first one has exactly a page and takes no more messages. */
 export class GrowthPopulation {
   readonly port: number
   /** Stored by {@link create} and {@link grow}; those of measured sends are counted by who sends them. */

@@ -16,7 +16,7 @@ function loads(send: number, reads: number, p99Ms = 10): GrowthRow['loads'] {
 
 const first = { loads: loads(1000, 1000) }
 
-test('on SQLite sends are judged, by their rate and their p99', () => {
+test('on SQLite sends have targets for their rate and their p99', () => {
   expect(judgeGrowth({ database: 'sqlite', loads: loads(850, 1) }, first)).toEqual([])
   expect(judgeGrowth({ database: 'sqlite', loads: loads(849, 1000, 51) }, first)).toEqual([
     'send',
@@ -24,7 +24,7 @@ test('on SQLite sends are judged, by their rate and their p99', () => {
   ])
 })
 
-test('on PostgreSQL reads are judged', () => {
+test('on PostgreSQL reads have targets', () => {
   expect(judgeGrowth({ database: 'postgres', loads: loads(1, 800, 99) }, first)).toEqual([])
   expect(judgeGrowth({ database: 'postgres', loads: loads(1000, 799) }, first)).toEqual([
     'history',

@@ -21,5 +21,5 @@ process.once('message', ({ body }: { readonly body: string }) => {
   )
 })
 
-// Whoever started the echo is gone.
+// The process that started the echo is gone.
 process.once('disconnect', () => process.exit())

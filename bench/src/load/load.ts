@@ -14,7 +14,7 @@ process.once('message', async (order: LoadOrder) => {
   tell({ type: 'result', result }, () => process.disconnect())
 })
 
-// Whoever ordered the load is gone.
+// The process that ordered the load is gone.
 process.once('disconnect', () => process.exit())
 
 function tell(message: LoadMessage, sent = () => {}): void {

@@ -5,7 +5,7 @@ const nothing = Buffer.alloc(0)
 
 /** Reads the one answer that is on its way on a connection; as little work per answer as the checks allow. */
 export class ResponseReader {
-  #held: Buffer = nothing
+  #rest: Buffer = nothing
   #status = 0
   #head = ''
   #body: Buffer = nothing
@@ -16,22 +16,22 @@ export class ResponseReader {
    * @throws Error for what is no HTTP/1.1 answer with a Content-Length
    */
   feed(chunk: Buffer): boolean {
-    const data = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk])
+    const data = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
     const start = data.toString('latin1', 0, headBytesMax)
     const headEnd = start.indexOf('\r\n\r\n')
     if (headEnd < 0) {
       if (data.length >= headBytesMax) throw new Error('the head of the answer is too long')
-      return this.#hold(data)
+      return this.#keep(data)
     }
     this.#head = start.slice(0, headEnd)
     const bodyStart = headEnd + 4
     const bodyEnd = bodyStart + this.#bodyLength()
-    if (data.length < bodyEnd) return this.#hold(data)
+    if (data.length < bodyEnd) return this.#keep(data)
     if (data.length > bodyEnd)
       throw new Error('more bytes than the answer has by its Content-Length')
     this.#status = Number(this.#head.slice(9, 12))
     this.#body = data.subarray(bodyStart, bodyEnd)
-    this.#held = nothing
+    this.#rest = nothing
     return true
   }
 
@@ -65,8 +65,8 @@ export class ResponseReader {
     return Number(length)
   }
 
-  #hold(data: Buffer): false {
-    this.#held = Buffer.from(data)
+  #keep(data: Buffer): false {
+    this.#rest = Buffer.from(data)
     return false
   }
 }

@@ -14,7 +14,7 @@ import {
 } from './scenario.js'
 
 const connections = 64
-// A page or a change is judged by what a caller waits for it, not by how many wait in line.
+// A page or a change is measured by how long a caller waits for it, not by how many wait in line.
 const fewConnections = 4
 const latency = { p99Ms: 50 }
 

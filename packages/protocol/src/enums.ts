@@ -83,7 +83,7 @@ export const itemOutcomes = ['success', 'fail'] as const
 
 // Contacts
 
-/** relation: what another user is to the caller. `blocked` wins over the others; the rest is also what a row of contacts holds. */
+/** relation: what another user is to the caller. `blocked` wins over the others; the rest is also what is stored in a row of contacts. */
 export const relation = enumeration({
   contact: [0, 'contact'],
   former: [1, 'deleted (former contact)'],
@@ -122,10 +122,10 @@ const operationTable = {
   replace: [12, 'REPLACE'],
 } as const
 
-/** What a broadcast may hold (contract, "Messages and conversations"). */
+/** What a broadcast may contain (contract, "Messages and conversations"). */
 export const broadcastContentType = enumeration(broadcastContentTable)
 
-/** What a message may hold: the number is `content_type` of a sent message, the meaning `ctype` of a stored one. */
+/** What a message may contain: the number is `content_type` of a sent message, the meaning `ctype` of a stored one. */
 export const contentType = enumeration(contentTable)
 
 /** Values of content_type that are no message but act on another one, which related_mid names (rule E8). 8 is not accepted. */

@@ -15,7 +15,7 @@ const needsNoRight: Readonly<Record<string, string>> = {
 const aboutGroups: readonly Operation[] = operations.filter(({ path }) =>
   /^\/(group|app\/qrcode)\//.test(path),
 )
-const judged = aboutGroups.flatMap((operation) =>
+const withRights = aboutGroups.flatMap((operation) =>
   operation.right === undefined ? [] : [{ ...operation, right: operation.right }],
 )
 const takes = ({ query, body }: Operation, name: string) =>
@@ -44,25 +44,25 @@ describe('the rights in a group', () => {
 
   it('are all in use, recalls by the operations on messages', () => {
     const unused = Object.keys(groupRights).filter(
-      (name) => !judged.some(({ right }) => right === name),
+      (name) => !withRights.some(({ right }) => right === name),
     )
     expect(unused).toEqual(['recall'])
   })
 
-  it.each(judged)('refuse callers of $id with errors that it lists', (operation) => {
+  it.each(withRights)('refuse callers of $id with errors that it lists', (operation) => {
     // A list of groups leaves out those that the caller has no right in.
     if (takes(operation, 'group_list')) return expect(operation.errors).toEqual([])
     const definition: GroupRight = groupRights[operation.right]
-    // Things that members added are judged one by one once a member is in.
+    // Things that members added are checked one by one once a member is in.
     const expected = definition.ownThings ? [roleErrors.member] : refusals(definition)
     expect(operation.errors).toEqual(expect.arrayContaining(['group_not_found', ...expected]))
   })
 
   it('open to callers that have the headers for it: what is personal names its user', () => {
-    const personal = judged
+    const personal = withRights
       .filter(({ right }) => 'isPersonal' in groupRights[right])
       .map(({ id, callers }) => [id, callers])
-    const forUsers = judged
+    const forUsers = withRights
       .filter(({ callers }) => callers === 'user' || callers === 'groupUser')
       .map(({ id, callers }) => [id, callers])
     expect(personal).toEqual(forUsers)

@@ -64,7 +64,7 @@ export interface Operation<
   readonly origin: 'contract' | 'extension' | 'operator'
   /** The success answer is a file and no envelope. */
   readonly answersFile: boolean
-  /** The body is a file of at most so many bytes, and all parameters are in the query; null: the body holds parameters. */
+  /** The body is a file of at most so many bytes, and all parameters are in the query; null: the body contains parameters. */
   readonly takesFile: { readonly maxBytes: number } | null
   /** Carries the types; never present at run time. */
   readonly types?: { readonly params: Params; readonly data: Data; readonly extras: Extras }

@@ -1,6 +1,6 @@
 /**
  * JSON with exact integers, written apart from the server's own so that a fault there shows. Integers beyond 2^53 travel through JSON.parse and
- * JSON.stringify as marked strings; the mark is a character that JSON text never holds raw and that no test value starts with.
+ * JSON.stringify as marked strings; the mark is a character that JSON text never contains raw and that no test value starts with.
  */
 const mark = '\u{10FFFF}int64:'
 const markedInteger = new RegExp(`"${mark}(-?\\d+)"`, 'gu')

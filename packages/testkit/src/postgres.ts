@@ -41,7 +41,7 @@ function candidateFolders(): Set<string> {
     .filter((folder) => existsSync(join(folder, 'postgres')))
   const versions = existsSync(distributionFolder) ? readdirSync(distributionFolder) : []
   return new Set([
-    // What PATH holds may be a link to one program out of the folder that holds them all.
+    // What is in PATH may be a link to one program out of the folder with all of them.
     ...onPath.map((folder) => dirname(realpathSync(join(folder, 'postgres')))),
     ...versions.map((version) => join(distributionFolder, version, 'bin')),
   ])

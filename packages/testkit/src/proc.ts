@@ -24,7 +24,7 @@ export function cpuMsWithEndedChildren(pid: number): number {
 
 function readStat(pid: number) {
   const stat = read(`/proc/${pid}/stat`)
-  // The second field is the command in parentheses and may hold spaces; the four are the fields 14 to 17.
+  // The second field is the command in parentheses and may contain spaces; the four are the fields 14 to 17.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const [utime = Number.NaN, stime = Number.NaN, cutime = Number.NaN, cstime = Number.NaN] = fields
     .slice(11, 15)

@@ -1,5 +1,5 @@
 /**
- * The committed facts that devices and other systems are told of, as data: for each kind the schema of its payload. The kinds of
+ * The committed facts that devices and other systems get to know, as data: for each kind the schema of its payload. The kinds of
  * contact, group and user events are those of the clients' notices, by name.
  */
 import type { Static } from '@sinclair/typebox'

@@ -38,7 +38,7 @@ function lookUp(reference: string): unknown {
 }
 
 describe('the OpenAPI document', () => {
-  it('holds every method and path pair of every operation, each with an operationId of its own', () => {
+  it('contains every method and path pair of every operation, each with an operationId of its own', () => {
     const expected = operations.flatMap((operation) =>
       operation.methods.map((method) => `${method} ${operation.path}`),
     )

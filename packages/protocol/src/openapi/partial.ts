@@ -52,7 +52,7 @@ export const missingParts: readonly MissingPart[] = [
   },
 ]
 
-/** What holds for all operations alike. */
+/** What all operations have in common. */
 export const missingNotices =
   'Notices of changes (contacts, groups, users) are recorded, and nobody delivers them before there is a realtime gateway.'
 

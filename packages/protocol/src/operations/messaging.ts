@@ -23,7 +23,7 @@ const conversations = 'Conversations'
 const conversationId = id('conversation ID: the other user, or the group')
 
 /**
- * The schema only stops what no request body can hold: the four texts of a message are checked together, against a configured limit and with
+ * The schema only stops what no request body can contain: the four texts of a message are checked together, against a configured limit and with
  * an error of its own (rules A4, E12).
  */
 function messageText(description: string, examples: readonly string[] = []) {

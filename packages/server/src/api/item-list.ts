@@ -1,4 +1,4 @@
-/** Lists whose entries are judged one by one (rule D9). */
+/** Lists whose entries are checked one by one (rule D9). */
 import { AppError, type Item } from '@hermod/protocol'
 
 type Malformed = Extract<Item<unknown>, { readonly raw: unknown }>

@@ -11,7 +11,7 @@ export interface BusMessages {
 export type Subject = keyof BusMessages
 
 /**
- * Tells every node, this one included. A message may be lost when a node or the network fails, so whoever depends on one bounds for how
+ * Tells every node, this one included. A message may be lost when a node or the network fails, so code that depends on one bounds for how
  * long its absence matters. A listener on the publishing node has heard a message when `publish` returns.
  */
 export interface Bus {

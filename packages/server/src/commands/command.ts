@@ -19,7 +19,7 @@ export interface Migration {
 export interface CommandDependencies {
   readonly version: string
   readonly env: NodeJS.ProcessEnv
-  /** Where secrets and files come from that no file name or option holds. */
+  /** Where secrets and files come from that no file name or option names. */
   readonly stdin: Readable
   readonly stdout: Writable
   readonly stderr: Writable
@@ -105,6 +105,6 @@ export function operatingCommand(parent: Command, usage: string, description: st
 export function urlOption(): Option {
   return new Option(
     '--url <url>',
-    'a server elsewhere; HERMOD_OPERATOR_TOKEN holds its operator token',
+    'a server elsewhere; HERMOD_OPERATOR_TOKEN is its operator token',
   )
 }

@@ -18,7 +18,7 @@ export function formatOption(): Option {
 /** Fields as operator.user.import takes them, values as they were read. */
 export type UserRecord = Readonly<Record<string, unknown>>
 
-/** One user of a file, or why a line holds none. Lines are counted from 1. */
+/** One user of a file, or why a line has none. Lines are counted from 1. */
 export type FileEntry =
   | { readonly line: number; readonly user: UserRecord }
   | { readonly line: number; readonly reason: string }
@@ -154,7 +154,7 @@ function csvUser(
   return { user: withoutEmpty(row) }
 }
 
-/** @throws CommandFailure when the header does not say what the columns hold */
+/** @throws CommandFailure when the header does not say what the columns are */
 function requireColumns(header: readonly string[]): string[] {
   const names = header.map((name) => name.trim().toLowerCase())
   const unknown = names.filter((name) => !columns.has(name))

@@ -28,7 +28,7 @@ interface Failure {
 
 type UsersToImport = ParamsOf<typeof importUsers>['users']
 
-// A body holds 1 MiB, and with passwords to hash a call should still be answered within seconds.
+// A body has at most 1 MiB, and with passwords to hash a call should still be answered within seconds.
 const maxBatchUsers = 500
 const maxBatchBytes = 512 * 1024
 const maxBatchPasswords = 50

@@ -32,7 +32,7 @@ interface ListOptions extends CommonOptions {
   readonly after?: number
 }
 
-/** A user as an argument: a username holds a character that is no digit, so digits are an ID. */
+/** A user as an argument: a username contains a character that is no digit, so digits are an ID. */
 type Which = { readonly user_id: number } | { readonly username: string }
 
 const appArgument = '<app_id>'

@@ -99,7 +99,7 @@ describe('loadConfig', () => {
     })
   })
 
-  it('refuses all faults of all sources together, each with a name and an accepted example', () => {
+  it('refuses all errors of all sources together, each with a name and an accepted example', () => {
     const env = {
       HERMOD_CONFIG: 'h.json',
       HERMOD_PROT: '1',
@@ -121,7 +121,7 @@ describe('loadConfig', () => {
     ])
   })
 
-  it('names every fault in the message of the error', () => {
+  it('names every wrong setting in the message of the error', () => {
     expect(() => loadConfig({ HERMOD_PORT: 'x', HERMOD_HTTP_STATUS: 'y' })).toThrow(
       /refused:\n {2}- HERMOD_PORT must .*\n {2}- HERMOD_HTTP_STATUS must /,
     )
@@ -143,8 +143,8 @@ describe('loadConfig', () => {
       { 'h.json': [] },
       'h.json (HERMOD_CONFIG) must hold one JSON object, for example {"HERMOD_PORT": 8080}',
     ],
-  ])('says what is wrong with %s', (_case, contents, fault) => {
-    expect(faultsOf({ HERMOD_CONFIG: 'h.json' }, contents)).toEqual([fault])
+  ])('says what is wrong with %s', (_case, contents, text) => {
+    expect(faultsOf({ HERMOD_CONFIG: 'h.json' }, contents)).toEqual([text])
   })
 
   it('refuses a queue that is shorter than a batch', () => {

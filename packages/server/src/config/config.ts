@@ -17,7 +17,7 @@ export interface Rate {
 
 /** Everything that may be known of the configuration; frozen. */
 export interface ServerConfig {
-  /** Absolute path. With PostgreSQL too it holds the process's own files. */
+  /** Absolute path. With PostgreSQL too it has the process's own files. */
   readonly dataDir: string
   readonly storage: StorageConfig
   readonly http: {
@@ -33,7 +33,7 @@ export interface ServerConfig {
     readonly statusMode: OptionValues['httpStatus']
     readonly shutdownTimeoutMs: number
   }
-  /** Every answer is held against the contract; for development and tests. */
+  /** Every answer is checked against the contract; for development and tests. */
   readonly checkAnswers: boolean
   readonly log: { readonly level: OptionValues['logLevel'] }
   readonly rateLimit: {
@@ -82,7 +82,7 @@ export interface LoadedConfig {
   readonly settings: readonly EffectiveSetting[]
 }
 
-/** The configuration was refused; all faults together. */
+/** The configuration was refused; all errors together. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 

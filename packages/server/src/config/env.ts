@@ -1,4 +1,4 @@
-/** Raw settings from the environment and the file, checked name by name; every fault is collected, none is thrown. */
+/** Raw settings from the environment and the file, checked name by name; every error is collected, none is thrown. */
 import { nearest } from '../lib/nearest.js'
 import { redactText } from '../lib/redact.js'
 import { type OptionKey, optionKeys, optionOf, options } from './options.js'
@@ -17,7 +17,7 @@ export interface GivenSettings {
 
 interface Origin {
   readonly source: Source
-  /** Begins every fault; empty for the environment. */
+  /** Begins every error; empty for the environment. */
   readonly label: string
   /** How a setting is written there. */
   readonly example: (key: OptionKey) => string
@@ -56,7 +56,7 @@ export function readSettings(env: NodeJS.ProcessEnv, readFile: ReadFile): GivenS
   return { values, faults }
 }
 
-/** Returns the decoded setting, or the fault. */
+/** Returns the decoded setting, or the error. */
 function readSetting(
   origin: Origin,
   name: string,
@@ -102,7 +102,7 @@ function fileOrigin(path: string): Origin {
   }
 }
 
-/** Returns the members of the file, or the fault. */
+/** Returns the members of the file, or the error. */
 function readConfigFile(path: string, readFile: ReadFile): object | string {
   const { name } = options.config
   try {
@@ -113,7 +113,7 @@ function readConfigFile(path: string, readFile: ReadFile): object | string {
       : `${path} (${name}) must hold one JSON object, for example {"HERMOD_PORT": 8080}`
   } catch (error) {
     const { message } = error as Error
-    // The parser quotes the text around the fault, which may hold a secret.
+    // The parser quotes the text around the error, which may contain a secret.
     const problem =
       error instanceof SyntaxError
         ? `is not valid JSON: ${message.replace(/, (\.{3})?".*$/s, '')}`

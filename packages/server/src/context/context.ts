@@ -46,7 +46,7 @@ export interface ContextOptions {
 
 const databaseFile = 'hermod.db'
 
-/** Opens the database of a configuration. With the embedded one the caller holds the folder's lock. */
+/** Opens the database of a configuration. With the embedded one the caller has locked the folder. */
 export async function openDatabase({ config, secrets, log }: ContextOptions): Promise<Database> {
   const { storage, checkAnswers } = config
   const cacheCheck = checkAnswers ? new CacheCheck() : null

@@ -17,7 +17,7 @@ interface OutboxObserver extends ConsumerObserver {
 
 const keptMs = 3 * 24 * 3_600_000
 
-/** What brings the events to those who consume them, and what removes them in the end. */
+/** What brings the events to their consumers, and what removes them in the end. */
 export function createRelay({
   database,
   bus,

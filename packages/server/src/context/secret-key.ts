@@ -30,7 +30,7 @@ export function loadSecretKeys(
   }
   const path = join(dataDir, fileName)
   try {
-    // The folder's lock is held, so nobody else creates it at the same time; `wx` keeps one that is there.
+    // The folder is locked, so no other process creates it at the same time; `wx` keeps one that is there.
     writeFileSync(path, newSecretKey(), { mode: 0o600, flag: 'wx', flush: true })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error

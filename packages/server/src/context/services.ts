@@ -48,11 +48,11 @@ export interface ServicesOptions {
   readonly secrets: ServerSecrets
   readonly jobs: JobQueue
   readonly batchObserver: BatchObserver
-  /** Something was committed that consumers of the application are to be told of. */
+  /** Something was committed for the consumers of the app. */
   readonly appended: (appId: string) => void
 }
 
-/** The rules of the service, domain by domain in the order in which they need one another. */
+/** The services of all domains, in the order in which they need one another. */
 export function createServices(
   foundation: Foundation,
   { config, secrets, jobs, batchObserver, appended }: ServicesOptions,

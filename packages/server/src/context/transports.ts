@@ -31,7 +31,7 @@ const assetsFolder = fileURLToPath(new URL('../../assets', import.meta.url))
 const readyCheckTimeoutMs = 2_000
 const lastWordsMs = 1_000
 
-/** The ways in: HTTP for everybody, and a socket in the data folder for its operator. */
+/** What listens: HTTP for callers, and a socket in the data folder for its operator. */
 export function startTransports(
   context: Pick<Context, 'executor' | 'metrics' | 'services' | 'database'>,
   { config, log }: { readonly config: ServerConfig; readonly log: Logger },
@@ -61,7 +61,7 @@ export function startTransports(
       assetRoutes(responses, '/docs/', join(assetsFolder, 'docs')),
     ],
   })
-  // The operator's own way in: a caller that may open the socket in the data folder may operate the service.
+  // The socket of the operator: a caller that may open the socket in the data folder may operate the service.
   const controlResponses = new Responses({ cors: new Cors([]), statusMode, isDraining, onFault })
   const control = createHttpServer({
     responses: controlResponses,

@@ -24,7 +24,7 @@ export interface WorkersOptions {
   readonly clock: Clock
 }
 
-/** What the service does by itself. */
+/** What the service does without being called. */
 export interface Workers {
   start(): Promise<void>
   stop(): Promise<void>

@@ -14,12 +14,12 @@ import type { Bulk, BulkAppend, BulkStatement, SqlDialect } from './dialect/dial
 import { compileOnce, type Procedure, type ProcedureContext } from './procedure.js'
 import type { Schema } from './schema.js'
 
-/** What is to be done around the commit of a transaction. A transaction that is run again starts without any. */
+/** What is done around the commit of a transaction. A transaction that is run again starts without any. */
 export interface CommitHooks {
-  /** Runs as the last statements of the transaction; it may lock what nobody locks earlier. */
+  /** Runs as the last statements of the transaction; it may lock what no other code locks earlier. */
   beforeCommit(run: () => Promise<void>): void
   /**
-   * Runs once the transaction is durable, before its caller goes on; also when nobody knows what became of the commit, so it must do
+   * Runs once the transaction is durable, before its caller goes on; also when the outcome of the commit is unknown, so it must do
    * no harm if nothing was stored. Not after a rollback.
    * @param cache the cache that `run` invalidates, see {@link CacheCheck}
    */
@@ -70,7 +70,7 @@ export class Database implements AsyncDisposable {
    * starts it again, so it must have no effect beside its statements.
    *
    * @throws AppError storage_failed when the database could not do it; then nothing of it is stored, unless the connection was lost
-   *   during the commit, in which case nobody knows
+   *   during the commit, in which case the outcome is unknown
    */
   async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
@@ -316,7 +316,7 @@ export class Prepared<P extends object, Row> {
   }
 }
 
-/** The statements of a page, one for each length; whoever calls bounds the lengths. */
+/** The statements of a page, one for each length; the caller bounds the lengths. */
 export class PreparedPage<P extends object, Row> {
   readonly #statements = new Map<number, Prepared<P, Row>>()
 

@@ -56,6 +56,6 @@ async function findSlot(
     .orderBy('reserved_until')
     .orderBy('slot')
     .limit(1)
-  // A slot that another node has just taken is skipped while it is being taken, and judged again once it is.
+  // A slot that another node has just taken is skipped while it is being taken, and looked at again once it is.
   return (await lockForUpdate(tx, slots, { skipLocked: true }).executeTakeFirst()) ?? null
 }

@@ -158,7 +158,7 @@ export interface PushBindingsTable {
   bound_at: number
 }
 
-/** What one user holds about another; each side of a contact has its own row. */
+/** What one user has stored about another; each side of a contact has its own row. */
 export interface ContactsTable {
   app_id: string
   user_id: Int64
@@ -302,7 +302,7 @@ export interface MessageChangesTable {
   kind: number
 }
 
-/** Committed facts that others are told of, see outbox/. */
+/** Committed facts for consumers, see outbox/. */
 export interface OutboxTable {
   app_id: string
   /** Dense from 1, in the order of the commits. */

@@ -1,4 +1,4 @@
-/** Every table is written by one store. The statements are read from the sources, where each names its table in so many words. */
+/** Every table is written by one store. The statements are read from the sources, where each names its table in full. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -84,7 +84,7 @@ describe('writers of tables', () => {
     expect(Object.entries(writers).filter(([, all]) => all.length > 1)).toEqual([])
   })
 
-  it('name their tables in so many words', () => {
+  it('name their tables in full', () => {
     expect(writesOf(texts).hidden).toEqual([])
   })
 

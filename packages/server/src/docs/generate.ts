@@ -1,8 +1,8 @@
 /**
  * Writes docs/reference from the definitions that the server runs, or with --check fails when a page is not current, a
- * citation of a rule leads nowhere, or a text for callers cites one.
+ * citation of a rule leads nowhere, a text for callers cites one, or the guide for developers names a file that is not there.
  */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { errorCatalogue, operations } from '@hermod/protocol'
@@ -11,6 +11,7 @@ import { configReference } from '../config/reference.js'
 import { builtOperationIds } from '../context/handlers.js'
 import { type CitingText, citingErrors, danglingCitations, statedRules } from './citations.js'
 import { renderGroupRights } from './group-rights.js'
+import { missingPaths } from './named-paths.js'
 import { renderAvailability, renderErrors, renderOperations } from './render.js'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../../../..')
@@ -22,6 +23,14 @@ const pages: Readonly<Record<string, string>> = {
   'availability.md': renderAvailability(operations, builtOperationIds),
   'group-rights.md': renderGroupRights(operations),
   'configuration.md': configReference(),
+}
+
+const guide = 'docs/guides/development.md'
+/** What the paths of the guide are relative to. */
+const guideRoots = [root, join(root, 'packages/server/src')]
+
+function isInRepository(path: string): boolean {
+  return guideRoots.some((from) => existsSync(join(from, path)))
 }
 
 function current(path: string): string | null {
@@ -53,6 +62,7 @@ function problems(): string[] {
     ...stale.map(([name]) => `docs/reference/${name} is not current; run npm run docs`),
     ...danglingCitations(texts, statedRules(current(join(folder, 'behaviour.md')) ?? '')),
     ...citingErrors(errorCatalogue, sources),
+    ...missingPaths(guide, current(join(root, guide)) ?? '', isInRepository),
   ]
 }
 

@@ -46,7 +46,7 @@ export function readBody(
 }
 
 /**
- * A request body as a stream, for what must not be held in memory as a whole. It fails with AppError body_too_large once it is longer than
+ * A request body as a stream, for what must not be in memory as a whole. It fails with AppError body_too_large once it is longer than
  * allowed, and with malformed_request when the client goes away; the request itself stays open for the answer.
  * @returns `tooLarge` when it is announced as longer than allowed
  */

@@ -8,7 +8,7 @@ interface Outgoing {
 }
 
 /**
- * Writes the answers of one turn of the event loop together at its end. A write wakes whoever waits for it, which costs many times the
+ * Writes the answers of one turn of the event loop together at its end. A write wakes the client that waits for it, which costs many times the
  * write itself when there is a pause before every one of them; in a row they find the other side awake.
  */
 export class ResponseBatcher {

@@ -99,7 +99,7 @@ export class Responses {
     }
     response.writeHead(200, headers)
     const ended = (error: NodeJS.ErrnoException | null) => {
-      // The client has gone; that is no fault of ours.
+      // The client has gone; that is no failure of the service.
       if (error && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') this.options.onFault(error)
     }
     if (length === null) pipeline(body, response, ended)

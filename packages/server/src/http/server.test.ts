@@ -264,7 +264,7 @@ describe('an answer that is a file', () => {
       socket.write(`GET /test/file?name=endless&${inQuery} HTTP/1.1\r\nhost: x\r\n\r\n`)
       await new Promise((resolve) => socket.once('data', resolve))
       socket.pause()
-      // What the kernel holds for a client that does not read has an end.
+      // What the kernel keeps for a client that does not read has an end.
       let before = -1
       while (before !== given && given < 64 * 1_048_576) {
         before = given
@@ -350,7 +350,7 @@ describe('an upload', () => {
     expect(envelope(got)).toMatchObject({ code: 200, data: 0 })
   })
 
-  it('whose client goes away in the middle ends the handler, and is no fault of ours', async () => {
+  it('whose client goes away in the middle ends the handler, and is no failure of the service', async () => {
     const { port } = server.address() as AddressInfo
     const socket = connect(port, '127.0.0.1')
     socket.write(

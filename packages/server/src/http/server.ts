@@ -1,5 +1,5 @@
 /**
- * The HTTP side of the service: families of routes, and the failures that no operation has a part in (rule A2). It sits on node:http
+ * The HTTP side of the service: families of routes, and the failures that concern no operation (rule A2). It sits on node:http
  * directly; see docs/decisions for why no framework is in between.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -12,7 +12,7 @@ import { type RouteFamily, Router } from './routes/router.js'
 export interface HttpServerOptions {
   readonly families: readonly RouteFamily[]
   readonly responses: Responses
-  /** A route threw; operations report their faults through the executor. */
+  /** A route threw; operations report their failures through the executor. */
   onFault(error: unknown): void
 }
 
@@ -24,7 +24,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
   const router = new Router(options.families)
   const answer = (request: IncomingMessage, response: ServerResponse) =>
     void answerRequest(router, options, request, response)
-  // A missing host is answered here, with the envelope; an expectation that nobody knows is no reason to refuse a call.
+  // A missing host is answered here, with the envelope; an unknown expectation is no reason to refuse a call.
   const server = createServer(
     {
       requestTimeout: requestTimeoutMs,
@@ -35,7 +35,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
   )
   server.on('checkExpectation', answer)
   return server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    // What this event leaves alone goes on.
+    // What this event does not end goes on.
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isBoundToProgress(socket)) return
     answerMalformed(error, socket, responses.nextRequestId())
   })

@@ -14,11 +14,11 @@ export interface Taking {
   readonly maxAttempts: number
 }
 
-/** Written out, because the indexes hold unfinished or finished jobs only. */
+/** Written out, because the indexes contain unfinished or finished jobs only. */
 const isUnfinished = sql<boolean>`outcome = ''`
 const isFinished = sql<boolean>`outcome <> ''`
 
-/** What is to be done, and who is doing it. Whoever takes a job has it until `run_at`, when others may take it over. */
+/** What is to be done, and who is doing it. The node that takes a job has it until `run_at`; then others may take it over. */
 export class JobStore {
   constructor(private readonly database: Database) {}
 
@@ -164,7 +164,7 @@ export class JobStore {
       .where(isUnfinished)
   }
 
-  /** A job that was enqueued again while it ran waits once more instead. @param owner null = whoever has it */
+  /** A job that was enqueued again while it ran waits once more instead. @param owner null = whichever node has it */
   async #finish(
     tx: Tx,
     appId: string,

@@ -8,7 +8,7 @@ export class LeaseStore {
     private readonly clock: Clock,
   ) {}
 
-  /** Takes a lease that nobody holds, or prolongs one's own. @returns false when another owner holds it */
+  /** Takes a lease that is free, or prolongs one's own. @returns false when another owner has it */
   async acquire(name: string, owner: string, ttlMs: number): Promise<boolean> {
     const now = this.clock.now()
     return this.database.transaction(async (tx) => {

@@ -5,22 +5,22 @@ const minuteMs = 60_000
 
 /** Leases as several nodes share them. */
 class Leases {
-  readonly #held = new Map<string, { owner: string; until: number }>()
+  readonly #leases = new Map<string, { owner: string; until: number }>()
 
   async acquire(name: string, owner: string, ttlMs: number): Promise<boolean> {
-    const held = this.#held.get(name)
-    if (held && held.owner !== owner && held.until > Date.now()) return false
-    this.#held.set(name, { owner, until: Date.now() + ttlMs })
+    const lease = this.#leases.get(name)
+    if (lease && lease.owner !== owner && lease.until > Date.now()) return false
+    this.#leases.set(name, { owner, until: Date.now() + ttlMs })
     return true
   }
 
   async renew(name: string, owner: string, ttlMs: number): Promise<boolean> {
-    const held = this.#held.get(name)
-    return held?.owner === owner && held.until > Date.now() && this.acquire(name, owner, ttlMs)
+    const lease = this.#leases.get(name)
+    return lease?.owner === owner && lease.until > Date.now() && this.acquire(name, owner, ttlMs)
   }
 
   async release(name: string, owner: string): Promise<void> {
-    if (this.#held.get(name)?.owner === owner) this.#held.delete(name)
+    if (this.#leases.get(name)?.owner === owner) this.#leases.delete(name)
   }
 }
 

@@ -33,7 +33,7 @@ export class MaintenanceScheduler {
   readonly #running = new Map<string, Promise<void>>()
   readonly #timers: NodeJS.Timeout[] = []
   /** Names of leases. */
-  readonly #held = new Set<string>()
+  readonly #leases = new Set<string>()
 
   constructor(private readonly options: MaintenanceSchedulerOptions) {}
 
@@ -54,7 +54,7 @@ export class MaintenanceScheduler {
     await this.idle()
     const { leases } = this.options
     // A lease that cannot be given back ends by itself.
-    for (const lease of this.#held) await leases.release(lease, this.#owner).catch(() => {})
+    for (const lease of this.#leases) await leases.release(lease, this.#owner).catch(() => {})
   }
 
   #begin(task: MaintenanceTask): void {
@@ -79,7 +79,7 @@ export class MaintenanceScheduler {
       observer.finished(task.name, outcome, (performance.now() - startedAt) / 1_000)
     try {
       if (!(await leases.acquire(lease, this.#owner, ttlMs))) return
-      this.#held.add(lease)
+      this.#leases.add(lease)
       renewal = setInterval(renew, ttlMs / 3)
       await task.run(AbortSignal.any([this.#stopping.signal, lost.signal]))
       finished('done')

@@ -13,16 +13,16 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** A process of its own that holds the lock in the way lockFolder does, until it is killed. */
+/** A process of its own that locks the folder as lockFolder does, until it is killed. */
 async function holdInChild(): Promise<ChildProcess> {
   const sqlite = fileURLToPath(import.meta.resolve('@photostructure/sqlite'))
   const script = `
     import { writeFileSync } from 'node:fs'
     import { DatabaseSync } from ${JSON.stringify(sqlite)}
-    globalThis.held = new DatabaseSync(process.argv[1] + '/hermod.lock', { timeout: 0 })
-    globalThis.held.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
+    globalThis.database = new DatabaseSync(process.argv[1] + '/hermod.lock', { timeout: 0 })
+    globalThis.database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
     writeFileSync(process.argv[1] + '/hermod.pid', process.pid + '\\n')
-    process.stdout.write('held')
+    process.stdout.write('locked')
     setInterval(() => {}, 60_000)
   `
   const child = spawn(process.execPath, ['--input-type=module', '-e', script, folder], {
@@ -42,7 +42,7 @@ function refusal(): unknown {
 }
 
 describe('lockFolder', () => {
-  it('refuses a folder that another process holds, and gets it at once when that process is killed', async () => {
+  it('refuses a folder that another process has locked, and gets it at once when that process is killed', async () => {
     const holder = await holdInChild()
     try {
       const error = refusal()

@@ -37,7 +37,7 @@ export class FolderLockedError extends Error {
 /**
  * Takes the folder for this process, creating it (mode 700) when it does not exist.
  *
- * @throws FolderLockedError when another process, or another lock of this one, holds it
+ * @throws FolderLockedError when another process, or another lock of this one, uses it
  */
 export function lockFolder(dir: string): FolderLock {
   const folder = resolve(dir)

@@ -7,7 +7,7 @@
  *
  * The last slot (63) is no node's: it is for messages that are imported with dates of the past, see {@link importedId}.
  *
- * A slot belongs to one node at a time and only for ticks that the node has reserved in the database beforehand. Whoever takes a slot
+ * A slot belongs to one node at a time and only for ticks that the node has reserved in the database beforehand. A node that takes a slot
  * over starts after everything that was ever reserved in it. So no ID repeats whatever the clocks say and whenever a node dies.
  */
 

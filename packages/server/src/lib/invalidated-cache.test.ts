@@ -49,7 +49,7 @@ afterEach(() => {
 
 function passTime(ms: number): void {
   nowMs += ms
-  // The cache holds on to the time it read for as long as a timer runs.
+  // The cache keeps the time it read for as long as a timer runs.
   vi.advanceTimersByTime(ms)
 }
 

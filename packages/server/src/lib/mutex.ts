@@ -5,7 +5,7 @@ interface Waiting {
 
 /**
  * Exclusion between asynchronous callers of one process, first come, first served: one holder by itself, or any number of those who
- * share. Whoever shares waits behind a caller that waits for itself alone, so that nobody waits for ever.
+ * share. A caller that shares waits behind one that waits to be alone, so that no caller waits for ever.
  */
 export class Mutex {
   #isLocked = false

@@ -14,7 +14,7 @@ describe('a sealed text', () => {
       expect(box.open(box.seal(text, place), place)).toBe(text)
   })
 
-  it('says which key it was made with and nothing of what it holds', () => {
+  it('says which key it was made with and nothing of what it contains', () => {
     expect(sealed).toMatch(/^hs1:[\w-]{8}:[\w-]{16}:[\w-]+$/)
     expect(sealedKeyId(sealed)).toBe(keyId(oldKey))
     expect(Buffer.from(sealed, 'base64url').toString('latin1')).not.toContain('between us')

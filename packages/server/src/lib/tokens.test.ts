@@ -39,7 +39,7 @@ describe('equalSecrets', () => {
     ['hmo_a', 'hmo_a ', false],
     ['', 'hmo_a', false],
     ['é', 'e\u0301', false],
-  ])('judges %j and %j', (a, b, isEqual) => {
+  ])('compares %j and %j', (a, b, isEqual) => {
     expect(equalSecrets(a, b)).toBe(isEqual)
   })
 })

@@ -2,7 +2,7 @@ import { type Logger, pino } from 'pino'
 
 export type { Logger } from 'pino'
 
-/** Names of fields that hold secrets wherever they turn up in a log line. */
+/** Names of fields that contain secrets wherever they turn up in a log line. */
 const secretFields = [
   'password',
   'token',

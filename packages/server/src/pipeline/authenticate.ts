@@ -37,7 +37,7 @@ const decodeId = compileDecoder(int64())
 const nobodyNamed: Named = { userId: null, groupId: null }
 
 /**
- * Who is calling: the one place that judges credentials (rules C1 to C7). Whether the operation is open to them is for
+ * Who is calling: the one place that checks credentials (rules C1 to C7). Whether the operation is open to them is for
  * {@link requireCaller}.
  * @throws AppError with the code of the first rule that is broken
  */
@@ -70,7 +70,7 @@ function principalIn(
   }
   if (token.startsWith('hma_'))
     return adminTokenPrincipal(authenticator, appId, { token, named, isOpen })
-  // A stale token must not keep anybody from logging in again, so open operations do not judge it.
+  // A stale token must not keep anybody from logging in again, so open operations do not check it.
   if (isOpen) return { kind: 'anonymous', appId }
   const found = token.startsWith('hmu_') ? authenticator.findUserToken(appId, token) : null
   return found instanceof Promise

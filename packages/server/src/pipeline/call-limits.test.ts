@@ -89,13 +89,13 @@ describe('the limit by address', () => {
     expect(outcome(callOf(undefined, '2001:db8:1::4'), anonymous)).toBe('passes')
   })
 
-  it('does not hold for an operator that the transport has proved', () => {
+  it('does not apply to an operator that the transport has proved', () => {
     expect(outcomes(20, provedCall(operatorPrincipal, 'local'), operatorPrincipal)).toEqual(
       passes(20),
     )
   })
 
-  it('holds for a user that the transport has proved, as for one with a token', () => {
+  it('applies to a user that the transport has proved, as to one with a token', () => {
     const call = (id: number) => provedCall(user(id), '192.0.2.1')
     expect([1, 2, 3, 4].map((id) => outcome(call(id), user(id)))).toEqual([
       ...passes(3),
@@ -116,7 +116,7 @@ describe('an Admin token', () => {
     expect(outcomes(20, callOf(adminToken), admin)).toEqual(passes(20))
   })
 
-  it('that fails counts for the address, and a few are enough to be refused before they are judged', () => {
+  it('that fails counts for the address, and a few are enough to be refused before they are checked', () => {
     expect(outcomes(4, callOf('hma_made_up'), 'token_invalid')).toEqual([
       'token_invalid',
       'token_invalid',
@@ -135,7 +135,7 @@ describe('an Admin token', () => {
     expect(outcome(callOf(adminToken), 'token_expired')).toBe('address_limited')
   })
 
-  it('is not held responsible for a failure of the service', () => {
+  it('does not pay for a failure of the service', () => {
     expect(outcomes(10, callOf(adminToken), 'storage_failed')).toEqual(
       Array(10).fill('storage_failed'),
     )

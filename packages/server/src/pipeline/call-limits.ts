@@ -26,7 +26,7 @@ const maxAdminTokens = 10_000
  * The limits of calls (rules A2, A2a): by address before authentication, by user and application after it. A valid Admin token passes
  * all of them, since an application server is one address with much traffic; so does an operator.
  *
- * An Admin token that was valid when it was last judged goes straight to authentication, however much its address sends. Any other one
+ * An Admin token that was valid when it was last checked goes straight to authentication, however much its address sends. Any other one
  * draws on a bucket of its own and gets that back when it is valid, so that an application server is heard behind an address that is
  * used up, and made-up tokens ask the database no more often than calls of another kind. Those that fail count for the address as well.
  */

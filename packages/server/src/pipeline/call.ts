@@ -19,7 +19,7 @@ interface CallSource extends ParameterSource {
 }
 
 /**
- * One call on any transport: with credentials, which the pipeline judges, or with a principal that the transport has proved before, by
+ * One call on any transport: with credentials, which the pipeline checks, or with a principal that the transport has proved before, by
  * the rights on a socket file or at the beginning of a session.
  */
 export type Call = CallSource &
@@ -34,7 +34,7 @@ export interface Payload<Data = unknown, Extras = unknown> {
   readonly extras?: Extras
 }
 
-/** A file that comes in or goes out; its bytes pass through and are never held as a whole. */
+/** A file that comes in or goes out; its bytes pass through and are never in memory as a whole. */
 export interface FileStream {
   readonly contentType: string
   /** In bytes; null when it is not known beforehand. */

@@ -311,12 +311,12 @@ describe('a list', () => {
   })
 })
 
-describe('a list that is judged item by item', () => {
+describe('a list that is checked item by item', () => {
   const people = itemList(
     object({ name: string({ minLength: 1 }), age: optional(int32({ minimum: 0 })) }),
   )
 
-  it('gives every entry a value or its own fault, in order, and no fault of its own', () => {
+  it('gives every entry a value or its own violation, in order, and no violation of the list', () => {
     const entries = [
       { name: 'a', age: '3' },
       { name: '' },
@@ -451,7 +451,7 @@ describe('exact mode, for what the service answers', () => {
     expect(decode(list(int64()), [1, 2n ** 60n], 'exact')).toEqual(accepted([1, 2n ** 60n]))
   })
 
-  it('fails a list whose entries are judged one by one when callers send it', () => {
+  it('fails a list whose entries are checked one by one when callers send it', () => {
     expect(decode(itemList(object({ a: int32() })), [{ a: '1' }], 'exact').violations).toEqual([
       'x[0].a must be an integer from -2147483648 to 2147483647',
     ])
@@ -467,7 +467,7 @@ describe('isAbsent', () => {
     [0, false, false],
     [false, false, false],
     ['0', false, false],
-  ])('judges %j (text: %j)', (value, isText, expected) => {
+  ])('accepts or refuses %j (text: %j)', (value, isText, expected) => {
     expect(isAbsent(value, isText)).toBe(expected)
   })
 })

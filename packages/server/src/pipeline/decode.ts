@@ -1,6 +1,6 @@
 /**
  * From what arrived to what the contract declares: a schema becomes a function that coerces (rule B3), checks, and names every
- * fault (A4). Generic validators neither coerce exactly over the int64 range nor judge lists item by item, which is why this is ours.
+ * fault (A4). Generic validators neither coerce exactly over the int64 range nor check lists item by item, which is why this is our own.
  */
 import type { Int64, Item, TSchema } from '@hermod/protocol'
 

@@ -259,21 +259,21 @@ describe('the way of a call', () => {
     expect(steps).toEqual(['limit 192.0.2.1', 'application home', 'limit anonymous', 'handler'])
   })
 
-  it('ends at the limit by address with a real 429, before anything is judged', async () => {
-    const judged: string[] = []
+  it('ends at the limit by address with a real 429, before anything is checked', async () => {
+    const checked: string[] = []
     const arrived = () => {
       throw new AppError('address_limited', undefined, { retryAfterSeconds: 3 })
     }
     const { executor } = setUp(failing(new Error('must not run')), {
       limits: { ...noCallLimits, arrived },
-      authenticator: { ...everybody, requireApp: async (appId) => void judged.push(appId) },
+      authenticator: { ...everybody, requireApp: async (appId) => void checked.push(appId) },
     })
     expect(await executor.answer(operationOf, callOf())).toMatchObject({
       status: 429,
       code: 42901,
       retryAfterSeconds: 3,
     })
-    expect(judged).toEqual([])
+    expect(checked).toEqual([])
   })
 
   it('ends at the limit by caller with HTTP 200, before parameters are looked at', async () => {
@@ -329,11 +329,11 @@ describe('the way of a call', () => {
 describe('draining', () => {
   it('finishes what runs, refuses what comes, and ends when all is answered', async () => {
     let release = () => {}
-    const held = new Promise<void>((resolve) => {
+    const blocked = new Promise<void>((resolve) => {
       release = resolve
     })
     const { executor } = setUp(async ({ id }) => {
-      await held
+      await blocked
       return data(id)
     })
     const running = executor.answer(operationOf, callOf())

@@ -13,7 +13,7 @@ import type { Principal, UserDirectory } from './principal.js'
 /** What the pipeline reports about every call. */
 export interface CallObserver {
   finished(call: Call, operation: Operation, code: number, startedAt: number): void
-  /** A fault of ours: something was thrown that is no AppError, or a storage failure with its cause. */
+  /** A failure of the service: something was thrown that is no AppError, or a storage failure with its cause. */
   failed(call: Call, operation: Operation, error: unknown): void
 }
 

@@ -272,7 +272,7 @@ describe('a request body', () => {
     ])
   })
 
-  it('that is nested too deeply is a fault of the request, with and without a long number in it', () => {
+  it('that is nested too deeply is an error of the request, with and without a long number in it', () => {
     const depth = 400_000
     for (const inner of ['1', '9007199254740993']) {
       const body = `{"id":${'['.repeat(depth)}${inner}${']'.repeat(depth)}}`
@@ -333,7 +333,7 @@ describe('a body that is a string as a whole (rules B4, D8)', () => {
     expect(faultsOf({ body }, text)).toEqual([fault])
   })
 
-  it('is refused when it is broken UTF-8 or holds U+0000', () => {
+  it('is refused when it is broken UTF-8 or contains U+0000', () => {
     expect(faultsOf({ body: Buffer.from([0x68, 0xff]), contentType: 'text/plain' }, text)).toEqual([
       'the body must be valid UTF-8',
     ])

@@ -29,7 +29,7 @@ export interface BulkDelete {
   readonly keys: Readonly<Record<string, ColumnType>>
 }
 
-/** Changes rows that are there and leaves those alone that are not. Each row of parameters holds the new values, then the keys. */
+/** Changes rows that are there and leaves those alone that are not. Each row of parameters has the new values, then the keys. */
 export interface BulkUpdate {
   readonly table: string
   readonly set: Readonly<Record<string, ColumnType>>

@@ -35,7 +35,7 @@ interface CombinedStatement {
   running: number
 }
 
-/** So many calls share a statement at most, for nobody shall wait long for the others' work. */
+/** So many calls share a statement at most, so that no call waits long for the others. */
 const maxCombined = 32
 /** How often one statement may be under way; more calls wait and are combined. */
 const maxRunning = 4

@@ -127,7 +127,7 @@ export class Checkpointer {
   }
 
   /**
-   * To be called after the last connection was closed: closing any descriptor of a file takes away all locks that the process holds
+   * To be called after the last connection was closed: closing any descriptor of a file takes away all locks that the process has
    * on it.
    */
   release(): void {
@@ -174,7 +174,7 @@ export class Checkpointer {
     for (let pass = 1; pass <= passesMax && !this.#isClosed; pass++) {
       const before = this.#copied
       const { frames, copied } = await this.#pass()
-      // A long read holds the log: what came after its beginning cannot be copied before its end.
+      // A long read keeps the log: what came after its beginning cannot be copied before its end.
       const isHeld = frames - copied > lastFrames
       if (isHeld || frames < restartFrames) return
       const isCloseBehind = copied >= before && copied - before <= lastFrames

@@ -13,11 +13,11 @@ interface IndexRow {
 const rows = 1_000_000
 const rowsOfPartialIndex = 10_000
 const rowsPerOwner = 100
-/** Also of the few rows of an owner that a partial index holds. */
+/** Also of the few rows of an owner that are in a partial index. */
 const rowsPerPair = 10
 
 /**
- * Tells the planner what to expect of the tables before they hold anything. Without it SQLite supposes that an application has ten rows
+ * Tells the planner what to expect of the tables before they contain anything. Without it SQLite supposes that an application has ten rows
  * of each, and walks all of them where an index knows better. `ANALYZE` replaces it by what is there.
  */
 export async function seedStatistics(db: Kysely<never>): Promise<void> {

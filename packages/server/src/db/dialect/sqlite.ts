@@ -283,7 +283,7 @@ class ThreadConnection implements DatabaseConnection {
   #start(): Thread {
     const worker = new Worker(new URL('./sqlite-worker.js', import.meta.url), {
       workerData: { path: this.#path, pragmas: this.#pragmas.map((pragma) => `pragma ${pragma}`) },
-      // The thread holds statements and one batch of rows, so small heaps are enough and keep the process small.
+      // The thread has statements and one batch of rows, so small heaps are enough and keep the process small.
       resourceLimits: { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 256 },
     })
     const waiting: Settle[] = []

@@ -22,8 +22,8 @@ export function initialMigration(dialect: SqlDialect): Migration {
 
 // The column types are read alike by both engines: SQLite takes `bigint` and `smallint` as integers.
 //
-// A conversation's row holds the marks of both parties, so that a send, which moves the sender's mark, writes one row and page for both.
-// The marks of a group's members are in their rows; its conversation's row holds how far the furthest reader has read (low) and how far
+// A conversation's row has the marks of both parties, so that a send, which moves the sender's mark, writes one row and page for both.
+// The marks of a group's members are in their rows; its conversation's row says how far the furthest reader has read (low) and how far
 // anybody else has (high), which is all that the senders are shown.
 // Messages are kept in the order of their key, so that a page of history is a page or two of the database and not one for every
 // message. Transaction IDs come first in the key of their table because clients make them from clocks and counters, so that new ones of

@@ -21,7 +21,7 @@ describe('settings of an application', () => {
     expect(settingsFault({ time_zone })).toContain('settings.time_zone must')
   })
 
-  it('are not judged where nothing is given', () => {
+  it('are not checked where nothing is given', () => {
     expect(settingsFault({})).toBeNull()
   })
 })

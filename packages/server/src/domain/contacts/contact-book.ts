@@ -17,7 +17,7 @@ export interface ContactBookOptions {
   readonly clock: Clock
 }
 
-/** How two users become contacts, whoever decides on it. */
+/** How two users become contacts, for all services that decide on it. */
 export class ContactBook {
   constructor(private readonly options: ContactBookOptions) {}
 
@@ -66,7 +66,7 @@ export class ContactBook {
   }
 
   /**
-   * Makes a user who holds nothing about anybody yet a contact of the peer, or asks the peer, as the peer wants it.
+   * Makes a new user, who has no contacts yet, a contact of the peer, or asks the peer, as the peer wants it.
    * @throws AppError user_not_found, user_deleted, contact_limit_reached, contact_requests_refused, wrong_auth_answer
    */
   async request(tx: Tx, appId: string, userId: Int64, peerId: Int64): Promise<void> {

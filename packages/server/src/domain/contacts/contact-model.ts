@@ -7,7 +7,7 @@ export interface Side {
   readonly peerId: Int64
 }
 
-/** What one user holds about another. */
+/** What one user has stored about another. */
 export interface Contact {
   readonly state: number
   readonly isBlocked: boolean
@@ -16,7 +16,7 @@ export interface Contact {
   readonly isMuted: boolean
 }
 
-/** Nothing is held about most users. */
+/** About most users nothing is stored. */
 export const noContact: Contact = {
   state: relation.stranger,
   isBlocked: false,

@@ -54,7 +54,7 @@ export class ContactRequestService {
     )
   }
 
-  /** Judges each request alone; @returns for each in its order why it failed, or null */
+  /** Checks each request alone; @returns for each in its order why it failed, or null */
   async applyMany(
     actor: ContactActor,
     requests: readonly NewContactRequest[],

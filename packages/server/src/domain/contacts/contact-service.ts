@@ -31,7 +31,7 @@ const maxPage = 10_000
 /** So many users are looked up by one statement, between which other calls have their turn. */
 const lookUpChunk = 1_000
 
-/** Contact lists and block lists, each side with what it holds about the other. */
+/** Contact lists and block lists, each side with what it has stored about the other. */
 export class ContactService {
   constructor(private readonly options: ContactServiceOptions) {}
 

@@ -22,7 +22,7 @@ export interface NewSide {
 
 type ContactRelationRow = Pick<Selectable<ContactsTable>, 'state' | 'is_blocked'>
 
-/** What users hold about each other. */
+/** What users have stored about each other. */
 export class ContactStore {
   readonly #findRelation
 
@@ -177,7 +177,7 @@ export class ContactStore {
       .execute()
   }
 
-  /** What a user holds about others, and others about the user. */
+  /** What a user has stored about others, and others about the user. */
   async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
     // One statement for each column: each has an index of its own.
     for (const column of ['user_id', 'peer_id'] as const) {
@@ -233,7 +233,7 @@ export class ContactStore {
     return rows.map((row) => ({ userId: row.user_id, name: row.nick_name || row.username }))
   }
 
-  /** When the newest change happened in what the user holds about others, removals included; 0 without any. */
+  /** When the newest change happened in what the user has stored about others, removals included; 0 without any. */
   async lastChange(db: Queryable, appId: string, userId: Int64): Promise<number> {
     const row = await db
       .selectFrom('contacts')

@@ -25,7 +25,7 @@ export interface MessageRulesOptions {
   readonly relationCache: InvalidatedCache<Side, Relation>
 }
 
-/** Which users take messages from whom (rule E11). What one recipient holds about one sender is asked for only where it matters. */
+/** Which users take messages from whom (rule E11). What a recipient has stored about a sender is looked up only where it matters. */
 export class MessageRules {
   constructor(private readonly options: MessageRulesOptions) {}
 
@@ -34,10 +34,10 @@ export class MessageRules {
     if (recipient.userId === senderId) return null
     const refusesStrangers = this.#refusesStrangers(recipient)
     if (refusesStrangers === false && !recipient.hasBlocks) return null
-    return this.#judge(recipient, senderId, refusesStrangers)
+    return this.#check(recipient, senderId, refusesStrangers)
   }
 
-  async #judge(
+  async #check(
     recipient: UserState,
     senderId: Int64,
     judgement: boolean | Promise<boolean>,

@@ -4,7 +4,7 @@ import type { Contact, Side } from './contact-model.js'
 
 export type Relation = Pick<Contact, 'state' | 'isBlocked'>
 
-/** What one user holds about another, as far as it decides on messages; also that it is nothing. */
+/** What one user has stored about another, as far as it decides on messages; also that there is nothing. */
 export const relationCache: CacheDefinition<Side, Relation> = {
   name: 'relations',
   maxEntries: 100_000,

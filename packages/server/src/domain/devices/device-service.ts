@@ -137,7 +137,7 @@ export class DeviceService {
     const { store, users } = this.options
     const userAgent = shortUserAgent(use)
     const pushToken = use.pushToken ?? device.push_token
-    // Before the device, because whoever locks both locks the user first.
+    // Before the device, because the user is always locked first.
     if (userAgent !== device.user_agent) await users.touchDevices(tx, use, now)
     const isThere = await store.update(tx, {
       ...device,

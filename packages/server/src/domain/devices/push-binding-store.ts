@@ -4,7 +4,7 @@ import type { DeviceKey, PushBinding } from './device-model.js'
 
 /** Tokens of push gateways, by device and certificate. */
 export class PushBindingStore {
-  /** Takes the token away from whatever device it was bound to. The caller holds the lock of the device. */
+  /** Unbinds the token from the device that had it. The caller has locked the device. */
   async bind(
     tx: Tx,
     { appId, userId, deviceSn }: DeviceKey,

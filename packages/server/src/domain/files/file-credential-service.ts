@@ -25,7 +25,7 @@ export interface FileCredentialServiceOptions {
 const maxSignatureLifeMs = 24 * 3_600_000
 
 /**
- * Gives and judges the file credentials of the Token record. Whatever ends all tokens of a user ends them too, at once and on every node,
+ * Makes and checks the file credentials of the Token record. What ends all tokens of a user ends them too, at once and on every node,
  * since the user is read each time.
  */
 export class FileCredentialService {
@@ -39,7 +39,7 @@ export class FileCredentialService {
     return fileCredentials(this.#keys.current, user)
   }
 
-  /** @returns the user whose store_token it is, or null when it is nobody's any more or never was */
+  /** @returns the user whose store_token it is, or null when it has ended or never was one */
   async userOf(appId: string, storeToken: string): Promise<Int64 | null> {
     return (await this.#holderOf(appId, storeToken))?.user.userId ?? null
   }

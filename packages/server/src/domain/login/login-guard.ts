@@ -41,11 +41,11 @@ const maxEntries = 50_000
 const firstWaitMs = 1000
 
 /**
- * Slows down whoever guesses passwords (rule D2), per user and per address, and locks nobody out: a user who logged in from an address
+ * Slows down callers that guess passwords (rule D2), per user and per address, and locks nobody out: a user who logged in from an address
  * before is counted there apart, so neither guesses from elsewhere nor those of others behind the same address keep the user waiting.
  * What is known is bounded and lives in this process; each node counts for itself.
  *
- * {@link verify} does all that a check of a password needs. Whoever calls `check`, `failed` and `succeeded` on their own must see to it
+ * {@link verify} does all that a check of a password needs. A caller of `check`, `failed` and `succeeded` must see to it
  * that attempts made at once do not all pass the check.
  */
 export class LoginGuard {

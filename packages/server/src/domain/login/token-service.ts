@@ -55,7 +55,7 @@ const purgeSteps = 20
 /** For how long the holder of a token that expired hears that, and not that it is unknown. */
 const keptAfterExpiryMs = 30 * 86_400_000
 
-/** Logs users in and judges their tokens (rule C6). A token stops working at once here, within a second on other nodes. */
+/** Logs users in and checks their tokens (rule C6). A token stops working at once here, within a second on other nodes. */
 export class TokenService {
   #nobodysHash: Promise<string> | undefined
 
@@ -132,13 +132,13 @@ export class TokenService {
     const tokenHash = hashToken(secret)
     const key = { appId, tokenHash }
     const known = tokenCache.get(key)
-    if (known) return this.#judge(known)
+    if (known) return this.#check(known)
     return tokenCache
       .load(key, () => database.read((db) => store.find(db, appId, tokenHash)))
-      .then((token) => this.#judge(token))
+      .then((token) => this.#check(token))
   }
 
-  #judge(token: UserToken | null): UserToken | 'expired' | null {
+  #check(token: UserToken | null): UserToken | 'expired' | null {
     if (!token) return null
     return token.isRevoked || token.expiresAt <= this.options.clock.now() ? 'expired' : token
   }

@@ -207,21 +207,21 @@ export class RegistrationService {
     })
   }
 
-  /** Judges what can be judged before the hashes, which cost more than all the rest; the insert decides. */
+  /** Checks what can be checked before the hashes, which cost more than all the rest; the insert decides. */
   async #prepare(appId: string, registrations: readonly Registration[]): Promise<PreparedUser[]> {
     const { database, users, hasher } = this.options
     const usernames = registrations.map(({ username }) => username)
     const taken = await database.read((db) => users.findTaken(db, appId, usernames))
-    const judged = registrations.map((registration) => {
+    const checked = registrations.map((registration) => {
       const fault = this.#fault(registration)
       if (fault !== null) return new AppError('invalid_parameter', fault)
       if (taken.has(usernameKey(registration.username))) return new AppError('user_exists')
       taken.add(usernameKey(registration.username))
       return registration
     })
-    const passwords = judged.flatMap((each) => (each instanceof AppError ? [] : [each.password]))
+    const passwords = checked.flatMap((each) => (each instanceof AppError ? [] : [each.password]))
     const hashes = (await hasher.hashMany(passwords)).values()
-    return judged.map((each) =>
+    return checked.map((each) =>
       each instanceof AppError
         ? each
         : { registration: each, passwordHash: hashes.next().value as string },

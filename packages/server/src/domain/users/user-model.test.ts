@@ -85,11 +85,11 @@ describe('passwordFault', () => {
     ['x'.repeat(129), 6, 'password must have 6 to 128 characters'],
     ['😀'.repeat(5), 6, 'password must have 6 to 128 characters'],
     ['😀'.repeat(128), 6, null],
-  ])('judges %j with a minimum of %d', (password, minLength, fault) => {
-    expect(passwordFault(password, minLength)).toBe(fault)
+  ])('accepts or refuses %j with a minimum of %d', (password, minLength, text) => {
+    expect(passwordFault(password, minLength)).toBe(text)
   })
 
-  it('names the parameter that holds the password', () => {
+  it('names the parameter that contains the password', () => {
     expect(passwordFault('x', 6, 'new_password')).toBe('new_password must have 6 to 128 characters')
   })
 })

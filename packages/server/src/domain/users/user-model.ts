@@ -95,7 +95,7 @@ export function usernameFault(username: string, rules: NameRules): string | null
 // Also the two separators of lines and paragraphs: a name is one line wherever it is shown.
 const breaksLine = /[\p{Cc}\p{Zl}\p{Zp}]/u
 
-/** @throws AppError invalid_parameter when a name that others see holds control characters */
+/** @throws AppError invalid_parameter when a name that others see contains control characters */
 export function requireName(name: string, field: string): void {
   if (breaksLine.test(name))
     throw new AppError('invalid_parameter', `${field} must not contain control characters`)
@@ -113,7 +113,7 @@ export function passwordFault(
     : `${name} must have ${minLength} to ${maxPasswordLength} characters`
 }
 
-/** What a login name is looked up as. A username holds neither sign, and a mobile number is no username for want of a letter. */
+/** What a login name is looked up as. A username contains neither `@` nor `+`, and a mobile number has no letter, so it is no username. */
 export function loginNameKind(name: string): 'email' | 'mobile' | 'username' {
   if (name.includes('@')) return 'email'
   return /^\+?\d+$/.test(name) ? 'mobile' : 'username'

@@ -1,4 +1,4 @@
-/** What the rows of users hold for other domains. */
+/** What other domains read of the rows of users. */
 import type { UserStore } from './user-store.js'
 
 /** The serial numbers of devices, and when their list changed. */

@@ -25,7 +25,7 @@ const lookUps = {
   email: { column: 'email', key: emailKey },
 } as const
 
-// Of the row `u`; answered by an index that holds nothing but blocks.
+// Of the row `u`; answered by an index of blocks only.
 const hasBlocks = sql<number>`case when exists (
   select 1 from contacts c where c.app_id = u.app_id and c.user_id = u.user_id and c.is_blocked = 1) then 1 else 0 end`
 

@@ -17,7 +17,7 @@ export interface OperationRoutesOptions {
   readonly responses: Responses
   readonly operations: readonly Operation[]
   readonly addressOf: AddressOf
-  /** Who calls, whatever the headers say: what listens can be reached by nobody else. null: the credentials say it. */
+  /** Who calls, whatever the headers say, because no one else can reach the socket. null: the credentials say it. */
   readonly principal: Principal | null
 }
 
@@ -57,7 +57,7 @@ function operationRoute(options: OperationRoutesOptions, operation: Operation): 
   }
 }
 
-/** Of an operation whose body is a file, which may be larger than what is read into memory: it waits for the uploads of files. */
+/** For an operation whose body is a file, which may be larger than what is read into memory. */
 function uploadRoute(
   options: OperationRoutesOptions,
   operation: Operation,
@@ -76,7 +76,7 @@ function uploadRoute(
       body,
     }
     await answer(request, response, query, () => upload)
-    // A caller that is refused has its file read by nobody.
+    // When the caller is refused, nothing reads the file.
     body.destroy()
   }
 }

@@ -17,7 +17,7 @@ const texts: { readonly [K in NoticeKind]?: Partial<EventDetails<K>> } = {
 /** The kinds of events that may carry such words. */
 export const wordyKinds = Object.keys(texts) as readonly NoticeKind[]
 
-/** The payload of an event without the words to or from these users; null when it holds none. */
+/** The payload of an event without the words to or from these users; null when it has none. */
 export function withoutTexts(
   event: Event,
   userIds: ReadonlySet<Int64>,

@@ -82,7 +82,7 @@ export class UserImportService {
   ): Promise<ImportResult[]> {
     const { database, ids } = this.options
     const app = await this.options.apps.get(appId)
-    const entries = await this.#hashed(appId, users.map(this.#judged))
+    const entries = await this.#hashed(appId, users.map(this.#checked))
     const userIds = await ids.take(entries.length)
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       let results: ImportResult[] = []
@@ -114,7 +114,7 @@ export class UserImportService {
     return { users, nextCursor: last ? writeCursor(last.user_id) : '' }
   }
 
-  readonly #judged = (given: UserToImport): Entry => {
+  readonly #checked = (given: UserToImport): Entry => {
     const { passwordMinLength, clock } = this.options
     const { email } = given.profile
     const user =
