@@ -2,17 +2,18 @@
 import type { EventKind } from '@hermod/protocol/events'
 import type { BulkInsert } from '../db/dialect/dialect.js'
 import type { ProcedureContext } from '../db/procedure.js'
+import { rowOf } from '../db/rows.js'
 import { compare } from '../lib/compare.js'
 import { groupBy } from '../lib/group-by.js'
 
-const advanceHeads: BulkInsert = {
+const advanceHeads = {
   table: 'outbox_heads',
   columns: { app_id: 'text', position: 'bigint' },
   conflict: 'on conflict (app_id) do update set position = t.position + excluded.position',
   returning: 'app_id, position',
-}
+} as const satisfies BulkInsert
 
-const insertRows: BulkInsert = {
+const insertRows = {
   table: 'outbox',
   columns: {
     app_id: 'text',
@@ -21,7 +22,7 @@ const insertRows: BulkInsert = {
     payload: 'text',
     created_at: 'bigint',
   },
-}
+} as const satisfies BulkInsert
 
 /** A row of the outbox that has no position yet. */
 export interface NewRow {
@@ -29,6 +30,17 @@ export interface NewRow {
   readonly kind: EventKind
   readonly payload: string
 }
+
+const outboxRow = rowOf(
+  insertRows.columns,
+  ({ appId, kind, payload }: NewRow, position: number, createdAt: number) => ({
+    app_id: appId,
+    position,
+    kind,
+    payload,
+    created_at: createdAt,
+  }),
+)
 
 /**
  * Appends rows as the last statements of a procedure: the heads stay locked until its commit, so it must lock nothing afterwards.
@@ -49,13 +61,7 @@ export async function appendInProcedure(
     insertRows,
     byApp.flatMap(([appId, ofApp]) => {
       const before = (lastOf.get(appId) ?? 0) - ofApp.length
-      return ofApp.map(({ kind, payload }, index) => [
-        appId,
-        before + index + 1,
-        kind,
-        payload,
-        createdAt,
-      ])
+      return ofApp.map((row, index) => outboxRow(row, before + index + 1, createdAt))
     }),
   )
 }
