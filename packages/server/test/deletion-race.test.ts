@@ -38,8 +38,10 @@ for (const backend of testBackends()) {
       database = await backend.createDatabase()
       const { url } = database
       const options = { ...tokens, ...(url === undefined ? {} : { databaseUrl: url }) }
+      // Nodes that share a database are given one secret key.
+      const env = { HERMOD_CHECK_ANSWERS: 'on', HERMOD_SECRET_KEY: `key-${'k'.repeat(40)}` }
       for (const _ of url === undefined ? [1] : [1, 2])
-        nodes.push(await startServer({ ...options, env: { HERMOD_CHECK_ANSWERS: 'on' } }))
+        nodes.push(await startServer({ ...options, env }))
       ;[first] = nodes as [ServerProcess]
       sql = await openSql({ dataDir: first.dataDir, databaseUrl: url })
       people = new PeoplePool(first, 60)

@@ -343,8 +343,10 @@ test.runIf(postgres)(
   async (test) => {
     const cluster = await (postgres as PostgresBackend).cluster()
     await using database = await cluster.createDatabase()
+    // Nodes that share a database are given one secret key.
+    const env = { ...nothingGiven, HERMOD_SECRET_KEY: `key-${'k'.repeat(40)}` }
     const nodes = await Promise.all(
-      [1, 2, 3].map(() => startServer({ databaseUrl: database.url, env: nothingGiven, test })),
+      [1, 2, 3].map(() => startServer({ databaseUrl: database.url, env, test })),
     )
     const printed = nodes.filter((node) => node.output().includes('This is the first start'))
     expect(printed).toHaveLength(1)

@@ -15,6 +15,8 @@ import { openSql } from './support/sql.js'
 
 const nodeCount = 3
 const countOfWaiting = `select count(*) as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+/** Nodes that share a database are given one. */
+const secretKey = `key-${'k'.repeat(40)}`
 const tokens = { adminToken: `hma_${'a'.repeat(48)}`, operatorToken: `hmo_${'b'.repeat(48)}` }
 
 for (const backend of testBackends().filter(({ name }) => name === 'postgres')) {
@@ -29,7 +31,7 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       const options = {
         ...tokens,
         databaseUrl: database.url as string,
-        env: { HERMOD_CHECK_ANSWERS: 'on' },
+        env: { HERMOD_CHECK_ANSWERS: 'on', HERMOD_SECRET_KEY: secretKey },
       }
       // All at the same moment and on an empty database: each wants to make the schema, the application and its tokens.
       nodes = await Promise.all(Array.from({ length: nodeCount }, () => startServer(options)))

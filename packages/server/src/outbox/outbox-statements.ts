@@ -2,24 +2,26 @@
 import type { EventKind } from '@hermod/protocol/events'
 import type { BulkAppend, BulkInsert } from '../db/dialect/dialect.js'
 import type { ProcedureContext } from '../db/procedure.js'
+import { rowOf } from '../db/rows.js'
 import { compare } from '../lib/compare.js'
 import { groupBy } from '../lib/group-by.js'
 
-const advanceHeads: BulkInsert = {
+const advanceHeads = {
   table: 'outbox_heads',
   columns: { app_id: 'text', position: 'bigint' },
   conflict: 'on conflict (app_id) do update set position = t.position + excluded.position',
   returning: 'app_id, position',
-}
+} as const satisfies BulkInsert
 
 const rowColumns = { kind: 'text', payload: 'text', created_at: 'bigint' } as const
 
-const insertRows: BulkInsert = {
+const insertRows = {
   table: 'outbox',
   columns: { app_id: 'text', position: 'bigint', ...rowColumns },
-}
+} as const satisfies BulkInsert
 
 const appendRows: BulkAppend = { appendTo: 'outbox', heads: 'outbox_heads', columns: rowColumns }
+const appendedColumns = { app_id: 'text', ...rowColumns } as const
 
 /** A row of the outbox that has no position yet. */
 export interface NewRow {
@@ -27,6 +29,26 @@ export interface NewRow {
   readonly kind: EventKind
   readonly payload: string
 }
+
+const appendedRow = rowOf(
+  appendedColumns,
+  ({ appId, kind, payload }: NewRow, createdAt: number) => ({
+    app_id: appId,
+    kind,
+    payload,
+    created_at: createdAt,
+  }),
+)
+const outboxRow = rowOf(
+  insertRows.columns,
+  ({ appId, kind, payload }: NewRow, position: number, createdAt: number) => ({
+    app_id: appId,
+    position,
+    kind,
+    payload,
+    created_at: createdAt,
+  }),
+)
 
 /**
  * Appends rows as the last statements of a procedure: the heads stay locked until its commit, so it must lock nothing afterwards.
@@ -37,10 +59,11 @@ export async function appendInProcedure(
   rows: readonly NewRow[],
   createdAt: number,
 ): Promise<void> {
-  if (context.append) {
-    const values = rows.map(({ appId, kind, payload }) => [appId, kind, payload, createdAt])
-    return context.append(appendRows, values)
-  }
+  if (context.append)
+    return context.append(
+      appendRows,
+      rows.map((row) => appendedRow(row, createdAt)),
+    )
   const byApp = [...groupBy(rows, ({ appId }) => appId)].sort(([a], [b]) => compare(a, b))
   const heads = await context.run<{ readonly app_id: string; readonly position: number }>(
     advanceHeads,
@@ -51,13 +74,7 @@ export async function appendInProcedure(
     insertRows,
     byApp.flatMap(([appId, ofApp]) => {
       const before = (lastOf.get(appId) ?? 0) - ofApp.length
-      return ofApp.map(({ kind, payload }, index) => [
-        appId,
-        before + index + 1,
-        kind,
-        payload,
-        createdAt,
-      ])
+      return ofApp.map((row, index) => outboxRow(row, before + index + 1, createdAt))
     }),
   )
 }

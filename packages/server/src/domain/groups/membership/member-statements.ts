@@ -4,11 +4,11 @@ import type { BulkDelete, BulkSelect, BulkUpdate, ColumnType } from '../../../db
 const memberKey = { app_id: 'text', group_id: 'bigint', user_id: 'bigint' } as const
 
 /** Moves the read marks of members who have sent; one who is no member any more has none. */
-export const advanceMembers: BulkUpdate = {
+export const advanceMembers = {
   table: 'group_members',
   set: { read_seq: 'bigint', seen_seq: 'bigint' },
   keys: memberKey,
-}
+} as const satisfies BulkUpdate
 
 export const findMembers: BulkSelect = {
   table: 'group_members',

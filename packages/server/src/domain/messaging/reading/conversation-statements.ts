@@ -41,18 +41,18 @@ const movedMarks = ['low_read_seq', 'high_read_seq', 'low_seen_seq', 'high_seen_
  * the new positions; a `last_msg_id` other than the one offered is that of a message which is there already and has a greater ID. Returns
  * nothing of conversations that are closed.
  */
-export const advanceConversations: BulkInsert = {
+export const advanceConversations = {
   table: 'conversations',
   columns: position,
   conflict: `${onConversation} seq = t.seq + excluded.seq, ${setLastId}, ${movedMarks} where t.closed = 0`,
   returning: 'app_id, low_id, high_id, seq, last_msg_id',
-}
+} as const satisfies BulkInsert
 
 /**
  * As {@link advanceConversations} for conversations of groups: `reader_id` is the last sender and `low_read_seq` which of the new
  * messages is the last one of that member; `high_read_seq` which is the last one of any other member. 0: the system sent.
  */
-export const advanceGroupConversations: BulkInsert = {
+export const advanceGroupConversations = {
   table: 'conversations',
   columns: groupPosition,
   conflict: `${onConversation} seq = t.seq + excluded.seq, ${setLastId},
@@ -61,18 +61,18 @@ export const advanceGroupConversations: BulkInsert = {
       when excluded.reader_id = 0 or excluded.reader_id = t.reader_id then t.high_read_seq else t.low_read_seq end,
     reader_id = case when excluded.reader_id = 0 then t.reader_id else excluded.reader_id end`,
   returning: 'app_id, low_id, high_id, seq, last_msg_id',
-}
+} as const satisfies BulkInsert
 
 /** For conversations that got more than one message, or other IDs than offered. */
-export const setLastMessageIds: BulkInsert = {
+export const setLastMessageIds = {
   table: 'conversations',
   columns: position,
   conflict: `${onConversation} last_msg_id = excluded.last_msg_id`,
-}
+} as const satisfies BulkInsert
 
 /** Shows new conversations to their parties. */
-export const addToLists: BulkInsert = {
+export const addToLists = {
   table: 'user_conversations',
   columns: { app_id: 'text', user_id: 'bigint', low_id: 'bigint', high_id: 'bigint' },
   conflict: 'on conflict (app_id, user_id, low_id, high_id) do nothing',
-}
+} as const satisfies BulkInsert

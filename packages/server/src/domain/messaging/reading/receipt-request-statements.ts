@@ -1,7 +1,7 @@
 import type { BulkInsert } from '../../../db/dialect/dialect.js'
 
 /** Of sends; rows in the order of their conversations. */
-export const insertReceiptRequests: BulkInsert = {
+export const insertReceiptRequests = {
   table: 'receipt_requests',
   columns: {
     app_id: 'text',
@@ -11,4 +11,4 @@ export const insertReceiptRequests: BulkInsert = {
     sender_id: 'bigint',
     member_ids: 'text',
   },
-}
+} as const satisfies BulkInsert

@@ -21,11 +21,11 @@ const onTransaction =
  * Claims transaction IDs together with their message IDs. One that another transaction is claiming is waited for. Those that were claimed
  * before and are still remembered are not changed, which shows in the number of changed rows.
  */
-export const claimTransactions: BulkInsert = {
+export const claimTransactions = {
   table: 'sent_transactions',
   columns: transaction,
   conflict: `${onTransaction}, created_at = excluded.created_at, expires_at = excluded.expires_at where t.expires_at <= excluded.created_at`,
-}
+} as const satisfies BulkInsert
 
 /** Replaces the message IDs of transactions that the same database transaction has claimed. */
 export const rewriteTransactions: BulkInsert = {
@@ -34,8 +34,8 @@ export const rewriteTransactions: BulkInsert = {
   conflict: onTransaction,
 }
 
-export const findTransactions: BulkSelect = {
+export const findTransactions = {
   table: 'sent_transactions',
   keys: transactionKey,
   columns: `${transactionKeyAsText}, msg_ids`,
-}
+} as const satisfies BulkSelect
