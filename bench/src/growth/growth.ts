@@ -195,7 +195,7 @@ export const growthTargets: Record<
 }
 
 /** @returns what was missed, also where a figure could not be measured */
-export function judgeGrowth(
+export function missedGrowthTargets(
   { database, loads }: Pick<GrowthRow, 'database' | 'loads'>,
   first: Pick<GrowthRow, 'loads'>,
 ): string[] {

@@ -237,7 +237,7 @@ function summarise(course: Course, set: readonly Course[]): ResultRow {
     loadCpuShare: median(loads.map(({ cpuMs, seconds }) => cpuMs / 1000 / seconds)),
     rssBytes: build.rssBytes(),
     target,
-    missed: target ? judge(target, figures) : [],
+    missed: target ? missedTargets(target, figures) : [],
     against: compareBuilds(runs, lanes[1]?.runs),
   }
 }
@@ -266,7 +266,7 @@ function ratesOf(name: string, set: readonly Course[]): number[] {
 }
 
 /** A figure that could not be measured is a miss as well. */
-export function judge(
+export function missedTargets(
   target: Target,
   { share, ofOther, p99Ms, maxMs }: Pick<ResultRow, 'share' | 'ofOther' | 'p99Ms' | 'maxMs'>,
 ): string[] {

@@ -1,4 +1,9 @@
-import { type GrowthLoad, type GrowthRow, growthLoads, judgeGrowth } from '../growth/growth.js'
+import {
+  type GrowthLoad,
+  type GrowthRow,
+  growthLoads,
+  missedGrowthTargets,
+} from '../growth/growth.js'
 import { layOutTable, megabytes, percent, ratioCells, verdict, whole } from './format.js'
 
 /** One line for each build at each step, then how each load does against the first step, and against the other build. */
@@ -79,7 +84,7 @@ function againstFirst(row: GrowthRow, rows: readonly GrowthRow[]): string[] {
     build,
     whole(messages),
     ...growthLoads.map(shares),
-    verdict(judgeGrowth(row, first)),
+    verdict(missedGrowthTargets(row, first)),
   ]
 }
 

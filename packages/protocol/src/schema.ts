@@ -88,7 +88,7 @@ export function stringEnum<const Values extends readonly string[]>(
 }
 
 /** One entry of a list whose entries succeed or fail one by one: the decoded value, or what is wrong with the entry, and the entry as it was sent. */
-export type Item<T> = { readonly value: T } | { readonly fault: string; readonly raw: unknown }
+export type Item<T> = { readonly value: T } | { readonly violation: string; readonly raw: unknown }
 
 /**
  * A list whose bad entries fail one by one instead of failing the call (rule D9).

@@ -89,7 +89,7 @@ for (const backend of testBackends()) {
     }
 
     /** Whether a token opens anything: its code at the profile. */
-    async function judge(token: string): Promise<number> {
+    async function codeOfToken(token: string): Promise<number> {
       return (await api.as(token).call('GET', '/user/profile')).code
     }
 
@@ -149,13 +149,13 @@ for (const backend of testBackends()) {
         ['official_news', 'username must not start with official_'],
         ['OFFICIAL_news', 'username must not start with official_'],
         ['系统消息', 'username must not start with 系统'],
-      ])('refuses the username %j', async (username, fault) => {
+      ])('refuses the username %j', async (username, text) => {
         for (const path of ['/user/register/v2', '/user/register/push']) {
           const { envelope } = await register({ username }, path)
           expect(envelope).toEqual({
             code: answerCode.invalid_parameter,
             data: null,
-            message: `invalid request parameter: ${fault}`,
+            message: `invalid request parameter: ${text}`,
           })
         }
         if (username.length > 0 && username.length <= 64) expect(await exists(username)).toBe(false)
@@ -170,7 +170,7 @@ for (const backend of testBackends()) {
         ['😀'.repeat(5), answerCode.invalid_parameter],
         ['x'.repeat(129), answerCode.invalid_parameter],
         ['', answerCode.invalid_parameter],
-      ])('judges the password %j by its length in characters', async (chosen, code) => {
+      ])('checks the password %j by its length in characters', async (chosen, code) => {
         const username = newName()
         const answer = await register({ username, password: chosen })
         expect(answer.code).toBe(code)
@@ -185,7 +185,7 @@ for (const backend of testBackends()) {
           ])
       })
 
-      it('names the faults of username and password together', async () => {
+      it('names what is wrong with username and password together', async () => {
         const { envelope } = await register({ username: '7', password: 'x' })
         expect(envelope.message).toBe(
           'invalid request parameter: username must contain a character that is not a digit; password must have 6 to 128 characters',
@@ -341,7 +341,7 @@ for (const backend of testBackends()) {
         app = await newApp()
       })
 
-      it('judges every entry by itself and answers in order', async () => {
+      it('checks every entry alone and answers in order', async () => {
         await registerAll([{ username: 'early', password }])
         const { status, envelope } = await registerAll([
           { username: 'first', password },
@@ -359,10 +359,10 @@ for (const backend of testBackends()) {
           { username: 'x'.repeat(65), password },
           { username: 'last', password, role: 'admin', user_id: 1 },
         ])
-        const bad = (fault: string, username: string) => ({
+        const bad = (text: string, username: string) => ({
           user_id: 0,
           success: false,
-          reason: `invalid request parameter: ${fault}`,
+          reason: `invalid request parameter: ${text}`,
           username,
         })
         const good = (username: string) => ({
@@ -616,7 +616,7 @@ for (const backend of testBackends()) {
           new Set([phone, tablet, others].map(({ push_token: pushToken }) => pushToken)).size,
         ).toBe(3)
         expect(
-          await Promise.all([phone, again, tablet, others].map(({ token }) => judge(token))),
+          await Promise.all([phone, again, tablet, others].map(({ token }) => codeOfToken(token))),
         ).toEqual([200, 200, 200, 200])
       })
 
@@ -625,7 +625,7 @@ for (const backend of testBackends()) {
         const logins = await Promise.all(Array.from({ length: 6 }, () => open(user, 'phone')))
         expect(new Set(logins.map(({ push_token: pushToken }) => pushToken)).size).toBe(1)
         // Had it been made more often, the surplus would have pushed it out.
-        expect(await Promise.all(logins.map(({ token }) => judge(token)))).toEqual(
+        expect(await Promise.all(logins.map(({ token }) => codeOfToken(token)))).toEqual(
           Array(6).fill(200),
         )
       })
@@ -638,16 +638,16 @@ for (const backend of testBackends()) {
         const third = await open(user, 'third')
         const firstAgain = await open(user, 'first')
         const secondAgain = await open(user, 'second')
-        expect(await judge(third.token)).toBe(200)
+        expect(await codeOfToken(third.token)).toBe(200)
         const fourth = await open(user, 'fourth')
         const stay = [plain, first, firstAgain, second, secondAgain, fourth]
-        expect(await Promise.all(stay.map(({ token }) => judge(token)))).toEqual(
+        expect(await Promise.all(stay.map(({ token }) => codeOfToken(token)))).toEqual(
           Array(stay.length).fill(200),
         )
-        expect(await judge(third.token)).toBe(tokenEnded)
+        expect(await codeOfToken(third.token)).toBe(tokenEnded)
         expect((await open(user, 'third')).push_token).not.toBe(third.push_token)
-        expect(await judge(first.token)).toBe(tokenEnded)
-        expect(await judge(second.token)).toBe(200)
+        expect(await codeOfToken(first.token)).toBe(tokenEnded)
+        expect(await codeOfToken(second.token)).toBe(200)
       })
 
       it('may have any GUID of up to 128 characters', async () => {
@@ -861,8 +861,12 @@ for (const backend of testBackends()) {
           data: true,
         })
         const ended = [first.token, extra.token, second.token]
-        expect(await Promise.all(ended.map(judge))).toEqual([tokenEnded, tokenEnded, tokenEnded])
-        expect(await judge(bystander.token)).toBe(200)
+        expect(await Promise.all(ended.map(codeOfToken))).toEqual([
+          tokenEnded,
+          tokenEnded,
+          tokenEnded,
+        ])
+        expect(await codeOfToken(bystander.token)).toBe(200)
         for (const user of [first, second]) {
           expect((await logIn(user)).envelope).toEqual({
             code: answerCode.user_disabled,
@@ -879,8 +883,12 @@ for (const backend of testBackends()) {
         })
 
         expect(await enable([first.id])).toMatchObject({ status: 200, code: 200, data: true })
-        expect(await judge((await logIn(first)).data.token)).toBe(200)
-        expect(await Promise.all(ended.map(judge))).toEqual([tokenEnded, tokenEnded, tokenEnded])
+        expect(await codeOfToken((await logIn(first)).data.token)).toBe(200)
+        expect(await Promise.all(ended.map(codeOfToken))).toEqual([
+          tokenEnded,
+          tokenEnded,
+          tokenEnded,
+        ])
         expect(await logIn(second)).toMatchObject({ code: answerCode.user_disabled })
       })
 
@@ -898,7 +906,7 @@ for (const backend of testBackends()) {
             message: `user does not exist: ${unknown}`,
           })
         }
-        expect(await judge(session.token)).toBe(200)
+        expect(await codeOfToken(session.token)).toBe(200)
         await disable([session.id])
         expect(await enable([session.id, 1])).toMatchObject({ code: answerCode.user_not_found })
         expect(await logIn(session)).toMatchObject({ code: answerCode.user_disabled })
@@ -935,7 +943,7 @@ for (const backend of testBackends()) {
         const [, ...answers] = await Promise.all([disable([user.id]), ...logins])
         for (const { code, data } of answers) {
           expect([200, answerCode.user_disabled]).toContain(code)
-          if (code === 200) expect(await judge(data.token)).toBe(tokenEnded)
+          if (code === 200) expect(await codeOfToken(data.token)).toBe(tokenEnded)
         }
         expect(await logIn(user)).toMatchObject({ code: answerCode.user_disabled })
       })

@@ -117,14 +117,14 @@ for (const backend of testBackends()) {
     }
 
     function names({ status, code, envelope }: Answer, name: string): boolean {
-      const fault = new RegExp(
+      const expected = new RegExp(
         `(?:parameter: |; )${name}(?:\\[\\d+\\])?(?:\\.\\w+)* (?:must|is required)`,
       )
       return (
         status === 200 &&
         code === answerCode.invalid_parameter &&
         envelope.data === null &&
-        fault.test(envelope.message ?? '')
+        expected.test(envelope.message ?? '')
       )
     }
 
@@ -132,10 +132,10 @@ for (const backend of testBackends()) {
     async function unnamed(
       cases: readonly { what: string; name: string; answer: Promise<Answer> }[],
     ): Promise<string[]> {
-      const judged = await Promise.all(
+      const results = await Promise.all(
         cases.map(async ({ what, name, answer }) => ({ what, name, answer: await answer })),
       )
-      return judged
+      return results
         .filter(({ name, answer }) => !names(answer, name))
         .map(({ what, answer }) => `${what}: ${answer.text.slice(0, 300)}`)
     }

@@ -82,7 +82,7 @@ for (const backend of testBackends()) {
       expect(await status(), 'nothing of it is stored').toEqual([0])
     })
 
-    it('accepts it when the cache is told, before or after the statement', async () => {
+    it('accepts it when the cache forgets it, before or after the statement', async () => {
       await database.transaction(async (tx) => {
         cache.forget(tx, 'a/1')
         await setStatus(tx, 1)
@@ -94,7 +94,7 @@ for (const backend of testBackends()) {
       expect(await status()).toEqual([2])
     })
 
-    it('does not accept what another transaction has told', async () => {
+    it('does not accept what another transaction has invalidated', async () => {
       await database.transaction(async (tx) => cache.forget(tx, 'a/1'))
       await expect(database.transaction((tx) => setStatus(tx, 1))).rejects.toThrow(forgotten)
     })

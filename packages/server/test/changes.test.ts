@@ -285,7 +285,7 @@ for (const backend of testBackends()) {
       expect(await integrityFaults(server)).toEqual([])
     })
 
-    it('are told to be read anew below what is kept, once old messages are gone', async () => {
+    it('have to be read again below what is kept, once old messages are gone', async () => {
       const [alice, bob] = await pair()
       const ids: number[] = []
       for (let number = 1; number <= 8; number++)

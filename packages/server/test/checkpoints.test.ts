@@ -59,7 +59,7 @@ class Writer implements Disposable {
     return this.#refused.size
   }
 
-  /** The last ones that the process told. */
+  /** The last ones that the process printed. */
   get statistics(): Statistics {
     return this.#statistics ?? { passes: 0, stoppedSeconds: 0, failures: 0, walBytes: 0 }
   }

@@ -601,7 +601,7 @@ function foreignHashes(place: Place): void {
     ['argon2i', argon2.hashSync(password, { algorithm: 1, memoryCost: 1024, timeCost: 1 })],
     ['a cheaper argon2id', cheapHash],
   ])(
-    'the first login with a hash of %s replaces it by one of the service, whoever logs in at the same time',
+    'the first login with a hash of %s replaces it by one of the service, also when several logins come at once',
     async (_, hash) => {
       const appId = await place.newApp()
       await place.json([

@@ -514,7 +514,7 @@ describe('hermod', () => {
     for (const name of names) expect(out).toContain(`\n## ${name}\n`)
   })
 
-  test('a bad configuration stops every command, with all faults for scripts too', async () => {
+  test('a bad configuration stops every command, with all errors for scripts too', async () => {
     const { code, out, err } = await runHermod(['app', 'list', '--json'], {
       HERMOD_PROT: '1',
       HERMOD_PORT: 'x',

@@ -93,7 +93,7 @@ function makeContacts(
   return 200
 }
 
-function judgeSend(state: State, sender: number, recipient: number): number {
+function codeOfSend(state: State, sender: number, recipient: number): number {
   if (sender === recipient) return 200
   const { isBlocked, state: relation } = side(state, recipient, sender)
   if (isBlocked) return answerCode.blocked_by_recipient
@@ -160,7 +160,7 @@ const rules = {
     state.refusesStrangers[actor] = flag
     return 200
   },
-  send: (state: State, { actor, peer }: Call) => judgeSend(state, actor, peer),
+  send: (state: State, { actor, peer }: Call) => codeOfSend(state, actor, peer),
 }
 
 function keep(state: State, { actor, peer }: Call, change: Partial<Side>): number {
@@ -298,13 +298,13 @@ class World {
           const request = asked(state, user, applicant)
           return request ? [[this.id(applicant), request.status, request.reason]] : []
         }),
-        mayReach: users.map((peer) => judgeSend(state, user, peer) === 200),
+        mayReach: users.map((peer) => codeOfSend(state, user, peer) === 200),
       }
     })
   }
 
   /** What was recorded must lead to what is there. */
-  async judgeEvents(state: State): Promise<void> {
+  async checkEvents(state: State): Promise<void> {
     const ids = this.people.map(({ id }) => id)
     const recorded = await recordedNotices(this.sql, 'contact.')
     const events = recorded
@@ -424,7 +424,7 @@ for (const backend of testBackends()) {
         for (const call of calls)
           expect(await world.perform(call), JSON.stringify(call)).toBe(step(state, call))
         expect(await world.observed()).toEqual(world.expected(state))
-        await world.judgeEvents(state)
+        await world.checkEvents(state)
       })
       await fc.assert(property, { numRuns: 60 })
     })
@@ -457,7 +457,7 @@ for (const backend of testBackends()) {
             )
             state = same?.after ?? state
           }
-          await world.judgeEvents(state)
+          await world.checkEvents(state)
         },
       )
       await fc.assert(property, { numRuns: 60 })

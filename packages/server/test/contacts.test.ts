@@ -288,7 +288,7 @@ for (const backend of testBackends()) {
       const applyMany = (list: unknown) =>
         alice.api.call('POST', '/roster/apply/batch', { body: list })
 
-      it('judges each alone', async () => {
+      it('checks each alone', async () => {
         const [dave, erin, frank] = (await people(3)) as [Person, Person, Person]
         await changeSettings(bob, { auth_mode: authModes.consent })
         await changeSettings(carol, { auth_mode: authModes.closed })
@@ -1137,7 +1137,7 @@ for (const backend of testBackends()) {
         expect((await send(bobby.api, [bob.id])).code).toBe(answerCode.ok)
       })
 
-      it('judges each of several targets alone', async () => {
+      it('checks each of several targets alone', async () => {
         const mallory = await sender()
         await block(alice.api, mallory.id)
         await changeSettings(bob, { stranger_chat: 2 })
@@ -1169,7 +1169,7 @@ for (const backend of testBackends()) {
         expect(await mayMessage(me.api, me.id, me.id)).toBe(true)
       })
 
-      it('what is not stored is judged all the same', async () => {
+      it('what is not stored is checked all the same', async () => {
         const mallory = await sender()
         await block(alice.api, mallory.id)
         for (const extras of [
@@ -1227,7 +1227,7 @@ for (const backend of testBackends()) {
         expect((await alice.api.succeed('GET', '/user/rosters')).data).toHaveLength(1)
       })
 
-      it('leaves nothing when others deal with him at the same moment', async () => {
+      it('leaves nothing when others do something with the user at the same moment', async () => {
         const others = await people(8)
         await connect(bob, ...others.slice(0, 2))
         await Promise.all([

@@ -105,7 +105,7 @@ interface Written {
   readonly isSystem: boolean
   /** Which send wrote it; messages of one send have no order among conversations. */
   readonly send: number
-  /** null until an answer has told it. */
+  /** null until an answer has said it. */
   id: number | null
   isRecalled: boolean
   isEdited: boolean
@@ -154,8 +154,8 @@ class Conversation {
   /** What the reader may be shown as the status of a message. */
   statuses(reader: number, peer: number, message: Written): Message['status'][] {
     const index = this.messages.indexOf(message)
-    const judge = message.sender === reader ? peer : reader
-    const { read, delivered, hidden } = this.marks(judge)
+    const reporter = message.sender === reader ? peer : reader
+    const { read, delivered, hidden } = this.marks(reporter)
     if (index < read) return ['READ']
     const status = index < delivered ? 'DELIVERED' : 'UNREAD'
     // Whether deleting reads is settled by a test of its own.
@@ -802,7 +802,7 @@ const concerns = (deed: Deed, reader: number, peer: number) =>
   deed.user === reader && (deed.peer === peer || deed.peer === 'all')
 
 /** @returns the unread count that the history shows */
-function judgeHistory(
+function checkHistory(
   crowd: Crowd,
   shown: readonly Message[],
   reader: number,
@@ -859,13 +859,13 @@ function judgeHistory(
   return unread.length
 }
 
-async function judge(crowd: Crowd, world: World): Promise<void> {
+async function checkCrowd(crowd: Crowd, world: World): Promise<void> {
   for (const reader of users) {
     const unread: [number, number][] = []
     const latest: [number, number][] = []
     for (const peer of users) {
       const shown = await history(world.api(reader), world.id(peer), 50)
-      const count = judgeHistory(crowd, shown, reader, peer, world.id(reader))
+      const count = checkHistory(crowd, shown, reader, peer, world.id(reader))
       if (count > 0) unread.push([world.id(peer), count])
       if (shown[0]) latest.push([world.id(peer), Number(shown[0].msg_id)])
     }
@@ -913,7 +913,7 @@ for (const backend of testBackends()) {
         await world.newUsers()
         const crowd = new Crowd(world)
         await crowd.run(actions)
-        await judge(crowd, world)
+        await checkCrowd(crowd, world)
       })
       await fc.assert(property, { numRuns: 20 })
     })

@@ -1,4 +1,4 @@
-/** The thread of the embedded database may end by itself, for example for want of memory. */
+/** The thread of the embedded database may end by itself, for example when memory runs out. */
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import { TempFolder } from '@hermod/testkit'

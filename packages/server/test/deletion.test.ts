@@ -320,7 +320,7 @@ for (const backend of testBackends()) {
       expect([found.get(alice.id), found.get(carol.id)]).toEqual(['', 'hello'])
     })
 
-    it('leaves a group what it was told, but for the deleted user’s own words and name', async () => {
+    it('leaves the events of a group, without the deleted user’s own words and name', async () => {
       const dave = await api.newSession()
       for (const person of [alice, dave])
         await person.api.succeed('POST', '/user/settings', {
@@ -445,7 +445,7 @@ for (const backend of testBackends()) {
       expect(await remove(api.admin(), {})).toMatchObject({ code: answerCode.invalid_parameter })
     })
 
-    it('ends the tokens at once and is felt by whoever looks the user up', async () => {
+    it('ends the tokens at once and is seen by users who look the user up', async () => {
       const second = await api.login(alice, 'phone')
       await remove(alice.api)
       expect(await alice.api.call('GET', '/user/profile')).toMatchObject({ code: tokenEnded })

@@ -51,7 +51,7 @@ for (const backend of testBackends()) {
     }
 
     /** Their codes at the profile. */
-    function judge(sessions: readonly Session[]): Promise<number[]> {
+    function codesOfTokens(sessions: readonly Session[]): Promise<number[]> {
       return Promise.all(
         sessions.map(async (session) => (await session.api.call('GET', '/user/profile')).code),
       )
@@ -159,7 +159,7 @@ for (const backend of testBackends()) {
           Array.from({ length: 8 }, () => api.login(user, 'phone')),
         )
         expect(await serialsOf(api.admin({ userId: user.id }))).toHaveLength(1)
-        expect(await judge(sessions)).toEqual(Array(8).fill(200))
+        expect(await codesOfTokens(sessions)).toEqual(Array(8).fill(200))
         expect(
           (await eventsOf(user)).filter(([kind]) => kind === 'user.device_added'),
         ).toHaveLength(1)
@@ -171,7 +171,7 @@ for (const backend of testBackends()) {
           Array.from({ length: 6 }, (_, index) => api.login(user, `guid ${index}`)),
         )
         expect(await serialsOf(api.admin({ userId: user.id }))).toEqual([1, 2, 3, 4, 5, 6])
-        expect(await judge(sessions)).toEqual(Array(6).fill(200))
+        expect(await codesOfTokens(sessions)).toEqual(Array(6).fill(200))
       })
     })
 
@@ -183,12 +183,12 @@ for (const backend of testBackends()) {
       const firstAgain = await api.login(first, 'guid 1')
       for (const device_sn of [2, 3])
         await bind(plain.api, device_sn, `token ${device_sn} of ${first.id}`)
-      expect(await judge(sessions)).toEqual(Array(devicesPerUser).fill(200))
+      expect(await codesOfTokens(sessions)).toEqual(Array(devicesPerUser).fill(200))
 
       const last = await api.login(first, 'one too many')
-      expect(await judge([third])).toEqual([tokenEnded])
+      expect(await codesOfTokens([third])).toEqual([tokenEnded])
       const others = [first, second, ...sessions.slice(3), secondAgain, firstAgain, plain, last]
-      expect(await judge(others)).toEqual(Array(others.length).fill(200))
+      expect(await codesOfTokens(others)).toEqual(Array(others.length).fill(200))
       const serials = await serialsOf(plain.api)
       expect(serials).toEqual([
         1,
@@ -218,8 +218,8 @@ for (const backend of testBackends()) {
             query: { device_sn: 2 },
           })
           expect(answer.envelope).toEqual({ code: 200, data: true, message: null })
-          expect(await judge([second, secondAgain])).toEqual([tokenEnded, tokenEnded])
-          expect(await judge([first, plain, other])).toEqual([200, 200, 200])
+          expect(await codesOfTokens([second, secondAgain])).toEqual([tokenEnded, tokenEnded])
+          expect(await codesOfTokens([first, plain, other])).toEqual([200, 200, 200])
           expect(await serialsOf(plain.api)).toEqual([1])
           expect(await bindingsOf(first)).toEqual([`${first.id}/1/certificate/kept of ${first.id}`])
           expect((await eventsOf(first)).at(-1)).toEqual([
@@ -233,7 +233,7 @@ for (const backend of testBackends()) {
       it('works for the own one', async () => {
         const [session] = (await withDevices(1)) as [Session]
         await session.api.succeed('DELETE', '/user/device/remove', { query: { device_sn: 1 } })
-        expect(await judge([session])).toEqual([tokenEnded])
+        expect(await codesOfTokens([session])).toEqual([tokenEnded])
         expect(await serialsOf(api.admin({ userId: session.id }))).toEqual([])
       })
 
@@ -246,12 +246,12 @@ for (const backend of testBackends()) {
           ...Array.from({ length: 6 }, () => api.login(session, 'guid 1')),
         ])
         const serials = await serialsOf(caller)
-        const codes = await judge(logins)
+        const codes = await codesOfTokens(logins)
         expect(codes.filter((code) => code !== 200 && code !== tokenEnded)).toEqual([])
         expect(serials).toHaveLength(codes.includes(200) ? 1 : 0)
         for (const device_sn of serials)
           await caller.succeed('POST', '/user/device/remove', { query: { device_sn } })
-        expect(await judge([session, ...logins])).toEqual(Array(7).fill(tokenEnded))
+        expect(await codesOfTokens([session, ...logins])).toEqual(Array(7).fill(tokenEnded))
       })
     })
 
@@ -263,11 +263,11 @@ for (const backend of testBackends()) {
           const plain = await api.login(first)
           const answer = await first.api.call(method, '/user/kick', { query: { device_sn: 2 } })
           expect(answer.envelope).toEqual({ code: 200, data: true, message: null })
-          expect(await judge([first, second, plain])).toEqual([200, tokenEnded, 200])
+          expect(await codesOfTokens([first, second, plain])).toEqual([200, tokenEnded, 200])
           const again = await api.login(second, 'guid 2')
           expect(again.record.push_token).toBe(second.record.push_token)
           expect(await serialsOf(again.api)).toEqual([1, 2])
-          expect(await judge([second, again])).toEqual([tokenEnded, 200])
+          expect(await codesOfTokens([second, again])).toEqual([tokenEnded, 200])
           expect((await eventsOf(first)).at(-1)).toEqual(['user.kicked', true, '{"device_sn":2}'])
         },
       )
@@ -278,8 +278,12 @@ for (const backend of testBackends()) {
         const [plain, other] = [await api.login(first), await api.newSession()]
         await bind(plain.api, 1, `token of ${first.id}`)
         await plain.api.succeed('PUT', '/user/kick')
-        expect(await judge([...sessions, plain])).toEqual([tokenEnded, tokenEnded, tokenEnded])
-        expect(await judge([other, await api.login(first)])).toEqual([200, 200])
+        expect(await codesOfTokens([...sessions, plain])).toEqual([
+          tokenEnded,
+          tokenEnded,
+          tokenEnded,
+        ])
+        expect(await codesOfTokens([other, await api.login(first)])).toEqual([200, 200])
         expect(await serialsOf(api.admin({ userId: first.id }))).toEqual([1, 2])
         expect(await bindingsOf(first)).toHaveLength(1)
         expect((await eventsOf(first)).at(-1)).toEqual(['user.kicked', true, ''])
@@ -327,7 +331,7 @@ for (const backend of testBackends()) {
         },
       )
 
-      it('takes it away from the device that had it, of whomever, under any certificate', async () => {
+      it('takes it away from the device of any user that had it, under any certificate', async () => {
         const [first] = (await withDevices(2)) as [Session]
         const [other] = (await withDevices(1)) as [Session]
         const token = `moving of ${first.id}`
@@ -407,7 +411,7 @@ for (const backend of testBackends()) {
           })
         }
       }
-      expect(await judge([first])).toEqual([200])
+      expect(await codesOfTokens([first])).toEqual([200])
       expect(await bindingsOf(first)).toEqual([])
     })
 

@@ -200,7 +200,7 @@ for (const backend of testBackends()) {
         expect(events).toMatchObject([{ kind: 'message.replaced', actor: 0, messageId: message }])
       })
 
-      it('is refused like a message by whoever has blocked the sender, while recalling is not', async () => {
+      it('is refused like a message by a user who has blocked the sender, while recalling is not', async () => {
         const [alice, bob] = await couple()
         const message = await sendText(alice.api, bob.id, 'before')
         const again = { peer: bob.id, message, content: '!', transaction_id: 4711 }
@@ -326,7 +326,7 @@ for (const backend of testBackends()) {
         expect(Object.keys(JSON.parse(ext)).sort()).toEqual(marks)
       })
 
-      it('is told to both parties', async () => {
+      it('makes an event for both parties', async () => {
         const [alice, bob] = await couple()
         const message = await sendText(alice.api, bob.id, 'x')
         await operate(alice.api, 'append', { peer: bob.id, message, content: 'y' })

@@ -253,7 +253,7 @@ for (const backend of testBackends()) {
         expect((await handle(owner.api, group_id, guest, true)).code).toBe(answerCode.ok)
       })
 
-      it('is told once while it is open, however often it is renewed', async () => {
+      it('makes one event while it is open, however often it is repeated', async () => {
         const group_id = await theGroup()
         for (const reason of ['first', 'second', 'third'])
           expectSuccess(await apply(guest, group_id, { reason }))

@@ -200,7 +200,7 @@ for (const backend of testBackends()) {
       })
     })
 
-    it('whoever leaves is no owner, and whoever is made the owner does not leave', async () => {
+    it('a user who leaves is no owner, and a user who is made the owner does not leave', async () => {
       await storms.everyRound(async () => {
         const { group } = await storms.anOpenGroup(owner, { members: [bob, carol] })
         const leave =
@@ -271,7 +271,7 @@ for (const backend of testBackends()) {
       })
     })
 
-    it('whoever is blocked is out, whichever way he comes meanwhile', async () => {
+    it('a blocked user is out, whichever way the user comes meanwhile', async () => {
       await changeSettings(dave, { group_confirm: true })
       await storms.everyRound(async () => {
         const open = await storms.anOpenGroup(owner, { admins: [bob] })
@@ -539,7 +539,7 @@ function describeLocks(backend: Backend): void {
         }),
       )
       expect(await integrityFaults(server)).toEqual([])
-      // Connections that end have told of all their deadlocks.
+      // Connections that end have reported all their deadlocks.
       await server.stop()
       await using watch = await open()
       const deadlocks = async () => {

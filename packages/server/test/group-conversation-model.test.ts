@@ -157,9 +157,9 @@ class Conversation {
       const isRead = [...this.#everRead].some(([user, count]) => user !== reader && index < count)
       return isRead && this.hasReadAck ? 'READ' : 'UNREAD'
     }
-    const judge =
+    const reporter =
       message.sender === reader ? [...this.members.keys()].find((user) => user !== reader) : reader
-    const marks = this.members.get(judge as number)
+    const marks = this.members.get(reporter as number)
     if (!marks || index < marks.read) return 'READ'
     return index < marks.delivered ? 'DELIVERED' : 'UNREAD'
   }

@@ -124,7 +124,7 @@ for (const backend of testBackends()) {
     })
 
     it.each(['PUT', 'POST'])(
-      'are renamed by %s by whoever shared them and by admins',
+      'are renamed by %s by the users who shared them and by admins',
       async (method) => {
         const file = await shared(member.api)
         for (const [{ api }, name] of [

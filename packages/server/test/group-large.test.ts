@@ -1,4 +1,4 @@
-/** A group of five thousand, on both databases: its pages and look-ups give every member once, whoever comes and goes meanwhile. */
+/** A group of five thousand, on both databases: its pages and look-ups give every member once, while others come and go. */
 import type { GroupMember } from '@hermod/protocol'
 import { type Api, type ServerProcess, testBackends } from '@hermod/testkit'
 import argon2 from '@node-rs/argon2'

@@ -84,7 +84,7 @@ for (const backend of testBackends()) {
     const notices = (group_id: number) => groupNotices(watched.sql, group_id)
     const kinds = async (group_id: number) => (await notices(group_id)).map(({ kind }) => kind)
 
-    /** What is told from now on, without what was told before. */
+    /** The events from now on, without those before. */
     async function since(group_id: number) {
       const before = (await notices(group_id)).length
       return async () => (await notices(group_id)).slice(before)
@@ -142,7 +142,7 @@ for (const backend of testBackends()) {
     const versionOf = async (api: Api, path: string, group_id: number): Promise<number> =>
       expectSuccess(await groupQuery(api, path, group_id)).envelope.version
 
-    /** All ways to call about the group of the cast, by their standing. */
+    /** All ways to call about the group of the cast, by their role. */
     function callers({
       owner,
       admin,
@@ -164,7 +164,7 @@ for (const backend of testBackends()) {
       }
     }
 
-    /** The state of a group as its owner sees it, and how much was told of it. */
+    /** The state of a group as its owner sees it, and how many events it has. */
     async function everythingOf(owner: Person, group_id: number) {
       const ids = (await memberIds(owner.api, group_id)).map((id) => ({ id }))
       return {
@@ -287,9 +287,9 @@ for (const backend of testBackends()) {
       })
 
       it('are appointed and dismissed by nobody else', async () => {
-        const scene = await cast()
-        const { group_id, owner, admin, member } = scene
-        const { owners, ...others } = callers(scene)
+        const people = await cast()
+        const { group_id, owner, admin, member } = people
+        const { owners, ...others } = callers(people)
         const before = await everythingOf(owner, group_id)
         for (const api of Object.values(others).flat())
           for (const path of appointing)
@@ -305,10 +305,10 @@ for (const backend of testBackends()) {
     })
 
     describe('who may moderate', () => {
-      it('is an admin, and nobody whose standing is lower', async () => {
-        const scene = await cast()
-        const { group_id, owner, admin, otherMember } = scene
-        const { owners, admins, members, outsiders } = callers(scene)
+      it('is an admin, and no one of a lower role', async () => {
+        const people = await cast()
+        const { group_id, owner, admin, otherMember } = people
+        const { owners, admins, members, outsiders } = callers(people)
         const before = await everythingOf(owner, group_id)
         for (const api of [...members, ...outsiders]) {
           for (const path of moderating)
@@ -336,9 +336,9 @@ for (const backend of testBackends()) {
           expect((await groupQuery(api, '/group/blocked_list', group_id)).code).toBe(success)
       })
 
-      it('acts on those of lower standing only, and never on oneself', async () => {
-        const scene = await cast()
-        const { group_id, owner, admin, otherAdmin, member, outsider } = scene
+      it('acts on those of a lower role only, and never on oneself', async () => {
+        const people = await cast()
+        const { group_id, owner, admin, otherAdmin, member, outsider } = people
         const { api } = watched.server
         const everybody = [owner, admin, otherAdmin, member]
         const refused = {
@@ -384,7 +384,7 @@ for (const backend of testBackends()) {
         })
       })
 
-      it('has the actor told: the user, or the system for an Admin token', async () => {
+      it('names the actor in its event: the user, or the system for an Admin token', async () => {
         const { group_id, admin, member } = await cast()
         const told = await since(group_id)
         expectSuccess(await ban(admin.api, group_id, member))
@@ -464,7 +464,7 @@ for (const backend of testBackends()) {
         }
       })
 
-      it('without an end is told once', async () => {
+      it('without an end makes one event', async () => {
         const { group_id, owner, admin, member } = await cast()
         const told = await since(group_id)
         const forEver = act('/group/ban', { duration: permanent })
@@ -545,7 +545,7 @@ for (const backend of testBackends()) {
         expect(await bannedIds(owner.api, group_id)).toEqual([])
       })
 
-      it('has a length that is a number of minutes or -1, with an end that can be told exactly', async () => {
+      it('has a length that is a number of minutes or -1, with an end that can be given exactly', async () => {
         const { group_id, owner, member } = await cast()
         const told = await since(group_id)
         for (const duration of [
@@ -710,7 +710,7 @@ for (const backend of testBackends()) {
     })
 
     describe('going', () => {
-      it('is kicking: members are out, whoever else is named stays as he is', async () => {
+      it('is kicking: members are out, all others who are named stay as they are', async () => {
         const { group_id, owner, admin, member, otherMember, outsider } = await cast()
         const told = await since(group_id)
         const kicked = await kick(
@@ -765,14 +765,14 @@ for (const backend of testBackends()) {
         ])
       })
 
-      it('of an admin leaves an ordinary member when he comes back', async () => {
+      it('of an admin makes an ordinary member of one who comes back', async () => {
         const { group_id, owner, admin } = await cast()
         expect((await leave(admin.api, group_id)).code).toBe(success)
         expectSuccess(await add(owner.api, group_id, admin))
         expect(await roleOf(owner.api, group_id, admin)).toBe(roles.member)
       })
 
-      it('is told as absence in a chatroom', async () => {
+      it('makes an event of absence in a chatroom', async () => {
         const { group_id, admin, member, otherMember } = await cast({ type: types.chatroom })
         const told = await since(group_id)
         expectSuccess(await kick(admin.api, group_id, member))
@@ -789,9 +789,9 @@ for (const backend of testBackends()) {
 
     describe('the lists', () => {
       it('are read by members', async () => {
-        const scene = await cast()
-        const { group_id, member } = scene
-        const { owners, admins, members, outsiders } = callers(scene)
+        const people = await cast()
+        const { group_id, member } = people
+        const { owners, admins, members, outsiders } = callers(people)
         // The group_id header is none of the GET operations.
         const readers = [...owners.slice(0, 2), ...admins.slice(0, 1), ...members]
         for (const path of readLists) {
@@ -810,9 +810,9 @@ for (const backend of testBackends()) {
               answerCode.member_required,
             )
         }
-        const open = await aGroup(scene.owner, { more: { type: types.public } })
+        const open = await aGroup(people.owner, { more: { type: types.public } })
         for (const path of readLists)
-          expect((await groupQuery(scene.outsider.api, path, open)).code, path).toBe(
+          expect((await groupQuery(people.outsider.api, path, open)).code, path).toBe(
             answerCode.member_required,
           )
       })

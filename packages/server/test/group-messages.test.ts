@@ -212,7 +212,7 @@ for (const backend of testBackends()) {
         expect((await sendToGroups(dave.api, [group], 'x')).code).toBe(answerCode.member_banned)
       })
 
-      it('to several groups judges each alone, and fails with the first reason when none takes the message', async () => {
+      it('to several groups checks each alone, and fails with the first reason when none takes the message', async () => {
         const [open, closed, foreign] = [await trio(), await trio(), await aGroup(dave)]
         await change(alice.api, '/group/ban', closed, { user_list: [bob.id], duration: -1 })
         expect((await sendToGroups(bob.api, [foreign, nobody, closed, open], 'some')).code).toBe(
@@ -527,7 +527,7 @@ for (const backend of testBackends()) {
         expect((await contents(bob.api, group)).length).toBe(4)
       })
 
-      it('are 0 for whoever deletes the conversation, until the next message brings it back with that message only', async () => {
+      it('are 0 for a user who deletes the conversation, until the next message brings it back with that message only', async () => {
         const group = await trio()
         await sendToGroup(alice.api, group, 'old')
         await deleteConversation(bob.api, group)
@@ -633,7 +633,7 @@ for (const backend of testBackends()) {
         expect((await statuses(alice, group)).slice(2)).toEqual(['UNREAD', 'UNREAD'])
       })
 
-      it('of a sent message is READ once a newcomer to whom the history is shown has read it, and is told', async () => {
+      it('of a sent message is READ once a newcomer to whom the history is shown has read it, and makes an event', async () => {
         const group = await trio()
         await setting(group, 'enable_read_ack', true)
         const before = await sendToGroup(alice.api, group, 'before', {
@@ -654,7 +654,7 @@ for (const backend of testBackends()) {
         ])
       })
 
-      it('of sent messages is exact whoever sends and reads at once', {
+      it('of sent messages is exact when members send and read at once', {
         timeout: 120_000,
       }, async () => {
         const readers = people.slice(0, 4)
@@ -913,11 +913,11 @@ for (const backend of testBackends()) {
 
         it('is for the sender, and for owner and admins where the sender is below them', async () => {
           const group = await aGroup(alice, { members: [bob, carol], admins: [dave, erin] })
-          const standings = [alice, dave, erin, bob, carol] as const
+          const actors = [alice, dave, erin, bob, carol] as const
           const rank = (user: Speaker) =>
             user === alice ? 2 : user === dave || user === erin ? 1 : 0
-          for (const sender of standings)
-            for (const actor of standings) {
+          for (const sender of actors)
+            for (const actor of actors) {
               const message = await sendToGroup(sender.api, group, 'x')
               const isAllowed = sender === actor || rank(actor) > rank(sender)
               expect(

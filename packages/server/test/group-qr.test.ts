@@ -154,7 +154,7 @@ for (const backend of testBackends()) {
       ])
     })
 
-    it('are good while whoever made them may invite', async () => {
+    it('are valid while the user who made them may invite', async () => {
       const [adminMember, other] = (await people(2)) as [Person, Person]
       const group_id = await aGroup(owner, { members: [member, other], admins: [adminMember] })
       const [ofAdmin, ofMember, ofOther, ofToken] = [
@@ -286,7 +286,7 @@ for (const backend of testBackends()) {
       expect(await memberIds(owner.api, group_id)).toHaveLength(2)
     })
 
-    it('are judged again when whoever made them leaves meanwhile', async () => {
+    it('are checked again when the user who made them leaves meanwhile', async () => {
       const group_id = await aGroup(owner, { members: [member] })
       const text = await qrText(member.api, group_id)
       const [scanned] = await Promise.all([

@@ -32,7 +32,7 @@ import { groupSnapshot } from './support/group-snapshot.js'
 import { memberIds, outcomes, types } from './support/groups.js'
 import {
   type GroupFixture,
-  type GroupScene,
+  type GroupWalkContext,
   groupParams,
   groupRightFixtures,
   newGroup,
@@ -87,10 +87,10 @@ const ownThings: Stage = {
 }
 
 it('has a fixture for every operation that asks for a right', () => {
-  const judged = operations
+  const checkedByRights = operations
     .filter((operation: Operation) => operation.right !== undefined)
     .map(({ id }) => id)
-  expect(fixtures.map(({ id }) => id).toSorted()).toEqual(judged.toSorted())
+  expect(fixtures.map(({ id }) => id).toSorted()).toEqual(checkedByRights.toSorted())
 })
 
 for (const backend of testBackends()) {
@@ -158,12 +158,12 @@ for (const backend of testBackends()) {
     async function paramsOf(
       { operation, params }: GroupFixture,
       group_id: number,
-      scene: Partial<GroupScene>,
+      context: Partial<GroupWalkContext>,
     ): Promise<Params> {
       const { owner: keeper, friend, outsider: subject } = people
       return {
         ...groupParams(operation, group_id),
-        ...(await params({ world, keeper, author: keeper, friend, subject, group_id, ...scene })),
+        ...(await params({ world, keeper, author: keeper, friend, subject, group_id, ...context })),
       }
     }
 
@@ -370,14 +370,14 @@ for (const backend of testBackends()) {
     )
 
     it.each(onUsers)(
-      'let $by call $id for others of lower standing only',
+      'let $by call $id for others of a lower role only',
       async ({ operation, kind }) => {
         const { owner, admin, peer, member, friend, outsider } = people
         const group_id = await aGroupOfAll()
         const byOwner = watched.server.api.admin({ userId: owner.id })
         const members = { owner, admin, peer, member, friend }
         const targets = { ...members, outsider }
-        const standings = {
+        const roles = {
           owner: 'owner',
           admin: 'admin',
           peer: 'admin',
@@ -400,15 +400,15 @@ for (const backend of testBackends()) {
           user_list,
           duration: 5,
         })
-        const standing = roleOf(kind, operation)
-        if (isBelow(standing, 'admin')) {
+        const role = roleOf(kind, operation)
+        if (isBelow(role, 'admin')) {
           expect(outcomeOf(operation, answer)).toBe('group_admin_required')
           expect(await groupSnapshot(watched.sql, group_id)).toEqual(before)
           return
         }
         const mayBeOutsider = operation.id === blockGroupUsers.id
-        const expected = Object.entries(standings).map(([name, other]) => {
-          if (name === kind.as || !isBelow(other, standing)) return [name, 'no_permission']
+        const expected = Object.entries(roles).map(([name, other]) => {
+          if (name === kind.as || !isBelow(other, role)) return [name, 'no_permission']
           return [name, other === 'outsider' && !mayBeOutsider ? 'not_group_member' : null]
         })
         const reasons = Object.fromEntries(

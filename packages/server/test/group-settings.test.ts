@@ -94,7 +94,7 @@ for (const backend of testBackends()) {
       },
       { path: '/group/settings/capacity', name: 'capacity', parameter: 'value', value: 3 },
     ])('$name', ({ path, name, parameter, value }) => {
-      it('is set, told, and makes the group newer', async () => {
+      it('is set, makes an event, and makes the group newer', async () => {
         const { admin, owner } = cast
         const actor = name === 'capacity' ? owner : admin
         const before = await info()
@@ -270,7 +270,7 @@ for (const backend of testBackends()) {
       expect((await info()).updated_at).toBe(ahead + flags.length + 1)
     })
 
-    it('has the last of several names that are set at once, and each was told', async () => {
+    it('has the last of several names that are set at once, and each made an event', async () => {
       const names = Array.from({ length: 8 }, (_, index) => `Name ${index}`)
       const notices = await noticesOf(async () => {
         const answers = names.map((value) =>
@@ -326,7 +326,7 @@ for (const backend of testBackends()) {
         groupCall(api, '/group/settings/ban_all', group_id, { duration })
       const unban = (api = cast.admin.api) => groupCall(api, '/group/settings/unban_all', group_id)
 
-      it('ends after so many minutes, in seconds, and is told', async () => {
+      it('ends after so many minutes, in seconds, and makes an event', async () => {
         const before = Math.floor(Number((await info()).updated_at) / 1_000)
         for (const minutes of [1, 60, 100_000_000_000]) {
           let end = 0

@@ -109,7 +109,7 @@ for (const backend of testBackends()) {
         expect(data).toMatchObject({ avatar: '', count: 1, description: '', name: '', type: 0 })
       })
 
-      it('hold those of the invited who are asked for nothing, each once, and leave out whoever is unknown', async () => {
+      it('contain those of the invited who need not be asked, each once, and leave out unknown users', async () => {
         const [alice, bob, carol] = await people()
         await changeSettings(carol, { group_confirm: true })
         const user_list = [bob.id, alice.id, carol.id, unknownId, bob.id]
@@ -202,7 +202,7 @@ for (const backend of testBackends()) {
         },
       )
 
-      it('show a private group to whoever is invited, while the invitation can be answered', async () => {
+      it('show a private group to an invited user, while the invitation can be answered', async () => {
         const [alice, bob] = await people()
         await changeSettings(bob, { group_confirm: true })
         const group_id = await aGroup(alice, { more: { user_list: [bob.id] } })

@@ -641,7 +641,7 @@ for (const backend of testBackends()) {
           }),
         ),
         {
-          name: 'a member who has not read what he sent',
+          name: 'a member who has not read an own message',
           ...changed('group_members', `user_id = ${alice}`, 'read_seq', [2, 3]),
           check: 'member_sends',
           subject: inGroup(alice),
@@ -705,7 +705,7 @@ for (const backend of testBackends()) {
       }
     })
 
-    it('names the fault and its subject, and fails', async () => {
+    it('names the error and its subject, and fails', async () => {
       // One of each kind of table; the running server is asked for all of them below.
       const kinds = [
         'a conversation that ends later than its log',
@@ -740,7 +740,7 @@ for (const backend of testBackends()) {
       await sql(fault.repair)
     })
 
-    it('is asked of a running server too, which finds every kind of fault', async () => {
+    it('is asked of a running server too, which finds every kind of error', async () => {
       server = await server.startAgain()
       for (const fault of faults()) {
         await sql(fault.plant)
@@ -750,7 +750,7 @@ for (const backend of testBackends()) {
       }
     })
 
-    it('lists as many faults as can be read and says that there are more', async () => {
+    it('lists as many errors as can be read and says that there are more', async () => {
       const many = 150
       const values = Array.from({ length: many }, (_, index) => `('test', ${index + 1})`).join(', ')
       await sql([`insert into user_settings (app_id, user_id) values ${values}`])

@@ -156,7 +156,7 @@ for (const backend of testBackends()) {
       }
     }
 
-    /** A new user may say whom it wants to be connected with, and whoever makes a group whom to ask into it. */
+    /** A new user may name users to be connected with, and the user who makes a group may name users to invite. */
     function isInvited(operation: Operation, { isNeighbour }: Intruder): boolean {
       return isNeighbour && [registerAnonymousUser.id, createGroup.id].includes(operation.id)
     }

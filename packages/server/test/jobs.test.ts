@@ -147,7 +147,7 @@ for (const backend of testBackends()) {
       expect(outcomes.sort()).toEqual(['done', 'expired'])
     })
 
-    it('are told to end when their time is over, and end as expired when that was the deadline', async () => {
+    it('are asked to end when their time is over, and end as expired when that was the deadline', async () => {
       start(({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', reject)))
       await order(1, { deadlineAt: Date.now() + 300 })
       await outcomeIs(1)

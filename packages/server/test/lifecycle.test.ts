@@ -428,7 +428,7 @@ async function sendsUnderWay(
   while ((await queuedMessages(server)) === 0) {
     const content = `under way ${sends.length}`
     const answer = send(from, to, content)
-    // Whoever ends the server hears of it from the server.
+    // The process that ends the server hears of it from the server.
     answer.catch(() => {})
     sends.push({ content, answer })
   }

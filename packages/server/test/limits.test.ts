@@ -99,7 +99,7 @@ for (const backend of testBackends()) {
         limits({ HERMOD_ADDRESS_RATE: '1', HERMOD_ADDRESS_BURST: '5' }),
       )
       const { api } = server
-      const judged = (answers: readonly Answer[]) => answers.filter(({ status }) => status === 200)
+      const checked = (answers: readonly Answer[]) => answers.filter(({ status }) => status === 200)
       const users = await flood(60, () => api.as('hmu_made_up').call('GET', '/user/profile'))
       expect(
         users.some(({ status, code }) => status === 429 && code === answerCode.address_limited),
@@ -112,10 +112,10 @@ for (const backend of testBackends()) {
       const madeUp = await flood(60, (index) =>
         api.as(`hma_${index}`.padEnd(40, 'x')).call('GET', '/user/list', from('192.0.2.9')),
       )
-      expect(judged(madeUp).length).toBeGreaterThanOrEqual(5)
-      expect(codes(judged(madeUp))).toEqual({ [answerCode.token_invalid]: judged(madeUp).length })
+      expect(checked(madeUp).length).toBeGreaterThanOrEqual(5)
+      expect(codes(checked(madeUp))).toEqual({ [answerCode.token_invalid]: checked(madeUp).length })
       const refused = madeUp.filter(({ status }) => status === 429)
-      expect(refused.length).toBe(60 - judged(madeUp).length)
+      expect(refused.length).toBe(60 - checked(madeUp).length)
       expect(refused.length).toBeGreaterThan(0)
       expectToSayWhen(refused)
       expect(
@@ -127,7 +127,7 @@ for (const backend of testBackends()) {
       const login = (api: Api, user: Account, password = user.password, address = '192.0.2.1') =>
         api.call('POST', '/token/id', { body: { user_id: user.id, password }, ...from(address) })
 
-      /** Logs in wrongly until that has to wait; @returns how often it was judged. */
+      /** Logs in wrongly until that has to wait; @returns how often it was checked. */
       async function failUntilSlowed(
         attempt: () => Promise<Answer>,
         failure: number,
@@ -198,13 +198,13 @@ for (const backend of testBackends()) {
         const answers = await flood(60, (index) =>
           login(server.api, alice, 'wrong', `192.0.2.${index}`),
         )
-        const judged = answers.filter(({ code }) => code === answerCode.password_incorrect).length
+        const checked = answers.filter(({ code }) => code === answerCode.password_incorrect).length
         // Every further one is worth a second and more of waiting.
-        expect(judged).toBeGreaterThanOrEqual(3)
-        expect(judged).toBeLessThan(10)
+        expect(checked).toBeGreaterThanOrEqual(3)
+        expect(checked).toBeLessThan(10)
         expect(codes(answers)).toEqual({
-          [answerCode.password_incorrect]: judged,
-          [answerCode.too_many_requests]: 60 - judged,
+          [answerCode.password_incorrect]: checked,
+          [answerCode.too_many_requests]: 60 - checked,
         })
       })
 

@@ -168,7 +168,7 @@ for (const backend of testBackends()) {
         expect(await peers(alice.api)).toEqual([])
       })
 
-      it('judges each target alone and succeeds when one takes the message', async () => {
+      it('checks each target alone and succeeds when one takes the message', async () => {
         const [alice, bob] = await couple()
         const answer = await send(
           alice.api,
@@ -878,7 +878,7 @@ for (const backend of testBackends()) {
         const expected = answered.flat().sort((a, b) => b.id - a.id)
         expect(new Set(expected.map(({ id }) => id)).size).toBe(senders * messagesEach)
         expect(shown.map(({ msg_id, content }) => ({ id: msg_id, content }))).toEqual(expected)
-        // Whoever wrote the newest has read all; what follows the last message of the other is unread to the other.
+        // The user who wrote the newest has read all; what follows the last message of the other is unread to the other.
         const [writer, waiter] = shown[0]?.from_xid.uid === alice.id ? [alice, bob] : [bob, alice]
         expect(await unreadCounts(writer.api)).toEqual({})
         expect(await unreadCounts(waiter.api)).toEqual({
@@ -1018,7 +1018,7 @@ for (const backend of testBackends()) {
         expect(await unreadCounts(bob.api)).toEqual({ [alice.id]: 1, [carol.id]: 1 })
       })
 
-      it('of somebody who has no conversation yet are moved without a fault', async () => {
+      it('of somebody who has no conversation yet are moved without an error', async () => {
         const [alice] = await couple()
         await acknowledge(alice.api)
         expect(await unreadCounts(alice.api)).toEqual({})

@@ -198,7 +198,7 @@ for (const backend of testBackends()) {
       expect(most).toBeLessThanOrEqual(1_000)
     })
 
-    it('finds what no wake has told of', async () => {
+    it('finds what no wake has announced', async () => {
       const consumer = new TestConsumer('test')
       await using node = open(consumer)
       await node.relay.start()

@@ -242,7 +242,7 @@ for (const backend of testBackends()) {
       expect(await contents(bob.api, alice.id)).toEqual([])
     })
 
-    it('is counted once whoever does it at once, with sends and deletions between', async () => {
+    it('is counted once when several users do it at the same time, with sends and deletions between', async () => {
       const [alice, bob] = await trio()
       const ids: number[] = []
       for (let count = 1; count <= 20; count++)

@@ -38,7 +38,7 @@ for (const backend of testBackends()) {
       await database?.[Symbol.asyncDispose]()
     })
 
-    async function judge(token: string): Promise<number> {
+    async function codeOfToken(token: string): Promise<number> {
       return (await api.as(token).call('GET', '/user/profile')).code
     }
 
@@ -57,11 +57,11 @@ for (const backend of testBackends()) {
       it('that expired answers 402, and logging in again gives one that works', async () => {
         const session = await api.newSession()
         const bystander = await api.newSession()
-        expect(await judge(session.token)).toBe(200)
+        expect(await codeOfToken(session.token)).toBe(200)
         await sql(
           `update user_tokens set expires_at = ${Date.now() - 1000} where user_id = ${session.id}`,
         )
-        await waitFor(async () => (await judge(session.token)) === tokenEnded, {
+        await waitFor(async () => (await codeOfToken(session.token)) === tokenEnded, {
           what: 'the end of the token',
           timeoutMs: 10_000,
         })
@@ -70,9 +70,9 @@ for (const backend of testBackends()) {
           200,
           { code: tokenEnded, data: null, message: 'access-token expired or revoked' },
         ])
-        expect(await judge(bystander.token)).toBe(200)
-        expect(await judge((await api.login(session)).token)).toBe(200)
-        expect(await judge(session.token)).toBe(tokenEnded)
+        expect(await codeOfToken(bystander.token)).toBe(200)
+        expect(await codeOfToken((await api.login(session)).token)).toBe(200)
+        expect(await codeOfToken(session.token)).toBe(tokenEnded)
       })
 
       it('is never left working by a login that comes while the user is disabled', async () => {
@@ -86,7 +86,7 @@ for (const backend of testBackends()) {
           )
           const [answers] = await Promise.all([Promise.all(logins), setStatus('disable', user)])
           const issued = answers.filter(({ code }) => code === 200)
-          for (const { data } of issued) expect(await judge(data.token)).toBe(tokenEnded)
+          for (const { data } of issued) expect(await codeOfToken(data.token)).toBe(tokenEnded)
           for (const { code } of answers)
             expect([answerCode.ok, answerCode.user_disabled]).toContain(code)
           await setStatus('enable', user)
@@ -160,7 +160,10 @@ for (const backend of testBackends()) {
         expect(
           await tablet.api.call('POST', '/user/kick', { query: { device_sn: 1 } }),
         ).toMatchObject({ code: 200 })
-        expect([await judge(phone.token), await judge(tablet.token)]).toEqual([tokenEnded, 200])
+        expect([await codeOfToken(phone.token), await codeOfToken(tablet.token)]).toEqual([
+          tokenEnded,
+          200,
+        ])
         expect(pick((await api.login(user)).record)).toEqual(pick(phone.record))
       })
     })

@@ -65,7 +65,7 @@ for (const backend of testBackends()) {
       return api.call('POST', path, { body: { password, ...body } })
     }
 
-    async function judge(token: string): Promise<number> {
+    async function codeOfToken(token: string): Promise<number> {
       return (await api.as(token).call('GET', '/user/profile')).code
     }
 
@@ -191,7 +191,7 @@ for (const backend of testBackends()) {
         '/user/avatar/batch': 'avatar',
       } as const
 
-      it.each(paths)('are changed at %s by an Admin token, each judged by itself', async (path) => {
+      it.each(paths)('are changed at %s by an Admin token, each checked alone', async (path) => {
         const field = fields[path]
         const gone = await api.register()
         await api.admin({ userId: gone.id }).succeed('POST', '/user/delete')
@@ -387,9 +387,9 @@ for (const backend of testBackends()) {
         const other = await api.login(alice, 'phone')
         expect(await change(alice, {})).toMatchObject({ code: 200, data: true })
         expect([
-          await judge(alice.token),
-          await judge(other.token),
-          await judge(bob.token),
+          await codeOfToken(alice.token),
+          await codeOfToken(other.token),
+          await codeOfToken(bob.token),
         ]).toEqual([200, tokenEnded, 200])
         expect(await logIn({ user_id: alice.id }, '/token/id')).toMatchObject({
           code: answerCode.password_incorrect,
@@ -419,7 +419,7 @@ for (const backend of testBackends()) {
         })
         refuses(await change(alice, { new_password: '12345' }), 'new_password')
         expect(await logIn({ user_id: alice.id }, '/token/id')).toMatchObject({ code: 200 })
-        expect(await judge(alice.token)).toBe(200)
+        expect(await codeOfToken(alice.token)).toBe(200)
       })
 
       it('is changed once when two change it at once', async () => {
@@ -445,7 +445,7 @@ for (const backend of testBackends()) {
         const tokens = (await Promise.all(logins))
           .filter(({ code }) => code === 200)
           .map(({ data }) => data.token)
-        for (const token of tokens) expect(await judge(token)).toBe(tokenEnded)
+        for (const token of tokens) expect(await codeOfToken(token)).toBe(tokenEnded)
       })
 
       it('is changed by an Admin token with the old one, which names nobody as the one who did it', async () => {
@@ -468,12 +468,15 @@ for (const backend of testBackends()) {
         expect(await reset(api.admin({ userId: unknownId }))).toMatchObject({
           code: answerCode.user_not_found,
         })
-        expect(await judge(alice.token)).toBe(200)
+        expect(await codeOfToken(alice.token)).toBe(200)
         expect(await reset(api.admin({ userId: alice.id }))).toMatchObject({
           code: 200,
           data: true,
         })
-        expect([await judge(alice.token), await judge(bob.token)]).toEqual([tokenEnded, 200])
+        expect([await codeOfToken(alice.token), await codeOfToken(bob.token)]).toEqual([
+          tokenEnded,
+          200,
+        ])
         expect(
           await logIn({ user_id: alice.id, password: otherPassword }, '/token/id'),
         ).toMatchObject({ code: 200 })
@@ -485,7 +488,7 @@ for (const backend of testBackends()) {
       })
     })
 
-    it('are told of their ban', async () => {
+    it('get to know that they are banned', async () => {
       await api.admin().succeed('PUT', '/user/disable', { body: { list: [alice.id] } })
       await api.admin().succeed('PUT', '/user/disable', { body: { list: [alice.id, bob.id] } })
       expect(await eventsAbout(alice.id)).toEqual([{ kind: 'user.frozen', actor: 0, content: '' }])

@@ -29,7 +29,7 @@ import {
   type Verdict,
   verdictOn,
 } from './support/walk-callers.js'
-import type { Fixture, GroupContext } from './support/walk-fixture.js'
+import type { Fixture, WalkContext } from './support/walk-fixture.js'
 import { fixtures } from './support/walk-fixtures.js'
 import { newGroup } from './support/walk-fixtures-groups.js'
 import { snapshot } from './support/walk-snapshot.js'
@@ -59,7 +59,7 @@ for (const backend of testBackends()) {
     let server: ServerProcess
     let world: World
     let cast: Cast
-    let scene: GroupContext
+    let context: WalkContext
     let cases = 0
 
     beforeAll(async () => {
@@ -77,7 +77,7 @@ for (const backend of testBackends()) {
         await world.newPerson(world.closed),
       ]
       await world.close()
-      scene = { world, subject, friend }
+      context = { world, subject, friend }
       const [own, others, foreign] = [
         await newGroup(world, subject),
         await newGroup(world, other),
@@ -137,11 +137,11 @@ for (const backend of testBackends()) {
       return token
     }
 
-    /** A scene for one call that is to do its work. */
-    async function newScene(fixture: Fixture): Promise<GroupContext> {
+    /** A context for one call that is to do its work. */
+    async function newContext(fixture: Fixture): Promise<WalkContext> {
       return fixture.needsVictim && world.isBuilt(fixture.operation)
-        ? { ...scene, subject: await world.newPerson() }
-        : scene
+        ? { ...context, subject: await world.newPerson() }
+        : context
     }
 
     function expectedCode({ operation, error }: Fixture, verdict: Verdict): number {
@@ -167,7 +167,7 @@ for (const backend of testBackends()) {
     }
 
     /** @returns what was wrong, as a sentence */
-    async function judge(
+    async function violationsOf(
       fixture: Fixture,
       { method, name, verdict, at, params }: Attempt,
     ): Promise<string[]> {
@@ -188,7 +188,7 @@ for (const backend of testBackends()) {
       readonly method: string
       readonly name: string
       readonly verdict: Verdict
-      readonly at: GroupContext
+      readonly at: WalkContext
       readonly params: Params
     }
 
@@ -208,7 +208,7 @@ for (const backend of testBackends()) {
 
     /** What the subject and the friend see of what is theirs, and of the group that a call is about. */
     const everything = ({ group_id }: Params = {}) => {
-      const both = [scene.subject, scene.friend]
+      const both = [context.subject, context.friend]
       return Promise.all(
         both.map((person) =>
           snapshot(world, person, both, typeof group_id === 'number' ? [group_id] : []),
@@ -218,10 +218,10 @@ for (const backend of testBackends()) {
 
     it.each(walked)('are refused as $id declares, which changes nothing', async ({ operation }) => {
       const fixture = fixtureOf.get(operation.id) as Fixture
-      const params = await fixture.params(scene)
+      const params = await fixture.params(context)
       const before = await everything(params)
       const wrong = attempts(operation, true).map((attempt) =>
-        judge(fixture, { ...attempt, at: scene, params }),
+        violationsOf(fixture, { ...attempt, at: context, params }),
       )
       expect((await Promise.all(wrong)).flat()).toEqual([])
       expect(await everything(params)).toEqual(before)
@@ -233,9 +233,9 @@ for (const backend of testBackends()) {
         const fixture = fixtureOf.get(operation.id) as Fixture
         const wrong: string[] = []
         for (const attempt of attempts(operation, false)) {
-          const at = await newScene(fixture)
+          const at = await newContext(fixture)
           wrong.push(
-            ...(await judge(fixture, { ...attempt, at, params: await fixture.params(at) })),
+            ...(await violationsOf(fixture, { ...attempt, at, params: await fixture.params(at) })),
           )
         }
         expect(wrong).toEqual([])
@@ -252,12 +252,12 @@ for (const backend of testBackends()) {
 
     it.each(claims)('claim in $id to be nobody else (rule C5)', async ({ operation, name }) => {
       const fixture = fixtureOf.get(operation.id) as Fixture
-      const { appId } = scene.subject
+      const { appId } = context.subject
       const before = await everything()
       for (const method of operation.methods) {
-        for (const id of [scene.subject.id, cast.foreigner.id, 0]) {
+        for (const id of [context.subject.id, cast.foreigner.id, 0]) {
           cases++
-          const params = { ...(await fixture.params(scene)), [name]: id }
+          const params = { ...(await fixture.params(context)), [name]: id }
           const answer = await world.call(
             operation,
             { token: cast.other.token, appId },
@@ -282,7 +282,10 @@ for (const backend of testBackends()) {
         if (!world.isBuilt(operation)) return
         const { other, foreigner } = cast
         const change = { nick_name: 'changed', avatar: 'https://example.org/changed.png' }
-        const list = [scene.subject, other, foreigner].map(({ id }) => ({ user_id: id, ...change }))
+        const list = [context.subject, other, foreigner].map(({ id }) => ({
+          user_id: id,
+          ...change,
+        }))
         const before = await everything()
         for (const method of operation.methods) {
           cases++
@@ -295,7 +298,7 @@ for (const backend of testBackends()) {
             )
           ).envelope
           expect(data.map(({ user_id, success }: Json) => [user_id, success])).toEqual([
-            [scene.subject.id, false],
+            [context.subject.id, false],
             [other.id, true],
             [foreigner.id, false],
           ])

@@ -38,7 +38,9 @@ export function inOrder<T, O, R>(
   const next = outcomes.values()
   return list.map((item) =>
     toResult(
-      'value' in item ? (next.next().value as O) : new AppError('invalid_parameter', item.fault),
+      'value' in item
+        ? (next.next().value as O)
+        : new AppError('invalid_parameter', item.violation),
       item,
     ),
   )

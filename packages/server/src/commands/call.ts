@@ -85,10 +85,10 @@ function remoteCalls(input: string, operatorToken: string | null): OperatorCalls
   return new HttpCalls(target, url.pathname.replace(/\/+$/, ''), url.origin)
 }
 
-/** Nobody listens: there is no socket, or it is left over from a server that was killed. */
+/** No server listens: there is no socket, or it is left over from a server that was killed. */
 const absentServerCodes: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ECONNREFUSED'])
 
-/** False when nobody listens; a server that cannot be reached is a failure, not an absent server. */
+/** False when no server listens; a server that cannot be reached is a failure, not an absent server. */
 function accepts(socketPath: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect(socketPath)

@@ -78,7 +78,7 @@ describe('hermod', () => {
     expect(err).toContain('Did you mean serve?')
   })
 
-  it('refuses a bad configuration with code 2 and all faults', async () => {
+  it('refuses a bad configuration with code 2 and all errors', async () => {
     const env = { HERMOD_PROT: '1', HERMOD_PORT: 'x' }
     const { code, err, done } = await run('serve', { env })
     expect(code).toBe(2)

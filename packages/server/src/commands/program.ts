@@ -1,4 +1,4 @@
-/** The `hermod` command: its subcommands, its exit codes and how failures are told. */
+/** The `hermod` command: its subcommands, its exit codes and how failures are reported. */
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config/config.js'
 import { addAppCommands } from './app.js'
@@ -43,7 +43,7 @@ export function createProgram(dependencies: CommandDependencies): Command {
 }
 
 /**
- * Runs the command line and tells failures on stderr.
+ * Runs the command line and reports failures on stderr.
  * @param args without the interpreter and the script
  * @returns the exit code
  */
@@ -55,13 +55,13 @@ export async function runProgram(
     await createProgram(dependencies).parseAsync(args, { from: 'user' })
     return exitCodes.ok
   } catch (error) {
-    // Commander has told its own failures already.
+    // Commander has reported its own failures already.
     if (error instanceof CommanderError)
       return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
-    const told = args.includes('--json')
+    const report = args.includes('--json')
       ? JSON.stringify(asJson(error))
       : `hermod: ${optionText(error)}`
-    dependencies.stderr.write(`${told}\n`)
+    dependencies.stderr.write(`${report}\n`)
     return error instanceof ConfigError ? exitCodes.usage : exitCodes.failed
   }
 }

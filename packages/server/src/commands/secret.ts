@@ -52,6 +52,6 @@ function afterRetirement({ key_source, previous_key_id }: SecretKeyRotation): st
 function requireReadable({ unreadable }: SecretKeyRotation): void {
   if (unreadable > 0)
     throw new CommandFailure(
-      `${unreadable} stored secrets cannot be opened; hermod check names them, set them anew`,
+      `${unreadable} stored secrets cannot be opened; hermod check names them; set them again`,
     )
 }

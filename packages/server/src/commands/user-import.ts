@@ -32,7 +32,7 @@ type UsersToImport = ParamsOf<typeof importUsers>['users']
 const maxBatchUsers = 500
 const maxBatchBytes = 512 * 1024
 const maxBatchPasswords = 50
-/** How many failures a script is told one by one. */
+/** How many failures are listed one by one for a script. */
 const maxToldFailures = 1000
 
 const limitedCodes: ReadonlySet<number> = new Set([

@@ -10,7 +10,7 @@ import { type CacheDefinition, InvalidatedCache } from '../lib/invalidated-cache
 
 export type Caches = ReturnType<typeof createCaches>
 
-/** Everything that is remembered of the database, each told by the bus what has changed. */
+/** Everything that is cached of the database; the bus brings what has changed. */
 export function createCaches({
   database,
   bus,

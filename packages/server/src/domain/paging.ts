@@ -10,7 +10,7 @@ export interface PageRequest {
 /** Where a page ends: what its last entry is sorted by, as whole numbers. */
 export type Position = readonly number[]
 
-/** Every ID and instant of ours, and nothing that a number cannot represent exactly. */
+/** Every ID and instant of this service, and nothing that a number cannot represent exactly. */
 const exactNumber = /^(?:\d{1,15}|[1-8]\d{15})$/
 
 /** The cursor of the page after a position; opaque to callers. */

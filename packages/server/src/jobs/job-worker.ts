@@ -13,7 +13,7 @@ export interface JobHandler {
   readonly jobsPerRun: number
   /** A job that failed or killed its node so often is given up. */
   readonly maxAttempts: number
-  /** After this time the run is told to end and counts as failed. */
+  /** After this time the run is asked to end and counts as failed. */
   readonly timeLimitMs: number
   run(jobs: JobRun<unknown>): Promise<void>
 }
@@ -44,7 +44,7 @@ export interface JobObserver {
   finished(kind: string, outcome: JobOutcome, jobs: number, seconds: number): void
   /** @param error why a run failed, or why jobs could not be looked for */
   failed(kind: string, error: unknown): void
-  /** How long the job that waits for longest is overdue; told every time that this node looks. */
+  /** How long the job that waits for longest is overdue; reported every time that this node looks. */
   overdue(kind: string, ms: number): void
 }
 
@@ -54,7 +54,7 @@ export interface JobWorkerOptions {
   readonly handlers: readonly JobHandler[]
   readonly observer: JobObserver
   readonly clock: Clock
-  /** How often to look for jobs that nobody announced. */
+  /** How often to look for jobs that were not announced. */
   readonly pollMs?: number
   /** A node that does not renew for so long loses its jobs to others. */
   readonly leaseMs?: number
@@ -94,7 +94,7 @@ export class JobWorker {
     await Promise.all([...this.#lines.values()].map((line) => line.idle()))
   }
 
-  /** Takes no more jobs, and waits for those under way, which are told to end. */
+  /** Takes no more jobs, and waits for those under way, which are asked to end. */
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     this.#timer = undefined

@@ -47,7 +47,7 @@ export class MaintenanceScheduler {
     await Promise.all(this.#running.values())
   }
 
-  /** Waits for what is running, which is told to end, and leaves the tasks to other nodes. */
+  /** Waits for what is running, which is asked to end, and leaves the tasks to other nodes. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     for (const timer of this.#timers.splice(0)) clearInterval(timer)

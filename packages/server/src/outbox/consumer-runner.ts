@@ -67,7 +67,7 @@ export class ConsumerRunner {
     else if (performance.now() - this.#refusedAt > refusalMs) void this.poll()
   }
 
-  /** Looks for what no wake has told of, if this node has or can get the turn. */
+  /** Looks for what no wake has announced, if this node has or can get the turn. */
   poll(): Promise<void> {
     this.#polling ??= this.#poll().finally(() => {
       this.#polling = undefined

@@ -10,12 +10,12 @@ export type DeliveredEvent = Event & {
   readonly createdAt: number
 }
 
-/** Somebody who follows the events of all applications. */
+/** What follows the events of all apps. */
 export interface Consumer {
   /** Of a durable consumer the key of its positions: unique, and never given to another one. */
   readonly name: string
   /**
-   * A durable consumer goes on where any node has left off, is run by one node at a time, and holds back the purge of the outbox. One
+   * A durable consumer goes on where any node has left off, is run by one node at a time, and keeps the purge of the outbox waiting. One
    * that is not durable follows on its own node from when it started, and keeps nothing.
    */
   readonly isDurable: boolean

@@ -21,7 +21,7 @@ type Oldest = Pick<OutboxRow, 'position' | 'createdAt'>
 /** So many rows are deleted at once, so that no message waits for it. */
 const rowsPerStep = 1_000
 
-/** Deletes what is old and what nobody needs any more. */
+/** Deletes what is old and no longer needed. */
 export class OutboxPurge {
   constructor(private readonly options: OutboxPurgeOptions) {}
 

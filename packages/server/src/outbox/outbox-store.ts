@@ -34,7 +34,7 @@ export class OutboxStore {
     )
   }
 
-  /** Takes the next positions of an application; until the commit nobody else can. @returns the last one */
+  /** Takes the next positions of an application; until the commit no other transaction can. @returns the last one */
   async advance(tx: Tx, appId: string, count: number): Promise<number> {
     const { position } = await tx
       .insertInto('outbox_heads')

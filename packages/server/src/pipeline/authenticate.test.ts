@@ -55,7 +55,7 @@ const noCredentials: Credentials = {
 }
 
 /** The principal as the pipeline finds it, or the refusal. */
-async function judge(
+async function principalOrRefusal(
   callers: CallerRule,
   sent: Partial<Credentials> | Principal,
 ): Promise<Principal | string> {
@@ -109,14 +109,22 @@ function isOpenTo(rule: CallerRule, kind: TokenKind): boolean {
 describe('the application', () => {
   it.each(appRules)('must be named for %s', async (rule) => {
     for (const appId of [undefined, '']) {
-      const refusal = await judge(rule, { appId, accessToken: 'hma_valid', userId: '1' })
+      const refusal = await principalOrRefusal(rule, {
+        appId,
+        accessToken: 'hma_valid',
+        userId: '1',
+      })
       expect(refusal).toBe('10002 invalid request parameter: header app_id is required')
     }
   })
 
   it.each(appRules)('must exist and be active for %s', async (rule) => {
-    expect(await judge(rule, { appId: 'nowhere', accessToken: 'hma_valid' })).toMatch(/^40000 /)
-    expect(await judge(rule, { appId: 'closed', accessToken: 'hma_valid' })).toMatch(/^40003 /)
+    expect(await principalOrRefusal(rule, { appId: 'nowhere', accessToken: 'hma_valid' })).toMatch(
+      /^40000 /,
+    )
+    expect(await principalOrRefusal(rule, { appId: 'closed', accessToken: 'hma_valid' })).toMatch(
+      /^40003 /,
+    )
   })
 })
 
@@ -125,7 +133,7 @@ describe('the token (rule C1)', () => {
 
   it.each(guarded)('is asked for by %s', async (rule) => {
     for (const accessToken of [undefined, ''])
-      expect(await judge(rule, { accessToken })).toBe('10003 access-token is missing')
+      expect(await principalOrRefusal(rule, { accessToken })).toBe('10003 access-token is missing')
   })
 
   it.each(guarded)(
@@ -142,13 +150,13 @@ describe('the token (rule C1)', () => {
         'hmo_valid',
         ' hmu_valid',
       ]) {
-        expect(await judge(rule, { accessToken, userId: '1001' }), accessToken).toBe(
+        expect(await principalOrRefusal(rule, { accessToken, userId: '1001' }), accessToken).toBe(
           '10008 access-token is invalid',
         )
       }
       for (const accessToken of ['hmu_valid', 'hma_valid', 'hmu_expired', 'hma_expired']) {
         expect(
-          await judge(rule, { appId: 'other', accessToken, userId: '1001' }),
+          await principalOrRefusal(rule, { appId: 'other', accessToken, userId: '1001' }),
           accessToken,
         ).toBe('10008 access-token is invalid')
       }
@@ -157,22 +165,22 @@ describe('the token (rule C1)', () => {
 
   it.each(guarded)('that ended is told apart for %s', async (rule) => {
     for (const accessToken of ['hmu_expired', 'hma_expired']) {
-      expect(await judge(rule, { accessToken, userId: '1001' })).toBe(
+      expect(await principalOrRefusal(rule, { accessToken, userId: '1001' })).toBe(
         '402 access-token expired or revoked',
       )
     }
   })
 
   it.each(appRules)('of a user or an Admin opens %s as declared', async (rule) => {
-    const asUser = await judge(rule, { accessToken: 'hmu_valid' })
-    const asAdmin = await judge(rule, { accessToken: 'hma_valid', userId: '5' })
+    const asUser = await principalOrRefusal(rule, { accessToken: 'hmu_valid' })
+    const asAdmin = await principalOrRefusal(rule, { accessToken: 'hma_valid', userId: '5' })
     if (isOpenTo(rule, 'none')) expect(asUser).toEqual(anonymous)
     else if (isOpenTo(rule, 'user')) expect(asUser).toEqual(user)
     else expect(asUser).toBe('10010 no permission')
     expect(asAdmin).toEqual(adminPrincipal('home', 5, null))
   })
 
-  it('is not judged where none is needed, so that nobody is kept from logging in', async () => {
+  it('is not checked where none is needed, so that it keeps no user from logging in', async () => {
     for (const accessToken of [
       undefined,
       'x',
@@ -183,42 +191,46 @@ describe('the token (rule C1)', () => {
       'hma_expired',
       'hmo_valid',
     ]) {
-      expect(await judge('anyone', { accessToken })).toEqual(anonymous)
+      expect(await principalOrRefusal('anyone', { accessToken })).toEqual(anonymous)
     }
-    expect(await judge('anyone', { accessToken: 'hma_valid' })).toEqual(admin)
+    expect(await principalOrRefusal('anyone', { accessToken: 'hma_valid' })).toEqual(admin)
   })
 })
 
 describe('the user_id header (rules C3, C5)', () => {
   it('may repeat the own user of a user token and name nobody else', async () => {
-    expect(await judge('user', { accessToken: 'hmu_valid', userId: '1001' })).toEqual(user)
-    expect(await judge('user', { accessToken: 'hmu_valid', userId: '' })).toEqual(user)
+    expect(await principalOrRefusal('user', { accessToken: 'hmu_valid', userId: '1001' })).toEqual(
+      user,
+    )
+    expect(await principalOrRefusal('user', { accessToken: 'hmu_valid', userId: '' })).toEqual(user)
     for (const userId of ['1002', '0', '-1001', '9223372036854775807']) {
-      expect(await judge('user', { accessToken: 'hmu_valid', userId })).toBe(
+      expect(await principalOrRefusal('user', { accessToken: 'hmu_valid', userId })).toBe(
         '10010 no permission: header user_id names another user',
       )
     }
   })
 
   it('says for whom an Admin token acts, exactly', async () => {
-    expect(await judge('user', { accessToken: 'hma_valid', userId: '9007199254740993' })).toEqual(
-      adminPrincipal('home', 9007199254740993n, null),
-    )
-    expect(await judge('sender', { accessToken: 'hma_valid' })).toEqual(admin)
+    expect(
+      await principalOrRefusal('user', { accessToken: 'hma_valid', userId: '9007199254740993' }),
+    ).toEqual(adminPrincipal('home', 9007199254740993n, null))
+    expect(await principalOrRefusal('sender', { accessToken: 'hma_valid' })).toEqual(admin)
   })
 
   it.each(appRules)('is needed with an Admin token where %s is about one user', async (rule) => {
-    const judged = await judge(rule, { accessToken: 'hma_valid' })
-    if (callerRules[rule].subject !== 'required') expect(judged).toEqual(admin)
+    const found = await principalOrRefusal(rule, { accessToken: 'hma_valid' })
+    if (callerRules[rule].subject !== 'required') expect(found).toEqual(admin)
     else
-      expect(judged).toBe(
+      expect(found).toBe(
         '10002 invalid request parameter: header user_id is required with an Admin token',
       )
   })
 
   it('must be a 64-bit integer, as must group_id, and both violations are named', async () => {
     for (const bad of ['x', '1.5', '1, 1', '9223372036854775808', '-9223372036854775809', '0x1']) {
-      expect(await judge('user', { accessToken: 'hma_valid', userId: bad, groupId: bad })).toBe(
+      expect(
+        await principalOrRefusal('user', { accessToken: 'hma_valid', userId: bad, groupId: bad }),
+      ).toBe(
         '10002 invalid request parameter: header user_id must be a 64-bit integer; header group_id must be a 64-bit integer',
       )
     }
@@ -227,19 +239,19 @@ describe('the user_id header (rules C3, C5)', () => {
 
 describe('the group_id header (rule C4)', () => {
   it.each(appRules)('of an Admin token is heard by %s', async (rule) => {
-    expect(await judge(rule, { accessToken: 'hma_valid', userId: '5', groupId: '7' })).toEqual(
-      adminPrincipal('home', 5, 7),
-    )
+    expect(
+      await principalOrRefusal(rule, { accessToken: 'hma_valid', userId: '5', groupId: '7' }),
+    ).toEqual(adminPrincipal('home', 5, 7))
   })
 
   it('needs an Admin token', async () => {
-    expect(await judge('groupMember', { accessToken: 'hma_valid', groupId: '7' })).toEqual(
-      adminPrincipal('home', null, 7),
-    )
-    expect(await judge('groupMember', { accessToken: 'hmu_valid', groupId: '7' })).toBe(
-      '10010 no permission: header group_id needs an Admin token',
-    )
-    expect(await judge('user', { accessToken: 'hmu_valid', groupId: '7' })).toBe(
+    expect(
+      await principalOrRefusal('groupMember', { accessToken: 'hma_valid', groupId: '7' }),
+    ).toEqual(adminPrincipal('home', null, 7))
+    expect(
+      await principalOrRefusal('groupMember', { accessToken: 'hmu_valid', groupId: '7' }),
+    ).toBe('10010 no permission: header group_id needs an Admin token')
+    expect(await principalOrRefusal('user', { accessToken: 'hmu_valid', groupId: '7' })).toBe(
       '10010 no permission: header group_id needs an Admin token',
     )
   })
@@ -247,10 +259,14 @@ describe('the group_id header (rule C4)', () => {
 
 describe('an operator operation', () => {
   it('asks for an operator token and for no application', async () => {
-    expect(await judge('operator', { appId: undefined, accessToken: 'hmo_valid' })).toEqual({
+    expect(
+      await principalOrRefusal('operator', { appId: undefined, accessToken: 'hmo_valid' }),
+    ).toEqual({
       kind: 'operator',
     })
-    expect(await judge('operator', { appId: 'nowhere', accessToken: 'hmo_valid' })).toEqual({
+    expect(
+      await principalOrRefusal('operator', { appId: 'nowhere', accessToken: 'hmo_valid' }),
+    ).toEqual({
       kind: 'operator',
     })
   })
@@ -264,11 +280,12 @@ describe('an operator operation', () => {
     ['hma_valid', '10010 no permission'],
     ['hmu_valid', '10010 no permission'],
   ])('refuses the token %j', async (accessToken, refusal) => {
-    expect(await judge('operator', { accessToken })).toBe(refusal)
+    expect(await principalOrRefusal('operator', { accessToken })).toBe(refusal)
   })
 
   it('takes the word of a transport that only the operator can reach, which opens nothing else', async () => {
-    expect(await judge('operator', operatorPrincipal)).toEqual({ kind: 'operator' })
-    for (const rule of appRules) expect(await judge(rule, operatorPrincipal)).toMatch(/^10010 /)
+    expect(await principalOrRefusal('operator', operatorPrincipal)).toEqual({ kind: 'operator' })
+    for (const rule of appRules)
+      expect(await principalOrRefusal(rule, operatorPrincipal)).toMatch(/^10010 /)
   })
 })

@@ -328,10 +328,13 @@ describe('a list that is checked item by item', () => {
     expect(decode(people, entries)).toEqual(
       accepted([
         { value: { name: 'a', age: 3 } },
-        { fault: 'name must not be empty', raw: entries[1] },
-        { fault: 'must be an object', raw: 'b' },
-        { fault: 'must be an object', raw: null },
-        { fault: 'name is required; age must be an integer from 0 to 2147483647', raw: entries[4] },
+        { violation: 'name must not be empty', raw: entries[1] },
+        { violation: 'must be an object', raw: 'b' },
+        { violation: 'must be an object', raw: null },
+        {
+          violation: 'name is required; age must be an integer from 0 to 2147483647',
+          raw: entries[4],
+        },
         { value: { name: 'c' } },
       ]),
     )

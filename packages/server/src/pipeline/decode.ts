@@ -1,6 +1,6 @@
 /**
  * From what arrived to what the contract declares: a schema becomes a function that coerces (rule B3), checks, and names every
- * fault (A4). Generic validators neither coerce exactly over the int64 range nor check lists item by item, which is why this is our own.
+ * violation (rule A4). Generic validators neither coerce exactly over the int64 range nor check lists item by item, which is why this is our own.
  */
 import type { Int64, Item, TSchema } from '@hermod/protocol'
 
@@ -60,7 +60,7 @@ function compile(schema: JsonSchema, mode: Mode): Decode {
       return compileObject(schema, mode)
     case 'null':
       return (value, path, violations) =>
-        value === null ? null : fault(violations, path, 'must be null')
+        value === null ? null : refuse(violations, path, 'must be null')
     case undefined:
       return (value) => value
     default:
@@ -68,7 +68,7 @@ function compile(schema: JsonSchema, mode: Mode): Decode {
   }
 }
 
-function fault(violations: string[], path: string, text: string): undefined {
+function refuse(violations: string[], path: string, text: string): undefined {
   violations.push(`${path} ${text}`)
 }
 
@@ -80,11 +80,11 @@ function compileInteger(schema: JsonSchema, mode: Mode): Decode {
   const expectation = integerExpectation(schema)
   return (value, path, violations) => {
     const integer = toInteger(value, mode)
-    if (integer === null) return fault(violations, path, expectation)
+    if (integer === null) return refuse(violations, path, expectation)
     const inRange = is64 ? integer >= int64Min && integer <= int64Max : typeof integer === 'number'
     if (!inRange || (min !== undefined && integer < min) || (max !== undefined && integer > max))
-      return fault(violations, path, expectation)
-    if (allowed && !allowed.has(integer)) return fault(violations, path, expectation)
+      return refuse(violations, path, expectation)
+    if (allowed && !allowed.has(integer)) return refuse(violations, path, expectation)
     return integer
   }
 }
@@ -114,7 +114,7 @@ function compileNumber(mode: Mode): Decode {
       mode === 'coerce' && typeof value === 'string' && decimal.test(value) ? Number(value) : value
     return typeof number === 'number' && Number.isFinite(number)
       ? number
-      : fault(violations, path, 'must be a number')
+      : refuse(violations, path, 'must be a number')
   }
 }
 
@@ -125,7 +125,7 @@ function compileBoolean(mode: Mode): Decode {
       if (trueForms.has(value)) return true
       if (falseForms.has(value)) return false
     }
-    return fault(violations, path, 'must be true or false')
+    return refuse(violations, path, 'must be true or false')
   }
 }
 
@@ -135,25 +135,25 @@ function compileString(schema: JsonSchema): Decode {
   const pattern = schema.pattern === undefined ? null : new RegExp(schema.pattern, 'u')
   const allowed = schema.enum && new Set(schema.enum)
   return (value, path, violations) => {
-    if (typeof value !== 'string') return fault(violations, path, 'must be a string')
+    if (typeof value !== 'string') return refuse(violations, path, 'must be a string')
     if (allowed)
       return allowed.has(value)
         ? value
-        : fault(violations, path, `must be one of ${[...allowed].join(', ')}`)
+        : refuse(violations, path, `must be one of ${[...allowed].join(', ')}`)
     // A string has at most as many code points as UTF-16 units, so counting is needed only near a limit.
     if (value.length > max && codePoints(value) > max)
-      return fault(violations, path, `must have at most ${max} characters`)
+      return refuse(violations, path, `must have at most ${max} characters`)
     if (min > 0 && (value.length < min || codePoints(value) < min))
-      return fault(
+      return refuse(
         violations,
         path,
         min === 1 ? 'must not be empty' : `must have at least ${min} characters`,
       )
     // PostgreSQL stores neither, and no text has a use for them.
-    if (!value.isWellFormed()) return fault(violations, path, 'must be well-formed Unicode')
-    if (value.includes('\0')) return fault(violations, path, 'must not contain U+0000')
+    if (!value.isWellFormed()) return refuse(violations, path, 'must be well-formed Unicode')
+    if (value.includes('\0')) return refuse(violations, path, 'must not contain U+0000')
     if (pattern && !pattern.test(value))
-      return fault(violations, path, `must match ${schema.pattern}`)
+      return refuse(violations, path, `must match ${schema.pattern}`)
     return value
   }
 }
@@ -171,10 +171,10 @@ function isList(
   violations: string[],
 ): value is unknown[] {
   const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema
-  if (!Array.isArray(value)) fault(violations, path, 'must be a list')
-  else if (value.length > maxItems) fault(violations, path, `must have at most ${maxItems} items`)
+  if (!Array.isArray(value)) refuse(violations, path, 'must be a list')
+  else if (value.length > maxItems) refuse(violations, path, `must have at most ${maxItems} items`)
   else if (value.length < minItems)
-    fault(
+    refuse(
       violations,
       path,
       minItems === 1 ? 'must not be empty' : `must have at least ${minItems} items`,
@@ -189,7 +189,7 @@ function compileArray(schema: JsonSchema, mode: Mode): Decode {
     if (!isList(schema, value, path, violations)) return undefined
     return value.map((entry, index) =>
       entry === null
-        ? fault(violations, `${path}[${index}]`, 'must not be null')
+        ? refuse(violations, `${path}[${index}]`, 'must not be null')
         : item(entry, `${path}[${index}]`, violations),
     )
   }
@@ -204,7 +204,7 @@ function compileItemList(schema: JsonSchema): Decode {
       const decoded = item(entry, '', own)
       return own.length === 0
         ? { value: decoded }
-        : { fault: own.map((text) => text.trim()).join('; '), raw: entry }
+        : { violation: own.map((text) => text.trim()).join('; '), raw: entry }
     })
   }
 }
@@ -212,7 +212,7 @@ function compileItemList(schema: JsonSchema): Decode {
 function compileObject(schema: JsonSchema, mode: Mode): Decode {
   if (!schema.properties)
     return (value, path, violations) =>
-      isRecord(value) ? value : fault(violations, path, 'must be an object')
+      isRecord(value) ? value : refuse(violations, path, 'must be an object')
   const fields = Object.entries(schema.properties).map(([name, property]) => ({
     name,
     decode: compile(property, mode),
@@ -221,16 +221,20 @@ function compileObject(schema: JsonSchema, mode: Mode): Decode {
   const required = new Set(schema.required ?? [])
   const known = schema.additionalProperties === false ? schema.properties : null
   return (value, path, violations) => {
-    if (!isRecord(value)) return fault(violations, path, 'must be an object')
+    if (!isRecord(value)) return refuse(violations, path, 'must be an object')
     for (const name of known ? Object.keys(value) : [])
       if (!Object.hasOwn(known ?? {}, name))
-        fault(violations, path === '' ? name : `${path}.${name}`, 'must be left out: it is unknown')
+        refuse(
+          violations,
+          path === '' ? name : `${path}.${name}`,
+          'must be left out: it is unknown',
+        )
     const decoded: Record<string, unknown> = {}
     for (const { name, decode, isText: text } of fields) {
       const given = Object.hasOwn(value, name) ? value[name] : undefined
       const at = path === '' ? name : `${path}.${name}`
       if (isAbsent(given, text, mode)) {
-        if (required.has(name)) fault(violations, at, 'is required')
+        if (required.has(name)) refuse(violations, at, 'is required')
       } else decoded[name] = decode(given, at, violations)
     }
     return decoded

@@ -189,8 +189,8 @@ describe('a failure', () => {
   })
 
   it('of ours tells the request ID, hides the rest and is reported (rule A7)', async () => {
-    const fault = new TypeError('column password_hash does not exist')
-    const { executor, reports } = setUp(failing(fault))
+    const thrown = new TypeError('column password_hash does not exist')
+    const { executor, reports } = setUp(failing(thrown))
     const answer = await executor.answer(operationOf, callOf())
     expect(answer).toMatchObject({ status: 500, code: 50000 })
     expect(JSON.parse(answer.body)).toEqual({
@@ -199,7 +199,7 @@ describe('a failure', () => {
       message: 'internal error: request request-1',
     })
     expect(reports).toEqual([
-      ['failed', 'request-1', 'test.echo', fault],
+      ['failed', 'request-1', 'test.echo', thrown],
       ['finished', 'request-1', 'test.echo', 50000],
     ])
   })

@@ -79,7 +79,7 @@ function read(sent: Sent, what = mixed): Record<string, unknown> {
 }
 
 /** The violations, one by one; fails unless the request is refused with code 10002. */
-function faultsOf(sent: Sent, what = mixed): string[] {
+function violationsOf(sent: Sent, what = mixed): string[] {
   try {
     read(sent, what)
   } catch (error) {
@@ -134,13 +134,13 @@ describe('parameters in query and body', () => {
   it('must not differ between the two places', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 2n }), (id) => {
-        expect(faultsOf({ query: { id: `${id}` }, body: `{"id":${id + 1n}}` })).toEqual([
+        expect(violationsOf({ query: { id: `${id}` }, body: `{"id":${id + 1n}}` })).toEqual([
           'id differs between query and body',
         ])
       }),
     )
     expect(
-      faultsOf({
+      violationsOf({
         query: { id: '1', flag: 'false', text: '' },
         body: { id: 1, flag: true, text: 'a' },
       }),
@@ -150,7 +150,7 @@ describe('parameters in query and body', () => {
   it('are named together when several are wrong (rule A4)', () => {
     const query = { count: '0', flag: 'maybe' }
     const body = { text: 'too long for it', size: 'wide', ids: [1, 'x', null], items: 'none' }
-    expect(faultsOf({ query, body })).toEqual([
+    expect(violationsOf({ query, body })).toEqual([
       'count must be an integer from 1 to 2147483647',
       'flag must be true or false',
       'id is required',
@@ -163,7 +163,7 @@ describe('parameters in query and body', () => {
   })
 
   it('must be given once in the query', () => {
-    expect(faultsOf({ query: { id: ['1', '1'], count: ['1', '2'] } })).toEqual([
+    expect(violationsOf({ query: { id: ['1', '1'], count: ['1', '2'] } })).toEqual([
       'count must be given once',
       'id must be given once',
     ])
@@ -174,7 +174,7 @@ describe('parameters in query and body', () => {
       read({ query: { count: '' }, body: { id: 1, flag: null, text: null, size: '', ids: null } }),
     ).toEqual({ id: 1 })
     expect(read({ query: { id: '1' }, body: { id: null, text: '' } })).toEqual({ id: 1, text: '' })
-    expect(faultsOf({ query: { id: '' }, body: { id: null } })).toEqual(['id is required'])
+    expect(violationsOf({ query: { id: '' }, body: { id: null } })).toEqual(['id is required'])
   })
 
   it('are ignored when the operation knows none of their name (rule B5)', () => {
@@ -209,7 +209,7 @@ describe('a request body', () => {
     'json',
     '',
   ])('is refused under the content type %j', (contentType) => {
-    expect(faultsOf({ body: { id: 1 }, contentType })).toEqual([
+    expect(violationsOf({ body: { id: 1 }, contentType })).toEqual([
       'content-type must be application/json',
     ])
   })
@@ -217,13 +217,13 @@ describe('a request body', () => {
   it('that is empty has no parameters, whatever its type', () => {
     expect(read({ query: { id: '1' }, body: '', contentType: 'text/plain' })).toEqual({ id: 1 })
     expect(read({ query: { id: '1' }, body: '{}' })).toEqual({ id: 1 })
-    expect(faultsOf({ body: '' })).toEqual(['id is required'])
+    expect(violationsOf({ body: '' })).toEqual(['id is required'])
   })
 
   it.each(['[]', '[{"id":1}]', '"id"', '1', 'null', 'true'])(
     'must be an object, not %s',
     (body) => {
-      expect(faultsOf({ body })).toEqual(['the body must be a JSON object'])
+      expect(violationsOf({ body })).toEqual(['the body must be a JSON object'])
     },
   )
 
@@ -239,7 +239,7 @@ describe('a request body', () => {
     '{"id":01}',
     '\u0000',
   ])('must be JSON, not %j', (body) => {
-    expect(faultsOf({ body })).toEqual(['the body must be valid JSON'])
+    expect(violationsOf({ body })).toEqual(['the body must be valid JSON'])
   })
 
   it('must be UTF-8', () => {
@@ -255,7 +255,7 @@ describe('a request body', () => {
         Buffer.from(bytes),
         Buffer.from('"}'),
       ])
-      expect(faultsOf({ body })).toEqual(['the body must be valid UTF-8'])
+      expect(violationsOf({ body })).toEqual(['the body must be valid UTF-8'])
     }
   })
 
@@ -264,10 +264,10 @@ describe('a request body', () => {
   })
 
   it('may not hide half a character in an escape', () => {
-    expect(faultsOf({ body: '{"id":1,"text":"\\ud83d"}' })).toEqual([
+    expect(violationsOf({ body: '{"id":1,"text":"\\ud83d"}' })).toEqual([
       'text must be well-formed Unicode',
     ])
-    expect(faultsOf({ body: '{"id":1,"text":"\\u0000"}' })).toEqual([
+    expect(violationsOf({ body: '{"id":1,"text":"\\u0000"}' })).toEqual([
       'text must not contain U+0000',
     ])
   })
@@ -277,7 +277,7 @@ describe('a request body', () => {
     for (const inner of ['1', '9007199254740993']) {
       const body = `{"id":${'['.repeat(depth)}${inner}${']'.repeat(depth)}}`
       expect(['id must be a 64-bit integer', 'the body must be valid JSON']).toContain(
-        faultsOf({ body })[0],
+        violationsOf({ body })[0],
       )
     }
   })
@@ -329,21 +329,21 @@ describe('a body that is a string as a whole (rules B4, D8)', () => {
       `{"a":"${'x'.repeat(21)}"}`,
       'the body must have at most 20 characters',
     ],
-  ])('is refused when it is %s', (_, body, fault) => {
-    expect(faultsOf({ body }, text)).toEqual([fault])
+  ])('is refused when it is %s', (_, body, message) => {
+    expect(violationsOf({ body }, text)).toEqual([message])
   })
 
   it('is refused when it is broken UTF-8 or contains U+0000', () => {
-    expect(faultsOf({ body: Buffer.from([0x68, 0xff]), contentType: 'text/plain' }, text)).toEqual([
-      'the body must be valid UTF-8',
-    ])
-    expect(faultsOf({ body: 'a\0b', contentType: 'text/plain' }, text)).toEqual([
+    expect(
+      violationsOf({ body: Buffer.from([0x68, 0xff]), contentType: 'text/plain' }, text),
+    ).toEqual(['the body must be valid UTF-8'])
+    expect(violationsOf({ body: 'a\0b', contentType: 'text/plain' }, text)).toEqual([
       'the body must not contain U+0000',
     ])
   })
 
   it('is required', () => {
-    expect(faultsOf({}, text)).toEqual(['the body is required'])
+    expect(violationsOf({}, text)).toEqual(['the body is required'])
   })
 
   it('comes back as it was sent as a JSON literal', () => {
@@ -367,15 +367,17 @@ describe('a body that is a list as a whole', () => {
   })
 
   it('is refused when it is something else or absent', () => {
-    expect(faultsOf({ body: '{"value":[1]}' }, items)).toEqual(['the body must be a list'])
-    expect(faultsOf({ body: '[1' }, items)).toEqual(['the body must be valid JSON'])
-    expect(faultsOf({ body: '' }, items)).toEqual(['the body is required'])
-    expect(faultsOf({ body: 'null' }, items)).toEqual(['the body is required'])
-    expect(faultsOf({ body: '[1,"x"]' }, items)).toEqual(['the body[1] must be a 64-bit integer'])
+    expect(violationsOf({ body: '{"value":[1]}' }, items)).toEqual(['the body must be a list'])
+    expect(violationsOf({ body: '[1' }, items)).toEqual(['the body must be valid JSON'])
+    expect(violationsOf({ body: '' }, items)).toEqual(['the body is required'])
+    expect(violationsOf({ body: 'null' }, items)).toEqual(['the body is required'])
+    expect(violationsOf({ body: '[1,"x"]' }, items)).toEqual([
+      'the body[1] must be a 64-bit integer',
+    ])
   })
 
   it('must say that it is JSON, as any other list', () => {
-    expect(faultsOf({ body: '[1]', contentType: 'text/plain' }, items)).toEqual([
+    expect(violationsOf({ body: '[1]', contentType: 'text/plain' }, items)).toEqual([
       'content-type must be application/json',
     ])
   })

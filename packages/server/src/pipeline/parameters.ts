@@ -28,7 +28,7 @@ interface Field {
 
 /**
  * Compiles how an operation's parameters are found, merged, coerced and checked (rules B2 to B5).
- * @returns a function that throws AppError invalid_parameter naming every fault of the request
+ * @returns a function that throws AppError invalid_parameter naming every violation of the request
  */
 export function compileParameters(operation: Operation): ReadParameters {
   const { body, takesFile } = operation

@@ -83,7 +83,7 @@ export async function changeSettings(
   await api.succeed('POST', '/user/settings', { body: { user_id: id, ...settings } })
 }
 
-/** A user as the caller sees him. */
+/** A user as the caller sees it. */
 export async function entryOf(api: Api, userId: number): Promise<RosterEntry> {
   return (await api.succeed<RosterEntry>('GET', '/roster/id', { query: { user_id: userId } })).data
 }

@@ -19,20 +19,20 @@ export type JudgedOperation = Operation & { readonly right: keyof typeof groupRi
 export interface GroupCallerKind {
   readonly name: string
   readonly token: 'user' | 'admin'
-  /** Whose token, or who is in the user_id header: a user of this standing. */
+  /** Whose token, or who is in the user_id header: a user of this role. */
   readonly as?: GroupRole
   /** The group is in the group_id header. */
   readonly hasGroupHeader?: true
 }
 
-const standings = groupRoles.toReversed()
+const roles = groupRoles.toReversed()
 
 export const callerKinds: readonly GroupCallerKind[] = [
-  ...standings.map((as) => ({ name: `the ${as}`, token: 'user', as }) as const),
+  ...roles.map((as) => ({ name: `the ${as}`, token: 'user', as }) as const),
   { name: 'an Admin token', token: 'admin' },
   { name: 'an Admin token for the group', token: 'admin', hasGroupHeader: true },
-  ...standings.map((as) => ({ name: `an Admin token for the ${as}`, token: 'admin', as }) as const),
-  ...standings.map(
+  ...roles.map((as) => ({ name: `an Admin token for the ${as}`, token: 'admin', as }) as const),
+  ...roles.map(
     (as) =>
       ({
         name: `an Admin token for the ${as} and the group`,
@@ -82,10 +82,9 @@ export function refusalOf(
   const { from, membersWith, ownThings, opensToOutsiders, refusal }: GroupRight =
     groupRights[operation.right]
   const lowest = membersWith && settings[membersWith] ? 'member' : from
-  const standing = roleOf(kind, operation)
-  if (lowest === 'outsider' || !isBelow(standing, lowest) || (opensToOutsiders && isOpen))
-    return null
-  if (ownThings) return standing === 'outsider' ? roleErrors.member : isOwnThing ? null : ownThings
+  const role = roleOf(kind, operation)
+  if (lowest === 'outsider' || !isBelow(role, lowest) || (opensToOutsiders && isOpen)) return null
+  if (ownThings) return role === 'outsider' ? roleErrors.member : isOwnThing ? null : ownThings
   return refusal ?? roleErrors[lowest]
 }
 

@@ -1,14 +1,14 @@
-/** A group with somebody of every standing, and everybody who may call about it. */
+/** A group with a user of every role, and every caller about it. */
 import type { Answer, Api, ServerProcess } from '@hermod/testkit'
 import { type Person, registerPeople } from './contacts.js'
 import { aGroup, type GroupOptions } from './groups.js'
 
-const standings = ['owner', 'admin', 'member', 'outsider'] as const
-type Standing = (typeof standings)[number]
+const roles = ['owner', 'admin', 'member', 'outsider'] as const
+type Role = (typeof roles)[number]
 
 /** By user token, or by Admin token with these headers. */
 const callerNames = [
-  ...standings,
+  ...roles,
   'Admin token',
   'Admin token, group_id',
   'Admin token, another group_id',
@@ -30,7 +30,7 @@ export const members: readonly CallerName[] = [
   'Admin token, user_id of the member',
 ]
 
-export interface Cast extends Readonly<Record<Standing, Person>> {
+export interface Cast extends Readonly<Record<Role, Person>> {
   readonly group_id: number
   /** Logs in those who call by user token. */
   callers(): Promise<Readonly<Record<CallerName, Api>>>
@@ -38,7 +38,7 @@ export interface Cast extends Readonly<Record<Standing, Person>> {
 
 /** @param more further parameters of /group/create */
 export async function aCast(server: ServerProcess, more: GroupOptions['more'] = {}): Promise<Cast> {
-  const people = await registerPeople(server, standings.length)
+  const people = await registerPeople(server, roles.length)
   const [owner, admin, member, outsider] = people
   if (!owner || !admin || !member || !outsider) throw new Error('nobody')
   const group_id = await aGroup(owner, { members: [member], admins: [admin], more })
@@ -48,9 +48,9 @@ export async function aCast(server: ServerProcess, more: GroupOptions['more'] = 
         server.api.login({ id, username, password: 'correct horse' }),
       ),
     )
-    const apis = byToken.map(({ api }, index) => [standings[index], api])
+    const apis = byToken.map(({ api }, index) => [roles[index], api])
     return {
-      ...(Object.fromEntries(apis) as Record<Standing, Api>),
+      ...(Object.fromEntries(apis) as Record<Role, Api>),
       'Admin token': server.api.admin(),
       'Admin token, group_id': server.api.admin({ groupId: group_id }),
       'Admin token, another group_id': server.api.admin({ groupId: group_id - 1 }),

@@ -1,4 +1,4 @@
-/** What must hold of groups whatever happened to them, and in which order: looked at by SQL, through the API and in what was told. */
+/** What must be true of groups, whatever happened to them and in which order: seen by SQL, through the API and in their events. */
 import type { GroupMember } from '@hermod/protocol'
 import { answerCode } from './answer-codes.js'
 import type { Person } from './contacts.js'
@@ -134,7 +134,7 @@ export class GroupWatch {
   }
 }
 
-/** What was told, one after the other, must be possible, and lead to what is there. */
+/** The events, one after the other, must be possible, and lead to what is there. */
 function toldFaults(
   notices: readonly GroupNotice[],
   group: SqlRow,

@@ -6,7 +6,7 @@ import { type SendExtras, textTo } from './messaging.js'
 import { recordedNotices } from './recorded-events.js'
 import type { Sql } from './sql.js'
 
-/** A user who calls with a token of his own. */
+/** A user who calls with an own token. */
 export type Speaker = Pick<Session, 'id' | 'api'>
 
 export async function speakers(server: ServerProcess, count: number): Promise<Speaker[]> {
@@ -63,7 +63,7 @@ export function operateInGroup(
   return operate(api, operation, { peer: group, type: 2, ...fields })
 }
 
-/** Who told whom that a message of the group was read, oldest first. */
+/** Receipts of messages of the group: who has read it and who gets to know, oldest first. */
 export interface RecordedReceipt {
   readonly reader: number
   readonly users: readonly number[]
@@ -80,7 +80,7 @@ export async function recordedReads(sql: Sql, group: number): Promise<RecordedRe
     }))
 }
 
-/** Reads that others than the readers themselves were told of. */
+/** Reads of which users other than the readers get to know. */
 export async function receipts(sql: Sql, group: number): Promise<RecordedReceipt[]> {
   return (await recordedReads(sql, group)).filter(({ reader, users }) => !users.includes(reader))
 }

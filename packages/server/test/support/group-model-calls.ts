@@ -10,7 +10,7 @@ import {
   pending,
   rankOf,
   type State,
-  standing,
+  roleRank,
   system,
 } from './group-model.js'
 import {
@@ -105,7 +105,7 @@ const aims: Partial<Record<Kind, (state: State, call: Call) => Partial<Call>>> =
   unban: isAbout((state, each) => state.members[each]?.ban !== 'none'),
   unblock: isAbout((state, each) => state.isBlocked[each] === true),
   appoint: isAbout(isOrdinary),
-  dismiss: isAbout((state, each) => rankOf(state, each) === standing.admin),
+  dismiss: isAbout((state, each) => rankOf(state, each) === roleRank.admin),
   transfer: (state, { choice }) => ({
     user:
       pick(
@@ -122,7 +122,7 @@ function isOutside(state: State, each: number): boolean {
 }
 
 function isOrdinary(state: State, each: number): boolean {
-  return rankOf(state, each) === standing.member
+  return rankOf(state, each) === roleRank.member
 }
 
 function comesFrom(accepts: Property) {

@@ -17,7 +17,7 @@ import {
   rejected,
   remove,
   type State,
-  standing,
+  roleRank,
   system,
   tell,
   texts,
@@ -62,13 +62,15 @@ interface Rule {
   readonly run: (turn: Turn) => Result
 }
 
-const each = (users: readonly number[], judge: (user: number) => ErrorName | null): Outcome[] =>
-  users.map((user) => [user, judge(user)])
+const each = (
+  users: readonly number[],
+  refusalFor: (user: number) => ErrorName | null,
+): Outcome[] => users.map((user) => [user, refusalFor(user)])
 const accepted = (outcomes: readonly Outcome[]) =>
   outcomes.filter(([, reason]) => reason === null).map(([user]) => user)
 const first = (outcomes: readonly Outcome[]): ErrorName | null => outcomes[0]?.[1] ?? null
 
-/** Only those of lower standing, and never oneself. */
+/** Only those of a lower role, and never oneself. */
 function refusalOver({ state, rank, actor }: Turn, user: number): ErrorName | null {
   return user !== actor && rankOf(state, user) < rank ? null : 'no_permission'
 }
@@ -85,24 +87,24 @@ function moderate(turn: Turn, done: (users: number[]) => void): Result {
 function appoint({ state, users, actor }: Turn, role: number, kind: string): Result {
   const outcomes = each(users, (user) => {
     if (!state.members[user]) return 'not_group_member'
-    return user !== actor && rankOf(state, user) < standing.owner ? null : 'no_permission'
+    return user !== actor && rankOf(state, user) < roleRank.owner ? null : 'no_permission'
   })
   const changed = accepted(outcomes).filter((user) => rankOf(state, user) !== role)
   const freed = changed.filter(
-    (user) => role === standing.admin && state.members[user]?.ban !== 'none',
+    (user) => role === roleRank.admin && state.members[user]?.ban !== 'none',
   )
   if (freed.length > 0) tell(state, 'unbanned', actor, freed)
   for (const user of changed) {
     const member = state.members[user]
     if (!member) continue
-    member.standing = role
-    if (role === standing.admin) member.ban = 'none'
+    member.rank = role
+    if (role === roleRank.admin) member.ban = 'none'
   }
   if (changed.length > 0) tell(state, kind, actor, changed)
   return outcomes
 }
 
-/** Comes in by his own will or not; the call fails with the reason when he cannot. */
+/** A user comes in, by own will or not; the call fails with the reason when that is not possible. */
 function enter(state: State, actor: number, user: number, isOwnWill: boolean): ErrorName | null {
   return first(admit(state, actor, [user], isOwnWill))
 }
@@ -131,7 +133,7 @@ function handleContactRequest({ state, actor, user, flag }: Turn): Result {
 }
 
 function invite({ state, actor, rank, users, text }: Turn): Result {
-  const isOwnWill = rank === standing.member
+  const isOwnWill = rank === roleRank.member
   const asked = users.filter((user) => state.isCautious[user])
   const refusals = new Map(asked.map((user) => [user, refusal(state, user, isOwnWill)]))
   const invited = asked.filter((user) => refusals.get(user) === null)
@@ -169,7 +171,7 @@ function acceptInvitation(state: State, user: number): ErrorName | null {
 function joinByQr({ state, actor }: Turn): Result {
   const { qrSigner } = state
   if (qrSigner === null) return 'qr_code_invalid'
-  const needed = state.flags.member_invite ? standing.member : standing.admin
+  const needed = state.flags.member_invite ? roleRank.member : roleRank.admin
   if (qrSigner !== system && rankOf(state, qrSigner) < needed) return 'qr_code_invalid'
   return enter(state, actor, actor, true)
 }
@@ -235,14 +237,14 @@ function transfer({ state, user, actor }: Turn): Result {
   const [from, to] = [state.members[owner], state.members[user]]
   if (!from || !to) return 'new_owner_not_member'
   if (from !== to) {
-    from.standing = standing.member
-    Object.assign(to, { standing: standing.owner, ban: 'none' })
+    from.rank = roleRank.member
+    Object.assign(to, { rank: roleRank.owner, ban: 'none' })
     tell(state, 'owner_assigned', actor, [user])
   }
   return [[user, null]]
 }
 
-/** Sets what belongs to the group; it is told when it has changed. */
+/** Sets what belongs to the group; there is an event when it has changed. */
 function set<T extends object, K extends keyof T>(
   { state, actor }: Turn,
   target: T,
@@ -330,13 +332,13 @@ export const rules = {
   unban: { right: 'admin', run: unban },
   block: { right: 'admin', run: blockUsers },
   unblock: { right: 'admin', run: unblockUsers },
-  appoint: { right: 'owner', run: (turn) => appoint(turn, standing.admin, 'admin_granted') },
-  dismiss: { right: 'owner', run: (turn) => appoint(turn, standing.member, 'admin_revoked') },
+  appoint: { right: 'owner', run: (turn) => appoint(turn, roleRank.admin, 'admin_granted') },
+  dismiss: { right: 'owner', run: (turn) => appoint(turn, roleRank.member, 'admin_revoked') },
   transfer: { right: 'owner', run: transfer },
   leave: {
     right: 'own',
     run: ({ state, actor }) => {
-      if (rankOf(state, actor) === standing.owner) return 'owner_cannot_leave'
+      if (rankOf(state, actor) === roleRank.owner) return 'owner_cannot_leave'
       remove(state, actor, [actor], 'left')
       return null
     },
@@ -379,7 +381,7 @@ export const rules = {
 /** `caution` is a setting of a user, which no group has a say in. */
 export type Kind = keyof typeof rules | 'caution'
 
-const requiredStanding = {
+const errorOfRole = {
   own: 'not_group_member',
   member: 'member_required',
   admin: 'group_admin_required',
@@ -409,8 +411,8 @@ export function step(state: State, call: Call): Result {
 function rankFor(state: State, { hasAdminToken, user, header }: Caller): number {
   const own = rankOf(state, user)
   if (!hasAdminToken) return own
-  if (header === 'this') return Math.max(own, standing.admin)
-  return user === system ? standing.owner : own
+  if (header === 'this') return Math.max(own, roleRank.admin)
+  return user === system ? roleRank.owner : own
 }
 
 function refusalOfRight(
@@ -420,16 +422,16 @@ function refusalOfRight(
   right: Right,
 ): ErrorName | null {
   if (state.group.isDissolved)
-    return right === 'info' && rank > standing.outsider ? null : 'group_not_found'
+    return right === 'info' && rank > roleRank.outsider ? null : 'group_not_found'
   if (right === 'join') return null
-  if (right === 'own') return state.members[user] ? null : requiredStanding.own
+  if (right === 'own') return state.members[user] ? null : errorOfRole.own
   if (right === 'info') {
     const isOpen = openTypes.includes(state.group.type) || hasOpenInvitation(state, user)
-    return isOpen || rank >= standing.member ? null : requiredStanding.member
+    return isOpen || rank >= roleRank.member ? null : errorOfRole.member
   }
   const opened =
     (right === 'invite' && state.flags.member_invite) ||
     (right === 'modify' && state.flags.member_modify)
   const needed = opened ? 'member' : right === 'invite' || right === 'modify' ? 'admin' : right
-  return rank >= standing[needed] ? null : requiredStanding[needed]
+  return rank >= roleRank[needed] ? null : errorOfRole[needed]
 }

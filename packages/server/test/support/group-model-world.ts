@@ -13,7 +13,7 @@ import {
   type Outcome,
   ownerOf,
   type State,
-  standing,
+  roleRank,
   system,
   texts,
   userCount,
@@ -29,7 +29,7 @@ const names = new Map(
 const reasons = new Map(
   Object.entries(errorCatalogue).map(([name, { text }]) => [text, name as ErrorName]),
 )
-const ranks = Object.keys(standing)
+const ranks = Object.keys(roleRank)
 /** As no user ever has; it also stands for the system where an inviter is named. */
 const systemId = 0
 
@@ -238,11 +238,11 @@ export function expected(state: State): object {
       ...own,
     ],
     members: unless(
-      rows.map(({ user, member }) => [user, ranks[member.standing], member.name, member.ban]),
+      rows.map(({ user, member }) => [user, ranks[member.rank], member.name, member.ban]),
     ),
     list: users(() => true),
     names: users(() => true),
-    admins: users((member) => member.standing === standing.admin),
+    admins: users((member) => member.rank === roleRank.admin),
     banned: users(({ ban }) => ban !== 'none'),
     blocked: unless(everybody.filter((user) => state.isBlocked[user])),
     joinRequests: group.isDissolved

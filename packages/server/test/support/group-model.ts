@@ -26,12 +26,12 @@ export const rejected = 2
 const maxKicks = 3
 
 /** In ascending order; the role of a member is one less. */
-export const standing = { outsider: 0, member: 1, admin: 2, owner: 3 } as const
+export const roleRank = { outsider: 0, member: 1, admin: 2, owner: 3 } as const
 
 export type Ban = 'none' | 'hour' | 'permanent'
 
 export interface Member {
-  standing: number
+  rank: number
   name: string
   ban: Ban
   mute: number
@@ -105,12 +105,12 @@ export function newState(type: number): State {
     announcements: [],
     notices: [{ kind: 'created', actor: 0, users: [0] }],
   }
-  state.members[0] = newMember(standing.owner, 'none')
+  state.members[0] = newMember(roleRank.owner, 'none')
   return state
 }
 
 const newMember = (rank: number, ban: Ban): Member => ({
-  standing: rank,
+  rank,
   name: '',
   ban,
   mute: 0,
@@ -118,11 +118,11 @@ const newMember = (rank: number, ban: Ban): Member => ({
 })
 
 export const rankOf = (state: State, user: number): number =>
-  state.members[user]?.standing ?? standing.outsider
+  state.members[user]?.rank ?? roleRank.outsider
 export const count = (state: State): number =>
   state.members.filter((member) => member !== null).length
 export const ownerOf = (state: State): number =>
-  state.members.findIndex((member) => member?.standing === standing.owner)
+  state.members.findIndex((member) => member?.rank === roleRank.owner)
 export const hasOpenInvitation = (state: State, user: number) =>
   state.invitations[user]?.status === pending
 
@@ -151,7 +151,7 @@ export function admit(
       refusal(state, user, isOwnWill) ?? (count(state) < state.group.capacity ? null : 'group_full')
     if (reason === null) {
       entered.push(user)
-      state.members[user] = newMember(standing.member, state.keptBans[user] as Ban)
+      state.members[user] = newMember(roleRank.member, state.keptBans[user] as Ban)
       state.keptBans[user] = 'none'
       settle(state, user, agreed)
     }

@@ -12,7 +12,7 @@ const tables = [
   'group_files',
 ]
 
-/** The rows of the group by table, as texts in a fixed order, and how much was told of it. */
+/** The rows of the group by table, as texts in a fixed order, and how many events it has. */
 export async function groupSnapshot(sql: Sql, groupId: number): Promise<Record<string, unknown>> {
   const snapshot: Record<string, unknown> = {}
   for (const table of tables) {

@@ -48,7 +48,7 @@ export class GroupStorms {
     return this.people[index] as Person
   }
 
-  /** Calls that are sent in an order of chance; none may fail by a fault of the service. @returns their answers, in the order given */
+  /** Calls that are sent in a random order; none may fail because of the service itself. @returns their answers, in the order given */
   async atOnce(...calls: readonly Calling[]): Promise<Answer[]> {
     this.#counts.storms++
     this.#counts.calls += calls.length
@@ -95,7 +95,7 @@ export class GroupStorms {
     ]
   }
 
-  /** People who come by one way each, all ways in turn. */
+  /** People who join in one way each, all ways in turn. */
   comers(people: readonly Person[], group: OpenGroup): Calling[] {
     return people.map((each, index) => {
       const ways = this.waysOf(each, group)

@@ -67,7 +67,7 @@ const writer = new MessageWriter({
   appended,
 })
 
-/** A key is a conversation, a group or a user; whoever writes it waits for each answer, so that its order is known. */
+/** A key is a conversation, a group or a user; its writer waits for each answer, so that its order is known. */
 async function write(key, index) {
   const [kind] = key.split(':')
   for (let number = from; ; number++) {

@@ -1,4 +1,4 @@
-/** Another hand in the database: for faults that no call can make, and for a look at what is stored. */
+/** Another connection to the database: for errors that no call can make, and for a look at what is stored. */
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import pg from 'pg'

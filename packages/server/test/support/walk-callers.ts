@@ -78,7 +78,7 @@ function verdictOnAdminOfGroup({ right }: Operation): Verdict {
     : reaches
 }
 
-/** An operator operation is about no application, so tokens of applications are judged by their kind alone. */
+/** An operator operation is about no application, so tokens of applications are checked by their kind alone. */
 function verdictOfOperator(token: Credentials['token']): Verdict {
   if (token === 'operator valid') return reaches
   if (token === 'none') return { refused: 'token_missing' }

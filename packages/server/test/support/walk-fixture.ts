@@ -2,7 +2,7 @@ import type { ErrorName, Operation } from '@hermod/protocol'
 import type { Identity, Params, Person, World } from './walk-world.js'
 
 /** Whom a call is about, and the world around. */
-export interface GroupContext {
+export interface WalkContext {
   readonly world: World
   readonly subject: Person
   /** Another user of the application, who knows the subject. */
@@ -13,7 +13,7 @@ export interface GroupContext {
 export interface Fixture {
   readonly operation: Operation
   /** Valid parameters for a call about the subject; prepares what they name. Each call gets its own. */
-  readonly params: (scene: GroupContext) => Params | Promise<Params>
+  readonly params: (context: WalkContext) => Params | Promise<Params>
   /** The operation ends the subject or its tokens, or renames it: every call gets a subject of its own. */
   readonly needsVictim?: boolean
   /** What the operation answers when nothing better can be asked of it; default: success. */
@@ -35,6 +35,6 @@ export function fixture(
 }
 
 /** The Admin token of the subject's application, for the subject. */
-export function asSubject({ world, subject }: GroupContext): Identity {
+export function asSubject({ world, subject }: WalkContext): Identity {
   return world.adminFor(subject)
 }

@@ -1,70 +1,74 @@
 /** Contacts, messages, conversations and pushes. */
 import * as api from '@hermod/protocol'
-import { asSubject, type Fixture, fixture, type GroupContext } from './walk-fixture.js'
+import { asSubject, type Fixture, fixture, type WalkContext } from './walk-fixture.js'
 
 const text = { type: 1, content_type: 0, content: 'hi' }
 
-const friendAsUser = ({ friend }: GroupContext) => ({ user_id: friend.id })
-const friendAsConversation = ({ friend }: GroupContext) => ({ conversation_id: friend.id })
-const textToFriend = ({ friend }: GroupContext) => ({ ...text, targets: [friend.id] })
+const friendAsUser = ({ friend }: WalkContext) => ({ user_id: friend.id })
+const friendAsConversation = ({ friend }: WalkContext) => ({ conversation_id: friend.id })
+const textToFriend = ({ friend }: WalkContext) => ({ ...text, targets: [friend.id] })
 
-async function stranger({ world }: GroupContext): Promise<{ user_id: number }> {
+async function stranger({ world }: WalkContext): Promise<{ user_id: number }> {
   return { user_id: await world.stranger() }
 }
 
-async function contact(scene: GroupContext): Promise<{ user_id: number }> {
-  const { user_id } = await stranger(scene)
-  await scene.world.prepare(api.addContacts, asSubject(scene), { list: [user_id] })
+async function contact(context: WalkContext): Promise<{ user_id: number }> {
+  const { user_id } = await stranger(context)
+  await context.world.prepare(api.addContacts, asSubject(context), { list: [user_id] })
   return { user_id }
 }
 
 /** Somebody who waits for the subject's answer. */
-async function applicant(scene: GroupContext): Promise<{ user_id: number }> {
-  const { world, subject } = scene
-  const { user_id } = await stranger(scene)
-  await world.prepare(api.setAuthMode, asSubject(scene), { value: 1 })
+async function applicant(context: WalkContext): Promise<{ user_id: number }> {
+  const { world, subject } = context
+  const { user_id } = await stranger(context)
+  await world.prepare(api.setAuthMode, asSubject(context), { value: 1 })
   await world.prepare(
     api.applyToContact,
-    { ...asSubject(scene), userId: user_id },
+    { ...asSubject(context), userId: user_id },
     { user_id: subject.id },
   )
   return { user_id }
 }
 
-async function blocked(scene: GroupContext): Promise<{ user_id: number }> {
-  const { user_id } = await stranger(scene)
-  await scene.world.prepare(api.blockUser, asSubject(scene), { user_id })
+async function blocked(context: WalkContext): Promise<{ user_id: number }> {
+  const { user_id } = await stranger(context)
+  await context.world.prepare(api.blockUser, asSubject(context), { user_id })
   return { user_id }
 }
 
 /** @returns the conversation with the friend, in which there is something */
 async function conversation(
-  scene: GroupContext,
+  context: WalkContext,
 ): Promise<{ conversation_id: number; msg_id: number }> {
-  const sent = await scene.world.prepare(api.sendMessage, asSubject(scene), textToFriend(scene))
-  return { conversation_id: scene.friend.id, msg_id: sent?.msg_ids[0] ?? 0 }
+  const sent = await context.world.prepare(
+    api.sendMessage,
+    asSubject(context),
+    textToFriend(context),
+  )
+  return { conversation_id: context.friend.id, msg_id: sent?.msg_ids[0] ?? 0 }
 }
 
-async function conversationOnly(scene: GroupContext): Promise<{ conversation_id: number }> {
-  const { conversation_id } = await conversation(scene)
+async function conversationOnly(context: WalkContext): Promise<{ conversation_id: number }> {
+  const { conversation_id } = await conversation(context)
   return { conversation_id }
 }
 
 export const contactFixtures: readonly Fixture[] = [
-  fixture(api.applyToContact, async (scene) => ({
-    ...(await stranger(scene)),
+  fixture(api.applyToContact, async (context) => ({
+    ...(await stranger(context)),
     alias: 'them',
     reason: 'hello',
   })),
-  fixture(api.applyToContacts, async (scene) => ({
-    list: [{ ...(await stranger(scene)), alias: 'them', reason: 'hello' }],
+  fixture(api.applyToContacts, async (context) => ({
+    list: [{ ...(await stranger(context)), alias: 'them', reason: 'hello' }],
   })),
   fixture(api.listContactRequests),
   fixture(api.acceptContact, applicant),
   fixture(api.declineContact, applicant),
   fixture(api.deleteContact, contact),
-  fixture(api.updateContact, async (scene) => ({
-    ...(await contact(scene)),
+  fixture(api.updateContact, async (context) => ({
+    ...(await contact(context)),
     alias: 'them',
     ext: 'noted',
     mute_notification: true,
@@ -82,7 +86,7 @@ export const contactFixtures: readonly Fixture[] = [
     return { mobile }
   }),
   fixture(api.mayMessage, ({ subject, friend }) => ({ roster_id: friend.id, user_id: subject.id })),
-  fixture(api.addContacts, async (scene) => ({ list: [(await stranger(scene)).user_id] })),
+  fixture(api.addContacts, async (context) => ({ list: [(await stranger(context)).user_id] })),
   fixture(api.listContactNames),
 ]
 
@@ -105,7 +109,7 @@ export const messageFixtures: readonly Fixture[] = [
   fixture(api.listPinnedConversations),
 ]
 
-const pushTo = ({ subject }: GroupContext) => ({
+const pushTo = ({ subject }: WalkContext) => ({
   audience: { user_id: [subject.id] },
   message: { title: 'News', body: 'There is some.' },
 })
@@ -113,9 +117,9 @@ const pushTo = ({ subject }: GroupContext) => ({
 export const pushFixtures: readonly Fixture[] = [
   fixture(api.getPushCertificate, { provider: 1 }, { error: 'push_certificate_not_found' }),
   fixture(api.startPushTask, pushTo),
-  fixture(api.listPushTaskStatistics, async (scene) => {
-    const { adminToken: token, appId } = scene.world.here
-    const task = await scene.world.prepare(api.startPushTask, { token, appId }, pushTo(scene))
+  fixture(api.listPushTaskStatistics, async (context) => {
+    const { adminToken: token, appId } = context.world.here
+    const task = await context.world.prepare(api.startPushTask, { token, appId }, pushTo(context))
     return { list: [task?.data.task_id ?? 1] }
   }),
 ]

@@ -1,11 +1,11 @@
 /** Groups, their members, settings, announcements and files; files of chats. */
 import * as api from '@hermod/protocol'
 import { isWholeBody, type Operation } from '@hermod/protocol'
-import { asSubject, type Fixture, fixture, type GroupContext } from './walk-fixture.js'
+import { asSubject, type Fixture, fixture, type WalkContext } from './walk-fixture.js'
 import { type Params, type Person, placeholderId, type World } from './walk-world.js'
 
 /** A call about a group that is there; the friend is an ordinary member of it. */
-export interface GroupScene extends GroupContext {
+export interface GroupWalkContext extends WalkContext {
   readonly group_id: number
   /** The owner, who prepares what the call names. */
   readonly keeper: Person
@@ -19,7 +19,7 @@ export interface GroupFixture {
   /** In the walk: the subject owns the group, is an ordinary member of the friend's, or is none. */
   readonly as: 'owner' | 'member' | 'outsider'
   /** Valid parameters beside the group; prepares what they name. */
-  readonly params: (scene: GroupScene) => Params | Promise<Params>
+  readonly params: (context: GroupWalkContext) => Params | Promise<Params>
 }
 
 /** @returns what names the group in a call of the operation; nothing when it is named in another way, as by a QR code */
@@ -33,18 +33,18 @@ export function takes({ query, body }: Operation, name: string): boolean {
 }
 
 const as =
-  (standing: GroupFixture['as']) =>
+  (role: GroupFixture['as']) =>
   (operations: unknown, params: GroupFixture['params'] = () => ({})): GroupFixture[] =>
     [operations]
       .flat()
-      .map((operation) => ({ operation: operation as Operation, as: standing, params }))
+      .map((operation) => ({ operation: operation as Operation, as: role, params }))
 const asOwner = as('owner')
 const asMember = as('member')
 const asOutsider = as('outsider')
 
-const forKeeper = ({ world, keeper }: GroupScene) => world.adminFor(keeper)
-const friendAsList = ({ friend }: GroupContext) => ({ user_list: [friend.id] })
-const strangerAsList = async ({ world }: GroupContext) => ({ user_list: [await world.stranger()] })
+const forKeeper = ({ world, keeper }: GroupWalkContext) => world.adminFor(keeper)
+const friendAsList = ({ friend }: WalkContext) => ({ user_list: [friend.id] })
+const strangerAsList = async ({ world }: WalkContext) => ({ user_list: [await world.stranger()] })
 const on = () => ({ value: true })
 const words = () => ({ value: 'walking' })
 
@@ -54,10 +54,10 @@ function after(
   users: typeof friendAsList | typeof strangerAsList,
   more: Params = {},
 ) {
-  return async (scene: GroupScene): Promise<Params> => {
-    const list = await users(scene)
-    await scene.world.prepare(earlier as Operation, forKeeper(scene), {
-      group_id: scene.group_id,
+  return async (context: GroupWalkContext): Promise<Params> => {
+    const list = await users(context)
+    await context.world.prepare(earlier as Operation, forKeeper(context), {
+      group_id: context.group_id,
       ...list,
       ...more,
     })
@@ -65,7 +65,7 @@ function after(
   }
 }
 
-async function applicant({ world, keeper, group_id }: GroupScene): Promise<Params> {
+async function applicant({ world, keeper, group_id }: GroupWalkContext): Promise<Params> {
   const user_id = await world.stranger()
   await world.prepare(
     api.applyToGroup,
@@ -75,19 +75,19 @@ async function applicant({ world, keeper, group_id }: GroupScene): Promise<Param
   return { approval: true, user_id }
 }
 
-async function invitation(scene: GroupScene): Promise<Params> {
-  const { world, subject, group_id } = scene
-  await world.prepare(api.updateSettings, asSubject(scene), {
+async function invitation(context: GroupWalkContext): Promise<Params> {
+  const { world, subject, group_id } = context
+  await world.prepare(api.updateSettings, asSubject(context), {
     user_id: subject.id,
     group_confirm: true,
   })
-  await world.prepare(api.inviteToGroup, forKeeper(scene), { group_id, user_list: [subject.id] })
+  await world.prepare(api.inviteToGroup, forKeeper(context), { group_id, user_list: [subject.id] })
   return { approval: true, user_id: subject.id }
 }
 
-async function announcement(scene: GroupScene): Promise<Params> {
-  const { world, group_id } = scene
-  const published = await world.prepare(api.publishAnnouncement, forKeeper(scene), {
+async function announcement(context: GroupWalkContext): Promise<Params> {
+  const { world, group_id } = context
+  const published = await world.prepare(api.publishAnnouncement, forKeeper(context), {
     group_id,
     title: 'News',
     content: 'Some',
@@ -97,14 +97,14 @@ async function announcement(scene: GroupScene): Promise<Params> {
 
 const file = () => ({ name: 'map.png', size: 1, url: 'https://example.org/map.png' })
 
-async function sharedFile({ world, author, group_id }: GroupScene): Promise<number> {
+async function sharedFile({ world, author, group_id }: GroupWalkContext): Promise<number> {
   const shared = await world.prepare(api.shareFile, world.adminFor(author), { group_id, ...file() })
   return shared?.data.file_id ?? placeholderId
 }
 
-async function qrCode(scene: GroupScene): Promise<Params> {
-  const signed = await scene.world.prepare(api.signGroupQrCode, forKeeper(scene), {
-    group_id: scene.group_id,
+async function qrCode(context: GroupWalkContext): Promise<Params> {
+  const signed = await context.world.prepare(api.signGroupQrCode, forKeeper(context), {
+    group_id: context.group_id,
   })
   return { qr_info: signed?.data.qr_info ?? 'unsigned' }
 }
@@ -119,7 +119,7 @@ export const groupRightFixtures: readonly GroupFixture[] = [
   ),
 
   ...asOwner([api.addGroupAdmins, api.blockGroupUsers, api.kickGroupMembers], friendAsList),
-  ...asOwner(api.banGroupMembers, (scene) => ({ ...friendAsList(scene), duration: 5 })),
+  ...asOwner(api.banGroupMembers, (context) => ({ ...friendAsList(context), duration: 5 })),
   ...asOwner(api.removeGroupAdmins, after(api.addGroupAdmins, friendAsList)),
   ...asOwner(api.unbanGroupMembers, after(api.banGroupMembers, friendAsList, { duration: 5 })),
   ...asOwner(api.unblockGroupUsers, after(api.blockGroupUsers, strangerAsList)),
@@ -136,8 +136,8 @@ export const groupRightFixtures: readonly GroupFixture[] = [
 
   ...asOutsider(api.applyToGroup, () => ({ reason: 'hello' })),
   ...asOwner(api.handleJoinRequest, applicant),
-  ...asOwner(api.listJoinRequests, async (scene) => {
-    await applicant(scene)
+  ...asOwner(api.listJoinRequests, async (context) => {
+    await applicant(context)
     return {}
   }),
   ...asOutsider(api.handleGroupInvitation, invitation),
@@ -145,8 +145,8 @@ export const groupRightFixtures: readonly GroupFixture[] = [
   ...asOutsider([api.joinByQrCode, api.joinByQrText], qrCode),
 
   ...asOwner([api.getAnnouncement, api.deleteAnnouncement], announcement),
-  ...asOwner(api.getLastAnnouncement, async (scene) => {
-    await announcement(scene)
+  ...asOwner(api.getLastAnnouncement, async (context) => {
+    await announcement(context)
     return {}
   }),
   ...asOwner(api.listAnnouncements),
@@ -162,14 +162,16 @@ export const groupRightFixtures: readonly GroupFixture[] = [
   ...asMember(api.setMuteMode, () => ({ msg_mute_mode: 1 })),
   ...asMember(api.setPushMode, () => ({ msg_push_mode: 1 })),
 
-  ...asOwner(api.getSharedFile, async (scene) => ({ file_id: await sharedFile(scene) })),
+  ...asOwner(api.getSharedFile, async (context) => ({ file_id: await sharedFile(context) })),
   ...asOwner(api.listSharedFiles),
   ...asOwner(api.shareFile, file),
-  ...asOwner(api.renameSharedFile, async (scene) => ({
-    file_id: await sharedFile(scene),
+  ...asOwner(api.renameSharedFile, async (context) => ({
+    file_id: await sharedFile(context),
     name: 'plan.png',
   })),
-  ...asOwner(api.deleteSharedFiles, async (scene) => ({ file_list: [await sharedFile(scene)] })),
+  ...asOwner(api.deleteSharedFiles, async (context) => ({
+    file_list: [await sharedFile(context)],
+  })),
 ]
 
 /** @returns its ID */
@@ -182,11 +184,11 @@ export async function newGroup(world: World, owner: Person, more: Params = {}): 
   return created?.data.group_id ?? placeholderId
 }
 
-function inNewGroup({ operation, as: standing, params }: GroupFixture): Fixture {
-  return fixture(operation, async (scene) => {
-    const { world, subject, friend } = scene
-    const keeper = standing === 'owner' ? subject : friend
-    const others = { owner: [friend.id], member: [subject.id], outsider: [] }[standing]
+function inNewGroup({ operation, as: role, params }: GroupFixture): Fixture {
+  return fixture(operation, async (context) => {
+    const { world, subject, friend } = context
+    const keeper = role === 'owner' ? subject : friend
+    const others = { owner: [friend.id], member: [subject.id], outsider: [] }[role]
     const group_id = await newGroup(world, keeper)
     if (others.length > 0)
       await world.prepare(api.addGroupMembers, world.adminFor(keeper), {
@@ -195,7 +197,7 @@ function inNewGroup({ operation, as: standing, params }: GroupFixture): Fixture 
       })
     return {
       ...groupParams(operation, group_id),
-      ...(await params({ ...scene, group_id, keeper, author: keeper })),
+      ...(await params({ ...context, group_id, keeper, author: keeper })),
     }
   })
 }

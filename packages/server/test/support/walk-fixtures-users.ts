@@ -1,17 +1,17 @@
 /** Tokens, users, their settings and devices. */
 import * as api from '@hermod/protocol'
-import { asSubject, type Fixture, fixture, type GroupContext } from './walk-fixture.js'
+import { asSubject, type Fixture, fixture, type WalkContext } from './walk-fixture.js'
 
 const firstDevice = 1
 const newPassword = 'another horse'
 const tag = { tags: ['walk'] }
 const victim = { needsVictim: true }
 
-const credentials = ({ world, subject }: GroupContext) => ({
+const credentials = ({ world, subject }: WalkContext) => ({
   username: world.newName(),
   password: subject.password,
 })
-const subjectAsList = ({ subject }: GroupContext) => ({ list: [subject.id] })
+const subjectAsList = ({ subject }: WalkContext) => ({ list: [subject.id] })
 
 export const userFixtures: readonly Fixture[] = [
   fixture(api.issueTokenById, ({ subject: { id, password } }) => ({ user_id: id, password })),
@@ -25,11 +25,11 @@ export const userFixtures: readonly Fixture[] = [
   })),
 
   fixture(api.registerUser, credentials),
-  fixture(api.registerUserForPush, (scene) => {
-    const unique = () => scene.world.newName()
-    return { ...credentials(scene), alias: unique(), device_guid: unique(), push_token: unique() }
+  fixture(api.registerUserForPush, (context) => {
+    const unique = () => context.world.newName()
+    return { ...credentials(context), alias: unique(), device_guid: unique(), push_token: unique() }
   }),
-  fixture(api.registerUsers, (scene) => ({ list: [credentials(scene)] })),
+  fixture(api.registerUsers, (context) => ({ list: [credentials(context)] })),
   fixture(api.registerAnonymousUser, ({ subject }) => ({
     username: 'guest',
     password: subject.password,
@@ -87,13 +87,13 @@ export const userFixtures: readonly Fixture[] = [
     device_token: world.newName(),
     notifier_name: 'walk',
   })),
-  fixture(api.unbindPushToken, async (scene) => {
+  fixture(api.unbindPushToken, async (context) => {
     const binding = {
       device_sn: firstDevice,
-      device_token: scene.world.newName(),
+      device_token: context.world.newName(),
       notifier_name: 'walk',
     }
-    await scene.world.prepare(api.bindPushToken, asSubject(scene), binding)
+    await context.world.prepare(api.bindPushToken, asSubject(context), binding)
     return { deviceSn: firstDevice }
   }),
   fixture(api.getOnlineStatus),

@@ -35,7 +35,7 @@ export interface MarkedWorld extends People, MarkedGroup {
   readonly markers: readonly Marker[]
   /** Of a message from her to her contact. */
   readonly messageId: number
-  /** Of a message that she recalled. */
+  /** Of a message that its sender recalled. */
   readonly recalledId: number
 }
 

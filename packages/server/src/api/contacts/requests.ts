@@ -24,10 +24,10 @@ export function contactRequestHandlers({
       const requests = validOnly(list).map(toNewContactRequest)
       const reasons = (await contactRequests.applyMany(principal, requests)).values()
       const outcomes = list.map((item) => {
-        if ('fault' in item)
+        if ('violation' in item)
           return {
             user_id: rawUserId(item),
-            reason: new AppError('invalid_parameter', item.fault).message,
+            reason: new AppError('invalid_parameter', item.violation).message,
           }
         return { user_id: item.value.user_id, reason: reasons.next().value ?? null }
       })

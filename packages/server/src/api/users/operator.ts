@@ -42,7 +42,7 @@ export function operatorUserHandlers({
       const results = (await userImports.import(app_id, wellFormed, update)).values()
       return data(
         users.map((item) =>
-          'value' in item ? toImported(results.next().value as ImportResult) : toFault(item),
+          'value' in item ? toImported(results.next().value as ImportResult) : toFailure(item),
         ),
       )
     }),
@@ -105,10 +105,10 @@ function toImported(result: ImportResult): ImportedUser {
     : { username, result: result.result, user_id: result.userId }
 }
 
-function toFault(item: Extract<ImportItem, { fault: string }>): ImportedUser {
+function toFailure(item: Extract<ImportItem, { violation: string }>): ImportedUser {
   return {
     username: rawUsername(item),
     result: 'failed',
-    reason: new AppError('invalid_parameter', item.fault).message,
+    reason: new AppError('invalid_parameter', item.violation).message,
   }
 }

@@ -39,7 +39,7 @@ export function profileHandlers({
     { principal }: CallContext<'userOrAdmin'>,
     list: readonly Item<ProfileEntry>[],
   ) => {
-    // 0, the ID of nobody, where an Admin token acts for no user.
+    // 0, which is no user's ID, where an Admin token acts for no user.
     const ownId = principal.userId ?? 0
     const entries = validOnly(list).map(({ user_id: userId = ownId, ...changes }) => ({
       userId,

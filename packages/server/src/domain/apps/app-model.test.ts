@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { defaultAppSettings, parseSettings, settingsFault, storedSettings } from './app-model.js'
 
 describe('settings of an application', () => {
-  it('are stored as what differs from the defaults, so that a new default reaches everybody who set nothing', () => {
+  it('are stored as what differs from the defaults, so that a new default reaches every app that set nothing', () => {
     expect(storedSettings(defaultAppSettings)).toBe('{}')
     const settings = { ...defaultAppSettings, recall_enabled: false, user_limit: 5 }
     expect(JSON.parse(storedSettings(settings))).toEqual({ recall_enabled: false, user_limit: 5 })

@@ -104,8 +104,8 @@ export class AppService {
   /** @throws AppError app_not_found, invalid_parameter */
   async update(appId: string, { settings = {}, ...changes }: AppChanges): Promise<void> {
     const { database, store } = this.options
-    const fault = settingsFault(settings)
-    if (fault !== null) throw new AppError('invalid_parameter', fault)
+    const violation = settingsFault(settings)
+    if (violation !== null) throw new AppError('invalid_parameter', violation)
     const { name, status, openRegistration, registrationSecret } = changes
     const open_registration = openRegistration === undefined ? undefined : Number(openRegistration)
     await database.transaction(async (tx) => {

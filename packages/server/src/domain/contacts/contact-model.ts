@@ -1,6 +1,6 @@
 import { AppError, authMode, contactRequestStatus, type Int64, relation } from '@hermod/protocol'
 
-/** One of the two sides of a pair, or one user as another sees him. */
+/** One of the two sides of a pair, or one user as seen by another. */
 export interface Side {
   readonly appId: string
   readonly userId: Int64
@@ -25,7 +25,7 @@ export const noContact: Contact = {
   isMuted: false,
 }
 
-/** A user as another one sees him. */
+/** A user as seen by another. */
 export interface ContactEntry extends Contact {
   readonly userId: Int64
   readonly username: string

@@ -37,7 +37,7 @@ export interface NewContactRequest {
 
 const maxPage = 500
 const defaultPage = 100
-/** So many requests of a batch are one transaction: few commits, and nobody waits long for its locks. */
+/** So many requests of a batch are one transaction: few commits, and no call waits long for its locks. */
 const batchChunk = 50
 
 /** Asking to become a contact, and answering. */
@@ -176,7 +176,7 @@ export class ContactRequestService {
   }
 }
 
-/** @returns the text of a refusal; faults of ours stay what they are */
+/** @returns the text of a refusal; errors of the service stay what they are */
 async function refusalOf(work: Promise<void>): Promise<string | null> {
   try {
     await work

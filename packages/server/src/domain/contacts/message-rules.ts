@@ -29,7 +29,7 @@ export interface MessageRulesOptions {
 export class MessageRules {
   constructor(private readonly options: MessageRulesOptions) {}
 
-  /** Why the recipient takes no message of the sender, or null; at once for a recipient who takes those of everybody. */
+  /** Why the recipient takes no message of the sender, or null; at once for a recipient who takes messages from all. */
   refusal(recipient: UserState, senderId: Int64): ErrorName | null | Promise<ErrorName | null> {
     if (recipient.userId === senderId) return null
     const refusesStrangers = this.#refusesStrangers(recipient)

@@ -20,7 +20,7 @@ const personalTables = {
   group_invitations: 'invitee_id',
 } as const
 
-/** Nobody is in a group that does not exist, nor is there anything about a user who does not exist or is deleted. */
+/** No one is in a group that does not exist, and there is nothing about a user who does not exist or is deleted. */
 const ownerChecks = Object.entries(personalTables).map(
   ([table, column]): IntegrityCheck => ({
     name: `${table.slice(0, -1)}_owner`,
@@ -33,7 +33,7 @@ const ownerChecks = Object.entries(personalTables).map(
   }),
 )
 
-/** What is open between a group and somebody who could not come in any more, or who is in. */
+/** What is open between a group and a user who could not come in any more, or who is in. */
 function openRows(table: 'group_join_requests' | 'group_invitations'): RawBuilder<FaultRow> {
   const column = personalTables[table]
   const isSame = (alias: string) =>

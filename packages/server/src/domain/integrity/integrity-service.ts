@@ -13,13 +13,13 @@ export interface IntegrityReport {
   /** How many facts were looked at. */
   readonly checked: number
   readonly faults: readonly IntegrityFault[]
-  /** A check found more faults than are listed. */
+  /** A check found more errors than are listed. */
   readonly isTruncated: boolean
 }
 
 const maxFaultsPerCheck = 100
 
-/** Holds every derived fact against its log, in one view of the data, while the service goes on. */
+/** Compares every derived fact with what it is derived from, in one view of the data, while the service goes on. */
 export class IntegrityService {
   constructor(
     private readonly options: {

@@ -178,7 +178,7 @@ export class IntegrityStore {
     return Number(rows[0]?.count ?? 0)
   }
 
-  /** @returns at most `limit` faults, by application and subject */
+  /** @returns at most `limit` errors, by app and subject */
   async faults(db: Queryable, check: IntegrityCheck, limit: number): Promise<readonly FaultRow[]> {
     if (typeof check.faults === 'function') return check.faults(db, limit)
     const { rows } =

@@ -53,7 +53,7 @@ describe('failures of one user', () => {
     expect(waits).toEqual([0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60])
   })
 
-  it('are told with the whole seconds that are left', () => {
+  it('are answered with the whole seconds that are left', () => {
     fail(7, by(1))
     expect(waitOf(by(1))).toBe(4)
     nowMs += 3001
@@ -62,7 +62,7 @@ describe('failures of one user', () => {
     expect(waitOf(by(1))).toBe(0)
   })
 
-  it('count from all addresses together, and for nobody else', () => {
+  it('count from all addresses together, and for no other user', () => {
     for (let last = 1; last <= 5; last++) guard.failed(by(1, `192.0.2.${last}`))
     expect(waitOf(by(1, '192.0.2.99'))).toBe(1)
     expect(waitOf(by(2, '192.0.2.1'))).toBe(0)
@@ -99,7 +99,7 @@ describe('failures of one user', () => {
 })
 
 describe('failures from one address', () => {
-  it('cost a wait for every user there, also those of names that nobody has', () => {
+  it('cost a wait for every user there, also those of unknown names', () => {
     for (let userId = 1; userId <= 10; userId++) guard.failed(by(userId))
     fail(9, by(null))
     expect(waitOf(by(50))).toBe(0)
@@ -140,7 +140,7 @@ describe('failures from one address', () => {
     expect([waitOf(by(1, null)), waitOf(by(2, null))]).toEqual([1, 0])
   })
 
-  it('through an application server keep nobody waiting outside, nor the other way round', () => {
+  it('through an application server keep no one waiting outside, nor the other way round', () => {
     fail(5, by(1))
     expect([waitOf(by(1)), waitOf(by(1, null))]).toEqual([1, 0])
     fail(5, by(2, null))

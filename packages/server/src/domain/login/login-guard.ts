@@ -15,10 +15,10 @@ export interface LoginGuardOptions {
   readonly forgetMs: number
 }
 
-/** Somebody gives a password. */
+/** An attempt to log in with a password. */
 export interface LoginAttempt {
   readonly appId: string
-  /** null: the name that was given belongs to nobody. */
+  /** null: no user has the name that was given. */
   readonly userId: Int64 | null
   /** null: an application server gives it on behalf of its users, so the address says nothing about who tries. */
   readonly address: string | null
@@ -41,7 +41,7 @@ const maxEntries = 50_000
 const firstWaitMs = 1000
 
 /**
- * Slows down callers that guess passwords (rule D2), per user and per address, and locks nobody out: a user who logged in from an address
+ * Slows down callers that guess passwords (rule D2), per user and per address, and locks no user out: a user who logged in from an address
  * before is counted there apart, so neither guesses from elsewhere nor those of others behind the same address keep the user waiting.
  * What is known is bounded and lives in this process; each node counts for itself.
  *
@@ -87,7 +87,7 @@ export class LoginGuard {
       })
   }
 
-  /** The password was wrong, or the name belongs to nobody. */
+  /** The password was wrong, or no user has the name. */
   failed(attempt: LoginAttempt): void {
     const at = this.options.clock.now()
     for (const key of this.#keysOf(attempt))
@@ -169,7 +169,7 @@ function userKey({ appId, userId }: LoginAttempt): string | null {
   return userId === null ? null : `${appId}/${userId}`
 }
 
-/** Apart from the user's other failures, so that guesses from outside keep nobody waiting who logs in through an application server. */
+/** Apart from the user's other failures, so that guesses from outside do not keep users waiting who log in through an application server. */
 function serverKey(user: string): string {
   return `${user} server`
 }

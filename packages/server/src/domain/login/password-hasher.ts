@@ -5,7 +5,7 @@ import { type PasswordHash, parsePasswordHash, scryptBytes } from './password-ha
 
 // OWASP Password Storage Cheat Sheet, argon2id: 19 MiB, 2 iterations, 1 lane.
 const own = { kind: 'argon2id', version: 19, memoryKiB: 19_456, passes: 2, lanes: 1 } as const
-/** What scrypt takes beside the memory of its parameters. */
+/** What scrypt takes in addition to the memory of its parameters. */
 const scryptSlackBytes = 1024 * 1024
 // The thread pool has four threads: logins, files and look-ups keep one of them however many passwords are hashed.
 const parallelHashes = Math.min(availableParallelism(), 3)

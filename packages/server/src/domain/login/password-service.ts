@@ -81,8 +81,8 @@ export class PasswordService {
   }
 
   #requireLength({ newPassword, field }: PasswordChange): void {
-    const fault = passwordFault(newPassword, this.options.passwordMinLength, field)
-    if (fault !== null) throw new AppError('invalid_parameter', fault)
+    const violation = passwordFault(newPassword, this.options.passwordMinLength, field)
+    if (violation !== null) throw new AppError('invalid_parameter', violation)
   }
 
   async #store(
@@ -97,7 +97,7 @@ export class PasswordService {
     const passwordHash = await hasher.hash(newPassword)
     await database.transaction(async (tx) => {
       const user = await accounts.lockForUpdate(tx, appId, userId)
-      // Somebody else was faster: what was verified is no longer the password.
+      // Another call was faster: what was verified is no longer the password.
       if (verifiedEpoch !== null && user.credentialEpoch !== verifiedEpoch)
         throw new AppError('password_incorrect')
       await store.update(tx, appId, userId, { password_hash: passwordHash })

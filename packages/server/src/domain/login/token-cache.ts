@@ -8,7 +8,7 @@ export const tokenCache: CacheDefinition<TokenKey, UserToken> = {
   maxEntries: 100_000,
   maxAgeMs: 1_000,
   tables: {
-    // Rows go long after they expired, when it does not matter how soon the holder hears that nobody knows the token any more.
+    // Rows go long after they expired, when it no longer matters how soon the token becomes unknown.
     user_tokens: { columns: ['expires_at', 'revoked_at'], deletes: false },
   } satisfies CachedTables,
   keyOf: ({ appId, tokenHash }) => `${appId}/${tokenHash}`,

@@ -123,7 +123,7 @@ export class TokenService {
     }
   }
 
-  /** @returns null for a token that nobody has, `expired` for one that ended or was revoked */
+  /** @returns null for an unknown token, `expired` for one that ended or was revoked */
   find(
     appId: string,
     secret: string,

@@ -151,7 +151,7 @@ export class SecretService {
     return { keyId, previousKeyId, keySource, resealed, unreadable: pass.unreadable }
   }
 
-  /** Each secret in a transaction of its own, so that nobody waits for all of them. */
+  /** Each secret in a transaction of its own, so that no call waits for all of them. */
   async #resealOnce(): Promise<{ resealed: number; unreadable: number }> {
     const { database, box } = this.#options
     const count = { resealed: 0, unreadable: 0 }

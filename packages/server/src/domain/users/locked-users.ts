@@ -33,7 +33,7 @@ export class LockedUsers {
     )
   }
 
-  /** For what is given to users beside what they are: does not wait for a login on a known device, which locks their keys only. */
+  /** For what is added to users without changing their own rows: does not wait for a login on a known device, which locks their keys only. */
   static async lockNoKeyUpdate(
     tx: Tx,
     locker: UserLocker,

@@ -67,7 +67,7 @@ export class ProfileService {
     updates: readonly ProfileUpdate[],
   ): Promise<(AppError | null)[]> {
     const entries = [...updates.entries()]
-    // Everybody locks users in this order. Updates of the same user stay in theirs.
+    // All callers lock users in this order. Updates of the same user stay in theirs.
     entries.sort(([, a], [, b]) => (a.userId < b.userId ? -1 : Number(a.userId > b.userId)))
     return this.options.database.transaction(async (tx) => {
       const refusals: (AppError | null)[] = []
@@ -105,8 +105,8 @@ export class ProfileService {
     { userId, field, value }: UniqueUpdate,
   ): Promise<void> {
     const { database, store, accounts, names } = this.options
-    const fault = field === 'username' ? usernameFault(value, names) : null
-    if (fault !== null) throw new AppError('invalid_parameter', fault)
+    const violation = field === 'username' ? usernameFault(value, names) : null
+    if (violation !== null) throw new AppError('invalid_parameter', violation)
     const row = columnsOf[field](value)
     const isStored = await database.transactionUnlessTaken(async (tx) => {
       if (!(await store.update(tx, appId, userId, row)))

@@ -70,7 +70,7 @@ export interface AnonymousRegistration {
   /** What the username begins with. */
   readonly prefix: string
   readonly password: string
-  /** A user to become a contact of; 0 names nobody. */
+  /** A user to become a contact of; 0 = none. */
   readonly contactId?: Int64 | undefined
 }
 
@@ -83,7 +83,7 @@ type PreparedUser =
 const suffixLetters = 'abcdefghijkmnpqrstuvwxyz23456789'
 const suffixLength = 10
 
-/** Who registers somebody; an Admin token may do it also where registration is closed. */
+/** Who registers a user; an Admin token may do it also where registration is closed. */
 export interface Registrar {
   readonly kind: 'anonymous' | 'user' | 'admin'
   readonly appId: string
@@ -145,7 +145,7 @@ export class RegistrationService {
   }
 
   /**
-   * Registers under a name that begins as asked for and that nobody has. Only an administrator makes somebody a contact unasked.
+   * Registers under a free name that begins as asked for. Only an administrator makes a user a contact unasked.
    * @throws AppError as {@link register} and {@link ContactConnector}; then nothing is left of it
    */
   async registerAnonymous(
@@ -179,11 +179,11 @@ export class RegistrationService {
     return this.options.database.transaction((tx) => this.#insert(tx, app, prepared, userIds))
   }
 
-  /** @throws AppError invalid_parameter when nobody may have such a name */
+  /** @throws AppError invalid_parameter when no user may have such a name */
   async isFree(appId: string, username: string): Promise<boolean> {
     const { database, users, names } = this.options
-    const fault = usernameFault(username, names)
-    if (fault !== null) throw new AppError('invalid_parameter', fault)
+    const violation = usernameFault(username, names)
+    if (violation !== null) throw new AppError('invalid_parameter', violation)
     return (await database.read((db) => users.findTaken(db, appId, [username]))).size === 0
   }
 
@@ -213,8 +213,8 @@ export class RegistrationService {
     const usernames = registrations.map(({ username }) => username)
     const taken = await database.read((db) => users.findTaken(db, appId, usernames))
     const checked = registrations.map((registration) => {
-      const fault = this.#fault(registration)
-      if (fault !== null) return new AppError('invalid_parameter', fault)
+      const violation = this.#violation(registration)
+      if (violation !== null) return new AppError('invalid_parameter', violation)
       if (taken.has(usernameKey(registration.username))) return new AppError('user_exists')
       taken.add(usernameKey(registration.username))
       return registration
@@ -260,12 +260,12 @@ export class RegistrationService {
     return outcomes
   }
 
-  #fault({ username, password }: Registration): string | null {
-    const faults = [
+  #violation({ username, password }: Registration): string | null {
+    const violations = [
       usernameFault(username, this.options.names),
       passwordFault(password, this.options.passwordMinLength),
     ]
-    return faults.filter((fault) => fault !== null).join('; ') || null
+    return violations.filter((violation) => violation !== null).join('; ') || null
   }
 }
 

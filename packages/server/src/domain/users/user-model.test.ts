@@ -43,8 +43,8 @@ describe('usernameFault', () => {
     ['naïve', 'username must consist of letters, digits, underscores and CJK ideographs'],
     ['😀', 'username must consist of letters, digits, underscores and CJK ideographs'],
     ['１２', 'username must consist of letters, digits, underscores and CJK ideographs'],
-  ])('refuses %j', (username, fault) => {
-    expect(usernameFault(username, noRules)).toBe(fault)
+  ])('refuses %j', (username, text) => {
+    expect(usernameFault(username, noRules)).toBe(text)
   })
 
   it('refuses reserved prefixes without regard to case, at the beginning only', () => {
@@ -56,7 +56,7 @@ describe('usernameFault', () => {
     expect(usernameFault('adm', rules)).toBeNull()
   })
 
-  it('lets nobody take a name that a login would read as a mobile number or an e-mail address', () => {
+  it('lets no user take a name that a login would read as a mobile number or an e-mail address', () => {
     const names = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 70 }),
       fc.string({ unit: fc.constantFrom(...'0123456789+@_aZ用'), minLength: 1, maxLength: 12 }),

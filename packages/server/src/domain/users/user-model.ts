@@ -34,7 +34,7 @@ export interface UserState {
   readonly isDeleted: boolean
   /** 0 not set, 1 allow, 2 reject */
   readonly strangerChat: number
-  /** The user has blocked somebody. */
+  /** The user has blocked another user. */
   readonly hasBlocks: boolean
 }
 
@@ -113,7 +113,7 @@ export function passwordFault(
     : `${name} must have ${minLength} to ${maxPasswordLength} characters`
 }
 
-/** What a login name is looked up as. A username contains neither `@` nor `+`, and a mobile number has no letter, so it is no username. */
+/** What a login name is looked up as. A username contains neither `@` nor `+`, and is not all digits, as a mobile number is. */
 export function loginNameKind(name: string): 'email' | 'mobile' | 'username' {
   if (name.includes('@')) return 'email'
   return /^\+?\d+$/.test(name) ? 'mobile' : 'username'

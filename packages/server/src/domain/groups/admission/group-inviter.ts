@@ -14,7 +14,7 @@ export interface GroupInviterOptions {
   readonly outbox: Outbox
 }
 
-/** Invites users to a locked group, whoever decides on it. */
+/** Invites users to a locked group, for all services that decide on it. */
 export class GroupInviter {
   constructor(private readonly options: GroupInviterOptions) {}
 
@@ -31,7 +31,7 @@ export class GroupInviter {
   ): Promise<Outcomes> {
     const { invitations, memberships, outbox } = this.options
     const { group, caller, role, now } = context
-    // An admin may have somebody back who was kicked too often, an ordinary member may not.
+    // An admin may bring back a user who was kicked too often, an ordinary member may not.
     const how = { isOwnWill: role === 'member' }
     const cautious = await invitations.findCautious(tx, group.appId, userIds)
     const asked = userIds.filter((userId) => cautious.has(userId))

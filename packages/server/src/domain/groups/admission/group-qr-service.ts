@@ -26,7 +26,7 @@ export interface SignedGroupQr {
   readonly expiresAt: number
 }
 
-/** QR codes that let users join a group for as long as whoever made one may invite. */
+/** QR codes that let users join a group for as long as the user who made one may invite. */
 export class GroupQrService {
   readonly #keys: PurposeKeys
 
@@ -67,7 +67,7 @@ export class GroupQrService {
     return qr.groupId
   }
 
-  /** Whether whoever made the code may invite still. */
+  /** Whether the user who made the code may still invite. */
   async #isBacked(tx: Tx, group: Group, { signerId }: GroupQr): Promise<boolean> {
     if (signerId === systemUserId) return true
     const member = await this.options.members.find(tx, group, signerId)

@@ -41,7 +41,7 @@ export class GroupInvitationService {
   }
 
   /**
-   * Whoever accepts but cannot come in keeps the invitation.
+   * A user who accepts but cannot come in keeps the invitation.
    * @throws AppError group_not_found, group_invitation_not_open, and what keeps users out, see MembershipService.admit
    */
   async handle(

@@ -26,7 +26,7 @@ export class JoinRequestService {
   constructor(private readonly options: JoinRequestServiceOptions) {}
 
   /**
-   * Who is invited is in at once, and everybody where the group takes all.
+   * An invited user is in at once, and so is every user where the group lets all in.
    * @throws AppError group_not_found, join_requests_closed, and what keeps users out, see MembershipService.admit
    */
   async apply(
@@ -122,7 +122,7 @@ export class JoinRequestService {
       createdAt: now,
       expiresAt: runsOutAt(now, days),
     })
-    // Asking over and over is told once.
+    // Asking again makes no second event.
     if (!before || !isAdmissionOpen(before, now))
       outbox.append(tx, groupEvent(group, 'applied', caller.actorId, [], { reason }))
   }

@@ -118,7 +118,7 @@ export class SharedFileService {
   }
 }
 
-/** Why the caller may not change the file, or null: uploaders may, and whoever has the right `files`. */
+/** Why the caller may not change the file, or null: uploaders may, and callers with the right `files`. */
 function fileRefusalOf(
   { caller, group, role }: GroupContext,
   file: GroupFile | undefined,

@@ -41,7 +41,7 @@ export interface GroupCaller {
   readonly actorId: Int64
 }
 
-/** A group as a caller meets it. */
+/** A group as one call sees it. */
 export interface GroupContext {
   readonly caller: GroupCaller
   readonly group: Group
@@ -60,13 +60,13 @@ export interface LockedGroupContext extends GroupContext {
 /** So many groups are looked up by one statement, between which other calls have their turn. */
 const lookUpChunk = 1_000
 
-/** The one way into a group: it finds the group, judges the caller by the table of rights, and keeps changes of one group in a row. */
+/** What every service of groups begins with: it finds the group, checks the caller by the table of rights, and lets changes of one group follow one another. */
 export class GroupAccess {
   constructor(private readonly options: GroupAccessOptions) {}
 
   /**
    * Runs a change with the group locked. `work` may run more than once.
-   * @param userIds users to be locked before the group, as whoever gives them something must
+   * @param userIds users to be locked before the group, as every change that gives them something must
    * @throws AppError group_not_found, and what the right asks for
    */
   async change<T>(
@@ -78,7 +78,7 @@ export class GroupAccess {
   ): Promise<T> {
     const { database, groups, users: locker } = this.options
     const key = { appId: caller.appId, groupId }
-    // Nobody's row is locked for a caller who may not do it.
+    // No row is locked for a caller who may not do it.
     if (userIds.length > 0) await this.read(caller, groupId, right, async () => {})
     return database.transaction(async (tx) => {
       const users = await LockedUsers.lockNoKeyUpdate(tx, locker, caller.appId, userIds)
@@ -206,8 +206,8 @@ export function refusalOf(
   )
     return null
   const from = lowestRole(right, group.flags)
-  const judged = isPersonal ? ownRole(member) : role
-  return from === 'outsider' || !isBelow(judged, from) ? null : (refusal ?? roleErrors[from])
+  const asked = isPersonal ? ownRole(member) : role
+  return from === 'outsider' || !isBelow(asked, from) ? null : (refusal ?? roleErrors[from])
 }
 
 function isGone({ status }: Group): boolean {
@@ -226,7 +226,7 @@ export function isBelow(a: GroupRole, b: GroupRole): boolean {
   return groupRoles.indexOf(a) < groupRoles.indexOf(b)
 }
 
-/** Whether somebody of this role may do something to the user: only to those below, so never to oneself. */
+/** Whether a user of this role may do something to the target: only to those of a lower role, so never to oneself. */
 export function mayActOn(role: GroupRole, target: Member | null): boolean {
   return isBelow(ownRole(target), role)
 }

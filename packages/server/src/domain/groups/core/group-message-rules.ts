@@ -54,7 +54,7 @@ export class GroupMessageRules {
   }
 
   /**
-   * Judges a user who recalls another's message: owner and admins may recall those of members below them, also of former members.
+   * Checks a user who recalls another's message: owner and admins may recall those of members below them, also of former members.
    * @throws AppError group_not_found, member_required, no_permission
    */
   async requireRecall(tx: Tx, group: GroupKey, userId: Int64, senderId: Int64): Promise<void> {

@@ -10,7 +10,7 @@ import { compare } from '../../../lib/compare.js'
 
 /** The end of a ban that does not end. */
 export const permanent = -1
-/** Somebody who was kicked more often comes back only when an admin wants it (rule F6). */
+/** A user who was kicked more often comes back only with the help of an admin (rule F6). */
 export const maxKicks = 3
 
 export interface GroupKey {

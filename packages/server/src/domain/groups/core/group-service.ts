@@ -32,11 +32,11 @@ export interface NewGroup {
   readonly name: string
   readonly avatar: string
   readonly description: string
-  /** Users to be invited; whoever cannot be is left out. */
+  /** Users to be invited; those who cannot be are left out. */
   readonly userIds: readonly Int64[]
 }
 
-/** A group as somebody sees it. */
+/** A group as a user sees it. */
 export interface GroupView {
   readonly group: Group
   /** The viewer's own membership. */
@@ -191,14 +191,14 @@ export class GroupService {
       await readAppSettings(tx, group.appId),
     )
     await members.update(tx, group, [group.ownerId], { role: memberRole.member })
-    // Nobody bans an owner.
+    // An owner cannot be banned.
     await members.update(tx, group, [heir.userId], { role: memberRole.owner, ban_expires_at: 0 })
     await groups.update(tx, group, { owner_id: heir.userId, updated_at: nextUpdate(group, now) })
     await groups.touch(tx, group, heir.banExpiresAt === 0 ? ['members'] : ['members', 'bans'], now)
     outbox.append(tx, groupEvent(group, 'owner_assigned', caller.actorId, [heir.userId]))
   }
 
-  /** Counted under a lock, so that the limit holds. */
+  /** Counted under a lock, so that the limit is exact. */
   async #requireRoom(tx: Tx, appId: string): Promise<void> {
     const { apps, groups } = this.options
     const { settings } = await apps.lockForUpdate(tx, appId)

@@ -88,7 +88,7 @@ export class GroupSettingsService {
   }
 
   /**
-   * Stops everybody but the owner and admins from sending (rule F5); takes the place of an earlier ban.
+   * Stops all members but the owner and admins from sending (rule F5); takes the place of an earlier ban.
    * @returns the end of the ban in whole seconds, never too early; -1 = permanent
    * @throws AppError invalid_parameter naming duration; group_not_found, group_admin_required
    */

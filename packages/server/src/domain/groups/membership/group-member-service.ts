@@ -23,13 +23,13 @@ export interface GroupMemberServiceOptions {
 const maxPage = 1_000
 const lookUpChunk = 1_000
 
-/** Who is in a group and who may not be. */
+/** Who is in a group and who must stay out. */
 export class GroupMemberService {
   constructor(private readonly options: GroupMemberServiceOptions) {}
 
   /**
    * Adds users without asking them (rule F7).
-   * @returns as {@link MembershipService.admit}
+   * @returns as {@link MembershipService.add}
    * @throws AppError group_not_found, group_admin_required
    */
   async add(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
@@ -53,7 +53,7 @@ export class GroupMemberService {
   /**
    * By user ID; members as the caller may see them ({@link #asSeen}).
    * @param request.limit default and maximum 1,000
-   * @throws AppError group_not_found, member_required, invalid_parameter for a cursor that is none of ours
+   * @throws AppError group_not_found, member_required, invalid_parameter for a cursor that this service did not make
    */
   async list(
     caller: GroupCaller,
@@ -88,7 +88,7 @@ export class GroupMemberService {
 
   /**
    * By user ID.
-   * @throws AppError group_not_found, group_admin_required, invalid_parameter for a cursor that is none of ours
+   * @throws AppError group_not_found, group_admin_required, invalid_parameter for a cursor that this service did not make
    */
   async listBlocks(
     caller: GroupCaller,

@@ -46,7 +46,7 @@ export class GroupSuccession {
     const left = locked.filter(
       ({ groupId, status }) => joined.has(groupId) && status === groupStatus.normal,
     )
-    const told = left.flatMap((group) =>
+    const events = left.flatMap((group) =>
       notices(group, {
         user,
         actorId,
@@ -54,7 +54,7 @@ export class GroupSuccession {
         isDissolved: emptied.has(group.groupId),
       }),
     )
-    this.options.outbox.append(tx, ...told)
+    this.options.outbox.append(tx, ...events)
   }
 }
 

@@ -22,7 +22,7 @@ export class MemberListStore {
     return this.#select(db, group, sql`role <> 0 and role = ${memberRole.admin}`)
   }
 
-  /** Those whose ban runs. */
+  /** Members with a ban that has not ended. */
   listBanned(
     db: Queryable,
     group: GroupKey,
@@ -60,7 +60,7 @@ export class MemberListStore {
   }
 }
 
-/** With the condition of the partial index in so many words, without which it would not be used; so has {@link MemberListStore.listAdmins}. */
+/** With the condition of the partial index, word by word, so that the index is used; as in {@link MemberListStore.listAdmins}. */
 function isBannedAt(now: number) {
   return sql<boolean>`ban_expires_at <> 0 and (ban_expires_at = ${permanent} or ban_expires_at > ${now})`
 }

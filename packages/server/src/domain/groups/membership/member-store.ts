@@ -153,7 +153,7 @@ export class MemberStore {
   }
 
   /**
-   * Makes the owners that the groups name their owners among the members; nobody bans an owner.
+   * Makes the owners that the groups name their owners among the members; an owner cannot be banned.
    * @param owners by group
    */
   async appointOwners(tx: Tx, appId: string, owners: ReadonlyMap<Int64, Int64>): Promise<void> {
@@ -185,7 +185,7 @@ export class MemberStore {
     return (await lockForUpdate(tx, found).executeTakeFirst())?.at ?? null
   }
 
-  /** Moves a mark of a member, which is locked and before the position; what is read is told from now on. */
+  /** Moves a mark of a member, which is locked and before the position. From now on its reads make receipts. */
   async moveMark(tx: Tx, member: MemberKey, mark: Mark, seq: number): Promise<void> {
     const read = {
       read_seq: greater('read_seq', seq),
@@ -235,7 +235,7 @@ export class MemberStore {
       .selectFrom('group_members')
       .select(tx.fn.countAll().as('count'))
       .where(isGroup(group))
-    // With the condition of the partial index in so many words.
+    // With the condition of the partial index, word by word, so that the index is used.
     const { count } = await found
       .where(sql<boolean>`role <> 0 and role = ${memberRole.admin}`)
       .executeTakeFirstOrThrow()

@@ -30,12 +30,12 @@ interface GroupPins {
 /** What became of each user of a list: why it failed, or null. In the order of the list. */
 export type Outcomes = ReadonlyMap<Int64, ErrorName | null>
 
-/** How users come in and go out of a locked group, whoever decides on it; also what is told of it. */
+/** How users come in and go out of a locked group, for all services that decide on it; also the events of that. */
 export class MembershipService {
   constructor(private readonly options: MembershipServiceOptions) {}
 
   /**
-   * Takes users in who may come, as many as there is room for. What was open between them and the group is settled by it.
+   * Adds the users who may come in, as many as there is room for. It settles what was open between them and the group.
    *
    * @param userIds distinct; locked by the context
    * @param how.isOwnWill they come by themselves, which those who were kicked too often may not (rule F6)

@@ -7,7 +7,7 @@ import { chunksOf } from '../../../lib/chunks.js'
 import type { UserKey } from '../../users/user-model.js'
 import { type GroupKey, keysIn, type Member } from '../core/group-model.js'
 
-/** What a group remembers of somebody who was a member. */
+/** What a group remembers of a former member. */
 export interface Removal {
   readonly kicks: number
   /** Milliseconds; 0 = no ban, -1 = permanent. It may have passed. */

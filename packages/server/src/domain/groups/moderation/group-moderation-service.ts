@@ -31,7 +31,7 @@ export interface GroupModerationServiceOptions {
 /** Their list has no pages. */
 const adminsPerGroup = 500
 
-/** A change of members that is told as one event. */
+/** A change of members that makes one event. */
 interface MemberChange {
   readonly changes: MemberChanges
   readonly lists: readonly GroupList[]
@@ -39,8 +39,8 @@ interface MemberChange {
 }
 
 /**
- * What admins do to members and the owner to admins. Every user of a list has an outcome: null also when the user was so already, of which
- * nothing is told; no_permission for those of equal or higher role and for oneself.
+ * What admins do to members and the owner to admins. Every user of a list has an outcome: null also when nothing had to change, which makes
+ * no event; no_permission for those of equal or higher role and for oneself.
  */
 export class GroupModerationService {
   constructor(private readonly options: GroupModerationServiceOptions) {}
@@ -125,7 +125,7 @@ export class GroupModerationService {
     )
   }
 
-  /** Ends bans, also those that wait for somebody who has left; otherwise as {@link ban}. */
+  /** Ends bans, also those kept for users who have left; otherwise as {@link ban}. */
   unban(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
     return this.#toMembers(
       caller,
@@ -237,7 +237,7 @@ export class GroupModerationService {
     outbox.append(tx, groupEvent(group, 'blocked', caller.actorId, userIds))
   }
 
-  /** Judges users one by one, and does `work` to the members among them to whom the caller may, in the order of the list; it may judge otherwise. */
+  /** Checks users one by one, and does `work` to the members among them to whom the caller may, in the order of the list; `work` may change outcomes. */
   #toMembers(
     caller: GroupCaller,
     groupId: Int64,

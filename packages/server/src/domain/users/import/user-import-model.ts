@@ -48,20 +48,20 @@ export interface EntryRules {
 
 // Reserved prefixes keep users from choosing such names; the operator may.
 const operatorNames: NameRules = { reservedPrefixes: [] }
-/** How far the clock of the system that the users come from may be ahead of ours. */
+/** How far the clock of the system that the users come from may be ahead of that of this service. */
 const maxClockDifferenceMs = 60_000
 
 /** @throws AppError invalid_parameter */
 export function requireGoodEntry(user: UserToImport, { passwordMinLength, now }: EntryRules): void {
   const { username, password, passwordHash = '', profile, createdAt = 0 } = user
-  const faults = [
+  const violations = [
     usernameFault(username, operatorNames),
     password === undefined ? null : passwordFault(password, passwordMinLength),
     password !== undefined && passwordHash !== '' ? 'give either password or password_hash' : null,
     passwordHash === '' ? null : importFault(passwordHash),
     createdAt > now + maxClockDifferenceMs ? 'created_at must not lie in the future' : null,
-  ].filter((fault) => fault !== null)
-  if (faults.length > 0) throw new AppError('invalid_parameter', faults.join('; '))
+  ].filter((violation) => violation !== null)
+  if (violations.length > 0) throw new AppError('invalid_parameter', violations.join('; '))
   requireName(profile.nick_name ?? '', 'nick_name')
 }
 

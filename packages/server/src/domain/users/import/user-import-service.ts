@@ -89,7 +89,7 @@ export class UserImportService {
       const isStored = await database.transactionUnlessTaken(async (tx) => {
         results = await this.#store(tx, app, { entries, userIds, update })
       })
-      // Else somebody took an address between the look and the update; the next look sees it.
+      // Else another call took an address between the look and the update; the next look sees it.
       if (isStored) return results
     }
     throw changedMeanwhile()
@@ -179,7 +179,7 @@ export class UserImportService {
     // By name, so that imports of the same users wait for each other instead of blocking each other.
     fresh.sort((a, b) => (usernameKey(a.username) < usernameKey(b.username) ? -1 : 1))
     const stored = await users.insertMany(tx, fresh)
-    // Those who lost a race against somebody who took a name meanwhile, with their namesakes of this call.
+    // Those whose name another call took meanwhile, with their namesakes of this call.
     const ours = new Set(userIds)
     const isOvertaken = (plan: Plan) =>
       plan.result !== 'failed' && ours.has(plan.userId) && !stored.has(plan.userId)
@@ -202,7 +202,7 @@ export class UserImportService {
   async #updateProfiles(tx: Tx, appId: string, plans: readonly Plan[]): Promise<Set<Plan>> {
     const { users, outbox } = this.options
     const missed = new Set<Plan>()
-    // In one order for everybody, as above.
+    // In one order for all callers, as above.
     const updates = plans
       .filter((plan) => plan.result === 'updated')
       .sort((a, b) => (a.userId < b.userId ? -1 : 1))
@@ -262,7 +262,7 @@ function planned({ user, error }: Entry, { names, newId, update, hasRoom }: Circ
   return { result: existing === undefined ? 'created' : 'updated', user, userId }
 }
 
-/** For an entry whose names somebody else took after it was planned. */
+/** For an entry whose names another call took after it was planned. */
 function replanned(user: UserToImport, winners: TakenNames): Plan {
   const userId = winners.ownerOf(user.username)
   if (userId !== undefined) return { result: 'exists', user, userId }

@@ -112,7 +112,7 @@ export function importedRow(
   }
 }
 
-/** An address that nobody has is null, so that it is unique. */
+/** A missing address is null, so that it does not count as taken. */
 export function profileColumns({ mobile, email, ...others }: Profile): ProfileColumns {
   const addresses = {
     ...(mobile === undefined ? {} : { mobile: mobile || null }),
