@@ -9,8 +9,11 @@ const same = (a: string, b: string) =>
  * Conversations with `kept_seq`: how many of their messages lie at or below the number from which changes are kept, and may be gone
  * with all that was done to them.
  */
-export const keptConversations = sql`(select k.*, k.changes_kept_from - coalesce((select min(x.alteration) - 1 from message_changes x
-    where ${same('x', 'k')} and x.change > k.changes_kept_from), k.alterations) as kept_seq from conversations k)`
+export const keptConversations = sql`(with kept as materialized (select k.*, k.changes_kept_from - coalesce(f.first_row - 1, k.alterations) as kept_seq
+  from conversations k
+  left join (select x.app_id, x.low_id, x.high_id, min(x.alteration) as first_row
+    from message_changes x join conversations o on ${same('o', 'x')}
+    where x.change > o.changes_kept_from group by x.app_id, x.low_id, x.high_id) f on ${same('f', 'k')}) select * from kept)`
 
 /** The change log against the messages, and what is left of those that were recalled (decision page 027). */
 export const changeChecks: readonly IntegrityCheck[] = [
