@@ -2,6 +2,7 @@
 import type { EventKind } from '@hermod/protocol/events'
 import type { BulkInsert } from '../db/dialect/dialect.js'
 import type { ProcedureContext } from '../db/procedure.js'
+import { rowOf } from '../db/rows.js'
 import { compare } from '../lib/compare.js'
 import { groupBy } from '../lib/group-by.js'
 
@@ -12,15 +13,17 @@ const advanceHeads: BulkInsert = {
   returning: 'app_id, position',
 }
 
+const outboxColumns = {
+  app_id: 'text',
+  position: 'bigint',
+  kind: 'text',
+  payload: 'text',
+  created_at: 'bigint',
+} as const
+
 const insertRows: BulkInsert = {
   table: 'outbox',
-  columns: {
-    app_id: 'text',
-    position: 'bigint',
-    kind: 'text',
-    payload: 'text',
-    created_at: 'bigint',
-  },
+  columns: outboxColumns,
 }
 
 /** A row of the outbox that has no position yet. */
@@ -29,6 +32,17 @@ export interface NewRow {
   readonly kind: EventKind
   readonly payload: string
 }
+
+const outboxRow = rowOf(
+  outboxColumns,
+  ({ appId, kind, payload }: NewRow, position: number, createdAt: number) => ({
+    app_id: appId,
+    position,
+    kind,
+    payload,
+    created_at: createdAt,
+  }),
+)
 
 /**
  * Appends rows as the last statements of a procedure: the heads stay locked until its commit, so it must lock nothing afterwards.
@@ -49,13 +63,7 @@ export async function appendInProcedure(
     insertRows,
     byApp.flatMap(([appId, ofApp]) => {
       const before = (lastOf.get(appId) ?? 0) - ofApp.length
-      return ofApp.map(({ kind, payload }, index) => [
-        appId,
-        before + index + 1,
-        kind,
-        payload,
-        createdAt,
-      ])
+      return ofApp.map((row, index) => outboxRow(row, before + index + 1, createdAt))
     }),
   )
 }

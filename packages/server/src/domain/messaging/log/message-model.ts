@@ -1,5 +1,6 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { ColumnType } from '../../../db/dialect/dialect.js'
+import { positionsOf, rowOf } from '../../../db/rows.js'
 import type { ConversationKey } from './conversation-model.js'
 
 /** What a sender gave; the texts are "" when left out. */
@@ -42,30 +43,27 @@ export const messageColumns = {
   is_system: 'smallint',
 } as const satisfies Record<string, ColumnType>
 
-const at = Object.fromEntries(
-  Object.keys(messageColumns).map((name, index) => [name, index]),
-) as Record<keyof typeof messageColumns, number>
+const at = positionsOf(messageColumns)
 
-export function messageRow(draft: Draft, messageId: number): MessageRow {
-  const { appId, lowId, highId } = draft.conversation
-  const { senderId, senderDeviceSn, contentType, content, attachment, config, ext, isSystem } =
-    draft
-  return [
-    appId,
-    lowId,
-    highId,
-    messageId,
-    0,
-    senderId,
-    senderDeviceSn,
-    contentType,
-    content,
-    attachment,
-    config,
-    ext,
-    isSystem ? 1 : 0,
-  ]
-}
+/** Without a position, which is 0. */
+export const messageRow: (draft: Draft, messageId: number) => MessageRow = rowOf(
+  messageColumns,
+  (draft: Draft, messageId: number) => ({
+    app_id: draft.conversation.appId,
+    low_id: draft.conversation.lowId,
+    high_id: draft.conversation.highId,
+    msg_id: messageId,
+    seq: 0,
+    sender_id: draft.senderId,
+    sender_device_sn: draft.senderDeviceSn,
+    content_type: draft.contentType,
+    content: draft.content,
+    attachment: draft.attachment,
+    config: draft.config,
+    ext: draft.ext,
+    is_system: draft.isSystem ? 1 : 0,
+  }),
+)
 
 export const rowValue = {
   conversation: (row: MessageRow): ConversationKey => ({

@@ -6,7 +6,7 @@ const conversationKey = {
   low_id: 'bigint',
   high_id: 'bigint',
 } as const satisfies Record<string, ColumnType>
-const position = {
+export const positionColumns = {
   ...conversationKey,
   seq: 'bigint',
   last_msg_id: 'bigint',
@@ -16,7 +16,7 @@ const position = {
   low_seen_seq: 'bigint',
   high_seen_seq: 'bigint',
 } as const
-const groupPosition = {
+export const groupPositionColumns = {
   ...conversationKey,
   seq: 'bigint',
   last_msg_id: 'bigint',
@@ -24,6 +24,12 @@ const groupPosition = {
   reader_id: 'bigint',
   low_read_seq: 'bigint',
   high_read_seq: 'bigint',
+} as const
+export const listColumns = {
+  app_id: 'text',
+  user_id: 'bigint',
+  low_id: 'bigint',
+  high_id: 'bigint',
 } as const
 const onConversation = 'on conflict (app_id, low_id, high_id) do update set'
 const setLastId =
@@ -43,7 +49,7 @@ const movedMarks = ['low_read_seq', 'high_read_seq', 'low_seen_seq', 'high_seen_
  */
 export const advanceConversations: BulkInsert = {
   table: 'conversations',
-  columns: position,
+  columns: positionColumns,
   conflict: `${onConversation} seq = t.seq + excluded.seq, ${setLastId}, ${movedMarks} where t.closed = 0`,
   returning: 'app_id, low_id, high_id, seq, last_msg_id',
 }
@@ -54,7 +60,7 @@ export const advanceConversations: BulkInsert = {
  */
 export const advanceGroupConversations: BulkInsert = {
   table: 'conversations',
-  columns: groupPosition,
+  columns: groupPositionColumns,
   conflict: `${onConversation} seq = t.seq + excluded.seq, ${setLastId},
     low_read_seq = case when excluded.reader_id = 0 then t.low_read_seq else t.seq + excluded.low_read_seq end,
     high_read_seq = case when excluded.high_read_seq > 0 then t.seq + excluded.high_read_seq
@@ -66,13 +72,13 @@ export const advanceGroupConversations: BulkInsert = {
 /** For conversations that got more than one message, or other IDs than offered. */
 export const setLastMessageIds: BulkInsert = {
   table: 'conversations',
-  columns: position,
+  columns: positionColumns,
   conflict: `${onConversation} last_msg_id = excluded.last_msg_id`,
 }
 
 /** Shows new conversations to their parties. */
 export const addToLists: BulkInsert = {
   table: 'user_conversations',
-  columns: { app_id: 'text', user_id: 'bigint', low_id: 'bigint', high_id: 'bigint' },
+  columns: listColumns,
   conflict: 'on conflict (app_id, user_id, low_id, high_id) do nothing',
 }

@@ -1,13 +1,14 @@
 import type { Int64 } from '@hermod/protocol'
 import type { BulkInsert } from '../../../db/dialect/dialect.js'
 import { type Procedure, type ProcedureContext, ProcedureRestart } from '../../../db/procedure.js'
+import { rowOf } from '../../../db/rows.js'
 import type { ConversationsTable, SentTransactionsTable, UsersTable } from '../../../db/schema.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
 import { timestampOf } from '../../../lib/ids.js'
 import { appendInProcedure, type NewRow } from '../../../outbox/outbox-statements.js'
-import { advanceMembers } from '../../groups/membership/member-statements.js'
+import { advancedMemberColumns, advanceMembers } from '../../groups/membership/member-statements.js'
 import { systemUserId } from '../../users/system-user.js'
 import { lockUsers } from '../../users/user-statements.js'
 import { type ConversationKey, compareConversations, readersOf } from '../log/conversation-model.js'
@@ -18,13 +19,21 @@ import {
   addToLists,
   advanceConversations,
   advanceGroupConversations,
+  groupPositionColumns,
+  listColumns,
+  positionColumns,
   setLastMessageIds,
 } from '../reading/conversation-statements.js'
-import { insertReceiptRequests } from '../reading/receipt-request-statements.js'
+import {
+  insertReceiptRequests,
+  receiptRequestColumns,
+} from '../reading/receipt-request-statements.js'
 import {
   claimTransactions,
   findTransactions,
   rewriteTransactions,
+  transactionColumns,
+  transactionKey,
 } from './transaction-statements.js'
 
 /** The messages of one send; they are stored together or not at all. */
@@ -154,18 +163,11 @@ function repeatsAmong(sorted: readonly Claim[]): ReadonlyMap<Planned, Planned> {
 async function claim(
   context: ProcedureContext,
   claims: readonly Claim[],
-  times: readonly number[],
+  times: readonly [now: number, expiresAt: number],
 ): Promise<ReadonlyMap<Planned, readonly number[]>> {
   if ((await context.change(claimTransactions, transactionRows(claims, times))) === claims.length)
     return new Map()
-  const found = await context.run<KnownTransaction>(
-    findTransactions,
-    claims.map(({ transaction }) => [
-      transaction.app_id,
-      transaction.transaction_id,
-      transaction.sender_id,
-    ]),
-  )
+  const found = await context.run<KnownTransaction>(findTransactions, claims.map(transactionKeyRow))
   const idsByText = new Map(found.map((row) => [transactionText(row), row.msg_ids]))
   const known = new Map<Planned, readonly number[]>()
   for (const each of claims) {
@@ -223,7 +225,7 @@ async function place(
   await context.run(
     setLastMessageIds,
     moved.map(({ conversation, rows }) =>
-      positionRow(conversation, [0, rowValue.messageId(rows.at(-1) as MessageRow), 0, 0, 0, 0, 0]),
+      lastIdRow(conversation, rowValue.messageId(rows.at(-1) as MessageRow)),
     ),
   )
   if (isRenumbered) {
@@ -242,7 +244,9 @@ async function place(
   )
   await context.run(
     addToLists,
-    begun.flatMap(({ conversation }) => listRows(conversation)),
+    begun.flatMap(({ conversation }) =>
+      readersOf(conversation).map((partyId) => listRow(conversation, partyId)),
+    ),
   )
   const marks = groups.flatMap(senderMarkRows)
   const membersMoved = await context.change(advanceMembers, marks)
@@ -400,91 +404,137 @@ function byConversation(planned: readonly Planned[]): {
 
 function transactionRows(
   claims: readonly Claim[],
-  times: readonly number[],
+  times: readonly [now: number, expiresAt: number],
 ): (readonly unknown[])[] {
-  return claims.map((each) => {
-    const { app_id, transaction_id, sender_id } = each.transaction
-    return [app_id, transaction_id, sender_id, messageIdsText(each), ...times]
-  })
+  return claims.map((each) => transactionRow(each, times))
 }
+
+const transactionKeyRow = rowOf(transactionKey, ({ transaction }: Claim) => ({
+  app_id: transaction.app_id,
+  transaction_id: transaction.transaction_id,
+  sender_id: transaction.sender_id,
+}))
+
+const transactionRow = rowOf(
+  transactionColumns,
+  (each: Claim, [now, expiresAt]: readonly [now: number, expiresAt: number]) => ({
+    app_id: each.transaction.app_id,
+    transaction_id: each.transaction.transaction_id,
+    sender_id: each.transaction.sender_id,
+    msg_ids: messageIdsText(each),
+    created_at: now,
+    expires_at: expiresAt,
+  }),
+)
 
 function messageIdsText({ rows }: Planned): string {
   return JSON.stringify(rows.map(rowValue.messageId))
 }
 
-type PositionValues = readonly [
-  seq: number,
-  lastMessageId: number,
-  createdAt: number,
-  ...lowAndHighMarks: readonly number[],
-]
-
-function positionRow(
-  { appId, lowId, highId }: ConversationKey,
-  values: PositionValues,
-): readonly unknown[] {
-  return [appId, lowId, highId, ...values]
-}
-
-function advanceRow({ conversation, rows }: ConversationRows): readonly unknown[] {
+const advanceRow = rowOf(positionColumns, ({ conversation, rows }: ConversationRows) => {
+  const { appId, lowId, highId } = conversation
   const firstId = rowValue.messageId(firstOf(rows))
   const lastOf = (partyId: Int64) =>
     rows.findLastIndex((row) => rowValue.senderId(row) === partyId) + 1
-  const marks = [lastOf(conversation.lowId), lastOf(conversation.highId)]
-  return positionRow(conversation, [rows.length, firstId, timestampOf(firstId), ...marks, ...marks])
-}
+  const [lowMark, highMark] = [lastOf(lowId), lastOf(highId)]
+  return {
+    app_id: appId,
+    low_id: lowId,
+    high_id: highId,
+    seq: rows.length,
+    last_msg_id: firstId,
+    created_at: timestampOf(firstId),
+    low_read_seq: lowMark,
+    high_read_seq: highMark,
+    low_seen_seq: lowMark,
+    high_seen_seq: highMark,
+  }
+})
 
-function advanceGroupRow({ conversation, rows }: ConversationRows): readonly unknown[] {
-  const firstId = rowValue.messageId(firstOf(rows))
-  const senders = rows.map(rowValue.senderId)
-  const readerId = senders.findLast((senderId) => senderId !== systemUserId) ?? systemUserId
-  const readTo = senders.lastIndexOf(readerId) + 1
-  const othersReadTo =
-    senders.findLastIndex((senderId) => senderId !== systemUserId && senderId !== readerId) + 1
-  const { appId, lowId, highId } = conversation
-  return [
-    appId,
-    lowId,
-    highId,
-    rows.length,
-    firstId,
-    timestampOf(firstId),
-    readerId,
-    readerId === systemUserId ? 0 : readTo,
-    othersReadTo,
-  ]
-}
+const lastIdRow = rowOf(
+  positionColumns,
+  ({ appId, lowId, highId }: ConversationKey, lastMessageId: number) => ({
+    app_id: appId,
+    low_id: lowId,
+    high_id: highId,
+    seq: 0,
+    last_msg_id: lastMessageId,
+    created_at: 0,
+    low_read_seq: 0,
+    high_read_seq: 0,
+    low_seen_seq: 0,
+    high_seen_seq: 0,
+  }),
+)
+
+const advanceGroupRow = rowOf(
+  groupPositionColumns,
+  ({ conversation: { appId, lowId, highId }, rows }: ConversationRows) => {
+    const firstId = rowValue.messageId(firstOf(rows))
+    const senders = rows.map(rowValue.senderId)
+    const readerId = senders.findLast((senderId) => senderId !== systemUserId) ?? systemUserId
+    const readTo = senders.lastIndexOf(readerId) + 1
+    const othersReadTo =
+      senders.findLastIndex((senderId) => senderId !== systemUserId && senderId !== readerId) + 1
+    return {
+      app_id: appId,
+      low_id: lowId,
+      high_id: highId,
+      seq: rows.length,
+      last_msg_id: firstId,
+      created_at: timestampOf(firstId),
+      reader_id: readerId,
+      low_read_seq: readerId === systemUserId ? 0 : readTo,
+      high_read_seq: othersReadTo,
+    }
+  },
+)
 
 /** Sending moves the sender's own marks (rule E5); in the order in which everybody locks members. */
-function senderMarkRows({
-  conversation: { appId, lowId: groupId },
-  rows,
-}: ConversationRows): (readonly unknown[])[] {
+function senderMarkRows({ conversation, rows }: ConversationRows): (readonly unknown[])[] {
   const marks = new Map(rows.map((row) => [rowValue.senderId(row), rowValue.seq(row)]))
   marks.delete(systemUserId)
   return [...marks]
     .sort(([a], [b]) => compare(a, b))
-    .map(([userId, seq]) => [seq, seq, appId, groupId, userId])
+    .map(([userId, seq]) => senderMarkRow(conversation, userId, seq))
 }
 
-function receiptRows({
-  conversation: { appId, lowId: groupId },
-  receipts,
-}: ConversationRows): (readonly unknown[])[] {
-  return receipts.map(({ row, memberIds }) => [
-    appId,
-    groupId,
-    rowValue.seq(row),
-    rowValue.messageId(row),
-    rowValue.senderId(row),
-    memberIds,
-  ])
+const senderMarkRow = rowOf(
+  advancedMemberColumns,
+  ({ appId, lowId: groupId }: ConversationKey, userId: Int64, seq: number) => ({
+    read_seq: seq,
+    seen_seq: seq,
+    app_id: appId,
+    group_id: groupId,
+    user_id: userId,
+  }),
+)
+
+function receiptRows({ conversation, receipts }: ConversationRows): (readonly unknown[])[] {
+  return receipts.map((receipt) => receiptRow(conversation, receipt))
 }
 
-function listRows(conversation: ConversationKey): (readonly unknown[])[] {
-  const { appId, lowId, highId } = conversation
-  return readersOf(conversation).map((partyId) => [appId, partyId, lowId, highId])
-}
+const receiptRow = rowOf(
+  receiptRequestColumns,
+  (
+    { appId, lowId: groupId }: ConversationKey,
+    { row, memberIds }: ConversationRows['receipts'][number],
+  ) => ({
+    app_id: appId,
+    group_id: groupId,
+    seq: rowValue.seq(row),
+    msg_id: rowValue.messageId(row),
+    sender_id: rowValue.senderId(row),
+    member_ids: memberIds,
+  }),
+)
+
+const listRow = rowOf(listColumns, ({ appId, lowId, highId }: ConversationKey, partyId: Int64) => ({
+  app_id: appId,
+  user_id: partyId,
+  low_id: lowId,
+  high_id: highId,
+}))
 
 function firstOf(rows: readonly MessageRow[]): MessageRow {
   return rows[0] as MessageRow

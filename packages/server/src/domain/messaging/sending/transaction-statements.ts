@@ -1,12 +1,12 @@
 /** How sends write transaction IDs. Rows of a bulk are in one order for all callers, or concurrent batches deadlock. */
 import type { BulkInsert, BulkSelect, ColumnType } from '../../../db/dialect/dialect.js'
 
-const transactionKey = {
+export const transactionKey = {
   app_id: 'text',
   transaction_id: 'bigint',
   sender_id: 'bigint',
 } as const satisfies Record<string, ColumnType>
-const transaction = {
+export const transactionColumns = {
   ...transactionKey,
   msg_ids: 'text',
   created_at: 'bigint',
@@ -23,14 +23,14 @@ const onTransaction =
  */
 export const claimTransactions: BulkInsert = {
   table: 'sent_transactions',
-  columns: transaction,
+  columns: transactionColumns,
   conflict: `${onTransaction}, created_at = excluded.created_at, expires_at = excluded.expires_at where t.expires_at <= excluded.created_at`,
 }
 
 /** Replaces the message IDs of transactions that the same database transaction has claimed. */
 export const rewriteTransactions: BulkInsert = {
   table: 'sent_transactions',
-  columns: transaction,
+  columns: transactionColumns,
   conflict: onTransaction,
 }
 
