@@ -1,5 +1,5 @@
 /** How procedures write conversations. Rows of a bulk are in one order for all callers, or concurrent batches deadlock. */
-import type { BulkInsert, ColumnType } from '../../../db/dialect/dialect.js'
+import type { BulkInsert, BulkSelect, BulkUpdate, ColumnType } from '../../../db/dialect/dialect.js'
 
 const conversationKey = {
   app_id: 'text',
@@ -81,4 +81,30 @@ export const addToLists: BulkInsert = {
   table: 'user_conversations',
   columns: listColumns,
   conflict: 'on conflict (app_id, user_id, low_id, high_id) do nothing',
+}
+
+const partyMarks = {
+  low_read_seq: 'bigint',
+  high_read_seq: 'bigint',
+  low_seen_seq: 'bigint',
+  high_seen_seq: 'bigint',
+  low_delivered_seq: 'bigint',
+  high_delivered_seq: 'bigint',
+} as const
+/** What {@link setMarks} is given. */
+export const writtenMarkColumns = { ...partyMarks, ...conversationKey } as const
+
+/** The marks of both parties, which stay as they are until the transaction ends. */
+export const lockMarks: BulkSelect = {
+  table: 'conversations',
+  keys: conversationKey,
+  columns: `app_id, low_id, high_id, seq, last_msg_id, ${Object.keys(partyMarks).join(', ')}`,
+  lock: 'for no key update',
+}
+
+/** Sets the marks of conversations that are locked. */
+export const setMarks: BulkUpdate = {
+  table: 'conversations',
+  set: partyMarks,
+  keys: conversationKey,
 }
