@@ -23,6 +23,7 @@ import {
   textTo,
   unreadCounts,
 } from './support/messaging.js'
+import { recordedNotices } from './support/recorded-events.js'
 import { openSql } from './support/sql.js'
 
 /** Positive and never issued. */
@@ -966,6 +967,62 @@ for (const backend of testBackends()) {
           'READ',
           'READ',
         ])
+      })
+
+      it('reach the end under many concurrent acks, pages and sends, and each step forward is told once', async () => {
+        const couples = await Promise.all(Array.from({ length: 4 }, couple))
+        const messagesEach = 24
+        const sent = await Promise.all(
+          couples.map(([alice, bob]) =>
+            Promise.all(
+              Array.from({ length: messagesEach }, async (_, number) => {
+                const message = await sendText(alice.api, bob.id, `${number}`)
+                const [page] = await Promise.all([
+                  history(bob.api, alice.id),
+                  acknowledge(bob.api, { peer: alice.id, message }),
+                  number % 3 === 0 ? acknowledge(bob.api, { peer: alice.id }) : undefined,
+                ])
+                expect(page.map(({ msg_id }) => msg_id)).toContain(message)
+                return message
+              }),
+            ),
+          ),
+        )
+        await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
+        const told = await recordedNotices(sql, 'message.')
+        for (const [index, [alice, bob]] of couples.entries()) {
+          const newest = Math.max(...(sent[index] as number[]))
+          expect(await unreadCounts(bob.api)).toEqual({})
+          const page = await history(alice.api, bob.id, messagesEach)
+          expect(page.map(({ status }) => status)).toEqual(Array(messagesEach).fill('READ'))
+          const toldOf = (kind: string) =>
+            told
+              .filter((notice) => notice.kind === kind && notice.actor === bob.id)
+              .map(({ content }) => JSON.parse(content).msg_id as number)
+          for (const kind of ['message.read', 'message.delivered']) {
+            const messages = toldOf(kind)
+            expect(messages).toEqual([...new Set(messages)].sort((a, b) => a - b))
+          }
+          expect(toldOf('message.read').at(-1)).toBe(newest)
+        }
+        expect(await integrityFaults(server)).toEqual([])
+      })
+
+      it('that are there already are told no second time', async () => {
+        const [alice, bob] = await couple()
+        const first = await sendText(alice.api, bob.id, '1')
+        await sendText(alice.api, bob.id, '2')
+        await acknowledge(bob.api, { peer: alice.id })
+        await history(bob.api, alice.id)
+        await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
+        const told = async () =>
+          (await recordedNotices(sql, 'message.')).filter(({ actor }) => actor === bob.id)
+        const before = await told()
+        await acknowledge(bob.api, { peer: alice.id })
+        await acknowledge(bob.api, { peer: alice.id, message: first })
+        await acknowledge(bob.api, { message: first })
+        await history(bob.api, alice.id)
+        expect(await told()).toEqual(before)
       })
 
       it('may be moved from a device and up to a message of one’s own', async () => {

@@ -6,22 +6,20 @@ import { rowOf } from '../db/rows.js'
 import { compare } from '../lib/compare.js'
 import { groupBy } from '../lib/group-by.js'
 
-const advanceHeads = {
+const advanceHeads: BulkInsert = {
   table: 'outbox_heads',
   columns: { app_id: 'text', position: 'bigint' },
   conflict: 'on conflict (app_id) do update set position = t.position + excluded.position',
   returning: 'app_id, position',
-} as const satisfies BulkInsert
+}
 
 const rowColumns = { kind: 'text', payload: 'text', created_at: 'bigint' } as const
+const outboxColumns = { app_id: 'text', position: 'bigint', ...rowColumns } as const
+const appendedColumns = { app_id: 'text', ...rowColumns } as const
 
-const insertRows = {
-  table: 'outbox',
-  columns: { app_id: 'text', position: 'bigint', ...rowColumns },
-} as const satisfies BulkInsert
+const insertRows: BulkInsert = { table: 'outbox', columns: outboxColumns }
 
 const appendRows: BulkAppend = { appendTo: 'outbox', heads: 'outbox_heads', columns: rowColumns }
-const appendedColumns = { app_id: 'text', ...rowColumns } as const
 
 /** A row of the outbox that has no position yet. */
 export interface NewRow {
@@ -40,7 +38,7 @@ const appendedRow = rowOf(
   }),
 )
 const outboxRow = rowOf(
-  insertRows.columns,
+  outboxColumns,
   ({ appId, kind, payload }: NewRow, position: number, createdAt: number) => ({
     app_id: appId,
     position,

@@ -66,6 +66,7 @@ export class ChangeReader implements AsyncDisposable {
       kinds: new PeerKinds(database),
       groupCache,
       // Reading changes tells nobody and moves no mark.
+      marks: undefined as never,
       groupReads: undefined as never,
       outbox: undefined as never,
     })

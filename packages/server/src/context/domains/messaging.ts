@@ -5,6 +5,7 @@ import { MessageOperations } from '../../domain/messaging/operations/message-ope
 import { ChangeService } from '../../domain/messaging/reading/change-service.js'
 import { ConversationService } from '../../domain/messaging/reading/conversation-service.js'
 import { GroupReadService } from '../../domain/messaging/reading/group-read-service.js'
+import { MarkWriter } from '../../domain/messaging/reading/mark-writer.js'
 import { PinService } from '../../domain/messaging/reading/pin-service.js'
 import { MessageService } from '../../domain/messaging/sending/message-service.js'
 import { type BatchObserver, MessageWriter } from '../../domain/messaging/sending/message-writer.js'
@@ -63,6 +64,14 @@ export function createMessaging(
     store: stores.conversations,
     messageLog: stores.history,
     kinds: stores.peerKinds,
+    marks: new MarkWriter({
+      database,
+      store: stores.conversations,
+      clock,
+      maxBatchMoves: config.writer.batchMessages,
+      maxQueuedMoves: config.writer.queueMessages,
+      appended,
+    }),
     groupReads: new GroupReadService({
       marks: stores.groupMarks,
       members: stores.members,

@@ -3,12 +3,16 @@ import type { BulkDelete, BulkSelect, BulkUpdate, ColumnType } from '../../../db
 
 const memberKey = { app_id: 'text', group_id: 'bigint', user_id: 'bigint' } as const
 
+const sentMarks = { read_seq: 'bigint', seen_seq: 'bigint' } as const
+/** What {@link advanceMembers} is given. */
+export const advancedMemberColumns = { ...sentMarks, ...memberKey } as const
+
 /** Moves the read marks of members who have sent; one who is no member any more has none. */
-export const advanceMembers = {
+export const advanceMembers: BulkUpdate = {
   table: 'group_members',
-  set: { read_seq: 'bigint', seen_seq: 'bigint' },
+  set: sentMarks,
   keys: memberKey,
-} as const satisfies BulkUpdate
+}
 
 export const findMembers: BulkSelect = {
   table: 'group_members',

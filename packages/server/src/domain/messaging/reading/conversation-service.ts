@@ -17,12 +17,14 @@ import type { HistoryMessage } from '../log/message-model.js'
 import type { PeerKind, PeerKinds } from '../log/peer-kinds.js'
 import type { ConversationStore, Mark, Moved } from './conversation-store.js'
 import type { GroupReadService } from './group-read-service.js'
+import { type MarkWriter, markEvents } from './mark-writer.js'
 
 export interface ConversationServiceOptions {
   readonly database: Database
   readonly store: ConversationStore
   readonly messageLog: HistoryStore
   readonly kinds: PeerKinds
+  readonly marks: MarkWriter
   readonly groupReads: GroupReadService
   readonly groupCache: GroupCache
   readonly outbox: Outbox
@@ -50,10 +52,8 @@ export interface HistoryPage {
 
 const maxHistoryPage = 100
 const maxConversationPage = 20
-const markEvents = {
-  read_seq: 'message.read',
-  delivered_seq: 'message.delivered',
-} as const satisfies Record<Mark, Receipt[1]>
+/** Errors that a later call makes up for. */
+const passingErrors: ReadonlySet<string> = new Set(['storage_failed', 'unavailable'])
 
 /** Reading: history, the list of conversations, unread counts and the marks behind them (rules E5, E6, E8b, E13). */
 export class ConversationService {
@@ -127,7 +127,11 @@ export class ConversationService {
   ): Promise<void> {
     if (what.peerId === undefined && what.messageId === undefined)
       return this.#acknowledgeAll(reader)
-    await this.options.database.transaction((tx) => this.acknowledgeIn(tx, reader, what))
+    const { database } = this.options
+    const conversation = await database.read((db) => this.#findToRead(db, reader, what))
+    if (conversation.isGroup)
+      await database.transaction((tx) => this.acknowledgeIn(tx, reader, what))
+    else await this.#acknowledgeDirect(conversation, reader.userId, what.messageId)
   }
 
   /** Acknowledges a message to its sender, or in the conversation that holds it: receipts of group messages go to their senders too. */
@@ -148,13 +152,9 @@ export class ConversationService {
     reader: Reader,
     what: { peerId?: Int64 | undefined; messageId?: Int64 | undefined },
   ): Promise<void> {
-    const { store, messageLog } = this.options
-    const { peerId, messageId } = what
-    const conversation =
-      peerId === undefined
-        ? await store.findByMessage(tx, reader, messageId as Int64)
-        : await this.findBegun(tx, reader, peerId)
-    if (!conversation) throw new AppError('message_not_found')
+    const { messageLog } = this.options
+    const { messageId } = what
+    const conversation = await this.#findToRead(tx, reader, what)
     const seq =
       messageId === undefined ? null : await messageLog.findSeq(tx, conversation, messageId)
     const isUnknown = messageId !== undefined && seq === null
@@ -164,6 +164,36 @@ export class ConversationService {
     )
       return
     if (!(await this.#exists(tx, conversation, reader.userId)))
+      throw new AppError('conversation_not_found')
+    if (isUnknown) throw new AppError('message_not_found')
+  }
+
+  /** @throws AppError conversation_not_found, message_not_found */
+  async #findToRead(
+    db: Queryable,
+    reader: Reader,
+    { peerId, messageId }: { peerId?: Int64 | undefined; messageId?: Int64 | undefined },
+  ): Promise<Conversation> {
+    if (peerId !== undefined) return this.findBegun(db, reader, peerId)
+    const holding = await this.options.store.findByMessage(db, reader, messageId as Int64)
+    if (!holding) throw new AppError('message_not_found')
+    return holding
+  }
+
+  async #acknowledgeDirect(
+    conversation: Conversation,
+    userId: Int64,
+    messageId: Int64 | undefined,
+  ): Promise<void> {
+    const { database, store, messageLog, marks } = this.options
+    const seq =
+      messageId === undefined
+        ? null
+        : await database.read((db) => messageLog.findSeq(db, conversation, messageId))
+    const isUnknown = messageId !== undefined && seq === null
+    if (!isUnknown && (await marks.move(conversation, userId, 'read_seq', { seq, messageId })))
+      return
+    if (!(await database.read((db) => store.exists(db, conversation))))
       throw new AppError('conversation_not_found')
     if (isUnknown) throw new AppError('message_not_found')
   }
@@ -256,14 +286,16 @@ export class ConversationService {
     userId: Int64,
     messageId: number,
   ): Promise<void> {
-    const { database, messageLog } = this.options
+    const { database, messageLog, marks } = this.options
     try {
-      await database.transaction(async (tx) => {
-        const seq = await messageLog.findSeqUpTo(tx, conversation, messageId)
-        await this.#move(tx, conversation, userId, 'delivered_seq', { seq, messageId })
-      })
+      const seq = await database.read((db) => messageLog.findSeqUpTo(db, conversation, messageId))
+      if (conversation.isGroup)
+        await database.transaction((tx) =>
+          this.#move(tx, conversation, userId, 'delivered_seq', { seq, messageId }),
+        )
+      else await marks.move(conversation, userId, 'delivered_seq', { seq, messageId })
     } catch (error) {
-      if (!(error instanceof AppError && error.errorName === 'storage_failed')) throw error
+      if (!(error instanceof AppError && passingErrors.has(error.errorName))) throw error
     }
   }
 

@@ -1,12 +1,12 @@
 /** How procedures write conversations. Rows of a bulk are in one order for all callers, or concurrent batches deadlock. */
-import type { BulkInsert, ColumnType } from '../../../db/dialect/dialect.js'
+import type { BulkInsert, BulkSelect, BulkUpdate, ColumnType } from '../../../db/dialect/dialect.js'
 
 const conversationKey = {
   app_id: 'text',
   low_id: 'bigint',
   high_id: 'bigint',
 } as const satisfies Record<string, ColumnType>
-const position = {
+export const positionColumns = {
   ...conversationKey,
   seq: 'bigint',
   last_msg_id: 'bigint',
@@ -16,7 +16,7 @@ const position = {
   low_seen_seq: 'bigint',
   high_seen_seq: 'bigint',
 } as const
-const groupPosition = {
+export const groupPositionColumns = {
   ...conversationKey,
   seq: 'bigint',
   last_msg_id: 'bigint',
@@ -24,6 +24,12 @@ const groupPosition = {
   reader_id: 'bigint',
   low_read_seq: 'bigint',
   high_read_seq: 'bigint',
+} as const
+export const listColumns = {
+  app_id: 'text',
+  user_id: 'bigint',
+  low_id: 'bigint',
+  high_id: 'bigint',
 } as const
 const onConversation = 'on conflict (app_id, low_id, high_id) do update set'
 const setLastId =
@@ -41,38 +47,64 @@ const movedMarks = ['low_read_seq', 'high_read_seq', 'low_seen_seq', 'high_seen_
  * the new positions; a `last_msg_id` other than the one offered is that of a message which is there already and has a greater ID. Returns
  * nothing of conversations that are closed.
  */
-export const advanceConversations = {
+export const advanceConversations: BulkInsert = {
   table: 'conversations',
-  columns: position,
+  columns: positionColumns,
   conflict: `${onConversation} seq = t.seq + excluded.seq, ${setLastId}, ${movedMarks} where t.closed = 0`,
   returning: 'app_id, low_id, high_id, seq, last_msg_id',
-} as const satisfies BulkInsert
+}
 
 /**
  * As {@link advanceConversations} for conversations of groups: `reader_id` is the last sender and `low_read_seq` which of the new
  * messages is the last one of that member; `high_read_seq` which is the last one of any other member. 0: the system sent.
  */
-export const advanceGroupConversations = {
+export const advanceGroupConversations: BulkInsert = {
   table: 'conversations',
-  columns: groupPosition,
+  columns: groupPositionColumns,
   conflict: `${onConversation} seq = t.seq + excluded.seq, ${setLastId},
     low_read_seq = case when excluded.reader_id = 0 then t.low_read_seq else t.seq + excluded.low_read_seq end,
     high_read_seq = case when excluded.high_read_seq > 0 then t.seq + excluded.high_read_seq
       when excluded.reader_id = 0 or excluded.reader_id = t.reader_id then t.high_read_seq else t.low_read_seq end,
     reader_id = case when excluded.reader_id = 0 then t.reader_id else excluded.reader_id end`,
   returning: 'app_id, low_id, high_id, seq, last_msg_id',
-} as const satisfies BulkInsert
+}
 
 /** For conversations that got more than one message, or other IDs than offered. */
-export const setLastMessageIds = {
+export const setLastMessageIds: BulkInsert = {
   table: 'conversations',
-  columns: position,
+  columns: positionColumns,
   conflict: `${onConversation} last_msg_id = excluded.last_msg_id`,
-} as const satisfies BulkInsert
+}
 
 /** Shows new conversations to their parties. */
-export const addToLists = {
+export const addToLists: BulkInsert = {
   table: 'user_conversations',
-  columns: { app_id: 'text', user_id: 'bigint', low_id: 'bigint', high_id: 'bigint' },
+  columns: listColumns,
   conflict: 'on conflict (app_id, user_id, low_id, high_id) do nothing',
-} as const satisfies BulkInsert
+}
+
+const partyMarks = {
+  low_read_seq: 'bigint',
+  high_read_seq: 'bigint',
+  low_seen_seq: 'bigint',
+  high_seen_seq: 'bigint',
+  low_delivered_seq: 'bigint',
+  high_delivered_seq: 'bigint',
+} as const
+/** What {@link setMarks} is given. */
+export const writtenMarkColumns = { ...partyMarks, ...conversationKey } as const
+
+/** The marks of both parties, which stay as they are until the transaction ends. */
+export const lockMarks: BulkSelect = {
+  table: 'conversations',
+  keys: conversationKey,
+  columns: `app_id, low_id, high_id, seq, last_msg_id, ${Object.keys(partyMarks).join(', ')}`,
+  lock: 'for no key update',
+}
+
+/** Sets the marks of conversations that are locked. */
+export const setMarks: BulkUpdate = {
+  table: 'conversations',
+  set: partyMarks,
+  keys: conversationKey,
+}

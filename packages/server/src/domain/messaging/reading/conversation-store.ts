@@ -29,6 +29,7 @@ interface ConversationEnd {
 }
 
 type ViewRow = { low_id: Int64; high_id: Int64; created_at: number; latest_msg_id: number }
+type MarksRow = { readonly [Name in 'seq' | `${Side}_${Mark}`]: number }
 type UnreadRow = { peerId: Int64; unread: number }
 
 /** A conversation whose mark has moved. */
@@ -105,6 +106,7 @@ export function joinedGroups(db: Queryable) {
 export class ConversationStore {
   readonly #list
   readonly #unread
+  readonly #marks
 
   constructor(database: Database) {
     this.#list = database.preparedPage<UserKey & { beforeId: number }, ViewRow>(
@@ -141,6 +143,14 @@ export class ConversationStore {
           .orderBy('latest_msg_id', 'desc')
           .limit(limit),
     )
+    this.#marks = database.prepared<ConversationKey, MarksRow>((db, param) =>
+      db
+        .selectFrom('conversations')
+        .select(['seq', 'low_read_seq', 'high_read_seq', 'low_delivered_seq', 'high_delivered_seq'])
+        .where('app_id', '=', param('appId'))
+        .where('low_id', '=', param('lowId'))
+        .where('high_id', '=', param('highId')),
+    )
     this.#unread = database.prepared<UserKey, UnreadRow>((db, param) =>
       joined(db)
         .select([
@@ -159,6 +169,17 @@ export class ConversationStore {
             .where(countsUnread),
         ),
     )
+  }
+
+  /** Where a mark of a party stands, and the conversation ends; null when there is no such conversation. */
+  async findMark(
+    db: Queryable,
+    { appId, lowId, highId }: ConversationKey,
+    side: Side,
+    mark: Mark,
+  ): Promise<{ readonly at: number; readonly end: number } | null> {
+    const row = await this.#marks.first(db, { appId, lowId, highId })
+    return row && { at: row[`${side}_${mark}`], end: row.seq }
   }
 
   /** Most recent activity first; only conversations whose newest message is older than `beforeId`. */

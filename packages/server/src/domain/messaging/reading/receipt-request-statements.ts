@@ -1,14 +1,16 @@
 import type { BulkInsert } from '../../../db/dialect/dialect.js'
 
+export const receiptRequestColumns = {
+  app_id: 'text',
+  group_id: 'bigint',
+  seq: 'bigint',
+  msg_id: 'bigint',
+  sender_id: 'bigint',
+  member_ids: 'text',
+} as const
+
 /** Of sends; rows in the order of their conversations. */
-export const insertReceiptRequests = {
+export const insertReceiptRequests: BulkInsert = {
   table: 'receipt_requests',
-  columns: {
-    app_id: 'text',
-    group_id: 'bigint',
-    seq: 'bigint',
-    msg_id: 'bigint',
-    sender_id: 'bigint',
-    member_ids: 'text',
-  },
-} as const satisfies BulkInsert
+  columns: receiptRequestColumns,
+}

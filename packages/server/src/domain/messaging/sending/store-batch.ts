@@ -8,7 +8,7 @@ import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
 import { timestampOf } from '../../../lib/ids.js'
 import { appendInProcedure, type NewRow } from '../../../outbox/outbox-statements.js'
-import { advanceMembers } from '../../groups/membership/member-statements.js'
+import { advancedMemberColumns, advanceMembers } from '../../groups/membership/member-statements.js'
 import { systemUserId } from '../../users/system-user.js'
 import { lockUsers } from '../../users/user-statements.js'
 import { type ConversationKey, compareConversations, readersOf } from '../log/conversation-model.js'
@@ -19,13 +19,21 @@ import {
   addToLists,
   advanceConversations,
   advanceGroupConversations,
+  groupPositionColumns,
+  listColumns,
+  positionColumns,
   setLastMessageIds,
 } from '../reading/conversation-statements.js'
-import { insertReceiptRequests } from '../reading/receipt-request-statements.js'
+import {
+  insertReceiptRequests,
+  receiptRequestColumns,
+} from '../reading/receipt-request-statements.js'
 import {
   claimTransactions,
   findTransactions,
   rewriteTransactions,
+  transactionColumns,
+  transactionKey,
 } from './transaction-statements.js'
 
 /** The messages of one send; they are stored together or not at all. */
@@ -401,14 +409,14 @@ function transactionRows(
   return claims.map((each) => transactionRow(each, times))
 }
 
-const transactionKeyRow = rowOf(findTransactions.keys, ({ transaction }: Claim) => ({
+const transactionKeyRow = rowOf(transactionKey, ({ transaction }: Claim) => ({
   app_id: transaction.app_id,
   transaction_id: transaction.transaction_id,
   sender_id: transaction.sender_id,
 }))
 
 const transactionRow = rowOf(
-  claimTransactions.columns,
+  transactionColumns,
   (each: Claim, [now, expiresAt]: readonly [now: number, expiresAt: number]) => ({
     app_id: each.transaction.app_id,
     transaction_id: each.transaction.transaction_id,
@@ -423,31 +431,28 @@ function messageIdsText({ rows }: Planned): string {
   return JSON.stringify(rows.map(rowValue.messageId))
 }
 
-const advanceRow = rowOf(
-  advanceConversations.columns,
-  ({ conversation, rows }: ConversationRows) => {
-    const { appId, lowId, highId } = conversation
-    const firstId = rowValue.messageId(firstOf(rows))
-    const lastOf = (partyId: Int64) =>
-      rows.findLastIndex((row) => rowValue.senderId(row) === partyId) + 1
-    const [lowMark, highMark] = [lastOf(lowId), lastOf(highId)]
-    return {
-      app_id: appId,
-      low_id: lowId,
-      high_id: highId,
-      seq: rows.length,
-      last_msg_id: firstId,
-      created_at: timestampOf(firstId),
-      low_read_seq: lowMark,
-      high_read_seq: highMark,
-      low_seen_seq: lowMark,
-      high_seen_seq: highMark,
-    }
-  },
-)
+const advanceRow = rowOf(positionColumns, ({ conversation, rows }: ConversationRows) => {
+  const { appId, lowId, highId } = conversation
+  const firstId = rowValue.messageId(firstOf(rows))
+  const lastOf = (partyId: Int64) =>
+    rows.findLastIndex((row) => rowValue.senderId(row) === partyId) + 1
+  const [lowMark, highMark] = [lastOf(lowId), lastOf(highId)]
+  return {
+    app_id: appId,
+    low_id: lowId,
+    high_id: highId,
+    seq: rows.length,
+    last_msg_id: firstId,
+    created_at: timestampOf(firstId),
+    low_read_seq: lowMark,
+    high_read_seq: highMark,
+    low_seen_seq: lowMark,
+    high_seen_seq: highMark,
+  }
+})
 
 const lastIdRow = rowOf(
-  setLastMessageIds.columns,
+  positionColumns,
   ({ appId, lowId, highId }: ConversationKey, lastMessageId: number) => ({
     app_id: appId,
     low_id: lowId,
@@ -463,7 +468,7 @@ const lastIdRow = rowOf(
 )
 
 const advanceGroupRow = rowOf(
-  advanceGroupConversations.columns,
+  groupPositionColumns,
   ({ conversation: { appId, lowId, highId }, rows }: ConversationRows) => {
     const firstId = rowValue.messageId(firstOf(rows))
     const senders = rows.map(rowValue.senderId)
@@ -495,7 +500,7 @@ function senderMarkRows({ conversation, rows }: ConversationRows): (readonly unk
 }
 
 const senderMarkRow = rowOf(
-  { ...advanceMembers.set, ...advanceMembers.keys },
+  advancedMemberColumns,
   ({ appId, lowId: groupId }: ConversationKey, userId: Int64, seq: number) => ({
     read_seq: seq,
     seen_seq: seq,
@@ -510,7 +515,7 @@ function receiptRows({ conversation, receipts }: ConversationRows): (readonly un
 }
 
 const receiptRow = rowOf(
-  insertReceiptRequests.columns,
+  receiptRequestColumns,
   (
     { appId, lowId: groupId }: ConversationKey,
     { row, memberIds }: ConversationRows['receipts'][number],
@@ -524,15 +529,12 @@ const receiptRow = rowOf(
   }),
 )
 
-const listRow = rowOf(
-  addToLists.columns,
-  ({ appId, lowId, highId }: ConversationKey, partyId: Int64) => ({
-    app_id: appId,
-    user_id: partyId,
-    low_id: lowId,
-    high_id: highId,
-  }),
-)
+const listRow = rowOf(listColumns, ({ appId, lowId, highId }: ConversationKey, partyId: Int64) => ({
+  app_id: appId,
+  user_id: partyId,
+  low_id: lowId,
+  high_id: highId,
+}))
 
 function firstOf(rows: readonly MessageRow[]): MessageRow {
   return rows[0] as MessageRow

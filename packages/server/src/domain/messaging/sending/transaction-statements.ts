@@ -1,12 +1,12 @@
 /** How sends write transaction IDs. Rows of a bulk are in one order for all callers, or concurrent batches deadlock. */
 import type { BulkInsert, BulkSelect, ColumnType } from '../../../db/dialect/dialect.js'
 
-const transactionKey = {
+export const transactionKey = {
   app_id: 'text',
   transaction_id: 'bigint',
   sender_id: 'bigint',
 } as const satisfies Record<string, ColumnType>
-const transaction = {
+export const transactionColumns = {
   ...transactionKey,
   msg_ids: 'text',
   created_at: 'bigint',
@@ -21,21 +21,21 @@ const onTransaction =
  * Claims transaction IDs together with their message IDs. One that another transaction is claiming is waited for. Those that were claimed
  * before and are still remembered are not changed, which shows in the number of changed rows.
  */
-export const claimTransactions = {
+export const claimTransactions: BulkInsert = {
   table: 'sent_transactions',
-  columns: transaction,
+  columns: transactionColumns,
   conflict: `${onTransaction}, created_at = excluded.created_at, expires_at = excluded.expires_at where t.expires_at <= excluded.created_at`,
-} as const satisfies BulkInsert
+}
 
 /** Replaces the message IDs of transactions that the same database transaction has claimed. */
 export const rewriteTransactions: BulkInsert = {
   table: 'sent_transactions',
-  columns: transaction,
+  columns: transactionColumns,
   conflict: onTransaction,
 }
 
-export const findTransactions = {
+export const findTransactions: BulkSelect = {
   table: 'sent_transactions',
   keys: transactionKey,
   columns: `${transactionKeyAsText}, msg_ids`,
-} as const satisfies BulkSelect
+}

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest'
+import { BatchQueue } from './batch-queue.js'
+
+class ItemError extends Error {}
+
+/** Batches end when they are told to. */
+class Work {
+  readonly batches: { readonly items: readonly number[]; end(error?: Error): void }[] = []
+  readonly queue = new BatchQueue<number, number>({
+    sizeOf: () => 1,
+    maxBatchSize: 50,
+    maxQueuedSize: 100,
+    maxBatches: 1,
+    run: (items) =>
+      new Promise((resolve, reject) => {
+        const end = (error?: Error) =>
+          error ? reject(error) : resolve(items.map((item) => item * 10))
+        this.batches.push({ items, end })
+      }),
+    full: () => new RangeError('full'),
+    isFaultOfOne: (error) => error instanceof ItemError,
+  })
+
+  add(count: number): Promise<number>[] {
+    return Array.from({ length: count }, (_, index) => this.queue.add(index))
+  }
+}
+
+async function turn(): Promise<void> {
+  for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+describe('BatchQueue', () => {
+  it('does together what comes in one turn, and gives each caller its own result', async () => {
+    const work = new Work()
+    const results = work.add(3)
+    await turn()
+    expect(work.batches.map(({ items }) => items)).toEqual([[0, 1, 2]])
+    work.batches[0]?.end()
+    expect(await Promise.all(results)).toEqual([0, 10, 20])
+  })
+
+  it('lets what comes during a batch make the next one', async () => {
+    const work = new Work()
+    const first = work.queue.add(7)
+    await turn()
+    const rest = work.add(2)
+    await turn()
+    expect(work.batches).toHaveLength(1)
+    work.batches[0]?.end()
+    await first
+    await turn()
+    expect(work.batches.map(({ items }) => items)).toEqual([[7], [0, 1]])
+    work.batches[1]?.end()
+    expect(await Promise.all(rest)).toEqual([0, 10])
+  })
+
+  it('refuses what would make the queue too long, and nothing else', async () => {
+    const work = new Work()
+    const first = work.queue.add(0)
+    await turn()
+    const waiting = work.add(100)
+    await expect(work.queue.add(1)).rejects.toThrow(RangeError)
+    expect(work.queue.queuedSize).toBe(100)
+    for (let ended = 0; ended < work.batches.length; ended++) {
+      work.batches[ended]?.end()
+      await turn()
+    }
+    expect(await Promise.all([first, ...waiting])).toHaveLength(101)
+    expect(Math.max(...work.batches.map(({ items }) => items.length))).toBeLessThanOrEqual(50)
+  })
+
+  it('tries items alone after a failure that is the fault of one of them', async () => {
+    const work = new Work()
+    const results = Promise.allSettled(work.add(2))
+    await turn()
+    work.batches[0]?.end(new ItemError())
+    await turn()
+    work.batches[1]?.end(new ItemError())
+    await turn()
+    work.batches[2]?.end()
+    expect(work.batches.map(({ items }) => items)).toEqual([[0, 1], [0], [1]])
+    expect(await results).toMatchObject([{ status: 'rejected' }, { value: 10 }])
+  })
+
+  it('fails all items after any other failure', async () => {
+    const work = new Work()
+    const results = Promise.allSettled(work.add(2))
+    await turn()
+    work.batches[0]?.end(new Error('down'))
+    expect(await results).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }])
+    expect(work.batches).toHaveLength(1)
+  })
+
+  it('fails an item whose outcome is an error, and only that one', async () => {
+    const queue = new BatchQueue<string, string>({
+      sizeOf: () => 1,
+      maxBatchSize: 10,
+      maxQueuedSize: 10,
+      maxBatches: 1,
+      run: async (items) => items.map((item) => (item === 'bad' ? new ItemError() : item)),
+      full: () => new RangeError(),
+      isFaultOfOne: () => false,
+    })
+    const results = await Promise.allSettled(['good', 'bad'].map((item) => queue.add(item)))
+    expect(results).toMatchObject([{ value: 'good' }, { reason: expect.any(ItemError) }])
+  })
+
+  it('is idle when everything is done', async () => {
+    const work = new Work()
+    await work.queue.idle()
+    let isIdle = false
+    const result = work.queue.add(1)
+    const idle = work.queue.idle().then(() => {
+      isIdle = true
+    })
+    await turn()
+    expect(isIdle).toBe(false)
+    work.batches[0]?.end()
+    await Promise.all([result, idle])
+  })
+})

@@ -1,0 +1,120 @@
+export interface BatchQueueOptions<Item, Result> {
+  /** How much of a batch, and of the queue, an item takes; at least 1. */
+  sizeOf(item: Item): number
+  readonly maxBatchSize: number
+  readonly maxQueuedSize: number
+  /** How many batches may be under way at once. */
+  readonly maxBatches: number
+  /**
+   * Does the work of all items, or none of it.
+   * @returns for each item its result, or the error that it ends with
+   */
+  run(items: readonly Item[]): Promise<readonly (Result | Error)[]>
+  /** The error for items that find the queue full. */
+  full(): Error
+  /** Whether a failed batch may succeed for some of its items alone. */
+  isFaultOfOne(error: unknown): boolean
+}
+
+interface Pending<Item, Result> {
+  readonly item: Item
+  resolve(result: Result): void
+  reject(error: unknown): void
+}
+
+/**
+ * From this size of the queue on a batch starts at once, and takes no more unless very much waits: the rest of this turn's calls is read
+ * while it is being written, and then written while its answers are.
+ */
+const fullBatchSize = 24
+
+/**
+ * Group commit: what all callers ask for while a commit is under way makes the next batch, so that one wait for the disk serves them
+ * all. A batch that fails because of one of its items is tried again item by item, so that nobody pays for somebody else's fault.
+ */
+export class BatchQueue<Item, Result> {
+  readonly #queue: Pending<Item, Result>[] = []
+  #queuedSize = 0
+  #running = 0
+  #isScheduled = false
+  #whenIdle: (() => void)[] = []
+
+  constructor(private readonly options: BatchQueueOptions<Item, Result>) {}
+
+  /** Resolves when the batch of the item is done. */
+  add(item: Item): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const size = this.options.sizeOf(item)
+      if (this.#queuedSize + size > this.options.maxQueuedSize) throw this.options.full()
+      this.#queue.push({ item, resolve, reject })
+      this.#queuedSize += size
+      if (this.#queuedSize >= fullBatchSize && this.#mayStart()) this.#start()
+      else this.#schedule()
+    })
+  }
+
+  get queuedSize(): number {
+    return this.#queuedSize
+  }
+
+  /** Resolves when everything that was added is done. */
+  async idle(): Promise<void> {
+    if (this.#queue.length === 0 && this.#running === 0) return
+    await new Promise<void>((resolve) => this.#whenIdle.push(resolve))
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || !this.#mayStart()) return
+    this.#isScheduled = true
+    // After the I/O of this turn, so that calls which arrived together are committed together.
+    setImmediate(() => {
+      this.#isScheduled = false
+      this.#start()
+    })
+  }
+
+  #mayStart(): boolean {
+    return this.#running < this.options.maxBatches
+  }
+
+  #start(): void {
+    const batch = this.#takeBatch()
+    if (batch.length === 0) return
+    this.#running++
+    void this.#settle(batch).finally(() => {
+      this.#running--
+      if (this.#queue.length > 0) this.#schedule()
+      else if (this.#running === 0) for (const resolve of this.#whenIdle.splice(0)) resolve()
+    })
+    if (this.#queue.length > 0) this.#schedule()
+  }
+
+  #takeBatch(): Pending<Item, Result>[] {
+    const { sizeOf, maxBatchSize } = this.options
+    const limit = Math.min(maxBatchSize, Math.max(fullBatchSize, this.#queuedSize / 2))
+    let size = 0
+    let count = 0
+    for (const { item } of this.#queue) {
+      if (count > 0 && size + sizeOf(item) > limit) break
+      size += sizeOf(item)
+      count++
+    }
+    this.#queuedSize -= size
+    return this.#queue.splice(0, count)
+  }
+
+  async #settle(batch: readonly Pending<Item, Result>[]): Promise<void> {
+    try {
+      const outcomes = await this.options.run(batch.map(({ item }) => item))
+      for (const [index, pending] of batch.entries()) {
+        const outcome = outcomes[index] as Result | Error
+        if (outcome instanceof Error) pending.reject(outcome)
+        else pending.resolve(outcome)
+      }
+    } catch (error) {
+      const isRetried = batch.length > 1 && this.options.isFaultOfOne(error)
+      if (isRetried) for (const pending of batch) await this.#settle([pending])
+      else for (const pending of batch) pending.reject(error)
+    }
+  }
+}
