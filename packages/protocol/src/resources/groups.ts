@@ -38,7 +38,7 @@ const banExpireTime = int64({
 })
 
 /** Group of the contract. ban_expire_time is in seconds, all other times in ms (rule B6). */
-export const Group = resource('Group', 'A group with its settings.', {
+export const GroupRecord = resource('Group', 'A group with its settings.', {
   apply_approval: intEnum(meaningsOf(applyApproval), {
     description: 'membership application setting',
   }),
@@ -65,20 +65,20 @@ export const Group = resource('Group', 'A group with its settings.', {
   updated_at: instant('update time'),
 })
 /** A group with its settings; msg_mute_mode and msg_push_mode are the caller's, 0 for outsiders. */
-export type Group = Static<typeof Group>
+export type GroupRecord = Static<typeof GroupRecord>
 
 /** Group summary of the contract: `owner` instead of owner_id, and fewer fields. */
 export const GroupSummary = resource('GroupSummary', 'The short form of a group.', {
-  apply_approval: Group.properties.apply_approval,
-  avatar: Group.properties.avatar,
-  capacity: Group.properties.capacity,
-  count: Group.properties.count,
-  group_id: Group.properties.group_id,
+  apply_approval: GroupRecord.properties.apply_approval,
+  avatar: GroupRecord.properties.avatar,
+  capacity: GroupRecord.properties.capacity,
+  count: GroupRecord.properties.count,
+  group_id: GroupRecord.properties.group_id,
   ...groupModes,
-  name: Group.properties.name,
-  owner: Group.properties.owner_id,
-  status: Group.properties.status,
-  type: Group.properties.type,
+  name: GroupRecord.properties.name,
+  owner: GroupRecord.properties.owner_id,
+  status: GroupRecord.properties.status,
+  type: GroupRecord.properties.type,
 })
 /** The short form of a group; the two modes are the caller's. */
 export type GroupSummary = Static<typeof GroupSummary>

@@ -9,8 +9,8 @@ import {
   ownerOf,
   pending,
   rankOf,
-  type State,
   roleRank,
+  type State,
   system,
 } from './group-model.js'
 import {

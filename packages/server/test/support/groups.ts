@@ -1,10 +1,10 @@
 /** How tests make groups, and how they look at them. */
 import type {
   Announcement,
-  Group,
   GroupApplication,
   GroupInvitation,
   GroupMember,
+  type GroupRecord,
   UserResult,
 } from '@hermod/protocol'
 import type { Answer, Api } from '@hermod/testkit'
@@ -89,8 +89,8 @@ export function outcomes({ envelope: { data } }: Answer): Record<number, string 
   )
 }
 
-export async function groupInfo(api: Api, group_id: number): Promise<Group> {
-  return (await api.succeed<Group>('GET', '/group/info', { query: { group_id } })).data
+export async function groupInfo(api: Api, group_id: number): Promise<GroupRecord> {
+  return (await api.succeed<GroupRecord>('GET', '/group/info', { query: { group_id } })).data
 }
 
 export async function allPages<T>(

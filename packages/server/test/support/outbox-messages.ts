@@ -1,7 +1,7 @@
 import { notice } from '@hermod/protocol/events'
 import {
   directConversation,
-  eventConversation,
+  toEventConversation,
 } from '../../dist/domain/messaging/log/conversation-model.js'
 import { MessageStore } from '../../dist/domain/messaging/log/message-store.js'
 import { ConversationStore } from '../../dist/domain/messaging/reading/conversation-store.js'
@@ -27,7 +27,7 @@ export async function recallMessage(
       notice(
         'message.recalled',
         { appId, actorId: from, userIds: [from, to] },
-        { conversation: eventConversation(conversation), msg_id: messageId },
+        { conversation: toEventConversation(conversation), msg_id: messageId },
       ),
     )
   })

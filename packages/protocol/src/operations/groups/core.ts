@@ -1,6 +1,6 @@
 import { groupType, meaningsOf } from '../../enums.js'
 import { operation } from '../../operation.js'
-import { Group, GroupSummary } from '../../resources/groups.js'
+import { GroupRecord, GroupSummary } from '../../resources/groups.js'
 import { UserResult } from '../../resources/results.js'
 import { array, int64, intEnum, list, optional, string } from '../../schema.js'
 import {
@@ -38,7 +38,7 @@ export const createGroup = operation({
     type: optional(intEnum(meaningsOf(groupType), { default: 0 })),
     user_list: optional(list(int64(), { description: 'users invited' })),
   },
-  data: Group,
+  data: GroupRecord,
   errors: [
     'application_group_limit_reached',
     'created_group_limit_reached',
@@ -77,7 +77,7 @@ export const getGroup = operation({
   callers: 'member',
   right: 'info',
   query: group,
-  data: Group,
+  data: GroupRecord,
   errors: memberErrors,
 })
 

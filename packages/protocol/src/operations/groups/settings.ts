@@ -2,7 +2,7 @@ import { applyApproval, meaningsOf, muteMode, pushMode } from '../../enums.js'
 import type { ErrorName } from '../../errors.js'
 import type { GroupRightName } from '../../group-rights.js'
 import { operation } from '../../operation.js'
-import { Group, GroupBan, MuteMode, PushMode } from '../../resources/groups.js'
+import { GroupBan, GroupRecord, MuteMode, PushMode } from '../../resources/groups.js'
 import { int32, int64, intEnum, type TProperties, type TSchema } from '../../schema.js'
 import { banDuration, done, flag, get, post, putOrPost } from '../fields.js'
 import { adminErrors, group, memberErrors } from './fields.js'
@@ -54,7 +54,7 @@ export const getGroupSettings = operation({
   callers: 'member',
   right: 'info',
   query: group,
-  data: Group,
+  data: GroupRecord,
   errors: ['group_not_found', 'member_required'],
   origin: 'extension',
 })

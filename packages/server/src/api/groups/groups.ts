@@ -1,7 +1,7 @@
 import {
   createGroup,
   destroyGroup,
-  type Group,
+  type GroupRecord,
   type GroupSummary,
   getGroup,
   groupType,
@@ -88,7 +88,7 @@ function toSummary(view: GroupView): GroupSummary {
   }
 }
 
-export function toGroupResource({ group, member }: GroupView): Group {
+export function toGroupResource({ group, member }: GroupView): GroupRecord {
   return {
     apply_approval: group.applyApproval,
     avatar: group.avatar,

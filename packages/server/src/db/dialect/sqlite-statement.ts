@@ -36,3 +36,6 @@ function prepareForArrays(connection: Connection, sql: string): CachedStatement 
   statement.setReturnArrays(true)
   return { statement, columns }
 }
+
+/** What a statement is given. */
+export type Bound = Parameters<Statement['all']>

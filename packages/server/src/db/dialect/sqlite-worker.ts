@@ -14,7 +14,7 @@ import {
 import { toObject } from '../row.js'
 import type { ProcedureCall } from './dialect.js'
 import { sqliteBulk } from './sqlite-bulk.js'
-import { type Statement, StatementCache } from './sqlite-statement.js'
+import { type Bound, StatementCache } from './sqlite-statement.js'
 import { copyAgain } from './sqlite-wal.js'
 
 export interface StatementRequest {
@@ -43,8 +43,6 @@ export type WorkerResponse =
   | { readonly output: unknown }
   | { readonly error: { readonly message: string; readonly code: number | undefined } }
   | { readonly restart: unknown }
-
-type Bound = Parameters<Statement['run']>
 
 const { path, pragmas } = workerData as { path: string; pragmas: readonly string[] }
 const database = new DatabaseSync(path)

@@ -21,7 +21,7 @@ import {
   type CheckpointState,
   type CheckpointThreads,
 } from './sqlite-checkpointer.js'
-import { type Connection as Reader, type Statement, StatementCache } from './sqlite-statement.js'
+import { type Bound, type Connection as Reader, StatementCache } from './sqlite-statement.js'
 import { seedStatistics } from './sqlite-statistics.js'
 import type { WorkerRequest, WorkerResponse } from './sqlite-worker.js'
 
@@ -52,8 +52,6 @@ const unavailableCodes = new Set([
 const ioError = 10
 // SQLITE_CONSTRAINT_UNIQUE
 const uniqueViolation = 2067
-
-type Bound = Parameters<Statement['all']>
 
 class SqliteError extends Error {
   constructor(

@@ -5,7 +5,7 @@ import type { Outbox } from '../../outbox/outbox.js'
 import { readAppSettings } from '../apps/app-settings.js'
 import { LockedUsers, type UserLocker } from '../users/locked-users.js'
 import { contactEvent } from './contact-events.js'
-import { checkContactRequest, type Side } from './contact-model.js'
+import { type ContactSide, checkContactRequest } from './contact-model.js'
 import type { ContactRequestStore } from './contact-request-store.js'
 import type { ContactStore } from './contact-store.js'
 
@@ -81,7 +81,7 @@ export class ContactBook {
   /** Leaves the peer a contact request of the user, both of whom are locked. */
   async ask(
     tx: Tx,
-    side: Side,
+    side: ContactSide,
     { alias, reason }: { readonly alias: string; readonly reason: string },
   ): Promise<void> {
     const { contactRequests, outbox, clock } = this.options

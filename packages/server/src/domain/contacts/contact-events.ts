@@ -5,14 +5,14 @@ import {
   notice,
   type OptionalWhenEmpty,
 } from '@hermod/protocol/events'
-import type { Side } from './contact-model.js'
+import type { ContactSide } from './contact-model.js'
 
 type ContactEventKind =
   Extract<NoticeKind, `contact.${string}`> extends `contact.${infer Kind}` ? Kind : never
 
 /** The acting user did something that concerns the peer. */
 export function contactEvent<K extends ContactEventKind>(
-  { appId, userId: actorId, peerId }: Side,
+  { appId, userId: actorId, peerId }: ContactSide,
   kind: K,
   ...details: OptionalWhenEmpty<EventDetails<`contact.${K}`>>
 ): Event {

@@ -1,7 +1,7 @@
 import { AppError, authMode, contactRequestStatus, type Int64, relation } from '@hermod/protocol'
 
 /** One of the two sides of a pair, or one user as seen by another. */
-export interface Side {
+export interface ContactSide {
   readonly appId: string
   readonly userId: Int64
   readonly peerId: Int64

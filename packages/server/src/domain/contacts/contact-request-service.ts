@@ -9,9 +9,9 @@ import type { ContactBook } from './contact-book.js'
 import { contactEvent } from './contact-events.js'
 import {
   type ContactRequest,
+  type ContactSide,
   checkContactRequest,
   isRequestOpen,
-  type Side,
 } from './contact-model.js'
 import type { ContactRequestStore } from './contact-request-store.js'
 import { type ContactActor, type ContactService, otherSide } from './contact-service.js'
@@ -148,7 +148,7 @@ export class ContactRequestService {
       throw new AppError('invalid_parameter', 'user_id must not be the user itself')
     users.require(actor.userId)
     users.require(peerId)
-    const side: Side = { ...actor, peerId }
+    const side: ContactSide = { ...actor, peerId }
     const [own, theirs] = [
       await contactStore.find(tx, side),
       await contactStore.find(tx, otherSide(side)),

@@ -9,7 +9,7 @@ import type { AccountService } from '../users/account-service.js'
 import type { LockedUsers } from '../users/locked-users.js'
 import type { ContactBook } from './contact-book.js'
 import { contactEvent } from './contact-events.js'
-import type { ContactChanges, ContactEntry, Side } from './contact-model.js'
+import type { ContactChanges, ContactEntry, ContactSide } from './contact-model.js'
 import type { ContactStore } from './contact-store.js'
 
 export interface ContactServiceOptions {
@@ -173,20 +173,20 @@ export class ContactService {
     return entry
   }
 
-  async #setBlocked(tx: Tx, side: Side, isBlocked: boolean): Promise<void> {
+  async #setBlocked(tx: Tx, side: ContactSide, isBlocked: boolean): Promise<void> {
     const { store, clock } = this.options
     if ((await store.find(tx, side)).isBlocked === isBlocked) return
     await store.setBlocked(tx, side, isBlocked, clock.now())
     this.options.outbox.append(tx, contactEvent(side, isBlocked ? 'blocked' : 'unblocked'))
   }
 
-  async #requireContact(tx: Tx, side: Side) {
+  async #requireContact(tx: Tx, side: ContactSide) {
     const contact = await this.options.store.find(tx, side)
     if (contact.state !== relation.contact) throw new AppError('not_contact')
     return contact
   }
 }
 
-export function otherSide({ appId, userId, peerId }: Side): Side {
+export function otherSide({ appId, userId, peerId }: ContactSide): ContactSide {
   return { appId, userId: peerId, peerId: userId }
 }

@@ -9,8 +9,8 @@ import {
   type Contact,
   type ContactChanges,
   type ContactEntry,
+  type ContactSide,
   noContact,
-  type Side,
 } from './contact-model.js'
 
 /** A side of a new contact; alias '' keeps the one there is. */
@@ -29,7 +29,7 @@ export class ContactStore {
   constructor(
     database: Database,
     private readonly caches: {
-      readonly relations: Invalidates<Side>
+      readonly relations: Invalidates<ContactSide>
       readonly userStates: Invalidates<UserKey>
     },
   ) {
@@ -56,7 +56,7 @@ export class ContactStore {
     return { authMode: row?.auth_mode ?? authMode.open, authAnswer: row?.auth_answer ?? '' }
   }
 
-  async find(db: Queryable, side: Side): Promise<Contact> {
+  async find(db: Queryable, side: ContactSide): Promise<Contact> {
     const row = await db
       .selectFrom('contacts')
       .selectAll()
@@ -68,7 +68,10 @@ export class ContactStore {
   }
 
   /** As {@link find}, and only what decides on messages. */
-  async findRelation(db: Queryable, side: Side): Promise<Pick<Contact, 'state' | 'isBlocked'>> {
+  async findRelation(
+    db: Queryable,
+    side: ContactSide,
+  ): Promise<Pick<Contact, 'state' | 'isBlocked'>> {
     const row = await this.#findRelation.first(db, side)
     return row ? { state: row.state, isBlocked: row.is_blocked === 1 } : noContact
   }
@@ -131,7 +134,7 @@ export class ContactStore {
 
   async setBlocked(
     tx: Tx,
-    { appId, userId, peerId }: Side,
+    { appId, userId, peerId }: ContactSide,
     isBlocked: boolean,
     at: number,
   ): Promise<void> {
@@ -155,7 +158,7 @@ export class ContactStore {
 
   async update(
     tx: Tx,
-    side: Side,
+    side: ContactSide,
     changes: ContactChanges & { state?: number },
     at: number,
   ): Promise<void> {
@@ -192,7 +195,7 @@ export class ContactStore {
     }
   }
 
-  #forgetBlock(tx: Tx, { appId, userId, peerId }: Side): void {
+  #forgetBlock(tx: Tx, { appId, userId, peerId }: ContactSide): void {
     this.caches.relations.forget(tx, { appId, userId, peerId })
     this.caches.userStates.forget(tx, { appId, userId })
   }

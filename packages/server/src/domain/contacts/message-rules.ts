@@ -13,7 +13,7 @@ import type { App } from '../apps/app-model.js'
 import type { AppService } from '../apps/app-service.js'
 import type { AccountService } from '../users/account-service.js'
 import type { UserState } from '../users/user-model.js'
-import type { Side } from './contact-model.js'
+import type { ContactSide } from './contact-model.js'
 import type { ContactStore } from './contact-store.js'
 import type { Relation } from './relation-cache.js'
 
@@ -22,7 +22,7 @@ export interface MessageRulesOptions {
   readonly store: ContactStore
   readonly accounts: AccountService
   readonly apps: AppService
-  readonly relationCache: InvalidatedCache<Side, Relation>
+  readonly relationCache: InvalidatedCache<ContactSide, Relation>
 }
 
 /** Which users take messages from whom (rule E11). What a recipient has stored about a sender is looked up only where it matters. */

@@ -1,11 +1,11 @@
 import type { CachedTables } from '../../db/cache-check.js'
 import type { CacheDefinition } from '../../lib/invalidated-cache.js'
-import type { Contact, Side } from './contact-model.js'
+import type { Contact, ContactSide } from './contact-model.js'
 
 export type Relation = Pick<Contact, 'state' | 'isBlocked'>
 
 /** What one user has stored about another, as far as it decides on messages; also that there is nothing. */
-export const relationCache: CacheDefinition<Side, Relation> = {
+export const relationCache: CacheDefinition<ContactSide, Relation> = {
   name: 'relations',
   maxEntries: 100_000,
   maxAgeMs: 1_000,

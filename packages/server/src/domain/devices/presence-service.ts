@@ -6,7 +6,7 @@ export class PresenceService {
 
   /** Counts a connection of a device in; @returns what counts it out again */
   connect(user: UserKey): () => void {
-    const key = keyOf(user)
+    const key = presenceKeyOf(user)
     this.#connections.set(key, (this.#connections.get(key) ?? 0) + 1)
     let isOpen = true
     return () => {
@@ -19,10 +19,10 @@ export class PresenceService {
   }
 
   isOnline(user: UserKey): boolean {
-    return this.#connections.has(keyOf(user))
+    return this.#connections.has(presenceKeyOf(user))
   }
 }
 
-function keyOf({ appId, userId }: UserKey): string {
+function presenceKeyOf({ appId, userId }: UserKey): string {
   return `${appId}/${userId}`
 }

@@ -90,11 +90,11 @@ export class AccountService {
     await database.transaction(async (tx) => {
       const users = await store.lockForUpdate(tx, appId, distinct)
       const found = new Set(users.map(({ userId }) => userId))
-      refuse(
+      refuseUser(
         'user_not_found',
         distinct.filter((userId) => !found.has(userId)),
       )
-      refuse(
+      refuseUser(
         'user_deleted',
         users.filter(({ isDeleted }) => isDeleted).map(({ userId }) => userId),
       )
@@ -122,6 +122,6 @@ function present<T extends { readonly isDeleted: boolean }>(user: T | null): T {
   return user
 }
 
-function refuse(errorName: 'user_not_found' | 'user_deleted', userIds: readonly Int64[]): void {
+function refuseUser(errorName: 'user_not_found' | 'user_deleted', userIds: readonly Int64[]): void {
   if (userIds.length > 0) throw new AppError(errorName, userIds.join(', '))
 }

@@ -20,7 +20,7 @@ import {
 
 export type MemberChanges = Pick<Updateable<GroupMembersTable>, keyof typeof changedColumns>
 
-type Mark = 'read_seq' | 'delivered_seq'
+type MemberMark = 'read_seq' | 'delivered_seq'
 
 export const memberColumns = [
   'user_id',
@@ -177,7 +177,7 @@ export class MemberStore {
   }
 
   /** Keeps a mark of a member from moving until the transaction ends. @returns null when there is no such member */
-  async lockMark(tx: Tx, member: MemberKey, mark: Mark): Promise<number | null> {
+  async lockMark(tx: Tx, member: MemberKey, mark: MemberMark): Promise<number | null> {
     const found = tx
       .selectFrom('group_members')
       .select(`${mark === 'read_seq' ? 'acked_seq' : mark} as at`)
@@ -186,7 +186,7 @@ export class MemberStore {
   }
 
   /** Moves a mark of a member, which is locked and before the position. From now on its reads make receipts. */
-  async moveMark(tx: Tx, member: MemberKey, mark: Mark, seq: number): Promise<void> {
+  async moveMark(tx: Tx, member: MemberKey, mark: MemberMark, seq: number): Promise<void> {
     const read = {
       read_seq: greater('read_seq', seq),
       seen_seq: greater('seen_seq', seq),

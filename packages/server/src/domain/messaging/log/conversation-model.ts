@@ -35,7 +35,7 @@ export function readersOf({
 }
 
 /** A conversation as events name it. */
-export function eventConversation({ lowId: low_id, highId: high_id, isGroup }: Conversation) {
+export function toEventConversation({ lowId: low_id, highId: high_id, isGroup }: Conversation) {
   return { low_id, high_id, is_group: isGroup }
 }
 

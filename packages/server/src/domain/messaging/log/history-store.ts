@@ -12,13 +12,13 @@ interface Start {
   readonly upToId: Int64
 }
 
-type Reader = ConversationKey & { readonly userId: Int64 }
+type HistoryReader = ConversationKey & { readonly userId: Int64 }
 interface GroupReader {
   readonly appId: string
   readonly groupId: Int64
   readonly userId: Int64
 }
-type PageParams = Reader & Start
+type PageParams = HistoryReader & Start
 type GroupPageParams = GroupReader & Start
 
 const messageColumns = [
@@ -45,7 +45,7 @@ const statusInGroup = sql<MessageStatus>`case
   when m.seq <= p.read_seq then 2 when m.seq <= p.delivered_seq then 1 else 0 end`
 
 /** The messages `m` of a conversation `c` of two, as its party sees them. */
-function logOf(db: Queryable, param: Param<Reader>) {
+function logOf(db: Queryable, param: Param<HistoryReader>) {
   return db
     .selectFrom('conversations as c')
     .innerJoin('messages as m', (join) =>
@@ -113,7 +113,7 @@ export class HistoryStore {
         .orderBy('m.msg_id', 'desc')
         .limit(limit),
     )
-    this.#after = database.preparedPage<Reader & { afterId: number }, PositionedMessage>(
+    this.#after = database.preparedPage<HistoryReader & { afterId: number }, PositionedMessage>(
       (db, param, limit) =>
         logOf(db, param)
           .select('m.seq')
@@ -129,8 +129,8 @@ export class HistoryStore {
           .orderBy('m.msg_id')
           .limit(limit),
     )
-    this.#one = database.prepared<Reader & { messageId: number }, PositionedMessage>((db, param) =>
-      logOf(db, param).select('m.seq').where('m.msg_id', '=', param('messageId')),
+    this.#one = database.prepared<HistoryReader & { messageId: number }, PositionedMessage>(
+      (db, param) => logOf(db, param).select('m.seq').where('m.msg_id', '=', param('messageId')),
     )
     this.#groupOne = database.prepared<GroupReader & { messageId: number }, PositionedMessage>(
       (db, param) =>

@@ -2,7 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { EventPayloads } from '@hermod/protocol/events'
 import type { Database, Prepared } from '../../../db/database.js'
 import type { MessageReader } from '../../../outbox/consumer.js'
-import { type Conversation, eventConversation } from './conversation-model.js'
+import { type Conversation, toEventConversation } from './conversation-model.js'
 import { decodeRanges, type MessageRange } from './message-ranges.js'
 
 interface RangeParams {
@@ -60,7 +60,7 @@ function messageStored(
   { is_system, ...message }: RangeRow,
 ): EventPayloads['message.stored'] {
   return {
-    conversation: eventConversation(conversation),
+    conversation: toEventConversation(conversation),
     ...message,
     is_system: is_system === 1,
   }

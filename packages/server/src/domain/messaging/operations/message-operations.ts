@@ -9,7 +9,7 @@ import type { GroupMessageRules } from '../../groups/core/group-message-rules.js
 import { systemUserId } from '../../users/system-user.js'
 import { type AlterationKind, alterationKinds } from '../log/change-model.js'
 import type { ChangeStore } from '../log/change-store.js'
-import { type Conversation, eventConversation, readersOf } from '../log/conversation-model.js'
+import { type Conversation, readersOf, toEventConversation } from '../log/conversation-model.js'
 import { requireSize } from '../log/message-model.js'
 import type { EditedTexts, LoggedMessage, MessageStore } from '../log/message-store.js'
 import type { ConversationService } from '../reading/conversation-service.js'
@@ -225,7 +225,7 @@ export class MessageOperations {
     this.options.outbox.append(
       tx,
       notice(kind, about, {
-        conversation: eventConversation(conversation),
+        conversation: toEventConversation(conversation),
         msg_id: message.messageId,
       }),
     )
@@ -238,7 +238,7 @@ function requireSender({ actor, message }: Held): void {
     throw new AppError('no_permission', 'only the sender may do this')
 }
 
-/** With an Admin token whoever changes the message of another does it as the administrator. */
+/** A caller with an Admin token changes the message of another user as the administrator. */
 function responsibleFor({ actor, message }: Held): Int64 {
   return actor.isAdminToken && actor.userId !== message.senderId ? systemUserId : actor.userId
 }

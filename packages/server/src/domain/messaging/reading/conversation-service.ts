@@ -8,9 +8,9 @@ import {
   type Conversation,
   type ConversationView,
   directConversation,
-  eventConversation,
   groupConversation,
   readersOf,
+  toEventConversation,
 } from '../log/conversation-model.js'
 import type { HistoryStore } from '../log/history-store.js'
 import type { HistoryMessage } from '../log/message-model.js'
@@ -307,7 +307,7 @@ export class ConversationService {
         userIds: readersOf(conversation),
       }
       return notice(kind, about, {
-        conversation: eventConversation({ ...conversation, isGroup: false }),
+        conversation: toEventConversation({ ...conversation, isGroup: false }),
         msg_id: messageId,
       })
     })

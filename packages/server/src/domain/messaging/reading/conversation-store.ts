@@ -4,6 +4,9 @@ import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { greater } from '../../../db/expressions.js'
 import { lockForUpdate, lockShare } from '../../../db/locking.js'
 import { chunksOf } from '../../../lib/chunks.js'
+import type { GroupKey } from '../../groups/core/group-model.js'
+import type { ConversationEnd } from '../../groups/membership/group-conversations.js'
+import type { UserKey } from '../../users/user-model.js'
 import {
   type Conversation,
   type ConversationKey,
@@ -11,22 +14,6 @@ import {
   type Side,
   sidesOf,
 } from '../log/conversation-model.js'
-
-interface UserKey {
-  readonly appId: string
-  readonly userId: Int64
-}
-
-interface GroupKey {
-  readonly appId: string
-  readonly groupId: Int64
-}
-
-/** Where a conversation ends. */
-interface ConversationEnd {
-  readonly seq: number
-  readonly lastMessageId: number
-}
 
 type ViewRow = { low_id: Int64; high_id: Int64; created_at: number; latest_msg_id: number }
 type MarksRow = { readonly [Name in 'seq' | `${Side}_${Mark}`]: number }

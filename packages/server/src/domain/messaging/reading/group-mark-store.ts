@@ -2,13 +2,8 @@ import type { Int64 } from '@hermod/protocol'
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.js'
 import { lockForUpdate } from '../../../db/locking.js'
+import type { MemberKey } from '../../groups/core/group-model.js'
 import { joinedGroups, type Mark } from './conversation-store.js'
-
-export interface MemberKey {
-  readonly appId: string
-  readonly groupId: Int64
-  readonly userId: Int64
-}
 
 /** The groups of a user by ID. */
 export interface GroupsAfter {
@@ -121,7 +116,7 @@ export class GroupMarkStore {
       (await tx
         .selectFrom('group_members')
         .select('user_id')
-        .where(isMember(member))
+        .where(isMarkOf(member))
         .executeTakeFirst()) !== undefined
     )
   }
@@ -137,6 +132,6 @@ export class GroupMarkStore {
   }
 }
 
-function isMember({ appId, groupId, userId }: MemberKey) {
+function isMarkOf({ appId, groupId, userId }: MemberKey) {
   return sql<boolean>`app_id = ${appId} and group_id = ${groupId} and user_id = ${userId}`
 }

@@ -2,13 +2,13 @@ import type { Int64 } from '@hermod/protocol'
 import { type Event, notice } from '@hermod/protocol/events'
 import type { Tx } from '../../../db/database.js'
 import type { Outbox } from '../../../outbox/outbox.js'
-import { eventConversation, groupConversation } from '../log/conversation-model.js'
+import type { MemberKey } from '../../groups/core/group-model.js'
+import { groupConversation, toEventConversation } from '../log/conversation-model.js'
 import type { ConversationStore, Mark } from './conversation-store.js'
 import {
   type GroupMarkStore,
   type GroupsAfter,
   groupsPerStep,
-  type MemberKey,
   type MemberMarks,
   type MovedMark,
 } from './group-mark-store.js'
@@ -127,6 +127,6 @@ function markEvent(
   return notice(
     kinds[mark],
     { appId, actorId: userId, userIds },
-    { conversation: eventConversation(groupConversation(appId, groupId)), msg_id: messageId },
+    { conversation: toEventConversation(groupConversation(appId, groupId)), msg_id: messageId },
   )
 }

@@ -5,9 +5,9 @@ import { BatchQueue } from '../../../lib/batch-queue.js'
 import type { Clock } from '../../../lib/clock.js'
 import {
   type Conversation,
-  eventConversation,
   readersOf,
   sidesOf,
+  toEventConversation,
 } from '../log/conversation-model.js'
 import type { ConversationStore, Mark } from './conversation-store.js'
 import { type MarkMove, moveMarks } from './move-marks.js'
@@ -67,7 +67,7 @@ export class MarkWriter {
     const about = { appId, actorId: userId, userIds: readersOf(conversation) }
     const messageId = to.messageId === undefined ? null : Number(to.messageId)
     const { kind, payload } = notice(markEvents[mark], about, {
-      conversation: eventConversation(conversation),
+      conversation: toEventConversation(conversation),
       msg_id: messageId ?? 0,
     })
     const { lowId, highId } = conversation

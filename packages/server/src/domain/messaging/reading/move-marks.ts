@@ -21,7 +21,7 @@ export interface MarkMove {
   }
 }
 
-interface MarksRow {
+interface LockedMarks {
   readonly app_id: string
   readonly low_id: number
   readonly high_id: number
@@ -47,10 +47,10 @@ export const moveMarks: Procedure<
   name: 'moveMarks',
   async run(context, { moves, now }) {
     const rows = await lockedRows(context, moves)
-    const moved = new Set<MarksRow>()
+    const moved = new Set<LockedMarks>()
     const told: NewRow[] = []
     const output = moves.map((move) => {
-      const row = rows.get(textOf(move.conversation))
+      const row = rows.get(conversationText(move.conversation))
       if (!row || !advance(row, move)) return false
       moved.add(row)
       told.push(eventRow(move, row.last_msg_id))
@@ -66,20 +66,25 @@ export const moveMarks: Procedure<
 async function lockedRows(
   context: ProcedureContext,
   moves: readonly MarkMove[],
-): Promise<ReadonlyMap<string, MarksRow>> {
-  const byText = new Map(moves.map(({ conversation }) => [textOf(conversation), conversation]))
+): Promise<ReadonlyMap<string, LockedMarks>> {
+  const byText = new Map(
+    moves.map(({ conversation }) => [conversationText(conversation), conversation]),
+  )
   const inOrder = [...byText.values()].sort(compareConversations)
-  const rows = await context.run<MarksRow>(
+  const rows = await context.run<LockedMarks>(
     lockMarks,
     inOrder.map(({ appId, lowId, highId }) => [appId, lowId, highId]),
   )
   return new Map(
-    rows.map((row) => [textOf({ appId: row.app_id, lowId: row.low_id, highId: row.high_id }), row]),
+    rows.map((row) => [
+      conversationText({ appId: row.app_id, lowId: row.low_id, highId: row.high_id }),
+      row,
+    ]),
   )
 }
 
 /** @returns false when the mark is there already */
-function advance(row: MarksRow, { side, mark, seq }: MarkMove): boolean {
+function advance(row: LockedMarks, { side, mark, seq }: MarkMove): boolean {
   const to = seq ?? row.seq
   if (to <= row[`${side}_${mark}`]) return false
   row[`${side}_${mark}`] = to
@@ -96,7 +101,7 @@ function eventRow({ conversation, event }: MarkMove, lastMessageId: number): New
   }
 }
 
-const marksRow = rowOf(writtenMarkColumns, (row: MarksRow) => ({
+const marksRow = rowOf(writtenMarkColumns, (row: LockedMarks) => ({
   low_read_seq: row.low_read_seq,
   high_read_seq: row.high_read_seq,
   low_seen_seq: row.low_seen_seq,
@@ -109,6 +114,6 @@ const marksRow = rowOf(writtenMarkColumns, (row: MarksRow) => ({
 }))
 
 /** For maps. */
-function textOf({ appId, lowId, highId }: ConversationKey): string {
+function conversationText({ appId, lowId, highId }: ConversationKey): string {
   return `${appId}/${lowId}/${highId}`
 }

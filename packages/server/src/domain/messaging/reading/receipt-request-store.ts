@@ -1,6 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
-import type { MemberKey, MovedMark } from './group-mark-store.js'
+import type { MemberKey } from '../../groups/core/group-model.js'
+import type { MovedMark } from './group-mark-store.js'
 
 /** A message whose sender wants to know who has read it. */
 export interface ReceiptRequest {

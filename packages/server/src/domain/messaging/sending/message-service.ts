@@ -100,7 +100,7 @@ export class MessageService {
     const { operations } = this.options
     const { appId } = caller
     const { contentType, targetType, targets } = request
-    // An edit is something new to read, so whoever takes no messages of the sender takes no edits either.
+    // An edit is something new to read, so a user who takes no messages of the sender takes no edits either.
     const judged =
       !caller.isAdminToken && contentType >= operationType.append && targets.length === 1
         ? targets[0]

@@ -72,7 +72,10 @@ export interface MessageIdSource {
 }
 
 type UserRow = Pick<UsersTable, 'app_id' | 'user_id' | 'deleted_at'>
-type Position = Pick<ConversationsTable, 'app_id' | 'low_id' | 'high_id' | 'seq' | 'last_msg_id'>
+type BatchPosition = Pick<
+  ConversationsTable,
+  'app_id' | 'low_id' | 'high_id' | 'seq' | 'last_msg_id'
+>
 type TransactionKey = Pick<SentTransactionsTable, 'app_id' | 'sender_id' | 'transaction_id'>
 /** The transaction ID is text in what the database returns. */
 type KnownTransaction = Omit<TransactionKey, 'transaction_id'> &
@@ -289,7 +292,7 @@ function rangeOf({ conversation, isGroup, rows }: ConversationRows): MessageRang
 
 /** Those of conversations that are closed. */
 function rowsWithout(
-  positions: readonly Position[],
+  positions: readonly BatchPosition[],
   conversations: readonly ConversationRows[],
 ): MessageRow[] {
   let found = 0
@@ -356,8 +359,8 @@ async function positionsAfter(
   context: ProcedureContext,
   statement: BulkInsert,
   rows: readonly (readonly unknown[])[],
-): Promise<Position[]> {
-  const positions = await context.run<Position>(statement, rows)
+): Promise<BatchPosition[]> {
+  const positions = await context.run<BatchPosition>(statement, rows)
   return positions.sort((a, b) => compareConversations(keyOf(a), keyOf(b)))
 }
 
@@ -540,7 +543,7 @@ function firstOf(rows: readonly MessageRow[]): MessageRow {
   return rows[0] as MessageRow
 }
 
-function keyOf({ app_id: appId, low_id: lowId, high_id: highId }: Position): ConversationKey {
+function keyOf({ app_id: appId, low_id: lowId, high_id: highId }: BatchPosition): ConversationKey {
   return { appId, lowId, highId }
 }
 
