@@ -4,7 +4,7 @@ import type {
   GroupApplication,
   GroupInvitation,
   GroupMember,
-  type GroupRecord,
+  GroupRecord,
   UserResult,
 } from '@hermod/protocol'
 import type { Answer, Api } from '@hermod/testkit'
