@@ -45,11 +45,11 @@ export const changeChecks: readonly IntegrityCheck[] = [
     name: 'change_number',
     count: sql`select count(*) as count from message_changes`,
     faults: sql`select x.app_id, ${named('x')} as subject,
-        'has number ' || x.change || ' for edit or recall ' || x.alteration || ' of message ' || x.msg_id || ' at position ' || coalesce(l.seq, 0) || ', where ' || coalesce(c.seq, 0) || ' messages are' as detail
-      from message_changes x
+        'has number ' || x.change || ' for edit or recall ' || x.alteration || ' of message ' || x.msg_id || ' at position ' || x.seq || ', where ' || coalesce(c.seq, 0) || ' messages are' as detail
+      from (select y.*, coalesce((select m.seq from messages m where ${same('m', 'y')} and m.msg_id = y.msg_id),
+          (select r.seq from recalled_messages r where ${same('r', 'y')} and r.msg_id = y.msg_id), 0) as seq from message_changes y) x
       left join conversations c on ${same('c', 'x')}
-      left join ${log} l on ${same('l', 'x')} and l.msg_id = x.msg_id
-      where c.seq is null or x.change - x.alteration not between coalesce(l.seq, 0) and c.seq`,
+      where c.seq is null or x.change - x.alteration not between x.seq and c.seq`,
   },
   {
     name: 'change_kind',
