@@ -19,8 +19,6 @@ const frameBytes = 4096 + 24
 /** Checkpoints all the time, and a log that begins again after every few hundred pages. */
 const limits = {
   everyMs: 1,
-  passFrames: 20,
-  idleBytes: 0,
   restartFrames: 200,
   lastFrames: 50,
   forceFrames: 2_000,
@@ -151,13 +149,14 @@ describe('checkpoints beside the writer', () => {
 
   it('they begin only when the log has become large enough', async () => {
     using folder = new TempFolder('checkpoints')
-    const idleBytes = 2 ** 20
+    const restartFrames = 256
+    const restartBytes = restartFrames * frameBytes
     const { path, dialect, database, write } = await openSmall(folder, {
-      checkpoints: { ...limits, idleBytes },
+      checkpoints: { ...limits, restartFrames },
     })
     const passes = () => dialect.checkpoints?.().passes
     let next = 0
-    while (walSize(path) < idleBytes / 2) await write(next++)
+    while (walSize(path) < restartBytes / 2) await write(next++)
     await sleep(50)
     expect(passes()).toBe(0)
     const deadline = Date.now() + patienceMs
@@ -165,7 +164,7 @@ describe('checkpoints beside the writer', () => {
       expect(Date.now()).toBeLessThan(deadline)
       await write(next++)
     }
-    expect(walSize(path)).toBeGreaterThanOrEqual(idleBytes)
+    expect(walSize(path)).toBeGreaterThanOrEqual(restartBytes)
     await database[Symbol.asyncDispose]()
   })
 

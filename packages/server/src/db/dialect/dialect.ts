@@ -8,11 +8,16 @@ export interface BulkInsert {
   readonly table: string
   /** Columns in the order of each row's values. Inside `conflict` the table's alias is `t`. */
   readonly columns: Readonly<Record<string, ColumnType>>
+  /** Condition on a given row, whose alias is `v`; rows without it are left out. */
+  readonly where?: (lock: (mode: RowLock) => string) => string
   /** SQL after the values, for example `on conflict (…) do nothing`; the same text on every database. */
   readonly conflict?: string
   /** Columns to return, without the alias; a row that the conflict clause skipped returns nothing. */
   readonly returning?: string
 }
+
+/** Where the database has row locks. */
+export type RowLock = 'for update' | 'for no key update' | 'for key share'
 
 export interface BulkSelect {
   readonly table: string
@@ -20,7 +25,7 @@ export interface BulkSelect {
   /** Columns or expressions to select, by names that the keys do not make ambiguous. */
   readonly columns: string
   /** Locks the rows that are found, in the order of the keys, where the database has row locks. */
-  readonly lock?: 'for update' | 'for no key update' | 'for key share'
+  readonly lock?: RowLock
 }
 
 /** Deletes those of the rows that are there. */

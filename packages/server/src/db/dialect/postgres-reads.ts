@@ -11,7 +11,7 @@ export interface ReadQuery {
   readonly parameters: readonly unknown[]
 }
 
-/** ReadRows as values in the order of the columns. */
+/** Rows as values in the order of the columns. */
 export interface ReadRows {
   readonly columns: readonly string[]
   readonly rows: readonly (readonly unknown[])[]

@@ -30,7 +30,7 @@ describe('bulk statements of PostgreSQL', () => {
   it('insert any number of rows by one array a column', () => {
     const { sql, parameters } = dialect.bulk(insert)
     expect(words(sql)).toBe(
-      'insert into marks as t (app_id, user_id, flag) select * from unnest($1::text[], $2::bigint[], $3::smallint[]) on conflict (app_id, user_id) do nothing returning user_id, flag',
+      'insert into marks as t (app_id, user_id, flag) select * from unnest($1::text[], $2::bigint[], $3::smallint[]) as v (app_id, user_id, flag) on conflict (app_id, user_id) do nothing returning user_id, flag',
     )
     const rows = [
       ['a', 1, 0],
@@ -48,7 +48,16 @@ describe('bulk statements of PostgreSQL', () => {
   it('leave out what is not asked for', () => {
     const { table, columns } = insert
     expect(words(dialect.bulk({ table, columns }).sql)).toBe(
-      'insert into marks as t (app_id, user_id, flag) select * from unnest($1::text[], $2::bigint[], $3::smallint[])',
+      'insert into marks as t (app_id, user_id, flag) select * from unnest($1::text[], $2::bigint[], $3::smallint[]) as v (app_id, user_id, flag)',
+    )
+  })
+
+  it('insert only the rows with a property, and lock what they are judged by', () => {
+    const { table, columns } = insert
+    const where: BulkInsert['where'] = (lock) =>
+      `exists (select 1 from users u where u.id = v.user_id ${lock('for key share')})`
+    expect(words(dialect.bulk({ table, columns, where }).sql)).toContain(
+      'as v (app_id, user_id, flag) where exists (select 1 from users u where u.id = v.user_id for key share)',
     )
   })
 

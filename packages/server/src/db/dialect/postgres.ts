@@ -114,7 +114,7 @@ function arrays(columns: Readonly<Record<string, ColumnType>>): string {
     .join(', ')
 }
 
-/** ReadRows to one array per column, which `unnest` turns back into rows in the same order. */
+/** Rows to one array per column, which `unnest` turns back into rows in the same order. */
 function transpose(columns: Readonly<Record<string, ColumnType>>): BulkStatement['parameters'] {
   const types = Object.values(columns)
   return (rows) =>
@@ -132,11 +132,19 @@ function bulkStatement(statement: Bulk): BulkStatement {
   return 'keys' in statement ? bulkSelect(statement) : bulkInsert(statement)
 }
 
-function bulkInsert({ table, columns, conflict = '', returning }: BulkInsert): BulkStatement {
+function bulkInsert({
+  table,
+  columns,
+  where,
+  conflict = '',
+  returning,
+}: BulkInsert): BulkStatement {
   const names = Object.keys(columns)
+  const given = `unnest(${arrays(columns)}) as v (${names.join(', ')})`
+  const rows = where ? `${given} where ${where((mode) => mode)}` : given
   const tail = `${conflict}${returning ? ` returning ${returning}` : ''}`
   return {
-    sql: `insert into ${table} as t (${names.join(', ')}) select * from unnest(${arrays(columns)}) ${tail}`,
+    sql: `insert into ${table} as t (${names.join(', ')}) select * from ${rows} ${tail}`,
     parameters: transpose(columns),
   }
 }

@@ -33,6 +33,15 @@ describe('sqliteBulk', () => {
     )
   })
 
+  it('inserts only rows with a property, without locks', () => {
+    const { table, columns } = insert
+    const where: BulkInsert['where'] = (lock) =>
+      `exists (select 1 from users u where u.id = v.user_id ${lock('for key share')})`
+    expect(words(sqliteBulk({ table, columns, where }).sql)).toBe(
+      'insert into marks as t (app_id, user_id) select * from (select ? as app_id, ? as user_id) as v where exists (select 1 from users u where u.id = v.user_id )',
+    )
+  })
+
   it('selects by all keys at once', () => {
     const { sql } = sqliteBulk({
       table: 'marks',

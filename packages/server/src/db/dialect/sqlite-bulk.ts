@@ -18,10 +18,12 @@ function textOf(statement: Bulk): string {
   return 'keys' in statement ? selectText(statement) : insertText(statement)
 }
 
-function insertText({ table, columns, conflict = '', returning }: BulkInsert): string {
+function insertText({ table, columns, where, conflict = '', returning }: BulkInsert): string {
   const names = Object.keys(columns)
-  const values = names.map(() => '?').join(', ')
-  return `insert into ${table} as t (${names.join(', ')}) values (${values}) ${conflict}${returning ? ` returning ${returning}` : ''}`
+  const rows = where
+    ? `select * from (select ${names.map((name) => `? as ${name}`).join(', ')}) as v where ${where(() => '')}`
+    : `values (${names.map(() => '?').join(', ')})`
+  return `insert into ${table} as t (${names.join(', ')}) ${rows} ${conflict}${returning ? ` returning ${returning}` : ''}`
 }
 
 function selectText({ table, keys, columns }: BulkSelect): string {

@@ -28,11 +28,10 @@ export interface CheckpointThreads {
 export interface CheckpointLimits {
   /** How long after a write the log is looked at. */
   readonly everyMs: number
-  /** A pass begins at so many frames that it can copy, so that pages which change often are copied once for many writes. */
-  readonly passFrames: number
-  /** While the log has never been larger, there is nothing to do: the last connection copies it when it closes. */
-  readonly idleBytes: number
-  /** The writer is to begin the log again from so many frames on. */
+  /**
+   * Passes begin at so many frames: the more there are, the more writes of a page are copied once. A log that never had so many is copied
+   * by the last connection when it closes.
+   */
   readonly restartFrames: number
   /** How many frames may be left to the writer, which stands still while it copies them. */
   readonly lastFrames: number
@@ -42,11 +41,9 @@ export interface CheckpointLimits {
 
 export const checkpointLimits: CheckpointLimits = {
   everyMs: 200,
-  passFrames: 4_000,
-  idleBytes: 8 * 2 ** 20,
-  restartFrames: 16_000,
+  restartFrames: 32_000,
   lastFrames: 1_000,
-  forceFrames: 64_000,
+  forceFrames: 96_000,
 }
 
 /** What checkpoints did since the start, for metrics. */
@@ -165,18 +162,18 @@ export class Checkpointer {
   /** The file of the log never shrinks while the database is open, so this stays true once it is. */
   #isNeeded(): boolean {
     const log = statSync(`${this.#path}-wal`, { throwIfNoEntry: false })
-    return (log?.size ?? 0) >= this.#limits.idleBytes
+    return (log?.size ?? 0) >= this.#limits.restartFrames * frameBytes
   }
 
   async #checkpoint(): Promise<void> {
-    const { restartFrames, lastFrames, forceFrames } = this.#limits
+    const { lastFrames, forceFrames } = this.#limits
     if (!(await this.#isWorthAPass())) return
     for (let pass = 1; pass <= passesMax && !this.#isClosed; pass++) {
       const before = this.#copied
       const { frames, copied } = await this.#pass()
       // A long read keeps the log: what came after its beginning cannot be copied before its end.
       const isHeld = frames - copied > lastFrames
-      if (isHeld || frames < restartFrames) return
+      if (isHeld) return
       const isCloseBehind = copied >= before && copied - before <= lastFrames
       if (isCloseBehind || (pass === passesMax && frames >= forceFrames)) return this.#finish()
     }
@@ -187,8 +184,7 @@ export class Checkpointer {
     this.#figures.walBytes = frames * frameBytes
     const hasBegunAgain = frames < this.#copied
     if (hasBegunAgain) this.#copied = 0
-    const { passFrames, restartFrames } = this.#limits
-    return frames >= restartFrames || frames - this.#copied >= passFrames
+    return frames >= this.#limits.restartFrames
   }
 
   async #pass(): Promise<CheckpointState> {

@@ -76,10 +76,12 @@ export const setLastMessageIds: BulkInsert = {
   conflict: `${onConversation} last_msg_id = excluded.last_msg_id`,
 }
 
-/** Shows new conversations to their parties. */
+/** Shows new conversations to their parties, but for those who are deleted; nobody else is deleted until the transaction ends. */
 export const addToLists: BulkInsert = {
   table: 'user_conversations',
   columns: listColumns,
+  where: (lock) => `exists (select 1 from users u
+    where u.app_id = v.app_id and u.user_id = v.user_id and u.deleted_at is null ${lock('for key share')})`,
   conflict: 'on conflict (app_id, user_id, low_id, high_id) do nothing',
 }
 

@@ -245,21 +245,19 @@ async function place(
     insertMessages,
     conversations.flatMap(({ rows }) => rows),
   )
-  await context.run(
-    addToLists,
-    begun.flatMap(({ conversation }) =>
-      readersOf(conversation).map((partyId) => listRow(conversation, partyId)),
-    ),
+  const listed = begun.flatMap(({ conversation }) =>
+    readersOf(conversation).map((partyId) => listRow(conversation, partyId)),
   )
+  const isAllListed = (await context.change(addToLists, listed)) === listed.length
   const marks = groups.flatMap(senderMarkRows)
   const membersMoved = await context.change(advanceMembers, marks)
   await context.change(insertReceiptRequests, groups.flatMap(receiptRows))
-  // A deletion closes the conversations and ends the memberships that are there, which the statements above wait for and see. So users
-  // are looked up only where nothing was there: in new conversations and for senders who are no members any more.
-  const refused = await rowsOfDeleted(
-    context,
-    membersMoved < marks.length ? [...begun, ...groups] : begun,
-  )
+  // A deletion closes the conversations and ends the memberships that are there, which the statements above wait for and see. So it is
+  // asked who is deleted only where a new conversation was not listed, and for senders who are no members any more.
+  const refused = await rowsOfDeleted(context, [
+    ...(isAllListed ? [] : begun),
+    ...(membersMoved < marks.length ? groups : []),
+  ])
   if (refused.length === 0) await appendInProcedure(context, outboxRows(conversations), times[0])
   return refused
 }
