@@ -20,30 +20,37 @@ interface IntegerRange extends SchemaNotes {
   readonly minimum?: number
   readonly maximum?: number
   readonly default?: number
+  /** False where a blank value must not count as left out, because leaving it out does more than any value would (rule B3). */
+  readonly blankIsAbsent?: false
 }
 
 /** An int64 field; input is exact over the whole range (rule B2). */
-export function int64(options: IntegerRange = {}) {
+export function int64(options: Omit<IntegerRange, 'blankIsAbsent'> = {}) {
   return Type.Unsafe<Int64>({ type: 'integer', format: 'int64', ...options })
 }
 
 /** An int32 field. */
-export function int32(options: IntegerRange = {}) {
-  return Type.Integer({ format: 'int32', minimum: -(2 ** 31), maximum: 2 ** 31 - 1, ...options })
+export function int32({ blankIsAbsent, ...options }: IntegerRange = {}) {
+  const range = { minimum: -(2 ** 31), maximum: 2 ** 31 - 1 }
+  const blank = blankIsAbsent === false ? { 'x-blank-is-absent': false } : {}
+  return Type.Integer({ format: 'int32', ...range, ...options, ...blank })
 }
 
 interface StringOptions extends SchemaNotes {
   readonly minLength?: number
   readonly maxLength?: number
-  /** A regular expression in the `u` flavour; the description says in words what it asks for. */
+  /** A regular expression in the `u` flavour; `form` goes with it. */
   readonly pattern?: string
+  /** What the pattern asks for, in words that go on after "must be"; callers are told this (rule A4a). */
+  readonly form?: string
   readonly default?: string
   readonly examples?: readonly string[]
 }
 
 /** A string; lengths are in Unicode code points. */
-export function string(options: StringOptions = {}) {
-  return Type.String({ maxLength: 1024, ...options } as never)
+export function string({ form, ...options }: StringOptions = {}) {
+  const words = form === undefined ? {} : { 'x-form': form }
+  return Type.String({ maxLength: 1024, ...options, ...words } as never)
 }
 
 /** A string of an answer, without bounds: a stored text can be longer than a limit that was lowered later. */
@@ -52,7 +59,7 @@ export function text(description: string) {
 }
 
 /** A 64-bit floating point number. */
-export function double(options: IntegerRange = {}) {
+export function double(options: Omit<IntegerRange, 'blankIsAbsent'> = {}) {
   return Type.Number({ format: 'double', ...options })
 }
 

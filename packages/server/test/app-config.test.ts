@@ -20,6 +20,8 @@ const defaults = {
   recall_enabled: true,
   recall_seconds: 300,
   stranger_chat_default: 1,
+  system_avatar: '',
+  system_name: 'System',
   time_zone: 'UTC',
   user_limit: 0,
 }

@@ -830,7 +830,6 @@ for (const backend of testBackends()) {
           (await alice.api.call('GET', path, { query })).code
         expect(await lookUp('/roster/id', { user_id: bob.id })).toBe(answerCode.user_deleted)
         expect(await lookUp('/roster/id', { user_id: nobody })).toBe(answerCode.user_not_found)
-        expect(await lookUp('/roster/id', { user_id: 0 })).toBe(answerCode.user_not_found)
         expect(await lookUp('/roster/id', { user_id: 'x' })).toBe(answerCode.invalid_parameter)
         expect(await lookUp('/roster/name', { username: bob.username })).toBe(
           answerCode.user_not_found,
@@ -855,8 +854,24 @@ for (const backend of testBackends()) {
           [dave.id, relations.stranger, dave.username],
           [alice.id, relations.stranger, alice.username],
           [carol.id, relations.contact, carol.username],
+          [0, relations.stranger, ''],
         ])
         expect((await find([])).data).toEqual([])
+      })
+
+      it('knows the system by the name and the avatar that the application gives it', async () => {
+        const system = async () => {
+          const byId = await alice.api.succeed('GET', '/roster/id', { query: { user_id: 0 } })
+          const [inList] = (await find([0])).data
+          expect(inList).toEqual(byId.data)
+          return byId.data
+        }
+        expect(await system()).toMatchObject({ user_id: 0, nick_name: 'System', avatar: '' })
+        const settings = { system_name: 'Concierge', system_avatar: 'bell.png' }
+        await server.api.as(server.operatorToken).succeed('POST', '/operator/v1/app/update', {
+          body: { app_id: server.appId, settings },
+        })
+        expect(await system()).toMatchObject({ nick_name: 'Concierge', avatar: 'bell.png' })
       })
 
       it('takes 10,000 and not one more', async () => {

@@ -141,6 +141,17 @@ for (const backend of testBackends()) {
       })
     })
 
+    it('an empty serial number of a kick is refused, and nobody is logged out', async () => {
+      const [first, second] = await withDevices(2)
+      if (!first || !second) throw new Error('no sessions')
+      for (const options of [{ query: { device_sn: '' } }, { body: { device_sn: '' } }])
+        expect((await first.api.call('POST', '/user/kick', options)).envelope).toMatchObject({
+          code: answerCode.invalid_parameter,
+          message: expect.stringContaining('device_sn must be an integer'),
+        })
+      for (const { api: own } of [first, second]) await own.succeed('GET', '/user/profile')
+    })
+
     describe('a serial number', () => {
       it('is that of the GUID and never given again', async () => {
         const [first, second] = await withDevices(2)

@@ -984,10 +984,16 @@ for (const backend of testBackends()) {
         expect((await respond(invited, group_id, helper.id, true)).code).toBe(answerCode.ok)
       })
 
-      it('of several is accepted in the name of any of them', async () => {
+      it('of several is accepted in the name of the one that the list shows, and of nobody else', async () => {
         const group_id = await anInvitation()
         expectSuccess(await invite(helper.api, group_id, [invited]))
-        expect((await respond(invited, group_id, member.id, true)).code).toBe(answerCode.ok)
+        const [{ inviter_id: inviterId } = { inviter_id: -1 }] = await groupInvitations(invited.api)
+        for (const other of [guest.id, owner.id, 5])
+          expect((await respond(invited, group_id, other, true)).code).toBe(
+            answerCode.group_invitation_not_open,
+          )
+        expect(await members(group_id)).not.toContain(invited.id)
+        expect((await respond(invited, group_id, Number(inviterId), true)).code).toBe(answerCode.ok)
         expect(await members(group_id)).toContain(invited.id)
       })
 

@@ -89,7 +89,7 @@ for (const backend of testBackends()) {
           kind: 'announcement_updated',
           actor: author,
           users: [],
-          content: JSON.stringify({ id, title }),
+          content: JSON.stringify({ id, title, is_deleted: false }),
         })),
       )
     })
@@ -108,11 +108,14 @@ for (const backend of testBackends()) {
           message: 'announcement does not exist',
         })
       expect(
-        (await told()).map(({ actor, content }) => [actor, JSON.parse(content).title]),
+        (await told()).map(({ actor, content }) => {
+          const { title, is_deleted } = JSON.parse(content)
+          return [actor, title, is_deleted]
+        }),
       ).toEqual([
-        [owner.id, 'one'],
-        [owner.id, 'two'],
-        [admin.id, 'two'],
+        [owner.id, 'one', false],
+        [owner.id, 'two', false],
+        [admin.id, 'two', true],
       ])
     })
 

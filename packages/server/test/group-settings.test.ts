@@ -21,7 +21,7 @@ const unknownId = 1
 
 /** Path, name in the group, a value that a fresh group does not have, and values that cannot be. */
 const texts = [
-  ['/group/info/name', 'name', 'Walkers 🥾', ['', 'n'.repeat(129), 7]],
+  ['/group/info/name', 'name', 'Walkers 🥾', ['n'.repeat(129), 7]],
   [
     '/group/info/avatar',
     'avatar',

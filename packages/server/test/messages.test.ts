@@ -1,4 +1,4 @@
-import type { Message } from '@hermod/protocol'
+import { errorCatalogue, type Message } from '@hermod/protocol'
 import {
   type Api,
   type ServerProcess,
@@ -171,11 +171,21 @@ for (const backend of testBackends()) {
 
       it('checks each target alone and succeeds when one takes the message', async () => {
         const [alice, bob] = await couple()
+        const deleted = await aDeletedUser()
         const answer = await send(
           alice.api,
-          textTo([nobody, bob.id, await aDeletedUser()], 'for whom it may concern'),
+          textTo([nobody, bob.id, deleted], 'for whom it may concern'),
         )
-        expect(answer.envelope).toEqual({ code: 200, data: true, message: null })
+        const { user_not_found: unknown, user_deleted: gone } = errorCatalogue
+        expect(answer.envelope).toEqual({
+          code: 200,
+          data: true,
+          message: null,
+          fails: [
+            { target: nobody, code: unknown.code, reason: unknown.text },
+            { target: deleted, code: gone.code, reason: gone.text },
+          ],
+        })
         expect(await contents(bob.api, alice.id)).toEqual(['for whom it may concern'])
         expect(await peers(alice.api)).toEqual([bob.id])
       })
@@ -394,7 +404,7 @@ for (const backend of testBackends()) {
         ['the signal that somebody types', { content: '', ext: '{"input_status":"typing"}' }],
         [
           'the signal that somebody stopped typing',
-          { content: '', ext: '{"input_status": "nothing", "more": 1}' },
+          { content: '', ext: '{ "input_status": "nothing" }' },
         ],
       ]
       for (const [name, extras] of fleeting) {
@@ -426,7 +436,16 @@ for (const backend of testBackends()) {
         await sendText(alice.api, bob.id, '', { ext: '"input_status"' })
         await sendText(alice.api, bob.id, '', { ext: '{"input_status"' })
         await sendText(alice.api, bob.id, '', { content_type: 6, ext: '{"input_status":"typing"}' })
-        expect(await history(bob.api, alice.id)).toHaveLength(5)
+        await sendText(alice.api, bob.id, '', { ext: '{"input_status":"nothing","more":1}' })
+        await sendText(alice.api, bob.id, '', { ext: '{"input_status":"Typing"}' })
+        await sendText(alice.api, bob.id, '', { ext: '{"input_status":true}' })
+        await sendText(alice.api, bob.id, '', { ext: '["input_status","typing"]' })
+        expect(await history(bob.api, alice.id)).toHaveLength(9)
+        const { envelope } = await server.api.admin().call('POST', '/message/notify', {
+          body: { ...textTo([bob.id], ''), ext: '{"input_status":"typing"}' },
+        })
+        expect(envelope).toMatchObject({ code: 200 })
+        expect(await history(bob.api, 0)).toHaveLength(1)
       })
 
       it('is refused all the same when the target does not exist', async () => {

@@ -126,15 +126,26 @@ for (const backend of testBackends()) {
         expect((await setAlias(bob, newAlias(), '')).code).toBe(200)
       })
 
-      it.each([
-        ['empty', ''],
-        ['longer than 128 characters', 'x'.repeat(129)],
-      ])('is refused when it is %s', async (_, alias) => {
-        expect((await setAlias(await api.newSession(), alias)).envelope).toMatchObject({
-          code: answerCode.invalid_parameter,
-          message: expect.stringMatching(/^invalid request parameter: alias must /),
-        })
+      it('is taken away by "", and is free again', async () => {
+        const [alice, bob] = [await api.newSession(), await api.newSession()]
+        for (const session of [alice, bob]) {
+          expect((await setAlias(session, 'wanderer')).code).toBe(200)
+          expect((await setAlias(session, '')).code).toBe(200)
+        }
+        expect(
+          await sql.run(`select alias from push_aliases where user_id in (${alice.id}, ${bob.id})`),
+        ).toEqual([])
       })
+
+      it.each([['longer than 128 characters', 'x'.repeat(129)]])(
+        'is refused when it is %s',
+        async (_, alias) => {
+          expect((await setAlias(await api.newSession(), alias)).envelope).toMatchObject({
+            code: answerCode.invalid_parameter,
+            message: expect.stringMatching(/^invalid request parameter: alias must /),
+          })
+        },
+      )
     })
 
     describe('a badge', () => {

@@ -83,6 +83,9 @@ for (const backend of testBackends()) {
       it.each([
         ['/user/avatar', { avatar: 'https://example.org/a.png?x=1' }],
         ['/user/avatar', { avatar: '/static/a.png' }],
+        ['/user/avatar', { avatar: 'HTTPS://example.org/a.png' }],
+        ['/user/avatar', { avatar: 'ftp://example.org/a..png' }],
+        ['/user/avatar', { avatar: 'Bilder/größtes Bild.png' }],
         ['/user/avatar', { avatar: 'avatars/3f2c.png' }],
         ['/user/nickname', { nick_name: 'Alice in 仙境 👑' }],
         ['/user/mobile', { mobile: '+4915112345678' }],
@@ -109,12 +112,16 @@ for (const backend of testBackends()) {
       it.each([
         'javascript:alert(1)',
         'data:text/html,x',
-        'ftp://x/y',
-        'two words',
+        'JavaScript:alert(1)',
+        ' vbscript:x',
         'a\tb',
-        'https://',
+        'a\\b',
+        '../a.png',
+        'a/../b.png',
+        'https://example.org/..',
+        '/..?x',
         'x'.repeat(2049),
-      ])('takes no avatar that is neither a URL nor a name: %s', async (avatar) => {
+      ])('takes no avatar that is code or leaves its place: %s', async (avatar) => {
         refuses(await alice.api.call('POST', '/user/avatar', { body: { avatar } }), 'avatar')
         expect(await profileOf(alice)).toMatchObject({ avatar: '' })
       })
@@ -146,7 +153,13 @@ for (const backend of testBackends()) {
             'line 1\nline 2',
           ],
           [{ rawBody: '"quoted"' }, 'quoted'],
-          [{ body: { info: 'wrapped' } }, 'wrapped'],
+          [{ body: { [name]: 'wrapped' } }, 'wrapped'],
+          [{ body: { value: 'wrapped too' } }, 'wrapped too'],
+          // JSON that is no wrapper is the text, byte for byte.
+          [{ rawBody: '{ "info": "kept" }' }, '{ "info": "kept" }'],
+          [{ rawBody: '{"a":1.50,"b":[]}' }, '{"a":1.50,"b":[]}'],
+          [{ rawBody: '[1, 2]' }, '[1, 2]'],
+          [{ rawBody: '18446744073709551616' }, '18446744073709551616'],
           [
             { rawBody: '{"a":1,"b":2}', headers: { 'content-type': 'text/plain' } },
             '{"a":1,"b":2}',
@@ -302,7 +315,7 @@ for (const backend of testBackends()) {
         if (field === 'email') {
           expect(await set(bob, 'Taken@Example.org')).toMatchObject({ code: taken })
           expect(await set(alice, 'TAKEN@example.ORG')).toMatchObject({ code: 200 })
-          expect(await profileOf(alice)).toMatchObject({ email: 'taken@example.org' })
+          expect(await profileOf(alice)).toMatchObject({ email: 'TAKEN@example.ORG' })
           expect((await logIn({ login_name: 'tAkEn@eXample.org' })).data).toMatchObject({
             user_id: alice.id,
           })
@@ -351,9 +364,7 @@ for (const backend of testBackends()) {
       })
 
       it.each([
-        ['mobile', ''],
         ['mobile', '12345'],
-        ['email', ''],
         ['email', 'no address'],
         ['username', 'two words'],
         ['username', '12345'],
@@ -361,8 +372,27 @@ for (const backend of testBackends()) {
         ['username', 'x'.repeat(65)],
       ])('must be well-formed: %s %s', async (field, value) => {
         const before = await profileOf(alice)
-        refuses(await alice.api.call('POST', `/user/${field}`, { body: { [field]: value } }), field)
+        const answer = await alice.api.call('POST', `/user/${field}`, { body: { [field]: value } })
+        refuses(answer, field)
+        // A sentence, no regular expression.
+        expect(answer.envelope.message).not.toMatch(/[\^$[\]{}\\]/)
         expect(await profileOf(alice)).toEqual(before)
+      })
+
+      it.each([
+        ['mobile', '+4915112121212'],
+        ['email', 'Gone@example.org'],
+      ])('is cleared by "" and free again: %s', async (field, value) => {
+        const set = (session: Session, text: string) =>
+          session.api.succeed('POST', `/user/${field}`, { body: { [field]: text } })
+        await set(alice, value)
+        expect((await profileOf(alice))[field]).toBe(value)
+        await set(alice, '')
+        expect((await profileOf(alice))[field]).toBe('')
+        expect((await logIn({ login_name: value })).code).not.toBe(200)
+        await set(bob, value)
+        await set(alice, '')
+        expect((await profileOf(bob))[field]).toBe(value)
       })
 
       it('is free or not before anybody registers', async () => {

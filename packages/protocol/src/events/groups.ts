@@ -44,7 +44,11 @@ export const groupEvents = {
     ),
     value: Type.Union([Type.String(), Type.Integer(), Type.Boolean()]),
   }),
-  'group.announcement_updated': inGroup({ announcement_id: int64(), title: text('Its title.') }),
+  'group.announcement_updated': inGroup({
+    announcement_id: int64(),
+    title: text('Its title.'),
+    is_deleted: Type.Boolean({ description: 'false: published; true: deleted' }),
+  }),
   'group.message_setting': inGroup({
     setting: Type.Object(
       {

@@ -51,7 +51,12 @@ export const kickDevices = operation({
   summary: 'Logs a device out, or all devices.',
   callers: 'user',
   query: {
-    device_sn: optional(int32({ description: 'device serial number; absent: all devices' })),
+    device_sn: optional(
+      int32({
+        description: 'device serial number; absent: all devices; "" is refused',
+        blankIsAbsent: false,
+      }),
+    ),
   },
   data: done,
   errors: ['device_not_found'],

@@ -1,4 +1,5 @@
 /** Parameters, answers and method sets that several operations share. */
+import { location } from '../location.js'
 import { boolean, int32, int64, list, optional, string, text } from '../schema.js'
 
 /** Methods of what the contract lists as PUT|POST (rule B4). */
@@ -55,33 +56,40 @@ export const deviceGuid = string({
 })
 /** A push token as the service gave it. */
 export const pushToken = string({ description: 'push token', maxLength: 1024 })
-/** An alias that a user is pushed by (rule G7). */
+/** An alias that a user is pushed by; "" clears it (rules D1a, G7). */
 export const pushAlias = string({
-  description: 'alias of the user for pushes',
-  minLength: 1,
+  description: 'alias of the user for pushes; "": none',
   maxLength: 128,
 })
-/** A mobile number (rule K13). */
-export const mobile = string({
-  description: 'mobile number: + and at least 8 digits, or 11 digits that start with 13 to 19',
+const mobileForm = '+ and at least 8 digits, or 11 digits that start with 13 to 19'
+const mobilePattern = '\\+[0-9]{8,}|1[3-9][0-9]{9}'
+/** A mobile number that users are looked up by (rule K13). */
+export const knownMobile = string({
+  description: `mobile number: ${mobileForm}`,
   maxLength: 32,
-  pattern: '^(\\+[0-9]{8,}|1[3-9][0-9]{9})$',
+  pattern: `^(${mobilePattern})$`,
+  form: mobileForm,
   examples: ['+15551234567'],
 })
-/** An e-mail address; its form is not looked at beyond the @. */
+/** A mobile number that is set; "" clears it (rules D1a, K13). */
+export const mobile = string({
+  description: `mobile number: ${mobileForm}; "": none`,
+  maxLength: 32,
+  pattern: `^(${mobilePattern})?$`,
+  form: `${mobileForm}, or empty`,
+  examples: ['+15551234567'],
+})
+/** An e-mail address, whose form is not looked at beyond the @; "" clears it (rule D1a). */
 export const email = string({
-  description: 'e-mail address',
+  description: 'e-mail address; "": none',
   maxLength: 254,
-  pattern: '^[^\\s@]+@[^\\s@]+$',
+  pattern: '^([^\\s@]+@[^\\s@]+)?$',
+  form: 'an e-mail address with one @ and no spaces, or empty',
   examples: ['alice@example.org'],
 })
-/** Anything else, such as a script in a link, must not reach clients that show it. */
-export const avatar = string({
-  description: 'http or https URL, path from /, or name of an uploaded object; "": none',
-  maxLength: 2048,
-  pattern: '^(https?://[^\\s\\p{Cc}]+|/[^\\s\\p{Cc}]*|[A-Za-z0-9._/-]*)$',
-  examples: ['https://example.org/alice.png'],
-})
+
+/** The avatar of a user or a group. */
+export const avatar = location('avatar; "": none')
 /** A text about a user or group, which others see. */
 export const description = string({ description: 'description', maxLength: 1024 })
 /** The name that others see. */
@@ -105,20 +113,18 @@ export const reason = optional(string({ description: 'text for the other side', 
 
 /** The group that the call is about. */
 export const groupId = id('group ID')
-/** The name of a group that is renamed; a new group may have none. */
-export const groupName = string({
-  description: 'group name',
-  minLength: 1,
-  maxLength: 128,
-  examples: ['Team'],
-})
+/** The name of a group; it may be empty (rule F8b). */
+export const groupName = string({ description: 'group name', maxLength: 128, examples: ['Team'] })
 /** A group and the users of it that something is done to. */
 export const groupAndUsers = { group_id: groupId, user_list: idList('user IDs') }
 
+/** The longest ban in minutes: far beyond any life, and yet its end is an exact number of milliseconds. */
+const maxBanMinutes = 100_000_000_000
 /** How long a ban runs (rule F5). */
 export const banDuration = int64({
-  description: 'minutes; -1: permanent; 0 and less than -1 are refused',
+  description: `minutes from 1 to ${maxBanMinutes}; -1: permanent`,
   minimum: -1,
+  maximum: maxBanMinutes,
 })
 
 /** Where a page starts and how long it is; a longer page than the maximum is cut to it (rule B6b). */
@@ -165,6 +171,7 @@ export const appId = string({
   description: '2 to 32 of a-z, 0-9, _ and -',
   maxLength: 32,
   pattern: '^[a-z0-9_-]{2,32}$',
+  form: '2 to 32 of a-z, 0-9, _ and -',
   examples: ['demo'],
 })
 

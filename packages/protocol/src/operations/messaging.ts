@@ -9,6 +9,7 @@ import { operation } from '../operation.js'
 import {
   BroadcastResult,
   ConversationPage,
+  FailedTarget,
   MessagePage,
   PinnedConversations,
   UnreadEntry,
@@ -70,6 +71,12 @@ const sendBody = {
 const sendExtras = {
   msg_ids: optional(
     array(int64(), { description: 'message ID; present when there is exactly one recipient' }),
+  ),
+  fails: optional(
+    array(FailedTarget, {
+      description:
+        'the targets that did not take the message; present when some did and some did not',
+    }),
   ),
 }
 

@@ -11,9 +11,9 @@ const pairs = operations.flatMap(({ methods, path, origin }) =>
 
 /** Every keyword that the server's decoder understands, and those that only describe. */
 const keywordsByType: Record<string, readonly string[]> = {
-  integer: ['format', 'enum', 'minimum', 'maximum'],
+  integer: ['format', 'enum', 'minimum', 'maximum', 'x-blank-is-absent'],
   number: ['format', 'minimum', 'maximum'],
-  string: ['enum', 'minLength', 'maxLength', 'pattern'],
+  string: ['enum', 'minLength', 'maxLength', 'pattern', 'x-form'],
   boolean: [],
   array: ['items', 'minItems', 'maxItems', 'x-item-list'],
   object: ['properties', 'required', 'additionalProperties'],

@@ -1,4 +1,5 @@
 import { appStatus, meaningsOf, strangerChatDefault } from '../enums.js'
+import { location } from '../location.js'
 import { instant, resource } from '../resource.js'
 import { boolean, int32, int64, intEnum, type Static, string, text } from '../schema.js'
 
@@ -67,10 +68,13 @@ export const appSettingFields = {
   stranger_chat_default: intEnum(meaningsOf(strangerChatDefault), {
     description: 'chats from unknown users where a user has set nothing',
   }),
+  system_avatar: location('avatar of the system, user 0; "": none'),
+  system_name: string({ description: 'name of the system, user 0', maxLength: 256 }),
   time_zone: string({
     description: 'IANA name of the time zone of quiet hours',
     maxLength: 64,
     pattern: '^[A-Za-z][A-Za-z0-9_+/-]*$',
+    form: 'the IANA name of a time zone',
     examples: ['Europe/Berlin'],
   }),
   user_limit: int32({ minimum: 0, description: 'most users of the application; 0: no limit' }),

@@ -96,6 +96,17 @@ export const BroadcastResult = resource('BroadcastResult', 'The result of a broa
 /** How many users a broadcast is for. */
 export type BroadcastResult = Static<typeof BroadcastResult>
 
+/** A target that did not take a message (rule E11). */
+export const FailedTarget = resource(
+  'FailedTarget',
+  'A target that did not take the message, and why.',
+  {
+    target: int64({ description: 'user or group ID' }),
+    code: int32({ description: 'error code' }),
+    reason: text('what the code says'),
+  },
+)
+
 /** Data of /user/conversation/pin_list. */
 export const PinnedConversations = resource(
   'PinnedConversations',

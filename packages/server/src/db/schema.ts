@@ -91,6 +91,8 @@ export interface UsersTable {
   private_info: string
   mobile: string | null
   email: string | null
+  /** The address without regard to case. */
+  email_key: string | null
   last_device_sn: number
   /** When the list of devices changed last; it strictly grows. 0 = never */
   devices_changed_at: Generated<number>
@@ -467,7 +469,8 @@ export interface GroupFilesTable {
   file_id: number
   uploader_id: Int64
   name: string
-  size: Int64
+  /** A decimal number: no column of the embedded database reads back exactly beyond 2^53. */
+  size: string
   type: string
   url: string
   created_at: number

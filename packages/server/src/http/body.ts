@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { AppError } from '@hermod/protocol'
 import { parseJson } from '../lib/json.js'
+import { isRecord } from '../pipeline/decode.js'
 import { invalid } from '../pipeline/parameters.js'
 
 /** The body was longer than allowed; the rest of it is not read. */
@@ -77,19 +78,20 @@ async function* limitedChunks(
 export interface RawBody {
   readonly bytes: Buffer
   readonly contentType: string | undefined
+  readonly contentEncoding: string | undefined
 }
 
 /**
  * @returns the value of a JSON body, undefined of an empty one
  * @throws AppError invalid_parameter
  */
-export function jsonValue({ bytes, contentType }: RawBody): unknown {
+export function jsonValue({ bytes, contentType, contentEncoding }: RawBody): unknown {
   if (bytes.length === 0) return undefined
   if (contentType !== undefined && !isJsonType(contentType))
     throw invalid(['content-type must be application/json'])
-  const text = decodeText(bytes)
+  const text = decodeText(bytes, contentEncoding)
   try {
-    return parseJson(text)
+    return parseBody(text)
   } catch {
     // SyntaxError, or a RangeError for nesting that no request of ours has.
     throw invalid(['the body must be valid JSON'])
@@ -97,27 +99,34 @@ export function jsonValue({ bytes, contentType }: RawBody): unknown {
 }
 
 /**
- * A body that is one string: a JSON literal, or plain text (rules B4, D8).
- * @returns another value where the body is another one, undefined of an empty one
+ * A body that is one text: a JSON string or an object that wraps one stands for that text, anything else is the text itself, byte for byte
+ * (rule B4).
+ * @returns undefined of an empty body that is not declared as plain text
  * @throws AppError invalid_parameter
  */
-export function textValue({ bytes, contentType }: RawBody): unknown {
-  const text = decodeText(bytes)
+export function textValue({ bytes, contentType, contentEncoding }: RawBody): string | undefined {
+  const text = decodeText(bytes, contentEncoding)
   if (contentType !== undefined && !isJsonType(contentType)) return text
   if (text === '') return undefined
   try {
-    return singleString(parseJson(text))
+    return wrappedText(parseBody(text)) ?? text
   } catch {
     // Clients send the bare text under the JSON content type too.
     return text
   }
 }
 
-/** A JSON object with one string member counts as that string (rule D8); any other JSON text is itself the string. */
-function singleString(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  const members = Object.values(value)
-  return members.length === 1 && typeof members[0] === 'string' ? members[0] : value
+const byteOrderMark = 0xfeff
+/** The members that hold the text where clients wrap it in an object (rule B4). */
+const wrappers: ReadonlySet<string> = new Set(['private_info', 'public_info', 'value'])
+
+/** @returns null when the JSON value does not stand for a text */
+function wrappedText(value: unknown): string | null {
+  if (typeof value === 'string') return value
+  if (!isRecord(value)) return null
+  const [[name, member] = ['', null], ...others] = Object.entries(value)
+  const isWrapped = others.length === 0 && wrappers.has(name) && typeof member === 'string'
+  return isWrapped ? member : null
 }
 
 // Compared for the one form that nearly every request has; the pattern covers parameters, suffixes and case.
@@ -128,8 +137,13 @@ function isJsonType(contentType: string): boolean {
   )
 }
 
-function decodeText(bytes: Buffer): string {
+function decodeText(bytes: Buffer, contentEncoding = 'identity'): string {
+  if (contentEncoding.toLowerCase() !== 'identity')
+    throw invalid([`the body must be sent without content-encoding, not as ${contentEncoding}`])
   if (!isUtf8(bytes)) throw invalid(['the body must be valid UTF-8'])
-  const text = bytes.toString('utf8')
-  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
+  return bytes.toString('utf8')
+}
+
+function parseBody(text: string): unknown {
+  return parseJson(text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text)
 }

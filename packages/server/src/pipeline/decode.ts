@@ -7,7 +7,8 @@ import type { Int64, Item, TSchema } from '@hermod/protocol'
 /** @returns the decoded value, or undefined when it pushed what is wrong to `violations` */
 type Decode = (value: unknown, path: string, violations: string[]) => unknown
 
-interface JsonSchema {
+/** What the decoder understands of a schema. */
+export interface JsonSchema {
   readonly type?: string
   readonly format?: string
   readonly enum?: readonly unknown[]
@@ -17,10 +18,12 @@ interface JsonSchema {
   readonly minLength?: number
   readonly maxLength?: number
   readonly pattern?: string
+  readonly 'x-form'?: string
   readonly items?: JsonSchema
   readonly minItems?: number
   readonly maxItems?: number
   readonly 'x-item-list'?: boolean
+  readonly 'x-blank-is-absent'?: boolean
   readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly required?: readonly string[]
   readonly additionalProperties?: boolean
@@ -153,7 +156,7 @@ function compileString(schema: JsonSchema): Decode {
     if (!value.isWellFormed()) return refuse(violations, path, 'must be well-formed Unicode')
     if (value.includes('\0')) return refuse(violations, path, 'must not contain U+0000')
     if (pattern && !pattern.test(value))
-      return refuse(violations, path, `must match ${schema.pattern}`)
+      return refuse(violations, path, `must be ${schema['x-form']}`)
     return value
   }
 }
@@ -241,8 +244,10 @@ function compileObject(schema: JsonSchema, mode: Mode): Decode {
   }
 }
 
-function isText(schema: JsonSchema): boolean {
-  return schema.type === 'string' || schema.type === undefined || schema.anyOf !== undefined
+/** Whether "" is a value of such a field, be it a good one or not. */
+export function isText(schema: JsonSchema): boolean {
+  const { type, anyOf, 'x-blank-is-absent': blankIsAbsent } = schema
+  return type === 'string' || type === undefined || anyOf !== undefined || blankIsAbsent === false
 }
 
 /** null counts as left out, and so does "" where a number or a flag belongs: that is how empty form fields arrive. */

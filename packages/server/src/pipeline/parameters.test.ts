@@ -58,11 +58,12 @@ interface Sent {
   readonly body?: unknown
   /** null: none */
   readonly contentType?: string | null
+  readonly contentEncoding?: string
 }
 
 /** As HTTP reads it. */
 function source(
-  { query = {}, body, contentType = 'application/json' }: Sent,
+  { query = {}, body, contentType = 'application/json', contentEncoding }: Sent,
   what: Operation,
 ): ParameterSource {
   if (body === undefined) return { query, body: () => undefined }
@@ -71,7 +72,8 @@ function source(
     : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
   const isText = isWholeBody(what.body) && what.body.schema.type === 'string'
   const readValue = isText ? textValue : jsonValue
-  return { query, body: () => readValue({ bytes, contentType: contentType ?? undefined }) }
+  const type = contentType ?? undefined
+  return { query, body: () => readValue({ bytes, contentType: type, contentEncoding }) }
 }
 
 function read(sent: Sent, what = mixed): Record<string, unknown> {
@@ -309,7 +311,16 @@ describe('a body that is a string as a whole (rules B4, D8)', () => {
     ['plain text', 'hi', 'text/plain; charset=utf-8', 'hi'],
     ['plain text with quotes', '"hi"', 'text/plain', '"hi"'],
     ['plain text under the JSON type', 'hi there', 'application/json', 'hi there'],
-    ['an object with one string member', '{"private_info":"hi"}', 'application/json', 'hi'],
+    ['an object that wraps private_info', '{"private_info":"hi"}', 'application/json', 'hi'],
+    ['an object that wraps public_info', '{"public_info":"hi"}', 'application/json', 'hi'],
+    ['an object that wraps a value', '{ "value": "hi" }', null, 'hi'],
+    ['an object of another member', '{"info":"hi"}', 'application/json', '{"info":"hi"}'],
+    ['an object that wraps a number', '{"value":5}', 'application/json', '{"value":5}'],
+    ['an object of two', '{"value":"a","b":1}', 'application/json', '{"value":"a","b":1}'],
+    ['JSON with blanks', ' [ "hi" ]\n', 'application/json', ' [ "hi" ]\n'],
+    ['a number', '5.0', 'application/json', '5.0'],
+    ['null', 'null', 'application/json', 'null'],
+    ['text after a byte order mark', '\ufeffhi', 'text/plain', '\ufeffhi'],
     ['an empty JSON string', '""', 'application/json', ''],
     ['empty plain text', '', 'text/plain', ''],
   ])('may be %s', (_, body, contentType, value) => {
@@ -317,16 +328,11 @@ describe('a body that is a string as a whole (rules B4, D8)', () => {
   })
 
   it.each([
-    ['a number', '5', 'the body must be a string'],
-    ['a list', '["hi"]', 'the body must be a string'],
-    ['an object with two members', '{"a":"b","c":"d"}', 'the body must be a string'],
-    ['an object with a number', '{"a":1}', 'the body must be a string'],
-    ['null', 'null', 'the body is required'],
     ['nothing', '', 'the body is required'],
     ['too long', `"${'x'.repeat(21)}"`, 'the body must have at most 20 characters'],
     [
       'too long as the member of an object',
-      `{"a":"${'x'.repeat(21)}"}`,
+      `{"value":"${'x'.repeat(21)}"}`,
       'the body must have at most 20 characters',
     ],
   ])('is refused when it is %s', (_, body, message) => {
@@ -341,6 +347,16 @@ describe('a body that is a string as a whole (rules B4, D8)', () => {
       'the body must not contain U+0000',
     ])
   })
+
+  it.each(['gzip', 'br', 'x-strange'])(
+    'is refused with the content-encoding %s, by its name',
+    (contentEncoding) => {
+      const body = Buffer.from([0x1f, 0x8b, 0xff])
+      const message = `the body must be sent without content-encoding, not as ${contentEncoding}`
+      expect(violationsOf({ body, contentEncoding }, text)).toEqual([message])
+      expect(violationsOf({ body, contentEncoding })).toEqual([message])
+    },
+  )
 
   it('is required', () => {
     expect(violationsOf({}, text)).toEqual(['the body is required'])

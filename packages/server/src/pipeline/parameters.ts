@@ -1,5 +1,5 @@
 import { AppError, isWholeBody, type Operation, object, type TSchema } from '@hermod/protocol'
-import { compileDecoder, isAbsent, isRecord } from './decode.js'
+import { compileDecoder, isAbsent, isRecord, isText, type JsonSchema } from './decode.js'
 
 /** Parameters by name; a list where one was given several times. */
 export type QueryParameters = Readonly<Record<string, string | readonly string[] | undefined>>
@@ -56,7 +56,7 @@ function fieldsOf(properties: Readonly<Record<string, TSchema>>, home: Field['ho
   return Object.entries(properties).map(([name, schema]) => ({
     name,
     home,
-    isText: schema.type === 'string' || schema.anyOf !== undefined,
+    isText: isText(schema as JsonSchema),
     isScalar: schema.type !== 'array' && schema.type !== 'object',
     isRequired: required.has(name),
     decode: compileDecoder(schema),

@@ -132,7 +132,7 @@ function badTexts({ enum: allowed, minLength, maxLength, pattern }: TSchema): Ba
     ...(maxLength <= maxTestedLength
       ? [{ what: 'too long in code points', value: '😀'.repeat(maxLength + 1) }]
       : []),
-    ...(pattern ? [{ what: 'against the pattern', value: ' ' }] : []),
+    ...(pattern ? [{ what: 'against the pattern', value: '\t' }] : []),
   ]
 }
 

@@ -65,13 +65,14 @@ function longContentOf(payload: Json): string {
     value,
     announcement_id: id,
     title,
+    is_deleted,
     file_id,
     name,
     conversation,
     msg_id,
   } = payload
   if (property) return JSON.stringify({ property, [property]: value })
-  if (id !== undefined) return JSON.stringify({ id, title })
+  if (id !== undefined) return JSON.stringify({ id, title, is_deleted })
   if (file_id !== undefined) return JSON.stringify({ file_id, name })
   if (conversation === undefined) return ''
   if (conversation.is_group) return JSON.stringify({ msg_id })

@@ -1,3 +1,4 @@
+import { location } from '../../location.js'
 import { operation } from '../../operation.js'
 import { Announcement, FileResult, SharedFile } from '../../resources/groups.js'
 import { Nothing } from '../../resources/results.js'
@@ -91,14 +92,7 @@ export const deleteAnnouncement = operation({
 
 const fileName = string({ description: 'file name', minLength: 1, maxLength: 256 })
 
-/** Members open it as a link, so nothing else, such as a script, is accepted. */
-const fileUrl = string({
-  description:
-    'where the file is, as the download_url of its ticket: http or https URL, or path from /',
-  maxLength: 2048,
-  pattern: '^(https?://[^\\s\\p{Cc}]+|/[^\\s\\p{Cc}]*)$',
-  examples: ['https://example.org/map.png'],
-})
+const fileUrl = location('where the file is, as the download_url of its ticket', { minLength: 1 })
 
 /** What is known of the file, not the file: `url` says where that is. */
 export const getSharedFile = operation({
@@ -143,7 +137,7 @@ export const shareFile = operation({
   body: {
     ...group,
     name: fileName,
-    size: int64({ description: 'size in bytes', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+    size: int64({ description: 'size in bytes', minimum: 0 }),
     type: optional(string({ description: 'file type', maxLength: 128 })),
     url: fileUrl,
   },

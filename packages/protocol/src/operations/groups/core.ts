@@ -34,7 +34,7 @@ export const createGroup = operation({
   body: {
     avatar: optional(avatar),
     description: optional(description),
-    name: optional(string({ description: 'group name', maxLength: 128, examples: ['Team'] })),
+    name: optional(groupName),
     type: optional(intEnum(meaningsOf(groupType), { default: 0 })),
     user_list: optional(list(int64(), { description: 'users invited' })),
   },

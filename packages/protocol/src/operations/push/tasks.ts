@@ -116,6 +116,7 @@ const message = object(
         description: 'a number sets the badge; a leading + adds to it; blank: +1',
         maxLength: 11,
         pattern: '^(\\+?[0-9]{1,9})?$',
+        form: 'a number of at most 9 digits, also after a +, or empty',
       }),
     ),
     ext: optional(freeObject({ description: 'free JSON object' })),

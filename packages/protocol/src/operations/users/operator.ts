@@ -35,17 +35,12 @@ import {
   username,
 } from '../fields.js'
 
-/** The same form, or an empty text. */
-function orEmpty<S extends { readonly pattern?: string }>(schema: S): S {
-  return { ...schema, pattern: `^$|${schema.pattern}` }
-}
-
 const userProfile = {
   nick_name: optional(nickName),
   avatar: optional(avatar),
   description: optional(description),
-  mobile: optional(orEmpty(mobile)),
-  email: optional(orEmpty(email)),
+  mobile: optional(mobile),
+  email: optional(email),
   public_info: optional(publicInfo),
   private_info: optional(privateInfo),
 }

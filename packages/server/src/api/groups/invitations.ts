@@ -13,8 +13,10 @@ export function groupInvitationHandlers({
       async ({ group_id: groupId, user_list: userIds, reason = '' }, { principal }) =>
         data(toUserResults(await groupInvitations.invite(principal, groupId, userIds, reason))),
     ),
-    handle(handleGroupInvitation, ({ group_id: groupId, approval: isAccepted }, { principal }) =>
-      whenDone(groupInvitations.handle(principal, groupId, isAccepted)),
+    handle(
+      handleGroupInvitation,
+      ({ group_id: groupId, user_id: namedUserId, approval: isAccepted }, { principal }) =>
+        whenDone(groupInvitations.handle(principal, groupId, { namedUserId, isAccepted })),
     ),
     handle(listGroupInvitations, async (page, { principal }) => {
       const listed = await groupInvitations.list(principal, page)

@@ -1,5 +1,5 @@
-import { type ParamsOf, sendMessage, sendNotification } from '@hermod/protocol'
-import type { SendRequest } from '../../domain/messaging/sending/message-service.js'
+import { errorCatalogue, type ParamsOf, sendMessage, sendNotification } from '@hermod/protocol'
+import type { SendRequest, SendResult } from '../../domain/messaging/sending/message-service.js'
 import { type CallContext, type Handler, handle } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 
@@ -11,13 +11,24 @@ export function sendingHandlers({ messages }: Pick<HandlerServices, 'messages'>)
     { principal }: CallContext<'sender' | 'admin'>,
     isSystem: boolean,
   ) => {
-    const { messageIds } = await messages.send(principal, toSendRequest(params, isSystem))
-    return { data: true, extras: messageIds ? { msg_ids: [...messageIds] } : {} }
+    const { messageIds, refused } = await messages.send(principal, toSendRequest(params, isSystem))
+    return {
+      data: true,
+      extras: {
+        ...(messageIds.length > 0 && { msg_ids: [...messageIds] }),
+        ...(refused.length > 0 && { fails: refused.map(toFailedTarget) }),
+      },
+    }
   }
   return [
     handle(sendMessage, (params, context) => send(params, context, false)),
     handle(sendNotification, (params, context) => send(params, context, true)),
   ]
+}
+
+function toFailedTarget({ target, error }: SendResult['refused'][number]) {
+  const { code, text } = errorCatalogue[error]
+  return { target, code, reason: text }
 }
 
 function toSendRequest(params: SendParams, isSystem: boolean): SendRequest {

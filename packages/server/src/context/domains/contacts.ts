@@ -30,6 +30,7 @@ export function createContacts(
     store: stores.contacts,
     book: contactBook,
     accounts,
+    apps,
     outbox,
     clock,
   })

@@ -8,6 +8,7 @@ import {
   type QueryResult,
 } from 'kysely'
 import type pg from 'pg'
+import { toInt64 } from '../../lib/int64.js'
 import type {
   Bulk,
   BulkAppend,
@@ -356,10 +357,4 @@ class PoolDriver implements Driver {
   async destroy(): Promise<void> {
     await this.pool.close()
   }
-}
-
-/** A number when it is exact, else a bigint: the one form of an int64 in the service. */
-function toInt64(text: string): number | bigint {
-  const value = Number(text)
-  return Number.isSafeInteger(value) ? value : BigInt(text)
 }

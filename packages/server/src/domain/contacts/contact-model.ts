@@ -1,4 +1,12 @@
-import { AppError, authMode, contactRequestStatus, type Int64, relation } from '@hermod/protocol'
+import {
+  AppError,
+  type AppSettings,
+  authMode,
+  contactRequestStatus,
+  type Int64,
+  relation,
+  systemUserId,
+} from '@hermod/protocol'
 
 /** One of the two sides of a pair, or one user as seen by another. */
 export interface ContactSide {
@@ -35,6 +43,28 @@ export interface ContactEntry extends Contact {
   readonly publicInfo: string
   readonly authMode: number
   readonly authQuestion: string
+}
+
+/** The system, user 0, which takes no applications (rule E11b). */
+export function systemEntry({
+  system_name: nickName,
+  system_avatar: avatar,
+}: Pick<AppSettings, 'system_name' | 'system_avatar'>): ContactEntry {
+  return {
+    userId: systemUserId,
+    username: '',
+    nickName,
+    avatar,
+    description: '',
+    publicInfo: '',
+    authMode: authMode.closed,
+    authQuestion: '',
+    state: relation.stranger,
+    isBlocked: false,
+    alias: '',
+    ext: '',
+    isMuted: false,
+  }
 }
 
 /** How a user takes applications. */

@@ -1,15 +1,21 @@
-import { AppError, type Int64, relation } from '@hermod/protocol'
+import { AppError, type Int64, relation, systemUserId } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
 import { chunksOf } from '../../lib/chunks.js'
 import type { Clock } from '../../lib/clock.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { Outbox } from '../../outbox/outbox.js'
+import type { AppService } from '../apps/app-service.js'
 import { type PageRequest, readIdCursor, writeCursor } from '../paging.js'
 import type { AccountService } from '../users/account-service.js'
 import type { LockedUsers } from '../users/locked-users.js'
 import type { ContactBook } from './contact-book.js'
 import { contactEvent } from './contact-events.js'
-import type { ContactChanges, ContactEntry, ContactSide } from './contact-model.js'
+import {
+  type ContactChanges,
+  type ContactEntry,
+  type ContactSide,
+  systemEntry,
+} from './contact-model.js'
 import type { ContactStore } from './contact-store.js'
 
 export interface ContactServiceOptions {
@@ -17,6 +23,7 @@ export interface ContactServiceOptions {
   readonly store: ContactStore
   readonly book: ContactBook
   readonly accounts: AccountService
+  readonly apps: AppService
   readonly outbox: Outbox
   readonly clock: Clock
 }
@@ -155,6 +162,7 @@ export class ContactService {
       )
       for (const entry of found) entries.set(entry.userId, entry)
     }
+    if (distinct.includes(systemUserId)) entries.set(systemUserId, await this.#system(appId))
     return distinct.flatMap((id) => entries.get(id) ?? [])
   }
 
@@ -164,6 +172,7 @@ export class ContactService {
     by: { userId: Int64 } | { username: string } | { mobile: string },
   ): Promise<ContactEntry> {
     const { database, store, accounts } = this.options
+    if ('userId' in by && by.userId === systemUserId) return this.#system(appId)
     const [entry] = await database.read((db) =>
       store.findEntries(db, appId, userId, 'userId' in by ? { userIds: [by.userId] } : by),
     )
@@ -171,6 +180,12 @@ export class ContactService {
     if (!entry && 'userId' in by) await accounts.get(appId, by.userId)
     if (!entry) throw new AppError('user_not_found')
     return entry
+  }
+
+  /** The system as everybody sees it (rule E11b). */
+  async #system(appId: string): Promise<ContactEntry> {
+    const { settings } = await this.options.apps.get(appId)
+    return systemEntry(settings)
   }
 
   async #setBlocked(tx: Tx, side: ContactSide, isBlocked: boolean): Promise<void> {

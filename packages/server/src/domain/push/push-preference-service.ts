@@ -19,7 +19,7 @@ export class PushPreferenceService {
   constructor(private readonly options: PushPreferenceServiceOptions) {}
 
   /**
-   * Gives the user this alias in place of any other.
+   * Gives the user this alias in place of any other; '' takes it away.
    * @param pushToken one of the user's; '' names none
    * @throws AppError push_token_mismatch, push_alias_taken
    */
@@ -29,7 +29,8 @@ export class PushPreferenceService {
       await accounts.lockForUpdate(tx, user.appId, user.userId)
       if (pushToken !== '' && !(await store.hasPushToken(tx, user, pushToken)))
         throw new AppError('push_token_mismatch')
-      if (!(await store.bindAlias(tx, user, alias))) throw new AppError('push_alias_taken')
+      if (alias !== '' && !(await store.bindAlias(tx, user, alias)))
+        throw new AppError('push_alias_taken')
       await store.deleteOtherAliases(tx, user, alias)
     })
   }

@@ -4,8 +4,8 @@ import type { Database, Tx } from '../../db/database.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { Outbox } from '../../outbox/outbox.js'
 import type { AccountService } from './account-service.js'
-import { emailKey, type NameRules, requireName, usernameFault, usernameKey } from './user-model.js'
-import type { UserStore } from './user-store.js'
+import { type NameRules, requireName, usernameFault, usernameKey } from './user-model.js'
+import { addressColumns, type UserStore } from './user-store.js'
 
 export interface ProfileServiceOptions {
   readonly database: Database
@@ -40,8 +40,7 @@ export interface UniqueUpdate {
 }
 
 const columnsOf = {
-  mobile: (mobile: string) => ({ mobile }),
-  email: (email: string) => ({ email: emailKey(email) }),
+  ...addressColumns,
   username: (username: string) => ({ username, username_key: usernameKey(username) }),
 }
 const takenErrors = {
@@ -98,7 +97,10 @@ export class ProfileService {
     }
   }
 
-  /** @throws AppError invalid_parameter, mobile_taken, email_taken, username_taken, user_not_found, user_deleted */
+  /**
+   * @param update.value '' clears a mobile number or an e-mail address (rule D1a)
+   * @throws AppError invalid_parameter, mobile_taken, email_taken, username_taken, user_not_found, user_deleted
+   */
   async setUnique(
     appId: string,
     actorId: Int64,

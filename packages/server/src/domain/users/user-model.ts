@@ -74,7 +74,7 @@ export function usernameKey(username: string): string {
   return username.toLowerCase()
 }
 
-/** The form in which e-mail addresses are stored, unique and looked up: without regard to case. */
+/** The form in which e-mail addresses are unique and looked up: without regard to case. */
 export function emailKey(email: string): string {
   return email.toLowerCase()
 }

@@ -22,7 +22,7 @@ type StateRow = Pick<Selectable<UsersTable>, 'status' | 'deleted_at'> & {
 const lookUps = {
   username: { column: 'username_key', key: usernameKey },
   mobile: { column: 'mobile', key: (mobile: string) => mobile },
-  email: { column: 'email', key: emailKey },
+  email: { column: 'email_key', key: emailKey },
 } as const
 
 // Of the row `u`; answered by an index of blocks only.
@@ -351,11 +351,18 @@ export const emptyUser = {
   private_info: '',
   mobile: null,
   email: null,
+  email_key: null,
   last_device_sn: 0,
   devices_changed_at: 0,
   credential_epoch: 0,
   badge: 0,
   deleted_at: null,
+}
+
+/** The columns of addresses by which no two users may be found; one that is empty is null, so that it does not count as taken. */
+export const addressColumns = {
+  mobile: (mobile: string) => ({ mobile: mobile || null }),
+  email: (email: string) => ({ email: email || null, email_key: emailKey(email) || null }),
 }
 
 function toUser(row: Selectable<UsersTable>): User {

@@ -52,8 +52,10 @@ function operationRoute(options: OperationRoutesOptions, operation: Operation): 
     if (bytes === null) return
     if (bytes === tooLarge)
       return options.responses.failure(request, response, bodyTooLarge(maxBodyBytes))
-    const contentType = request.headers['content-type']
-    return answer(request, response, query, () => readValue({ bytes, contentType }))
+    const { 'content-type': contentType, 'content-encoding': contentEncoding } = request.headers
+    return answer(request, response, query, () =>
+      readValue({ bytes, contentType, contentEncoding }),
+    )
   }
 }
 

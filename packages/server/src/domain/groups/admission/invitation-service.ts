@@ -47,14 +47,15 @@ export class GroupInvitationService {
   async handle(
     caller: GroupCaller & { readonly userId: Int64 },
     groupId: Int64,
-    isAccepted: boolean,
+    { namedUserId, isAccepted }: { readonly namedUserId: Int64; readonly isAccepted: boolean },
   ): Promise<void> {
     const { access, invitations, outbox } = this.options
     const { userId } = caller
     await access.change(caller, groupId, 'join', { userIds: [userId] }, async (tx, context) => {
       const { group, now } = context
       const invitation = await this.#findOpen(tx, context, userId)
-      if (!invitation) throw new AppError('group_invitation_not_open')
+      const isNamed = namedUserId === userId || namedUserId === invitation?.inviterId
+      if (!invitation || !isNamed) throw new AppError('group_invitation_not_open')
       if (isAccepted) return this.#accept(tx, context, invitation)
       await invitations.reject(tx, group, userId, now)
       outbox.append(

@@ -43,7 +43,7 @@ export class AnnouncementService {
       }
       await announcements.insert(tx, group, announcement)
       await announcements.trim(tx, group, keptPerGroup)
-      await this.#tell(tx, context, announcement)
+      this.#tell(tx, context, announcement, { is_deleted: false })
       return announcement
     })
   }
@@ -80,19 +80,20 @@ export class AnnouncementService {
     await access.change(caller, groupId, 'announce', {}, async (tx, context) => {
       const announcement = existing(await announcements.find(tx, context.group, announcementId))
       await announcements.delete(tx, context.group, announcement.announcementId)
-      await this.#tell(tx, context, announcement)
+      this.#tell(tx, context, announcement, { is_deleted: true })
     })
   }
 
-  async #tell(
+  #tell(
     tx: Tx,
     { group, caller }: GroupContext,
-    announcement: GroupAnnouncement,
-  ): Promise<void> {
-    const { announcementId: announcement_id, title } = announcement
+    { announcementId: announcement_id, title }: GroupAnnouncement,
+    what: { readonly is_deleted: boolean },
+  ): void {
+    const content = { announcement_id, title, ...what }
     this.options.outbox.append(
       tx,
-      groupEvent(group, 'announcement_updated', caller.actorId, [], { announcement_id, title }),
+      groupEvent(group, 'announcement_updated', caller.actorId, [], content),
     )
   }
 }

@@ -2,6 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { Selectable } from 'kysely'
 import type { Queryable, Tx } from '../../../db/database.js'
 import type { GroupFilesTable } from '../../../db/schema.js'
+import { toInt64 } from '../../../lib/int64.js'
 import type { GroupFile, GroupKey } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
 
@@ -52,7 +53,7 @@ export class SharedFileStore {
         file_id: fileId,
         uploader_id: uploaderId,
         name,
-        size,
+        size: `${size}`,
         type,
         url,
         created_at: createdAt,
@@ -86,7 +87,7 @@ function toSharedFile(row: Selectable<GroupFilesTable>): GroupFile {
     fileId: row.file_id,
     uploaderId: row.uploader_id,
     name: row.name,
-    size: row.size,
+    size: toInt64(row.size),
     type: row.type,
     url: row.url,
     createdAt: row.created_at,

@@ -117,16 +117,20 @@ export function requireSize(
     throw new AppError('message_too_large', `${size} bytes of at most ${maxBytes}`)
 }
 
+const typingStates: ReadonlySet<unknown> = new Set(['typing', 'nothing'])
+
 /**
- * A typing indicator is an empty text whose ext is a JSON object with input_status; like online_only it reaches connected devices and
- * is never stored, counted or pushed.
+ * Whether a message only says that its sender types, or no longer does: an empty text whose ext is an object with `input_status` alone.
+ * It reaches connected devices and is never stored, counted or pushed. Any other ext makes a message (rule E8a).
  */
 export function isTypingSignal({ contentType, content, attachment, ext }: MessageContent): boolean {
   if (contentType !== 0 || content !== '' || attachment !== '' || !ext.includes('"input_status"'))
     return false
   try {
     const parsed: unknown = JSON.parse(ext)
-    return typeof parsed === 'object' && parsed !== null && 'input_status' in parsed
+    if (typeof parsed !== 'object' || parsed === null) return false
+    const [[name, state] = [], ...others] = Object.entries(parsed)
+    return others.length === 0 && name === 'input_status' && typingStates.has(state)
   } catch {
     return false
   }

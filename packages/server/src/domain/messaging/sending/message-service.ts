@@ -52,6 +52,13 @@ export interface SendRequest extends Omit<MessageContent, 'content'> {
   readonly relatedMessageId: Int64 | undefined
 }
 
+export interface SendResult {
+  /** Empty unless there is exactly one recipient. */
+  readonly messageIds: readonly number[]
+  /** In the order of the targets (rule E11). */
+  readonly refused: readonly { readonly target: Int64; readonly error: ErrorName }[]
+}
+
 /** Who may send what to whom (rules C5, E8a, E10 to E12); storing it is the writer's. */
 export class MessageService {
   constructor(private readonly options: MessageServiceOptions) {}
@@ -60,20 +67,17 @@ export class MessageService {
    * Judges each target alone and stores the message for those that take it. From content_type 9 up nothing is stored: the message does
    * something to another one; see MessageOperations.perform.
    *
-   * @returns the message ID when there is exactly one recipient
+   * @returns the message ID when there is exactly one recipient, and the targets that did not take the message
    * @throws AppError the first refusal when no target takes the message, invalid_parameter, message_too_large, storage_failed
    */
-  async send(
-    caller: SendingCaller,
-    request: SendRequest,
-  ): Promise<{ messageIds?: readonly number[] }> {
+  async send(caller: SendingCaller, request: SendRequest): Promise<SendResult> {
     const { appId } = caller
     const targets = request.targets.length === 1 ? request.targets : [...new Set(request.targets)]
     const content = this.#content(request, targets)
     const senderId = await this.#sender(caller, request.fromUserId)
     if (content.contentType >= operationType.readAck) {
       await this.#operate(caller, senderId, { ...request, ...content, targets })
-      return {}
+      return { messageIds: [], refused: [] }
     }
     const sender = { userId: senderId, isAdminToken: caller.isAdminToken }
     const judge = (target: Int64) => this.#refusal(appId, target, request.targetType, sender)
@@ -82,14 +86,19 @@ export class MessageService {
         ? [await judge(targets[0] as Int64)]
         : await Promise.all(targets.map(judge))
     const accepted = targets.filter((_, index) => refusals[index] === null)
-    const firstRefusal = refusals.find((refusal) => refusal !== null) ?? null
+    const refused = targets.flatMap((target, index) => {
+      const error = refusals[index]
+      return error ? [{ target, error }] : []
+    })
+    const firstRefusal = refused[0]?.error ?? null
     // A repeat succeeds even when nobody would take the message any more (rule E4).
     const messageIds =
       firstRefusal === null || accepted.length > 0
         ? await this.#deliver(caller, senderId, accepted, request, content)
         : await this.#findSent(appId, senderId, request)
     if (messageIds === null) throw new AppError(firstRefusal ?? 'user_not_found')
-    return targets.length === 1 && messageIds.length === 1 ? { messageIds } : {}
+    const isOne = targets.length === 1 && messageIds.length === 1
+    return { messageIds: isOne ? messageIds : [], refused }
   }
 
   async #operate(
@@ -147,7 +156,8 @@ export class MessageService {
   ): Promise<readonly number[]> {
     const { writer, ids } = this.options
     // Nothing is stored of these, so there is nothing to recognise again either.
-    if (onlineOnly || isTypingSignal(message)) return Promise.all(recipients.map(() => ids.next()))
+    if (onlineOnly || (!isSystem && isTypingSignal(message)))
+      return Promise.all(recipients.map(() => ids.next()))
     const { appId } = caller
     const { contentType, content, attachment, config, ext } = message
     const senderDeviceSn = caller.deviceSn ?? 0

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { AppError, type Int64 } from '@hermod/protocol'
 import { importFault } from '../../login/password-hasher-formats.js'
 import {
+  emailKey,
   type NameRules,
   passwordFault,
   requireName,
@@ -72,7 +73,7 @@ export function createPassword(): string {
 
 /** Who has a name that is unique in an application. */
 export interface NameOwner {
-  readonly field: 'username_key' | 'mobile' | 'email'
+  readonly field: 'username_key' | 'mobile' | 'email_key'
   readonly value: string
   readonly userId: Int64
 }
@@ -82,7 +83,7 @@ export class TakenNames {
   readonly #owners = {
     username_key: new Map<string, Int64>(),
     mobile: new Map<string, Int64>(),
-    email: new Map<string, Int64>(),
+    email_key: new Map<string, Int64>(),
   }
 
   constructor(owners: readonly NameOwner[]) {
@@ -96,7 +97,7 @@ export class TakenNames {
   ): void {
     this.#owners.username_key.set(usernameKey(username), userId)
     if (mobile !== '') this.#owners.mobile.set(mobile, userId)
-    if (email !== '') this.#owners.email.set(email, userId)
+    if (email !== '') this.#owners.email_key.set(emailKey(email), userId)
   }
 
   ownerOf(username: string): Int64 | undefined {
@@ -107,6 +108,6 @@ export class TakenNames {
   conflict({ mobile = '', email = '' }: Profile, userId?: Int64): AppError | null {
     const isTaken = (owner: Int64 | undefined) => owner !== undefined && owner !== userId
     if (isTaken(this.#owners.mobile.get(mobile))) return new AppError('mobile_taken')
-    return isTaken(this.#owners.email.get(email)) ? new AppError('email_taken') : null
+    return isTaken(this.#owners.email_key.get(emailKey(email))) ? new AppError('email_taken') : null
   }
 }

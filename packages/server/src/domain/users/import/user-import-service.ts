@@ -9,7 +9,7 @@ import type { AppService } from '../../apps/app-service.js'
 import type { PasswordHasher } from '../../login/password-hasher.js'
 import { type PageRequest, readIdCursor, writeCursor } from '../../paging.js'
 import { systemUserId } from '../system-user.js'
-import { emailKey, usernameKey } from '../user-model.js'
+import { usernameKey } from '../user-model.js'
 import { userRoom } from '../user-room.js'
 import type { UserStore } from '../user-store.js'
 import {
@@ -114,13 +114,8 @@ export class UserImportService {
     return { users, nextCursor: last ? writeCursor(last.user_id) : '' }
   }
 
-  readonly #checked = (given: UserToImport): Entry => {
+  readonly #checked = (user: UserToImport): Entry => {
     const { passwordMinLength, clock } = this.options
-    const { email } = given.profile
-    const user =
-      email === undefined
-        ? given
-        : { ...given, profile: { ...given.profile, email: emailKey(email) } }
     try {
       requireGoodEntry(user, { passwordMinLength, now: clock.now() })
       return { user, error: null }

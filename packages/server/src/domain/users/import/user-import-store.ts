@@ -2,13 +2,12 @@ import { type Int64, userStatus } from '@hermod/protocol'
 import { type Insertable, type RawBuilder, sql } from 'kysely'
 import type { Queryable } from '../../../db/database.js'
 import type { UsersTable } from '../../../db/schema.js'
-import { usernameKey } from '../user-model.js'
-import { emptyUser } from '../user-store.js'
+import { emailKey, usernameKey } from '../user-model.js'
+import { addressColumns, emptyUser } from '../user-store.js'
 import type { NameOwner, Profile, UserToImport } from './user-import-model.js'
 
-type ProfileColumns = {
-  [Field in keyof Profile]: Field extends 'mobile' | 'email' ? string | null : string
-}
+type ProfileColumns = Omit<Profile, 'mobile' | 'email'> &
+  Partial<Pick<UsersTable, 'mobile' | 'email' | 'email_key'>>
 type NamedUser = Pick<UserToImport, 'username' | 'profile'>
 
 export interface ExportedRow {
@@ -44,7 +43,7 @@ export class UserImportStore {
     const names = {
       username_key: entries.map(({ username }) => usernameKey(username)),
       mobile: given('mobile'),
-      email: given('email'),
+      email_key: given('email').map(emailKey),
     }
     const looks = Object.entries(names).flatMap(([field, values]) =>
       values.length === 0 ? [] : [ownersOf(appId, field, values)],
@@ -112,11 +111,11 @@ export function importedRow(
   }
 }
 
-/** A missing address is null, so that it does not count as taken. */
+/** What is absent is left out. */
 export function profileColumns({ mobile, email, ...others }: Profile): ProfileColumns {
-  const addresses = {
-    ...(mobile === undefined ? {} : { mobile: mobile || null }),
-    ...(email === undefined ? {} : { email: email || null }),
+  return {
+    ...others,
+    ...(mobile === undefined ? {} : addressColumns.mobile(mobile)),
+    ...(email === undefined ? {} : addressColumns.email(email)),
   }
-  return { ...others, ...addresses }
 }
