@@ -18,6 +18,7 @@ export const listDevices = operation({
   path: '/user/device/list',
   tag,
   summary: 'Lists the devices of the user.',
+  description: 'By serial number, always the whole list.',
   callers: 'user',
   data: array(DeviceEntry),
   extras: cursorAndVersion,

@@ -37,14 +37,15 @@ export function lookUpList(description: string) {
  * (rule D1).
  */
 export const username = string({
-  description: 'username',
+  description:
+    'username: letters, digits, underscores and CJK ideographs, not digits alone; compared without regard to case',
   minLength: 1,
   maxLength: 64,
   examples: ['alice'],
 })
 /** The least length of a new password is configuration, so it is checked by the service. */
 export const password = string({
-  description: 'password',
+  description: 'password; a new one has at least 6 characters (a setting of the server)',
   minLength: 1,
   maxLength: 128,
   examples: ['correct horse battery'],

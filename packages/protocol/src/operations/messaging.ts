@@ -14,7 +14,7 @@ import {
   PinnedConversations,
   UnreadEntry,
 } from '../resources/messaging.js'
-import { array, boolean, int32, int64, intEnum, list, optional, string } from '../schema.js'
+import { array, boolean, int32, int64, intEnum, list, optional, Type } from '../schema.js'
 import { done, get, id, pageParameters, post, putOrPost } from './fields.js'
 
 const tag = 'Messages'
@@ -23,13 +23,16 @@ const conversations = 'Conversations'
 
 const conversationId = id('conversation ID: the other user, or the group')
 
+const messageLimit =
+  'content, attachment, config and ext together at most 65,536 bytes of UTF-8 (a setting of the server)'
+
 /**
- * The schema only stops what no request body can contain: the four texts of a message are checked together, against a configured limit and with
- * an error of its own (rules A4, E12).
+ * Without a length of its own: the four texts of a message are checked together, against a configured limit and with an error of its own
+ * (rules A4, E12).
  */
-function messageText(description: string, examples: readonly string[] = []) {
+function messageText(description: string, examples?: readonly [string]) {
   return optional(
-    string({ description, maxLength: 1_048_576, ...(examples.length > 0 && { examples }) }),
+    Type.String({ description: `${description}; ${messageLimit}`, ...(examples && { examples }) }),
   )
 }
 
@@ -40,6 +43,10 @@ const messageTexts = {
   config: messageText('extension fields used by the SDK layer, JSON'),
   ext: messageText('extension data'),
 }
+
+const typingSignal =
+  'An empty text without attachment whose ext is an object with the only member input_status, which is "typing" or "nothing", is a typing ' +
+  'signal: it reaches devices that are connected and is never stored.'
 
 const sendBody = {
   ...messageTexts,
@@ -92,7 +99,8 @@ export const sendMessage = operation({
   tag,
   summary: 'Sends a message to users or groups.',
   description:
-    'Code 200 means that the message is on disk. Each target is checked alone: the call succeeds if at least one accepted the message, and fails with the first reason if none did. content_type 9 to 12 act on the message related_mid and never return msg_ids.',
+    'Code 200 means that the message is on disk. Each target is checked alone: the call succeeds if at least one accepted the message, and fails with the first reason if none did. content_type 9 to 12 act on the message related_mid and never return msg_ids. ' +
+    typingSignal,
   callers: 'sender',
   body: sendBody,
   data: done,
@@ -217,6 +225,7 @@ export const readHistory = operation({
   path: '/message/conversation',
   tag: conversations,
   summary: 'Reads the history of a conversation, newest first.',
+  description: 'Newest first, at most 100 a page.',
   callers: 'user',
   query: {
     limit: int32({ description: 'how many; cut to 100', minimum: 1 }),
@@ -256,6 +265,8 @@ export const listConversations = operation({
   path: '/message/conversation_list',
   tag: conversations,
   summary: 'Lists the conversations of the user, most recent activity first.',
+  description:
+    'Most recent activity first, 20 a page, which is also the most. Conversations without a message that the caller can see are left out.',
   callers: 'user',
   query: {
     ...pageParameters,
@@ -274,6 +285,8 @@ export const listUnread = operation({
   path: '/message/unread',
   tag: conversations,
   summary: 'Lists the unread counts of the conversations that have any.',
+  description:
+    'In no particular order, always the whole list. Chatrooms, muted and dissolved groups are left out.',
   callers: 'user',
   data: array(UnreadEntry),
 })
@@ -316,6 +329,7 @@ export const listPinnedConversations = operation({
   path: '/user/conversation/pin_list',
   tag: conversations,
   summary: 'Lists the pinned conversations.',
+  description: 'The one pinned last comes first, always the whole list: at most 1,000.',
   callers: 'user',
   data: PinnedConversations,
 })

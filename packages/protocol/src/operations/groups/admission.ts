@@ -73,6 +73,8 @@ export const listJoinRequests = operation({
   tag: admission,
   summary:
     'Lists the membership applications of the given groups, as far as the caller may manage them.',
+  description:
+    'Newest first, 100 a page unless asked otherwise, at most 500. Groups that the caller may not manage are passed over.',
   callers: 'groupMember',
   right: 'admit',
   query: versionedPage,
@@ -127,6 +129,8 @@ export const listGroupInvitations = operation({
   path: '/group/invitation_list',
   tag: admission,
   summary: 'Lists the invitations that the user received.',
+  description:
+    'Newest first, answered ones included, 100 a page unless asked otherwise, at most 500.',
   callers: 'groupUser',
   query: versionedPage,
   data: array(GroupInvitation),

@@ -2,7 +2,7 @@ import { groupType, meaningsOf } from '../../enums.js'
 import { operation } from '../../operation.js'
 import { GroupRecord, GroupSummary } from '../../resources/groups.js'
 import { UserResult } from '../../resources/results.js'
-import { array, int64, intEnum, list, optional, string } from '../../schema.js'
+import { array, int64, intEnum, list, optional } from '../../schema.js'
 import {
   avatar,
   deleteOrPost,
@@ -91,6 +91,7 @@ export const listGroups = operation({
   path: '/group/info/batch',
   tag: 'Groups',
   summary: 'Reads the short form of several groups; unknown ones are left out.',
+  description: 'In the order asked for, each group once; at most 10,000.',
   callers: 'groupMember',
   right: 'info',
   body: { group_list: lookUpList('group IDs') },
@@ -104,6 +105,7 @@ export const listPublicGroups = operation({
   path: '/group/public_list',
   tag: 'Groups',
   summary: 'Lists the public groups of the application.',
+  description: 'Newest first: the newest 10,000.',
   callers: 'groupMember',
   data: array(int64(), { description: 'group IDs' }),
   origin: 'extension',
@@ -116,6 +118,7 @@ export const listJoinedGroups = operation({
   path: '/group/user_joined',
   tag: 'Groups',
   summary: 'Lists the groups that the user is in.',
+  description: 'Oldest first, always the whole list. Dissolved groups are left out.',
   callers: 'groupUser',
   data: array(int64(), { description: 'group IDs' }),
 })

@@ -42,6 +42,7 @@ export function groupList<T extends TSchema>(
     path,
     tag: members,
     summary,
+    description: 'By user ID, 1,000 a page unless asked otherwise, which is also the most.',
     callers: 'member',
     right,
     query: { ...group, ...versionedPage },

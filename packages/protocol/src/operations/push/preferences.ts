@@ -44,6 +44,7 @@ export const listPushTags = operation({
   path: '/user/push/tag',
   tag,
   summary: 'Lists the push tags of the user.',
+  description: 'In the order of their UTF-16 code units, always the whole list: at most 100.',
   callers: 'user',
   data: array(text('tag')),
 })

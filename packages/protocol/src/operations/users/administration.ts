@@ -15,6 +15,8 @@ export const listUsers = operation({
   path: '/user/list',
   tag,
   summary: 'Lists the users of the application, oldest first.',
+  description:
+    'By user ID, so that pages do not shift when users register: 50 a page unless asked otherwise, at most 200. Deleted users are left out; a page behind the last one is an empty list.',
   callers: 'admin',
   query: {
     page_num: optional(int32({ description: 'page, from 1', minimum: 1, default: 1 })),
