@@ -3,6 +3,7 @@ import { notice } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../db/database.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { Outbox } from '../../outbox/outbox.js'
+import { type ItemOutcome, outcomeOf, requireNoRefusal } from '../item-outcome.js'
 import type { AccountService } from './account-service.js'
 import { emailKey, type NameRules, requireName, usernameFault, usernameKey } from './user-model.js'
 import type { UserStore } from './user-store.js'
@@ -56,24 +57,23 @@ export class ProfileService {
 
   /** @throws AppError invalid_parameter, user_not_found, user_deleted */
   async update(appId: string, actorId: Int64, update: ProfileUpdate): Promise<void> {
-    const [refusal] = await this.updateMany(appId, actorId, [update])
-    if (refusal) throw refusal
+    requireNoRefusal(await this.updateMany(appId, actorId, [update]))
   }
 
-  /** @returns for each update in order why it was refused, or null; a refusal undoes no other update */
+  /** A refusal undoes no other update. @returns invalid_parameter, user_not_found, user_deleted */
   async updateMany(
     appId: string,
     actorId: Int64,
     updates: readonly ProfileUpdate[],
-  ): Promise<(AppError | null)[]> {
+  ): Promise<ItemOutcome[]> {
     const entries = [...updates.entries()]
     // All callers lock users in this order. Updates of the same user stay in theirs.
     entries.sort(([, a], [, b]) => (a.userId < b.userId ? -1 : Number(a.userId > b.userId)))
     return this.options.database.transaction(async (tx) => {
-      const refusals: (AppError | null)[] = []
+      const outcomes: ItemOutcome[] = []
       for (const [index, update] of entries)
-        refusals[index] = await this.#apply(tx, appId, actorId, update)
-      return refusals
+        outcomes[index] = await outcomeOf(this.#apply(tx, appId, actorId, update))
+      return outcomes
     })
   }
 
@@ -82,20 +82,14 @@ export class ProfileService {
     appId: string,
     actorId: Int64,
     { userId, changes }: ProfileUpdate,
-  ): Promise<AppError | null> {
+  ): Promise<void> {
     const { store, accounts } = this.options
     const row = definedOnly(changes)
-    try {
-      if (row.nick_name !== undefined) requireName(row.nick_name, 'nick_name')
-      const isDone = Object.keys(row).length > 0 && (await store.update(tx, appId, userId, row))
-      // Says which of unknown and deleted it is, and accepts a change of nothing.
-      if (!isDone) await accounts.lockKeyShare(tx, appId, userId)
-      else await this.#announce(tx, { appId, actorId, userId, fields: Object.keys(row) })
-      return null
-    } catch (error) {
-      if (error instanceof AppError) return error
-      throw error
-    }
+    if (row.nick_name !== undefined) requireName(row.nick_name, 'nick_name')
+    const isDone = Object.keys(row).length > 0 && (await store.update(tx, appId, userId, row))
+    // Says which of unknown and deleted it is, and accepts a change of nothing.
+    if (!isDone) await accounts.lockKeyShare(tx, appId, userId)
+    else await this.#announce(tx, { appId, actorId, userId, fields: Object.keys(row) })
   }
 
   /** @throws AppError invalid_parameter, mobile_taken, email_taken, username_taken, user_not_found, user_deleted */

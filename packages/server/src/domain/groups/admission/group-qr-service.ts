@@ -3,12 +3,12 @@ import type { Tx } from '../../../db/database.js'
 import { type Clock, runsOutAt } from '../../../lib/clock.js'
 import type { PurposeKeys, SecretKeys } from '../../../lib/secret-keys.js'
 import type { AppService } from '../../apps/app-service.js'
+import { requireNoRefusal } from '../../item-outcome.js'
 import { systemUserId } from '../../users/system-user.js'
 import { type GroupAccess, type GroupCaller, refusalOf } from '../core/group-access.js'
 import { type Group, roleName } from '../core/group-model.js'
 import type { MemberStore } from '../membership/member-store.js'
 import type { MembershipService } from '../membership/membership-service.js'
-import { requireNoRefusal } from './group-admission.js'
 import { type GroupQr, groupQrText, readGroupQrText } from './group-qr.js'
 
 export interface GroupQrServiceOptions {

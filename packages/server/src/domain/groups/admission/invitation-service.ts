@@ -1,12 +1,13 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Outbox } from '../../../outbox/outbox.js'
+import { type ItemOutcome, requireNoRefusal } from '../../item-outcome.js'
 import type { PageRequest } from '../../paging.js'
 import type { GroupAccess, GroupCaller, LockedGroupContext } from '../core/group-access.js'
 import { groupEvent } from '../core/group-model.js'
 import type { GroupPage } from '../core/group-page.js'
-import type { MembershipService, Outcomes } from '../membership/membership-service.js'
-import { admissionPage, isAdmissionOpen, requireNoRefusal, storePage } from './group-admission.js'
+import type { MembershipService } from '../membership/membership-service.js'
+import { admissionPage, isAdmissionOpen, storePage } from './group-admission.js'
 import type { GroupInviter } from './group-inviter.js'
 import type { Invitation, InvitationStore } from './invitation-store.js'
 
@@ -24,6 +25,7 @@ export class GroupInvitationService {
   constructor(private readonly options: GroupInvitationServiceOptions) {}
 
   /**
+   * @param userIds distinct
    * @returns as {@link GroupInviter.invite}
    * @throws AppError group_not_found, member_required, group_admin_required
    */
@@ -32,11 +34,10 @@ export class GroupInvitationService {
     groupId: Int64,
     userIds: readonly Int64[],
     reason: string,
-  ): Promise<Outcomes> {
+  ): Promise<ItemOutcome[]> {
     const { access, inviter } = this.options
-    const distinct = [...new Set(userIds)]
-    return access.change(caller, groupId, 'invite', { userIds: distinct }, (tx, context) =>
-      inviter.invite(tx, context, distinct, reason),
+    return access.change(caller, groupId, 'invite', { userIds }, (tx, context) =>
+      inviter.invite(tx, context, userIds, reason),
     )
   }
 

@@ -2,6 +2,7 @@ import { AppError, type GroupRightName, type Int64, memberRole } from '@hermod/p
 import type { Queryable } from '../../../db/database.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { AppService } from '../../apps/app-service.js'
+import type { ItemOutcome } from '../../item-outcome.js'
 import { type PageRequest, readIdCursor, writeCursor } from '../../paging.js'
 import type { GroupAccess, GroupCaller, GroupContext } from '../core/group-access.js'
 import { type GroupList, isBanned, type Member } from '../core/group-model.js'
@@ -9,7 +10,7 @@ import type { GroupPage } from '../core/group-page.js'
 import type { Block, BlockStore } from '../moderation/block-store.js'
 import type { MemberListRange, MemberListStore } from './member-list-store.js'
 import type { MemberStore } from './member-store.js'
-import type { MembershipService, Outcomes } from './membership-service.js'
+import type { MembershipService } from './membership-service.js'
 
 export interface GroupMemberServiceOptions {
   readonly access: GroupAccess
@@ -29,14 +30,18 @@ export class GroupMemberService {
 
   /**
    * Adds users without asking them (rule F7).
+   * @param userIds distinct
    * @returns as {@link MembershipService.add}
    * @throws AppError group_not_found, group_admin_required
    */
-  async add(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
+  async add(
+    caller: GroupCaller,
+    groupId: Int64,
+    userIds: readonly Int64[],
+  ): Promise<ItemOutcome[]> {
     const { access, memberships } = this.options
-    const distinct = [...new Set(userIds)]
-    return access.change(caller, groupId, 'admit', { userIds: distinct }, (tx, context) =>
-      memberships.add(tx, context, distinct, { isOwnWill: false }),
+    return access.change(caller, groupId, 'admit', { userIds }, (tx, context) =>
+      memberships.add(tx, context, userIds, { isOwnWill: false }),
     )
   }
 

@@ -4,6 +4,7 @@ import { ProcedureRestart } from '../../../db/procedure.js'
 import { BatchQueue } from '../../../lib/batch-queue.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids.js'
+import type { ItemOutcome } from '../../item-outcome.js'
 import { type Draft, messageRow } from '../log/message-model.js'
 import { type BatchRestart, storeBatch } from './store-batch.js'
 
@@ -77,7 +78,7 @@ export class MessageWriter {
     return this.#queue.idle()
   }
 
-  async #commit(deliveries: readonly Delivery[]): Promise<readonly (MessageIds | AppError)[]> {
+  async #commit(deliveries: readonly Delivery[]): Promise<readonly ItemOutcome<MessageIds>[]> {
     const startedAt = performance.now()
     try {
       const stored = await this.#store(deliveries)
@@ -96,13 +97,13 @@ export class MessageWriter {
   async #commitWithout(
     deliveries: readonly Delivery[],
     refused: readonly (readonly number[])[],
-  ): Promise<readonly (MessageIds | AppError)[]> {
+  ): Promise<readonly ItemOutcome<MessageIds>[]> {
     const rest = deliveries.map((each, index) => withoutPlaces(each, refused[index] ?? []))
     const left = rest.filter(({ drafts }) => drafts.length > 0)
     const stored = (left.length > 0 ? await this.#commit(left) : []).values()
     return rest.map(({ drafts }) =>
       drafts.length > 0
-        ? (stored.next().value as MessageIds | AppError)
+        ? (stored.next().value as ItemOutcome<MessageIds>)
         : new AppError('user_deleted'),
     )
   }

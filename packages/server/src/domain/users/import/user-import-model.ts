@@ -32,13 +32,11 @@ export interface UserToImport {
   readonly createdAt?: number
 }
 
-export type ImportResult =
-  | {
-      readonly username: string
-      readonly result: 'created' | 'exists' | 'updated'
-      readonly userId: Int64
-    }
-  | { readonly username: string; readonly result: 'failed'; readonly error: AppError }
+/** What became of a user who is there after the import. */
+export interface ImportedAs {
+  readonly result: 'created' | 'exists' | 'updated'
+  readonly userId: Int64
+}
 
 export interface EntryRules {
   readonly passwordMinLength: number
