@@ -90,9 +90,10 @@ export function jsonValue({ bytes, contentType }: RawBody): unknown {
   const text = decodeText(bytes)
   try {
     return parseJson(text)
-  } catch {
-    // SyntaxError, or a RangeError for nesting that no request of ours has.
-    throw invalid(['the body must be valid JSON'])
+  } catch (error) {
+    // The parser of exact numbers works by recursion; no request of ours is nested nearly as deep as it can go.
+    const isTooDeep = error instanceof RangeError
+    throw invalid([isTooDeep ? 'the body is nested too deeply' : 'the body must be valid JSON'])
   }
 }
 
