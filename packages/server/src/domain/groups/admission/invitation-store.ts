@@ -39,6 +39,7 @@ const findConfirms: BulkSelect = {
   columns: 'user_id, group_confirm',
 }
 const settleOpen: BulkUpdate = {
+  module: import.meta.url,
   table: 'group_invitations',
   set: { status: 'smallint', updated_at: 'bigint' },
   keys: { app_id: 'text', group_id: 'bigint', invitee_id: 'bigint', status: 'smallint' },

@@ -21,6 +21,7 @@ export interface JoinRequest {
 type NewJoinRequest = Pick<JoinRequest, 'applicantId' | 'reason' | 'createdAt' | 'expiresAt'>
 
 const settleOpen: BulkUpdate = {
+  module: import.meta.url,
   table: 'group_join_requests',
   set: { status: 'smallint', updated_at: 'bigint' },
   keys: { app_id: 'text', group_id: 'bigint', applicant_id: 'bigint', status: 'smallint' },

@@ -9,6 +9,7 @@ export const advancedMemberColumns = { ...sentMarks, ...memberKey } as const
 
 /** Moves the read marks of members who have sent; one who is no member any more has none. */
 export const advanceMembers: BulkUpdate = {
+  module: import.meta.url,
   table: 'group_members',
   set: sentMarks,
   keys: memberKey,
@@ -20,7 +21,11 @@ export const findMembers: BulkSelect = {
   columns: 'user_id, role, display_name, ban_expires_at, msg_mute_mode, msg_push_mode, joined_at',
 }
 
-export const deleteMembers: BulkDelete = { deleteFrom: 'group_members', keys: memberKey }
+export const deleteMembers: BulkDelete = {
+  module: import.meta.url,
+  deleteFrom: 'group_members',
+  keys: memberKey,
+}
 
 /** What is changed of members. */
 export const changedColumns = {
@@ -40,7 +45,7 @@ export function updateMembers(columns: readonly (keyof typeof changedColumns)[])
   const known = memberUpdates.get(name)
   if (known) return known
   const set = Object.fromEntries(columns.map((column) => [column, changedColumns[column]]))
-  const made: BulkUpdate = { table: 'group_members', set, keys: memberKey }
+  const made: BulkUpdate = { module: import.meta.url, table: 'group_members', set, keys: memberKey }
   memberUpdates.set(name, made)
   return made
 }

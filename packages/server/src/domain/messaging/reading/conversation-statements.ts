@@ -48,6 +48,7 @@ const movedMarks = ['low_read_seq', 'high_read_seq', 'low_seen_seq', 'high_seen_
  * nothing of conversations that are closed.
  */
 export const advanceConversations: BulkInsert = {
+  module: import.meta.url,
   table: 'conversations',
   columns: positionColumns,
   conflict: `${onConversation} seq = t.seq + excluded.seq, ${setLastId}, ${movedMarks} where t.closed = 0`,
@@ -59,6 +60,7 @@ export const advanceConversations: BulkInsert = {
  * messages is the last one of that member; `high_read_seq` which is the last one of any other member. 0: the system sent.
  */
 export const advanceGroupConversations: BulkInsert = {
+  module: import.meta.url,
   table: 'conversations',
   columns: groupPositionColumns,
   conflict: `${onConversation} seq = t.seq + excluded.seq, ${setLastId},
@@ -71,6 +73,7 @@ export const advanceGroupConversations: BulkInsert = {
 
 /** For conversations that got more than one message, or other IDs than offered. */
 export const setLastMessageIds: BulkInsert = {
+  module: import.meta.url,
   table: 'conversations',
   columns: positionColumns,
   conflict: `${onConversation} last_msg_id = excluded.last_msg_id`,
@@ -78,6 +81,7 @@ export const setLastMessageIds: BulkInsert = {
 
 /** Shows new conversations to their parties, but for those who are deleted; nobody else is deleted until the transaction ends. */
 export const addToLists: BulkInsert = {
+  module: import.meta.url,
   table: 'user_conversations',
   columns: listColumns,
   where: (lock) => `exists (select 1 from users u
@@ -106,6 +110,7 @@ export const lockMarks: BulkSelect = {
 
 /** Sets the marks of conversations that are locked. */
 export const setMarks: BulkUpdate = {
+  module: import.meta.url,
   table: 'conversations',
   set: partyMarks,
   keys: conversationKey,

@@ -11,6 +11,7 @@ export const receiptRequestColumns = {
 
 /** Of sends; rows in the order of their conversations. */
 export const insertReceiptRequests: BulkInsert = {
+  module: import.meta.url,
   table: 'receipt_requests',
   columns: receiptRequestColumns,
 }

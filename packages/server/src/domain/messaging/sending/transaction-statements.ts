@@ -22,6 +22,7 @@ const onTransaction =
  * before and are still remembered are not changed, which shows in the number of changed rows.
  */
 export const claimTransactions: BulkInsert = {
+  module: import.meta.url,
   table: 'sent_transactions',
   columns: transactionColumns,
   conflict: `${onTransaction}, created_at = excluded.created_at, expires_at = excluded.expires_at where t.expires_at <= excluded.created_at`,
@@ -29,6 +30,7 @@ export const claimTransactions: BulkInsert = {
 
 /** Replaces the message IDs of transactions that the same database transaction has claimed. */
 export const rewriteTransactions: BulkInsert = {
+  module: import.meta.url,
   table: 'sent_transactions',
   columns: transactionColumns,
   conflict: onTransaction,
