@@ -17,7 +17,7 @@ import {
   outcomes,
   types,
 } from './support/groups.js'
-import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+import { WatchedServer } from './support/watched-server.js'
 
 /** Positive and never issued. */
 const nobody = 1
@@ -38,7 +38,7 @@ for (const backend of testBackends()) {
     let guest: Person
 
     beforeAll(async () => {
-      watched = await startWatchedServer(backend)
+      watched = await WatchedServer.start(backend)
       admin = watched.server.api.admin()
       pool = new PeoplePool(watched.server, 120)
     })

@@ -18,7 +18,7 @@ import {
   roles,
   types,
 } from './support/groups.js'
-import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+import { WatchedServer } from './support/watched-server.js'
 
 const success = 200
 
@@ -74,7 +74,7 @@ for (const backend of testBackends()) {
     let watched: WatchedServer
 
     beforeAll(async () => {
-      watched = await startWatchedServer(backend)
+      watched = await WatchedServer.start(backend)
     })
 
     afterAll(async () => {

@@ -1,5 +1,5 @@
 import type { CheckReport } from '@hermod/protocol'
-import { type ServerProcess, startServer, testBackends } from '@hermod/testkit'
+import { type ServerProcess, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { apply, authModes, changeSettings, connect, registerPeople } from './support/contacts.js'
 import { aGroup, expectSuccess, groupCall, types } from './support/groups.js'
@@ -12,7 +12,7 @@ import {
   notify,
   sendText,
 } from './support/messaging.js'
-import { openSql } from './support/sql.js'
+import { WatchedServer } from './support/watched-server.js'
 
 /** One thing that is wrong, and the way back. */
 interface Fault {
@@ -37,7 +37,7 @@ function finding({ check, subject }: Fault) {
 
 for (const backend of testBackends()) {
   describe(`hermod check on ${backend.name}`, () => {
-    let database: Awaited<ReturnType<typeof backend.createDatabase>>
+    let watched: WatchedServer
     let server: ServerProcess
     /**
      * Alice wrote 1, 2 and 3 to Bob, who read 1 and then wrote 4; then she wrote 5 and 6, recalled 5 and edited 3. Both are contacts. Carol has a
@@ -56,8 +56,8 @@ for (const backend of testBackends()) {
     let frank: number
 
     beforeAll(async () => {
-      database = await backend.createDatabase()
-      server = await startServer(database.url === undefined ? {} : { databaseUrl: database.url })
+      watched = await WatchedServer.start(backend)
+      server = watched.server
       const admin = server.api.admin()
       alice = (await server.api.register()).id
       bob = (await server.api.register()).id
@@ -128,21 +128,14 @@ for (const backend of testBackends()) {
       })
     }
 
-    afterAll(async () => {
-      await server?.[Symbol.asyncDispose]()
-      await database?.[Symbol.asyncDispose]()
-    })
+    afterAll(() => watched?.[Symbol.asyncDispose]())
 
     function check(): Promise<CommandResult> {
-      return runHermod(['check', '--json'], {
-        HERMOD_DATA_DIR: server.dataDir,
-        HERMOD_DATABASE_URL: database.url,
-      })
+      return runHermod(['check', '--json'], watched.settings)
     }
 
     async function sql(statements: readonly string[]): Promise<void> {
-      await using connection = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
-      for (const statement of statements) await connection.run(statement)
+      for (const statement of statements) await watched.sql.run(statement)
     }
 
     function faults(): Fault[] {
@@ -728,12 +721,11 @@ for (const backend of testBackends()) {
 
     it('tells people as well as programs', async () => {
       const [fault] = faults() as [Fault]
-      const settings = { HERMOD_DATA_DIR: server.dataDir, HERMOD_DATABASE_URL: database.url }
-      expect((await runHermod(['check'], settings)).out).toMatch(
+      expect((await runHermod(['check'], watched.settings)).out).toMatch(
         /^\d+ facts checked, all agree\.\n$/,
       )
       await sql(fault.plant)
-      const { code, out, err } = await runHermod(['check'], settings)
+      const { code, out, err } = await runHermod(['check'], watched.settings)
       expect(code).toBe(1)
       for (const word of [fault.check, fault.subject]) expect(out).toContain(word)
       expect(err).toContain('1 wrong')
@@ -741,7 +733,7 @@ for (const backend of testBackends()) {
     })
 
     it('is asked of a running server too, which finds every kind of error', async () => {
-      server = await server.startAgain()
+      server = await watched.startAgain()
       for (const fault of faults()) {
         await sql(fault.plant)
         expect(await integrityFaults(server), fault.name).toContainEqual(finding(fault))
