@@ -63,15 +63,15 @@ let turn = Promise.resolve()
 
 const context: ProcedureContext = {
   async run<Row>(statement: Bulk, rows: readonly (readonly unknown[])[]): Promise<Row[]> {
-    const { columns, rows: values } = runAll({ sql: textOf(statement), rows })
+    const { columns, rows: values } = runAll({ sql: checkedText(statement), rows })
     return values.map((each) => toObject(columns, each) as Row)
   },
   async change(statement, rows) {
-    return runAll({ sql: textOf(statement), rows }).changes
+    return runAll({ sql: checkedText(statement), rows }).changes
   },
 }
 
-function textOf(statement: Bulk): string {
+function checkedText(statement: Bulk): string {
   const { sql } = bulkOf(statement)
   if ('module' in statement) writerCheck?.requireWriter(sql, statement.module)
   return sql
