@@ -37,6 +37,7 @@ export interface FirstApp {
   readonly operatorToken: string | null
 }
 
+/** What is absent stays as it is. */
 export interface AppChanges {
   readonly name?: string | undefined
   readonly status?: number | undefined

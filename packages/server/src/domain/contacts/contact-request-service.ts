@@ -28,6 +28,7 @@ export interface ContactRequestServiceOptions {
   readonly clock: Clock
 }
 
+/** What an applicant sends to a user. */
 export interface NewContactRequest {
   readonly userId: Int64
   /** What the applicant calls the user. */

@@ -21,6 +21,7 @@ export interface ContactServiceOptions {
   readonly clock: Clock
 }
 
+/** The user whose contacts are read or changed. */
 export interface ContactActor {
   readonly appId: string
   readonly userId: Int64
@@ -187,6 +188,7 @@ export class ContactService {
   }
 }
 
+/** The same relation as the peer holds it. */
 export function otherSide({ appId, userId, peerId }: ContactSide): ContactSide {
   return { appId, userId: peerId, peerId: userId }
 }

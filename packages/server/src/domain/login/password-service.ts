@@ -23,6 +23,7 @@ export interface PasswordServiceOptions {
   readonly passwordMinLength: number
 }
 
+/** A new password for a user. */
 export interface PasswordChange {
   readonly appId: string
   readonly userId: Int64

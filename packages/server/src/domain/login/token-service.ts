@@ -31,6 +31,7 @@ export type LoginName =
   | { readonly username: string }
   | { readonly loginName: string }
 
+/** What a user logs in with, and from where. */
 export interface Login {
   readonly appId: string
   readonly name: LoginName

@@ -4,11 +4,13 @@ import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { UserTokensTable } from '../../db/schema.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
 
+/** A token by its hash. */
 export interface TokenKey {
   readonly appId: string
   readonly tokenHash: string
 }
 
+/** A token of a user; times in ms. */
 export interface UserToken {
   readonly userId: Int64
   readonly deviceSn: number | null

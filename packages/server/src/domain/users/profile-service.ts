@@ -34,6 +34,7 @@ export interface ProfileUpdate {
 /** Fields of which no two users of an application have the same value. */
 export type UniqueField = 'mobile' | 'email' | 'username'
 
+/** A new value of one of a user's unique fields. */
 export interface UniqueUpdate {
   readonly userId: Int64
   readonly field: UniqueField

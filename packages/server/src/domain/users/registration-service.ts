@@ -49,16 +49,19 @@ export interface ContactConnector {
   request(tx: Tx, appId: string, userId: Int64, peerId: Int64): Promise<void>
 }
 
+/** Gives a push alias to a new user. */
 export interface AliasBinder {
   /** @returns false when the alias belongs to another user */
   bindAlias(tx: Tx, user: UserKey, alias: string): Promise<boolean>
 }
 
+/** A user who is to be registered. */
 export interface Registration {
   readonly username: string
   readonly password: string
 }
 
+/** A registration with what push needs; what is absent is not set. */
 export interface PushRegistration extends Registration {
   readonly alias?: string | undefined
   readonly deviceGuid?: string | undefined
@@ -67,6 +70,7 @@ export interface PushRegistration extends Registration {
   readonly userAgent: string
 }
 
+/** A registration under a name that the service makes. */
 export interface AnonymousRegistration {
   /** What the username begins with. */
   readonly prefix: string
@@ -279,6 +283,7 @@ export class RegistrationService {
   }
 }
 
+/** The user whom an anonymous registration made. */
 export interface Registered {
   readonly userId: Int64
   readonly username: string

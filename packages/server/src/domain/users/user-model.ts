@@ -8,6 +8,7 @@ export interface UserKey {
   readonly userId: Int64
 }
 
+/** The row of a user; times in ms. */
 export interface User {
   readonly appId: string
   readonly userId: Int64
@@ -65,6 +66,7 @@ const maxUsernameLength = 64
 const usernameLetters = /^[\p{Script=Han}A-Za-z0-9_]+$/u
 const maxPasswordLength = 128
 
+/** What usernames must keep to beside their letters and length. */
 export interface NameRules {
   readonly reservedPrefixes: readonly string[]
 }

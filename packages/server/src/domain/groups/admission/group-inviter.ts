@@ -22,7 +22,7 @@ export class GroupInviter {
   /**
    * Users whose group_confirm is on get an invitation, the others are in at once (rule F4).
    * @param userIds distinct; locked by the context
-   * @returns as {@link MembershipService.admit}; null also for those who are invited
+   * @returns as {@link MembershipService.add}; null also for those who are invited
    */
   async invite(
     tx: Tx,

@@ -20,6 +20,7 @@ export interface GroupQrServiceOptions {
   readonly secretKeys: SecretKeys
 }
 
+/** The text of a QR code and how long it holds, in ms. */
 export interface SignedGroupQr {
   readonly text: string
   readonly createdAt: number
@@ -50,7 +51,7 @@ export class GroupQrService {
 
   /**
    * @returns the group that the user is now a member of, whatever its apply_approval
-   * @throws AppError qr_code_invalid, qr_code_expired, no_permission for a code of another group than the group_id header's, group_not_found, and what keeps users out, see MembershipService.admit
+   * @throws AppError qr_code_invalid, qr_code_expired, no_permission for a code of another group than the group_id header's, group_not_found, and what keeps users out, see MembershipService.add
    */
   async join(caller: GroupCaller & { readonly userId: Int64 }, text: string): Promise<Int64> {
     const { access, memberships } = this.options

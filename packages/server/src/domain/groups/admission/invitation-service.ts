@@ -43,7 +43,7 @@ export class GroupInvitationService {
 
   /**
    * A user who accepts but cannot come in keeps the invitation.
-   * @throws AppError group_not_found, group_invitation_not_open, and what keeps users out, see MembershipService.admit
+   * @throws AppError group_not_found, group_invitation_not_open, and what keeps users out, see MembershipService.add
    */
   async handle(
     caller: GroupCaller & { readonly userId: Int64 },

@@ -9,6 +9,7 @@ import type { ListTotals } from '../core/group-page.js'
 import { isGroup } from '../core/group-store.js'
 import type { Settlement, StorePage } from './group-admission.js'
 
+/** The latest invitation of a user to a group; times in ms. */
 export interface Invitation {
   readonly groupId: Int64
   readonly inviteeId: Int64
@@ -21,6 +22,7 @@ export interface Invitation {
   readonly updatedAt: number
 }
 
+/** What an invitation begins with; times in ms. */
 export interface NewInvitation {
   readonly inviterId: Int64
   readonly reason: string

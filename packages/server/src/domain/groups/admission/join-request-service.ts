@@ -28,7 +28,7 @@ export class JoinRequestService {
 
   /**
    * An invited user is in at once, and so is every user where the group lets all in.
-   * @throws AppError group_not_found, join_requests_closed, and what keeps users out, see MembershipService.admit
+   * @throws AppError group_not_found, join_requests_closed, and what keeps users out, see MembershipService.add
    */
   async apply(
     caller: GroupCaller & { readonly userId: Int64 },
@@ -51,7 +51,7 @@ export class JoinRequestService {
 
   /**
    * Lets an applicant in, or not. An applicant who cannot come in stays one.
-   * @throws AppError group_not_found, group_admin_required, join_request_not_open, and what keeps users out, see MembershipService.admit
+   * @throws AppError group_not_found, group_admin_required, join_request_not_open, and what keeps users out, see MembershipService.add
    */
   async handle(
     caller: GroupCaller,

@@ -9,6 +9,7 @@ import type { ListTotals } from '../core/group-page.js'
 import { isGroup } from '../core/group-store.js'
 import type { Settlement, StorePage } from './group-admission.js'
 
+/** The latest request of a user to a group; times in ms. */
 export interface JoinRequest {
   readonly groupId: Int64
   readonly applicantId: Int64

@@ -36,6 +36,7 @@ export interface GroupFlags {
   readonly read_ack: boolean
 }
 
+/** The row of a group, dissolved or not; times in ms unless said otherwise. */
 export interface Group extends GroupKey {
   readonly type: number
   readonly status: number
@@ -60,6 +61,7 @@ export interface Group extends GroupKey {
 /** The lists of a group that have a version. */
 export type GroupList = 'members' | 'bans' | 'blocks'
 
+/** A membership; times in ms. */
 export interface Member {
   readonly userId: Int64
   readonly role: number
@@ -71,6 +73,7 @@ export interface Member {
   readonly joinedAt: number
 }
 
+/** An announcement; times in ms. */
 export interface GroupAnnouncement {
   readonly groupId: Int64
   readonly announcementId: number
@@ -98,6 +101,7 @@ export interface GroupFile {
 
 const roles: readonly GroupRole[] = ['member', 'admin', 'owner']
 
+/** The word for a stored role. */
 export function roleName(role: number): GroupRole {
   return roles[role] ?? 'member'
 }

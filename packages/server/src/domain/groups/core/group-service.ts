@@ -27,6 +27,7 @@ export interface GroupServiceOptions {
   readonly clock: Clock
 }
 
+/** What a group begins with. */
 export interface NewGroup {
   readonly type: number
   readonly name: string

@@ -244,10 +244,12 @@ export function instantAfter(
   return sql<number>`case when ${sql.ref(column)} < ${now} then ${now} else ${sql.ref(column)} + 1 end`
 }
 
+/** The condition that a row belongs to the group. */
 export function isGroup({ appId, groupId }: { readonly appId: string; readonly groupId: Int64 }) {
   return sql<boolean>`app_id = ${appId} and group_id = ${groupId}`
 }
 
+/** The group of a row. */
 export function toGroup(row: Selectable<GroupsTable>): Group {
   return {
     appId: row.app_id,

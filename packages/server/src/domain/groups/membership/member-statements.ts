@@ -15,12 +15,14 @@ export const advanceMembers: BulkUpdate = {
   keys: memberKey,
 }
 
+/** Those of the users who are members. */
 export const findMembers: BulkSelect = {
   table: 'group_members',
   keys: memberKey,
   columns: 'user_id, role, display_name, ban_expires_at, msg_mute_mode, msg_push_mode, joined_at',
 }
 
+/** Removes those of the users who are members. */
 export const deleteMembers: BulkDelete = {
   module: import.meta.url,
   deleteFrom: 'group_members',

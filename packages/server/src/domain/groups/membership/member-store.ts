@@ -18,10 +18,12 @@ import {
   updateMembers,
 } from './member-statements.js'
 
+/** The columns that a change sets; what is absent stays as it is. */
 export type MemberChanges = Pick<Updateable<GroupMembersTable>, keyof typeof changedColumns>
 
 type MemberMark = 'read_seq' | 'delivered_seq'
 
+/** What {@link toMember} needs of a row. */
 export const memberColumns = [
   'user_id',
   'role',
@@ -287,6 +289,7 @@ function isMember({ appId, groupId, userId }: MemberKey) {
   return sql<boolean>`app_id = ${appId} and group_id = ${groupId} and user_id = ${userId}`
 }
 
+/** The member of a row. */
 export function toMember(row: MemberRow): Member {
   return {
     userId: row.user_id,

@@ -42,6 +42,7 @@ export interface Actor {
   readonly isAdminToken: boolean
 }
 
+/** A message of content_type 9 to 12, which acts on another one. */
 export interface OperationRequest extends EditedTexts {
   readonly contentType: number
   readonly relatedMessageId: Int64 | undefined

@@ -42,6 +42,7 @@ interface Reader {
   readonly userId: Int64
 }
 
+/** A part of the messages of a conversation. */
 export interface HistoryPage {
   readonly conversation: Conversation
   /** Newest first. */

@@ -6,6 +6,7 @@ const conversationKey = {
   low_id: 'bigint',
   high_id: 'bigint',
 } as const satisfies Record<string, ColumnType>
+/** What {@link advanceConversations} and {@link setLastMessageIds} are given. */
 export const positionColumns = {
   ...conversationKey,
   seq: 'bigint',
@@ -16,6 +17,7 @@ export const positionColumns = {
   low_seen_seq: 'bigint',
   high_seen_seq: 'bigint',
 } as const
+/** What {@link advanceGroupConversations} is given. */
 export const groupPositionColumns = {
   ...conversationKey,
   seq: 'bigint',
@@ -25,6 +27,7 @@ export const groupPositionColumns = {
   low_read_seq: 'bigint',
   high_read_seq: 'bigint',
 } as const
+/** What {@link addToLists} is given. */
 export const listColumns = {
   app_id: 'text',
   user_id: 'bigint',

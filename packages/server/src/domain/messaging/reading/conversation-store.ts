@@ -25,6 +25,7 @@ export interface Moved extends ConversationKey {
   readonly lastMessageId: number
 }
 
+/** The column of a mark: how far a party has read, or its devices have received. */
 export type Mark = 'read_seq' | 'delivered_seq'
 
 const keysPerStatement = 100

@@ -22,6 +22,7 @@ export interface MarkWriterOptions {
   appended(appId: string): void
 }
 
+/** The event of each mark that moves. */
 export const markEvents = {
   read_seq: 'message.read',
   delivered_seq: 'message.delivered',

@@ -1,5 +1,6 @@
 import type { BulkInsert } from '../../../db/dialect/dialect.js'
 
+/** What {@link insertReceiptRequests} is given. */
 export const receiptRequestColumns = {
   app_id: 'text',
   group_id: 'bigint',

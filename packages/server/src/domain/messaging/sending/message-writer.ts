@@ -21,6 +21,7 @@ export interface MessageWriterOptions {
   appended(appId: string): void
 }
 
+/** Hears of batches, for metrics. */
 export interface BatchObserver {
   /** A batch is durable, or failed. */
   committed(batch: {

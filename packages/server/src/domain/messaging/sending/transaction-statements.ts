@@ -1,11 +1,13 @@
 /** How sends write transaction IDs. Rows of a bulk are in one order for all callers, or concurrent batches deadlock. */
 import type { BulkInsert, BulkSelect, ColumnType } from '../../../db/dialect/dialect.js'
 
+/** Transaction IDs are those of a sender in an app. */
 export const transactionKey = {
   app_id: 'text',
   transaction_id: 'bigint',
   sender_id: 'bigint',
 } as const satisfies Record<string, ColumnType>
+/** What {@link claimTransactions} and {@link rewriteTransactions} are given; times in ms. */
 export const transactionColumns = {
   ...transactionKey,
   msg_ids: 'text',
@@ -36,6 +38,7 @@ export const rewriteTransactions: BulkInsert = {
   conflict: onTransaction,
 }
 
+/** The message IDs of transactions that are remembered. */
 export const findTransactions: BulkSelect = {
   table: 'sent_transactions',
   keys: transactionKey,

@@ -20,6 +20,7 @@ export interface Profile {
   readonly private_info?: string
 }
 
+/** A user as another system or the operator names it. */
 export interface UserToImport {
   readonly username: string
   readonly password?: string
@@ -38,6 +39,7 @@ export interface ImportedAs {
   readonly userId: Int64
 }
 
+/** What entries are held against. */
 export interface EntryRules {
   readonly passwordMinLength: number
   /** Milliseconds since 1970. */

@@ -11,6 +11,7 @@ type ProfileColumns = {
 }
 type NamedUser = Pick<UserToImport, 'username' | 'profile'>
 
+/** A user as it is exported. */
 export interface ExportedRow {
   readonly user_id: Int64
   readonly username: string
