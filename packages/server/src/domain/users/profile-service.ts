@@ -4,7 +4,13 @@ import type { Database, Tx } from '../../db/database.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { Outbox } from '../../outbox/outbox.js'
 import type { AccountService } from './account-service.js'
-import { emailKey, type NameRules, requireName, usernameFault, usernameKey } from './user-model.js'
+import {
+  emailKey,
+  type NameRules,
+  requireName,
+  usernameViolation,
+  usernameKey,
+} from './user-model.js'
 import type { UserStore } from './user-store.js'
 
 export interface ProfileServiceOptions {
@@ -105,7 +111,7 @@ export class ProfileService {
     { userId, field, value }: UniqueUpdate,
   ): Promise<void> {
     const { database, store, accounts, names } = this.options
-    const violation = field === 'username' ? usernameFault(value, names) : null
+    const violation = field === 'username' ? usernameViolation(value, names) : null
     if (violation !== null) throw new AppError('invalid_parameter', violation)
     const row = columnsOf[field](value)
     const isStored = await database.transactionUnlessTaken(async (tx) => {

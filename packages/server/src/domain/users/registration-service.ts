@@ -12,11 +12,11 @@ import type { SettingsStore } from './settings/settings-store.js'
 import {
   defaultSettings,
   type NameRules,
-  passwordFault,
+  passwordViolation,
   registrationSign,
   type StoredSettings,
   type UserKey,
-  usernameFault,
+  usernameViolation,
   usernameKey,
 } from './user-model.js'
 import { userRoom } from './user-room.js'
@@ -182,7 +182,7 @@ export class RegistrationService {
   /** @throws AppError invalid_parameter when no user may have such a name */
   async isFree(appId: string, username: string): Promise<boolean> {
     const { database, users, names } = this.options
-    const violation = usernameFault(username, names)
+    const violation = usernameViolation(username, names)
     if (violation !== null) throw new AppError('invalid_parameter', violation)
     return (await database.read((db) => users.findTaken(db, appId, [username]))).size === 0
   }
@@ -262,8 +262,8 @@ export class RegistrationService {
 
   #violation({ username, password }: Registration): string | null {
     const violations = [
-      usernameFault(username, this.options.names),
-      passwordFault(password, this.options.passwordMinLength),
+      usernameViolation(username, this.options.names),
+      passwordViolation(password, this.options.passwordMinLength),
     ]
     return violations.filter((violation) => violation !== null).join('; ') || null
   }
