@@ -45,6 +45,7 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   group_join_requests: 'erased',
   group_blocks: 'erased',
   group_files: 'kept',
+  group_invitation_counts: 'erased',
   // Those that the user sent, too.
   group_invitations: 'erased',
   group_members: 'erased',

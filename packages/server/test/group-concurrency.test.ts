@@ -66,6 +66,17 @@ for (const backend of testBackends()) {
         'a count that is not that of the blocked users',
         'update groups set block_count = block_count + 1',
       ],
+      ['a count that is not that of the bans', 'update groups set ban_count = ban_count + 1'],
+      ['/group/banned_list: the total is 1', 'update groups set ban_count = ban_count + 1'],
+      [
+        'a count that is not that of the join requests',
+        'update groups set join_request_count = join_request_count + 1',
+      ],
+      [
+        '/group/application_list: the total is 1',
+        'update groups set join_request_count = join_request_count + 1',
+      ],
+      ['/group/blocked_list: the total is 1', 'update groups set block_count = block_count + 1'],
       ['more members than the capacity', 'update groups set capacity = 1'],
       ['not one owner', 'update group_members set role = 2'],
       ['an owner who is no member', 'update groups set owner_id = 1'],

@@ -653,6 +653,9 @@ for (const backend of testBackends()) {
           `insert into group_join_requests (app_id, group_id, applicant_id, reason, status, created_at, expires_at, updated_at)
            values ('${app}', ${group_id}, ${member.id}, '', 0, 1, 9000000000000, 1)`,
         )
+        await watched.sql.run(
+          `update groups set join_request_count = 1 where group_id = ${group_id}`,
+        )
         expectSuccess(await block(owner.api, group_id, outsider, member))
         const invitations = await watched.sql.run(
           `select invitee_id, status from group_invitations where group_id = ${group_id}`,

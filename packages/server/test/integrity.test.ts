@@ -41,7 +41,7 @@ for (const backend of testBackends()) {
     let server: ServerProcess
     /**
      * Alice wrote 1, 2 and 3 to Bob, who read 1 and then wrote 4; then she wrote 5 and 6, recalled 5 and edited 3. Both are contacts. Carol has a
-     * device and settings and applied to Bob. They have a group: Alice owns it, Bob is a member, Carol is blocked, Dave applied, Erin is
+     * device and settings and applied to Bob. They have a group: Alice owns it, Bob is a banned member, Carol is blocked, Dave applied, Erin is
      * invited and Frank was kicked; Alice wrote three messages to it, of which Bob read two and is asked for a receipt of the third.
      */
     let alice: number
@@ -108,6 +108,7 @@ for (const backend of testBackends()) {
       )
       await changeSettings(invitee, { group_confirm: true })
       expectSuccess(await groupCall(owner, '/group/kick', group, { user_list: [frank] }))
+      expectSuccess(await groupCall(owner, '/group/ban', group, { user_list: [bob], duration: -1 }))
       expectSuccess(await groupCall(owner, '/group/block', group, { user_list: [carol] }))
       expectSuccess(await groupCall(owner, '/group/invite', group, { user_list: [erin] }))
       expectSuccess(await groupCall(applicant.api, '/group/apply', group))
@@ -138,17 +139,19 @@ for (const backend of testBackends()) {
       for (const statement of statements) await watched.sql.run(statement)
     }
 
+    /** Rows that are put away, and the way back. */
+    const moved = (table: string, where: string) => ({
+      plant: [
+        `create table moved as select * from ${table} where ${where}`,
+        `delete from ${table} where ${where}`,
+      ],
+      repair: [`insert into ${table} select * from moved`, 'drop table moved'],
+    })
+
     function faults(): Fault[] {
       const conversation = `low_id = ${Math.min(alice, bob)} and high_id = ${Math.max(alice, bob)}`
       const pair = `${Math.min(alice, bob)}/${Math.max(alice, bob)}`
       const sideOf = (userId: number) => (userId === Math.min(alice, bob) ? 'low' : 'high')
-      const moved = (table: string, where: string) => ({
-        plant: [
-          `create table moved as select * from ${table} where ${where}`,
-          `delete from ${table} where ${where}`,
-        ],
-        repair: [`insert into ${table} select * from moved`, 'drop table moved'],
-      })
       return [
         {
           name: 'a hole in the outbox',
@@ -514,6 +517,37 @@ for (const backend of testBackends()) {
           ...changed('groups', '', 'member_count', [3, 2]),
           check: 'group_count',
           subject: `${group}`,
+        },
+        {
+          name: 'a group that counts more banned members than it has',
+          ...changed('groups', '', 'ban_count', [2, 1]),
+          check: 'group_ban_count',
+          subject: `${group}`,
+        },
+        {
+          name: 'a group that counts no ban of a banned member',
+          ...changed('groups', '', 'ban_count', [0, 1]),
+          check: 'group_ban_count',
+          subject: `${group}`,
+        },
+        {
+          name: 'a group that counts more join requests than it has',
+          ...changed('groups', '', 'join_request_count', [2, 1]),
+          check: 'group_join_request_count',
+          subject: `${group}`,
+        },
+        {
+          name: 'a user with fewer invitations than are counted',
+          plant: [`update group_invitation_counts set invitations = 2 where user_id = ${erin}`],
+          repair: [`update group_invitation_counts set invitations = 1 where user_id = ${erin}`],
+          check: 'group_invitation_count',
+          subject: `${erin}`,
+        },
+        {
+          name: 'a user whose invitations nobody counts',
+          ...moved('group_invitation_counts', `user_id = ${erin}`),
+          check: 'group_invitation_count',
+          subject: `${erin}`,
         },
         {
           name: 'a group that counts more blocked users than it has',

@@ -38,6 +38,7 @@ export const tableWriters: Readonly<Record<keyof Schema, string>> = {
   group_blocks: 'domain/groups/moderation/block',
   group_join_requests: 'domain/groups/admission/join-request',
   group_invitations: 'domain/groups/admission/invitation',
+  group_invitation_counts: 'domain/groups/admission/invitation',
   group_announcements: 'domain/groups/content/announcement',
   group_files: 'domain/groups/content/shared-file',
   receipt_requests: 'domain/messaging/reading/receipt-request',

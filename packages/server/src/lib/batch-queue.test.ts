@@ -18,7 +18,7 @@ class Work {
         this.batches.push({ items, end })
       }),
     full: () => new RangeError('full'),
-    isFaultOfOne: (error) => error instanceof ItemError,
+    isErrorOfOne: (error) => error instanceof ItemError,
   })
 
   add(count: number): Promise<number>[] {
@@ -70,7 +70,7 @@ describe('BatchQueue', () => {
     expect(Math.max(...work.batches.map(({ items }) => items.length))).toBeLessThanOrEqual(50)
   })
 
-  it('tries items alone after a failure that is the fault of one of them', async () => {
+  it('tries items alone after an error of one of them', async () => {
     const work = new Work()
     const results = Promise.allSettled(work.add(2))
     await turn()
@@ -100,7 +100,7 @@ describe('BatchQueue', () => {
       maxBatches: 1,
       run: async (items) => items.map((item) => (item === 'bad' ? new ItemError() : item)),
       full: () => new RangeError(),
-      isFaultOfOne: () => false,
+      isErrorOfOne: () => false,
     })
     const results = await Promise.allSettled(['good', 'bad'].map((item) => queue.add(item)))
     expect(results).toMatchObject([{ value: 'good' }, { reason: expect.any(ItemError) }])

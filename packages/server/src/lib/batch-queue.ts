@@ -13,7 +13,7 @@ export interface BatchQueueOptions<Item, Result> {
   /** The error for items that find the queue full. */
   full(): Error
   /** Whether a failed batch may succeed for some of its items alone. */
-  isFaultOfOne(error: unknown): boolean
+  isErrorOfOne(error: unknown): boolean
 }
 
 interface Pending<Item, Result> {
@@ -30,7 +30,7 @@ const fullBatchSize = 24
 
 /**
  * Group commit: what all callers ask for while a commit is under way makes the next batch, so that one wait for the disk serves them
- * all. A batch that fails because of one of its items is tried again item by item, so that nobody pays for somebody else's fault.
+ * all. A batch that fails because of one of its items is tried again item by item, so that an error ends no other item than its own.
  */
 export class BatchQueue<Item, Result> {
   readonly #queue: Pending<Item, Result>[] = []
@@ -112,7 +112,7 @@ export class BatchQueue<Item, Result> {
         else pending.resolve(outcome)
       }
     } catch (error) {
-      const isRetried = batch.length > 1 && this.options.isFaultOfOne(error)
+      const isRetried = batch.length > 1 && this.options.isErrorOfOne(error)
       if (isRetried) for (const pending of batch) await this.#settle([pending])
       else for (const pending of batch) pending.reject(error)
     }

@@ -146,7 +146,7 @@ describe('errors of PostgreSQL', () => {
     ['undefined_table', '42P01'],
     ['numeric_value_out_of_range', '22003'],
     ['in_failed_sql_transaction', '25P02'],
-  ])('%s is a fault of the statement', (_, code) => {
+  ])('%s is an error of the statement', (_, code) => {
     expect(dialect.isUnavailable(failure({ code }))).toBe(false)
     expect(dialect.isRetryable(failure({ code }))).toBe(false)
   })

@@ -49,7 +49,7 @@ export function storedSettings(settings: AppSettings): string {
 }
 
 /** @returns what is wrong with the settings beyond their types, or null */
-export function settingsFault({ time_zone: timeZone }: Partial<AppSettings>): string | null {
+export function settingsViolation({ time_zone: timeZone }: Partial<AppSettings>): string | null {
   if (timeZone === undefined) return null
   try {
     Intl.DateTimeFormat('en', { timeZone })

@@ -12,7 +12,7 @@ import {
   appIdPattern,
   registrationSecretPlace,
   type StoredAdminToken,
-  settingsFault,
+  settingsViolation,
   storedSettings,
 } from './app-model.js'
 import type { AppStore } from './app-store.js'
@@ -105,7 +105,7 @@ export class AppService {
   /** @throws AppError app_not_found, invalid_parameter */
   async update(appId: string, { settings = {}, ...changes }: AppChanges): Promise<void> {
     const { database, store } = this.options
-    const violation = settingsFault(settings)
+    const violation = settingsViolation(settings)
     if (violation !== null) throw new AppError('invalid_parameter', violation)
     const { name, status, openRegistration, registrationSecret } = changes
     const open_registration = openRegistration === undefined ? undefined : Number(openRegistration)

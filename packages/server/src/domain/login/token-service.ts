@@ -155,8 +155,7 @@ export class TokenService {
   ): Promise<void> {
     const { appId, userIds, at: revokedAt, keep = null } = which
     const { store, users } = this.options
-    await users.lockForUpdate(tx, appId, userIds)
-    await users.raiseCredentialEpoch(tx, appId, userIds)
+    await users.raiseCredentialEpoch(tx, await users.lockForUpdate(tx, appId, userIds))
     await store.revokeOfUsers(tx, appId, userIds, { revokedAt, keep })
   }
 

@@ -5,7 +5,13 @@ import { definedOnly } from '../../lib/defined-only.js'
 import type { Outbox } from '../../outbox/outbox.js'
 import { type ItemOutcome, outcomeOf, requireNoRefusal } from '../item-outcome.js'
 import type { AccountService } from './account-service.js'
-import { emailKey, type NameRules, requireName, usernameFault, usernameKey } from './user-model.js'
+import {
+  emailKey,
+  type NameRules,
+  requireName,
+  usernameKey,
+  usernameViolation,
+} from './user-model.js'
 import type { UserStore } from './user-store.js'
 
 export interface ProfileServiceOptions {
@@ -100,7 +106,7 @@ export class ProfileService {
     { userId, field, value }: UniqueUpdate,
   ): Promise<void> {
     const { database, store, accounts, names } = this.options
-    const violation = field === 'username' ? usernameFault(value, names) : null
+    const violation = field === 'username' ? usernameViolation(value, names) : null
     if (violation !== null) throw new AppError('invalid_parameter', violation)
     const row = columnsOf[field](value)
     const isStored = await database.transactionUnlessTaken(async (tx) => {

@@ -13,12 +13,12 @@ import type { SettingsStore } from './settings/settings-store.js'
 import {
   defaultSettings,
   type NameRules,
-  passwordFault,
+  passwordViolation,
   registrationSign,
   type StoredSettings,
   type UserKey,
-  usernameFault,
   usernameKey,
+  usernameViolation,
 } from './user-model.js'
 import { userRoom } from './user-room.js'
 import type { UserStore } from './user-store.js'
@@ -193,7 +193,7 @@ export class RegistrationService {
   /** @throws AppError invalid_parameter when no user may have such a name */
   async isFree(appId: string, username: string): Promise<boolean> {
     const { database, users, names } = this.options
-    const violation = usernameFault(username, names)
+    const violation = usernameViolation(username, names)
     if (violation !== null) throw new AppError('invalid_parameter', violation)
     return (await database.read((db) => users.findTaken(db, appId, [username]))).size === 0
   }
@@ -276,8 +276,8 @@ export class RegistrationService {
 
   #violation({ username, password }: Registration): string | null {
     const violations = [
-      usernameFault(username, this.options.names),
-      passwordFault(password, this.options.passwordMinLength),
+      usernameViolation(username, this.options.names),
+      passwordViolation(password, this.options.passwordMinLength),
     ]
     return violations.filter((violation) => violation !== null).join('; ') || null
   }

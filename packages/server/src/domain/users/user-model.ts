@@ -82,7 +82,7 @@ export function emailKey(email: string): string {
 }
 
 /** @returns what is wrong with a username (rule D1), or null */
-export function usernameFault(username: string, rules: NameRules): string | null {
+export function usernameViolation(username: string, rules: NameRules): string | null {
   if (username === '' || [...username].length > maxUsernameLength)
     return `username must have 1 to ${maxUsernameLength} characters`
   if (!usernameLetters.test(username))
@@ -104,7 +104,7 @@ export function requireName(name: string, field: string): void {
 }
 
 /** @returns what is wrong with a new password (rule D1), or null */
-export function passwordFault(
+export function passwordViolation(
   password: string,
   minLength: number,
   name = 'password',

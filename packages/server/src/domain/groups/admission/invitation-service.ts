@@ -57,7 +57,7 @@ export class GroupInvitationService {
       const invitation = await this.#findOpen(tx, context, userId)
       if (!invitation) throw new AppError('group_invitation_not_open')
       if (isAccepted) return this.#accept(tx, context, invitation)
-      await invitations.reject(tx, group, userId, now)
+      await invitations.settle(tx, group, [userId], { status: 'rejected', now })
       outbox.append(
         tx,
         groupEvent(group, 'invitation_declined', caller.actorId, [invitation.inviterId]),
@@ -86,13 +86,17 @@ export class GroupInvitationService {
   ): Promise<GroupPage<Invitation>> {
     const { database, invitations } = this.options
     const asked = storePage(page, 1)
-    const [found, totals] = await database.read((db) =>
+    const [found, total, version] = await database.read((db) =>
       Promise.all([
         invitations.list(db, appId, userId, asked),
-        invitations.totals(db, appId, userId),
+        invitations.count(db, appId, userId),
+        invitations.lastChange(db, appId, [userId]),
       ]),
     )
-    return admissionPage(found, asked, totals, ({ createdAt, groupId }) => [createdAt, groupId])
+    return admissionPage(found, asked, { total, version }, ({ createdAt, groupId }) => [
+      createdAt,
+      groupId,
+    ])
   }
 
   async #findOpen(

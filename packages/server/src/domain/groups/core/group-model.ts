@@ -48,6 +48,8 @@ export interface Group extends GroupKey {
   readonly capacity: Int64
   readonly memberCount: number
   readonly blockCount: number
+  /** Handled ones included. */
+  readonly joinRequestCount: number
   readonly applyApproval: number
   readonly flags: GroupFlags
   /** Seconds; 0 = no ban, -1 = permanent */
@@ -109,6 +111,11 @@ export function roleName(role: number): GroupRole {
 /** @param until 0 = none, -1 = permanent, else an instant in the unit of `now` */
 export function isBanned(until: number, now: number): boolean {
   return until === permanent || until > now
+}
+
+/** How many of the members count as banned in their group's row, those included whose bans have ended and are not cleared yet. */
+export function countBans(ends: readonly number[]): number {
+  return ends.filter((end) => end !== 0).length
 }
 
 /** Far beyond any life, and yet the end is an exact number of milliseconds. */

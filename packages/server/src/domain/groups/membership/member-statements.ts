@@ -19,7 +19,8 @@ export const advanceMembers: BulkUpdate = {
 export const findMembers: BulkSelect = {
   table: 'group_members',
   keys: memberKey,
-  columns: 'user_id, role, display_name, ban_expires_at, msg_mute_mode, msg_push_mode, joined_at',
+  columns:
+    'group_id, user_id, role, display_name, ban_expires_at, msg_mute_mode, msg_push_mode, joined_at',
 }
 
 /** Removes those of the users who are members. */

@@ -4,7 +4,7 @@ import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { greater } from '../../../db/expressions.js'
 import { lockForUpdate } from '../../../db/locking.js'
 import type { GroupMembersTable } from '../../../db/schema.js'
-import { chunksOf } from '../../../lib/chunks.js'
+import { chunksOf, padded } from '../../../lib/chunks.js'
 import type { Invalidates } from '../../../lib/invalidated-cache.js'
 import type { UserKey } from '../../users/user-model.js'
 import { type GroupKey, keysIn, type Member, type MemberKey } from '../core/group-model.js'
@@ -79,14 +79,11 @@ export class MemberStore {
     userId: Int64,
     groupIds: readonly Int64[],
   ): Promise<Map<Int64, Member>> {
-    if (groupIds.length === 0) return new Map()
-    const rows = await db
-      .selectFrom('group_members')
-      .select([...memberColumns, 'group_id'])
-      .where('app_id', '=', appId)
-      .where('user_id', '=', userId)
-      .where('group_id', 'in', groupIds)
-      .execute()
+    const rows = await this.#database.bulk<MemberRow & { group_id: Int64 }>(
+      db,
+      findMembers,
+      groupIds.map((groupId) => [appId, groupId, userId]),
+    )
     return new Map(rows.map((row) => [row.group_id, toMember(row)]))
   }
 
@@ -162,7 +159,7 @@ export class MemberStore {
     for (const [groupId, userId] of owners) this.#cache.forget(tx, { appId, groupId, userId })
     for (const chunk of chunksOf([...owners.keys()], rowsPerStatement))
       await sql`update group_members as m set role = ${memberRole.owner}, ban_expires_at = 0 from groups g
-        where g.app_id = ${appId} and g.group_id in (${sql.join(chunk)})
+        where g.app_id = ${appId} and g.group_id in (${sql.join(padded(chunk))})
           and m.app_id = g.app_id and m.group_id = g.group_id and m.user_id = g.owner_id`.execute(
         tx,
       )
@@ -214,7 +211,7 @@ export class MemberStore {
       .set({ read_seq: end, seen_seq: end, acked_seq: end })
       .where('app_id', '=', appId)
       .where('user_id', '=', userId)
-      .where('group_id', 'in', groupIds)
+      .where('group_id', 'in', padded(groupIds))
       .execute()
   }
 
@@ -268,11 +265,7 @@ export class MemberStore {
       )
       .select('m.user_id')
       .where('m.app_id', '=', appId)
-      .where(
-        'm.user_id',
-        'in',
-        rough.map((row) => row.user_id),
-      )
+      .where('m.user_id', 'in', padded(rough.map((row) => row.user_id)))
       .where('g.status', '=', groupStatus.normal)
       .groupBy('m.user_id')
       .having((eb) => eb.fn.countAll(), '>=', limit)

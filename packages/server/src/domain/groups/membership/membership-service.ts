@@ -5,7 +5,14 @@ import { readAppSettings } from '../../apps/app-settings.js'
 import { acceptedOf, type ItemOutcome, toOutcome } from '../../item-outcome.js'
 import type { OpenAdmissions } from '../admission/open-admissions.js'
 import type { GroupContext, LockedGroupContext } from '../core/group-access.js'
-import { type GroupKey, groupEvent, isBanned, type Member, maxKicks } from '../core/group-model.js'
+import {
+  countBans,
+  type GroupKey,
+  groupEvent,
+  isBanned,
+  type Member,
+  maxKicks,
+} from '../core/group-model.js'
 import type { GroupStore } from '../core/group-store.js'
 import type { BlockStore } from '../moderation/block-store.js'
 import type { GroupConversations } from './group-conversations.js'
@@ -93,9 +100,10 @@ export class MembershipService {
     await removals.remember(tx, group, removed, kind === 'kicked' ? 1 : 0)
     await members.delete(tx, group, userIds)
     await pins.deleteOfGroup(tx, group, userIds)
-    const hasBans = removed.some(({ banExpiresAt }) => banExpiresAt !== 0)
-    await groups.touch(tx, group, hasBans ? ['members', 'bans'] : ['members'], now, {
+    const bans = countBans(removed.map(({ banExpiresAt }) => banExpiresAt))
+    await groups.touch(tx, group, bans > 0 ? ['members', 'bans'] : ['members'], now, {
       members: -removed.length,
+      bans: -bans,
     })
     if (kind !== 'blocked') outbox.append(tx, groupEvent(group, kind, caller.actorId, userIds))
     if (group.type === groupType.chatroom)
@@ -134,9 +142,10 @@ export class MembershipService {
     await members.insert(tx, rows)
     await removals.forgetBans(tx, group, [...former.keys()])
     await admissions.settle(tx, group, userIds, { status: 'agreed', now })
-    const hasBans = rows.some((row) => row.ban_expires_at !== 0)
-    await groups.touch(tx, group, hasBans ? ['members', 'bans'] : ['members'], now, {
+    const bansKept = countBans(rows.map((row) => row.ban_expires_at))
+    await groups.touch(tx, group, bansKept > 0 ? ['members', 'bans'] : ['members'], now, {
       members: userIds.length,
+      bans: bansKept,
     })
     outbox.append(tx, groupEvent(group, 'joined', caller.actorId, userIds))
     if (group.type === groupType.chatroom)

@@ -11,7 +11,14 @@ import {
   type LockedGroupContext,
   mayActOn,
 } from '../core/group-access.js'
-import { banEnd, type GroupList, groupEvent, isBanned, type Member } from '../core/group-model.js'
+import {
+  banEnd,
+  countBans,
+  type GroupList,
+  groupEvent,
+  isBanned,
+  type Member,
+} from '../core/group-model.js'
 import type { GroupStore } from '../core/group-store.js'
 import type { MemberChanges, MemberStore } from '../membership/member-store.js'
 import type { MembershipService } from '../membership/membership-service.js'
@@ -268,7 +275,10 @@ export class GroupModerationService {
     if (changed.length === 0) return
     const userIds = changed.map(({ userId }) => userId)
     await members.update(tx, group, userIds, changes)
-    await groups.touch(tx, group, lists, now)
+    const { ban_expires_at: end } = changes
+    const before = countBans(changed.map(({ banExpiresAt }) => banExpiresAt))
+    const bans = end === undefined ? 0 : countBans(changed.map(() => end)) - before
+    await groups.touch(tx, group, lists, now, { bans })
     outbox.append(tx, event(userIds))
   }
 }

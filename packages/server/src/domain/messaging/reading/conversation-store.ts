@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { greater } from '../../../db/expressions.js'
 import { lockForUpdate, lockShare } from '../../../db/locking.js'
-import { chunksOf } from '../../../lib/chunks.js'
+import { chunksOf, padded } from '../../../lib/chunks.js'
 import type { GroupKey } from '../../groups/core/group-model.js'
 import type { ConversationEnd } from '../../groups/membership/group-conversations.js'
 import type { UserKey } from '../../users/user-model.js'
@@ -243,18 +243,14 @@ export class ConversationStore {
       const peerIds = locked
         .filter((row) => (row.low_id === userId) === (side === 'low'))
         .map((row) => row[other])
+      // Those that were locked and no others.
       for (const chunk of chunksOf(peerIds, keysPerStatement)) {
-        // Always as many, so that the statement is the same; those that were locked and no others.
-        const keys = Array.from(
-          { length: keysPerStatement },
-          (_, index) => chunk[Math.min(index, chunk.length - 1)] as Int64,
-        )
         const rows = await tx
           .updateTable('conversations')
           .set({ [`${side}_read_seq`]: sql.ref('seq'), [`${side}_seen_seq`]: sql.ref('seq') })
           .where('app_id', '=', appId)
           .where(`${side}_id`, '=', userId)
-          .where(other, 'in', keys)
+          .where(other, 'in', padded(chunk))
           .returning(['low_id', 'high_id', 'last_msg_id'])
           .execute()
         moved.push(...rows.map((row) => toMoved(appId, row)))
@@ -290,7 +286,7 @@ export class ConversationStore {
       .updateTable('conversations')
       .set(furthest(userId, end))
       .where('app_id', '=', appId)
-      .where('low_id', 'in', groupIds)
+      .where('low_id', 'in', padded(groupIds))
       .whereRef('high_id', '=', 'low_id')
       .where(isFurther(userId, end))
       .execute()

@@ -42,7 +42,7 @@ export class MarkWriter {
       maxBatches: options.database.dialect.concurrentBatches,
       run: (moves) => this.#commit(moves),
       full: () => new AppError('unavailable', 'too many marks are waiting', { retryAfterSeconds }),
-      isFaultOfOne: (error) => !(error instanceof AppError),
+      isErrorOfOne: (error) => !(error instanceof AppError),
     })
   }
 

@@ -57,7 +57,7 @@ export class MessageWriter {
       run: (deliveries) => this.#commit(deliveries),
       full: () =>
         new AppError('unavailable', 'too many messages are waiting', { retryAfterSeconds }),
-      isFaultOfOne: (error) => !(error instanceof AppError),
+      isErrorOfOne: (error) => !(error instanceof AppError),
     })
   }
 
