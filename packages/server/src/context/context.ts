@@ -85,6 +85,7 @@ export function openContext(options: ContextOptions): Promise<Context> {
     const context = buildContext(options, database)
     await context.services.secretService.requireKeys()
     parts.add(context.services.writer, (writer) => writer.idle())
+    parts.add(context.services.marks, (marks) => marks.idle())
     return { ...context, stop: () => parts.stop() }
   })
 }
@@ -118,7 +119,10 @@ function buildContext(
     clock,
     announce: (kind) => bus.publish('jobs.enqueued', { kind }),
   })
-  const metrics: Metrics = new Metrics(() => services.writer.queuedMessages)
+  const metrics: Metrics = new Metrics({
+    messages: () => services.writer.queuedMessages,
+    marks: () => services.marks.queuedMoves,
+  })
   const { checkpoints } = database.dialect
   if (checkpoints) metrics.watchCheckpoints(checkpoints)
   const services = createServices(
@@ -127,7 +131,7 @@ function buildContext(
       config,
       secrets,
       jobs,
-      batchObserver: { committed: metrics.batchCommitted.bind(metrics) },
+      batchObservers: metrics.batches,
       appended,
     },
   )

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { BatchQueue } from './batch-queue.js'
+import { type BatchObserver, BatchQueue } from './batch-queue.js'
 
 class ItemError extends Error {}
 
 /** Batches end when they are told to. */
 class Work {
+  readonly observed: Pick<Parameters<BatchObserver['finished']>[0], 'size' | 'failed'>[] = []
   readonly batches: { readonly items: readonly number[]; end(error?: Error): void }[] = []
   readonly queue = new BatchQueue<number, number>({
     sizeOf: () => 1,
@@ -19,6 +20,7 @@ class Work {
       }),
     full: () => new RangeError('full'),
     isErrorOfOne: (error) => error instanceof ItemError,
+    observer: { finished: ({ size, failed }) => this.observed.push({ size, failed }) },
   })
 
   add(count: number): Promise<number>[] {
@@ -81,6 +83,11 @@ describe('BatchQueue', () => {
     work.batches[2]?.end()
     expect(work.batches.map(({ items }) => items)).toEqual([[0, 1], [0], [1]])
     expect(await results).toMatchObject([{ status: 'rejected' }, { value: 10 }])
+    expect(work.observed).toEqual([
+      { size: 2, failed: true },
+      { size: 1, failed: true },
+      { size: 1, failed: false },
+    ])
   })
 
   it('fails all items after any other failure', async () => {
@@ -101,6 +108,7 @@ describe('BatchQueue', () => {
       run: async (items) => items.map((item) => (item === 'bad' ? new ItemError() : item)),
       full: () => new RangeError(),
       isErrorOfOne: () => false,
+      observer: { finished: () => {} },
     })
     const results = await Promise.allSettled(['good', 'bad'].map((item) => queue.add(item)))
     expect(results).toMatchObject([{ value: 'good' }, { reason: expect.any(ItemError) }])

@@ -1,3 +1,12 @@
+export interface BatchObserver {
+  /** A batch is done, or failed; one that failed and is tried again item by item is told of again for each. */
+  finished(batch: {
+    readonly size: number
+    readonly seconds: number
+    readonly failed: boolean
+  }): void
+}
+
 export interface BatchQueueOptions<Item, Result> {
   /** How much of a batch, and of the queue, an item takes; at least 1. */
   sizeOf(item: Item): number
@@ -14,6 +23,7 @@ export interface BatchQueueOptions<Item, Result> {
   full(): Error
   /** Whether a failed batch may succeed for some of its items alone. */
   isErrorOfOne(error: unknown): boolean
+  readonly observer: BatchObserver
 }
 
 interface Pending<Item, Result> {
@@ -103,9 +113,23 @@ export class BatchQueue<Item, Result> {
     return this.#queue.splice(0, count)
   }
 
+  async #run(items: readonly Item[]): Promise<readonly (Result | Error)[]> {
+    const { run, sizeOf, observer } = this.options
+    const startedAt = performance.now()
+    let failed = true
+    try {
+      const outcomes = await run(items)
+      failed = false
+      return outcomes
+    } finally {
+      const size = items.reduce((sum, item) => sum + sizeOf(item), 0)
+      observer.finished({ size, seconds: (performance.now() - startedAt) / 1_000, failed })
+    }
+  }
+
   async #settle(batch: readonly Pending<Item, Result>[]): Promise<void> {
     try {
-      const outcomes = await this.options.run(batch.map(({ item }) => item))
+      const outcomes = await this.#run(batch.map(({ item }) => item))
       for (const [index, pending] of batch.entries()) {
         const outcome = outcomes[index] as Result | Error
         if (outcome instanceof Error) pending.reject(outcome)

@@ -15,6 +15,31 @@ export const advanceMembers: BulkUpdate = {
   keys: memberKey,
 }
 
+const readerMarks = {
+  read_seq: 'bigint',
+  seen_seq: 'bigint',
+  acked_seq: 'bigint',
+  delivered_seq: 'bigint',
+} as const
+/** What {@link setMemberMarks} is given. */
+export const writtenMemberMarkColumns = { ...readerMarks, ...memberKey } as const
+
+/** The marks of members, which stay as they are until the transaction ends. */
+export const lockMemberMarks: BulkSelect = {
+  table: 'group_members',
+  keys: memberKey,
+  columns: `app_id, group_id, user_id, ${Object.keys(readerMarks).join(', ')}`,
+  lock: 'for no key update',
+}
+
+/** Sets the marks of members who are locked. */
+export const setMemberMarks: BulkUpdate = {
+  module: import.meta.url,
+  table: 'group_members',
+  set: readerMarks,
+  keys: memberKey,
+}
+
 /** Those of the users who are members. */
 export const findMembers: BulkSelect = {
   table: 'group_members',

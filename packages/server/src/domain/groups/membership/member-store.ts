@@ -2,7 +2,6 @@ import { groupStatus, type Int64, memberRole } from '@hermod/protocol'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { greater } from '../../../db/expressions.js'
-import { lockForUpdate } from '../../../db/locking.js'
 import type { GroupMembersTable } from '../../../db/schema.js'
 import { chunksOf, padded } from '../../../lib/chunks.js'
 import type { Invalidates } from '../../../lib/invalidated-cache.js'
@@ -20,8 +19,6 @@ import {
 
 /** The columns that a change sets; what is absent stays as it is. */
 export type MemberChanges = Pick<Updateable<GroupMembersTable>, keyof typeof changedColumns>
-
-type MemberMark = 'read_seq' | 'delivered_seq'
 
 /** What {@link toMember} needs of a row. */
 export const memberColumns = [
@@ -173,46 +170,6 @@ export class MemberStore {
       .returning('group_id')
       .execute()
     for (const row of rows) this.#cache.forget(tx, { appId, groupId: row.group_id, userId })
-  }
-
-  /** Keeps a mark of a member from moving until the transaction ends. @returns null when there is no such member */
-  async lockMark(tx: Tx, member: MemberKey, mark: MemberMark): Promise<number | null> {
-    const found = tx
-      .selectFrom('group_members')
-      .select(`${mark === 'read_seq' ? 'acked_seq' : mark} as at`)
-      .where(isMember(member))
-    return (await lockForUpdate(tx, found).executeTakeFirst())?.at ?? null
-  }
-
-  /** Moves a mark of a member, which is locked and before the position. From now on its reads make receipts. */
-  async moveMark(tx: Tx, member: MemberKey, mark: MemberMark, seq: number): Promise<void> {
-    const read = {
-      read_seq: greater('read_seq', seq),
-      seen_seq: greater('seen_seq', seq),
-      acked_seq: seq,
-    }
-    await tx
-      .updateTable('group_members')
-      .set(mark === 'read_seq' ? read : { [mark]: seq })
-      .where(isMember(member))
-      .execute()
-  }
-
-  /** Moves the read marks of a user to the ends of the conversations of groups. */
-  async moveReadMarksToEnds(
-    tx: Tx,
-    { appId, userId }: UserKey,
-    groupIds: readonly Int64[],
-  ): Promise<void> {
-    const end = sql<number>`(select c.seq from conversations c
-      where c.app_id = group_members.app_id and c.low_id = group_members.group_id and c.high_id = group_members.group_id)`
-    await tx
-      .updateTable('group_members')
-      .set({ read_seq: end, seen_seq: end, acked_seq: end })
-      .where('app_id', '=', appId)
-      .where('user_id', '=', userId)
-      .where('group_id', 'in', padded(groupIds))
-      .execute()
   }
 
   /** Hides from a member what the conversation holds up to its end. @returns false when there is no such member */

@@ -118,3 +118,27 @@ export const setMarks: BulkUpdate = {
   set: partyMarks,
   keys: conversationKey,
 }
+
+const furthestReaders = {
+  reader_id: 'bigint',
+  low_read_seq: 'bigint',
+  high_read_seq: 'bigint',
+} as const
+/** What {@link setFurthestReaders} is given. */
+export const writtenReaderColumns = { ...furthestReaders, ...conversationKey } as const
+
+/** Who has read furthest in conversations of groups, which stays as it is until the transaction ends. */
+export const lockFurthestReaders: BulkSelect = {
+  table: 'conversations',
+  keys: conversationKey,
+  columns: `app_id, low_id, high_id, ${Object.keys(furthestReaders).join(', ')}`,
+  lock: 'for no key update',
+}
+
+/** Sets the furthest readers of groups' conversations that are locked. */
+export const setFurthestReaders: BulkUpdate = {
+  module: import.meta.url,
+  table: 'conversations',
+  set: furthestReaders,
+  keys: conversationKey,
+}

@@ -1,7 +1,7 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import { ProcedureRestart } from '../../../db/procedure.js'
-import { BatchQueue } from '../../../lib/batch-queue.js'
+import { type BatchObserver, BatchQueue } from '../../../lib/batch-queue.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids.js'
 import type { ItemOutcome } from '../../item-outcome.js'
@@ -19,16 +19,6 @@ export interface MessageWriterOptions {
   readonly observer: BatchObserver
   /** Called after the commit of messages of this application. */
   appended(appId: string): void
-}
-
-/** Hears of batches, for metrics. */
-export interface BatchObserver {
-  /** A batch is durable, or failed. */
-  committed(batch: {
-    readonly messages: number
-    readonly seconds: number
-    readonly failed: boolean
-  }): void
 }
 
 /** The messages of one send; they are stored together or not at all. */
@@ -58,6 +48,7 @@ export class MessageWriter {
       full: () =>
         new AppError('unavailable', 'too many messages are waiting', { retryAfterSeconds }),
       isErrorOfOne: (error) => !(error instanceof AppError),
+      observer: options.observer,
     })
   }
 
@@ -80,16 +71,13 @@ export class MessageWriter {
   }
 
   async #commit(deliveries: readonly Delivery[]): Promise<readonly ItemOutcome<MessageIds>[]> {
-    const startedAt = performance.now()
     try {
       const stored = await this.#store(deliveries)
-      this.#observe(deliveries, startedAt, false)
       for (const appId of appsOf(deliveries)) this.options.appended(appId)
       return stored
     } catch (error) {
       const { refused } = restartOf(error)
       if (refused) return this.#commitWithout(deliveries, refused)
-      this.#observe(deliveries, startedAt, true)
       throw error
     }
   }
@@ -107,14 +95,6 @@ export class MessageWriter {
         ? (stored.next().value as ItemOutcome<MessageIds>)
         : new AppError('user_deleted'),
     )
-  }
-
-  #observe(deliveries: readonly Delivery[], startedAt: number, failed: boolean): void {
-    this.options.observer.committed({
-      messages: messagesOf(deliveries),
-      seconds: (performance.now() - startedAt) / 1000,
-      failed,
-    })
   }
 
   /** @param after the messages take IDs above this one */
