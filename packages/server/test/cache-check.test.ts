@@ -1,14 +1,11 @@
 /** HERMOD_CHECK_ANSWERS finds transactions that change what a cache is made of and do not tell the cache. */
-import { join } from 'node:path'
-import { TempFolder, testBackends } from '@hermod/testkit'
+import { testBackends } from '@hermod/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { CacheCheck } from '../dist/db/cache-check.js'
-import { Database, type Tx } from '../dist/db/database.js'
-import { postgresDialect } from '../dist/db/dialect/postgres.js'
-import { sqliteDialect } from '../dist/db/dialect/sqlite.js'
-import { migrate } from '../dist/db/migrations/migrate.js'
+import type { Database, Tx } from '../dist/db/database.js'
 import { InvalidatedCache } from '../dist/lib/invalidated-cache.js'
+import { DatabasePlace } from './support/database-place.js'
 
 const user = { app_id: 'a', user_id: 1, username: 'u', username_key: 'u', password_hash: '' }
 const rest = { nick_name: '', avatar: '', description: '', public_info: '', private_info: '' }
@@ -29,27 +26,17 @@ const userStates = {
 
 for (const backend of testBackends()) {
   describe(`the check of cache invalidations on ${backend.name}`, () => {
-    let folder: TempFolder
-    let place: Awaited<ReturnType<typeof backend.createDatabase>>
+    let place: DatabasePlace
     let database: Database
     const cache = new InvalidatedCache<string, object>(userStates)
 
     beforeAll(async () => {
-      folder = new TempFolder('cache-check')
-      place = await backend.createDatabase()
-      const dialect = place.url
-        ? postgresDialect({ url: place.url, poolSize: 2, onError: () => {} })
-        : sqliteDialect(join(folder.path, 'test.db'))
-      const check = new CacheCheck()
-      check.register(userStates)
-      database = new Database(dialect, check)
-      await migrate(database)
+      const cacheCheck = new CacheCheck()
+      cacheCheck.register(userStates)
+      place = await DatabasePlace.create(backend, { cacheCheck })
+      database = place.database
     })
-    afterAll(async () => {
-      await database[Symbol.asyncDispose]()
-      await place[Symbol.asyncDispose]()
-      folder[Symbol.dispose]()
-    })
+    afterAll(() => place?.[Symbol.asyncDispose]())
     beforeEach(async () => {
       const { writer } = database
       for (const table of ['user_tokens', 'user_settings', 'users', 'apps'] as const)

@@ -16,7 +16,7 @@ import { operate, recall } from './support/message-operations.js'
 import { deleteConversation, history, integrityFaults, sendText } from './support/messaging.js'
 import { Random } from './support/random.js'
 import type { Sql } from './support/sql.js'
-import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+import { WatchedServer } from './support/watched-server.js'
 
 /** What is in the log of changes, in their order. */
 interface Logged {
@@ -68,7 +68,7 @@ for (const backend of testBackends()) {
     let people: PeoplePool
 
     beforeAll(async () => {
-      watched = await startWatchedServer(backend)
+      watched = await WatchedServer.start(backend)
       server = watched.server
       sql = watched.sql
       people = new PeoplePool(server, 60)

@@ -6,8 +6,6 @@ import {
   type Answer,
   type Backend,
   type Json,
-  type ServerProcess,
-  startServer,
   stopSharedCluster,
   TempFolder,
   testBackends,
@@ -17,7 +15,8 @@ import bcrypt from '@node-rs/bcrypt'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 import { type CommandResult, runHermod } from './support/hermod-command.js'
-import { openSql, type SqlRow } from './support/sql.js'
+import type { SqlRow } from './support/sql.js'
+import { WatchedServer } from './support/watched-server.js'
 
 const password = 'correct horse'
 const cheapHash = argon2.hashSync(password, { memoryCost: 1024, timeCost: 1 })
@@ -51,32 +50,24 @@ for (const backend of testBackends()) {
 /** A server, the command beside it, and a folder for files. */
 class Place {
   readonly folder = new TempFolder('commands-user')
-  server!: ServerProcess
-  databaseUrl: string | undefined
+  #watched!: WatchedServer
   #names = 0
-  #end: () => Promise<void> = async () => {}
 
   async start(backend: Backend): Promise<void> {
-    const database = await backend.createDatabase()
-    this.databaseUrl = database.url
-    this.server = await startServer({
-      dataDir: this.folder.path,
-      ...(database.url === undefined ? {} : { databaseUrl: database.url }),
-      env: { HERMOD_CHECK_ANSWERS: 'on', HERMOD_LOG_LEVEL: 'debug' },
-    })
-    this.#end = async () => {
-      await this.server[Symbol.asyncDispose]()
-      await database[Symbol.asyncDispose]()
-      this.folder[Symbol.dispose]()
-    }
+    this.#watched = await WatchedServer.start(backend, { env: { HERMOD_LOG_LEVEL: 'debug' } })
   }
 
-  end(): Promise<void> {
-    return this.#end()
+  async end(): Promise<void> {
+    await this.#watched[Symbol.asyncDispose]()
+    this.folder[Symbol.dispose]()
+  }
+
+  get server() {
+    return this.#watched.server
   }
 
   get settings() {
-    return { HERMOD_DATA_DIR: this.folder.path, HERMOD_DATABASE_URL: this.databaseUrl }
+    return this.#watched.settings
   }
 
   /** The words after `hermod user`. */
@@ -129,9 +120,8 @@ class Place {
       .call('POST', `/operator/v1/user/${path}`, { body })
   }
 
-  async sql(statement: string): Promise<SqlRow[]> {
-    await using sql = await openSql({ dataDir: this.folder.path, databaseUrl: this.databaseUrl })
-    return await sql.run(statement)
+  sql(statement: string): Promise<SqlRow[]> {
+    return this.#watched.sql.run(statement)
   }
 
   async storedHash(appId: string, username: string): Promise<string> {

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import {
   Api,
   type Backend,
-  type BackendDatabase,
   freePort,
   type ServerProcess,
   startServer,
@@ -11,12 +10,11 @@ import {
   TempFolder,
   testBackends,
 } from '@hermod/testkit'
-import { DatabaseSync } from '@photostructure/sqlite'
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
 import { answerCode } from './support/answer-codes.js'
 import { type CommandResult, runHermod } from './support/hermod-command.js'
+import { WatchedServer } from './support/watched-server.js'
 
 type Settings = Readonly<Record<string, string | undefined>>
 
@@ -48,9 +46,7 @@ for (const backend of testBackends()) {
 
 /** One data folder and database for the tests of a group, with a server on it or after one has left it. */
 class Place {
-  readonly folder = new TempFolder('commands')
-  server!: ServerProcess
-  database!: BackendDatabase
+  watched!: WatchedServer
 
   constructor(
     private readonly backend: Backend,
@@ -58,23 +54,20 @@ class Place {
   ) {}
 
   async start(): Promise<void> {
-    this.database = await this.backend.createDatabase()
-    const { url } = this.database
-    this.server = await startServer({
-      dataDir: this.folder.path,
-      ...(url === undefined ? {} : { databaseUrl: url }),
-    })
+    this.watched = await WatchedServer.start(this.backend)
     if (!this.isRunning) await this.server.stop()
   }
 
-  async end(): Promise<void> {
-    await this.server[Symbol.asyncDispose]()
-    await this.database[Symbol.asyncDispose]()
-    this.folder[Symbol.dispose]()
+  end(): Promise<void> {
+    return this.watched[Symbol.asyncDispose]()
+  }
+
+  get server(): ServerProcess {
+    return this.watched.server
   }
 
   get settings(): Settings {
-    return { HERMOD_DATA_DIR: this.folder.path, HERMOD_DATABASE_URL: this.database.url }
+    return this.watched.settings
   }
 
   run(...args: string[]): Promise<CommandResult> {
@@ -88,16 +81,7 @@ class Place {
 
   /** Behind the server's back. */
   async tamper(statement: string): Promise<void> {
-    const { url } = this.database
-    if (url === undefined) {
-      using database = opened(join(this.folder.path, 'hermod.db'))
-      database.connection.exec(statement)
-      return
-    }
-    const client = new pg.Client({ connectionString: url })
-    await client.connect()
-    await client.query(statement)
-    await client.end()
+    await this.watched.sql.run(statement)
   }
 }
 
@@ -106,13 +90,6 @@ function usePlace(backend: Backend, isRunning: boolean): Place {
   beforeAll(() => place.start())
   afterAll(() => place.end())
   return place
-}
-
-function opened(
-  path: string,
-): { readonly connection: InstanceType<typeof DatabaseSync> } & Disposable {
-  const connection = new DatabaseSync(path, { timeout: 10_000 })
-  return { connection, [Symbol.dispose]: () => connection.close() }
 }
 
 function printedJson({ code, out, err }: CommandResult) {
@@ -225,7 +202,7 @@ function tokenCommands(place: Place): void {
 
 function checkCommand(place: Place): void {
   test('check succeeds on sound data and names what was changed behind the back of the service', async () => {
-    const server = place.isRunning ? place.server : await place.server.startAgain()
+    const server = place.isRunning ? place.server : await place.watched.startAgain()
     const [from, to] = [await server.api.newSession(), await server.api.newSession()]
     for (const content of ['one', 'two']) {
       await from.api.succeed('POST', '/message/send', {
@@ -406,7 +383,7 @@ function runningMigration(place: Place): void {
   test('migrate leaves the folder to the server that uses it', async () => {
     const { code, err } = await place.run('migrate')
     expect(code).toBe(1)
-    expect(err).toContain(`${place.folder.path} is in use by process ${place.server.pid}`)
+    expect(err).toContain(`${place.server.dataDir} is in use by process ${place.server.pid}`)
   })
 }
 

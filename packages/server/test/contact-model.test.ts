@@ -3,14 +3,15 @@
  * something at once: that some order of their calls explains all answers and what is there afterwards. A failure prints the shortest
  * history that shows it.
  */
-import { type ServerProcess, startServer, testBackends } from '@hermod/testkit'
+import { type ServerProcess, testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 import { type Person, registerPeople } from './support/contacts.js'
 import { integrityFaults, textTo } from './support/messaging.js'
 import { recordedNotices } from './support/recorded-events.js'
-import { openSql, type Sql } from './support/sql.js'
+import type { Sql } from './support/sql.js'
+import { WatchedServer } from './support/watched-server.js'
 
 const userCount = 3
 const users = Array.from({ length: userCount }, (_, user) => user)
@@ -398,24 +399,15 @@ function explanations(
 
 for (const backend of testBackends()) {
   describe(`contacts on ${backend.name}`, () => {
-    let database: Awaited<ReturnType<typeof backend.createDatabase>>
+    let watched: WatchedServer
     let world: World
 
     beforeAll(async () => {
-      database = await backend.createDatabase()
-      const url = database.url === undefined ? {} : { databaseUrl: database.url }
-      const server = await startServer({ ...url, env: { HERMOD_CHECK_ANSWERS: 'on' } })
-      world = new World(
-        server,
-        await openSql({ dataDir: server.dataDir, databaseUrl: database.url }),
-      )
+      watched = await WatchedServer.start(backend)
+      world = new World(watched.server, watched.sql)
     })
 
-    afterAll(async () => {
-      await world?.sql[Symbol.asyncDispose]()
-      await world?.server[Symbol.asyncDispose]()
-      await database?.[Symbol.asyncDispose]()
-    })
+    afterAll(() => watched?.[Symbol.asyncDispose]())
 
     it('are what the model says after any history of calls', { timeout: 300_000 }, async () => {
       const property = fc.asyncProperty(histories, async (calls) => {

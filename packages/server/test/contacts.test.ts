@@ -1,5 +1,5 @@
 import type { RosterEntry } from '@hermod/protocol'
-import { type Json, type ServerProcess, startServer, testBackends } from '@hermod/testkit'
+import { type Json, type ServerProcess, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 import {
@@ -26,7 +26,7 @@ import {
 } from './support/contacts.js'
 import { integrityFaults, sendText, textTo } from './support/messaging.js'
 import { recordedNotices } from './support/recorded-events.js'
-import { openSql, type SqlRow } from './support/sql.js'
+import { WatchedServer } from './support/watched-server.js'
 
 /** Positive and never issued. */
 const nobody = 1
@@ -35,7 +35,7 @@ const dayMs = 24 * 3_600_000
 
 for (const backend of testBackends()) {
   describe(`contacts on ${backend.name}`, () => {
-    let database: Awaited<ReturnType<typeof backend.createDatabase>>
+    let watched: WatchedServer
     let server: ServerProcess
     let pool: PeoplePool
     let alice: Person
@@ -43,16 +43,12 @@ for (const backend of testBackends()) {
     let carol: Person
 
     beforeAll(async () => {
-      database = await backend.createDatabase()
-      const url = database.url === undefined ? {} : { databaseUrl: database.url }
-      server = await startServer({ ...url, env: { HERMOD_CHECK_ANSWERS: 'on' } })
+      watched = await WatchedServer.start(backend)
+      server = watched.server
       pool = new PeoplePool(server, 150)
     })
 
-    afterAll(async () => {
-      await server?.[Symbol.asyncDispose]()
-      await database?.[Symbol.asyncDispose]()
-    })
+    afterAll(() => watched?.[Symbol.asyncDispose]())
 
     beforeEach(async () => {
       ;[alice, bob, carol] = (await people(3)) as [Person, Person, Person]
@@ -60,15 +56,11 @@ for (const backend of testBackends()) {
 
     const people = (count: number): Promise<Person[]> => pool.take(count)
 
-    async function sql(statement: string): Promise<SqlRow[]> {
-      await using connection = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
-      return await connection.run(statement)
-    }
+    const sql = (statement: string) => watched.sql.run(statement)
 
     /** What is recorded of what this user did, oldest first. */
     async function eventsBy({ id }: Person): Promise<Json[]> {
-      await using connection = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
-      return (await recordedNotices(connection, 'contact.'))
+      return (await recordedNotices(watched.sql, 'contact.'))
         .filter(({ actor }) => actor === id)
         .map(({ kind, users, content }) => [kind, users, content])
     }
@@ -1263,7 +1255,7 @@ for (const backend of testBackends()) {
       await changeSettings(bob, { auth_mode: authModes.consent })
       await apply(carol.api, bob.id, { reason: 'still there' })
       expect(await server.stop()).toEqual({ code: 0, signal: null })
-      server = await server.startAgain()
+      server = await watched.startAgain()
       const as = ({ id }: Person) => server.api.admin({ userId: id })
       pool = new PeoplePool(server, 150)
       expect(await contactIds(as(alice))).toEqual([bob.id])

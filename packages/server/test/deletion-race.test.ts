@@ -2,7 +2,6 @@
 import {
   type Answer,
   type Api,
-  type BackendDatabase,
   type ServerProcess,
   startServer,
   testBackends,
@@ -15,6 +14,7 @@ import { aGroup } from './support/groups.js'
 import { holdWrites } from './support/held-writes.js'
 import { integrityFaults, sendText, textTo } from './support/messaging.js'
 import { openSql, type Sql } from './support/sql.js'
+import { WatchedServer } from './support/watched-server.js'
 
 const timeoutMs = 60_000
 const tokens = { adminToken: `hma_${'a'.repeat(48)}`, operatorToken: `hmo_${'b'.repeat(48)}` }
@@ -28,30 +28,28 @@ interface Sent {
 
 for (const backend of testBackends()) {
   describe(`sends beside a deletion on ${backend.name}`, { timeout: 240_000 }, () => {
-    let database: BackendDatabase
+    let watched: WatchedServer
     let nodes: ServerProcess[] = []
     let first: ServerProcess
     let sql: Sql
     let people: PeoplePool
 
     beforeAll(async () => {
-      database = await backend.createDatabase()
-      const { url } = database
-      const options = { ...tokens, ...(url === undefined ? {} : { databaseUrl: url }) }
       // Nodes that share a database are given one secret key.
       const env = { HERMOD_CHECK_ANSWERS: 'on', HERMOD_SECRET_KEY: `key-${'k'.repeat(40)}` }
-      for (const _ of url === undefined ? [1] : [1, 2])
-        nodes.push(await startServer({ ...options, env }))
-      ;[first] = nodes as [ServerProcess]
-      sql = await openSql({ dataDir: first.dataDir, databaseUrl: url })
+      watched = await WatchedServer.start(backend, { ...tokens, env })
+      const { server, databaseUrl } = watched
+      first = server
+      nodes = [first]
+      if (databaseUrl !== undefined) nodes.push(await startServer({ ...tokens, databaseUrl, env }))
+      sql = watched.sql
       people = new PeoplePool(first, 60)
     })
 
     afterAll(async () => {
-      await sql?.[Symbol.asyncDispose]()
-      for (const node of nodes) await node[Symbol.asyncDispose]()
+      for (const node of nodes.slice(1)) await node[Symbol.asyncDispose]()
       nodes = []
-      await database?.[Symbol.asyncDispose]()
+      await watched?.[Symbol.asyncDispose]()
     })
 
     /** On the node that did not delete, where there is one. */
@@ -93,8 +91,8 @@ for (const backend of testBackends()) {
       user: Person,
       sends: () => readonly Promise<Answer>[],
     ): Promise<readonly Answer[]> {
-      if (database.url === undefined) {
-        await using held = await holdWrites({ dataDir: first.dataDir, databaseUrl: undefined })
+      if (watched.databaseUrl === undefined) {
+        await using held = await holdWrites(watched.place)
         const deletion = remove(user.id)
         // Answered after the deletion has begun to wait, in the order in which they were asked.
         for (let read = 0; read < 5; read++) await user.api.call('GET', '/user/profile')
@@ -106,7 +104,7 @@ for (const backend of testBackends()) {
       }
       const waiting = (count: number) => async () =>
         Number((await sql.run(countOfWaiting))[0]?.count) >= count
-      await using gate = await openSql({ dataDir: first.dataDir, databaseUrl: database.url })
+      await using gate = await openSql(watched.place)
       await gate.run('begin')
       // The deletion gets there when it has locked the user and closed the conversations.
       await gate.run(`select 1 from user_settings where user_id = ${user.id} for update`)

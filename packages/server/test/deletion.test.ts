@@ -5,7 +5,6 @@ import {
   type Json,
   type ServerProcess,
   type Session,
-  startServer,
   testBackends,
   waitFor,
 } from '@hermod/testkit'
@@ -20,7 +19,8 @@ import {
   types,
 } from './support/groups.js'
 import { contents, integrityFaults, peers, sendText } from './support/messaging.js'
-import { openSql, type SqlRow } from './support/sql.js'
+import type { SqlRow } from './support/sql.js'
+import { WatchedServer } from './support/watched-server.js'
 
 const password = 'correct horse'
 const tokenEnded = 402
@@ -45,6 +45,7 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   group_join_requests: 'erased',
   group_blocks: 'erased',
   group_files: 'kept',
+  group_invitation_counts: 'erased',
   // Those that the user sent, too.
   group_invitations: 'erased',
   group_members: 'erased',
@@ -81,7 +82,7 @@ const ownerColumns = ['user_id', 'peer_id', 'applicant_id', 'invitee_id', 'invit
 
 for (const backend of testBackends()) {
   describe(`deletion of a user on ${backend.name}`, () => {
-    let database: Awaited<ReturnType<typeof backend.createDatabase>>
+    let watched: WatchedServer
     let server: ServerProcess
     let api: Api
     let alice: Session
@@ -89,19 +90,12 @@ for (const backend of testBackends()) {
     let carol: Session
 
     beforeAll(async () => {
-      database = await backend.createDatabase()
-      const env = { HERMOD_CHECK_ANSWERS: 'on' }
-      server = await startServer({
-        env,
-        ...(database.url === undefined ? {} : { databaseUrl: database.url }),
-      })
+      watched = await WatchedServer.start(backend)
+      server = watched.server
       api = server.api
     })
 
-    afterAll(async () => {
-      await server?.[Symbol.asyncDispose]()
-      await database?.[Symbol.asyncDispose]()
-    })
+    afterAll(() => watched?.[Symbol.asyncDispose]())
 
     beforeEach(async () => {
       ;[alice, bob, carol] = await Promise.all([
@@ -111,14 +105,11 @@ for (const backend of testBackends()) {
       ])
     })
 
-    async function query(statement: string): Promise<SqlRow[]> {
-      await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
-      return await sql.run(statement)
-    }
+    const query = (statement: string) => watched.sql.run(statement)
 
     async function tables(): Promise<string[]> {
       const rows = await query(
-        database.url === undefined
+        watched.databaseUrl === undefined
           ? "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'"
           : "select table_name as name from information_schema.tables where table_schema = 'public'",
       )
@@ -392,10 +383,8 @@ for (const backend of testBackends()) {
       ])
     })
 
-    async function notices(group_id: number): Promise<GroupNotice[]> {
-      await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
-      return await groupNotices(sql, group_id)
-    }
+    const notices = (group_id: number): Promise<GroupNotice[]> =>
+      groupNotices(watched.sql, group_id)
 
     it('leaves the messages, the conversation and the pin to the others', async () => {
       await sendText(alice.api, bob.id, 'from alice')

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 import { recordedNotices } from './support/recorded-events.js'
 import type { Sql } from './support/sql.js'
-import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+import { WatchedServer } from './support/watched-server.js'
 
 const tokenEnded = 402
 const devicesPerUser = 20
@@ -23,7 +23,7 @@ for (const backend of testBackends()) {
     let sql: Sql
 
     beforeAll(async () => {
-      watched = await startWatchedServer(backend)
+      watched = await WatchedServer.start(backend)
       api = watched.server.api
       sql = watched.sql
     })

@@ -15,7 +15,7 @@ import {
   unreadCounts,
 } from './support/messaging.js'
 import type { Sql } from './support/sql.js'
-import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+import { WatchedServer } from './support/watched-server.js'
 
 for (const backend of testBackends()) {
   describe(`messages that were sent on ${backend.name}`, () => {
@@ -24,7 +24,7 @@ for (const backend of testBackends()) {
     let sql: Sql
 
     beforeAll(async () => {
-      watched = await startWatchedServer(backend)
+      watched = await WatchedServer.start(backend)
       server = watched.server
       sql = watched.sql
     })
@@ -261,7 +261,7 @@ for (const backend of testBackends()) {
         expect(answers.map(({ code }) => code)).toEqual(answers.map(() => 200))
         expect((await newest(bob, alice)).content).toBe('12')
         await server.kill9()
-        server = await server.startAgain()
+        server = await watched.startAgain()
         const again = server.api.as(alice.token)
         expect((await operate(again, 'append', edit)).code).toBe(200)
         expect((await historyPage(again, bob.id)).messages[0]?.content).toBe('12')

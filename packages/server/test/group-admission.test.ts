@@ -17,7 +17,7 @@ import {
   outcomes,
   types,
 } from './support/groups.js'
-import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+import { WatchedServer } from './support/watched-server.js'
 
 /** Positive and never issued. */
 const nobody = 1
@@ -38,7 +38,7 @@ for (const backend of testBackends()) {
     let guest: Person
 
     beforeAll(async () => {
-      watched = await startWatchedServer(backend)
+      watched = await WatchedServer.start(backend)
       admin = watched.server.api.admin()
       pool = new PeoplePool(watched.server, 120)
     })
@@ -720,8 +720,8 @@ for (const backend of testBackends()) {
         const each = `with recursive n (i) as (select ${first} union all select i + 1 from n where i < ${first + 9_998})`
         const copied =
           'type, name, avatar, description, owner_id, capacity, member_count, created_at, updated_at, members_changed_at'
-        await sql.run(`${each} insert into groups (app_id, group_id, ${copied})
-          select app_id, i, ${copied} from groups cross join n where group_id = ${group_id}`)
+        await sql.run(`${each} insert into groups (app_id, group_id, join_request_count, ${copied})
+          select app_id, i, 1, ${copied} from groups cross join n where group_id = ${group_id}`)
         await sql.run(`${each} insert into group_members (app_id, group_id, user_id, role, joined_at)
           select app_id, i, user_id, role, joined_at from group_members cross join n where group_id = ${group_id}`)
         await sql.run(

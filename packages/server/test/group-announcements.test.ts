@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 import { codes, type Person, registerPeople } from './support/contacts.js'
 import { aGroup, announcements, groupCall, groupNotices, groupQuery } from './support/groups.js'
-import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+import { WatchedServer } from './support/watched-server.js'
 
 const succeeded = 200
 const keptPerGroup = 500
@@ -32,7 +32,7 @@ for (const backend of testBackends()) {
     let group_id: number
 
     beforeAll(async () => {
-      watched = await startWatchedServer(backend)
+      watched = await WatchedServer.start(backend)
       ;[owner, admin, member, outsider] = (await registerPeople(watched.server, 4)) as [
         Person,
         Person,

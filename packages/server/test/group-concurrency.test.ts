@@ -2,14 +2,7 @@
  * Many callers at once, on both databases. Every storm has an outcome of its own to prove, and after each the invariants of groups hold
  * (support/group-invariants.ts). HERMOD_TEST_SEED repeats the choices of the test; the machine decides the rest.
  */
-import {
-  type Api,
-  type Backend,
-  type ServerProcess,
-  startServer,
-  testBackends,
-  waitFor,
-} from '@hermod/testkit'
+import { type Api, type Backend, type ServerProcess, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 import { changeSettings, codes, type Person, registerPeople } from './support/contacts.js'
@@ -27,7 +20,7 @@ import {
 } from './support/groups.js'
 import { acknowledge, integrityFaults } from './support/messaging.js'
 import { openSql, type Sql } from './support/sql.js'
-import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+import { WatchedServer } from './support/watched-server.js'
 
 const timeoutMs = 240_000
 
@@ -49,7 +42,7 @@ for (const backend of testBackends()) {
     let dave: Person
 
     beforeAll(async () => {
-      watched = await startWatchedServer(backend)
+      watched = await WatchedServer.start(backend)
       storms = await GroupStorms.on(watched)
       ;({ admin, people } = storms)
       ;[owner, bob, carol, dave] = people as [Person, Person, Person, Person]
@@ -73,6 +66,17 @@ for (const backend of testBackends()) {
         'a count that is not that of the blocked users',
         'update groups set block_count = block_count + 1',
       ],
+      ['a count that is not that of the bans', 'update groups set ban_count = ban_count + 1'],
+      ['/group/banned_list: the total is 1', 'update groups set ban_count = ban_count + 1'],
+      [
+        'a count that is not that of the join requests',
+        'update groups set join_request_count = join_request_count + 1',
+      ],
+      [
+        '/group/application_list: the total is 1',
+        'update groups set join_request_count = join_request_count + 1',
+      ],
+      ['/group/blocked_list: the total is 1', 'update groups set block_count = block_count + 1'],
       ['more members than the capacity', 'update groups set capacity = 1'],
       ['not one owner', 'update group_members set role = 2'],
       ['an owner who is no member', 'update groups set owner_id = 1'],
@@ -456,20 +460,17 @@ for (const backend of testBackends()) {
 /** PostgreSQL alone has locks of rows that could keep the wrong ones waiting. */
 function describeLocks(backend: Backend): void {
   describe('groups whose rows are locked on postgres', { timeout: timeoutMs }, () => {
-    let database: Awaited<ReturnType<Backend['createDatabase']>>
+    let watched: WatchedServer
     let server: ServerProcess
 
     beforeAll(async () => {
-      database = await backend.createDatabase()
-      server = await startServer(database.url === undefined ? {} : { databaseUrl: database.url })
+      watched = await WatchedServer.start(backend)
+      server = watched.server
     })
 
-    afterAll(async () => {
-      await server?.[Symbol.asyncDispose]()
-      await database?.[Symbol.asyncDispose]()
-    })
+    afterAll(() => watched?.[Symbol.asyncDispose]())
 
-    const open = () => openSql({ dataDir: server.dataDir, databaseUrl: database.url })
+    const open = () => openSql(watched.place)
 
     /** How many of the other connections to the database satisfy it. */
     async function countOthers(sql: Sql, condition = 'true'): Promise<number> {
@@ -490,7 +491,7 @@ function describeLocks(backend: Backend): void {
           body: { user_id: victim.id, password: 'correct horse', device_guid },
         })
       await login('known phone')
-      await using watch = await open()
+      const watch = watched.sql
       await using holder = await open()
       await holder.run('begin')
       await holder.run(`select group_id from groups where group_id = ${group} for update`)
@@ -541,7 +542,7 @@ function describeLocks(backend: Backend): void {
       expect(await integrityFaults(server)).toEqual([])
       // Connections that end have reported all their deadlocks.
       await server.stop()
-      await using watch = await open()
+      const watch = watched.sql
       const deadlocks = async () => {
         const areGone = async () => (await countOthers(watch)) === 0
         await waitFor(areGone, { what: 'the end of all other connections', timeoutMs: 15_000 })

@@ -20,7 +20,7 @@ import {
   textTo,
   unreadCounts,
 } from './support/messaging.js'
-import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+import { WatchedServer } from './support/watched-server.js'
 
 const userCount = 4
 const users = Array.from({ length: userCount }, (_, user) => user)
@@ -481,7 +481,7 @@ for (const backend of testBackends()) {
     let pool: PeoplePool
 
     beforeAll(async () => {
-      watched = await startWatchedServer(backend)
+      watched = await WatchedServer.start(backend)
       pool = new PeoplePool(watched.server, userCount * 10)
     })
 

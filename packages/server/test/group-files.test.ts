@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 import { codes, type Person, registerPeople } from './support/contacts.js'
 import { aGroup, groupCall, groupNotices, groupQuery } from './support/groups.js'
-import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+import { WatchedServer } from './support/watched-server.js'
 
 const succeeded = 200
 const filesPerGroup = 1_000
@@ -40,7 +40,7 @@ for (const backend of testBackends()) {
     let group_id: number
 
     beforeAll(async () => {
-      watched = await startWatchedServer(backend)
+      watched = await WatchedServer.start(backend)
       ;[owner, admin, member, other, outsider] = (await registerPeople(watched.server, 5)) as [
         Person,
         Person,

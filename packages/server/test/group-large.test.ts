@@ -7,7 +7,7 @@ import { answerCode } from './support/answer-codes.js'
 import { type Person, registerPeople } from './support/contacts.js'
 import { GroupWatch } from './support/group-invariants.js'
 import { aGroup, expectSuccess, groupCall, groupInfo, groupMembers } from './support/groups.js'
-import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+import { WatchedServer } from './support/watched-server.js'
 
 const memberCount = 5_000
 const listLength = 500
@@ -24,7 +24,7 @@ for (const backend of testBackends()) {
     let outsiders: number[]
 
     beforeAll(async () => {
-      watched = await startWatchedServer(backend)
+      watched = await WatchedServer.start(backend)
       const { server } = watched
       const [first] = await registerPeople(server, 1)
       if (!first) throw new Error('nobody')

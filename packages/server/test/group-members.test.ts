@@ -18,7 +18,7 @@ import {
   roles,
   types,
 } from './support/groups.js'
-import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+import { WatchedServer } from './support/watched-server.js'
 
 const success = 200
 
@@ -74,7 +74,7 @@ for (const backend of testBackends()) {
     let watched: WatchedServer
 
     beforeAll(async () => {
-      watched = await startWatchedServer(backend)
+      watched = await WatchedServer.start(backend)
     })
 
     afterAll(async () => {
@@ -652,6 +652,9 @@ for (const backend of testBackends()) {
         await watched.sql.run(
           `insert into group_join_requests (app_id, group_id, applicant_id, reason, status, created_at, expires_at, updated_at)
            values ('${app}', ${group_id}, ${member.id}, '', 0, 1, 9000000000000, 1)`,
+        )
+        await watched.sql.run(
+          `update groups set join_request_count = 1 where group_id = ${group_id}`,
         )
         expectSuccess(await block(owner.api, group_id, outsider, member))
         const invitations = await watched.sql.run(

@@ -28,7 +28,7 @@ import {
   textTo,
   unreadCounts,
 } from './support/messaging.js'
-import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+import { WatchedServer } from './support/watched-server.js'
 
 /** Positive and never issued. */
 const nobody = 1
@@ -44,7 +44,7 @@ for (const backend of testBackends()) {
     let erin: Speaker
 
     beforeAll(async () => {
-      watched = await startWatchedServer(backend)
+      watched = await WatchedServer.start(backend)
       people = await speakers(watched.server, 20)
       ;[alice, bob, carol, dave, erin] = people as [Speaker, Speaker, Speaker, Speaker, Speaker]
     })

@@ -11,7 +11,7 @@ import { aimed, beginnings, bursts, groupTypes, histories } from './support/grou
 import { type Call, type Result, step } from './support/group-model-rules.js'
 import { expected, GroupWorld } from './support/group-model-world.js'
 import { integrityFaults } from './support/messaging.js'
-import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+import { WatchedServer } from './support/watched-server.js'
 
 const runs = Number(process.env.HERMOD_TEST_RUNS ?? 60)
 const seed =
@@ -24,7 +24,7 @@ for (const backend of testBackends()) {
     let world: GroupWorld
 
     beforeAll(async () => {
-      watched = await startWatchedServer(backend)
+      watched = await WatchedServer.start(backend)
       world = await GroupWorld.enter(watched)
     })
 

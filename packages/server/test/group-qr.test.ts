@@ -16,7 +16,7 @@ import {
   groupQuery,
   memberIds,
 } from './support/groups.js'
-import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+import { WatchedServer } from './support/watched-server.js'
 
 const dayMs = 24 * 3_600_000
 const crowd = 8
@@ -32,7 +32,7 @@ for (const backend of testBackends()) {
     let guest: Person
 
     beforeAll(async () => {
-      watched = await startWatchedServer(backend)
+      watched = await WatchedServer.start(backend)
       admin = watched.server.api.admin()
       pool = new PeoplePool(watched.server, 60)
     })

@@ -39,7 +39,7 @@ import {
   takes,
 } from './support/walk-fixtures-groups.js'
 import { type Identity, type Params, type Person, World } from './support/walk-world.js'
-import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+import { WatchedServer } from './support/watched-server.js'
 
 const fixtures = groupRightFixtures
   .filter(isJudged)
@@ -101,7 +101,7 @@ for (const backend of testBackends()) {
     let calls = 0
 
     beforeAll(async () => {
-      watched = await startWatchedServer(backend)
+      watched = await WatchedServer.start(backend)
       world = await World.create(watched.server)
       const [owner, admin, member] = [
         await world.newPerson(),

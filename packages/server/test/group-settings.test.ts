@@ -15,7 +15,7 @@ import {
   types,
 } from './support/groups.js'
 import { unreadCounts } from './support/messaging.js'
-import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+import { WatchedServer } from './support/watched-server.js'
 
 const unknownId = 1
 
@@ -47,7 +47,7 @@ for (const backend of testBackends()) {
     let group_id: number
 
     beforeAll(async () => {
-      watched = await startWatchedServer(backend)
+      watched = await WatchedServer.start(backend)
       server = watched.server
     })
 

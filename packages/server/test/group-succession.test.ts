@@ -20,7 +20,7 @@ import {
   types,
 } from './support/groups.js'
 import { integrityFaults } from './support/messaging.js'
-import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+import { WatchedServer } from './support/watched-server.js'
 
 const succeeded = 200
 const dissolved = 1
@@ -42,7 +42,7 @@ for (const backend of testBackends()) {
     let watched: WatchedServer
 
     beforeAll(async () => {
-      watched = await startWatchedServer(backend)
+      watched = await WatchedServer.start(backend)
     })
 
     afterAll(async () => {

@@ -15,7 +15,7 @@ import {
   outcomes,
   types,
 } from './support/groups.js'
-import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+import { WatchedServer } from './support/watched-server.js'
 
 const unknownId = 1
 const dayMs = 24 * 3_600_000
@@ -26,7 +26,7 @@ for (const backend of testBackends()) {
     let server: ServerProcess
 
     beforeAll(async () => {
-      watched = await startWatchedServer(backend)
+      watched = await WatchedServer.start(backend)
       server = watched.server
     })
 

@@ -379,11 +379,15 @@ describe('a request body', () => {
       ['{"a":', '}'],
     ] as const) {
       const depth = Math.floor((maxBodyBytes - 100) / (open.length + close.length))
-      for (const inner of ['1', '9007199254740993']) {
+      for (const inner of ['1', '9007199254740993', '12345678901234567890']) {
         const answer = await register(
           `{"username":${open.repeat(depth)}${inner}${close.repeat(depth)}}`,
         )
         expect(answer).toMatchObject(invalid)
+        if (inner !== '1')
+          expect(answer.envelope.message).toBe(
+            'invalid request parameter: the body is nested too deeply',
+          )
       }
     }
     expect((await call('GET', '/healthz')).status).toBe(200)

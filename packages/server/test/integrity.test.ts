@@ -1,5 +1,5 @@
 import type { CheckReport } from '@hermod/protocol'
-import { type ServerProcess, startServer, testBackends } from '@hermod/testkit'
+import { type ServerProcess, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { apply, authModes, changeSettings, connect, registerPeople } from './support/contacts.js'
 import { aGroup, expectSuccess, groupCall, types } from './support/groups.js'
@@ -12,7 +12,7 @@ import {
   notify,
   sendText,
 } from './support/messaging.js'
-import { openSql } from './support/sql.js'
+import { WatchedServer } from './support/watched-server.js'
 
 /** One thing that is wrong, and the way back. */
 interface Fault {
@@ -37,11 +37,11 @@ function finding({ check, subject }: Fault) {
 
 for (const backend of testBackends()) {
   describe(`hermod check on ${backend.name}`, () => {
-    let database: Awaited<ReturnType<typeof backend.createDatabase>>
+    let watched: WatchedServer
     let server: ServerProcess
     /**
      * Alice wrote 1, 2 and 3 to Bob, who read 1 and then wrote 4; then she wrote 5 and 6, recalled 5 and edited 3. Both are contacts. Carol has a
-     * device and settings and applied to Bob. They have a group: Alice owns it, Bob is a member, Carol is blocked, Dave applied, Erin is
+     * device and settings and applied to Bob. They have a group: Alice owns it, Bob is a banned member, Carol is blocked, Dave applied, Erin is
      * invited and Frank was kicked; Alice wrote three messages to it, of which Bob read two and is asked for a receipt of the third.
      */
     let alice: number
@@ -56,8 +56,8 @@ for (const backend of testBackends()) {
     let frank: number
 
     beforeAll(async () => {
-      database = await backend.createDatabase()
-      server = await startServer(database.url === undefined ? {} : { databaseUrl: database.url })
+      watched = await WatchedServer.start(backend)
+      server = watched.server
       const admin = server.api.admin()
       alice = (await server.api.register()).id
       bob = (await server.api.register()).id
@@ -108,6 +108,7 @@ for (const backend of testBackends()) {
       )
       await changeSettings(invitee, { group_confirm: true })
       expectSuccess(await groupCall(owner, '/group/kick', group, { user_list: [frank] }))
+      expectSuccess(await groupCall(owner, '/group/ban', group, { user_list: [bob], duration: -1 }))
       expectSuccess(await groupCall(owner, '/group/block', group, { user_list: [carol] }))
       expectSuccess(await groupCall(owner, '/group/invite', group, { user_list: [erin] }))
       expectSuccess(await groupCall(applicant.api, '/group/apply', group))
@@ -128,34 +129,29 @@ for (const backend of testBackends()) {
       })
     }
 
-    afterAll(async () => {
-      await server?.[Symbol.asyncDispose]()
-      await database?.[Symbol.asyncDispose]()
-    })
+    afterAll(() => watched?.[Symbol.asyncDispose]())
 
     function check(): Promise<CommandResult> {
-      return runHermod(['check', '--json'], {
-        HERMOD_DATA_DIR: server.dataDir,
-        HERMOD_DATABASE_URL: database.url,
-      })
+      return runHermod(['check', '--json'], watched.settings)
     }
 
     async function sql(statements: readonly string[]): Promise<void> {
-      await using connection = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
-      for (const statement of statements) await connection.run(statement)
+      for (const statement of statements) await watched.sql.run(statement)
     }
+
+    /** Rows that are put away, and the way back. */
+    const moved = (table: string, where: string) => ({
+      plant: [
+        `create table moved as select * from ${table} where ${where}`,
+        `delete from ${table} where ${where}`,
+      ],
+      repair: [`insert into ${table} select * from moved`, 'drop table moved'],
+    })
 
     function faults(): Fault[] {
       const conversation = `low_id = ${Math.min(alice, bob)} and high_id = ${Math.max(alice, bob)}`
       const pair = `${Math.min(alice, bob)}/${Math.max(alice, bob)}`
       const sideOf = (userId: number) => (userId === Math.min(alice, bob) ? 'low' : 'high')
-      const moved = (table: string, where: string) => ({
-        plant: [
-          `create table moved as select * from ${table} where ${where}`,
-          `delete from ${table} where ${where}`,
-        ],
-        repair: [`insert into ${table} select * from moved`, 'drop table moved'],
-      })
       return [
         {
           name: 'a hole in the outbox',
@@ -523,6 +519,37 @@ for (const backend of testBackends()) {
           subject: `${group}`,
         },
         {
+          name: 'a group that counts more banned members than it has',
+          ...changed('groups', '', 'ban_count', [2, 1]),
+          check: 'group_ban_count',
+          subject: `${group}`,
+        },
+        {
+          name: 'a group that counts no ban of a banned member',
+          ...changed('groups', '', 'ban_count', [0, 1]),
+          check: 'group_ban_count',
+          subject: `${group}`,
+        },
+        {
+          name: 'a group that counts more join requests than it has',
+          ...changed('groups', '', 'join_request_count', [2, 1]),
+          check: 'group_join_request_count',
+          subject: `${group}`,
+        },
+        {
+          name: 'a user with fewer invitations than are counted',
+          plant: [`update group_invitation_counts set invitations = 2 where user_id = ${erin}`],
+          repair: [`update group_invitation_counts set invitations = 1 where user_id = ${erin}`],
+          check: 'group_invitation_count',
+          subject: `${erin}`,
+        },
+        {
+          name: 'a user whose invitations nobody counts',
+          ...moved('group_invitation_counts', `user_id = ${erin}`),
+          check: 'group_invitation_count',
+          subject: `${erin}`,
+        },
+        {
           name: 'a group that counts more blocked users than it has',
           ...changed('groups', '', 'block_count', [2, 1]),
           check: 'group_block_count',
@@ -728,12 +755,11 @@ for (const backend of testBackends()) {
 
     it('tells people as well as programs', async () => {
       const [fault] = faults() as [Fault]
-      const settings = { HERMOD_DATA_DIR: server.dataDir, HERMOD_DATABASE_URL: database.url }
-      expect((await runHermod(['check'], settings)).out).toMatch(
+      expect((await runHermod(['check'], watched.settings)).out).toMatch(
         /^\d+ facts checked, all agree\.\n$/,
       )
       await sql(fault.plant)
-      const { code, out, err } = await runHermod(['check'], settings)
+      const { code, out, err } = await runHermod(['check'], watched.settings)
       expect(code).toBe(1)
       for (const word of [fault.check, fault.subject]) expect(out).toContain(word)
       expect(err).toContain('1 wrong')
@@ -741,7 +767,7 @@ for (const backend of testBackends()) {
     })
 
     it('is asked of a running server too, which finds every kind of error', async () => {
-      server = await server.startAgain()
+      server = await watched.startAgain()
       for (const fault of faults()) {
         await sql(fault.plant)
         expect(await integrityFaults(server), fault.name).toContainEqual(finding(fault))

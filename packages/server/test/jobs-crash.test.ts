@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Backend, Child, stopSharedCluster, testBackends, waitFor } from '@hermod/testkit'
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { DatabasePlace } from './support/database-place.js'
 import { hermodEnvironment } from './support/hermod-command.js'
-import { JobPlace } from './support/job-place.js'
 import { Random } from './support/random.js'
 
 const script = resolve(import.meta.dirname, 'support/job-node.mjs')
@@ -24,12 +24,12 @@ afterAll(stopSharedCluster)
 
 for (const backend of testBackends()) {
   describe(`jobs of killed nodes on ${backend.name}`, () => {
-    let place: JobPlace
+    let place: DatabasePlace
     let nodes: Child[]
 
     beforeEach(async () => {
       nodes = []
-      place = await JobPlace.create(backend)
+      place = await DatabasePlace.create(backend)
       const { writer } = place.database
       await sql`create table job_orders (n integer primary key not null)`.execute(writer)
       await sql`create table job_effects (n integer not null, step text not null, primary key (n, step))`.execute(

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { jobKind, type TakenJobs } from '../dist/jobs/job-model.js'
 import { JobQueue } from '../dist/jobs/job-queue.js'
 import { JobStore } from '../dist/jobs/job-store.js'
-import { JobPlace } from './support/job-place.js'
+import { DatabasePlace } from './support/database-place.js'
 
 const kind = jobKind<null>('work')
 const leaseMs = 100
@@ -122,9 +122,9 @@ afterAll(stopSharedCluster)
 
 for (const backend of testBackends()) {
   describe(`jobs on ${backend.name}`, () => {
-    let place: JobPlace
+    let place: DatabasePlace
     beforeAll(async () => {
-      place = await JobPlace.create(backend)
+      place = await DatabasePlace.create(backend)
     })
     afterAll(() => place[Symbol.asyncDispose]())
 

@@ -7,7 +7,7 @@ import { JobQueue } from '../dist/jobs/job-queue.js'
 import { JobStore } from '../dist/jobs/job-store.js'
 import { type JobHandler, type JobRun, JobWorker, jobHandler } from '../dist/jobs/job-worker.js'
 import { systemClock } from '../dist/lib/clock.js'
-import { JobPlace } from './support/job-place.js'
+import { DatabasePlace } from './support/database-place.js'
 
 interface Work {
   readonly n: number
@@ -23,7 +23,7 @@ afterAll(stopSharedCluster)
 
 for (const backend of testBackends()) {
   describe(`jobs on ${backend.name}`, () => {
-    let place: JobPlace
+    let place: DatabasePlace
     let store: JobStore
     let queue: JobQueue
     let workers: JobWorker[]
@@ -31,7 +31,7 @@ for (const backend of testBackends()) {
     let nextId = 1
 
     beforeAll(async () => {
-      place = await JobPlace.create(backend)
+      place = await DatabasePlace.create(backend)
       store = new JobStore(place.database)
       queue = new JobQueue({
         store,

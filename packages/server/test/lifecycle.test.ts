@@ -25,8 +25,10 @@ import { hermodEnvironment, hermodScript, runHermod } from './support/hermod-com
 import { Random } from './support/random.js'
 
 const hasCurl = succeeds(() => execFileSync('curl', ['--version']))
+const checked = { HERMOD_CHECK_ANSWERS: 'on' }
 /** As a start by hand: the service chooses and makes everything. */
 const nothingGiven = {
+  ...checked,
   HERMOD_BOOTSTRAP_APP_ID: undefined,
   HERMOD_BOOTSTRAP_ADMIN_TOKEN: undefined,
   HERMOD_OPERATOR_TOKEN: undefined,
@@ -93,7 +95,7 @@ for (const backend of testBackends()) {
 
     describe('unattended set-up', () => {
       test('is ready with the given application and tokens and prints none', async (test) => {
-        const server = await backend.startServer({ test })
+        const server = await backend.startServer({ env: checked, test })
         expect(server.output()).not.toMatch(/hm[aou]_|curl/)
         await server.api.admin().succeed('GET', '/user/list')
         await server.api.succeed('POST', '/operator/v1/check', {
@@ -178,7 +180,7 @@ for (const backend of testBackends()) {
         using folder = new TempFolder('stuck')
         const server = await startServer({
           ...serverOptions(folder, database),
-          env: { HERMOD_SHUTDOWN_SECONDS: '1' },
+          env: { ...checked, HERMOD_SHUTDOWN_SECONDS: '1' },
           test,
         })
         const [from, to] = [await server.api.newSession(), await server.api.newSession()]
@@ -196,7 +198,10 @@ for (const backend of testBackends()) {
     })
 
     test('a client that never finishes its request does not hold up the stop', async (test) => {
-      const server = await backend.startServer({ env: { HERMOD_SHUTDOWN_SECONDS: '10' }, test })
+      const server = await backend.startServer({
+        env: { ...checked, HERMOD_SHUTDOWN_SECONDS: '10' },
+        test,
+      })
       const { hostname, port } = new URL(server.url)
       const stalled = connect(Number(port), hostname)
       stalled.on('error', () => {})
@@ -214,6 +219,7 @@ for (const backend of testBackends()) {
       using folder = new TempFolder('secrets')
       const secrets = { databasePassword: 'db-password-4711', secretKey: `key-${'k'.repeat(40)}` }
       const env = {
+        ...checked,
         HERMOD_LOG_LEVEL: 'trace',
         HERMOD_SECRET_KEY: secrets.secretKey,
         HERMOD_RATE_LIMIT: 'on',
@@ -247,6 +253,7 @@ describe('the data folder', () => {
     for (const dataDir of [join(parent.path, 'fresh'), roomy]) {
       const server = await startServer({
         dataDir,
+        env: checked,
         wrapper: ['sh', '-c', 'umask 022; exec "$@"', 'sh'],
         test,
       })
@@ -260,7 +267,7 @@ describe('the data folder', () => {
   })
 
   test('is refused to a second process, which names the folder and the holder, and is free again after a kill', async (test) => {
-    const server = await startServer({ test })
+    const server = await startServer({ env: checked, test })
     const refused = await startServer({ dataDir: server.dataDir }).then(
       () => null,
       (error: unknown) => error,
@@ -298,7 +305,7 @@ describe('what cannot be started', () => {
   })
 
   test('a server on a port in use says so, ends, and leaves the folder to the next one', async (test) => {
-    const first = await startServer({ test })
+    const first = await startServer({ env: checked, test })
     using folder = new TempFolder('port')
     const { port } = new URL(first.url)
     const { code, err } = await runHermod(['serve'], {
@@ -308,7 +315,7 @@ describe('what cannot be started', () => {
     })
     expect(code).toBe(1)
     expect(err).toContain(`127.0.0.1:${port} is in use; set HERMOD_HOST and HERMOD_PORT`)
-    await startServer({ dataDir: folder.path, test })
+    await startServer({ dataDir: folder.path, env: checked, test })
   })
 
   test('a data folder that is a file is named', async () => {
@@ -388,7 +395,11 @@ function settingsOf(
 }
 
 function serverOptions(folder: TempFolder, { url }: BackendDatabase): ServerOptions {
-  return { dataDir: folder.path, ...(url === undefined ? {} : { databaseUrl: url }) }
+  return {
+    dataDir: folder.path,
+    env: checked,
+    ...(url === undefined ? {} : { databaseUrl: url }),
+  }
 }
 
 function withPassword(options: ServerOptions, password: string): ServerOptions {

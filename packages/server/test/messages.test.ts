@@ -1,11 +1,5 @@
 import { errorCatalogue, type Message } from '@hermod/protocol'
-import {
-  type Api,
-  type ServerProcess,
-  type Session,
-  startServer,
-  testBackends,
-} from '@hermod/testkit'
+import { type Api, type ServerProcess, type Session, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 import {
@@ -24,7 +18,7 @@ import {
   unreadCounts,
 } from './support/messaging.js'
 import { recordedNotices } from './support/recorded-events.js'
-import { openSql } from './support/sql.js'
+import { WatchedServer } from './support/watched-server.js'
 
 /** Positive and never issued. */
 const nobody = 1
@@ -32,19 +26,15 @@ const maxBytes = 65_536
 
 for (const backend of testBackends()) {
   describe(`messages on ${backend.name}`, () => {
-    let database: Awaited<ReturnType<typeof backend.createDatabase>>
+    let watched: WatchedServer
     let server: ServerProcess
 
     beforeAll(async () => {
-      database = await backend.createDatabase()
-      const url = database.url === undefined ? {} : { databaseUrl: database.url }
-      server = await startServer({ ...url, env: { HERMOD_CHECK_ANSWERS: 'on' } })
+      watched = await WatchedServer.start(backend)
+      server = watched.server
     })
 
-    afterAll(async () => {
-      await server?.[Symbol.asyncDispose]()
-      await database?.[Symbol.asyncDispose]()
-    })
+    afterAll(() => watched?.[Symbol.asyncDispose]())
 
     const sessions = (count: number): Promise<Session[]> =>
       Promise.all(Array.from({ length: count }, () => server.api.newSession()))
@@ -63,14 +53,13 @@ for (const backend of testBackends()) {
 
     async function restart(): Promise<void> {
       expect(await server.stop()).toEqual({ code: 0, signal: null })
-      server = await server.startAgain()
+      server = await watched.startAgain()
     }
 
     /** As if /user/delete had been called before the server looked at the user. */
     async function aDeletedUser(): Promise<number> {
       const { id } = await server.api.register()
-      await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
-      await sql.run(
+      await watched.sql.run(
         `update users set deleted_at = ${Date.now()}, username_key = null where user_id = ${id}`,
       )
       return id
@@ -1007,8 +996,7 @@ for (const backend of testBackends()) {
             ),
           ),
         )
-        await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
-        const told = await recordedNotices(sql, 'message.')
+        const told = await recordedNotices(watched.sql, 'message.')
         for (const [index, [alice, bob]] of couples.entries()) {
           const newest = Math.max(...(sent[index] as number[]))
           expect(await unreadCounts(bob.api)).toEqual({})
@@ -1033,9 +1021,8 @@ for (const backend of testBackends()) {
         await sendText(alice.api, bob.id, '2')
         await acknowledge(bob.api, { peer: alice.id })
         await history(bob.api, alice.id)
-        await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
         const told = async () =>
-          (await recordedNotices(sql, 'message.')).filter(({ actor }) => actor === bob.id)
+          (await recordedNotices(watched.sql, 'message.')).filter(({ actor }) => actor === bob.id)
         const before = await told()
         await acknowledge(bob.api, { peer: alice.id })
         await acknowledge(bob.api, { peer: alice.id, message: first })
@@ -1364,14 +1351,11 @@ for (const backend of testBackends()) {
         const id = await sendText(alice.api, bob.id, 'from the future')
         const hour = 3_600_000 * 4096
         await server.stop()
-        {
-          await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
-          await sql.run(`update messages set msg_id = msg_id + ${hour} where msg_id = ${id}`)
-          await sql.run(
-            `update conversations set last_msg_id = last_msg_id + ${hour} where last_msg_id = ${id}`,
-          )
-        }
-        server = await server.startAgain()
+        await watched.sql.run(`update messages set msg_id = msg_id + ${hour} where msg_id = ${id}`)
+        await watched.sql.run(
+          `update conversations set last_msg_id = last_msg_id + ${hour} where last_msg_id = ${id}`,
+        )
+        server = await watched.startAgain()
         const api = server.api.as(bob.token)
         const next = await sendText(api, alice.id, 'from now')
         expect(next).toBeGreaterThan(id + hour)

@@ -5,7 +5,7 @@ import { answerCode } from './support/answer-codes.js'
 import { aGroup, expectSuccess, groupCall } from './support/groups.js'
 import { integrityFaults } from './support/messaging.js'
 import type { Sql } from './support/sql.js'
-import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+import { WatchedServer } from './support/watched-server.js'
 
 const pinsPerUser = 1_000
 const system = 0
@@ -18,7 +18,7 @@ for (const backend of testBackends()) {
     let others: Account[]
 
     beforeAll(async () => {
-      watched = await startWatchedServer(backend)
+      watched = await WatchedServer.start(backend)
       api = watched.server.api
       sql = watched.sql
       others = await Promise.all(Array.from({ length: 8 }, () => api.register()))

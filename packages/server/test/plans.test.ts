@@ -1,7 +1,7 @@
 /** How the embedded database goes about its statements. */
 import { join } from 'node:path'
 import { TempFolder } from '@hermod/testkit'
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Database } from '../dist/db/database.js'
 import { sqliteDialect } from '../dist/db/dialect/sqlite.js'
@@ -27,6 +27,13 @@ describe('plans of SQLite', () => {
     folder[Symbol.dispose]()
   })
 
+  async function planOf(statement: RawBuilder<unknown>): Promise<string> {
+    const { rows } = await sql<{
+      readonly detail: string
+    }>`explain query plan ${statement}`.execute(database.writer)
+    return rows[0]?.detail ?? ''
+  }
+
   it('never walk all rows of an application where an index has a second column for it', async () => {
     const { rows } = await sql<IndexColumns>`
       select t.name as table_name, (select name from pragma_index_info(i.name) where seqno = 0) as first,
@@ -48,10 +55,28 @@ describe('plans of SQLite', () => {
     for (const found of [
       sql`select * from group_members where ${group} and user_id > ${7} order by user_id limit 10`,
       sql`select count(*) from group_members where ${group}`,
-    ]) {
-      const { rows } = await sql`explain query plan ${found}`.execute(database.writer)
-      const [plan] = rows as { readonly detail: string }[]
-      expect(plan?.detail).toContain('group_members_banned')
-    }
+    ])
+      expect(await planOf(found)).toContain('group_members_banned')
+  })
+
+  it('count bans that have ended without the others of the group', async () => {
+    const ended = sql`ban_expires_at > 0 and ban_expires_at <= ${5}`
+    const ofGroup = sql`app_id = ${'a'} and group_id = ${1} and ${ended}`
+    expect(await planOf(sql`select count(*) from group_members where ${ofGroup}`)).toContain(
+      'group_members_ban_ends (app_id=? AND group_id=? AND ban_expires_at>? AND ban_expires_at<?)',
+    )
+    expect(
+      await planOf(
+        sql`select app_id, group_id from group_members where ${ended} order by ban_expires_at limit 10`,
+      ),
+    ).toContain('group_members_bans_ended (ban_expires_at>? AND ban_expires_at<?)')
+  })
+
+  it.each([
+    ['group_join_requests', 'group_id'],
+    ['group_invitations', 'invitee_id'],
+  ])('find the newest change of %s at the end of an index', async (table, owner) => {
+    const found = sql`select max(updated_at) from ${sql.table(table)} where app_id = ${'a'} and ${sql.ref(owner)} = ${1}`
+    expect(await planOf(found)).toContain(`${table}_changed (app_id=? AND ${owner}=?)`)
   })
 })

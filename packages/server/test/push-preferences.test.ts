@@ -3,7 +3,7 @@ import { type Answer, type Api, type Session, testBackends } from '@hermod/testk
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 import type { Sql } from './support/sql.js'
-import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+import { WatchedServer } from './support/watched-server.js'
 
 const tagsPerUser = 100
 
@@ -14,7 +14,7 @@ for (const backend of testBackends()) {
     let sql: Sql
 
     beforeAll(async () => {
-      watched = await startWatchedServer(backend)
+      watched = await WatchedServer.start(backend)
       api = watched.server.api
       sql = watched.sql
     })

@@ -17,7 +17,7 @@ import {
   unreadCounts,
 } from './support/messaging.js'
 import type { Sql } from './support/sql.js'
-import { startWatchedServer, type WatchedServer } from './support/watched-server.js'
+import { WatchedServer } from './support/watched-server.js'
 
 for (const backend of testBackends()) {
   describe(`recalling on ${backend.name}`, () => {
@@ -26,7 +26,7 @@ for (const backend of testBackends()) {
     let sql: Sql
 
     beforeAll(async () => {
-      watched = await startWatchedServer(backend)
+      watched = await WatchedServer.start(backend)
       server = watched.server
       sql = watched.sql
     })

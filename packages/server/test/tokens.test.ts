@@ -5,47 +5,36 @@ import {
   type Api,
   type ServerProcess,
   type Session,
-  startServer,
   type TokenData,
   testBackends,
   waitFor,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
-import { openSql } from './support/sql.js'
+import { WatchedServer } from './support/watched-server.js'
 
 const tokenEnded = 402
 const dayMs = 86_400_000
 
 for (const backend of testBackends()) {
   describe(`tokens on ${backend.name}`, () => {
-    let database: Awaited<ReturnType<typeof backend.createDatabase>>
+    let watched: WatchedServer
     let server: ServerProcess
     let api: Api
 
     beforeAll(async () => {
-      database = await backend.createDatabase()
-      const env = { HERMOD_CHECK_ANSWERS: 'on', HERMOD_USER_TOKEN_DAYS: '2' }
-      server = await startServer({
-        env,
-        ...(database.url === undefined ? {} : { databaseUrl: database.url }),
-      })
+      watched = await WatchedServer.start(backend, { env: { HERMOD_USER_TOKEN_DAYS: '2' } })
+      server = watched.server
       api = server.api
     })
 
-    afterAll(async () => {
-      await server?.[Symbol.asyncDispose]()
-      await database?.[Symbol.asyncDispose]()
-    })
+    afterAll(() => watched?.[Symbol.asyncDispose]())
 
     async function codeOfToken(token: string): Promise<number> {
       return (await api.as(token).call('GET', '/user/profile')).code
     }
 
-    async function sql(statement: string): Promise<void> {
-      await using connection = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
-      await connection.run(statement)
-    }
+    const sql = (statement: string) => watched.sql.run(statement)
 
     describe('a user token', () => {
       it('tells in milliseconds when it expires, HERMOD_USER_TOKEN_DAYS after the login', async () => {

@@ -6,13 +6,12 @@ import {
   type Json,
   type ServerProcess,
   type Session,
-  startServer,
   testBackends,
 } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 import { recordedNotices } from './support/recorded-events.js'
-import { openSql } from './support/sql.js'
+import { WatchedServer } from './support/watched-server.js'
 
 const password = 'correct horse'
 const otherPassword = 'battery staple'
@@ -21,26 +20,21 @@ const unknownId = 1
 
 for (const backend of testBackends()) {
   describe(`users on ${backend.name}`, () => {
-    let database: Awaited<ReturnType<typeof backend.createDatabase>>
+    let watched: WatchedServer
     let server: ServerProcess
     let api: Api
     let alice: Session
     let bob: Session
 
     beforeAll(async () => {
-      database = await backend.createDatabase()
-      const env = { HERMOD_CHECK_ANSWERS: 'on', HERMOD_RESERVED_USERNAME_PREFIXES: 'official_' }
-      server = await startServer({
-        env,
-        ...(database.url === undefined ? {} : { databaseUrl: database.url }),
+      watched = await WatchedServer.start(backend, {
+        env: { HERMOD_RESERVED_USERNAME_PREFIXES: 'official_' },
       })
+      server = watched.server
       api = server.api
     })
 
-    afterAll(async () => {
-      await server?.[Symbol.asyncDispose]()
-      await database?.[Symbol.asyncDispose]()
-    })
+    afterAll(() => watched?.[Symbol.asyncDispose]())
 
     beforeEach(async () => {
       alice = await api.newSession()
@@ -73,8 +67,7 @@ for (const backend of testBackends()) {
     async function eventsAbout(
       userId: number,
     ): Promise<{ kind: string; actor: number; content: string }[]> {
-      await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
-      return (await recordedNotices(sql))
+      return (await recordedNotices(watched.sql))
         .filter(({ users }) => users.includes(userId))
         .map(({ kind, actor, content }) => ({ kind, actor, content }))
     }
@@ -590,9 +583,8 @@ for (const backend of testBackends()) {
               data: null,
             })
           }
-          await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
           expect(
-            await sql.run(`select user_id from users where username like '${prefix}%'`),
+            await watched.sql.run(`select user_id from users where username like '${prefix}%'`),
           ).toEqual([])
           expect(await contactsOf(bob.api)).toEqual([])
           const made = await api.admin().succeed('POST', '/user/register/anonymous', {

@@ -10,16 +10,8 @@ import {
   updateAvatars,
   updateProfiles,
 } from '@hermod/protocol'
-import {
-  type Answer,
-  type BackendDatabase,
-  type Json,
-  type ServerProcess,
-  startServer,
-  testBackends,
-} from '@hermod/testkit'
+import { type Answer, type Json, type ServerProcess, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openSql } from './support/sql.js'
 import {
   type Cast,
   type Credentials,
@@ -34,6 +26,7 @@ import { fixtures } from './support/walk-fixtures.js'
 import { newGroup } from './support/walk-fixtures-groups.js'
 import { snapshot } from './support/walk-snapshot.js'
 import { type Params, type Person, World } from './support/walk-world.js'
+import { WatchedServer } from './support/watched-server.js'
 
 const fixtureOf = new Map(fixtures.map((fixture) => [fixture.operation.id, fixture]))
 const walked = operations
@@ -55,7 +48,7 @@ function another(token: string): string {
 
 for (const backend of testBackends()) {
   describe(`callers of every operation on ${backend.name}`, () => {
-    let database: BackendDatabase
+    let watched: WatchedServer
     let server: ServerProcess
     let world: World
     let cast: Cast
@@ -63,9 +56,8 @@ for (const backend of testBackends()) {
     let cases = 0
 
     beforeAll(async () => {
-      database = await backend.createDatabase()
-      const url = database.url === undefined ? {} : { databaseUrl: database.url }
-      server = await startServer({ ...url, env: { HERMOD_CHECK_ANSWERS: 'on' } })
+      watched = await WatchedServer.start(backend)
+      server = watched.server
       world = await World.create(server)
       const [subject, friend, other] = [
         await world.newPerson(),
@@ -95,16 +87,12 @@ for (const backend of testBackends()) {
       }
     })
 
-    afterAll(async () => {
-      await server?.[Symbol.asyncDispose]()
-      await database?.[Symbol.asyncDispose]()
-    })
+    afterAll(() => watched?.[Symbol.asyncDispose]())
 
     async function tokens(foreigner: Person): Promise<Cast['tokens']> {
       const [expired, revoked] = [await world.newPerson(), await world.newPerson()]
-      await using sql = await openSql({ dataDir: server.dataDir, databaseUrl: database.url })
       const change = (set: string, { id }: Person) =>
-        sql.run(`update user_tokens set ${set} where user_id = ${id}`)
+        watched.sql.run(`update user_tokens set ${set} where user_id = ${id}`)
       await change(`expires_at = ${Date.now() - 1}`, expired)
       await change('revoked_at = 1', revoked)
       return {

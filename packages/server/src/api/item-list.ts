@@ -1,5 +1,6 @@
-/** Lists whose entries are checked one by one (rule D9). */
-import { AppError, type Item } from '@hermod/protocol'
+/** Lists whose entries succeed or fail one by one (rule D9): what became of each entry, as callers read it. */
+import { AppError, type Int64, type Item, type ItemResult, type UserResult } from '@hermod/protocol'
+import { type ItemOutcome, valuesOf } from '../domain/item-outcome.js'
 
 type Malformed = Extract<Item<unknown>, { readonly raw: unknown }>
 
@@ -9,9 +10,10 @@ export function rawUserId({ raw }: Malformed): number {
   return Number.isSafeInteger(userId) ? (userId as number) : 0
 }
 
-/** The username of a malformed entry, '' when it has none. */
-export function rawUsername({ raw }: Malformed): string {
-  const username = fieldOf(raw, 'username')
+/** The username of an entry, '' when a malformed one has none. */
+export function usernameOf(item: Item<{ readonly username: string }>): string {
+  if ('value' in item) return item.value.username
+  const username = fieldOf(item.raw, 'username')
   return typeof username === 'string' ? username : ''
 }
 
@@ -21,27 +23,58 @@ function fieldOf(raw: unknown, name: string): unknown {
     : undefined
 }
 
-/** The entries that were well-formed. */
-export function validOnly<T>(list: readonly Item<T>[]): T[] {
-  return list.flatMap((item) => ('value' in item ? [item.value] : []))
+/** What is done with the entries of a list. */
+interface ItemWork<T, Entry, O, R> {
+  /** The entry as the service takes it, or why it does not get it. */
+  readonly toEntry: (value: T) => ItemOutcome<Entry>
+  /** @returns one outcome for each of the entries, in their order */
+  readonly work: (entries: readonly Entry[]) => Promise<readonly ItemOutcome<O>[]>
+  readonly toResult: (outcome: ItemOutcome<O>, item: Item<T>) => R
+}
+
+/** @returns the result of every entry in the order of the list; that of a malformed one is made of invalid_parameter */
+export async function itemResults<T, Entry, O, R>(
+  list: readonly Item<T>[],
+  { toEntry, work, toResult }: ItemWork<T, Entry, O, R>,
+): Promise<R[]> {
+  const checked = list.map((item) =>
+    'value' in item ? toEntry(item.value) : new AppError('invalid_parameter', item.violation),
+  )
+  const outcomes = await work(valuesOf(checked))
+  const next = outcomes.values()
+  return list.map((item, index) => {
+    const refusal = checked[index]
+    return toResult(
+      refusal instanceof AppError ? refusal : (next.next().value as ItemOutcome<O>),
+      item,
+    )
+  })
 }
 
 /**
- * What became of every entry, in the order of the list.
- * @param outcomes one for each entry of {@link validOnly}; a malformed entry gets its AppError
+ * The same for a list of IDs, of which each is taken once, where it comes first.
+ * @param work gives one outcome for each of the IDs, in their order
  */
-export function inOrder<T, O, R>(
-  list: readonly Item<T>[],
-  outcomes: readonly O[],
-  toResult: (outcome: NoInfer<O> | AppError, item: Item<T>) => R,
-): R[] {
-  const next = outcomes.values()
-  return list.map((item) =>
-    toResult(
-      'value' in item
-        ? (next.next().value as O)
-        : new AppError('invalid_parameter', item.violation),
-      item,
-    ),
-  )
+export async function idResults<R>(
+  ids: readonly Int64[],
+  work: (distinct: readonly Int64[]) => Promise<readonly ItemOutcome[]>,
+  toResult: (id: Int64, outcome: ItemOutcome) => R,
+): Promise<R[]> {
+  const distinct = [...new Set(ids)]
+  const outcomes = await work(distinct)
+  return distinct.map((id, index) => toResult(id, outcomes[index] as ItemOutcome))
+}
+
+/** The fields of an outcome in results of groups. */
+export function toOutcomeFields(outcome: ItemOutcome): Pick<UserResult, 'result' | 'reason'> {
+  return outcome === null ? { result: 'success' } : { result: 'fail', reason: outcome.message }
+}
+
+/** The fields of an outcome in results of batches of users. */
+export function toSuccessFields(
+  outcome: ItemOutcome<unknown>,
+): Pick<ItemResult, 'success' | 'reason'> {
+  return outcome instanceof AppError
+    ? { success: false, reason: outcome.message }
+    : { success: true }
 }

@@ -218,7 +218,7 @@ export const options = {
     min: 1,
     max: 4096,
     default: 256,
-    text: 'The most messages that are stored in one commit.',
+    text: 'The most messages that are stored in one commit; also how many marks of readers are moved in one.',
   }),
   queueMessages: integer({
     name: 'HERMOD_QUEUE_MESSAGES',
@@ -226,7 +226,7 @@ export const options = {
     min: 1,
     max: 1_000_000,
     default: 20_000,
-    text: 'The most messages that wait for a commit; above it the service answers 503.',
+    text: 'The most messages that wait for a commit, and the most marks of readers; above it the service answers 503.',
   }),
   outboxMaxLagDays: integer({
     name: 'HERMOD_OUTBOX_MAX_LAG_DAYS',
@@ -276,7 +276,7 @@ export const options = {
   checkAnswers: toggle({
     name: 'HERMOD_CHECK_ANSWERS',
     default: false,
-    text: 'on checks every answer against the contract and every transaction against the caches, and fails those that break a rule; for development and tests.',
+    text: 'on checks every answer against the contract, every transaction against the caches and every write against the stores of the tables, and fails those that break a rule; for development and tests.',
   }),
   addressRate: integer({
     name: 'HERMOD_ADDRESS_RATE',

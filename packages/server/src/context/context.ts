@@ -9,6 +9,7 @@ import { Database } from '../db/database.js'
 import { sqliteDialect } from '../db/dialect/sqlite.js'
 import { idReservations } from '../db/id-reservations.js'
 import { migrate } from '../db/migrations/migrate.js'
+import { TableWriterCheck } from '../db/table-writers.js'
 import { JobQueue } from '../jobs/job-queue.js'
 import { type Clock, systemClock } from '../lib/clock.js'
 import { lockFolder } from '../lib/folder-lock.js'
@@ -49,20 +50,23 @@ const databaseFile = 'hermod.db'
 /** Opens the database of a configuration. With the embedded one the caller has locked the folder. */
 export async function openDatabase({ config, secrets, log }: ContextOptions): Promise<Database> {
   const { storage, checkAnswers } = config
-  const cacheCheck = checkAnswers ? new CacheCheck() : null
+  const checks = checkAnswers
+    ? { cacheCheck: new CacheCheck(), writerCheck: new TableWriterCheck() }
+    : {}
   if (storage.kind === 'sqlite')
     return new Database(
       sqliteDialect(join(storage.dataDir, databaseFile), {
         onCheckpointError: (error) => log.warn({ err: error }, 'checkpoint failed'),
+        checksWriters: checkAnswers,
       }),
-      cacheCheck,
+      checks,
     )
   // Imported here so that the embedded engine does not pay for it.
   const { postgresDialect } = await import('../db/dialect/postgres.js')
   const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
   return new Database(
     postgresDialect({ url: secrets.databaseUrl ?? '', poolSize: storage.maxConnections, onError }),
-    cacheCheck,
+    checks,
   )
 }
 
@@ -81,6 +85,7 @@ export function openContext(options: ContextOptions): Promise<Context> {
     const context = buildContext(options, database)
     await context.services.secretService.requireKeys()
     parts.add(context.services.writer, (writer) => writer.idle())
+    parts.add(context.services.marks, (marks) => marks.idle())
     return { ...context, stop: () => parts.stop() }
   })
 }
@@ -114,7 +119,10 @@ function buildContext(
     clock,
     announce: (kind) => bus.publish('jobs.enqueued', { kind }),
   })
-  const metrics: Metrics = new Metrics(() => services.writer.queuedMessages)
+  const metrics: Metrics = new Metrics({
+    messages: () => services.writer.queuedMessages,
+    marks: () => services.marks.queuedMoves,
+  })
   const { checkpoints } = database.dialect
   if (checkpoints) metrics.watchCheckpoints(checkpoints)
   const services = createServices(
@@ -123,7 +131,7 @@ function buildContext(
       config,
       secrets,
       jobs,
-      batchObserver: { committed: metrics.batchCommitted.bind(metrics) },
+      batchObservers: metrics.batches,
       appended,
     },
   )

@@ -8,7 +8,6 @@ import type { FileCredentialService } from '../domain/files/file-credential-serv
 import type { IntegrityService } from '../domain/integrity/integrity-service.js'
 import type { PasswordService } from '../domain/login/password-service.js'
 import type { TokenService } from '../domain/login/token-service.js'
-import type { BatchObserver } from '../domain/messaging/sending/message-writer.js'
 import type { PushPreferenceService } from '../domain/push/push-preference-service.js'
 import type { SecretService } from '../domain/secrets/secret-service.js'
 import type { AccountService } from '../domain/users/account-service.js'
@@ -22,7 +21,7 @@ import { createFiles } from './domains/files.js'
 import { createGroups, type Groups } from './domains/groups.js'
 import { createIntegrity } from './domains/integrity.js'
 import { createLogin, createPasswords } from './domains/login.js'
-import { createMessaging, type Messaging } from './domains/messaging.js'
+import { type BatchObservers, createMessaging, type Messaging } from './domains/messaging.js'
 import { createPush } from './domains/push.js'
 import { createSecrets } from './domains/secrets.js'
 import { createAccounts, createUsers, type Users } from './domains/users.js'
@@ -47,7 +46,7 @@ export interface ServicesOptions {
   readonly config: ServerConfig
   readonly secrets: ServerSecrets
   readonly jobs: JobQueue
-  readonly batchObserver: BatchObserver
+  readonly batchObservers: BatchObservers
   /** Something was committed for the consumers of the app. */
   readonly appended: (appId: string) => void
 }
@@ -55,7 +54,7 @@ export interface ServicesOptions {
 /** The services of all domains, in the order in which they need one another. */
 export function createServices(
   foundation: Foundation,
-  { config, secrets, jobs, batchObserver, appended }: ServicesOptions,
+  { config, secrets, jobs, batchObservers, appended }: ServicesOptions,
 ): Services {
   const { current, previous, file: keyFile } = loadSecretKeys(config.dataDir, secrets)
   const secretKeys = new SecretKeys(current, previous)
@@ -86,7 +85,7 @@ export function createServices(
   const { secretService } = createSecrets(foundation, { apps, secretKeys, secretBox, keyFile })
   const messaging = createMessaging(foundation, {
     config,
-    batchObserver,
+    batchObservers,
     appended,
     accounts,
     apps,

@@ -38,12 +38,12 @@ export function startTransports(
 ): Promise<Transports> {
   const { executor } = context
   const { apps } = context.services
-  const onFault = (error: unknown) => log.error({ err: error }, 'page failed')
+  const onError = (error: unknown) => log.error({ err: error }, 'page failed')
   const addressOf = addressReader(config.http.trustProxy)
   const cors = new Cors(config.http.corsOrigins)
   const { statusMode } = config.http
   const isDraining = () => executor.isDraining
-  const responses = new Responses({ cors, statusMode, isDraining, onFault })
+  const responses = new Responses({ cors, statusMode, isDraining, onError })
   const pages = servicePages({
     executor,
     metrics: context.metrics,
@@ -54,7 +54,7 @@ export function startTransports(
   })
   const server = createHttpServer({
     responses,
-    onFault,
+    onError,
     families: [
       operationRoutes({ executor, responses, operations, addressOf, principal: null }),
       pageRoutes(responses, cors, pages),
@@ -62,10 +62,10 @@ export function startTransports(
     ],
   })
   // The socket of the operator: a caller that may open the socket in the data folder may operate the service.
-  const controlResponses = new Responses({ cors: new Cors([]), statusMode, isDraining, onFault })
+  const controlResponses = new Responses({ cors: new Cors([]), statusMode, isDraining, onError })
   const control = createHttpServer({
     responses: controlResponses,
-    onFault,
+    onError,
     families: [
       operationRoutes({
         executor,

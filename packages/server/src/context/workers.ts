@@ -18,7 +18,7 @@ export interface WorkersOptions {
   readonly stores: Pick<Stores, 'jobs' | 'outbox' | 'storedMessages'>
   /** How far a consumer may fall behind before events are removed all the same. */
   readonly maxLagMs: number
-  readonly services: Pick<Services, 'sweeper' | 'textErasures' | 'tokens'>
+  readonly services: Pick<Services, 'endedBans' | 'sweeper' | 'textErasures' | 'tokens'>
   readonly metrics: Metrics
   readonly log: Logger
   readonly clock: Clock
@@ -39,7 +39,7 @@ export function createWorkers({
   bus,
   stores,
   maxLagMs,
-  services: { sweeper, textErasures, tokens },
+  services: { endedBans, sweeper, textErasures, tokens },
   metrics,
   log,
   clock,
@@ -79,6 +79,7 @@ export function createWorkers({
   const maintenance = new MaintenanceScheduler({
     tasks: [
       { name: 'expired tokens', intervalMs: minuteMs, run: () => tokens.purge() },
+      { name: 'ended bans', intervalMs: minuteMs, run: (signal) => endedBans.clear(signal) },
       { name: 'old transaction IDs', intervalMs: minuteMs, run: () => sweeper.run() },
       { name: 'old events', intervalMs: minuteMs, run: (signal) => purge.run(signal) },
       {

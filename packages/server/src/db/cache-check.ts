@@ -1,7 +1,7 @@
 import type { CompiledQuery, QueryResult } from 'kysely'
 import type { CachedTable } from '../lib/invalidated-cache.js'
 import type { Schema } from './schema.js'
-import { type Write, writesOf } from './written-columns.js'
+import { KnownWrites, type Write } from './written-columns.js'
 
 /** What a cache is made of, by tables and columns that exist. */
 export type CachedTables = {
@@ -14,7 +14,7 @@ interface CheckedCache {
 }
 
 /** What runs the statements of one transaction. */
-interface StatementRunner {
+export interface StatementRunner {
   executeQuery<Row>(query: CompiledQuery<Row>): Promise<QueryResult<Row>>
 }
 
@@ -27,7 +27,7 @@ interface StatementRunner {
  */
 export class CacheCheck {
   readonly #caches: CheckedCache[] = []
-  readonly #writes = new Map<string, readonly Write[]>()
+  readonly #writes = new KnownWrites()
 
   register(cache: CheckedCache): void {
     this.#caches.push(cache)
@@ -40,16 +40,10 @@ export class CacheCheck {
     runner.executeQuery = async <Row>(query: CompiledQuery<Row>) => {
       const result = await execute<Row>(query)
       const isChange = result.rows.length > 0 || result.numAffectedRows !== 0n
-      if (isChange) watched.wrote(this.#writesOf(query.sql))
+      if (isChange) watched.wrote(this.#writes.of(query.sql))
       return result
     }
     return watched
-  }
-
-  #writesOf(sql: string): readonly Write[] {
-    const known = this.#writes.get(sql) ?? writesOf(sql)
-    this.#writes.set(sql, known)
-    return known
   }
 }
 

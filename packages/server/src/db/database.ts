@@ -10,9 +10,10 @@ import {
 } from 'kysely'
 import { IdsRunOut } from '../lib/ids.js'
 import type { CacheCheck } from './cache-check.js'
-import type { Bulk, BulkAppend, BulkStatement, SqlDialect } from './dialect/dialect.js'
+import type { Bulk, BulkAppend, BulkQuery, BulkStatement, SqlDialect } from './dialect/dialect.js'
 import { compileOnce, type Procedure, type ProcedureContext } from './procedure.js'
 import type { Schema } from './schema.js'
+import type { TableWriterCheck } from './table-writers.js'
 
 /** What is done around the commit of a transaction. A transaction that is run again starts without any. */
 export interface CommitHooks {
@@ -40,6 +41,12 @@ const maxAttempts = 6
 const retryDelayMs = 5
 const retryAfterSeconds = 2
 
+/** What is looked at while statements run, for development and tests; nothing where a check is left out. */
+export interface DatabaseChecks {
+  readonly cacheCheck?: CacheCheck
+  readonly writerCheck?: TableWriterCheck
+}
+
 /** One place for what every store needs: reads, transactions, prepared and bulk statements, and errors in the service's terms. */
 export class Database implements AsyncDisposable {
   /** Reads of committed data. Writing is refused where the engine can refuse it; use {@link transaction}. */
@@ -48,16 +55,21 @@ export class Database implements AsyncDisposable {
   readonly #bulkOf: (statement: Bulk) => BulkStatement
   readonly #appendOf: ((statement: BulkAppend) => BulkStatement) | undefined
 
-  /** @param cacheCheck null: transactions are not watched */
+  readonly cacheCheck: CacheCheck | null
+  readonly #writerCheck: TableWriterCheck | null
+
   constructor(
     readonly dialect: SqlDialect,
-    readonly cacheCheck: CacheCheck | null = null,
+    checks: DatabaseChecks = {},
   ) {
+    this.cacheCheck = checks.cacheCheck ?? null
+    this.#writerCheck = checks.writerCheck ?? null
     const { bulkAppend } = dialect
     this.#appendOf = bulkAppend && compileOnce((statement: BulkAppend) => bulkAppend(statement))
     this.#bulkOf = compileOnce((statement) => dialect.bulk(statement))
     this.#writer = new Kysely<Schema>({ dialect: dialect.writes })
     this.reader = dialect.reads ? new Kysely<Schema>({ dialect: dialect.reads }) : this.#writer
+    this.#writerCheck?.watch(this.#writer.getExecutor())
   }
 
   /** For the migrator and for statements outside the stores. */
@@ -92,6 +104,7 @@ export class Database implements AsyncDisposable {
     let isCommitting = false
     try {
       return await this.#writer.transaction().execute(async (transaction) => {
+        this.#writerCheck?.watch(transaction.getExecutor())
         const watched = this.cacheCheck?.watch(transaction.getExecutor())
         const tx: Tx = Object.assign(transaction, {
           hasRowLocks: this.dialect.rowLocks,
@@ -233,15 +246,20 @@ export class Database implements AsyncDisposable {
     rows: readonly (readonly unknown[])[],
   ): Promise<QueryResult<Row>> {
     if (rows.length === 0) return { rows: [], numAffectedRows: 0n }
-    return this.#execute<Row>(db, this.#bulkOf(statement), rows)
+    return this.#execute<Row>(db, this.#bulkOf(statement), statement, rows)
   }
 
   #execute<Row>(
     db: Queryable,
     { sql, parameters }: BulkStatement,
+    declared: Bulk | BulkAppend,
     rows: readonly (readonly unknown[])[],
   ): Promise<QueryResult<Row>> {
-    const query = { ...emptyQuery, sql, parameters: parameters(rows), isBulk: true }
+    const bulk: BulkQuery = {
+      isBulk: true,
+      module: 'module' in declared ? declared.module : undefined,
+    }
+    const query = { ...emptyQuery, ...bulk, sql, parameters: parameters(rows) }
     return db.executeQuery<Row>(query as unknown as CompiledQuery<Row>)
   }
 
@@ -254,7 +272,7 @@ export class Database implements AsyncDisposable {
         Number((await this.#bulk(tx, statement, rows)).numAffectedRows),
       ...(compiled && {
         append: async (statement, rows) => {
-          if (rows.length > 0) await this.#execute(tx, compiled(statement), rows)
+          if (rows.length > 0) await this.#execute(tx, compiled(statement), statement, rows)
         },
       }),
     }

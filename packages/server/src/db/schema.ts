@@ -35,6 +35,7 @@ export interface Schema {
   group_blocks: GroupBlocksTable
   group_join_requests: GroupJoinRequestsTable
   group_invitations: GroupInvitationsTable
+  group_invitation_counts: GroupInvitationCountsTable
   group_announcements: GroupAnnouncementsTable
   group_files: GroupFilesTable
   receipt_requests: ReceiptRequestsTable
@@ -368,8 +369,12 @@ export interface GroupsTable {
   capacity: Int64
   /** Rows of group_members; changed under the lock of this row only. */
   member_count: number
+  /** Members whose ban_expires_at is not 0, likewise; among them are bans that have ended and are not cleared yet. */
+  ban_count: Generated<number>
   /** Rows of group_blocks, likewise. */
   block_count: Generated<number>
+  /** Rows of group_join_requests, likewise. */
+  join_request_count: Generated<number>
   apply_approval: Generated<number>
   hide_member_info: Generated<number>
   history_visible: Generated<number>
@@ -451,6 +456,13 @@ export interface GroupInvitationsTable {
   created_at: number
   expires_at: number
   updated_at: number
+}
+
+/** How many invitations users have received, those of them who ever got one: rows of group_invitations by invitee. */
+export interface GroupInvitationCountsTable {
+  app_id: string
+  user_id: Int64
+  invitations: number
 }
 
 export interface GroupAnnouncementsTable {

@@ -19,6 +19,17 @@ const update = new RegExp(
 const remove = new RegExp(String.raw`\bdelete\s+from\s+${name}`, 'g')
 const conflictUpdate = /\bdo\s+update\s+set\s+/
 
+/** What statements write, by their texts, each of which is read once. */
+export class KnownWrites {
+  readonly #writes = new Map<string, readonly Write[]>()
+
+  of(sql: string): readonly Write[] {
+    const known = this.#writes.get(sql) ?? writesOf(sql)
+    this.#writes.set(sql, known)
+    return known
+  }
+}
+
 /** Finds the writes in a statement of ours, built or by hand: keywords are in lower case and texts are parameters. */
 export function writesOf(sql: string): Write[] {
   return [

@@ -36,6 +36,7 @@ export function readIdCursor(cursor: string | undefined): number | undefined {
   return readCursor(cursor, 1)?.[0]
 }
 
+/** The error for a cursor that the service did not make. */
 export function unknownCursor(): AppError {
   return new AppError('invalid_parameter', 'cursor must be one that a page before has returned')
 }

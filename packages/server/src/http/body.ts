@@ -92,9 +92,10 @@ export function jsonValue({ bytes, contentType, contentEncoding }: RawBody): unk
   const text = decodeText(bytes, contentEncoding)
   try {
     return parseBody(text)
-  } catch {
-    // SyntaxError, or a RangeError for nesting that no request of ours has.
-    throw invalid(['the body must be valid JSON'])
+  } catch (error) {
+    // The parser of exact numbers works by recursion; no request of ours is nested nearly as deep as it can go.
+    const isTooDeep = error instanceof RangeError
+    throw invalid([isTooDeep ? 'the body is nested too deeply' : 'the body must be valid JSON'])
   }
 }
 

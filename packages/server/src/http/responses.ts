@@ -13,7 +13,7 @@ export interface ResponsesOptions {
   /** The server refuses new calls and wants its connections closed. */
   isDraining(): boolean
   /** A file that was on its way could not be read to its end. */
-  onFault(error: unknown): void
+  onError(error: unknown): void
 }
 
 export const jsonContentType = 'application/json; charset=utf-8'
@@ -100,7 +100,7 @@ export class Responses {
     response.writeHead(200, headers)
     const ended = (error: NodeJS.ErrnoException | null) => {
       // The client has gone; that is no failure of the service.
-      if (error && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') this.options.onFault(error)
+      if (error && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') this.options.onError(error)
     }
     if (length === null) pipeline(body, response, ended)
     else pipeline(body, exactly(length), response, ended)

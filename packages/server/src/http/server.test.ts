@@ -43,7 +43,7 @@ const plain = operation({ ...shared, id: 'test.plain', methods: ['POST'], path: 
 let seen: unknown[] = []
 /** The files that are handed out, by name. */
 let files: Record<string, () => { length: number | null; body: Readable }> = {}
-let faults: unknown[] = []
+let errors: unknown[] = []
 let failures: unknown[] = []
 let server: Server
 let url: string
@@ -93,12 +93,12 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'site', 'fonts', 'one.woff2'), 'font')
   symlinkSync(join(folder, 'secret.txt'), join(folder, 'site', 'link.txt'))
   const cors = new Cors('*')
-  const onFault = (error: unknown) => void faults.push(error)
+  const onError = (error: unknown) => void errors.push(error)
   const responses = new Responses({
     cors,
     statusMode: 'envelope',
     isDraining: () => executor.isDraining,
-    onFault,
+    onError,
   })
   const page = async () => ({
     status: 200,
@@ -108,7 +108,7 @@ beforeAll(async () => {
   })
   server = createHttpServer({
     responses,
-    onFault,
+    onError,
     families: [
       operationRoutes({
         executor,
@@ -137,7 +137,7 @@ afterAll(async () => {
 
 beforeEach(() => {
   seen = []
-  faults = []
+  errors = []
   failures = []
   files = {}
 })
@@ -194,7 +194,7 @@ describe('an answer that is a file', () => {
       'x-request-id': expect.any(String),
     })
     expect(got.body.equals(bytes)).toBe(true)
-    expect([faults, failures]).toEqual([[], []])
+    expect([errors, failures]).toEqual([[], []])
   })
 
   it('may have a length that nobody knows beforehand', async () => {
@@ -274,7 +274,7 @@ describe('an answer that is a file', () => {
       const closed = new Promise((resolve) => body.once('close', resolve))
       socket.destroy()
       await closed
-      expect([body.destroyed, faults]).toEqual([true, []])
+      expect([body.destroyed, errors]).toEqual([true, []])
     },
   )
 
@@ -290,13 +290,13 @@ describe('an answer that is a file', () => {
       ),
     })
     await expect(send('GET', '/test/file?name=one', user)).rejects.toThrow()
-    expect(faults).toEqual([broken])
+    expect(errors).toEqual([broken])
   })
 
   it('that has another length than it said is cut off and reported', async () => {
     files.one = () => ({ length: 10, body: Readable.from([Buffer.from('abc')]) })
     await expect(send('GET', '/test/file?name=one', user)).rejects.toThrow()
-    expect(faults).toMatchObject([{ message: 'a file of 10 bytes has others' }])
+    expect(errors).toMatchObject([{ message: 'a file of 10 bytes has others' }])
     files.one = () => ({ length: 2, body: Readable.from([Buffer.from('abc')]) })
     await expect(send('GET', '/test/file?name=one', user)).rejects.toThrow()
   })
@@ -334,7 +334,7 @@ describe('an upload', () => {
     const body = Readable.from([large, large, large])
     const got = await send('POST', '/test/upload?name=one', user, body)
     expect([got.status, envelope(got).code]).toEqual([413, 41300])
-    expect([faults, failures]).toEqual([[], []])
+    expect([errors, failures]).toEqual([[], []])
   })
 
   it('of a caller that is refused is not handed to anybody', async () => {
@@ -360,7 +360,7 @@ describe('an upload', () => {
     socket.destroy()
     await until(() => seen.length === 2)
     expect(seen[1]).toEqual(['read', 'one', 3])
-    expect([faults, failures]).toEqual([[], []])
+    expect([errors, failures]).toEqual([[], []])
   })
 
   it('may take longer than other requests as long as it makes progress', async () => {

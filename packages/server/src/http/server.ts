@@ -13,7 +13,7 @@ export interface HttpServerOptions {
   readonly families: readonly RouteFamily[]
   readonly responses: Responses
   /** A route threw; operations report their failures through the executor. */
-  onFault(error: unknown): void
+  onError(error: unknown): void
 }
 
 const keepAliveTimeoutMs = 72_000
@@ -43,14 +43,14 @@ export function createHttpServer(options: HttpServerOptions): Server {
 
 async function answerRequest(
   router: Router,
-  { responses, onFault }: HttpServerOptions,
+  { responses, onError }: HttpServerOptions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   try {
     await route(router, responses, request, response)
   } catch (error) {
-    onFault(error)
+    onError(error)
     if (response.headersSent) response.destroy()
     else responses.failure(request, response, 'internal_error')
   }

@@ -2,6 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import { type Insertable, sql } from 'kysely'
 import type { Database, Queryable, Tx } from '../db/database.js'
 import type { JobsTable } from '../db/schema.js'
+import { padded } from '../lib/chunks.js'
 import type { FinalOutcome, TakenJob, TakenJobs } from './job-model.js'
 
 export interface Taking {
@@ -79,11 +80,7 @@ export class JobStore {
       .updateTable('jobs')
       .set({ owner, run_at: now + leaseMs, attempts: sql`attempts + 1`, updated_at: now })
       .where('app_id', '=', first.app_id)
-      .where(
-        'job_id',
-        'in',
-        chosen.map((row) => row.job_id),
-      )
+      .where('job_id', 'in', padded(chosen.map((row) => row.job_id)))
       .execute()
     const jobs = chosen.map(
       (row): TakenJob => ({
@@ -155,11 +152,7 @@ export class JobStore {
     return tx
       .updateTable('jobs')
       .where('app_id', '=', appId)
-      .where(
-        'job_id',
-        'in',
-        jobs.map(({ jobId }) => jobId),
-      )
+      .where('job_id', 'in', padded(jobs.map(({ jobId }) => jobId)))
       .where('owner', '=', owner)
       .where(isUnfinished)
   }
@@ -184,7 +177,7 @@ export class JobStore {
         updated_at: now,
       })
       .where('app_id', '=', appId)
-      .where('job_id', 'in', jobIds)
+      .where('job_id', 'in', padded(jobIds))
       .$if(owner !== null, (query) => query.where('owner', '=', owner ?? ''))
       .where(isUnfinished)
       .executeTakeFirst()

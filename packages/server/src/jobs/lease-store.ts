@@ -1,14 +1,14 @@
 import type { Database } from '../db/database.js'
 import type { Clock } from '../lib/clock.js'
 
-/** Who may do what is done on one node at a time; a holder that does not renew its lease in time loses it. */
+/** Who may do what is done on one node at a time; a holder that does not prolong its lease in time may lose it. */
 export class LeaseStore {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
   ) {}
 
-  /** Takes a lease that is free, or prolongs one's own. @returns false when another owner has it */
+  /** Takes a lease that is free or over, or prolongs one's own. @returns false when another owner has it */
   async acquire(name: string, owner: string, ttlMs: number): Promise<boolean> {
     const now = this.clock.now()
     return this.database.transaction(async (tx) => {
@@ -26,21 +26,6 @@ export class LeaseStore {
         )
         .executeTakeFirst()
       return (numInsertedOrUpdatedRows ?? 0n) > 0n
-    })
-  }
-
-  /** @returns false when the lease was lost: it is over, or another owner has it */
-  async renew(name: string, owner: string, ttlMs: number): Promise<boolean> {
-    const now = this.clock.now()
-    return this.database.transaction(async (tx) => {
-      const { numUpdatedRows } = await tx
-        .updateTable('leases')
-        .set({ expires_at: now + ttlMs })
-        .where('name', '=', name)
-        .where('owner', '=', owner)
-        .where('expires_at', '>', now)
-        .executeTakeFirst()
-      return numUpdatedRows > 0n
     })
   }
 

@@ -14,11 +14,6 @@ class Leases {
     return true
   }
 
-  async renew(name: string, owner: string, ttlMs: number): Promise<boolean> {
-    const lease = this.#leases.get(name)
-    return lease?.owner === owner && lease.until > Date.now() && this.acquire(name, owner, ttlMs)
-  }
-
   async release(name: string, owner: string): Promise<void> {
     if (this.#leases.get(name)?.owner === owner) this.#leases.delete(name)
   }
@@ -127,13 +122,18 @@ describe('MaintenanceScheduler', () => {
   })
 
   it('tells a run to end when the lease is lost', async () => {
-    const other = vi.spyOn(leases, 'renew').mockResolvedValue(false)
-    node('a', { long: minuteMs })
+    const first = node('a', { long: minuteMs })
     await pass(minuteMs)
+    const acquire = vi.spyOn(leases, 'acquire').mockRejectedValue(new Error('no database'))
+    await pass(2 * minuteMs)
     expect(runs[0]?.signal.aborted).toBe(false)
+    acquire.mockRestore()
+    await leases.acquire('maintenance/long', 'another', 2 * minuteMs)
     await pass(minuteMs)
-    expect(other).toHaveBeenCalled()
     expect(runs[0]?.signal.aborted).toBe(true)
+    runs[0]?.end()
+    await first.stop()
+    expect(names()).toEqual(['a long'])
   })
 
   it('says that a task failed, and runs it again at its time', async () => {

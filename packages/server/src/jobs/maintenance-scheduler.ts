@@ -16,7 +16,7 @@ export interface MaintenanceObserver {
 
 export interface MaintenanceSchedulerOptions {
   readonly tasks: readonly MaintenanceTask[]
-  readonly leases: Pick<LeaseStore, 'acquire' | 'renew' | 'release'>
+  readonly leases: Pick<LeaseStore, 'acquire' | 'release'>
   readonly observer: MaintenanceObserver
 }
 
@@ -70,7 +70,7 @@ export class MaintenanceScheduler {
     const lost = new AbortController()
     const startedAt = performance.now()
     const renew = () =>
-      leases.renew(lease, this.#owner, ttlMs).then(
+      leases.acquire(lease, this.#owner, ttlMs).then(
         (isOurs) => isOurs || lost.abort(new Error('the lease is lost')),
         (error: unknown) => observer.failed(task.name, error),
       )

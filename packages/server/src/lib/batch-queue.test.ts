@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { BatchQueue } from './batch-queue.js'
+import { type BatchObserver, BatchQueue } from './batch-queue.js'
 
 class ItemError extends Error {}
 
 /** Batches end when they are told to. */
 class Work {
+  readonly observed: Pick<Parameters<BatchObserver['finished']>[0], 'size' | 'failed'>[] = []
   readonly batches: { readonly items: readonly number[]; end(error?: Error): void }[] = []
   readonly queue = new BatchQueue<number, number>({
     sizeOf: () => 1,
@@ -18,7 +19,8 @@ class Work {
         this.batches.push({ items, end })
       }),
     full: () => new RangeError('full'),
-    isFaultOfOne: (error) => error instanceof ItemError,
+    isErrorOfOne: (error) => error instanceof ItemError,
+    observer: { finished: ({ size, failed }) => this.observed.push({ size, failed }) },
   })
 
   add(count: number): Promise<number>[] {
@@ -70,7 +72,7 @@ describe('BatchQueue', () => {
     expect(Math.max(...work.batches.map(({ items }) => items.length))).toBeLessThanOrEqual(50)
   })
 
-  it('tries items alone after a failure that is the fault of one of them', async () => {
+  it('tries items alone after an error of one of them', async () => {
     const work = new Work()
     const results = Promise.allSettled(work.add(2))
     await turn()
@@ -81,6 +83,11 @@ describe('BatchQueue', () => {
     work.batches[2]?.end()
     expect(work.batches.map(({ items }) => items)).toEqual([[0, 1], [0], [1]])
     expect(await results).toMatchObject([{ status: 'rejected' }, { value: 10 }])
+    expect(work.observed).toEqual([
+      { size: 2, failed: true },
+      { size: 1, failed: true },
+      { size: 1, failed: false },
+    ])
   })
 
   it('fails all items after any other failure', async () => {
@@ -100,7 +107,8 @@ describe('BatchQueue', () => {
       maxBatches: 1,
       run: async (items) => items.map((item) => (item === 'bad' ? new ItemError() : item)),
       full: () => new RangeError(),
-      isFaultOfOne: () => false,
+      isErrorOfOne: () => false,
+      observer: { finished: () => {} },
     })
     const results = await Promise.allSettled(['good', 'bad'].map((item) => queue.add(item)))
     expect(results).toMatchObject([{ value: 'good' }, { reason: expect.any(ItemError) }])

@@ -1,3 +1,12 @@
+export interface BatchObserver {
+  /** A batch is done, or failed; one that failed and is tried again item by item is told of again for each. */
+  finished(batch: {
+    readonly size: number
+    readonly seconds: number
+    readonly failed: boolean
+  }): void
+}
+
 export interface BatchQueueOptions<Item, Result> {
   /** How much of a batch, and of the queue, an item takes; at least 1. */
   sizeOf(item: Item): number
@@ -13,7 +22,8 @@ export interface BatchQueueOptions<Item, Result> {
   /** The error for items that find the queue full. */
   full(): Error
   /** Whether a failed batch may succeed for some of its items alone. */
-  isFaultOfOne(error: unknown): boolean
+  isErrorOfOne(error: unknown): boolean
+  readonly observer: BatchObserver
 }
 
 interface Pending<Item, Result> {
@@ -30,7 +40,7 @@ const fullBatchSize = 24
 
 /**
  * Group commit: what all callers ask for while a commit is under way makes the next batch, so that one wait for the disk serves them
- * all. A batch that fails because of one of its items is tried again item by item, so that nobody pays for somebody else's fault.
+ * all. A batch that fails because of one of its items is tried again item by item, so that an error ends no other item than its own.
  */
 export class BatchQueue<Item, Result> {
   readonly #queue: Pending<Item, Result>[] = []
@@ -103,16 +113,30 @@ export class BatchQueue<Item, Result> {
     return this.#queue.splice(0, count)
   }
 
+  async #run(items: readonly Item[]): Promise<readonly (Result | Error)[]> {
+    const { run, sizeOf, observer } = this.options
+    const startedAt = performance.now()
+    let failed = true
+    try {
+      const outcomes = await run(items)
+      failed = false
+      return outcomes
+    } finally {
+      const size = items.reduce((sum, item) => sum + sizeOf(item), 0)
+      observer.finished({ size, seconds: (performance.now() - startedAt) / 1_000, failed })
+    }
+  }
+
   async #settle(batch: readonly Pending<Item, Result>[]): Promise<void> {
     try {
-      const outcomes = await this.options.run(batch.map(({ item }) => item))
+      const outcomes = await this.#run(batch.map(({ item }) => item))
       for (const [index, pending] of batch.entries()) {
         const outcome = outcomes[index] as Result | Error
         if (outcome instanceof Error) pending.reject(outcome)
         else pending.resolve(outcome)
       }
     } catch (error) {
-      const isRetried = batch.length > 1 && this.options.isFaultOfOne(error)
+      const isRetried = batch.length > 1 && this.options.isErrorOfOne(error)
       if (isRetried) for (const pending of batch) await this.#settle([pending])
       else for (const pending of batch) pending.reject(error)
     }

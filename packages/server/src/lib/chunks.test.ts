@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chunksOf } from './chunks.js'
+import { chunksOf, padded } from './chunks.js'
 
 describe('chunksOf', () => {
   it.each([
@@ -12,5 +12,26 @@ describe('chunksOf', () => {
     ],
   ])('cuts %j into %j', (list, chunks) => {
     expect(chunksOf<number>(list, 2)).toEqual(chunks)
+  })
+})
+
+describe('padded', () => {
+  it.each([
+    [[], []],
+    [[1], [1]],
+    [
+      [1, 2],
+      [1, 2],
+    ],
+    [
+      [1, 2, 3],
+      [1, 2, 3, 3],
+    ],
+    [
+      [1, 2, 3, 4, 5],
+      [1, 2, 3, 4, 5, 5, 5, 5],
+    ],
+  ])('fills %j to %j', (list, filled) => {
+    expect(padded<number>(list)).toEqual(filled)
   })
 })

@@ -130,7 +130,7 @@ describe('stringifyJson', () => {
     expect(stringifyJson({ a: undefined, b: 2n ** 63n - 1n })).toBe('{"b":9223372036854775807}')
   })
 
-  it('does not hide a fault that has nothing to do with bigints', () => {
+  it('does not hide an error that has nothing to do with bigints', () => {
     const loop: Record<string, unknown> = {}
     loop.self = loop
     expect(() => stringifyJson(loop)).toThrow()

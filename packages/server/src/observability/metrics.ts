@@ -1,9 +1,20 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { BatchObserver } from '../lib/batch-queue.js'
 
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const commitBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 const taskBuckets = [0.01, 0.1, 1, 10, 60, 300]
 const batchBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
+
+/** What is committed in batches. */
+type BatchKind = 'messages' | 'marks'
+
+interface BatchFigures {
+  readonly name: string
+  readonly unit: string
+  readonly text: string
+  readonly queued: () => number
+}
 
 /** What checkpoints of the embedded database did. */
 export interface CheckpointFigures {
@@ -27,23 +38,6 @@ export class Metrics {
     name: 'hermod_request_answers_total',
     help: 'Answers by operation and envelope code.',
     labelNames: ['operation', 'code'] as const,
-    registers: [this.#registry],
-  })
-  readonly #commits = new Histogram({
-    name: 'hermod_message_commit_duration_seconds',
-    help: 'Time that a batch of messages takes to become durable.',
-    buckets: commitBuckets,
-    registers: [this.#registry],
-  })
-  readonly #batches = new Histogram({
-    name: 'hermod_message_batch_messages',
-    help: 'Messages that were committed together.',
-    buckets: batchBuckets,
-    registers: [this.#registry],
-  })
-  readonly #failedCommits = new Counter({
-    name: 'hermod_message_commit_failures_total',
-    help: 'Batches of messages that could not be stored.',
     registers: [this.#registry],
   })
   readonly #consumerLag = new Gauge({
@@ -96,17 +90,62 @@ export class Metrics {
     { duration: { observe(value: number): void }; answers: Map<number, { inc(): void }> }
   >()
 
-  /** @param queuedMessages how many messages wait for a commit now */
-  constructor(queuedMessages: () => number) {
+  /** Of the batches that are committed. */
+  readonly batches: Readonly<Record<BatchKind, BatchObserver>>
+
+  /** @param queued how much waits for a commit now */
+  constructor(queued: Readonly<Record<BatchKind, () => number>>) {
     collectDefaultMetrics({ register: this.#registry })
+    this.batches = {
+      messages: this.#watchBatches({
+        name: 'message',
+        unit: 'messages',
+        text: 'messages',
+        queued: queued.messages,
+      }),
+      marks: this.#watchBatches({
+        name: 'mark',
+        unit: 'moves',
+        text: 'moves of marks, with the receipts that they make',
+        queued: queued.marks,
+      }),
+    }
+  }
+
+  #watchBatches({ name, unit, text, queued }: BatchFigures): BatchObserver {
+    const registers = [this.#registry]
     new Gauge({
-      name: 'hermod_message_queue_messages',
-      help: 'Messages that wait for a commit.',
-      registers: [this.#registry],
+      name: `hermod_${name}_queue_${unit}`,
+      help: `What waits for a commit: ${text}.`,
+      registers,
       collect() {
-        this.set(queuedMessages())
+        this.set(queued())
       },
     })
+    const commits = new Histogram({
+      name: `hermod_${name}_commit_duration_seconds`,
+      help: `Time that a batch takes to become durable: ${text}.`,
+      buckets: commitBuckets,
+      registers,
+    })
+    const sizes = new Histogram({
+      name: `hermod_${name}_batch_${unit}`,
+      help: `What was committed together: ${text}.`,
+      buckets: batchBuckets,
+      registers,
+    })
+    const failures = new Counter({
+      name: `hermod_${name}_commit_failures_total`,
+      help: `Batches that could not be stored: ${text}.`,
+      registers,
+    })
+    return {
+      finished({ size, seconds, failed }) {
+        commits.observe(seconds)
+        sizes.observe(size)
+        if (failed) failures.inc()
+      },
+    }
   }
 
   /** @param read what the checkpoints of the embedded database did since the start */
@@ -161,20 +200,6 @@ export class Metrics {
       known.answers.set(code, answer)
     }
     answer.inc()
-  }
-
-  batchCommitted({
-    messages,
-    seconds,
-    failed,
-  }: {
-    readonly messages: number
-    readonly seconds: number
-    readonly failed: boolean
-  }): void {
-    this.#commits.observe(seconds)
-    this.#batches.observe(messages)
-    if (failed) this.#failedCommits.inc()
   }
 
   consumerLags(consumer: string, rows: number): void {

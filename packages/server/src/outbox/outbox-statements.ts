@@ -7,6 +7,7 @@ import { compare } from '../lib/compare.js'
 import { groupBy } from '../lib/group-by.js'
 
 const advanceHeads: BulkInsert = {
+  module: import.meta.url,
   table: 'outbox_heads',
   columns: { app_id: 'text', position: 'bigint' },
   conflict: 'on conflict (app_id) do update set position = t.position + excluded.position',
@@ -17,9 +18,14 @@ const rowColumns = { kind: 'text', payload: 'text', created_at: 'bigint' } as co
 const outboxColumns = { app_id: 'text', position: 'bigint', ...rowColumns } as const
 const appendedColumns = { app_id: 'text', ...rowColumns } as const
 
-const insertRows: BulkInsert = { table: 'outbox', columns: outboxColumns }
+const insertRows: BulkInsert = { module: import.meta.url, table: 'outbox', columns: outboxColumns }
 
-const appendRows: BulkAppend = { appendTo: 'outbox', heads: 'outbox_heads', columns: rowColumns }
+const appendRows: BulkAppend = {
+  module: import.meta.url,
+  appendTo: 'outbox',
+  heads: 'outbox_heads',
+  columns: rowColumns,
+}
 
 /** A row of the outbox that has no position yet. */
 export interface NewRow {

@@ -67,8 +67,7 @@ export class ChangeReader implements AsyncDisposable {
       groupCache,
       // Reading changes tells nobody and moves no mark.
       marks: undefined as never,
-      groupReads: undefined as never,
-      outbox: undefined as never,
+      members: undefined as never,
     })
     this.#changes = new ChangeService({
       database,

@@ -1,5 +1,6 @@
 /** What must be true of groups, whatever happened to them and in which order: seen by SQL, through the API and in their events. */
 import type { GroupMember } from '@hermod/protocol'
+import type { Api } from '@hermod/testkit'
 import { answerCode } from './answer-codes.js'
 import type { Person } from './contacts.js'
 import { type GroupNotice, groupNotices } from './groups.js'
@@ -23,6 +24,18 @@ const forbidden: Readonly<Record<string, string>> = {
   'a count that is not that of the blocked users': `
     select group_id || ' says ' || block_count as fault from groups g where block_count <>
       (select count(*) from group_blocks b where b.app_id = g.app_id and b.group_id = g.group_id)`,
+  'a count that is not that of the bans': `
+    select group_id || ' says ' || ban_count as fault from groups g where ban_count <>
+      (select count(*) from group_members m where m.app_id = g.app_id and m.group_id = g.group_id and m.ban_expires_at <> 0)`,
+  'a count that is not that of the join requests': `
+    select group_id || ' says ' || join_request_count as fault from groups g where join_request_count <>
+      (select count(*) from group_join_requests r where r.app_id = g.app_id and r.group_id = g.group_id)`,
+  'a count that is not that of the invitations': `
+    select user_id || ' says ' || invitations as fault from group_invitation_counts c where invitations <>
+      (select count(*) from group_invitations i where i.app_id = c.app_id and i.invitee_id = c.user_id)`,
+  'invitations that nobody counts': `
+    select invitee_id || ' in ' || group_id as fault from group_invitations i where not exists
+      (select 1 from group_invitation_counts c where c.app_id = i.app_id and c.user_id = i.invitee_id)`,
   'more members than the capacity':
     'select group_id as fault from groups where member_count > capacity',
   'not one owner': `
@@ -110,7 +123,20 @@ export class GroupWatch {
         : [`the list of group ${groupId} is ${ids}`]),
       ...(total === rows.length ? [] : [`the total of group ${groupId} is ${total}`]),
       ...(grown ? [] : [`the version of group ${groupId} stays ${version}`]),
+      ...(await this.#totalFaults(groupId)),
     ]
+  }
+
+  async #totalFaults(groupId: number): Promise<string[]> {
+    const admin = this.watched.server.api.admin()
+    const query = { group_id: groupId }
+    return (
+      await Promise.all([
+        totalFault(admin, '/group/banned_list', { query }),
+        totalFault(admin, '/group/blocked_list', { query }),
+        totalFault(admin, '/group/application_list', { body: { group_list: [groupId] } }),
+      ])
+    ).flat()
   }
 
   #isGrown(groupId: number, version: number, memberIds: string): boolean {
@@ -130,7 +156,32 @@ export class GroupWatch {
       [...listed].sort((a, b) => a - b).join(),
       rows.map(({ group_id }) => group_id).join(),
     ]
-    return said === stored ? [] : [`user ${id} is said to be in ${said} and is in ${stored}`]
+    return [
+      ...(said === stored ? [] : [`user ${id} is said to be in ${said} and is in ${stored}`]),
+      ...(answer.code === 200 ? await totalFault(api, '/group/invitation_list', {}) : []),
+    ]
+  }
+}
+
+const pageLength = 7
+
+/** A total that is not the length of all pages together. */
+async function totalFault(
+  api: Api,
+  path: string,
+  { query, body }: { readonly query?: object; readonly body?: object },
+): Promise<string[]> {
+  let listed = 0
+  for (let cursor: string | undefined; ; ) {
+    const page = await api.succeed<unknown[]>(body ? 'POST' : 'GET', path, {
+      query: { ...query, cursor, limit: pageLength },
+      ...(body && { body }),
+    })
+    listed += page.data.length
+    cursor = page.cursor
+    if (cursor !== undefined) continue
+    const { total } = page
+    return total === listed ? [] : [`${path}: the total is ${total}, and ${listed} are listed`]
   }
 }
 

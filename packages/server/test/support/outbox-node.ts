@@ -122,7 +122,7 @@ export class OutboxNode implements AsyncDisposable {
       transactionLifeMs: hourMs,
       maxBatchMessages: 256,
       maxQueuedMessages: 10_000,
-      observer: { committed: () => {} },
+      observer: { finished: () => {} },
       appended,
     })
     this.relay = new OutboxRelay({

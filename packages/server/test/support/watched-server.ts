@@ -1,28 +1,52 @@
-import { type Backend, type ServerProcess, startServer } from '@hermod/testkit'
-import { openSql, type Sql } from './sql.js'
+import { type Backend, type ServerOptions, type ServerProcess, startServer } from '@hermod/testkit'
+import { type DataPlace, openSql, type Sql } from './sql.js'
 
-/** A server on an empty database, and another hand in its data. */
-export interface WatchedServer extends AsyncDisposable {
-  readonly server: ServerProcess
-  readonly sql: Sql
-  /** undefined: the embedded database of the server's folder */
-  readonly databaseUrl: string | undefined
-}
+/** A server on an empty database, and another hand in its data. Its answers and its statements are checked. */
+export class WatchedServer implements AsyncDisposable {
+  private constructor(
+    /** The process that runs now. */
+    public server: ServerProcess,
+    readonly sql: Sql,
+    /** undefined: the embedded database of the server's folder */
+    readonly databaseUrl: string | undefined,
+    private readonly database: AsyncDisposable,
+  ) {}
 
-export async function startWatchedServer(backend: Backend): Promise<WatchedServer> {
-  const database = await backend.createDatabase()
-  const databaseUrl = database.url
-  const env = { HERMOD_CHECK_ANSWERS: 'on' }
-  const server = await startServer({ env, ...(databaseUrl === undefined ? {} : { databaseUrl }) })
-  const sql = await openSql({ dataDir: server.dataDir, databaseUrl })
-  return {
-    server,
-    sql,
-    databaseUrl,
-    async [Symbol.asyncDispose]() {
-      await sql[Symbol.asyncDispose]()
-      await server[Symbol.asyncDispose]()
-      await database[Symbol.asyncDispose]()
-    },
+  /** @param options.env further settings */
+  static async start(
+    backend: Backend,
+    options: Omit<ServerOptions, 'databaseUrl' | 'database'> = {},
+  ): Promise<WatchedServer> {
+    const database = await backend.createDatabase()
+    const databaseUrl = database.url
+    const server = await startServer({
+      ...options,
+      ...(databaseUrl === undefined ? {} : { databaseUrl }),
+      env: { HERMOD_CHECK_ANSWERS: 'on', ...options.env },
+    })
+    const sql = await openSql({ dataDir: server.dataDir, databaseUrl })
+    return new WatchedServer(server, sql, databaseUrl, database)
+  }
+
+  /** Where the data is, for a connection of one's own. */
+  get place(): DataPlace {
+    return { dataDir: this.server.dataDir, databaseUrl: this.databaseUrl }
+  }
+
+  /** For a `hermod` command that works on the same data. */
+  get settings() {
+    return { HERMOD_DATA_DIR: this.server.dataDir, HERMOD_DATABASE_URL: this.databaseUrl }
+  }
+
+  /** The next process on the same data, after this one has ended. */
+  async startAgain(): Promise<ServerProcess> {
+    this.server = await this.server.startAgain()
+    return this.server
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.sql[Symbol.asyncDispose]()
+    await this.server[Symbol.asyncDispose]()
+    await this.database[Symbol.asyncDispose]()
   }
 }

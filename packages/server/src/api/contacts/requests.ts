@@ -1,5 +1,4 @@
 import {
-  AppError,
   acceptContact,
   applyToContact,
   applyToContacts,
@@ -10,7 +9,7 @@ import {
 } from '@hermod/protocol'
 import type { NewContactRequest } from '../../domain/contacts/contact-request-service.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
-import { rawUserId, validOnly } from '../item-list.js'
+import { itemResults, rawUserId } from '../item-list.js'
 import type { HandlerServices } from '../services.js'
 
 export function contactRequestHandlers({
@@ -21,20 +20,18 @@ export function contactRequestHandlers({
       whenDone(contactRequests.apply(principal, toNewContactRequest(params))),
     ),
     handle(applyToContacts, async ({ list }, { principal }) => {
-      const requests = validOnly(list).map(toNewContactRequest)
-      const reasons = (await contactRequests.applyMany(principal, requests)).values()
-      const outcomes = list.map((item) => {
-        if ('violation' in item)
-          return {
-            user_id: rawUserId(item),
-            reason: new AppError('invalid_parameter', item.violation).message,
-          }
-        return { user_id: item.value.user_id, reason: reasons.next().value ?? null }
+      const results = await itemResults(list, {
+        toEntry: toNewContactRequest,
+        work: (requests) => contactRequests.applyMany(principal, requests),
+        toResult: (outcome, item) => ({
+          user_id: 'value' in item ? item.value.user_id : rawUserId(item),
+          outcome,
+        }),
       })
       return data({
-        success: outcomes.flatMap(({ user_id, reason }) => (reason === null ? [user_id] : [])),
-        fails: outcomes.flatMap(({ user_id, reason }) =>
-          reason === null ? [] : [{ user_id, reason }],
+        success: results.flatMap(({ user_id, outcome }) => (outcome === null ? [user_id] : [])),
+        fails: results.flatMap(({ user_id, outcome }) =>
+          outcome === null ? [] : [{ user_id, reason: outcome.message }],
         ),
       })
     }),

@@ -1,7 +1,5 @@
 import {
   deleteSharedFiles,
-  errorCatalogue,
-  type FileResult,
   getSharedFile,
   listSharedFiles,
   renameSharedFile,
@@ -9,8 +7,8 @@ import {
   shareFile,
 } from '@hermod/protocol'
 import type { GroupFile } from '../../domain/groups/core/group-model.js'
-import type { Outcomes } from '../../domain/groups/membership/membership-service.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
+import { idResults, toOutcomeFields } from '../item-list.js'
 import type { HandlerServices } from '../services.js'
 
 export function sharedFileHandlers({
@@ -39,17 +37,15 @@ export function sharedFileHandlers({
       whenDone(sharedFiles.rename(principal, groupId, fileId, name)),
     ),
     handle(deleteSharedFiles, async ({ group_id: groupId, file_list: fileIds }, { principal }) =>
-      data(toFileResults(await sharedFiles.delete(principal, groupId, fileIds))),
+      data(
+        await idResults(
+          fileIds,
+          (distinct) => sharedFiles.delete(principal, groupId, distinct),
+          (fileId, outcome) => ({ file_id: fileId, ...toOutcomeFields(outcome) }),
+        ),
+      ),
     ),
   ]
-}
-
-function toFileResults(outcomes: Outcomes): FileResult[] {
-  return [...outcomes].map(([fileId, refusal]) =>
-    refusal === null
-      ? { file_id: fileId, result: 'success' }
-      : { file_id: fileId, result: 'fail', reason: errorCatalogue[refusal].text },
-  )
 }
 
 function toSharedFileResource(file: GroupFile): SharedFile {

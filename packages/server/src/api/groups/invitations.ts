@@ -2,7 +2,7 @@ import { handleGroupInvitation, inviteToGroup, listGroupInvitations } from '@her
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 import { toPage } from './page.js'
-import { toUserResults } from './user-results.js'
+import { userResults } from './user-results.js'
 
 export function groupInvitationHandlers({
   groupInvitations,
@@ -11,7 +11,11 @@ export function groupInvitationHandlers({
     handle(
       inviteToGroup,
       async ({ group_id: groupId, user_list: userIds, reason = '' }, { principal }) =>
-        data(toUserResults(await groupInvitations.invite(principal, groupId, userIds, reason))),
+        data(
+          await userResults(userIds, (distinct) =>
+            groupInvitations.invite(principal, groupId, distinct, reason),
+          ),
+        ),
     ),
     handle(
       handleGroupInvitation,

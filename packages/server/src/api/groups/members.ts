@@ -14,15 +14,17 @@ import type { Member } from '../../domain/groups/core/group-model.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 import { toPage } from './page.js'
-import { toUserResults } from './user-results.js'
+import { userResults } from './user-results.js'
 
 export function groupMemberHandlers({
   groupMembers,
 }: Pick<HandlerServices, 'groupMembers'>): Handler[] {
   return [
     handle(addGroupMembers, async ({ group_id: groupId, user_list: userIds }, { principal }) => {
-      const outcomes = await groupMembers.add(principal, groupId, userIds)
-      return data({ list: toUserResults(outcomes) })
+      const list = await userResults(userIds, (distinct) =>
+        groupMembers.add(principal, groupId, distinct),
+      )
+      return data({ list })
     }),
     handle(leaveGroup, ({ group_id: groupId }, { principal }) =>
       whenDone(groupMembers.leave(principal, groupId)),

@@ -9,7 +9,7 @@ import {
 } from '@hermod/protocol'
 import { data, type Handler, handle } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
-import { toUserResults } from './user-results.js'
+import { userResults } from './user-results.js'
 
 const actions = [
   [addGroupAdmins, 'appoint'],
@@ -26,13 +26,21 @@ export function groupModerationHandlers({
   return [
     ...actions.map(([operation, action]) =>
       handle(operation, async ({ group_id: groupId, user_list: userIds }, { principal }) =>
-        data(toUserResults(await groupModeration[action](principal, groupId, userIds))),
+        data(
+          await userResults(userIds, (distinct) =>
+            groupModeration[action](principal, groupId, distinct),
+          ),
+        ),
       ),
     ),
     handle(
       banGroupMembers,
       async ({ duration, group_id: groupId, user_list: userIds }, { principal }) =>
-        data(toUserResults(await groupModeration.ban(principal, groupId, userIds, duration))),
+        data(
+          await userResults(userIds, (distinct) =>
+            groupModeration.ban(principal, groupId, distinct, duration),
+          ),
+        ),
     ),
   ]
 }

@@ -1,12 +1,19 @@
-import { type ErrorName, errorCatalogue, type Int64, type UserResult } from '@hermod/protocol'
-import type { Outcomes } from '../../domain/groups/membership/membership-service.js'
+import type { Int64, UserResult } from '@hermod/protocol'
+import type { ItemOutcome } from '../../domain/item-outcome.js'
+import { idResults, toOutcomeFields } from '../item-list.js'
 
-export function toUserResults(outcomes: Outcomes): UserResult[] {
-  return [...outcomes].map(([userId, refusal]) => toUserResult(userId, refusal))
+/**
+ * What becomes of each user of a list.
+ * @param work gives one outcome for each of the distinct users, in their order
+ */
+export function userResults(
+  userIds: readonly Int64[],
+  work: (userIds: readonly Int64[]) => Promise<readonly ItemOutcome[]>,
+): Promise<UserResult[]> {
+  return idResults(userIds, work, toUserResult)
 }
 
-export function toUserResult(userId: Int64, refusal: ErrorName | null = null): UserResult {
-  return refusal === null
-    ? { user_id: userId, result: 'success' }
-    : { user_id: userId, result: 'fail', reason: errorCatalogue[refusal].text }
+/** The result for one user; success unless the outcome is a refusal. */
+export function toUserResult(userId: Int64, outcome: ItemOutcome = null): UserResult {
+  return { user_id: userId, ...toOutcomeFields(outcome) }
 }

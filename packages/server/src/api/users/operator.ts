@@ -12,14 +12,15 @@ import {
   resetUserPassword,
   userStatus,
 } from '@hermod/protocol'
+import type { ItemOutcome } from '../../domain/item-outcome.js'
 import type {
-  ImportResult,
+  ImportedAs,
   Profile,
   UserToImport,
 } from '../../domain/users/import/user-import-model.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
-import { rawUsername, validOnly } from '../item-list.js'
+import { itemResults, usernameOf } from '../item-list.js'
 import type { HandlerServices } from '../services.js'
 
 type ImportItem = ParamsOf<typeof importUsers>['users'][number]
@@ -38,13 +39,12 @@ export function operatorUserHandlers({
       return data({ user_id: created.userId, username, password: created.password })
     }),
     handle(importUsers, async ({ app_id, users, update = false }) => {
-      const wellFormed = validOnly(users).map(toNewUser)
-      const results = (await userImports.import(app_id, wellFormed, update)).values()
-      return data(
-        users.map((item) =>
-          'value' in item ? toImported(results.next().value as ImportResult) : toFailure(item),
-        ),
-      )
+      const results = await itemResults(users, {
+        toEntry: toNewUser,
+        work: (entries) => userImports.import(app_id, entries, update),
+        toResult: toImported,
+      })
+      return data(results)
     }),
     handle(
       exportUsers,
@@ -98,17 +98,9 @@ function toNewUser({
   }) as UserToImport
 }
 
-function toImported(result: ImportResult): ImportedUser {
-  const { username } = result
-  return result.result === 'failed'
-    ? { username, result: 'failed', reason: result.error.message }
-    : { username, result: result.result, user_id: result.userId }
-}
-
-function toFailure(item: Extract<ImportItem, { violation: string }>): ImportedUser {
-  return {
-    username: rawUsername(item),
-    result: 'failed',
-    reason: new AppError('invalid_parameter', item.violation).message,
-  }
+function toImported(outcome: ItemOutcome<ImportedAs>, item: ImportItem): ImportedUser {
+  const username = usernameOf(item)
+  return outcome instanceof AppError
+    ? { username, result: 'failed', reason: outcome.message }
+    : { username, result: outcome.result, user_id: outcome.userId }
 }

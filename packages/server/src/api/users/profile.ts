@@ -16,7 +16,7 @@ import type { ProfileChanges } from '../../domain/users/profile-service.js'
 import type { User } from '../../domain/users/user-model.js'
 import { type CallContext, data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { PrincipalOf } from '../../pipeline/principal.js'
-import { inOrder, rawUserId, validOnly } from '../item-list.js'
+import { itemResults, rawUserId, toSuccessFields } from '../item-list.js'
 import type { HandlerServices } from '../services.js'
 
 /** A changed profile as it comes in a list; without user_id it is the caller's own. */
@@ -41,19 +41,13 @@ export function profileHandlers({
   ) => {
     // 0, which is no user's ID, where an Admin token acts for no user.
     const ownId = principal.userId ?? 0
-    const entries = validOnly(list).map(({ user_id: userId = ownId, ...changes }) => ({
-      userId,
-      changes,
-    }))
-    const refused = entries.map(({ userId }) => refusal(principal, userId))
-    const allowed = entries.filter((_, index) => refused[index] === null)
-    const outcomes = (
-      await profiles.updateMany(principal.appId, principal.tokenOwnerId, allowed)
-    ).values()
-    const results = refused.map((error) => error ?? (outcomes.next().value as AppError | null))
-    return data(
-      inOrder(list, results, (error, item) => toProfileResult(error, userOf(item, ownId))),
-    )
+    const results = await itemResults(list, {
+      toEntry: ({ user_id: userId = ownId, ...changes }) =>
+        refusal(principal, userId) ?? { userId, changes },
+      work: (updates) => profiles.updateMany(principal.appId, principal.tokenOwnerId, updates),
+      toResult: (outcome, item) => ({ user_id: userOf(item, ownId), ...toSuccessFields(outcome) }),
+    })
+    return data(results)
   }
   return [
     handle(getProfile, async (_, { principal: { appId, userId } }) =>
@@ -77,12 +71,6 @@ function refusal(principal: PrincipalOf<'userOrAdmin'>, userId: Int64): AppError
 
 function userOf(item: Item<ProfileEntry>, ownId: Int64): Int64 {
   return 'value' in item ? (item.value.user_id ?? ownId) : rawUserId(item)
-}
-
-function toProfileResult(error: AppError | null, userId: Int64) {
-  return error
-    ? { user_id: userId, success: false, reason: error.message }
-    : { user_id: userId, success: true }
 }
 
 function toProfile(user: User): UserProfile {

@@ -1,15 +1,13 @@
 import {
   AppError,
   checkUsername,
-  type Item,
   registerAnonymousUser,
   registerUser,
   registerUserForPush,
   registerUsers,
 } from '@hermod/protocol'
-import type { Outcome, Registration } from '../../domain/users/registration-service.js'
 import { data, type Handler, handle } from '../../pipeline/call.js'
-import { inOrder, rawUsername, validOnly } from '../item-list.js'
+import { itemResults, toSuccessFields, usernameOf } from '../item-list.js'
 import type { HandlerServices } from '../services.js'
 import { toSettings } from './settings.js'
 
@@ -37,8 +35,16 @@ export function registrationHandlers({
       },
     ),
     handle(registerUsers, async ({ list = [] }, { principal }) => {
-      const outcomes = await registrations.registerMany(principal.appId, validOnly(list))
-      return data(inOrder(list, outcomes, toRegistered))
+      const results = await itemResults(list, {
+        toEntry: (registration) => registration,
+        work: (entries) => registrations.registerMany(principal.appId, entries),
+        toResult: (outcome, item) => ({
+          user_id: outcome instanceof AppError ? 0 : outcome,
+          ...toSuccessFields(outcome),
+          username: usernameOf(item),
+        }),
+      })
+      return data(results)
     }),
     handle(
       registerAnonymousUser,
@@ -55,11 +61,4 @@ export function registrationHandlers({
       data(await registrations.isFree(principal.appId, username)),
     ),
   ]
-}
-
-function toRegistered(outcome: Outcome, item: Item<Registration>) {
-  const username = 'value' in item ? item.value.username : rawUsername(item)
-  return outcome instanceof AppError
-    ? { user_id: 0, success: false, reason: outcome.message, username }
-    : { user_id: outcome, success: true, username }
 }

@@ -14,12 +14,14 @@ import { GroupSettingsService } from '../../domain/groups/core/group-settings-se
 import { GroupMemberService } from '../../domain/groups/membership/group-member-service.js'
 import { GroupSuccession } from '../../domain/groups/membership/group-succession.js'
 import { MembershipService } from '../../domain/groups/membership/membership-service.js'
+import { EndedBans } from '../../domain/groups/moderation/ended-bans.js'
 import { GroupModerationService } from '../../domain/groups/moderation/group-moderation-service.js'
 import type { SecretKeys } from '../../lib/secret-keys.js'
 import type { Foundation } from '../foundation.js'
 
 export interface Groups {
   readonly announcements: AnnouncementService
+  readonly endedBans: EndedBans
   readonly groupAccess: GroupAccess
   readonly joinRequests: JoinRequestService
   readonly groupCache: GroupCache
@@ -82,6 +84,7 @@ export function createGroups(
   })
   return {
     announcements: new AnnouncementService({ access, announcements, outbox, ids }),
+    endedBans: new EndedBans({ database, groups, members, lists, clock }),
     groupAccess: access,
     groupCache: cache,
     groupInvitations,
@@ -115,6 +118,7 @@ export function createGroups(
     }),
     joinRequests: new JoinRequestService({
       database,
+      groups,
       joinRequests,
       access,
       memberships,

@@ -4,19 +4,20 @@ import type { MessageRules } from '../../domain/contacts/message-rules.js'
 import { MessageOperations } from '../../domain/messaging/operations/message-operations.js'
 import { ChangeService } from '../../domain/messaging/reading/change-service.js'
 import { ConversationService } from '../../domain/messaging/reading/conversation-service.js'
-import { GroupReadService } from '../../domain/messaging/reading/group-read-service.js'
 import { MarkWriter } from '../../domain/messaging/reading/mark-writer.js'
 import { PinService } from '../../domain/messaging/reading/pin-service.js'
 import { MessageService } from '../../domain/messaging/sending/message-service.js'
-import { type BatchObserver, MessageWriter } from '../../domain/messaging/sending/message-writer.js'
+import { MessageWriter } from '../../domain/messaging/sending/message-writer.js'
 import { TransactionSweeper } from '../../domain/messaging/sending/transaction-sweeper.js'
 import type { AccountService } from '../../domain/users/account-service.js'
+import type { BatchObserver } from '../../lib/batch-queue.js'
 import type { Foundation } from '../foundation.js'
 import type { Groups } from './groups.js'
 
 export interface Messaging {
   readonly changes: ChangeService
   readonly conversations: ConversationService
+  readonly marks: MarkWriter
   readonly messageOperations: MessageOperations
   readonly messages: MessageService
   readonly pins: PinService
@@ -24,9 +25,15 @@ export interface Messaging {
   readonly writer: MessageWriter
 }
 
+/** Of what is committed in batches. */
+export interface BatchObservers {
+  readonly messages: BatchObserver
+  readonly marks: BatchObserver
+}
+
 export interface MessagingOptions {
   readonly config: Pick<ServerConfig, 'messages' | 'writer'>
-  readonly batchObserver: BatchObserver
+  readonly batchObservers: BatchObservers
   /** The application has new messages. */
   readonly appended: (appId: string) => void
   readonly accounts: AccountService
@@ -39,7 +46,7 @@ export function createMessaging(
   { database, stores, outbox, ids, clock }: Foundation,
   {
     config,
-    batchObserver,
+    batchObservers,
     appended,
     accounts,
     apps,
@@ -56,7 +63,18 @@ export function createMessaging(
     transactionLifeMs: transactionTtlMs,
     maxBatchMessages: config.writer.batchMessages,
     maxQueuedMessages: config.writer.queueMessages,
-    observer: batchObserver,
+    observer: batchObservers.messages,
+    appended,
+  })
+  const marks = new MarkWriter({
+    database,
+    store: stores.conversations,
+    groupMarks: stores.groupMarks,
+    receiptRequests: stores.receiptRequests,
+    clock,
+    maxBatchMoves: config.writer.batchMessages,
+    maxQueuedMoves: config.writer.queueMessages,
+    observer: batchObservers.marks,
     appended,
   })
   const conversations = new ConversationService({
@@ -64,23 +82,9 @@ export function createMessaging(
     store: stores.conversations,
     messageLog: stores.history,
     kinds: stores.peerKinds,
-    marks: new MarkWriter({
-      database,
-      store: stores.conversations,
-      clock,
-      maxBatchMoves: config.writer.batchMessages,
-      maxQueuedMoves: config.writer.queueMessages,
-      appended,
-    }),
-    groupReads: new GroupReadService({
-      marks: stores.groupMarks,
-      members: stores.members,
-      conversations: stores.conversations,
-      receiptRequests: stores.receiptRequests,
-      outbox,
-    }),
+    marks,
+    members: stores.members,
     groupCache,
-    outbox,
   })
   const messageOperations = new MessageOperations({
     database,
@@ -105,6 +109,7 @@ export function createMessaging(
       conversations,
     }),
     conversations,
+    marks,
     messageOperations,
     messages: new MessageService({
       database,

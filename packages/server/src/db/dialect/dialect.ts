@@ -4,7 +4,13 @@ import type { CheckpointStatistics } from './sqlite-checkpointer.js'
 /** SQL type of a bulk column, as PostgreSQL names it. */
 export type ColumnType = 'text' | 'bigint' | 'integer' | 'smallint'
 
-export interface BulkInsert {
+/** A bulk statement that writes says where it is declared, so that tests can hold that every table is written by one store. */
+interface BulkWrite {
+  /** `import.meta.url` */
+  readonly module: string
+}
+
+export interface BulkInsert extends BulkWrite {
   readonly table: string
   /** Columns in the order of each row's values. Inside `conflict` the table's alias is `t`. */
   readonly columns: Readonly<Record<string, ColumnType>>
@@ -29,13 +35,13 @@ export interface BulkSelect {
 }
 
 /** Deletes those of the rows that are there. */
-export interface BulkDelete {
+export interface BulkDelete extends BulkWrite {
   readonly deleteFrom: string
   readonly keys: Readonly<Record<string, ColumnType>>
 }
 
 /** Changes rows that are there and leaves those alone that are not. Each row of parameters has the new values, then the keys. */
-export interface BulkUpdate {
+export interface BulkUpdate extends BulkWrite {
   readonly table: string
   readonly set: Readonly<Record<string, ColumnType>>
   readonly keys: Readonly<Record<string, ColumnType>>
@@ -45,7 +51,7 @@ export interface BulkUpdate {
  * Appends rows to a log whose positions are dense for each application. `heads` holds the last position of each, and stays locked until
  * the transaction ends.
  */
-export interface BulkAppend {
+export interface BulkAppend extends BulkWrite {
   readonly appendTo: string
   readonly heads: string
   /** Columns of the log beside app_id, which comes first in each row, and position. */
@@ -74,6 +80,8 @@ export interface ProcedureCall {
 /** Marks a compiled query as a bulk statement, whose parameters are what {@link BulkStatement} made of the rows. */
 export interface BulkQuery {
   readonly isBulk?: true
+  /** Where the statement is declared, when it writes. */
+  readonly module?: string | undefined
 }
 
 /** What differs between the databases; everything else is written once. */

@@ -84,7 +84,7 @@ describe('CombinedReads', () => {
     )
   })
 
-  it('fails only the call whose fault it is', async () => {
+  it('fails only the call with the error', async () => {
     const { reads, asked } = new Server()
     const calls = [reads.all(sql, ['good', 1]), reads.all(sql, ['bad', 2])]
     await turn()

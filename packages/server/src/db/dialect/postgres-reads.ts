@@ -113,7 +113,7 @@ export class CombinedReads {
         const answers = split(await this.run({ sql: statement.combined, parameters }), calls.length)
         for (const [index, call] of calls.entries()) call.resolve(answers[index] as ReadRow[])
       } catch (error) {
-        if (isFaultOfParameters(error)) {
+        if (isErrorOfParameters(error)) {
           // Whose it was shows when each is asked alone.
           for (const call of calls) await this.#answer(statement, [call])
         } else {
@@ -132,7 +132,7 @@ export class CombinedReads {
 }
 
 /** SQLSTATE classes: cardinality violation, data exception, syntax error or access rule violation. */
-function isFaultOfParameters(error: unknown): boolean {
+function isErrorOfParameters(error: unknown): boolean {
   return /^(21|22|42)[0-9A-Z]{3}$/.test(String((error as { code?: unknown } | null)?.code ?? ''))
 }
 

@@ -12,7 +12,9 @@ const dialect = postgresDialect({
   onError: () => {},
 })
 
+const { url: module } = import.meta
 const insert: BulkInsert = {
+  module,
   table: 'marks',
   columns: { app_id: 'text', user_id: 'bigint', flag: 'smallint' },
   conflict: 'on conflict (app_id, user_id) do nothing',
@@ -47,7 +49,7 @@ describe('bulk statements of PostgreSQL', () => {
 
   it('leave out what is not asked for', () => {
     const { table, columns } = insert
-    expect(words(dialect.bulk({ table, columns }).sql)).toBe(
+    expect(words(dialect.bulk({ module, table, columns }).sql)).toBe(
       'insert into marks as t (app_id, user_id, flag) select * from unnest($1::text[], $2::bigint[], $3::smallint[]) as v (app_id, user_id, flag)',
     )
   })
@@ -56,7 +58,7 @@ describe('bulk statements of PostgreSQL', () => {
     const { table, columns } = insert
     const where: BulkInsert['where'] = (lock) =>
       `exists (select 1 from users u where u.id = v.user_id ${lock('for key share')})`
-    expect(words(dialect.bulk({ table, columns, where }).sql)).toContain(
+    expect(words(dialect.bulk({ module, table, columns, where }).sql)).toContain(
       'as v (app_id, user_id, flag) where exists (select 1 from users u where u.id = v.user_id for key share)',
     )
   })
@@ -75,6 +77,7 @@ describe('bulk statements of PostgreSQL', () => {
 
   it('update by a list of new values and keys, also where a key is set', () => {
     const { sql, parameters } = dialect.bulk({
+      module,
       table: 'marks',
       set: { seq: 'bigint', user_id: 'bigint' },
       keys: { app_id: 'text', user_id: 'bigint' },
@@ -143,7 +146,7 @@ describe('errors of PostgreSQL', () => {
     ['undefined_table', '42P01'],
     ['numeric_value_out_of_range', '22003'],
     ['in_failed_sql_transaction', '25P02'],
-  ])('%s is a fault of the statement', (_, code) => {
+  ])('%s is an error of the statement', (_, code) => {
     expect(dialect.isUnavailable(failure({ code }))).toBe(false)
     expect(dialect.isRetryable(failure({ code }))).toBe(false)
   })

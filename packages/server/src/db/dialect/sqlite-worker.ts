@@ -12,7 +12,8 @@ import {
   ProcedureRestart,
 } from '../procedure.js'
 import { toObject } from '../row.js'
-import type { ProcedureCall } from './dialect.js'
+import { TableWriterCheck } from '../table-writers.js'
+import type { Bulk, ProcedureCall } from './dialect.js'
 import { sqliteBulk } from './sqlite-bulk.js'
 import { type Bound, StatementCache } from './sqlite-statement.js'
 import { copyAgain } from './sqlite-wal.js'
@@ -44,25 +45,36 @@ export type WorkerResponse =
   | { readonly error: { readonly message: string; readonly code: number | undefined } }
   | { readonly restart: unknown }
 
-const { path, pragmas } = workerData as { path: string; pragmas: readonly string[] }
+export interface WorkerOptions {
+  readonly path: string
+  readonly pragmas: readonly string[]
+  /** Looks at what procedures write, as {@link TableWriterCheck}. */
+  readonly checksWriters: boolean
+}
+
+const { path, pragmas, checksWriters } = workerData as WorkerOptions
 const database = new DatabaseSync(path)
 for (const pragma of pragmas) database.exec(pragma)
 const statements = new StatementCache()
 const procedures = new Map<string, Procedure<unknown, unknown>>()
 const bulkOf = compileOnce(sqliteBulk)
+const writerCheck = checksWriters ? new TableWriterCheck() : null
 let turn = Promise.resolve()
 
 const context: ProcedureContext = {
-  async run<Row>(
-    statement: Parameters<ProcedureContext['run']>[0],
-    rows: readonly (readonly unknown[])[],
-  ): Promise<Row[]> {
-    const { columns, rows: values } = runAll({ sql: bulkOf(statement).sql, rows })
+  async run<Row>(statement: Bulk, rows: readonly (readonly unknown[])[]): Promise<Row[]> {
+    const { columns, rows: values } = runAll({ sql: checkedText(statement), rows })
     return values.map((each) => toObject(columns, each) as Row)
   },
   async change(statement, rows) {
-    return runAll({ sql: bulkOf(statement).sql, rows }).changes
+    return runAll({ sql: checkedText(statement), rows }).changes
   },
+}
+
+function checkedText(statement: Bulk): string {
+  const { sql } = bulkOf(statement)
+  if ('module' in statement) writerCheck?.requireWriter(sql, statement.module)
+  return sql
 }
 
 function runAll({ sql, rows: sets }: StatementRequest): Rows {

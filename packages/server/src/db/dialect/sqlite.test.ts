@@ -23,7 +23,7 @@ describe('errors of SQLite', () => {
     ['SQLITE_CONSTRAINT_UNIQUE', 19 | (8 << 8)],
     ['SQLITE_MISMATCH', 20],
     ['SQLITE_RANGE', 25],
-  ])('%s is a fault of the statement', (_, errcode) => {
+  ])('%s is an error of the statement', (_, errcode) => {
     expect(dialect.isUnavailable(Object.assign(new Error('failed'), { errcode }))).toBe(false)
   })
 

@@ -23,7 +23,7 @@ import {
 } from './sqlite-checkpointer.js'
 import { type Bound, type Connection as Reader, StatementCache } from './sqlite-statement.js'
 import { seedStatistics } from './sqlite-statistics.js'
-import type { WorkerRequest, WorkerResponse } from './sqlite-worker.js'
+import type { WorkerOptions, WorkerRequest, WorkerResponse } from './sqlite-worker.js'
 
 const cacheKiB = 32 * 1024
 
@@ -67,6 +67,8 @@ export interface SqliteOptions {
   readonly checkpoints?: Partial<CheckpointLimits>
   /** A checkpoint failed; it will be tried again. */
   readonly onCheckpointError?: (error: unknown) => void
+  /** Looks at what procedures write, as TableWriterCheck; default false. */
+  readonly checksWriters?: boolean
 }
 
 /**
@@ -75,10 +77,14 @@ export interface SqliteOptions {
  */
 export function sqliteDialect(
   path: string,
-  { checkpoints: limits = {}, onCheckpointError: onError = () => {} }: SqliteOptions = {},
+  {
+    checkpoints: limits = {},
+    onCheckpointError: onError = () => {},
+    checksWriters = false,
+  }: SqliteOptions = {},
 ): SqlDialect {
   const reader = new ReaderConnection(path)
-  const writer = new ThreadConnection(path, writerPragmas)
+  const writer = new ThreadConnection(path, writerPragmas, checksWriters)
   const turns = new Mutex()
   const checkpoints = new Checkpointer({
     path,
@@ -261,11 +267,13 @@ class ThreadConnection implements DatabaseConnection {
   readonly #path: string
   readonly #pragmas: readonly string[]
   #thread: Thread | undefined
+  readonly #checksWriters: boolean
   #isClosed = false
 
-  constructor(path: string, pragmas: readonly string[]) {
+  constructor(path: string, pragmas: readonly string[], checksWriters = false) {
     this.#path = path
     this.#pragmas = pragmas
+    this.#checksWriters = checksWriters
   }
 
   async open(): Promise<void> {
@@ -280,7 +288,11 @@ class ThreadConnection implements DatabaseConnection {
 
   #start(): Thread {
     const worker = new Worker(new URL('./sqlite-worker.js', import.meta.url), {
-      workerData: { path: this.#path, pragmas: this.#pragmas.map((pragma) => `pragma ${pragma}`) },
+      workerData: {
+        path: this.#path,
+        pragmas: this.#pragmas.map((pragma) => `pragma ${pragma}`),
+        checksWriters: this.#checksWriters,
+      } satisfies WorkerOptions,
       // The thread has statements and one batch of rows, so small heaps are enough and keep the process small.
       resourceLimits: { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 256 },
     })

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { defaultAppSettings, parseSettings, settingsFault, storedSettings } from './app-model.js'
+import {
+  defaultAppSettings,
+  parseSettings,
+  settingsViolation,
+  storedSettings,
+} from './app-model.js'
 
 describe('settings of an application', () => {
   it('are stored as what differs from the defaults, so that a new default reaches every app that set nothing', () => {
@@ -13,15 +18,15 @@ describe('settings of an application', () => {
   it.each(['UTC', 'Europe/Berlin', 'America/Argentina/Buenos_Aires', 'Etc/GMT+3'])(
     'take the time zone %s',
     (time_zone) => {
-      expect(settingsFault({ time_zone })).toBeNull()
+      expect(settingsViolation({ time_zone })).toBeNull()
     },
   )
 
   it.each(['', 'Mars/Olympus', 'Europe/'])('refuse the time zone "%s"', (time_zone) => {
-    expect(settingsFault({ time_zone })).toContain('settings.time_zone must')
+    expect(settingsViolation({ time_zone })).toContain('settings.time_zone must')
   })
 
   it('are not checked where nothing is given', () => {
-    expect(settingsFault({})).toBeNull()
+    expect(settingsViolation({})).toBeNull()
   })
 })

@@ -1,6 +1,7 @@
 import type { AppSettings } from '@hermod/protocol'
 import type { SecretPlace } from '../../lib/secret-box.js'
 
+/** An application; times in ms. */
 export interface App {
   readonly appId: string
   readonly name: string
@@ -50,7 +51,7 @@ export function storedSettings(settings: AppSettings): string {
 }
 
 /** @returns what is wrong with the settings beyond their types, or null */
-export function settingsFault({ time_zone: timeZone }: Partial<AppSettings>): string | null {
+export function settingsViolation({ time_zone: timeZone }: Partial<AppSettings>): string | null {
   if (timeZone === undefined) return null
   try {
     Intl.DateTimeFormat('en', { timeZone })
@@ -60,6 +61,7 @@ export function settingsFault({ time_zone: timeZone }: Partial<AppSettings>): st
   }
 }
 
+/** What is known of an Admin token, without the token itself; times in ms. */
 export interface StoredAdminToken {
   readonly tokenId: number
   readonly appId: string
@@ -75,4 +77,5 @@ export function registrationSecretPlace(appId: string): SecretPlace {
   return { column: 'apps.registration_secret', row: appId }
 }
 
+/** What an app_id may look like. */
 export const appIdPattern = /^[a-z0-9_-]{2,32}$/

@@ -12,7 +12,7 @@ import {
   appIdPattern,
   registrationSecretPlace,
   type StoredAdminToken,
-  settingsFault,
+  settingsViolation,
   storedSettings,
 } from './app-model.js'
 import type { AppStore } from './app-store.js'
@@ -37,6 +37,7 @@ export interface FirstApp {
   readonly operatorToken: string | null
 }
 
+/** What is absent stays as it is. */
 export interface AppChanges {
   readonly name?: string | undefined
   readonly status?: number | undefined
@@ -104,7 +105,7 @@ export class AppService {
   /** @throws AppError app_not_found, invalid_parameter */
   async update(appId: string, { settings = {}, ...changes }: AppChanges): Promise<void> {
     const { database, store } = this.options
-    const violation = settingsFault(settings)
+    const violation = settingsViolation(settings)
     if (violation !== null) throw new AppError('invalid_parameter', violation)
     const { name, status, openRegistration, registrationSecret } = changes
     const open_registration = openRegistration === undefined ? undefined : Number(openRegistration)

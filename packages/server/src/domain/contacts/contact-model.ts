@@ -73,6 +73,7 @@ export interface AuthRule {
   readonly authAnswer: string
 }
 
+/** A request as the user who received it has it; times in ms. */
 export interface ContactRequest {
   readonly applicantId: Int64
   /** What the applicant will call the user; '' leaves it as it is. */
@@ -83,12 +84,14 @@ export interface ContactRequest {
   readonly expiresAt: number
 }
 
+/** What is absent stays as it is. */
 export interface ContactChanges {
   readonly alias?: string | undefined
   readonly ext?: string | undefined
   readonly isMuted?: boolean | undefined
 }
 
+/** The relation as callers see it: a block hides what was before. */
 export function relationOf({ state, isBlocked }: Pick<Contact, 'state' | 'isBlocked'>): number {
   return isBlocked ? relation.blocked : state
 }
@@ -105,6 +108,7 @@ export function checkContactRequest(
   return rule.authMode === authMode.consent ? 'ask' : 'contacts'
 }
 
+/** A request that can still be answered. @param now ms */
 export function isRequestOpen({ status, expiresAt }: ContactRequest, now: number): boolean {
   return status === contactRequestStatus.waiting && expiresAt > now
 }

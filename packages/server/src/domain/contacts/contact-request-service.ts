@@ -3,6 +3,7 @@ import type { Database, Tx } from '../../db/database.js'
 import { chunksOf } from '../../lib/chunks.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Outbox } from '../../outbox/outbox.js'
+import { type ItemOutcome, outcomeOf } from '../item-outcome.js'
 import { type PageRequest, readCursor, writeCursor } from '../paging.js'
 import type { LockedUsers } from '../users/locked-users.js'
 import type { ContactBook } from './contact-book.js'
@@ -27,6 +28,7 @@ export interface ContactRequestServiceOptions {
   readonly clock: Clock
 }
 
+/** What an applicant sends to a user. */
 export interface NewContactRequest {
   readonly userId: Int64
   /** What the applicant calls the user. */
@@ -54,23 +56,23 @@ export class ContactRequestService {
     )
   }
 
-  /** Checks each request alone; @returns for each in its order why it failed, or null */
+  /** Checks each request alone. @returns the errors of {@link apply} */
   async applyMany(
     actor: ContactActor,
     requests: readonly NewContactRequest[],
-  ): Promise<(string | null)[]> {
-    const reasons: (string | null)[] = []
+  ): Promise<ItemOutcome[]> {
+    const outcomes: ItemOutcome[] = []
     for (const chunk of chunksOf(requests, batchChunk)) {
       const peerIds = [...new Set(chunk.map((request) => request.userId))]
-      const outcomes = await this.options.contacts.change(actor, peerIds, async (tx, users) => {
-        const found: (string | null)[] = []
+      const ofChunk = await this.options.contacts.change(actor, peerIds, async (tx, users) => {
+        const found: ItemOutcome[] = []
         for (const request of chunk)
-          found.push(await refusalOf(this.#apply(tx, users, actor, request)))
+          found.push(await outcomeOf(this.#apply(tx, users, actor, request)))
         return found
       })
-      reasons.push(...outcomes)
+      outcomes.push(...ofChunk)
     }
-    return reasons
+    return outcomes
   }
 
   /** @throws AppError contact_request_not_found, in_block_list, contact_limit_reached */
@@ -173,16 +175,5 @@ export class ContactRequestService {
     if (!found || !isRequestOpen(found, clock.now()))
       throw new AppError('contact_request_not_found')
     return found
-  }
-}
-
-/** @returns the text of a refusal; errors of the service stay what they are */
-async function refusalOf(work: Promise<void>): Promise<string | null> {
-  try {
-    await work
-    return null
-  } catch (error) {
-    if (error instanceof AppError && error.entry.http < 500) return error.message
-    throw error
   }
 }

@@ -28,6 +28,7 @@ export interface ContactServiceOptions {
   readonly clock: Clock
 }
 
+/** The user whose contacts are read or changed. */
 export interface ContactActor {
   readonly appId: string
   readonly userId: Int64
@@ -202,6 +203,7 @@ export class ContactService {
   }
 }
 
+/** The same relation as the peer holds it. */
 export function otherSide({ appId, userId, peerId }: ContactSide): ContactSide {
   return { appId, userId: peerId, peerId: userId }
 }

@@ -2,6 +2,7 @@ import type { CachedTables } from '../../db/cache-check.js'
 import type { CacheDefinition } from '../../lib/invalidated-cache.js'
 import type { Contact, ContactSide } from './contact-model.js'
 
+/** What one user holds of another, as far as sends ask for it. */
 export type Relation = Pick<Contact, 'state' | 'isBlocked'>
 
 /** What one user has stored about another, as far as it decides on messages; also that there is nothing. */

@@ -2,10 +2,12 @@ import type { Int64 } from '@hermod/protocol'
 import { type Event, notice } from '@hermod/protocol/events'
 import type { UserKey } from '../users/user-model.js'
 
+/** A device by the serial number that it has with its user. */
 export interface DeviceKey extends UserKey {
   readonly deviceSn: number
 }
 
+/** A device as its user sees it. */
 export interface Device {
   readonly deviceSn: number
   /** 0 unknown, else as in the Device entry of the contract. */

@@ -21,6 +21,7 @@ export interface DeviceServiceOptions {
   readonly devicesPerUser: number
 }
 
+/** A device that a login or a registration uses. */
 export interface OpenedDevice {
   readonly deviceSn: number
   readonly pushToken: string

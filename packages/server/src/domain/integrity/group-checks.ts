@@ -50,23 +50,45 @@ function openRows(table: 'group_join_requests' | 'group_invitations'): RawBuilde
       and (g.status <> ${sql.lit(groupStatus.normal)} or m.user_id is not null or b.user_id is not null)`
 }
 
+/** What the row of a group counts. @param rows of groups, in SQL */
+function countCheck(name: string, column: string, what: string, rows: string): IntegrityCheck {
+  const said = sql.raw(`g.${column}`)
+  return {
+    name,
+    count: counted('groups'),
+    faults: sql`select g.app_id, '' || g.group_id as subject,
+        'counts ' || ${said} || ${sql.lit(` ${what} and has `)} || coalesce(r.found, 0) as detail
+      from groups g
+      left join (select app_id, group_id, count(*) as found from ${sql.raw(rows)} counted group by app_id, group_id) r on ${sameGroup('r')}
+      where ${said} <> coalesce(r.found, 0)`,
+  }
+}
+
 /** Every derived fact about groups. */
 export const groupChecks: readonly IntegrityCheck[] = [
+  countCheck('group_count', 'member_count', 'members', 'group_members'),
+  countCheck(
+    'group_ban_count',
+    'ban_count',
+    'banned members',
+    '(select app_id, group_id from group_members where ban_expires_at <> 0)',
+  ),
+  countCheck('group_block_count', 'block_count', 'blocked users', 'group_blocks'),
+  countCheck(
+    'group_join_request_count',
+    'join_request_count',
+    'join requests',
+    'group_join_requests',
+  ),
   {
-    name: 'group_count',
-    count: counted('groups'),
-    faults: sql`select g.app_id, '' || g.group_id as subject, 'counts ' || g.member_count || ' members and has ' || coalesce(m.members, 0) as detail
-      from groups g
-      left join (select app_id, group_id, count(*) as members from group_members group by app_id, group_id) m on ${sameGroup('m')}
-      where g.member_count <> coalesce(m.members, 0)`,
-  },
-  {
-    name: 'group_block_count',
-    count: counted('groups'),
-    faults: sql`select g.app_id, '' || g.group_id as subject, 'counts ' || g.block_count || ' blocked users and has ' || coalesce(b.blocks, 0) as detail
-      from groups g
-      left join (select app_id, group_id, count(*) as blocks from group_blocks group by app_id, group_id) b on ${sameGroup('b')}
-      where g.block_count <> coalesce(b.blocks, 0)`,
+    name: 'group_invitation_count',
+    count: counted('group_invitation_counts'),
+    faults: sql`select app_id, '' || user_id as subject, 'counts ' || said || ' invitations and has ' || found as detail
+      from (select app_id, user_id, sum(said) as said, sum(found) as found
+        from (select app_id, user_id, invitations as said, 0 as found from group_invitation_counts
+          union all select app_id, invitee_id, 0, count(*) from group_invitations group by app_id, invitee_id) either
+        group by app_id, user_id) counts
+      where said <> found`,
   },
   {
     name: 'group_owner',

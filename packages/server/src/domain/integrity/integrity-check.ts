@@ -1,12 +1,14 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Queryable } from '../../db/database.js'
 
+/** One thing that does not agree. */
 export interface FaultRow {
   readonly app_id: string
   readonly subject: string
   readonly detail: string
 }
 
+/** One rule that stored data must satisfy. */
 export interface IntegrityCheck {
   /** Stable name, shown to the operator. */
   readonly name: string

@@ -2,6 +2,7 @@ import type { Database } from '../../db/database.js'
 import type { SecretService } from '../secrets/secret-service.js'
 import { type IntegrityStore, integrityChecks } from './integrity-store.js'
 
+/** One thing that does not agree, and the name of the check that found it. */
 export interface IntegrityFault {
   readonly check: string
   readonly appId: string
@@ -9,6 +10,7 @@ export interface IntegrityFault {
   readonly detail: string
 }
 
+/** What all checks found. */
 export interface IntegrityReport {
   /** How many facts were looked at. */
   readonly checked: number

@@ -85,7 +85,7 @@ const maxLanes = 16
  * Whether a hash of another system may be taken in: its form is known, and a login with it costs no more than a second or two.
  * @returns what is wrong, or null
  */
-export function importFault(text: string): string | null {
+export function importViolation(text: string): string | null {
   const parsed = parsePasswordHash(text)
   if (!parsed)
     return 'password_hash must be bcrypt ($2a$, $2b$, $2y$), or scrypt or argon2 as a PHC string'

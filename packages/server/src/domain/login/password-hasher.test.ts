@@ -3,7 +3,7 @@ import argon2 from '@node-rs/argon2'
 import bcrypt from '@node-rs/bcrypt'
 import { describe, expect, it } from 'vitest'
 import { PasswordHasher } from './password-hasher.js'
-import { importFault, parsePasswordHash } from './password-hasher-formats.js'
+import { importViolation, parsePasswordHash } from './password-hasher-formats.js'
 
 const password = 'größer als 8 字'
 const hasher = new PasswordHasher()
@@ -47,7 +47,7 @@ describe('PasswordHasher', () => {
   it.each(Object.entries(foreign))(
     'verifies %s, takes it in and wants it replaced',
     async (_, hash) => {
-      expect(importFault(hash)).toBeNull()
+      expect(importViolation(hash)).toBeNull()
       expect(await hasher.verify(hash, password)).toBe(true)
       expect(await hasher.verify(hash, `${password}x`)).toBe(false)
       expect(hasher.needsRehash(hash)).toBe(true)
@@ -92,7 +92,7 @@ describe('PasswordHasher', () => {
   )
 })
 
-describe('importFault', () => {
+describe('importViolation', () => {
   const bcryptRest = (foreign['bcrypt 2b'] as string).slice(7)
   const pair = `${unpadded(randomBytes(16))}$${unpadded(randomBytes(32))}`
 
@@ -111,7 +111,7 @@ describe('importFault', () => {
     [`$argon2id$v=19$m=1024,t=1,p=1$AAAA$${unpadded(randomBytes(32))}`],
     [`$argon2x$v=19$m=1024,t=1,p=1$${pair}`],
   ])('refuses the unknown form %j', (text) => {
-    expect(importFault(text)).toMatch(/^password_hash must be bcrypt/)
+    expect(importViolation(text)).toMatch(/^password_hash must be bcrypt/)
   })
 
   it.each([
@@ -129,8 +129,8 @@ describe('importFault', () => {
     [`$argon2id$v=19$m=65536,t=3,p=17$${pair}`, 'argon2 p'],
     [`$argon2id$v=20$m=65536,t=3,p=1$${pair}`, 'argon2 version'],
   ])('refuses the cost of %j', (text, what) => {
-    expect(importFault(text)).toContain('password_hash must have')
-    expect(importFault(text)).toContain(what)
+    expect(importViolation(text)).toContain('password_hash must have')
+    expect(importViolation(text)).toContain(what)
   })
 
   it('takes what is just within the bounds', () => {
@@ -140,7 +140,7 @@ describe('importFault', () => {
       `$argon2id$v=19$m=262144,t=4,p=1$${pair}`,
       `$argon2i$v=19$m=65536,t=16,p=16$${pair}`,
     ]
-    expect(within.map(importFault)).toEqual(within.map(() => null))
+    expect(within.map(importViolation)).toEqual(within.map(() => null))
   })
 
   it('reads the parameters that a login pays for', () => {

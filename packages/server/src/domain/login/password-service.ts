@@ -6,7 +6,7 @@ import type { Outbox } from '../../outbox/outbox.js'
 import type { AccountService } from '../users/account-service.js'
 import { systemUserId } from '../users/system-user.js'
 import type { UserCredentials } from '../users/user-credentials.js'
-import { passwordFault, type User } from '../users/user-model.js'
+import { passwordViolation, type User } from '../users/user-model.js'
 import type { LoginGuard } from './login-guard.js'
 import type { PasswordHasher } from './password-hasher.js'
 import type { TokenService } from './token-service.js'
@@ -23,6 +23,7 @@ export interface PasswordServiceOptions {
   readonly passwordMinLength: number
 }
 
+/** A new password for a user. */
 export interface PasswordChange {
   readonly appId: string
   readonly userId: Int64
@@ -81,7 +82,7 @@ export class PasswordService {
   }
 
   #requireLength({ newPassword, field }: PasswordChange): void {
-    const violation = passwordFault(newPassword, this.options.passwordMinLength, field)
+    const violation = passwordViolation(newPassword, this.options.passwordMinLength, field)
     if (violation !== null) throw new AppError('invalid_parameter', violation)
   }
 

@@ -31,6 +31,7 @@ export type LoginName =
   | { readonly username: string }
   | { readonly loginName: string }
 
+/** What a user logs in with, and from where. */
 export interface Login {
   readonly appId: string
   readonly name: LoginName
@@ -154,8 +155,7 @@ export class TokenService {
   ): Promise<void> {
     const { appId, userIds, at: revokedAt, keep = null } = which
     const { store, users } = this.options
-    await users.lockForUpdate(tx, appId, userIds)
-    await users.raiseCredentialEpoch(tx, appId, userIds)
+    await users.raiseCredentialEpoch(tx, await users.lockForUpdate(tx, appId, userIds))
     await store.revokeOfUsers(tx, appId, userIds, { revokedAt, keep })
   }
 

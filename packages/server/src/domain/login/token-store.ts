@@ -2,13 +2,16 @@ import type { Int64 } from '@hermod/protocol'
 import type { Insertable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { UserTokensTable } from '../../db/schema.js'
+import { padded } from '../../lib/chunks.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
 
+/** A token by its hash. */
 export interface TokenKey {
   readonly appId: string
   readonly tokenHash: string
 }
 
+/** A token of a user; times in ms. */
 export interface UserToken {
   readonly userId: Int64
   readonly deviceSn: number | null
@@ -62,7 +65,7 @@ export class TokenStore {
       .updateTable('user_tokens')
       .set({ revoked_at: revokedAt })
       .where('app_id', '=', appId)
-      .where('user_id', 'in', userIds)
+      .where('user_id', 'in', padded(userIds))
       .where('revoked_at', 'is', null)
       .$if(keep !== null, (query) => query.where('token_hash', '<>', keep ?? ''))
       .returning('token_hash')

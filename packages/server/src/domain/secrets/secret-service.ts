@@ -42,6 +42,7 @@ export interface SecretServiceOptions {
   readonly columns: readonly SealedColumn[]
 }
 
+/** What a rotation of the key did. */
 export interface RotationReport {
   readonly keyId: string
   /** What is made with this key is still accepted; null = none. */

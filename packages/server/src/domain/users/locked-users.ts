@@ -1,6 +1,7 @@
 import { AppError, type ErrorName, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../db/database.js'
 
+/** Locks the rows of users until the transaction ends. */
 export interface UserLocker {
   /** Also finds deleted users; those who never existed are left out. */
   lockForUpdate(

@@ -3,8 +3,9 @@ import { notice } from '@hermod/protocol/events'
 import type { Database, Tx } from '../../db/database.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { Outbox } from '../../outbox/outbox.js'
+import { type ItemOutcome, outcomeOf, requireNoRefusal } from '../item-outcome.js'
 import type { AccountService } from './account-service.js'
-import { type NameRules, requireName, usernameFault, usernameKey } from './user-model.js'
+import { type NameRules, requireName, usernameKey, usernameViolation } from './user-model.js'
 import { addressColumns, type UserStore } from './user-store.js'
 
 export interface ProfileServiceOptions {
@@ -33,6 +34,7 @@ export interface ProfileUpdate {
 /** Fields of which no two users of an application have the same value. */
 export type UniqueField = 'mobile' | 'email' | 'username'
 
+/** A new value of one of a user's unique fields. */
 export interface UniqueUpdate {
   readonly userId: Int64
   readonly field: UniqueField
@@ -55,24 +57,23 @@ export class ProfileService {
 
   /** @throws AppError invalid_parameter, user_not_found, user_deleted */
   async update(appId: string, actorId: Int64, update: ProfileUpdate): Promise<void> {
-    const [refusal] = await this.updateMany(appId, actorId, [update])
-    if (refusal) throw refusal
+    requireNoRefusal(await this.updateMany(appId, actorId, [update]))
   }
 
-  /** @returns for each update in order why it was refused, or null; a refusal undoes no other update */
+  /** A refusal undoes no other update. @returns invalid_parameter, user_not_found, user_deleted */
   async updateMany(
     appId: string,
     actorId: Int64,
     updates: readonly ProfileUpdate[],
-  ): Promise<(AppError | null)[]> {
+  ): Promise<ItemOutcome[]> {
     const entries = [...updates.entries()]
     // All callers lock users in this order. Updates of the same user stay in theirs.
     entries.sort(([, a], [, b]) => (a.userId < b.userId ? -1 : Number(a.userId > b.userId)))
     return this.options.database.transaction(async (tx) => {
-      const refusals: (AppError | null)[] = []
+      const outcomes: ItemOutcome[] = []
       for (const [index, update] of entries)
-        refusals[index] = await this.#apply(tx, appId, actorId, update)
-      return refusals
+        outcomes[index] = await outcomeOf(this.#apply(tx, appId, actorId, update))
+      return outcomes
     })
   }
 
@@ -81,20 +82,14 @@ export class ProfileService {
     appId: string,
     actorId: Int64,
     { userId, changes }: ProfileUpdate,
-  ): Promise<AppError | null> {
+  ): Promise<void> {
     const { store, accounts } = this.options
     const row = definedOnly(changes)
-    try {
-      if (row.nick_name !== undefined) requireName(row.nick_name, 'nick_name')
-      const isDone = Object.keys(row).length > 0 && (await store.update(tx, appId, userId, row))
-      // Says which of unknown and deleted it is, and accepts a change of nothing.
-      if (!isDone) await accounts.lockKeyShare(tx, appId, userId)
-      else await this.#announce(tx, { appId, actorId, userId, fields: Object.keys(row) })
-      return null
-    } catch (error) {
-      if (error instanceof AppError) return error
-      throw error
-    }
+    if (row.nick_name !== undefined) requireName(row.nick_name, 'nick_name')
+    const isDone = Object.keys(row).length > 0 && (await store.update(tx, appId, userId, row))
+    // Says which of unknown and deleted it is, and accepts a change of nothing.
+    if (!isDone) await accounts.lockKeyShare(tx, appId, userId)
+    else await this.#announce(tx, { appId, actorId, userId, fields: Object.keys(row) })
   }
 
   /**
@@ -107,7 +102,7 @@ export class ProfileService {
     { userId, field, value }: UniqueUpdate,
   ): Promise<void> {
     const { database, store, accounts, names } = this.options
-    const violation = field === 'username' ? usernameFault(value, names) : null
+    const violation = field === 'username' ? usernameViolation(value, names) : null
     if (violation !== null) throw new AppError('invalid_parameter', violation)
     const row = columnsOf[field](value)
     const isStored = await database.transactionUnlessTaken(async (tx) => {

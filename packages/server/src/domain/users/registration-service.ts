@@ -7,17 +7,18 @@ import { equalSecrets } from '../../lib/tokens.js'
 import type { App } from '../apps/app-model.js'
 import type { AppService } from '../apps/app-service.js'
 import type { DeviceService } from '../devices/device-service.js'
+import { type ItemOutcome, valuesOf } from '../item-outcome.js'
 import type { PasswordHasher } from '../login/password-hasher.js'
 import type { SettingsStore } from './settings/settings-store.js'
 import {
   defaultSettings,
   type NameRules,
-  passwordFault,
+  passwordViolation,
   registrationSign,
   type StoredSettings,
   type UserKey,
-  usernameFault,
   usernameKey,
+  usernameViolation,
 } from './user-model.js'
 import { userRoom } from './user-room.js'
 import type { UserStore } from './user-store.js'
@@ -48,16 +49,19 @@ export interface ContactConnector {
   request(tx: Tx, appId: string, userId: Int64, peerId: Int64): Promise<void>
 }
 
+/** Gives a push alias to a new user. */
 export interface AliasBinder {
   /** @returns false when the alias belongs to another user */
   bindAlias(tx: Tx, user: UserKey, alias: string): Promise<boolean>
 }
 
+/** A user who is to be registered. */
 export interface Registration {
   readonly username: string
   readonly password: string
 }
 
+/** A registration with what push needs; what is absent is not set. */
 export interface PushRegistration extends Registration {
   readonly alias?: string | undefined
   readonly deviceGuid?: string | undefined
@@ -66,6 +70,7 @@ export interface PushRegistration extends Registration {
   readonly userAgent: string
 }
 
+/** A registration under a name that the service makes. */
 export interface AnonymousRegistration {
   /** What the username begins with. */
   readonly prefix: string
@@ -74,11 +79,10 @@ export interface AnonymousRegistration {
   readonly contactId?: Int64 | undefined
 }
 
-/** What became of one registration: the new user's ID, or why there is none. */
-export type Outcome = Int64 | AppError
-type PreparedUser =
-  | { readonly registration: Registration; readonly passwordHash: string }
-  | AppError
+interface PreparedUser {
+  readonly registration: Registration
+  readonly passwordHash: string
+}
 
 const suffixLetters = 'abcdefghijkmnpqrstuvwxyz23456789'
 const suffixLength = 10
@@ -170,8 +174,15 @@ export class RegistrationService {
     })
   }
 
-  /** Registers one by one; the order of the results is that of the registrations (rule D9). */
-  async registerMany(appId: string, registrations: readonly Registration[]): Promise<Outcome[]> {
+  /**
+   * Registers one by one (rule D9).
+   * @returns the IDs of the new users; invalid_parameter, user_exists, user_limit_reached
+   * @throws AppError app_not_found
+   */
+  async registerMany(
+    appId: string,
+    registrations: readonly Registration[],
+  ): Promise<ItemOutcome<Int64>[]> {
     const prepared = await this.#prepare(appId, registrations)
     const app = await this.options.apps.get(appId)
     // Taken when all hashes are ready, so that IDs grow in the order of the entries.
@@ -182,7 +193,7 @@ export class RegistrationService {
   /** @throws AppError invalid_parameter when no user may have such a name */
   async isFree(appId: string, username: string): Promise<boolean> {
     const { database, users, names } = this.options
-    const violation = usernameFault(username, names)
+    const violation = usernameViolation(username, names)
     if (violation !== null) throw new AppError('invalid_parameter', violation)
     return (await database.read((db) => users.findTaken(db, appId, [username]))).size === 0
   }
@@ -208,7 +219,10 @@ export class RegistrationService {
   }
 
   /** Checks what can be checked before the hashes, which cost more than all the rest; the insert decides. */
-  async #prepare(appId: string, registrations: readonly Registration[]): Promise<PreparedUser[]> {
+  async #prepare(
+    appId: string,
+    registrations: readonly Registration[],
+  ): Promise<ItemOutcome<PreparedUser>[]> {
     const { database, users, hasher } = this.options
     const usernames = registrations.map(({ username }) => username)
     const taken = await database.read((db) => users.findTaken(db, appId, usernames))
@@ -219,7 +233,7 @@ export class RegistrationService {
       taken.add(usernameKey(registration.username))
       return registration
     })
-    const passwords = checked.flatMap((each) => (each instanceof AppError ? [] : [each.password]))
+    const passwords = valuesOf(checked).map(({ password }) => password)
     const hashes = (await hasher.hashMany(passwords)).values()
     return checked.map((each) =>
       each instanceof AppError
@@ -232,13 +246,13 @@ export class RegistrationService {
   async #insert(
     tx: Tx,
     app: App,
-    prepared: readonly PreparedUser[],
+    prepared: readonly ItemOutcome<PreparedUser>[],
     userIds: readonly number[],
-  ): Promise<Outcome[]> {
+  ): Promise<ItemOutcome<Int64>[]> {
     const { users, clock } = this.options
     const { appId } = app
     let room = await userRoom(tx, app, this.options)
-    const outcomes: Outcome[] = []
+    const outcomes: ItemOutcome<Int64>[] = []
     for (const [index, each] of prepared.entries()) {
       const userId = userIds[index] as number
       if (each instanceof AppError) outcomes.push(each)
@@ -262,13 +276,14 @@ export class RegistrationService {
 
   #violation({ username, password }: Registration): string | null {
     const violations = [
-      usernameFault(username, this.options.names),
-      passwordFault(password, this.options.passwordMinLength),
+      usernameViolation(username, this.options.names),
+      passwordViolation(password, this.options.passwordMinLength),
     ]
     return violations.filter((violation) => violation !== null).join('; ') || null
   }
 }
 
+/** The user whom an anonymous registration made. */
 export interface Registered {
   readonly userId: Int64
   readonly username: string

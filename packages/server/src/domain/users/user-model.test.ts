@@ -3,16 +3,16 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   loginNameKind,
-  passwordFault,
+  passwordViolation,
   registrationSign,
-  usernameFault,
   usernameKey,
+  usernameViolation,
 } from './user-model.js'
 
 const noRules = { reservedPrefixes: [] }
 const ideographBeyond16Bits = '\u{20BB7}'
 
-describe('usernameFault', () => {
+describe('usernameViolation', () => {
   it.each([
     'a',
     '_',
@@ -24,7 +24,7 @@ describe('usernameFault', () => {
     'x'.repeat(64),
     ideographBeyond16Bits.repeat(64),
   ])('accepts %j', (username) => {
-    expect(usernameFault(username, noRules)).toBeNull()
+    expect(usernameViolation(username, noRules)).toBeNull()
   })
 
   it.each([
@@ -44,16 +44,16 @@ describe('usernameFault', () => {
     ['😀', 'username must consist of letters, digits, underscores and CJK ideographs'],
     ['１２', 'username must consist of letters, digits, underscores and CJK ideographs'],
   ])('refuses %j', (username, text) => {
-    expect(usernameFault(username, noRules)).toBe(text)
+    expect(usernameViolation(username, noRules)).toBe(text)
   })
 
   it('refuses reserved prefixes without regard to case, at the beginning only', () => {
     const rules = { reservedPrefixes: ['admin', '系统'] }
-    expect(usernameFault('admin', rules)).toBe('username must not start with admin')
-    expect(usernameFault('AdMinistrator', rules)).toBe('username must not start with admin')
-    expect(usernameFault('系统消息', rules)).toBe('username must not start with 系统')
-    expect(usernameFault('my_admin', rules)).toBeNull()
-    expect(usernameFault('adm', rules)).toBeNull()
+    expect(usernameViolation('admin', rules)).toBe('username must not start with admin')
+    expect(usernameViolation('AdMinistrator', rules)).toBe('username must not start with admin')
+    expect(usernameViolation('系统消息', rules)).toBe('username must not start with 系统')
+    expect(usernameViolation('my_admin', rules)).toBeNull()
+    expect(usernameViolation('adm', rules)).toBeNull()
   })
 
   it('lets no user take a name that a login would read as a mobile number or an e-mail address', () => {
@@ -63,7 +63,7 @@ describe('usernameFault', () => {
     )
     fc.assert(
       fc.property(names, (name) => {
-        if (usernameFault(name, noRules) === null) expect(loginNameKind(name)).toBe('username')
+        if (usernameViolation(name, noRules) === null) expect(loginNameKind(name)).toBe('username')
       }),
     )
   })
@@ -76,7 +76,7 @@ describe('usernameKey', () => {
   })
 })
 
-describe('passwordFault', () => {
+describe('passwordViolation', () => {
   it.each([
     ['x'.repeat(5), 6, 'password must have 6 to 128 characters'],
     ['x'.repeat(6), 6, null],
@@ -86,11 +86,13 @@ describe('passwordFault', () => {
     ['😀'.repeat(5), 6, 'password must have 6 to 128 characters'],
     ['😀'.repeat(128), 6, null],
   ])('accepts or refuses %j with a minimum of %d', (password, minLength, text) => {
-    expect(passwordFault(password, minLength)).toBe(text)
+    expect(passwordViolation(password, minLength)).toBe(text)
   })
 
   it('names the parameter that contains the password', () => {
-    expect(passwordFault('x', 6, 'new_password')).toBe('new_password must have 6 to 128 characters')
+    expect(passwordViolation('x', 6, 'new_password')).toBe(
+      'new_password must have 6 to 128 characters',
+    )
   })
 })
 

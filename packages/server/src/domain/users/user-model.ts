@@ -8,6 +8,7 @@ export interface UserKey {
   readonly userId: Int64
 }
 
+/** The row of a user; times in ms. */
 export interface User {
   readonly appId: string
   readonly userId: Int64
@@ -65,6 +66,7 @@ const maxUsernameLength = 64
 const usernameLetters = /^[\p{Script=Han}A-Za-z0-9_]+$/u
 const maxPasswordLength = 128
 
+/** What usernames must keep to beside their letters and length. */
 export interface NameRules {
   readonly reservedPrefixes: readonly string[]
 }
@@ -80,7 +82,7 @@ export function emailKey(email: string): string {
 }
 
 /** @returns what is wrong with a username (rule D1), or null */
-export function usernameFault(username: string, rules: NameRules): string | null {
+export function usernameViolation(username: string, rules: NameRules): string | null {
   if (username === '' || [...username].length > maxUsernameLength)
     return `username must have 1 to ${maxUsernameLength} characters`
   if (!usernameLetters.test(username))
@@ -102,7 +104,7 @@ export function requireName(name: string, field: string): void {
 }
 
 /** @returns what is wrong with a new password (rule D1), or null */
-export function passwordFault(
+export function passwordViolation(
   password: string,
   minLength: number,
   name = 'password',

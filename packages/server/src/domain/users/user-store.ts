@@ -1,7 +1,7 @@
 import { type Int64, userStatus } from '@hermod/protocol'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../db/database.js'
-import type { BulkSelect } from '../../db/dialect/dialect.js'
+import type { BulkSelect, BulkUpdate } from '../../db/dialect/dialect.js'
 import { lockKeyShare } from '../../db/locking.js'
 import type { UsersTable } from '../../db/schema.js'
 import { compare } from '../../lib/compare.js'
@@ -37,6 +37,23 @@ const lockUsers: BulkSelect = {
   lock: 'for update',
 }
 const lockUsersNoKeyUpdate: BulkSelect = { ...lockUsers, lock: 'for no key update' }
+const findUsernames: BulkSelect = {
+  table: 'users',
+  keys: { app_id: 'text', username_key: 'text' },
+  columns: 't.username_key',
+}
+const setStatuses: BulkUpdate = {
+  module: import.meta.url,
+  table: 'users',
+  set: { status: 'smallint' },
+  keys: { app_id: 'text', user_id: 'bigint' },
+}
+const setCredentialEpochs: BulkUpdate = {
+  module: import.meta.url,
+  table: 'users',
+  set: { credential_epoch: 'integer' },
+  keys: { app_id: 'text', user_id: 'bigint' },
+}
 
 /** Users. Deleted users keep their row and ID and nothing else. */
 export class UserStore {
@@ -111,14 +128,12 @@ export class UserStore {
     appId: string,
     usernames: readonly string[],
   ): Promise<Set<string>> {
-    if (usernames.length === 0) return new Set()
-    const rows = await db
-      .selectFrom('users')
-      .select('username_key')
-      .where('app_id', '=', appId)
-      .where('username_key', 'in', usernames.map(usernameKey))
-      .execute()
-    return new Set(rows.map((row) => row.username_key ?? ''))
+    const rows = await this.#database.bulk<{ username_key: string }>(
+      db,
+      findUsernames,
+      usernames.map((username) => [appId, usernameKey(username)]),
+    )
+    return new Set(rows.map((row) => row.username_key))
   }
 
   /** @returns false when the username is taken */
@@ -187,14 +202,14 @@ export class UserStore {
     return rows.map(toUser)
   }
 
-  /** Ends the file credentials of the users. */
-  async raiseCredentialEpoch(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<void> {
-    await tx
-      .updateTable('users')
-      .set((eb) => ({ credential_epoch: eb('credential_epoch', '+', 1) }))
-      .where('app_id', '=', appId)
-      .where('user_id', 'in', userIds)
-      .execute()
+  /** Ends the file credentials of users. @param users as they are, locked by {@link lockForUpdate} */
+  async raiseCredentialEpoch(tx: Tx, users: readonly User[]): Promise<void> {
+    const rows = users.map(({ appId, userId, credentialEpoch }) => [
+      credentialEpoch + 1,
+      appId,
+      userId,
+    ])
+    await this.#database.bulk(tx, setCredentialEpochs, rows)
   }
 
   /** How many users the application has; deleted ones are left out. */
@@ -309,12 +324,8 @@ export class UserStore {
 
   async setStatus(tx: Tx, appId: string, userIds: readonly Int64[], status: number): Promise<void> {
     for (const userId of userIds) this.#states.forget(tx, { appId, userId })
-    await tx
-      .updateTable('users')
-      .set({ status })
-      .where('app_id', '=', appId)
-      .where('user_id', 'in', userIds)
-      .execute()
+    const rows = [...userIds].sort(compare).map((userId) => [status, appId, userId])
+    await this.#database.bulk(tx, setStatuses, rows)
   }
 
   /** By user ID; deleted users are left out. */

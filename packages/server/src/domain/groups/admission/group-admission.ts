@@ -1,4 +1,4 @@
-import { AppError, admissionStatus, type ErrorName, type Int64 } from '@hermod/protocol'
+import { admissionStatus, type Int64 } from '@hermod/protocol'
 import { type PageRequest, type Position, readCursor, writeCursor } from '../../paging.js'
 import type { GroupPage, ListTotals } from '../core/group-page.js'
 
@@ -17,11 +17,6 @@ export function isAdmissionOpen(
 export interface Settlement {
   readonly status: 'agreed' | 'rejected'
   readonly now: number
-}
-
-/** For one user, who gets the refusal as the answer. @throws AppError the first refusal */
-export function requireNoRefusal(outcomes: ReadonlyMap<Int64, ErrorName | null>): void {
-  for (const refusal of outcomes.values()) if (refusal !== null) throw new AppError(refusal)
 }
 
 /** A page as a store reads it: one entry more than is shown tells whether there is a next page. */

@@ -3,12 +3,12 @@ import type { Tx } from '../../../db/database.js'
 import { type Clock, runsOutAt } from '../../../lib/clock.js'
 import type { PurposeKeys, SecretKeys } from '../../../lib/secret-keys.js'
 import type { AppService } from '../../apps/app-service.js'
+import { requireNoRefusal } from '../../item-outcome.js'
 import { systemUserId } from '../../users/system-user.js'
 import { type GroupAccess, type GroupCaller, refusalOf } from '../core/group-access.js'
 import { type Group, roleName } from '../core/group-model.js'
 import type { MemberStore } from '../membership/member-store.js'
 import type { MembershipService } from '../membership/membership-service.js'
-import { requireNoRefusal } from './group-admission.js'
 import { type GroupQr, groupQrText, readGroupQrText } from './group-qr.js'
 
 export interface GroupQrServiceOptions {
@@ -20,6 +20,7 @@ export interface GroupQrServiceOptions {
   readonly secretKeys: SecretKeys
 }
 
+/** The text of a QR code and how long it holds, in ms. */
 export interface SignedGroupQr {
   readonly text: string
   readonly createdAt: number
@@ -50,7 +51,7 @@ export class GroupQrService {
 
   /**
    * @returns the group that the user is now a member of, whatever its apply_approval
-   * @throws AppError qr_code_invalid, qr_code_expired, no_permission for a code of another group than the group_id header's, group_not_found, and what keeps users out, see MembershipService.admit
+   * @throws AppError qr_code_invalid, qr_code_expired, no_permission for a code of another group than the group_id header's, group_not_found, and what keeps users out, see MembershipService.add
    */
   async join(caller: GroupCaller & { readonly userId: Int64 }, text: string): Promise<Int64> {
     const { access, memberships } = this.options

@@ -1,12 +1,13 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Outbox } from '../../../outbox/outbox.js'
+import { type ItemOutcome, requireNoRefusal } from '../../item-outcome.js'
 import type { PageRequest } from '../../paging.js'
 import type { GroupAccess, GroupCaller, LockedGroupContext } from '../core/group-access.js'
 import { groupEvent } from '../core/group-model.js'
 import type { GroupPage } from '../core/group-page.js'
-import type { MembershipService, Outcomes } from '../membership/membership-service.js'
-import { admissionPage, isAdmissionOpen, requireNoRefusal, storePage } from './group-admission.js'
+import type { MembershipService } from '../membership/membership-service.js'
+import { admissionPage, isAdmissionOpen, storePage } from './group-admission.js'
 import type { GroupInviter } from './group-inviter.js'
 import type { Invitation, InvitationStore } from './invitation-store.js'
 
@@ -24,6 +25,7 @@ export class GroupInvitationService {
   constructor(private readonly options: GroupInvitationServiceOptions) {}
 
   /**
+   * @param userIds distinct
    * @returns as {@link GroupInviter.invite}
    * @throws AppError group_not_found, member_required, group_admin_required
    */
@@ -32,17 +34,16 @@ export class GroupInvitationService {
     groupId: Int64,
     userIds: readonly Int64[],
     reason: string,
-  ): Promise<Outcomes> {
+  ): Promise<ItemOutcome[]> {
     const { access, inviter } = this.options
-    const distinct = [...new Set(userIds)]
-    return access.change(caller, groupId, 'invite', { userIds: distinct }, (tx, context) =>
-      inviter.invite(tx, context, distinct, reason),
+    return access.change(caller, groupId, 'invite', { userIds }, (tx, context) =>
+      inviter.invite(tx, context, userIds, reason),
     )
   }
 
   /**
    * A user who accepts but cannot come in keeps the invitation.
-   * @throws AppError group_not_found, group_invitation_not_open, and what keeps users out, see MembershipService.admit
+   * @throws AppError group_not_found, group_invitation_not_open, and what keeps users out, see MembershipService.add
    */
   async handle(
     caller: GroupCaller & { readonly userId: Int64 },
@@ -57,7 +58,7 @@ export class GroupInvitationService {
       const isNamed = namedUserId === userId || namedUserId === invitation?.inviterId
       if (!invitation || !isNamed) throw new AppError('group_invitation_not_open')
       if (isAccepted) return this.#accept(tx, context, invitation)
-      await invitations.reject(tx, group, userId, now)
+      await invitations.settle(tx, group, [userId], { status: 'rejected', now })
       outbox.append(
         tx,
         groupEvent(group, 'invitation_declined', caller.actorId, [invitation.inviterId]),
@@ -86,13 +87,17 @@ export class GroupInvitationService {
   ): Promise<GroupPage<Invitation>> {
     const { database, invitations } = this.options
     const asked = storePage(page, 1)
-    const [found, totals] = await database.read((db) =>
+    const [found, total, version] = await database.read((db) =>
       Promise.all([
         invitations.list(db, appId, userId, asked),
-        invitations.totals(db, appId, userId),
+        invitations.count(db, appId, userId),
+        invitations.lastChange(db, appId, [userId]),
       ]),
     )
-    return admissionPage(found, asked, totals, ({ createdAt, groupId }) => [createdAt, groupId])
+    return admissionPage(found, asked, { total, version }, ({ createdAt, groupId }) => [
+      createdAt,
+      groupId,
+    ])
   }
 
   async #findOpen(

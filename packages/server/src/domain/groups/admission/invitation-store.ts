@@ -1,23 +1,25 @@
 import { admissionStatus, type Int64 } from '@hermod/protocol'
-import type { Selectable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
-import type { BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
-import type { GroupInvitationsTable } from '../../../db/schema.js'
+import type { BulkDelete, BulkInsert, BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
+import { rowOf } from '../../../db/rows.js'
+import { compare } from '../../../lib/compare.js'
 import type { UserKey } from '../../users/user-model.js'
 import { type GroupKey, keysIn } from '../core/group-model.js'
-import type { ListTotals } from '../core/group-page.js'
-import { isGroup } from '../core/group-store.js'
-import type { Settlement, StorePage } from './group-admission.js'
+import {
+  type Admission,
+  type AdmissionRow,
+  AdmissionStore,
+  type AdmissionTable,
+  admissionColumns,
+  openOfGroup,
+  settledColumns,
+} from './admission-store.js'
+import { isAdmissionOpen, type StorePage } from './group-admission.js'
 
-export interface Invitation {
-  readonly groupId: Int64
+export interface Invitation extends Admission {
   readonly inviteeId: Int64
   /** 0: an Admin token alone. */
   readonly inviterId: Int64
-  readonly reason: string
-  readonly status: number
-  readonly createdAt: number
-  readonly expiresAt: number
   readonly updatedAt: number
 }
 
@@ -28,76 +30,162 @@ export interface NewInvitation {
   readonly expiresAt: number
 }
 
+interface InvitationRow extends AdmissionRow {
+  readonly invitee_id: Int64
+  readonly inviter_id: Int64
+  readonly updated_at: number
+}
+
+const invitationKey = { app_id: 'text', group_id: 'bigint', invitee_id: 'bigint' } as const
+const invitationColumns = {
+  ...admissionColumns,
+  invitee_id: 'bigint',
+  inviter_id: 'bigint',
+} as const
 const findInvitations: BulkSelect = {
   table: 'group_invitations',
-  keys: { app_id: 'text', group_id: 'bigint', invitee_id: 'bigint' },
-  columns: 'group_id, status, expires_at',
+  keys: invitationKey,
+  columns: 't.*',
+}
+const putInvitations: BulkInsert = {
+  module: import.meta.url,
+  table: 'group_invitations',
+  columns: invitationColumns,
+  conflict: `on conflict (app_id, group_id, invitee_id) do update set inviter_id = excluded.inviter_id, reason = excluded.reason,
+    status = excluded.status, created_at = excluded.created_at, expires_at = excluded.expires_at, updated_at = excluded.updated_at`,
+}
+const settleInvitations: BulkUpdate = {
+  module: import.meta.url,
+  table: 'group_invitations',
+  set: settledColumns,
+  keys: { ...invitationKey, status: 'smallint' },
+}
+const settleInvitationsOfGroups: BulkUpdate = {
+  module: import.meta.url,
+  table: 'group_invitations',
+  set: settledColumns,
+  keys: openOfGroup,
+}
+const eraseReceived: BulkDelete = {
+  module: import.meta.url,
+  deleteFrom: 'group_invitations',
+  keys: { app_id: 'text', invitee_id: 'bigint' },
+}
+/** Rows that are locked stay: whoever deletes them waits. */
+const lockInvitations: BulkSelect = {
+  table: 'group_invitations',
+  keys: invitationKey,
+  columns: 't.invitee_id',
+  lock: 'for update',
+}
+const countColumns = { app_id: 'text', user_id: 'bigint', invitations: 'bigint' } as const
+const addToCounts: BulkInsert = {
+  module: import.meta.url,
+  table: 'group_invitation_counts',
+  columns: countColumns,
+  conflict:
+    'on conflict (app_id, user_id) do update set invitations = t.invitations + excluded.invitations',
+}
+const eraseCount: BulkDelete = {
+  module: import.meta.url,
+  deleteFrom: 'group_invitation_counts',
+  keys: { app_id: 'text', user_id: 'bigint' },
+}
+const findLastChange: BulkSelect = {
+  table: 'users',
+  keys: { app_id: 'text', user_id: 'bigint' },
+  columns: `(select max(i.updated_at) from group_invitations i
+    where i.app_id = t.app_id and i.invitee_id = t.user_id) as changed_at`,
 }
 const findConfirms: BulkSelect = {
   table: 'user_settings',
   keys: { app_id: 'text', user_id: 'bigint' },
   columns: 'user_id, group_confirm',
 }
-const settleOpen: BulkUpdate = {
-  table: 'group_invitations',
-  set: { status: 'smallint', updated_at: 'bigint' },
-  keys: { app_id: 'text', group_id: 'bigint', invitee_id: 'bigint', status: 'smallint' },
+
+const invitations: AdmissionTable<InvitationRow, Invitation> = {
+  name: 'group_invitations',
+  find: findInvitations,
+  put: putInvitations,
+  settle: settleInvitations,
+  settleAll: settleInvitationsOfGroups,
+  erase: [eraseReceived, eraseCount],
+  owner: 'invitee_id',
+  lastChange: findLastChange,
+  ids: ['group_id'],
+  toEntry: (row) => ({
+    groupId: row.group_id,
+    inviteeId: row.invitee_id,
+    inviterId: row.inviter_id,
+    reason: row.reason,
+    status: row.status,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    updatedAt: row.updated_at,
+  }),
 }
 
-/** Invitations; of each user to each group the latest one. */
-export class InvitationStore {
-  constructor(private readonly database: Database) {}
+const invitationRow = rowOf(
+  invitationColumns,
+  ({ appId, groupId }: GroupKey, inviteeId: Int64, invitation: NewInvitation) => ({
+    app_id: appId,
+    group_id: groupId,
+    reason: invitation.reason,
+    status: admissionStatus.pending,
+    updated_at: invitation.createdAt,
+    created_at: invitation.createdAt,
+    expires_at: invitation.expiresAt,
+    invitee_id: inviteeId,
+    inviter_id: invitation.inviterId,
+  }),
+)
 
-  async find(tx: Tx, group: GroupKey, inviteeId: Int64): Promise<Invitation | null> {
-    const row = await tx
-      .selectFrom('group_invitations')
-      .selectAll()
-      .where(isGroup(group))
-      .where('invitee_id', '=', inviteeId)
-      .executeTakeFirst()
-    return row ? toInvitation(row) : null
+const countRow = rowOf(countColumns, (appId: string, userId: Int64, invitations: number) => ({
+  app_id: appId,
+  user_id: userId,
+  invitations,
+}))
+
+/** Invitations, of each user to each group the latest one, and how many each user has received. */
+export class InvitationStore extends AdmissionStore<InvitationRow, Invitation> {
+  constructor(database: Database) {
+    super(database, invitations)
   }
 
-  /** Invites users, also those whose invitation has been answered or has run out. */
+  /** Invites users, also those whose invitation has been answered or has run out. For a transaction that has locked the group. */
   async put(
     tx: Tx,
-    { appId, groupId }: GroupKey,
+    group: GroupKey,
     userIds: readonly Int64[],
     invitation: NewInvitation,
   ): Promise<void> {
-    if (userIds.length === 0) return
-    const { inviterId, reason, createdAt, expiresAt } = invitation
-    const values = {
-      inviter_id: inviterId,
-      reason,
-      status: admissionStatus.pending,
-      created_at: createdAt,
-      expires_at: expiresAt,
-      updated_at: createdAt,
-    }
-    await tx
-      .insertInto('group_invitations')
-      .values(
-        userIds.map((userId) => ({
-          app_id: appId,
-          group_id: groupId,
-          invitee_id: userId,
-          ...values,
-        })),
-      )
-      .onConflict((conflict) =>
-        conflict.columns(['app_id', 'group_id', 'invitee_id']).doUpdateSet(values),
-      )
-      .execute()
+    const sorted = [...userIds].sort(compare)
+    const known = await this.database.bulk<{ invitee_id: Int64 }>(
+      tx,
+      lockInvitations,
+      keysIn(group, sorted),
+    )
+    const knownIds = new Set(known.map((row) => row.invitee_id))
+    await this.putRows(
+      tx,
+      sorted.map((userId) => invitationRow(group, userId, invitation)),
+    )
+    const added = sorted.filter((userId) => !knownIds.has(userId))
+    await this.#count(tx, group.appId, new Map(added.map((userId) => [userId, 1])))
   }
 
-  async reject(tx: Tx, group: GroupKey, inviteeId: Int64, at: number): Promise<void> {
-    await tx
-      .updateTable('group_invitations')
-      .set({ status: admissionStatus.rejected, updated_at: at })
-      .where(isGroup(group))
-      .where('invitee_id', '=', inviteeId)
+  /** What the user received, and what the user sent. */
+  override async eraseUser(tx: Tx, user: UserKey): Promise<void> {
+    const sent = await tx
+      .deleteFrom('group_invitations')
+      .where('app_id', '=', user.appId)
+      .where('inviter_id', '=', user.userId)
+      .returning('invitee_id')
       .execute()
+    const gone = new Map<Int64, number>()
+    for (const { invitee_id: userId } of sent) gone.set(userId, (gone.get(userId) ?? 0) - 1)
+    await this.#count(tx, user.appId, gone)
+    await super.eraseUser(tx, user)
   }
 
   /** Whether the user has an invitation that can still be answered. */
@@ -118,58 +206,12 @@ export class InvitationStore {
     groupIds: readonly Int64[],
     now: number,
   ): Promise<Set<Int64>> {
-    const rows = await this.database.bulk<
-      Pick<Selectable<GroupInvitationsTable>, 'group_id' | 'status' | 'expires_at'>
-    >(
+    const found = await this.findRows(
       db,
-      findInvitations,
       groupIds.map((groupId) => [appId, groupId, userId]),
     )
-    const isAdmissionOpen = ({ status, expires_at }: (typeof rows)[number]) =>
-      status === admissionStatus.pending && expires_at > now
-    return new Set(rows.filter(isAdmissionOpen).map((row) => row.group_id))
-  }
-
-  /** Ends what is open between a group and users. */
-  async settle(
-    tx: Tx,
-    group: GroupKey,
-    userIds: readonly Int64[],
-    { status, now }: Settlement,
-  ): Promise<void> {
-    const changed = [admissionStatus[status], now]
-    await this.database.bulk(
-      tx,
-      settleOpen,
-      keysIn(group, userIds).map((key) => [...changed, ...key, admissionStatus.pending]),
-    )
-  }
-
-  /** Ends what is open between groups and all users. */
-  async settleAll(
-    tx: Tx,
-    appId: string,
-    groupIds: readonly Int64[],
-    { status, now }: Settlement,
-  ): Promise<void> {
-    await tx
-      .updateTable('group_invitations')
-      .set({ status: admissionStatus[status], updated_at: now })
-      .where('app_id', '=', appId)
-      .where('group_id', 'in', groupIds)
-      .where('status', '=', admissionStatus.pending)
-      .execute()
-  }
-
-  /** What the user received, and what the user sent. */
-  async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
-    // One statement for each column: each has an index of its own.
-    for (const column of ['invitee_id', 'inviter_id'] as const)
-      await tx
-        .deleteFrom('group_invitations')
-        .where('app_id', '=', appId)
-        .where(column, '=', userId)
-        .execute()
+    const open = found.filter((invitation) => isAdmissionOpen(invitation, now))
+    return new Set(open.map(({ groupId }) => groupId))
   }
 
   /** What a user received, newest first. @param page.before when it was made, group ID */
@@ -177,28 +219,20 @@ export class InvitationStore {
     db: Queryable,
     appId: string,
     inviteeId: Int64,
-    { before, limit }: StorePage,
+    page: StorePage,
   ): Promise<Invitation[]> {
-    const [createdAt = 0, groupId = 0] = before ?? []
-    const rows = await received(db, appId, inviteeId)
-      .selectAll()
-      .$if(before !== null, (query) =>
-        query.where((eb) =>
-          eb(eb.refTuple('created_at', 'group_id'), '<', eb.tuple(createdAt, groupId)),
-        ),
-      )
-      .orderBy('created_at', 'desc')
-      .orderBy('group_id', 'desc')
-      .limit(limit)
-      .execute()
-    return rows.map(toInvitation)
+    return this.listOf(db, appId, [inviteeId], page)
   }
 
-  async totals(db: Queryable, appId: string, inviteeId: Int64): Promise<ListTotals> {
-    const { total, at } = await received(db, appId, inviteeId)
-      .select(({ fn }) => [fn.countAll().as('total'), fn.max('updated_at').as('at')])
-      .executeTakeFirstOrThrow()
-    return { total: Number(total), version: Number(at ?? 0) }
+  /** How many there are in {@link list}. */
+  async count(db: Queryable, appId: string, inviteeId: Int64): Promise<number> {
+    const row = await db
+      .selectFrom('group_invitation_counts')
+      .select('invitations')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', inviteeId)
+      .executeTakeFirst()
+    return row?.invitations ?? 0
   }
 
   /** Those of the users who want to be asked before they are in a group (group_confirm). */
@@ -212,24 +246,12 @@ export class InvitationStore {
       rows.filter(({ group_confirm }) => group_confirm === 1).map((row) => row.user_id),
     )
   }
-}
 
-function received(db: Queryable, appId: string, inviteeId: Int64) {
-  return db
-    .selectFrom('group_invitations')
-    .where('app_id', '=', appId)
-    .where('invitee_id', '=', inviteeId)
-}
-
-function toInvitation(row: Selectable<GroupInvitationsTable>): Invitation {
-  return {
-    groupId: row.group_id,
-    inviteeId: row.invitee_id,
-    inviterId: row.inviter_id,
-    reason: row.reason,
-    status: row.status,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    updatedAt: row.updated_at,
+  /** @param added invitations that users have more, or fewer where negative */
+  async #count(tx: Tx, appId: string, added: ReadonlyMap<Int64, number>): Promise<void> {
+    const rows = [...added]
+      .sort(([a], [b]) => compare(a, b))
+      .map(([userId, invitations]) => countRow(appId, userId, invitations))
+    await this.database.bulk(tx, addToCounts, rows)
   }
 }

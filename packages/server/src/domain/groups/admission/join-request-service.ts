@@ -3,17 +3,20 @@ import type { Database, Tx } from '../../../db/database.js'
 import { runsOutAt } from '../../../lib/clock.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import { readAppSettings } from '../../apps/app-settings.js'
+import { requireNoRefusal } from '../../item-outcome.js'
 import type { PageRequest } from '../../paging.js'
 import type { GroupAccess, GroupCaller, LockedGroupContext } from '../core/group-access.js'
 import { groupEvent } from '../core/group-model.js'
 import type { GroupPage } from '../core/group-page.js'
+import type { GroupStore } from '../core/group-store.js'
 import type { MembershipService } from '../membership/membership-service.js'
-import { admissionPage, isAdmissionOpen, requireNoRefusal, storePage } from './group-admission.js'
+import { admissionPage, isAdmissionOpen, storePage } from './group-admission.js'
 import type { GroupInvitationService } from './invitation-service.js'
 import type { JoinRequest, JoinRequestStore } from './join-request-store.js'
 
 export interface JoinRequestServiceOptions {
   readonly database: Database
+  readonly groups: GroupStore
   readonly joinRequests: JoinRequestStore
   readonly access: GroupAccess
   readonly memberships: MembershipService
@@ -27,7 +30,7 @@ export class JoinRequestService {
 
   /**
    * An invited user is in at once, and so is every user where the group lets all in.
-   * @throws AppError group_not_found, join_requests_closed, and what keeps users out, see MembershipService.admit
+   * @throws AppError group_not_found, join_requests_closed, and what keeps users out, see MembershipService.add
    */
   async apply(
     caller: GroupCaller & { readonly userId: Int64 },
@@ -50,7 +53,7 @@ export class JoinRequestService {
 
   /**
    * Lets an applicant in, or not. An applicant who cannot come in stays one.
-   * @throws AppError group_not_found, group_admin_required, join_request_not_open, and what keeps users out, see MembershipService.admit
+   * @throws AppError group_not_found, group_admin_required, join_request_not_open, and what keeps users out, see MembershipService.add
    */
   async handle(
     caller: GroupCaller,
@@ -71,7 +74,7 @@ export class JoinRequestService {
           throw new AppError('join_request_not_open')
         if (isApproved)
           requireNoRefusal(await memberships.add(tx, context, [applicantId], { isOwnWill: false }))
-        else await joinRequests.reject(tx, group, applicantId, now)
+        else await joinRequests.settle(tx, group, [applicantId], { status: 'rejected', now })
         const kind = isApproved ? 'request_accepted' : 'request_declined'
         outbox.append(tx, groupEvent(group, kind, caller.actorId, [applicantId]))
       },
@@ -90,21 +93,21 @@ export class JoinRequestService {
     const { database, access, joinRequests } = this.options
     const { appId } = caller
     const asked = storePage(page, 2)
-    const managed = (await access.readMany(caller, groupIds, 'admit')).map(
-      ({ group }) => group.groupId,
-    )
-    if (managed.length === 0) return { entries: [], nextCursor: null, total: 0, version: 0 }
-    const [found, totals] = await database.read((db) =>
+    const managed = (await access.readMany(caller, groupIds, 'admit')).map(({ group }) => group)
+    const managedIds = managed.map(({ groupId }) => groupId)
+    const [found, version] = await database.read((db) =>
       Promise.all([
-        joinRequests.list(db, appId, managed, asked),
-        joinRequests.totals(db, appId, managed),
+        joinRequests.list(db, appId, managedIds, asked),
+        joinRequests.lastChange(db, appId, managedIds),
       ]),
     )
-    return admissionPage(found, asked, totals, ({ createdAt, groupId, applicantId }) => [
-      createdAt,
-      groupId,
-      applicantId,
-    ])
+    const total = managed.reduce((sum, { joinRequestCount }) => sum + joinRequestCount, 0)
+    return admissionPage(
+      found,
+      asked,
+      { total, version },
+      ({ createdAt, groupId, applicantId }) => [createdAt, groupId, applicantId],
+    )
   }
 
   async #ask(
@@ -113,7 +116,7 @@ export class JoinRequestService {
     applicantId: Int64,
     reason: string,
   ): Promise<void> {
-    const { joinRequests, outbox } = this.options
+    const { groups, joinRequests, outbox } = this.options
     const { group_application_days: days } = await readAppSettings(tx, group.appId)
     const before = await joinRequests.find(tx, group, applicantId)
     await joinRequests.put(tx, group, {
@@ -122,6 +125,7 @@ export class JoinRequestService {
       createdAt: now,
       expiresAt: runsOutAt(now, days),
     })
+    if (!before) await groups.touch(tx, group, [], now, { joinRequests: 1 })
     // Asking again makes no second event.
     if (!before || !isAdmissionOpen(before, now))
       outbox.append(tx, groupEvent(group, 'applied', caller.actorId, [], { reason }))

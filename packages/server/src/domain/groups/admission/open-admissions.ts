@@ -1,6 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
-import { chunksOf } from '../../../lib/chunks.js'
 import type { GroupKey } from '../core/group-model.js'
 import type { Settlement } from './group-admission.js'
 import type { InvitationStore } from './invitation-store.js'
@@ -10,8 +9,6 @@ export interface OpenAdmissionsOptions {
   readonly invitations: InvitationStore
   readonly joinRequests: JoinRequestStore
 }
-
-const groupsPerStatement = 500
 
 /** What is open between groups and users: join requests and invitations. */
 export class OpenAdmissions {
@@ -37,9 +34,7 @@ export class OpenAdmissions {
     settlement: Settlement,
   ): Promise<void> {
     const { invitations, joinRequests } = this.options
-    for (const chunk of chunksOf(groupIds, groupsPerStatement)) {
-      await joinRequests.settleAll(tx, appId, chunk, settlement)
-      await invitations.settleAll(tx, appId, chunk, settlement)
-    }
+    await joinRequests.settleAll(tx, appId, groupIds, settlement)
+    await invitations.settleAll(tx, appId, groupIds, settlement)
   }
 }

@@ -2,6 +2,7 @@ import { AppError, type ErrorName, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import type { IdGenerator } from '../../../lib/ids.js'
 import type { Outbox } from '../../../outbox/outbox.js'
+import { acceptedOf, type ItemOutcome, toOutcome } from '../../item-outcome.js'
 import {
   type GroupAccess,
   type GroupCaller,
@@ -10,7 +11,6 @@ import {
   lowestRole,
 } from '../core/group-access.js'
 import { type GroupFile, groupEvent } from '../core/group-model.js'
-import type { Outcomes } from '../membership/membership-service.js'
 import type { SharedFileStore } from './shared-file-store.js'
 
 export interface SharedFileServiceOptions {
@@ -83,18 +83,20 @@ export class SharedFileService {
   }
 
   /**
-   * @returns of each file shared_file_not_found, shared_file_forbidden, or null
+   * @param fileIds distinct
+   * @returns shared_file_not_found, shared_file_forbidden
    * @throws AppError group_not_found, member_required
    */
-  async delete(caller: GroupCaller, groupId: Int64, fileIds: readonly Int64[]): Promise<Outcomes> {
+  async delete(
+    caller: GroupCaller,
+    groupId: Int64,
+    fileIds: readonly Int64[],
+  ): Promise<ItemOutcome[]> {
     const { access, files } = this.options
-    const distinct = [...new Set(fileIds)]
     return access.change(caller, groupId, 'read', {}, async (tx, context) => {
-      const found = await files.findMany(tx, context.group, distinct)
-      const outcomes = new Map(
-        distinct.map((fileId) => [fileId, fileRefusalOf(context, found.get(fileId))]),
-      )
-      const deleted = [...found.values()].filter(({ fileId }) => outcomes.get(fileId) === null)
+      const found = await files.findMany(tx, context.group, fileIds)
+      const outcomes = fileIds.map((fileId) => toOutcome(fileRefusalOf(context, found.get(fileId))))
+      const deleted = acceptedOf(fileIds, outcomes).flatMap((fileId) => found.get(fileId) ?? [])
       await files.delete(
         tx,
         context.group,

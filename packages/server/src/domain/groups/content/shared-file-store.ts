@@ -2,6 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { Selectable } from 'kysely'
 import type { Queryable, Tx } from '../../../db/database.js'
 import type { GroupFilesTable } from '../../../db/schema.js'
+import { padded } from '../../../lib/chunks.js'
 import { toInt64 } from '../../../lib/int64.js'
 import type { GroupFile, GroupKey } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
@@ -19,7 +20,7 @@ export class SharedFileStore {
       .selectFrom('group_files')
       .selectAll()
       .where(isGroup(group))
-      .where('file_id', 'in', fileIds as readonly number[])
+      .where('file_id', 'in', padded(fileIds) as number[])
       .execute()
     return new Map(rows.map((row) => [row.file_id, toSharedFile(row)]))
   }
@@ -76,7 +77,7 @@ export class SharedFileStore {
     await tx
       .deleteFrom('group_files')
       .where(isGroup(group))
-      .where('file_id', 'in', fileIds)
+      .where('file_id', 'in', padded(fileIds))
       .execute()
   }
 }

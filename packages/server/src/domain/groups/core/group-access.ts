@@ -52,6 +52,7 @@ export interface GroupContext {
   readonly now: number
 }
 
+/** A group whose row stays locked until the transaction ends, and so do those of the users. */
 export interface LockedGroupContext extends GroupContext {
   /** The users that were asked for. */
   readonly users: LockedUsers
@@ -222,6 +223,7 @@ export function lowestRole(right: GroupRightName, flags: GroupFlags): GroupRole 
     : definition.from
 }
 
+/** Whether the first role ranks lower than the second. */
 export function isBelow(a: GroupRole, b: GroupRole): boolean {
   return groupRoles.indexOf(a) < groupRoles.indexOf(b)
 }

@@ -23,6 +23,8 @@ export const groupCache: CacheDefinition<GroupKey, Group> = {
         'owner_id',
         'capacity',
         'member_count',
+        'block_count',
+        'join_request_count',
         'apply_approval',
         'hide_member_info',
         'history_visible',

@@ -36,6 +36,7 @@ export interface GroupFlags {
   readonly read_ack: boolean
 }
 
+/** The row of a group, dissolved or not; times in ms unless said otherwise. */
 export interface Group extends GroupKey {
   readonly type: number
   readonly status: number
@@ -47,6 +48,8 @@ export interface Group extends GroupKey {
   readonly capacity: Int64
   readonly memberCount: number
   readonly blockCount: number
+  /** Handled ones included. */
+  readonly joinRequestCount: number
   readonly applyApproval: number
   readonly flags: GroupFlags
   /** Seconds; 0 = no ban, -1 = permanent */
@@ -60,6 +63,7 @@ export interface Group extends GroupKey {
 /** The lists of a group that have a version. */
 export type GroupList = 'members' | 'bans' | 'blocks'
 
+/** A membership; times in ms. */
 export interface Member {
   readonly userId: Int64
   readonly role: number
@@ -71,6 +75,7 @@ export interface Member {
   readonly joinedAt: number
 }
 
+/** An announcement; times in ms. */
 export interface GroupAnnouncement {
   readonly groupId: Int64
   readonly announcementId: number
@@ -98,6 +103,7 @@ export interface GroupFile {
 
 const roles: readonly GroupRole[] = ['member', 'admin', 'owner']
 
+/** The word for a stored role. */
 export function roleName(role: number): GroupRole {
   return roles[role] ?? 'member'
 }
@@ -105,6 +111,11 @@ export function roleName(role: number): GroupRole {
 /** @param until 0 = none, -1 = permanent, else an instant in the unit of `now` */
 export function isBanned(until: number, now: number): boolean {
   return until === permanent || until > now
+}
+
+/** How many of the members count as banned in their group's row, those included whose bans have ended and are not cleared yet. */
+export function countBans(ends: readonly number[]): number {
+  return ends.filter((end) => end !== 0).length
 }
 
 /**

@@ -5,6 +5,7 @@ export interface ListTotals {
   readonly version: number
 }
 
+/** One page of a list about groups, with the totals of the whole list. */
 export interface GroupPage<Entry> extends ListTotals {
   readonly entries: readonly Entry[]
   /** null on the last page */

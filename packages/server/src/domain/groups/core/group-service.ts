@@ -10,7 +10,14 @@ import type { GroupInviter } from '../admission/group-inviter.js'
 import type { OpenAdmissions } from '../admission/open-admissions.js'
 import type { MemberStore } from '../membership/member-store.js'
 import type { GroupAccess, GroupCaller, GroupContext } from './group-access.js'
-import { type Group, type GroupKey, groupEvent, type Member, nextUpdate } from './group-model.js'
+import {
+  countBans,
+  type Group,
+  type GroupKey,
+  groupEvent,
+  type Member,
+  nextUpdate,
+} from './group-model.js'
 import type { GroupStore } from './group-store.js'
 
 export interface GroupServiceOptions {
@@ -27,6 +34,7 @@ export interface GroupServiceOptions {
   readonly clock: Clock
 }
 
+/** What a group begins with. */
 export interface NewGroup {
   readonly type: number
   readonly name: string
@@ -194,7 +202,10 @@ export class GroupService {
     // An owner cannot be banned.
     await members.update(tx, group, [heir.userId], { role: memberRole.owner, ban_expires_at: 0 })
     await groups.update(tx, group, { owner_id: heir.userId, updated_at: nextUpdate(group, now) })
-    await groups.touch(tx, group, heir.banExpiresAt === 0 ? ['members'] : ['members', 'bans'], now)
+    const bans = countBans([heir.banExpiresAt])
+    await groups.touch(tx, group, bans > 0 ? ['members', 'bans'] : ['members'], now, {
+      bans: -bans,
+    })
     outbox.append(tx, groupEvent(group, 'owner_assigned', caller.actorId, [heir.userId]))
   }
 

@@ -4,15 +4,25 @@ import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { BulkSelect } from '../../../db/dialect/dialect.js'
 import { lockForUpdate } from '../../../db/locking.js'
 import type { GroupsTable } from '../../../db/schema.js'
-import { chunksOf } from '../../../lib/chunks.js'
+import { chunksOf, padded } from '../../../lib/chunks.js'
 import type { Invalidates } from '../../../lib/invalidated-cache.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { Group, GroupKey, GroupList } from './group-model.js'
 
 export type GroupChanges = Omit<
   Updateable<GroupsTable>,
-  'app_id' | 'group_id' | 'member_count' | 'block_count'
+  'app_id' | 'group_id' | (typeof countColumns)[GroupCount]
 >
+
+/** Rows about users in a group that its own row counts. */
+type GroupCount = 'members' | 'bans' | 'blocks' | 'joinRequests'
+
+const countColumns = {
+  members: 'member_count',
+  bans: 'ban_count',
+  blocks: 'block_count',
+  joinRequests: 'join_request_count',
+} as const satisfies Record<GroupCount, keyof GroupsTable>
 
 const versionColumns = {
   members: 'members_changed_at',
@@ -117,8 +127,8 @@ export class GroupStore {
   }
 
   /**
-   * The groups that have the user as a member or on their block list, by ID; also dissolved ones. For the user's removal from all of
-   * them: every other change of them waits until the transaction ends.
+   * The groups that count the user, by ID: as a member, blocked, or with a join request; also dissolved ones. For the user's removal from
+   * all of them: every other change of them waits until the transaction ends.
    */
   async lockForRemoval(tx: Tx, { appId, userId }: UserKey): Promise<Group[]> {
     const groupsIn = (table: 'group_members' | 'group_blocks') =>
@@ -127,11 +137,20 @@ export class GroupStore {
         .select('group_id')
         .where('app_id', '=', appId)
         .where('user_id', '=', userId)
+    const askedGroups = tx
+      .selectFrom('group_join_requests')
+      .select('group_id')
+      .where('app_id', '=', appId)
+      .where('applicant_id', '=', userId)
     const found = tx
       .selectFrom('groups')
       .selectAll()
       .where('app_id', '=', appId)
-      .where('group_id', 'in', groupsIn('group_members').union(groupsIn('group_blocks')))
+      .where(
+        'group_id',
+        'in',
+        groupsIn('group_members').union(groupsIn('group_blocks')).union(askedGroups),
+      )
       .orderBy('group_id')
     const groups = (await lockForUpdate(tx, found).execute()).map(toGroup)
     // Whatever the removal changes in them; see countOut, passOn and dissolve.
@@ -146,12 +165,16 @@ export class GroupStore {
       where app_id = ${appId} and group_id in (select group_id from group_members where ${rowsOfUser})`.execute(
       tx,
     )
-    await sql`update groups set bans_changed_at = ${instantAfter('bans_changed_at', now)}
+    await sql`update groups set ban_count = ban_count - 1, bans_changed_at = ${instantAfter('bans_changed_at', now)}
       where app_id = ${appId} and group_id in (select group_id from group_members where ${rowsOfUser} and ban_expires_at <> 0)`.execute(
       tx,
     )
     await sql`update groups set block_count = block_count - 1, blocks_changed_at = ${instantAfter('blocks_changed_at', now)}
       where app_id = ${appId} and group_id in (select group_id from group_blocks where ${rowsOfUser})`.execute(
+      tx,
+    )
+    await sql`update groups set join_request_count = join_request_count - 1
+      where app_id = ${appId} and group_id in (select group_id from group_join_requests where app_id = ${appId} and applicant_id = ${userId})`.execute(
       tx,
     )
   }
@@ -173,11 +196,11 @@ export class GroupStore {
       const { rows } = await sql<{ group_id: Int64; owner_id: Int64 }>`update groups
         set owner_id = (select m.user_id ${others} order by m.role desc, m.joined_at, m.user_id limit 1),
           updated_at = ${instantAfter('updated_at', now)}
-        where app_id = ${appId} and group_id in (${sql.join(chunk)}) and exists (select 1 ${others})
+        where app_id = ${appId} and group_id in (${sql.join(padded(chunk))}) and exists (select 1 ${others})
         returning group_id, owner_id`.execute(tx)
       for (const row of rows) heirs.set(row.group_id, row.owner_id)
       if (rows.length > 0)
-        await this.#touchBansOfOwners(
+        await this.#countOutBansOfOwners(
           tx,
           appId,
           rows.map((row) => row.group_id),
@@ -190,18 +213,18 @@ export class GroupStore {
   async dissolve(tx: Tx, appId: string, groupIds: readonly Int64[], now: number): Promise<void> {
     for (const chunk of chunksOf(groupIds, groupsPerStatement))
       await sql`update groups set status = ${groupStatus.dissolved}, updated_at = ${instantAfter('updated_at', now)}
-        where app_id = ${appId} and group_id in (${sql.join(chunk)})`.execute(tx)
+        where app_id = ${appId} and group_id in (${sql.join(padded(chunk))})`.execute(tx)
   }
 
   /** Before the bans of new owners end. */
-  async #touchBansOfOwners(
+  async #countOutBansOfOwners(
     tx: Tx,
     appId: string,
     groupIds: readonly Int64[],
     now: number,
   ): Promise<void> {
-    await sql`update groups as g set bans_changed_at = ${instantAfter('bans_changed_at', now)}
-      where g.app_id = ${appId} and g.group_id in (${sql.join(groupIds)}) and exists (select 1 from group_members m
+    await sql`update groups as g set ban_count = ban_count - 1, bans_changed_at = ${instantAfter('bans_changed_at', now)}
+      where g.app_id = ${appId} and g.group_id in (${sql.join(padded(groupIds))}) and exists (select 1 from group_members m
         where m.app_id = g.app_id and m.group_id = g.group_id and m.user_id = g.owner_id and m.ban_expires_at <> 0)`.execute(
       tx,
     )
@@ -209,28 +232,29 @@ export class GroupStore {
 
   /**
    * Says that lists have changed; every change has an instant of its own, whatever the clock says.
-   * @param added rows of members and blocks that the same transaction has inserted, or deleted where negative
+   * @param added of the rows that are counted, those that the same transaction has added, or taken away where negative
    */
   async touch(
     tx: Tx,
     group: GroupKey,
     lists: readonly GroupList[],
     now: number,
-    added: { readonly members?: number; readonly blocks?: number } = {},
+    added: Partial<Readonly<Record<GroupCount, number>>> = {},
   ): Promise<void> {
     this.#cache.forget(tx, group)
     const changed = lists.map((list) => [
       versionColumns[list],
       instantAfter(versionColumns[list], now),
     ])
-    const { members = 0, blocks = 0 } = added
-    const counted = {
-      ...(members === 0 ? {} : { member_count: sql<number>`member_count + ${members}` }),
-      ...(blocks === 0 ? {} : { block_count: sql<number>`block_count + ${blocks}` }),
-    }
+    const counted = Object.entries(added)
+      .filter(([, rows]) => rows !== 0)
+      .map(([name, rows]) => {
+        const column = countColumns[name as GroupCount]
+        return [column, sql<number>`${sql.ref(column)} + ${rows}`]
+      })
     await tx
       .updateTable('groups')
-      .set({ ...Object.fromEntries(changed), ...counted })
+      .set(Object.fromEntries([...changed, ...counted]))
       .where(isGroup(group))
       .execute()
   }
@@ -244,10 +268,12 @@ export function instantAfter(
   return sql<number>`case when ${sql.ref(column)} < ${now} then ${now} else ${sql.ref(column)} + 1 end`
 }
 
+/** The condition that a row belongs to the group. */
 export function isGroup({ appId, groupId }: { readonly appId: string; readonly groupId: Int64 }) {
   return sql<boolean>`app_id = ${appId} and group_id = ${groupId}`
 }
 
+/** The group of a row. */
 export function toGroup(row: Selectable<GroupsTable>): Group {
   return {
     appId: row.app_id,
@@ -262,6 +288,7 @@ export function toGroup(row: Selectable<GroupsTable>): Group {
     capacity: row.capacity,
     memberCount: row.member_count,
     blockCount: row.block_count,
+    joinRequestCount: row.join_request_count,
     applyApproval: row.apply_approval,
     flags: {
       hide_member_info: row.hide_member_info === 1,

@@ -2,6 +2,7 @@ import { AppError, type GroupRightName, type Int64, memberRole } from '@hermod/p
 import type { Queryable } from '../../../db/database.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { AppService } from '../../apps/app-service.js'
+import type { ItemOutcome } from '../../item-outcome.js'
 import { type PageRequest, readIdCursor, writeCursor } from '../../paging.js'
 import type { GroupAccess, GroupCaller, GroupContext } from '../core/group-access.js'
 import { type GroupList, isBanned, type Member } from '../core/group-model.js'
@@ -9,7 +10,7 @@ import type { GroupPage } from '../core/group-page.js'
 import type { Block, BlockStore } from '../moderation/block-store.js'
 import type { MemberListRange, MemberListStore } from './member-list-store.js'
 import type { MemberStore } from './member-store.js'
-import type { MembershipService, Outcomes } from './membership-service.js'
+import type { MembershipService } from './membership-service.js'
 
 export interface GroupMemberServiceOptions {
   readonly access: GroupAccess
@@ -23,20 +24,39 @@ export interface GroupMemberServiceOptions {
 const maxPage = 1_000
 const lookUpChunk = 1_000
 
+/** Which page of a list of which group, and for whom. */
+type PageOfGroup = readonly [caller: GroupCaller, groupId: Int64, request: PageRequest]
+
+/** A list of a group by user ID. */
+interface PagedList<T> {
+  readonly list: GroupList
+  readonly right: GroupRightName
+  readonly read: (
+    db: Queryable,
+    context: GroupContext,
+    position: MemberListRange,
+  ) => Promise<readonly T[]>
+  readonly count: (db: Queryable, context: GroupContext) => Promise<number>
+}
+
 /** Who is in a group and who must stay out. */
 export class GroupMemberService {
   constructor(private readonly options: GroupMemberServiceOptions) {}
 
   /**
    * Adds users without asking them (rule F7).
+   * @param userIds distinct
    * @returns as {@link MembershipService.add}
    * @throws AppError group_not_found, group_admin_required
    */
-  async add(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
+  async add(
+    caller: GroupCaller,
+    groupId: Int64,
+    userIds: readonly Int64[],
+  ): Promise<ItemOutcome[]> {
     const { access, memberships } = this.options
-    const distinct = [...new Set(userIds)]
-    return access.change(caller, groupId, 'admit', { userIds: distinct }, (tx, context) =>
-      memberships.add(tx, context, distinct, { isOwnWill: false }),
+    return access.change(caller, groupId, 'admit', { userIds }, (tx, context) =>
+      memberships.add(tx, context, userIds, { isOwnWill: false }),
     )
   }
 
@@ -52,16 +72,12 @@ export class GroupMemberService {
 
   /**
    * By user ID; members as the caller may see them ({@link #asSeen}).
-   * @param request.limit default and maximum 1,000
+   * @param page with a limit of by default and at most 1,000
    * @throws AppError group_not_found, member_required, invalid_parameter for a cursor that this service did not make
    */
-  async list(
-    caller: GroupCaller,
-    groupId: Int64,
-    request: PageRequest,
-  ): Promise<GroupPage<Member>> {
+  list(...page: PageOfGroup): Promise<GroupPage<Member>> {
     const { lists } = this.options
-    return this.#page(caller, groupId, request, {
+    return this.#page(page, {
       list: 'members',
       right: 'read',
       read: async (db, context, position) =>
@@ -71,13 +87,9 @@ export class GroupMemberService {
   }
 
   /** Those whose ban runs, as {@link list}. */
-  async listBanned(
-    caller: GroupCaller,
-    groupId: Int64,
-    request: PageRequest,
-  ): Promise<GroupPage<Member>> {
+  listBanned(...page: PageOfGroup): Promise<GroupPage<Member>> {
     const { lists } = this.options
-    return this.#page(caller, groupId, request, {
+    return this.#page(page, {
       list: 'bans',
       right: 'read',
       read: async (db, context, position) =>
@@ -90,13 +102,9 @@ export class GroupMemberService {
    * By user ID.
    * @throws AppError group_not_found, group_admin_required, invalid_parameter for a cursor that this service did not make
    */
-  async listBlocks(
-    caller: GroupCaller,
-    groupId: Int64,
-    request: PageRequest,
-  ): Promise<GroupPage<Block>> {
+  listBlocks(...page: PageOfGroup): Promise<GroupPage<Block>> {
     const { blocks } = this.options
-    return this.#page(caller, groupId, request, {
+    return this.#page(page, {
       list: 'blocks',
       right: 'unblock',
       read: (db, { group }, position) => blocks.list(db, group, position),
@@ -134,19 +142,8 @@ export class GroupMemberService {
   }
 
   async #page<T extends { readonly userId: Int64 }>(
-    caller: GroupCaller,
-    groupId: Int64,
-    { cursor, limit = maxPage }: PageRequest,
-    of: {
-      readonly list: GroupList
-      readonly right: GroupRightName
-      readonly read: (
-        db: Queryable,
-        context: GroupContext,
-        position: MemberListRange,
-      ) => Promise<readonly T[]>
-      readonly count: (db: Queryable, context: GroupContext) => Promise<number>
-    },
+    [caller, groupId, { cursor, limit = maxPage }]: PageOfGroup,
+    of: PagedList<T>,
   ): Promise<GroupPage<T>> {
     const afterId = readIdCursor(cursor) ?? 0
     const length = Math.min(limit, maxPage)

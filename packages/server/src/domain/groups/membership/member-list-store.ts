@@ -32,14 +32,40 @@ export class MemberListStore {
     return this.#select(db, group, sql`${isBannedAt(now)} and user_id > ${afterId}`, limit)
   }
 
-  /** How many there are in {@link listBanned}. */
+  /**
+   * How many there are in {@link listBanned}: those whom the group counts, without the few whose bans have ended and are not cleared yet.
+   * One statement, so that no change comes between the two.
+   */
   async countBanned(db: Queryable, group: GroupKey, now: number): Promise<number> {
-    const found = db
+    const { rows } = await sql<{ count: number | bigint }>`
+      select ban_count - (select count(*) from group_members m where m.app_id = g.app_id and m.group_id = g.group_id
+        and m.ban_expires_at > 0 and m.ban_expires_at <= ${now}) as count
+      from groups g where ${isGroup(group)}`.execute(db)
+    return Number(rows[0]?.count ?? 0)
+  }
+
+  /** Groups that have members whose bans have ended; the bans that ended first, at most so many of them. */
+  async listWithEndedBans(db: Queryable, now: number, limit: number): Promise<GroupKey[]> {
+    const ended = db
       .selectFrom('group_members')
-      .select(db.fn.countAll().as('count'))
+      .select(['app_id as appId', 'group_id as groupId', 'ban_expires_at'])
+      .where(isBanEndedAt(now))
+      .orderBy('ban_expires_at')
+      .limit(limit)
+    return db.selectFrom(ended.as('ended')).select(['appId', 'groupId']).distinct().execute()
+  }
+
+  /** Members whose bans have ended, the first of them. */
+  async listBanEnded(db: Queryable, group: GroupKey, now: number, limit: number): Promise<Int64[]> {
+    const rows = await db
+      .selectFrom('group_members')
+      .select('user_id')
       .where(isGroup(group))
-      .where(isBannedAt(now))
-    return Number((await found.executeTakeFirstOrThrow()).count)
+      .where(isBanEndedAt(now))
+      .orderBy('ban_expires_at')
+      .limit(limit)
+      .execute()
+    return rows.map((row) => row.user_id)
   }
 
   async #select(
@@ -58,6 +84,11 @@ export class MemberListStore {
       .execute()
     return rows.map(toMember)
   }
+}
+
+/** With the condition of the partial indexes, as {@link isBannedAt}. */
+function isBanEndedAt(now: number) {
+  return sql<boolean>`ban_expires_at > 0 and ban_expires_at <= ${now}`
 }
 
 /** With the condition of the partial index, word by word, so that the index is used; as in {@link MemberListStore.listAdmins}. */

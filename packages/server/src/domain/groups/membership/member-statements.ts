@@ -9,18 +9,51 @@ export const advancedMemberColumns = { ...sentMarks, ...memberKey } as const
 
 /** Moves the read marks of members who have sent; one who is no member any more has none. */
 export const advanceMembers: BulkUpdate = {
+  module: import.meta.url,
   table: 'group_members',
   set: sentMarks,
   keys: memberKey,
 }
 
+const readerMarks = {
+  read_seq: 'bigint',
+  seen_seq: 'bigint',
+  acked_seq: 'bigint',
+  delivered_seq: 'bigint',
+} as const
+/** What {@link setMemberMarks} is given. */
+export const writtenMemberMarkColumns = { ...readerMarks, ...memberKey } as const
+
+/** The marks of members, which stay as they are until the transaction ends. */
+export const lockMemberMarks: BulkSelect = {
+  table: 'group_members',
+  keys: memberKey,
+  columns: `app_id, group_id, user_id, ${Object.keys(readerMarks).join(', ')}`,
+  lock: 'for no key update',
+}
+
+/** Sets the marks of members who are locked. */
+export const setMemberMarks: BulkUpdate = {
+  module: import.meta.url,
+  table: 'group_members',
+  set: readerMarks,
+  keys: memberKey,
+}
+
+/** Those of the users who are members. */
 export const findMembers: BulkSelect = {
   table: 'group_members',
   keys: memberKey,
-  columns: 'user_id, role, display_name, ban_expires_at, msg_mute_mode, msg_push_mode, joined_at',
+  columns:
+    'group_id, user_id, role, display_name, ban_expires_at, msg_mute_mode, msg_push_mode, joined_at',
 }
 
-export const deleteMembers: BulkDelete = { deleteFrom: 'group_members', keys: memberKey }
+/** Removes those of the users who are members. */
+export const deleteMembers: BulkDelete = {
+  module: import.meta.url,
+  deleteFrom: 'group_members',
+  keys: memberKey,
+}
 
 /** What is changed of members. */
 export const changedColumns = {
@@ -40,7 +73,7 @@ export function updateMembers(columns: readonly (keyof typeof changedColumns)[])
   const known = memberUpdates.get(name)
   if (known) return known
   const set = Object.fromEntries(columns.map((column) => [column, changedColumns[column]]))
-  const made: BulkUpdate = { table: 'group_members', set, keys: memberKey }
+  const made: BulkUpdate = { module: import.meta.url, table: 'group_members', set, keys: memberKey }
   memberUpdates.set(name, made)
   return made
 }

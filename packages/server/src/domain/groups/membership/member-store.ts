@@ -2,9 +2,8 @@ import { groupStatus, type Int64, memberRole } from '@hermod/protocol'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { greater } from '../../../db/expressions.js'
-import { lockForUpdate } from '../../../db/locking.js'
 import type { GroupMembersTable } from '../../../db/schema.js'
-import { chunksOf } from '../../../lib/chunks.js'
+import { chunksOf, padded } from '../../../lib/chunks.js'
 import type { Invalidates } from '../../../lib/invalidated-cache.js'
 import type { UserKey } from '../../users/user-model.js'
 import { type GroupKey, keysIn, type Member, type MemberKey } from '../core/group-model.js'
@@ -18,10 +17,10 @@ import {
   updateMembers,
 } from './member-statements.js'
 
+/** The columns that a change sets; what is absent stays as it is. */
 export type MemberChanges = Pick<Updateable<GroupMembersTable>, keyof typeof changedColumns>
 
-type MemberMark = 'read_seq' | 'delivered_seq'
-
+/** What {@link toMember} needs of a row. */
 export const memberColumns = [
   'user_id',
   'role',
@@ -77,14 +76,11 @@ export class MemberStore {
     userId: Int64,
     groupIds: readonly Int64[],
   ): Promise<Map<Int64, Member>> {
-    if (groupIds.length === 0) return new Map()
-    const rows = await db
-      .selectFrom('group_members')
-      .select([...memberColumns, 'group_id'])
-      .where('app_id', '=', appId)
-      .where('user_id', '=', userId)
-      .where('group_id', 'in', groupIds)
-      .execute()
+    const rows = await this.#database.bulk<MemberRow & { group_id: Int64 }>(
+      db,
+      findMembers,
+      groupIds.map((groupId) => [appId, groupId, userId]),
+    )
     return new Map(rows.map((row) => [row.group_id, toMember(row)]))
   }
 
@@ -160,7 +156,7 @@ export class MemberStore {
     for (const [groupId, userId] of owners) this.#cache.forget(tx, { appId, groupId, userId })
     for (const chunk of chunksOf([...owners.keys()], rowsPerStatement))
       await sql`update group_members as m set role = ${memberRole.owner}, ban_expires_at = 0 from groups g
-        where g.app_id = ${appId} and g.group_id in (${sql.join(chunk)})
+        where g.app_id = ${appId} and g.group_id in (${sql.join(padded(chunk))})
           and m.app_id = g.app_id and m.group_id = g.group_id and m.user_id = g.owner_id`.execute(
         tx,
       )
@@ -174,46 +170,6 @@ export class MemberStore {
       .returning('group_id')
       .execute()
     for (const row of rows) this.#cache.forget(tx, { appId, groupId: row.group_id, userId })
-  }
-
-  /** Keeps a mark of a member from moving until the transaction ends. @returns null when there is no such member */
-  async lockMark(tx: Tx, member: MemberKey, mark: MemberMark): Promise<number | null> {
-    const found = tx
-      .selectFrom('group_members')
-      .select(`${mark === 'read_seq' ? 'acked_seq' : mark} as at`)
-      .where(isMember(member))
-    return (await lockForUpdate(tx, found).executeTakeFirst())?.at ?? null
-  }
-
-  /** Moves a mark of a member, which is locked and before the position. From now on its reads make receipts. */
-  async moveMark(tx: Tx, member: MemberKey, mark: MemberMark, seq: number): Promise<void> {
-    const read = {
-      read_seq: greater('read_seq', seq),
-      seen_seq: greater('seen_seq', seq),
-      acked_seq: seq,
-    }
-    await tx
-      .updateTable('group_members')
-      .set(mark === 'read_seq' ? read : { [mark]: seq })
-      .where(isMember(member))
-      .execute()
-  }
-
-  /** Moves the read marks of a user to the ends of the conversations of groups. */
-  async moveReadMarksToEnds(
-    tx: Tx,
-    { appId, userId }: UserKey,
-    groupIds: readonly Int64[],
-  ): Promise<void> {
-    const end = sql<number>`(select c.seq from conversations c
-      where c.app_id = group_members.app_id and c.low_id = group_members.group_id and c.high_id = group_members.group_id)`
-    await tx
-      .updateTable('group_members')
-      .set({ read_seq: end, seen_seq: end, acked_seq: end })
-      .where('app_id', '=', appId)
-      .where('user_id', '=', userId)
-      .where('group_id', 'in', groupIds)
-      .execute()
   }
 
   /** Hides from a member what the conversation holds up to its end. @returns false when there is no such member */
@@ -266,11 +222,7 @@ export class MemberStore {
       )
       .select('m.user_id')
       .where('m.app_id', '=', appId)
-      .where(
-        'm.user_id',
-        'in',
-        rough.map((row) => row.user_id),
-      )
+      .where('m.user_id', 'in', padded(rough.map((row) => row.user_id)))
       .where('g.status', '=', groupStatus.normal)
       .groupBy('m.user_id')
       .having((eb) => eb.fn.countAll(), '>=', limit)
@@ -287,6 +239,7 @@ function isMember({ appId, groupId, userId }: MemberKey) {
   return sql<boolean>`app_id = ${appId} and group_id = ${groupId} and user_id = ${userId}`
 }
 
+/** The member of a row. */
 export function toMember(row: MemberRow): Member {
   return {
     userId: row.user_id,

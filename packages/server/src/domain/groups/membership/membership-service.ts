@@ -2,9 +2,17 @@ import { type ErrorName, groupType, type Int64, memberRole } from '@hermod/proto
 import type { Tx } from '../../../db/database.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import { readAppSettings } from '../../apps/app-settings.js'
+import { acceptedOf, type ItemOutcome, toOutcome } from '../../item-outcome.js'
 import type { OpenAdmissions } from '../admission/open-admissions.js'
 import type { GroupContext, LockedGroupContext } from '../core/group-access.js'
-import { type GroupKey, groupEvent, isBanned, type Member, maxKicks } from '../core/group-model.js'
+import {
+  countBans,
+  type GroupKey,
+  groupEvent,
+  isBanned,
+  type Member,
+  maxKicks,
+} from '../core/group-model.js'
 import type { GroupStore } from '../core/group-store.js'
 import type { BlockStore } from '../moderation/block-store.js'
 import type { GroupConversations } from './group-conversations.js'
@@ -27,9 +35,6 @@ interface GroupPins {
   deleteOfGroup(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void>
 }
 
-/** What became of each user of a list: why it failed, or null. In the order of the list. */
-export type Outcomes = ReadonlyMap<Int64, ErrorName | null>
-
 /** How users come in and go out of a locked group, for all services that decide on it; also the events of that. */
 export class MembershipService {
   constructor(private readonly options: MembershipServiceOptions) {}
@@ -47,32 +52,24 @@ export class MembershipService {
     context: LockedGroupContext,
     userIds: readonly Int64[],
     how: { readonly isOwnWill: boolean },
-  ): Promise<Outcomes> {
-    const refusals = await this.check(tx, context, userIds, how)
+  ): Promise<ItemOutcome[]> {
     let room = Number(context.group.capacity) - context.group.memberCount
-    const outcomes = new Map(
-      userIds.map((userId) => [
-        userId,
-        refusals.get(userId) ?? (room-- > 0 ? null : ('group_full' as const)),
-      ]),
+    const outcomes = (await this.check(tx, context, userIds, how)).map(
+      (refusal) => refusal ?? toOutcome(room-- > 0 ? null : 'group_full'),
     )
-    await this.#enter(
-      tx,
-      context,
-      userIds.filter((userId) => outcomes.get(userId) === null),
-    )
+    await this.#enter(tx, context, acceptedOf(userIds, outcomes))
     return outcomes
   }
 
-  /** Why users may not come in, apart from the room in the group; those who may are left out. As {@link add}. */
+  /** Why users may not come in, apart from the room in the group. As {@link add}. */
   async check(
     tx: Tx,
     { group, users }: LockedGroupContext,
     userIds: readonly Int64[],
     { isOwnWill }: { readonly isOwnWill: boolean },
-  ): Promise<ReadonlyMap<Int64, ErrorName>> {
+  ): Promise<ItemOutcome[]> {
     const { members, blocks, removals } = this.options
-    if (userIds.length === 0) return new Map()
+    if (userIds.length === 0) return []
     const known = await members.findMany(tx, group, userIds)
     const blocked = await blocks.findMany(tx, group, userIds)
     const former = isOwnWill ? await removals.findMany(tx, group, userIds) : new Map()
@@ -86,12 +83,7 @@ export class MembershipService {
       if ((former.get(userId)?.kicks ?? 0) > maxKicks) return 'kicked_too_often'
       return isInTooMany.has(userId) ? 'joined_group_limit_reached' : null
     }
-    return new Map(
-      userIds.flatMap((userId) => {
-        const refusal = refusalOf(userId)
-        return refusal ? [[userId, refusal] as const] : []
-      }),
-    )
+    return userIds.map((userId) => toOutcome(refusalOf(userId)))
   }
 
   /** Takes members out; the owner must not be among them. */
@@ -108,9 +100,10 @@ export class MembershipService {
     await removals.remember(tx, group, removed, kind === 'kicked' ? 1 : 0)
     await members.delete(tx, group, userIds)
     await pins.deleteOfGroup(tx, group, userIds)
-    const hasBans = removed.some(({ banExpiresAt }) => banExpiresAt !== 0)
-    await groups.touch(tx, group, hasBans ? ['members', 'bans'] : ['members'], now, {
+    const bans = countBans(removed.map(({ banExpiresAt }) => banExpiresAt))
+    await groups.touch(tx, group, bans > 0 ? ['members', 'bans'] : ['members'], now, {
       members: -removed.length,
+      bans: -bans,
     })
     if (kind !== 'blocked') outbox.append(tx, groupEvent(group, kind, caller.actorId, userIds))
     if (group.type === groupType.chatroom)
@@ -149,9 +142,10 @@ export class MembershipService {
     await members.insert(tx, rows)
     await removals.forgetBans(tx, group, [...former.keys()])
     await admissions.settle(tx, group, userIds, { status: 'agreed', now })
-    const hasBans = rows.some((row) => row.ban_expires_at !== 0)
-    await groups.touch(tx, group, hasBans ? ['members', 'bans'] : ['members'], now, {
+    const bansKept = countBans(rows.map((row) => row.ban_expires_at))
+    await groups.touch(tx, group, bansKept > 0 ? ['members', 'bans'] : ['members'], now, {
       members: userIds.length,
+      bans: bansKept,
     })
     outbox.append(tx, groupEvent(group, 'joined', caller.actorId, userIds))
     if (group.type === groupType.chatroom)

@@ -14,7 +14,11 @@ export interface Block {
 
 const blockKey = { app_id: 'text', group_id: 'bigint', user_id: 'bigint' } as const
 const findBlocks: BulkSelect = { table: 'group_blocks', keys: blockKey, columns: 'user_id' }
-const deleteBlocks: BulkDelete = { deleteFrom: 'group_blocks', keys: blockKey }
+const deleteBlocks: BulkDelete = {
+  module: import.meta.url,
+  deleteFrom: 'group_blocks',
+  keys: blockKey,
+}
 
 /** The block lists of groups. */
 export class BlockStore {

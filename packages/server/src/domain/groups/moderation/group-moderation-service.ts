@@ -2,6 +2,7 @@ import { type ErrorName, type GroupRightName, type Int64, memberRole } from '@he
 import type { Event } from '@hermod/protocol/events'
 import type { Tx } from '../../../db/database.js'
 import type { Outbox } from '../../../outbox/outbox.js'
+import { acceptedOf, type ItemOutcome, toOutcome } from '../../item-outcome.js'
 import type { OpenAdmissions } from '../admission/open-admissions.js'
 import {
   type GroupAccess,
@@ -10,10 +11,17 @@ import {
   type LockedGroupContext,
   mayActOn,
 } from '../core/group-access.js'
-import { banEnd, type GroupList, groupEvent, isBanned, type Member } from '../core/group-model.js'
+import {
+  banEnd,
+  countBans,
+  type GroupList,
+  groupEvent,
+  isBanned,
+  type Member,
+} from '../core/group-model.js'
 import type { GroupStore } from '../core/group-store.js'
 import type { MemberChanges, MemberStore } from '../membership/member-store.js'
-import type { MembershipService, Outcomes } from '../membership/membership-service.js'
+import type { MembershipService } from '../membership/membership-service.js'
 import type { RemovalStore } from '../membership/removal-store.js'
 import type { BlockStore } from './block-store.js'
 
@@ -38,9 +46,18 @@ interface MemberChange {
   readonly event: (userIds: readonly Int64[]) => Event
 }
 
+/** The users of a list, in its order. */
+interface CheckedUsers {
+  /** To whom the caller may do what was asked. */
+  readonly members: readonly Member[]
+  readonly strangers: readonly Int64[]
+  /** So far; may be changed. */
+  readonly outcomes: Map<Int64, ItemOutcome>
+}
+
 /**
- * What admins do to members and the owner to admins. Every user of a list has an outcome: null also when nothing had to change, which makes
- * no event; no_permission for those of equal or higher role and for oneself.
+ * What admins do to members and the owner to admins. Lists of users are distinct, and every user has an outcome: null also when nothing
+ * had to change, which makes no event; no_permission for those of equal or higher role and for oneself.
  */
 export class GroupModerationService {
   constructor(private readonly options: GroupModerationServiceOptions) {}
@@ -50,18 +67,18 @@ export class GroupModerationService {
    * @returns not_group_member, no_permission, admin_limit_reached
    * @throws AppError group_not_found, member_required, group_owner_required
    */
-  appoint(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
+  appoint(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<ItemOutcome[]> {
     return this.#toMembers(
       caller,
       groupId,
       { right: 'appoint', userIds },
-      async (tx, context, members, outcomes) => {
+      async (tx, context, { members, outcomes }) => {
         const { admin: role } = memberRole
         const room = adminsPerGroup - (await this.options.members.countAdmins(tx, context.group))
         const wanted = members.filter((member) => member.role !== role)
         const appointed = wanted.slice(0, Math.max(room, 0))
         for (const { userId } of wanted.slice(appointed.length))
-          outcomes.set(userId, 'admin_limit_reached')
+          outcomes.set(userId, toOutcome('admin_limit_reached'))
         const freed = appointed.filter(({ banExpiresAt }) => isBanned(banExpiresAt, context.now))
         await this.#change(tx, context, freed, {
           changes: { ban_expires_at: 0 },
@@ -79,12 +96,12 @@ export class GroupModerationService {
   }
 
   /** Makes admins ordinary members, as {@link appoint}. */
-  dismiss(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
+  dismiss(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<ItemOutcome[]> {
     return this.#toMembers(
       caller,
       groupId,
       { right: 'appoint', userIds },
-      async (tx, context, members) => {
+      async (tx, context, { members }) => {
         const dismissed = members.filter(({ role }) => role === memberRole.admin)
         await this.#change(tx, context, dismissed, {
           changes: { role: memberRole.member },
@@ -107,12 +124,12 @@ export class GroupModerationService {
     groupId: Int64,
     userIds: readonly Int64[],
     minutes: Int64,
-  ): Promise<Outcomes> {
+  ): Promise<ItemOutcome[]> {
     return this.#toMembers(
       caller,
       groupId,
       { right: 'moderate', userIds },
-      async (tx, context, members) => {
+      async (tx, context, { members }) => {
         const end = banEnd(minutes, context.now)
         const banned = members.filter(({ banExpiresAt }) => banExpiresAt !== end)
         await this.#change(tx, context, banned, {
@@ -126,13 +143,13 @@ export class GroupModerationService {
   }
 
   /** Ends bans, also those kept for users who have left; otherwise as {@link ban}. */
-  unban(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
+  unban(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<ItemOutcome[]> {
     return this.#toMembers(
       caller,
       groupId,
       { right: 'moderate', userIds },
-      async (tx, context, members, outcomes) => {
-        for (const userId of await this.#forgetBans(tx, context, outcomes))
+      async (tx, context, { members, strangers, outcomes }) => {
+        for (const userId of await this.#forgetBans(tx, context, strangers))
           outcomes.set(userId, null)
         const banned = members.filter(({ banExpiresAt }) => isBanned(banExpiresAt, context.now))
         await this.#change(tx, context, banned, {
@@ -145,12 +162,12 @@ export class GroupModerationService {
   }
 
   /** Removes members, as {@link ban}. */
-  kick(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
+  kick(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<ItemOutcome[]> {
     return this.#toMembers(
       caller,
       groupId,
       { right: 'moderate', userIds },
-      (tx, context, members) => this.options.memberships.remove(tx, context, members, 'kicked'),
+      (tx, context, { members }) => this.options.memberships.remove(tx, context, members, 'kicked'),
     )
   }
 
@@ -159,61 +176,45 @@ export class GroupModerationService {
    * @returns user_not_found, user_deleted, no_permission
    * @throws AppError group_not_found, member_required, group_admin_required
    */
-  block(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
+  block(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<ItemOutcome[]> {
     const { access, members, blocks } = this.options
-    const distinct = [...new Set(userIds)]
-    return access.change(
-      caller,
-      groupId,
-      'moderate',
-      { userIds: distinct },
-      async (tx, context) => {
-        const known = await members.findMany(tx, context.group, distinct)
-        const isKept = await blocks.findMany(tx, context.group, distinct)
-        const outcomes = new Map(
-          distinct.map((id) => [
-            id,
-            context.users.refusal(id) ?? refusalOver(context, id, known.get(id) ?? null),
-          ]),
-        )
-        const added = distinct.filter(
-          (userId) => outcomes.get(userId) === null && !isKept.has(userId),
-        )
-        if (added.length > 0) await this.#block(tx, context, added, [...known.values()])
-        return outcomes
-      },
-    )
+    return access.change(caller, groupId, 'moderate', { userIds }, async (tx, context) => {
+      const known = await members.findMany(tx, context.group, userIds)
+      const isKept = await blocks.findMany(tx, context.group, userIds)
+      const outcomes = userIds.map((id) =>
+        toOutcome(context.users.refusal(id) ?? refusalOver(context, id, known.get(id) ?? null)),
+      )
+      const added = acceptedOf(userIds, outcomes).filter((userId) => !isKept.has(userId))
+      if (added.length > 0) await this.#block(tx, context, added, [...known.values()])
+      return outcomes
+    })
   }
 
   /**
    * Takes users off the block list.
    * @throws AppError group_not_found, member_required, group_admin_required
    */
-  unblock(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<Outcomes> {
+  unblock(caller: GroupCaller, groupId: Int64, userIds: readonly Int64[]): Promise<ItemOutcome[]> {
     const { access, groups, blocks, outbox } = this.options
-    const distinct = [...new Set(userIds)]
     return access.change(caller, groupId, 'unblock', {}, async (tx, { group, now }) => {
-      const isKept = await blocks.findMany(tx, group, distinct)
-      const removed = distinct.filter((userId) => isKept.has(userId))
+      const isKept = await blocks.findMany(tx, group, userIds)
+      const removed = userIds.filter((userId) => isKept.has(userId))
       if (removed.length > 0) {
         await blocks.delete(tx, group, removed)
         await groups.touch(tx, group, ['blocks'], now, { blocks: -removed.length })
         outbox.append(tx, groupEvent(group, 'unblocked', caller.actorId, removed))
       }
-      return new Map(distinct.map((userId) => [userId, null]))
+      return userIds.map(() => null)
     })
   }
 
-  /** @returns those who are no members and whose bans were remembered */
+  /** @returns those of the former members whose bans were remembered */
   async #forgetBans(
     tx: Tx,
     { group, caller, now }: GroupContext,
-    outcomes: Outcomes,
+    strangers: readonly Int64[],
   ): Promise<Int64[]> {
     const { removals, outbox } = this.options
-    const strangers = [...outcomes].flatMap(([userId, refusal]) =>
-      refusal === 'not_group_member' ? [userId] : [],
-    )
     const former = await removals.findMany(tx, group, strangers)
     const freed = strangers.filter((userId) => isBanned(former.get(userId)?.banExpiresAt ?? 0, now))
     await removals.forgetBans(tx, group, freed)
@@ -237,36 +238,30 @@ export class GroupModerationService {
     outbox.append(tx, groupEvent(group, 'blocked', caller.actorId, userIds))
   }
 
-  /** Checks users one by one, and does `work` to the members among them to whom the caller may, in the order of the list; `work` may change outcomes. */
+  /** Checks users one by one, and does `work` to the members among them to whom the caller may. */
   #toMembers(
     caller: GroupCaller,
     groupId: Int64,
     { right, userIds }: { readonly right: GroupRightName; readonly userIds: readonly Int64[] },
-    work: (
-      tx: Tx,
-      context: LockedGroupContext,
-      members: readonly Member[],
-      outcomes: Map<Int64, ErrorName | null>,
-    ) => Promise<void>,
-  ): Promise<Outcomes> {
+    work: (tx: Tx, context: LockedGroupContext, found: CheckedUsers) => Promise<void>,
+  ): Promise<ItemOutcome[]> {
     const { access, members } = this.options
-    const distinct = [...new Set(userIds)]
     return access.change(caller, groupId, right, {}, async (tx, context) => {
-      const known = await members.findMany(tx, context.group, distinct)
-      const outcomes = new Map<Int64, ErrorName | null>(
-        distinct.map((userId) => {
+      const known = await members.findMany(tx, context.group, userIds)
+      const outcomes = new Map(
+        userIds.map((userId) => {
           const member = known.get(userId)
-          return [
-            userId,
-            member ? refusalOver(context, userId, member) : ('not_group_member' as const),
-          ]
+          const refusal = member ? refusalOver(context, userId, member) : 'not_group_member'
+          return [userId, toOutcome(refusal)]
         }),
       )
-      const accepted = distinct.flatMap((userId) =>
-        outcomes.get(userId) === null ? (known.get(userId) ?? []) : [],
-      )
-      await work(tx, context, accepted, outcomes)
-      return outcomes
+      const accepted = acceptedOf(userIds, [...outcomes.values()])
+      await work(tx, context, {
+        members: accepted.flatMap((userId) => known.get(userId) ?? []),
+        strangers: userIds.filter((userId) => !known.has(userId)),
+        outcomes,
+      })
+      return [...outcomes.values()]
     })
   }
 
@@ -280,7 +275,10 @@ export class GroupModerationService {
     if (changed.length === 0) return
     const userIds = changed.map(({ userId }) => userId)
     await members.update(tx, group, userIds, changes)
-    await groups.touch(tx, group, lists, now)
+    const { ban_expires_at: end } = changes
+    const before = countBans(changed.map(({ banExpiresAt }) => banExpiresAt))
+    const bans = end === undefined ? 0 : countBans(changed.map(() => end)) - before
+    await groups.touch(tx, group, lists, now, { bans })
     outbox.append(tx, event(userIds))
   }
 }

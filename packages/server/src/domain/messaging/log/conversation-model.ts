@@ -16,12 +16,14 @@ export interface Conversation extends ConversationKey {
   readonly isGroup: boolean
 }
 
+/** The conversation of two users, in whichever order they are named. */
 export function directConversation(appId: string, a: Int64, b: Int64): Conversation {
   return a < b
     ? { appId, lowId: a, highId: b, isGroup: false }
     : { appId, lowId: b, highId: a, isGroup: false }
 }
 
+/** The conversation of a group: both ends of its key are the group. */
 export function groupConversation(appId: string, groupId: Int64): Conversation {
   return { appId, lowId: groupId, highId: groupId, isGroup: true }
 }

@@ -82,6 +82,7 @@ export const rowValue = {
   },
 } as const
 
+/** A message as the log holds it. */
 export interface StoredMessage extends MessageContent {
   readonly messageId: number
   readonly senderId: Int64

@@ -1,4 +1,9 @@
 import type { BulkInsert } from '../../../db/dialect/dialect.js'
 import { messageColumns } from './message-model.js'
 
-export const insertMessages: BulkInsert = { table: 'messages', columns: messageColumns }
+/** Appends messages to the log, by rows of {@link messageColumns}. */
+export const insertMessages: BulkInsert = {
+  module: import.meta.url,
+  table: 'messages',
+  columns: messageColumns,
+}

@@ -14,6 +14,7 @@ export interface LoggedMessage extends MessageContent {
   readonly editedAt: number
 }
 
+/** The texts of a message that an edit changes. */
 export type EditedTexts = Pick<MessageContent, 'content' | 'config' | 'ext'>
 
 /** Changes to single messages of the log. Their conversation is locked first, as sends do it. */

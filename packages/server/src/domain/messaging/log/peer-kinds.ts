@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache'
 import type { Database, Queryable } from '../../../db/database.js'
 import { systemUserId } from '../../users/system-user.js'
 
+/** Whom the ID at the other end of a conversation names. */
 export type PeerKind = 'user' | 'group'
 
 interface PeerKey {

@@ -2,11 +2,13 @@
 import { LosslessNumber, parse, stringify } from 'lossless-json'
 import type { EditedTexts } from '../log/message-store.js'
 
+/** Whether an edit adds to the content or takes its place. */
 export type EditKind = 'append' | 'replace'
 
 /** Texts nested deeper than this are replaced and not merged: the parser that keeps numbers exact works by recursion. */
 const maxMergeDepth = 500
 
+/** The texts of a message after an edit (rule K6). */
 export function editedTexts(kind: EditKind, message: EditedTexts, edit: EditedTexts): EditedTexts {
   return {
     content: kind === 'append' ? message.content + edit.content : edit.content || message.content,

@@ -1,6 +1,6 @@
 import { AppError, contentType, type Int64, operationType } from '@hermod/protocol'
 import { notice } from '@hermod/protocol/events'
-import type { Database, Tx } from '../../../db/database.js'
+import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { timestampOf } from '../../../lib/ids.js'
 import type { Outbox } from '../../../outbox/outbox.js'
@@ -15,7 +15,7 @@ import type { EditedTexts, LoggedMessage, MessageStore } from '../log/message-st
 import type { ConversationService } from '../reading/conversation-service.js'
 import type { ConversationStore } from '../reading/conversation-store.js'
 import type { ReceiptRequestStore } from '../reading/receipt-request-store.js'
-import type { TransactionStore } from '../sending/transaction-store.js'
+import type { TransactionPlace, TransactionStore } from '../sending/transaction-store.js'
 import { type EditKind, editedTexts } from './message-edit.js'
 
 export interface MessageOperationsOptions {
@@ -42,6 +42,7 @@ export interface Actor {
   readonly isAdminToken: boolean
 }
 
+/** A message of content_type 9 to 12, which acts on another one. */
 export interface OperationRequest extends EditedTexts {
   readonly contentType: number
   readonly relatedMessageId: Int64 | undefined
@@ -49,6 +50,13 @@ export interface OperationRequest extends EditedTexts {
   readonly targetType: 'user' | 'group'
   /** null = never recognised again */
   readonly transactionId: Int64 | null
+}
+
+/** The message that an operation is about. */
+interface Named {
+  readonly peerId: Int64
+  readonly targetType: OperationRequest['targetType']
+  readonly messageId: Int64
 }
 
 /** A message in the hands of the actor. */
@@ -82,7 +90,7 @@ export class MessageOperations {
    *   no_permission, message_type_refused, message_too_large, recall_too_late, recall_disabled
    */
   async perform(actor: Actor, request: OperationRequest): Promise<void> {
-    const { database, conversations, transactions, clock, transactionTtlMs } = this.options
+    const { database, transactions, clock, transactionTtlMs } = this.options
     const { contentType, relatedMessageId: messageId, transactionId, targetType } = request
     const [peerId, ...others] = request.targets
     if (messageId === undefined)
@@ -95,15 +103,15 @@ export class MessageOperations {
         'invalid_parameter',
         `targets must have exactly 1 item with content_type ${contentType}`,
       )
+    const { appId, userId: senderId } = actor
+    const place = transactionId === null ? null : { appId, transactionId, senderId }
+    if (contentType === operationType.readAck)
+      return this.#acknowledge(actor, { peerId, targetType, messageId }, place)
     const recallSeconds =
       contentType === operationType.recall ? await this.#recallSeconds(actor) : null
-    const { appId, userId: senderId } = actor
     await database.transaction(async (tx) => {
-      const place = transactionId === null ? null : { appId, transactionId, senderId }
       if (place && !(await transactions.claim(tx, place, clock.now(), transactionTtlMs))) return
       await this.#requireKind(tx, appId, peerId, targetType)
-      if (contentType === operationType.readAck)
-        return conversations.acknowledgeReceipt(tx, actor, peerId, messageId)
       const editKind = editKinds.get(contentType)
       const held = await this.#hold(tx, actor, peerId, messageId)
       await (editKind
@@ -126,16 +134,34 @@ export class MessageOperations {
   }
 
   /**
+   * The marks are moved together with those of others, so the transaction ID is remembered after it. Until then a repeat finds the mark
+   * where it is to be, and does nothing either.
+   */
+  async #acknowledge(
+    actor: Actor,
+    { peerId, targetType, messageId }: Named,
+    place: TransactionPlace | null,
+  ): Promise<void> {
+    const { database, conversations, transactions, clock, transactionTtlMs } = this.options
+    const now = clock.now()
+    if (place && (await database.read((db) => transactions.findMessageIds(db, place, now)))) return
+    await database.read((db) => this.#requireKind(db, actor.appId, peerId, targetType))
+    await conversations.acknowledgeReceipt(actor, peerId, messageId)
+    if (place)
+      await database.transaction((tx) => transactions.claim(tx, place, now, transactionTtlMs))
+  }
+
+  /**
    * What may be sent to a user is not judged as what may be sent to a group, so a target must be what it is called.
    * @throws AppError user_not_found, group_not_found
    */
   async #requireKind(
-    tx: Tx,
+    db: Queryable,
     appId: string,
     peerId: Int64,
     targetType: OperationRequest['targetType'],
   ): Promise<void> {
-    const kind = await this.options.conversations.kindOf(tx, appId, peerId)
+    const kind = await this.options.conversations.kindOf(db, appId, peerId)
     if (targetType === 'group' && kind !== 'group') throw new AppError('group_not_found')
     if (targetType === 'user' && kind === 'group') throw new AppError('user_not_found')
   }

@@ -18,6 +18,7 @@ export interface ChangeServiceOptions {
   readonly conversations: ConversationService
 }
 
+/** A part of the changes of a conversation. */
 export interface ChangePage {
   /**
    * By number. Null when what follows is not kept, or the reader knows more than there is: then the reader takes `end` as its position

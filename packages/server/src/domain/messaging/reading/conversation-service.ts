@@ -1,23 +1,26 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import { notice } from '@hermod/protocol/events'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
-import type { Outbox } from '../../../outbox/outbox.js'
 import type { GroupCache } from '../../groups/core/group-cache.js'
+import type { MemberKey } from '../../groups/core/group-model.js'
+import type { ConversationEnd } from '../../groups/membership/group-conversations.js'
 import { type PageRequest, readIdCursor, unknownCursor, writeCursor } from '../../paging.js'
 import {
   type Conversation,
   type ConversationView,
   directConversation,
   groupConversation,
-  readersOf,
-  toEventConversation,
 } from '../log/conversation-model.js'
 import type { HistoryStore } from '../log/history-store.js'
 import type { HistoryMessage } from '../log/message-model.js'
 import type { PeerKind, PeerKinds } from '../log/peer-kinds.js'
-import type { ConversationStore, Mark, Moved } from './conversation-store.js'
-import type { GroupReadService } from './group-read-service.js'
-import { type MarkWriter, markEvents } from './mark-writer.js'
+import type { ConversationStore } from './conversation-store.js'
+import type { MarkWriter } from './mark-writer.js'
+
+/** The members of groups, as far as they delete conversations. */
+export interface HistoriesOfMembers {
+  /** Hides what the conversation holds up to its end. @returns false when there is no such member */
+  hide(tx: Tx, member: MemberKey, end: ConversationEnd): Promise<boolean>
+}
 
 export interface ConversationServiceOptions {
   readonly database: Database
@@ -25,23 +28,16 @@ export interface ConversationServiceOptions {
   readonly messageLog: HistoryStore
   readonly kinds: PeerKinds
   readonly marks: MarkWriter
-  readonly groupReads: GroupReadService
+  readonly members: HistoriesOfMembers
   readonly groupCache: GroupCache
-  readonly outbox: Outbox
 }
-
-/** A conversation in which a mark has moved to a message. */
-type Receipt = readonly [
-  conversation: Moved,
-  kind: 'message.read' | 'message.delivered',
-  messageId: Int64,
-]
 
 interface Reader {
   readonly appId: string
   readonly userId: Int64
 }
 
+/** A part of the messages of a conversation. */
 export interface HistoryPage {
   readonly conversation: Conversation
   /** Newest first. */
@@ -119,83 +115,59 @@ export class ConversationService {
 
   /**
    * Reads up to a message, or everything, of one conversation or of all (rule E5).
-   * @throws AppError conversation_not_found, message_not_found
+   * @throws AppError conversation_not_found, message_not_found, unavailable, storage_failed
    */
   async acknowledge(
     reader: Reader,
-    what: { peerId?: Int64 | undefined; messageId?: Int64 | undefined },
+    { peerId, messageId }: { peerId?: Int64 | undefined; messageId?: Int64 | undefined },
   ): Promise<void> {
-    if (what.peerId === undefined && what.messageId === undefined)
-      return this.#acknowledgeAll(reader)
-    const { database } = this.options
-    const conversation = await database.read((db) => this.#findToRead(db, reader, what))
-    if (conversation.isGroup)
-      await database.transaction((tx) => this.acknowledgeIn(tx, reader, what))
-    else await this.#acknowledgeDirect(conversation, reader.userId, what.messageId)
+    const { database, marks } = this.options
+    if (peerId !== undefined) {
+      const conversation = await database.read((db) => this.findBegun(db, reader, peerId))
+      await this.#read(conversation, reader.userId, messageId)
+    } else if (messageId !== undefined) {
+      const conversation = await this.#findHolding(reader, messageId)
+      if (!conversation) throw new AppError('message_not_found')
+      await this.#read(conversation, reader.userId, messageId)
+    } else await marks.readAll({ appId: reader.appId, userId: reader.userId })
   }
 
-  /** Acknowledges a message to its sender, or in the conversation that holds it: receipts of group messages go to their senders too. */
-  async acknowledgeReceipt(tx: Tx, reader: Reader, peerId: Int64, messageId: Int64): Promise<void> {
-    const { store, messageLog } = this.options
-    const named = await this.findBegun(tx, reader, peerId)
-    const isElsewhere = !named.isGroup && (await messageLog.findSeq(tx, named, messageId)) === null
-    const holding = isElsewhere ? await store.findByMessage(tx, reader, messageId) : null
-    await this.acknowledgeIn(tx, reader, {
-      peerId: holding?.isGroup ? holding.lowId : peerId,
-      messageId,
-    })
+  /**
+   * Acknowledges a message to its sender, or in the conversation that holds it: receipts of group messages go to their senders too.
+   * @throws as {@link acknowledge}
+   */
+  async acknowledgeReceipt(reader: Reader, peerId: Int64, messageId: Int64): Promise<void> {
+    const { database, messageLog } = this.options
+    const named = await database.read((db) => this.findBegun(db, reader, peerId))
+    const isThere =
+      named.isGroup ||
+      (await database.read((db) => messageLog.findSeq(db, named, messageId))) !== null
+    const holding = isThere ? null : await this.#findHolding(reader, messageId)
+    await this.#read(holding?.isGroup ? holding : named, reader.userId, messageId)
   }
 
-  /** As {@link acknowledge} of one conversation, as a part of a transaction. */
-  async acknowledgeIn(
-    tx: Tx,
-    reader: Reader,
-    what: { peerId?: Int64 | undefined; messageId?: Int64 | undefined },
-  ): Promise<void> {
-    const { messageLog } = this.options
-    const { messageId } = what
-    const conversation = await this.#findToRead(tx, reader, what)
-    const seq =
-      messageId === undefined ? null : await messageLog.findSeq(tx, conversation, messageId)
-    const isUnknown = messageId !== undefined && seq === null
-    if (
-      !isUnknown &&
-      (await this.#move(tx, conversation, reader.userId, 'read_seq', { seq, messageId }))
-    )
-      return
-    if (!(await this.#exists(tx, conversation, reader.userId)))
-      throw new AppError('conversation_not_found')
-    if (isUnknown) throw new AppError('message_not_found')
+  async #findHolding(reader: Reader, messageId: Int64): Promise<Conversation | null> {
+    const { database, store } = this.options
+    return database.read((db) => store.findByMessage(db, reader, messageId))
   }
 
   /** @throws AppError conversation_not_found, message_not_found */
-  async #findToRead(
-    db: Queryable,
-    reader: Reader,
-    { peerId, messageId }: { peerId?: Int64 | undefined; messageId?: Int64 | undefined },
-  ): Promise<Conversation> {
-    if (peerId !== undefined) return this.findBegun(db, reader, peerId)
-    const holding = await this.options.store.findByMessage(db, reader, messageId as Int64)
-    if (!holding) throw new AppError('message_not_found')
-    return holding
-  }
-
-  async #acknowledgeDirect(
+  async #read(
     conversation: Conversation,
     userId: Int64,
     messageId: Int64 | undefined,
   ): Promise<void> {
-    const { database, store, messageLog, marks } = this.options
-    const seq =
+    const { database, messageLog, marks } = this.options
+    const [known, seq] = await Promise.all([
+      marks.find(conversation, userId),
       messageId === undefined
         ? null
-        : await database.read((db) => messageLog.findSeq(db, conversation, messageId))
-    const isUnknown = messageId !== undefined && seq === null
-    if (!isUnknown && (await marks.move(conversation, userId, 'read_seq', { seq, messageId })))
-      return
-    if (!(await database.read((db) => store.exists(db, conversation))))
-      throw new AppError('conversation_not_found')
-    if (isUnknown) throw new AppError('message_not_found')
+        : database.read((db) => messageLog.findSeq(db, conversation, messageId)),
+    ])
+    if (!known) throw new AppError('conversation_not_found')
+    if (messageId === undefined) return marks.move(known, 'read_seq', null)
+    if (seq === null) throw new AppError('message_not_found')
+    await marks.move(known, 'read_seq', { seq, messageId: Number(messageId) })
   }
 
   /** @returns null when nobody ever had the ID */
@@ -213,73 +185,6 @@ export class ConversationService {
     return conversation
   }
 
-  /** Moves a mark and tells of it. @returns false when it did not move */
-  async #move(
-    tx: Tx,
-    conversation: Conversation,
-    userId: Int64,
-    mark: Mark,
-    to: { readonly seq: number | null; readonly messageId: Int64 | undefined },
-  ): Promise<boolean> {
-    const { store, groupReads } = this.options
-    if (conversation.isGroup)
-      return groupReads.move(
-        tx,
-        { appId: conversation.appId, groupId: conversation.lowId, userId },
-        mark,
-        to,
-      )
-    const moved = await store.moveMark(tx, conversation, userId, mark, to.seq)
-    if (moved)
-      this.#tell(tx, userId, [
-        [moved, markEvents[mark], Number(to.messageId ?? moved.lastMessageId)],
-      ])
-    return moved !== null
-  }
-
-  async #exists(tx: Tx, conversation: Conversation, userId: Int64): Promise<boolean> {
-    const { store, groupReads } = this.options
-    if (!(await store.exists(tx, conversation))) return false
-    return (
-      !conversation.isGroup ||
-      groupReads.isMember(tx, { appId: conversation.appId, groupId: conversation.lowId, userId })
-    )
-  }
-
-  /** Direct conversations first, then groups, some at a time, so that nobody's sends wait long. */
-  async #acknowledgeAll(reader: Reader): Promise<void> {
-    const { database, store, groupReads } = this.options
-    const { appId, userId } = reader
-    let isTold = await database.transaction(async (tx) => {
-      const moved = await store.markAllRead(tx, reader)
-      if (moved.length === 0) return false
-      this.#tellAllRead(tx, reader)
-      this.#tell(
-        tx,
-        userId,
-        moved.map((each): Receipt => [each, 'message.read', each.lastMessageId]),
-      )
-      return true
-    })
-    for (let after: Int64 | null = 0; after !== null; ) {
-      const [from, wasTold] = [after, isTold]
-      const step = await database.transaction(async (tx) => {
-        const moved = await groupReads.moveSome(tx, { appId, userId, afterGroupId: from })
-        if (moved.count > 0 && !wasTold) this.#tellAllRead(tx, reader)
-        return moved
-      })
-      isTold ||= step.count > 0
-      after = step.nextAfter
-    }
-  }
-
-  #tellAllRead(tx: Tx, { appId, userId }: Reader): void {
-    this.options.outbox.append(
-      tx,
-      notice('message.read_all', { appId, actorId: userId, userIds: [userId] }),
-    )
-  }
-
   /** The page has been read: it is shown also when this cannot be stored, and the next page that is read makes up for it. */
   async #markDelivered(
     conversation: Conversation,
@@ -288,30 +193,14 @@ export class ConversationService {
   ): Promise<void> {
     const { database, messageLog, marks } = this.options
     try {
-      const seq = await database.read((db) => messageLog.findSeqUpTo(db, conversation, messageId))
-      if (conversation.isGroup)
-        await database.transaction((tx) =>
-          this.#move(tx, conversation, userId, 'delivered_seq', { seq, messageId }),
-        )
-      else await marks.move(conversation, userId, 'delivered_seq', { seq, messageId })
+      const [known, seq] = await Promise.all([
+        marks.find(conversation, userId),
+        database.read((db) => messageLog.findSeqUpTo(db, conversation, messageId)),
+      ])
+      if (known) await marks.move(known, 'delivered_seq', { seq, messageId })
     } catch (error) {
       if (!(error instanceof AppError && passingErrors.has(error.errorName))) throw error
     }
-  }
-
-  #tell(tx: Tx, userId: Int64, receipts: readonly Receipt[]): void {
-    const events = receipts.map(([conversation, kind, messageId]) => {
-      const about = {
-        appId: conversation.appId,
-        actorId: userId,
-        userIds: readersOf(conversation),
-      }
-      return notice(kind, about, {
-        conversation: toEventConversation({ ...conversation, isGroup: false }),
-        msg_id: messageId,
-      })
-    })
-    this.options.outbox.append(tx, ...events)
   }
 
   /**
@@ -319,15 +208,20 @@ export class ConversationService {
    * @throws AppError conversation_not_found
    */
   async delete(reader: Reader, peerId: Int64): Promise<void> {
-    const { database, store, groupReads } = this.options
-    const { appId, userId } = reader
+    const { database, store } = this.options
     const isHidden = await database.transaction(async (tx) => {
       const conversation = await this.findBegun(tx, reader, peerId)
       return conversation.isGroup
-        ? groupReads.hide(tx, { appId, groupId: peerId, userId })
-        : store.hide(tx, conversation, userId)
+        ? this.#hideGroup(tx, reader, peerId)
+        : store.hide(tx, conversation, reader.userId)
     })
     if (!isHidden) throw new AppError('conversation_not_found')
+  }
+
+  async #hideGroup(tx: Tx, { appId, userId }: Reader, groupId: Int64): Promise<boolean> {
+    const { store, members } = this.options
+    const end = await store.findEnd(tx, { appId, groupId })
+    return end.seq > 0 && members.hide(tx, { appId, groupId, userId }, end)
   }
 
   /** @returns null when nobody ever had the ID */

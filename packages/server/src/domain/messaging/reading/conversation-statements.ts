@@ -6,6 +6,7 @@ const conversationKey = {
   low_id: 'bigint',
   high_id: 'bigint',
 } as const satisfies Record<string, ColumnType>
+/** What {@link advanceConversations} and {@link setLastMessageIds} are given. */
 export const positionColumns = {
   ...conversationKey,
   seq: 'bigint',
@@ -16,6 +17,7 @@ export const positionColumns = {
   low_seen_seq: 'bigint',
   high_seen_seq: 'bigint',
 } as const
+/** What {@link advanceGroupConversations} is given. */
 export const groupPositionColumns = {
   ...conversationKey,
   seq: 'bigint',
@@ -25,6 +27,7 @@ export const groupPositionColumns = {
   low_read_seq: 'bigint',
   high_read_seq: 'bigint',
 } as const
+/** What {@link addToLists} is given. */
 export const listColumns = {
   app_id: 'text',
   user_id: 'bigint',
@@ -48,6 +51,7 @@ const movedMarks = ['low_read_seq', 'high_read_seq', 'low_seen_seq', 'high_seen_
  * nothing of conversations that are closed.
  */
 export const advanceConversations: BulkInsert = {
+  module: import.meta.url,
   table: 'conversations',
   columns: positionColumns,
   conflict: `${onConversation} seq = t.seq + excluded.seq, ${setLastId}, ${movedMarks} where t.closed = 0`,
@@ -59,6 +63,7 @@ export const advanceConversations: BulkInsert = {
  * messages is the last one of that member; `high_read_seq` which is the last one of any other member. 0: the system sent.
  */
 export const advanceGroupConversations: BulkInsert = {
+  module: import.meta.url,
   table: 'conversations',
   columns: groupPositionColumns,
   conflict: `${onConversation} seq = t.seq + excluded.seq, ${setLastId},
@@ -71,6 +76,7 @@ export const advanceGroupConversations: BulkInsert = {
 
 /** For conversations that got more than one message, or other IDs than offered. */
 export const setLastMessageIds: BulkInsert = {
+  module: import.meta.url,
   table: 'conversations',
   columns: positionColumns,
   conflict: `${onConversation} last_msg_id = excluded.last_msg_id`,
@@ -78,6 +84,7 @@ export const setLastMessageIds: BulkInsert = {
 
 /** Shows new conversations to their parties, but for those who are deleted; nobody else is deleted until the transaction ends. */
 export const addToLists: BulkInsert = {
+  module: import.meta.url,
   table: 'user_conversations',
   columns: listColumns,
   where: (lock) => `exists (select 1 from users u
@@ -106,7 +113,32 @@ export const lockMarks: BulkSelect = {
 
 /** Sets the marks of conversations that are locked. */
 export const setMarks: BulkUpdate = {
+  module: import.meta.url,
   table: 'conversations',
   set: partyMarks,
+  keys: conversationKey,
+}
+
+const furthestReaders = {
+  reader_id: 'bigint',
+  low_read_seq: 'bigint',
+  high_read_seq: 'bigint',
+} as const
+/** What {@link setFurthestReaders} is given. */
+export const writtenReaderColumns = { ...furthestReaders, ...conversationKey } as const
+
+/** Who has read furthest in conversations of groups, which stays as it is until the transaction ends. */
+export const lockFurthestReaders: BulkSelect = {
+  table: 'conversations',
+  keys: conversationKey,
+  columns: `app_id, low_id, high_id, ${Object.keys(furthestReaders).join(', ')}`,
+  lock: 'for no key update',
+}
+
+/** Sets the furthest readers of groups' conversations that are locked. */
+export const setFurthestReaders: BulkUpdate = {
+  module: import.meta.url,
+  table: 'conversations',
+  set: furthestReaders,
   keys: conversationKey,
 }

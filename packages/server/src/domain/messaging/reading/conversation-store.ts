@@ -3,7 +3,6 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { greater } from '../../../db/expressions.js'
 import { lockForUpdate, lockShare } from '../../../db/locking.js'
-import { chunksOf } from '../../../lib/chunks.js'
 import type { GroupKey } from '../../groups/core/group-model.js'
 import type { ConversationEnd } from '../../groups/membership/group-conversations.js'
 import type { UserKey } from '../../users/user-model.js'
@@ -19,16 +18,16 @@ type ViewRow = { low_id: Int64; high_id: Int64; created_at: number; latest_msg_i
 type MarksRow = { readonly [Name in 'seq' | `${Side}_${Mark}`]: number }
 type UnreadRow = { peerId: Int64; unread: number }
 
-/** A conversation whose mark has moved. */
-export interface Moved extends ConversationKey {
-  /** The last message that the conversation ever held. */
-  readonly lastMessageId: number
+/** Where the marks of a reader stand, by what was told of them. */
+export interface ReaderMarks {
+  readonly at: Readonly<Record<Mark, number>>
+  /** Where the conversation ends. */
+  readonly end: number
 }
 
+/** The column of a mark: how far a party has read, or its devices have received. */
 export type Mark = 'read_seq' | 'delivered_seq'
 
-const keysPerStatement = 100
-const sides = ['low', 'high'] as const
 /** A value of the conversation `c` that belongs to the user of `p`. */
 const own = (value: (side: Side) => ReturnType<typeof sql<number>>) =>
   sql<number>`case when c.low_id = p.user_id then ${value('low')} else ${value('high')} end`
@@ -158,15 +157,16 @@ export class ConversationStore {
     )
   }
 
-  /** Where a mark of a party stands, and the conversation ends; null when there is no such conversation. */
-  async findMark(
+  /** Where the marks of a party stand; null when there is no such conversation. */
+  async findMarks(
     db: Queryable,
     { appId, lowId, highId }: ConversationKey,
     side: Side,
-    mark: Mark,
-  ): Promise<{ readonly at: number; readonly end: number } | null> {
+  ): Promise<ReaderMarks | null> {
     const row = await this.#marks.first(db, { appId, lowId, highId })
-    return row && { at: row[`${side}_${mark}`], end: row.seq }
+    if (!row) return null
+    const at = { read_seq: row[`${side}_read_seq`], delivered_seq: row[`${side}_delivered_seq`] }
+    return { at, end: row.seq }
   }
 
   /** Most recent activity first; only conversations whose newest message is older than `beforeId`. */
@@ -195,104 +195,21 @@ export class ConversationStore {
       .map(({ peerId, unread }) => ({ peerId, unreadCount: Number(unread) }))
   }
 
-  /**
-   * Moves a mark of the user forward to a position, or to the end of the conversation; never back. Compared in the statement, because a
-   * row that was waited for is judged again with its new values while what was looked up before stays as it was.
-   * @returns null when the mark did not move, or there is no such conversation
-   */
-  async moveMark(
-    tx: Tx,
-    conversation: ConversationKey,
-    userId: Int64,
-    mark: Mark,
-    seq: number | null,
-  ): Promise<Moved | null> {
-    const [side] = sidesOf(conversation, userId)
-    if (side === undefined) return null
-    const end = seq === null ? sql<number>`${sql.ref('seq')}` : sql<number>`${seq}`
-    // In a conversation with oneself sending has moved the read marks of both sides.
-    const [row] = await tx
-      .updateTable('conversations')
-      .set(
-        mark === 'read_seq'
-          ? { [`${side}_read_seq`]: end, [`${side}_seen_seq`]: greater(`${side}_seen_seq`, end) }
-          : { [`${side}_${mark}`]: end },
-      )
-      .where(isConversation(conversation))
-      .where(`${side}_${mark}`, '<', end)
-      .returning(['low_id', 'high_id', 'last_msg_id'])
-      .execute()
-    return row ? toMoved(conversation.appId, row) : null
-  }
-
-  /** Moves the read marks of all conversations of the user to their ends. @returns those that were not there yet */
-  async markAllRead(tx: Tx, { appId, userId }: UserKey): Promise<Moved[]> {
-    const unread = joined(tx)
+  /** Direct conversations that the user has not read to the end, in no particular order. */
+  async listNotRead(
+    db: Queryable,
+    { appId, userId }: UserKey,
+  ): Promise<{ readonly conversation: Conversation; readonly side: Side }[]> {
+    const rows = await joined(db)
       .select(['c.low_id', 'c.high_id'])
       .where('p.app_id', '=', appId)
       .where('p.user_id', '=', userId)
       .where(sql<boolean>`c.seq > ${readSeq}`)
-      // In the order in which batches of sends lock them.
-      .orderBy('c.low_id')
-      .orderBy('c.high_id')
-    const locked = await lockForUpdate(tx, unread, { of: ['c'] }).execute()
-    const moved: Moved[] = []
-    for (const side of sides) {
-      const other = side === 'low' ? 'high_id' : 'low_id'
-      const peerIds = locked
-        .filter((row) => (row.low_id === userId) === (side === 'low'))
-        .map((row) => row[other])
-      for (const chunk of chunksOf(peerIds, keysPerStatement)) {
-        // Always as many, so that the statement is the same; those that were locked and no others.
-        const keys = Array.from(
-          { length: keysPerStatement },
-          (_, index) => chunk[Math.min(index, chunk.length - 1)] as Int64,
-        )
-        const rows = await tx
-          .updateTable('conversations')
-          .set({ [`${side}_read_seq`]: sql.ref('seq'), [`${side}_seen_seq`]: sql.ref('seq') })
-          .where('app_id', '=', appId)
-          .where(`${side}_id`, '=', userId)
-          .where(other, 'in', keys)
-          .returning(['low_id', 'high_id', 'last_msg_id'])
-          .execute()
-        moved.push(...rows.map((row) => toMoved(appId, row)))
-      }
-    }
-    return moved
-  }
-
-  /** Notes how far a member of a group has read. */
-  async moveFurthest(
-    tx: Tx,
-    { appId, groupId }: GroupKey,
-    userId: Int64,
-    seq: number,
-  ): Promise<void> {
-    const to = sql<number>`${seq}`
-    await tx
-      .updateTable('conversations')
-      .set(furthest(userId, to))
-      .where(isConversation({ appId, lowId: groupId, highId: groupId }))
-      .where(isFurther(userId, to))
       .execute()
-  }
-
-  /** Notes that a member of groups has read their conversations to the end. */
-  async moveFurthestToEnds(
-    tx: Tx,
-    { appId, userId }: UserKey,
-    groupIds: readonly Int64[],
-  ): Promise<void> {
-    const end = sql<number>`seq`
-    await tx
-      .updateTable('conversations')
-      .set(furthest(userId, end))
-      .where('app_id', '=', appId)
-      .where('low_id', 'in', groupIds)
-      .whereRef('high_id', '=', 'low_id')
-      .where(isFurther(userId, end))
-      .execute()
+    return rows.map((row) => ({
+      conversation: { appId, lowId: row.low_id, highId: row.high_id, isGroup: false },
+      side: row.low_id === userId ? 'low' : 'high',
+    }))
   }
 
   /** Hides everything that the conversation holds now; what was unread of it stays so for its sender. @returns false when there is no such conversation */
@@ -419,33 +336,6 @@ export class ConversationStore {
       .where('user_id', '=', userId)
       .execute()
   }
-
-  async exists(db: Queryable, conversation: ConversationKey): Promise<boolean> {
-    return (
-      (await db
-        .selectFrom('conversations')
-        .select('seq')
-        .where(isConversation(conversation))
-        .executeTakeFirst()) !== undefined
-    )
-  }
-}
-
-/**
- * The row of a group's conversation holds how far the furthest reader has read, and how far the furthest of all others: what it holds
- * once the user has read to a position.
- */
-function furthest(userId: Int64, to: RawBuilder<number>) {
-  return {
-    high_read_seq: sql<number>`case when reader_id = ${userId} then high_read_seq
-      when low_read_seq < ${to} then low_read_seq when high_read_seq < ${to} then ${to} else high_read_seq end`,
-    reader_id: sql<Int64>`case when low_read_seq < ${to} then ${userId} else reader_id end`,
-    low_read_seq: greater('low_read_seq', to),
-  }
-}
-
-function isFurther(userId: Int64, to: RawBuilder<number>) {
-  return sql<boolean>`(low_read_seq < ${to} or (reader_id <> ${userId} and high_read_seq < ${to}))`
 }
 
 function selectEnd(tx: Tx, { appId, groupId }: GroupKey) {
@@ -461,11 +351,4 @@ function toEnd(row: { seq: number; last_msg_id: number } | undefined): Conversat
 
 export function isConversation({ appId, lowId, highId }: ConversationKey) {
   return sql<boolean>`app_id = ${appId} and low_id = ${lowId} and high_id = ${highId}`
-}
-
-function toMoved(
-  appId: string,
-  row: { low_id: Int64; high_id: Int64; last_msg_id: number },
-): Moved {
-  return { appId, lowId: row.low_id, highId: row.high_id, lastMessageId: row.last_msg_id }
 }

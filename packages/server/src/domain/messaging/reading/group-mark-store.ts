@@ -1,137 +1,90 @@
 import type { Int64 } from '@hermod/protocol'
-import { sql } from 'kysely'
-import type { Tx } from '../../../db/database.js'
-import { lockForUpdate } from '../../../db/locking.js'
+import type { Database, Queryable } from '../../../db/database.js'
 import type { MemberKey } from '../../groups/core/group-model.js'
-import { joinedGroups, type Mark } from './conversation-store.js'
+import type { UserKey } from '../../users/user-model.js'
+import { joinedGroups, type ReaderMarks } from './conversation-store.js'
+import type { FurthestReaders } from './furthest-readers.js'
 
-/** The groups of a user by ID. */
-export interface GroupsAfter {
-  readonly appId: string
-  readonly userId: Int64
-  readonly afterGroupId: Int64
-}
-
-/** A mark of a member that has moved. */
-export interface MovedMark {
-  readonly from: number
-  readonly to: number
+/** Where the marks of a member stand. */
+export interface MemberMarks extends ReaderMarks, FurthestReaders {
+  readonly groupId: Int64
   /** The last message that the conversation ever held. */
   readonly lastMessageId: number
-}
-
-export interface MovedGroupMark extends MovedMark {
-  readonly groupId: Int64
+  /** Senders who asked for it get to know who has read their messages. */
   readonly hasReadAck: boolean
 }
 
-/** How many groups one transaction moves marks in. */
-export const groupsPerStep = 100
-
-/** Where a mark of a member stands. */
-export interface MarkPlace {
-  readonly at: number
-  /** Where the conversation ends. */
+interface MarksRow extends FurthestReaders {
+  readonly group_id: Int64
   readonly seq: number
-  readonly lastMessageId: number
+  readonly last_msg_id: number
+  readonly acked_seq: number
+  readonly delivered_seq: number
+  readonly read_ack: number
 }
 
-/** How the rows of members take their marks. */
-export interface MemberMarks {
-  /** Keeps the mark from moving until the transaction ends. @returns null when there is no such member */
-  lockMark(tx: Tx, member: MemberKey, mark: Mark): Promise<number | null>
-  moveMark(tx: Tx, member: MemberKey, mark: Mark, seq: number): Promise<void>
-  /** Moves the read marks of a user to the ends of the conversations of groups. */
-  moveReadMarksToEnds(
-    tx: Tx,
-    user: Pick<MemberKey, 'appId' | 'userId'>,
-    groupIds: readonly Int64[],
-  ): Promise<void>
-  /** Hides what the conversation holds up to its end. @returns false when there is no such member */
-  hide(
-    tx: Tx,
-    member: MemberKey,
-    end: { readonly seq: number; readonly lastMessageId: number },
-  ): Promise<boolean>
-}
+const marksColumns = [
+  'p.group_id',
+  'p.acked_seq',
+  'p.delivered_seq',
+  'c.seq',
+  'c.last_msg_id',
+  'c.reader_id',
+  'c.low_read_seq',
+  'c.high_read_seq',
+  'g.read_ack',
+] as const
 
-/** The column that says what was told of a mark: sending moves what is read, of which nobody is told. */
-export const toldMark = {
-  read_seq: 'acked_seq',
-  delivered_seq: 'delivered_seq',
-} as const satisfies Record<Mark, string>
-
-/**
- * Looks up the marks of members in the conversations of groups. Whatever changes both locks the conversation's row before the member's,
- * as sends do.
- */
+/** Looks up the marks of members in the conversations of groups. */
 export class GroupMarkStore {
-  /** @returns null when there is no such conversation or member */
-  async find(tx: Tx, member: MemberKey, mark: Mark): Promise<MarkPlace | null> {
-    const row = await tx
-      .selectFrom('conversations as c')
-      .innerJoin('group_members as m', (join) =>
-        join.onRef('m.app_id', '=', 'c.app_id').onRef('m.group_id', '=', 'c.low_id'),
-      )
-      .select(['c.seq', 'c.last_msg_id as lastMessageId', `m.${toldMark[mark]} as at`])
-      .where('c.app_id', '=', member.appId)
-      .where('c.low_id', '=', member.groupId)
-      .where('c.high_id', '=', member.groupId)
-      .where('m.user_id', '=', member.userId)
-      .executeTakeFirst()
-    return row ?? null
+  readonly #find
+
+  constructor(database: Database) {
+    this.#find = database.prepared<MemberKey, MarksRow>((db, param) =>
+      joinedGroups(db)
+        .select(marksColumns)
+        .where('p.app_id', '=', param('appId'))
+        .where('p.group_id', '=', param('groupId'))
+        .where('p.user_id', '=', param('userId')),
+    )
   }
 
-  /**
-   * The conversations of some groups that the user has not read to the end, with the marks as they will be then. Others wait until the
-   * transaction ends, so they are few.
-   * @returns as many as {@link groupsPerStep} when there may be more
-   */
-  async lockUnread(
-    tx: Tx,
-    { appId, userId, afterGroupId }: GroupsAfter,
-  ): Promise<MovedGroupMark[]> {
-    const found = joinedGroups(tx)
-      .select(['p.group_id', 'p.acked_seq', 'c.seq', 'c.last_msg_id', 'g.read_ack'])
+  /** @returns null when there is no such conversation or member */
+  async find(db: Queryable, { appId, groupId, userId }: MemberKey): Promise<MemberMarks | null> {
+    const row = await this.#find.first(db, { appId, groupId, userId })
+    return row && toMarks(row)
+  }
+
+  /** Of the groups whose conversations the user has not acknowledged to the end, by ID. */
+  async listNotRead(
+    db: Queryable,
+    { appId, userId }: UserKey,
+    page: { readonly afterGroupId: Int64; readonly limit: number },
+  ): Promise<MemberMarks[]> {
+    const rows = await joinedGroups(db)
+      .select(marksColumns)
       .where('p.app_id', '=', appId)
       .where('p.user_id', '=', userId)
-      .where('p.group_id', '>', afterGroupId)
+      .where('p.group_id', '>', page.afterGroupId)
       .whereRef('c.seq', '>', 'p.acked_seq')
-      // In the order in which batches of sends lock them; the members too, so that each message is told of as read once only.
       .orderBy('p.group_id')
-      .limit(groupsPerStep)
-    return (await lockForUpdate(tx, found, { of: ['c', 'p'] }).execute()).map(
-      (row): MovedGroupMark => ({
-        groupId: row.group_id,
-        from: row.acked_seq,
-        to: row.seq,
-        lastMessageId: row.last_msg_id,
-        hasReadAck: row.read_ack === 1,
-      }),
-    )
-  }
-
-  async isMember(tx: Tx, member: MemberKey): Promise<boolean> {
-    return (
-      (await tx
-        .selectFrom('group_members')
-        .select('user_id')
-        .where(isMarkOf(member))
-        .executeTakeFirst()) !== undefined
-    )
-  }
-
-  async hasReadAck(tx: Tx, { appId, groupId }: MemberKey): Promise<boolean> {
-    const row = await tx
-      .selectFrom('groups')
-      .select('read_ack')
-      .where('app_id', '=', appId)
-      .where('group_id', '=', groupId)
-      .executeTakeFirst()
-    return row?.read_ack === 1
+      .limit(page.limit)
+      .execute()
+    return rows.map(toMarks)
   }
 }
 
-function isMarkOf({ appId, groupId, userId }: MemberKey) {
-  return sql<boolean>`app_id = ${appId} and group_id = ${groupId} and user_id = ${userId}`
+/** Sending moves what is read, of which nobody is told; what was told stands at the last acknowledgement. */
+function toMarks(row: MarksRow): MemberMarks {
+  const { reader_id, low_read_seq, high_read_seq } = row
+  return {
+    groupId: row.group_id,
+    at: { read_seq: row.acked_seq, delivered_seq: row.delivered_seq },
+    end: row.seq,
+    lastMessageId: row.last_msg_id,
+    hasReadAck: row.read_ack === 1,
+    reader_id,
+    low_read_seq,
+    high_read_seq,
+  }
 }

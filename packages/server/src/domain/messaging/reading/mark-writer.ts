@@ -1,90 +1,235 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import { notice } from '@hermod/protocol/events'
+import { type Event, notice } from '@hermod/protocol/events'
 import type { Database } from '../../../db/database.js'
-import { BatchQueue } from '../../../lib/batch-queue.js'
+import { type BatchObserver, BatchQueue } from '../../../lib/batch-queue.js'
+import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
+import type { UserKey } from '../../users/user-model.js'
 import {
   type Conversation,
+  groupConversation,
   readersOf,
+  type Side,
   sidesOf,
   toEventConversation,
 } from '../log/conversation-model.js'
-import type { ConversationStore, Mark } from './conversation-store.js'
-import { type MarkMove, moveMarks } from './move-marks.js'
+import type { ConversationStore, Mark, ReaderMarks } from './conversation-store.js'
+import { isFurther } from './furthest-readers.js'
+import type { GroupMarkStore, MemberMarks } from './group-mark-store.js'
+import {
+  type DirectMove,
+  type GroupMove,
+  type MarkEvent,
+  type MarkMove,
+  type MarkMoves,
+  moveMarks,
+} from './move-marks.js'
+import type { ReceiptRequestStore } from './receipt-request-store.js'
 
 export interface MarkWriterOptions {
   readonly database: Database
   readonly store: ConversationStore
+  readonly groupMarks: GroupMarkStore
+  readonly receiptRequests: ReceiptRequestStore
   readonly clock: Clock
   readonly maxBatchMoves: number
   readonly maxQueuedMoves: number
+  readonly observer: BatchObserver
   /** Called after the commit of events of this application. */
   appended(appId: string): void
 }
 
-export const markEvents = {
+/** Who reads which conversation. */
+interface Reader {
+  readonly conversation: Conversation
+  readonly userId: Int64
+}
+
+/** A party of a direct conversation, or a member of a group, and where the marks stand. */
+export type KnownReader = Reader &
+  ({ readonly side: Side; readonly marks: ReaderMarks } | { readonly member: MemberMarks })
+
+/** Where a mark is to move, and what is told of it; null = to the end of the conversation, and its last message. */
+export type Target = { readonly seq: number; readonly messageId: number } | null
+
+const markEvents = {
   read_seq: 'message.read',
   delivered_seq: 'message.delivered',
-} as const satisfies Record<Mark, MarkMove['event']['kind']>
+} as const satisfies Record<Mark, MarkEvent['kind']>
 
 const retryAfterSeconds = 1
+/** Reading everything moves so many marks together, so that nobody's sends wait long. */
+const movesPerStep = 100
 
-/** Moves the marks of conversations between two users for all callers in batches (rules E5, E6). */
+/** Moves the marks of conversations for all callers in batches (rules E5, E6). A move resolves when it is durable. */
 export class MarkWriter {
-  readonly #queue: BatchQueue<MarkMove, boolean>
+  readonly #queue: BatchQueue<MarkMoves, boolean>
 
   constructor(private readonly options: MarkWriterOptions) {
+    const { maxBatchMoves, maxQueuedMoves, observer } = options
     this.#queue = new BatchQueue({
-      sizeOf: () => 1,
-      maxBatchSize: options.maxBatchMoves,
-      maxQueuedSize: options.maxQueuedMoves,
+      sizeOf: (each) => Math.min(sizeOf(each), maxBatchMoves),
+      maxBatchSize: maxBatchMoves,
+      maxQueuedSize: maxQueuedMoves,
       maxBatches: options.database.dialect.concurrentBatches,
-      run: (moves) => this.#commit(moves),
+      run: (callers) => this.#commit(callers),
       full: () => new AppError('unavailable', 'too many marks are waiting', { retryAfterSeconds }),
-      isFaultOfOne: (error) => !(error instanceof AppError),
+      isErrorOfOne: (error) => !(error instanceof AppError),
+      observer,
     })
+  }
+
+  /** Moves that wait, with the receipts that they make. */
+  get queuedMoves(): number {
+    return this.#queue.queuedSize
+  }
+
+  /** Resolves when everything that was asked for is durable. */
+  idle(): Promise<void> {
+    return this.#queue.idle()
+  }
+
+  /** @returns null when there is no such conversation, or the user is no member */
+  async find(conversation: Conversation, userId: Int64): Promise<KnownReader | null> {
+    const { database, store, groupMarks } = this.options
+    if (conversation.isGroup) {
+      const key = { appId: conversation.appId, groupId: conversation.lowId, userId }
+      const member = await database.read((db) => groupMarks.find(db, key))
+      return member && { conversation, userId, member }
+    }
+    const [side] = sidesOf(conversation, userId)
+    if (side === undefined) return null
+    const marks = await database.read((db) => store.findMarks(db, conversation, side))
+    return marks && { conversation, userId, side, marks }
   }
 
   /**
-   * Moves a mark forward and tells the parties of it; resolves when both are durable. One that is there already costs a read only.
-   * @param to.seq null = to the end of the conversation
-   * @param to.messageId what is told; without it the last message
-   * @returns false when it did not move, or there is no such conversation
+   * Moves a mark forward and tells of it: the parties of a direct conversation, or the member's own devices and, where read_ack is on,
+   * the senders who asked for it (groupMemberList). A mark that is there already costs nothing.
    * @throws AppError unavailable when too many marks wait, storage_failed
    */
-  async move(
-    conversation: Conversation,
-    userId: Int64,
-    mark: Mark,
-    to: { readonly seq: number | null; readonly messageId: Int64 | undefined },
-  ): Promise<boolean> {
-    const { database, store } = this.options
-    const [side] = sidesOf(conversation, userId)
-    if (side === undefined) return false
-    const place = await database.read((db) => store.findMark(db, conversation, side, mark))
-    if (!place || (to.seq ?? place.end) <= place.at) return false
-    const { appId } = conversation
-    const about = { appId, actorId: userId, userIds: readersOf(conversation) }
-    const messageId = to.messageId === undefined ? null : Number(to.messageId)
-    const { kind, payload } = notice(markEvents[mark], about, {
-      conversation: toEventConversation(conversation),
-      msg_id: messageId ?? 0,
-    })
-    const { lowId, highId } = conversation
-    return this.#queue.add({
-      conversation: { appId, lowId, highId },
-      side,
-      mark,
-      seq: to.seq,
-      event: { kind, payload, messageId } as MarkMove['event'],
-    })
+  async move(reader: KnownReader, mark: Mark, to: Target): Promise<void> {
+    const { at, end } = 'side' in reader ? reader.marks : reader.member
+    if ((to?.seq ?? end) <= at[mark]) return
+    const move =
+      'side' in reader
+        ? directMove(reader, reader.side, mark, to)
+        : await this.#groupMove(reader, reader.member, mark, to)
+    await this.#queue.add({ moves: [move], announcement: null })
   }
 
-  async #commit(moves: readonly MarkMove[]): Promise<readonly boolean[]> {
+  /**
+   * Reads all conversations of a user to their ends: direct ones first, then groups, some at a time. Tells the parties of direct
+   * conversations and the senders who asked for it; the own devices that everything was read, once, before all else.
+   * @throws as {@link move}; then some may have been read
+   */
+  async readAll(user: UserKey): Promise<void> {
+    const { database, store, groupMarks } = this.options
+    const { appId, userId } = user
+    let isTold = false
+    const step = async (moves: readonly MarkMove[]) => {
+      const announcement = isTold ? null : readAllRow(user)
+      if (moves.length > 0 && (await this.#queue.add({ moves, announcement }))) isTold = true
+    }
+    const direct = await database.read((db) => store.listNotRead(db, user))
+    for (const chunk of chunksOf(direct, movesPerStep))
+      await step(
+        chunk.map(({ conversation, side }) =>
+          directMove({ conversation, userId }, side, 'read_seq', null),
+        ),
+      )
+    const page = { afterGroupId: 0 as Int64, limit: movesPerStep }
+    for (;;) {
+      const members = await database.read((db) => groupMarks.listNotRead(db, user, page))
+      const moves = members.map((member) => {
+        const reader = { conversation: groupConversation(appId, member.groupId), userId }
+        return this.#groupMove(reader, member, 'read_seq', null)
+      })
+      await step((await Promise.all(moves)).map((move) => ({ ...move, isTold: false })))
+      if (members.length < movesPerStep) return
+      page.afterGroupId = members.at(-1)?.groupId ?? 0
+    }
+  }
+
+  /** Receipts are looked up here: none is added any more up to a position that is there, and the procedure leaves out what was told. */
+  async #groupMove(
+    reader: Reader,
+    member: MemberMarks,
+    mark: Mark,
+    to: Target,
+  ): Promise<GroupMove> {
+    const { database, receiptRequests } = this.options
+    const { conversation, userId } = reader
+    const { appId, lowId: groupId } = conversation
+    const { seq, messageId } = to ?? { seq: member.end, messageId: member.lastMessageId }
+    const isRead = mark === 'read_seq'
+    const asked = { appId, groupId, userId, from: member.at[mark], to: seq }
+    return {
+      conversation: keyOf(conversation),
+      userId,
+      mark,
+      seq,
+      isFurther: isRead && isFurther(member, userId, seq),
+      event: markEvent(reader, mark, [userId], messageId),
+      isTold: true,
+      receipts:
+        isRead && member.hasReadAck
+          ? await database.read((db) => receiptRequests.listBetween(db, asked))
+          : [],
+    }
+  }
+
+  async #commit(callers: readonly MarkMoves[]): Promise<readonly boolean[]> {
     const { database, clock, appended } = this.options
-    const moved = await database.procedure(moveMarks, { moves, now: clock.now() }, null)
-    const told = moves.filter((_, index) => moved[index])
-    for (const appId of new Set(told.map(({ conversation }) => conversation.appId))) appended(appId)
+    const moved = await database.procedure(moveMarks, { callers, now: clock.now() }, null)
+    const told = callers.filter((_, index) => moved[index])
+    for (const appId of new Set(told.flatMap(({ moves }) => moves[0]?.conversation.appId ?? [])))
+      appended(appId)
     return moved
   }
+}
+
+function directMove(reader: Reader, side: Side, mark: Mark, to: Target): DirectMove {
+  const { conversation } = reader
+  return {
+    conversation: keyOf(conversation),
+    side,
+    mark,
+    seq: to?.seq ?? null,
+    event: markEvent(reader, mark, readersOf(conversation), to?.messageId ?? 0),
+  }
+}
+
+function markEvent(
+  { conversation, userId }: Reader,
+  mark: Mark,
+  userIds: readonly Int64[],
+  messageId: number,
+): MarkEvent {
+  return {
+    kind: markEvents[mark],
+    payload: {
+      actor_id: userId,
+      user_ids: [...userIds],
+      conversation: toEventConversation(conversation),
+      msg_id: messageId,
+    },
+  }
+}
+
+function readAllRow({ appId, userId }: UserKey) {
+  const { kind, payload }: Event = notice('message.read_all', {
+    appId,
+    actorId: userId,
+    userIds: [userId],
+  })
+  return { appId, kind, payload: JSON.stringify(payload) }
+}
+
+function keyOf({ appId, lowId, highId }: Conversation) {
+  return { appId, lowId, highId }
+}
+
+function sizeOf({ moves }: MarkMoves): number {
+  return moves.reduce((sum, move) => sum + 1 + ('receipts' in move ? move.receipts.length : 0), 0)
 }

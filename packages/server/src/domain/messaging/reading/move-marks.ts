@@ -1,30 +1,74 @@
+import type { Int64 } from '@hermod/protocol'
 import type { EventPayloads } from '@hermod/protocol/events'
 import type { Procedure, ProcedureContext } from '../../../db/procedure.js'
 import { rowOf } from '../../../db/rows.js'
+import { compare } from '../../../lib/compare.js'
 import { appendInProcedure, type NewRow } from '../../../outbox/outbox-statements.js'
+import {
+  lockMemberMarks,
+  setMemberMarks,
+  writtenMemberMarkColumns,
+} from '../../groups/membership/member-statements.js'
 import { type ConversationKey, compareConversations, type Side } from '../log/conversation-model.js'
-import { lockMarks, setMarks, writtenMarkColumns } from './conversation-statements.js'
+import {
+  lockFurthestReaders,
+  lockMarks,
+  setFurthestReaders,
+  setMarks,
+  writtenMarkColumns,
+  writtenReaderColumns,
+} from './conversation-statements.js'
 import type { Mark } from './conversation-store.js'
+import { type FurthestReaders, withReader } from './furthest-readers.js'
+import type { ReceiptRequest } from './receipt-request-store.js'
+
+/** What is told when a mark has moved. */
+export interface MarkEvent {
+  readonly kind: 'message.read' | 'message.delivered'
+  readonly payload: EventPayloads['message.read']
+}
 
 /** A mark of a party that is to move forward, never back. */
-export interface MarkMove {
+export interface DirectMove {
   readonly conversation: ConversationKey
   readonly side: Side
   readonly mark: Mark
-  /** null = to the end of the conversation */
+  /** null = to the end of the conversation; then the event names its last message. */
   readonly seq: number | null
-  /** What is told when the mark has moved; without a `messageId` it names the last message of the conversation. */
-  readonly event: {
-    readonly kind: 'message.read' | 'message.delivered'
-    readonly payload: EventPayloads['message.read']
-    readonly messageId: number | null
-  }
+  readonly event: MarkEvent
 }
 
-interface LockedMarks {
+/**
+ * A mark of a member of a group. It names its position, so that the conversation is locked only where it becomes one of the two that
+ * have read furthest.
+ */
+export interface GroupMove {
+  readonly conversation: ConversationKey
+  readonly userId: Int64
+  readonly mark: Mark
+  readonly seq: number
+  /** The conversation's row may have to say that the member has read further. */
+  readonly isFurther: boolean
+  readonly event: MarkEvent
+  /** Whether the event is told, or only the receipts are. */
+  readonly isTold: boolean
+  /** Up to the position, in their order. Each is told to its sender, if it is above the mark. */
+  readonly receipts: readonly ReceiptRequest[]
+}
+
+export type MarkMove = DirectMove | GroupMove
+
+/** Moves of one caller, made together. */
+export interface MarkMoves {
+  readonly moves: readonly MarkMove[]
+  /** Told before the moves when one of them has moved a mark. */
+  readonly announcement: NewRow | null
+}
+
+interface DirectMarks {
   readonly app_id: string
-  readonly low_id: number
-  readonly high_id: number
+  readonly low_id: Int64
+  readonly high_id: Int64
   readonly seq: number
   readonly last_msg_id: number
   low_read_seq: number
@@ -35,73 +79,173 @@ interface LockedMarks {
   high_delivered_seq: number
 }
 
+type ReadersRow = Pick<DirectMarks, 'app_id' | 'low_id' | 'high_id'> & FurthestReaders
+
+interface MemberMarks {
+  readonly app_id: string
+  readonly group_id: Int64
+  readonly user_id: Int64
+  read_seq: number
+  seen_seq: number
+  acked_seq: number
+  delivered_seq: number
+}
+
+/** The rows that moves are about, as they are now and as they are to be written. */
+interface LockedRows {
+  readonly direct: ReadonlyMap<string, DirectMarks>
+  readonly members: ReadonlyMap<string, MemberMarks>
+  readonly readers: ReadonlyMap<string, ReadersRow>
+  readonly changed: {
+    readonly direct: Set<DirectMarks>
+    readonly members: Set<MemberMarks>
+    readonly readers: Set<ReadersRow>
+  }
+}
+
 /**
- * Moves marks of many callers, as if one after another in the order of the moves, and tells of each that has moved (rules E5, E6). The
- * output says which have; a mark of a conversation that is not there has not.
+ * Moves marks of many callers, as if one after another in their order, and tells of each that has moved (rules E5, E6). The output says
+ * for each caller whether a mark has moved; one of a conversation or member that is not there has not.
  */
 export const moveMarks: Procedure<
-  { readonly moves: readonly MarkMove[]; readonly now: number },
+  { readonly callers: readonly MarkMoves[]; readonly now: number },
   readonly boolean[]
 > = {
   module: import.meta.url,
   name: 'moveMarks',
-  async run(context, { moves, now }) {
-    const rows = await lockedRows(context, moves)
-    const moved = new Set<LockedMarks>()
+  async run(context, { callers, now }) {
+    const rows = await lockRows(
+      context,
+      callers.flatMap(({ moves }) => moves),
+    )
     const told: NewRow[] = []
-    const output = moves.map((move) => {
-      const row = rows.get(conversationText(move.conversation))
-      if (!row || !advance(row, move)) return false
-      moved.add(row)
-      told.push(eventRow(move, row.last_msg_id))
-      return true
+    const output = callers.map((caller) => {
+      const events = moveAll(rows, caller)
+      for (const event of events ?? []) told.push(event)
+      return events !== null
     })
-    await context.change(setMarks, [...moved].map(marksRow))
+    await writeRows(context, rows)
     await appendInProcedure(context, told, now)
     return output
   },
 }
 
-/** In the order in which everybody locks conversations. */
-async function lockedRows(
+/** In the order in which everybody locks: conversations of users, those of groups, members; each by key. */
+async function lockRows(
   context: ProcedureContext,
   moves: readonly MarkMove[],
-): Promise<ReadonlyMap<string, LockedMarks>> {
-  const byText = new Map(
-    moves.map(({ conversation }) => [conversationText(conversation), conversation]),
-  )
-  const inOrder = [...byText.values()].sort(compareConversations)
-  const rows = await context.run<LockedMarks>(
-    lockMarks,
-    inOrder.map(({ appId, lowId, highId }) => [appId, lowId, highId]),
-  )
-  return new Map(
-    rows.map((row) => [
-      conversationText({ appId: row.app_id, lowId: row.low_id, highId: row.high_id }),
-      row,
-    ]),
-  )
-}
-
-/** @returns false when the mark is there already */
-function advance(row: LockedMarks, { side, mark, seq }: MarkMove): boolean {
-  const to = seq ?? row.seq
-  if (to <= row[`${side}_${mark}`]) return false
-  row[`${side}_${mark}`] = to
-  if (mark === 'read_seq') row[`${side}_seen_seq`] = Math.max(row[`${side}_seen_seq`], to)
-  return true
-}
-
-function eventRow({ conversation, event }: MarkMove, lastMessageId: number): NewRow {
-  const { kind, payload, messageId } = event
+): Promise<LockedRows> {
+  const direct = moves.filter(isDirect)
+  const ofGroups = moves.filter((move): move is GroupMove => !isDirect(move))
+  const further = ofGroups.filter(({ isFurther }) => isFurther)
+  const directRows = await context.run<DirectMarks>(lockMarks, conversationKeys(direct))
+  const readerRows = await context.run<ReadersRow>(lockFurthestReaders, conversationKeys(further))
+  const memberRows = await context.run<MemberMarks>(lockMemberMarks, memberKeys(ofGroups))
   return {
-    appId: conversation.appId,
-    kind,
-    payload: JSON.stringify({ ...payload, msg_id: messageId ?? lastMessageId }),
+    direct: new Map(directRows.map((row) => [rowText(row), row])),
+    readers: new Map(readerRows.map((row) => [rowText(row), row])),
+    members: new Map(
+      memberRows.map((row) => [memberText(row.app_id, row.group_id, row.user_id), row]),
+    ),
+    changed: { direct: new Set(), members: new Set(), readers: new Set() },
   }
 }
 
-const marksRow = rowOf(writtenMarkColumns, (row: LockedMarks) => ({
+async function writeRows(context: ProcedureContext, { changed }: LockedRows): Promise<void> {
+  await context.change(setMarks, [...changed.direct].map(marksRow))
+  await context.change(setFurthestReaders, [...changed.readers].map(readersRow))
+  await context.change(setMemberMarks, [...changed.members].map(memberMarksRow))
+}
+
+/** @returns what is told; null when no mark has moved */
+function moveAll(rows: LockedRows, { moves, announcement }: MarkMoves): NewRow[] | null {
+  const events = moves.map((move) =>
+    isDirect(move) ? moveDirect(rows, move) : moveInGroup(rows, move),
+  )
+  if (events.every((each) => each === null)) return null
+  return [announcement, ...events.flat()].filter((event) => event !== null)
+}
+
+/** @returns what is told; null when the mark is there already */
+function moveDirect({ direct, changed }: LockedRows, move: DirectMove): NewRow | null {
+  const { conversation, side, mark, seq, event } = move
+  const row = direct.get(conversationText(conversation))
+  const to = seq ?? row?.seq ?? 0
+  if (!row || to <= row[`${side}_${mark}`]) return null
+  row[`${side}_${mark}`] = to
+  if (mark === 'read_seq') row[`${side}_seen_seq`] = Math.max(row[`${side}_seen_seq`], to)
+  changed.direct.add(row)
+  return eventRow(
+    move,
+    seq === null ? { ...event.payload, msg_id: row.last_msg_id } : event.payload,
+  )
+}
+
+/** @returns what is told; null when the mark is there already */
+function moveInGroup(rows: LockedRows, move: GroupMove): NewRow[] | null {
+  const { conversation, userId, mark, seq, event, isTold, receipts } = move
+  const row = rows.members.get(memberText(conversation.appId, conversation.lowId, userId))
+  // Reading counts as moved until it has been acknowledged, though the member's own sends have moved the mark before.
+  const told = mark === 'read_seq' ? 'acked_seq' : mark
+  const from = row?.[told] ?? seq
+  if (!row || seq <= from) return null
+  row[told] = seq
+  rows.changed.members.add(row)
+  if (mark === 'read_seq') {
+    row.read_seq = Math.max(row.read_seq, seq)
+    row.seen_seq = Math.max(row.seen_seq, seq)
+    moveFurthest(rows, move)
+  }
+  const own = isTold ? [eventRow(move, event.payload)] : []
+  const asked = receipts.filter((receipt) => receipt.seq > from)
+  return [
+    ...own,
+    ...asked.map(({ senderId, messageId }) =>
+      eventRow(move, { ...event.payload, user_ids: [senderId], msg_id: messageId }),
+    ),
+  ]
+}
+
+function moveFurthest(
+  { readers, changed }: LockedRows,
+  { conversation, userId, seq }: GroupMove,
+): void {
+  const row = readers.get(conversationText(conversation))
+  if (row) changed.readers.add(Object.assign(row, withReader(row, userId, seq)))
+}
+
+function eventRow({ conversation, event }: MarkMove, payload: MarkEvent['payload']): NewRow {
+  return { appId: conversation.appId, kind: event.kind, payload: JSON.stringify(payload) }
+}
+
+function isDirect(move: MarkMove): move is DirectMove {
+  return 'side' in move
+}
+
+function conversationKeys(moves: readonly MarkMove[]): (readonly unknown[])[] {
+  const byText = new Map(
+    moves.map(({ conversation }) => [conversationText(conversation), conversation]),
+  )
+  return [...byText.values()]
+    .sort(compareConversations)
+    .map(({ appId, lowId, highId }) => [appId, lowId, highId])
+}
+
+function memberKeys(moves: readonly GroupMove[]): (readonly unknown[])[] {
+  const byText = new Map(
+    moves.map((move) => {
+      const { appId, lowId } = move.conversation
+      return [memberText(appId, lowId, move.userId), move]
+    }),
+  )
+  return [...byText.values()]
+    .sort(
+      (a, b) => compareConversations(a.conversation, b.conversation) || compare(a.userId, b.userId),
+    )
+    .map(({ conversation: { appId, lowId }, userId }) => [appId, lowId, userId])
+}
+
+const marksRow = rowOf(writtenMarkColumns, (row: DirectMarks) => ({
   low_read_seq: row.low_read_seq,
   high_read_seq: row.high_read_seq,
   low_seen_seq: row.low_seen_seq,
@@ -113,7 +257,36 @@ const marksRow = rowOf(writtenMarkColumns, (row: LockedMarks) => ({
   high_id: row.high_id,
 }))
 
+const readersRow = rowOf(writtenReaderColumns, (row: ReadersRow) => ({
+  reader_id: row.reader_id,
+  low_read_seq: row.low_read_seq,
+  high_read_seq: row.high_read_seq,
+  app_id: row.app_id,
+  low_id: row.low_id,
+  high_id: row.high_id,
+}))
+
+const memberMarksRow = rowOf(writtenMemberMarkColumns, (row: MemberMarks) => ({
+  read_seq: row.read_seq,
+  seen_seq: row.seen_seq,
+  acked_seq: row.acked_seq,
+  delivered_seq: row.delivered_seq,
+  app_id: row.app_id,
+  group_id: row.group_id,
+  user_id: row.user_id,
+}))
+
 /** For maps. */
 function conversationText({ appId, lowId, highId }: ConversationKey): string {
   return `${appId}/${lowId}/${highId}`
+}
+
+/** For maps. */
+function rowText(row: Pick<DirectMarks, 'app_id' | 'low_id' | 'high_id'>): string {
+  return conversationText({ appId: row.app_id, lowId: row.low_id, highId: row.high_id })
+}
+
+/** For maps. */
+function memberText(appId: string, groupId: Int64, userId: Int64): string {
+  return `${appId}/${groupId}/${userId}`
 }

@@ -11,6 +11,7 @@ export interface Pin {
 }
 
 const deletePins: BulkDelete = {
+  module: import.meta.url,
   deleteFrom: 'pinned_conversations',
   keys: { app_id: 'text', user_id: 'bigint', conversation_id: 'bigint' },
 }

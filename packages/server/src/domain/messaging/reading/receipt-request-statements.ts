@@ -1,5 +1,6 @@
 import type { BulkInsert } from '../../../db/dialect/dialect.js'
 
+/** What {@link insertReceiptRequests} is given. */
 export const receiptRequestColumns = {
   app_id: 'text',
   group_id: 'bigint',
@@ -11,6 +12,7 @@ export const receiptRequestColumns = {
 
 /** Of sends; rows in the order of their conversations. */
 export const insertReceiptRequests: BulkInsert = {
+  module: import.meta.url,
   table: 'receipt_requests',
   columns: receiptRequestColumns,
 }

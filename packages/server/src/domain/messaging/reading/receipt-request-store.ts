@@ -1,48 +1,63 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Tx } from '../../../db/database.js'
-import type { MemberKey } from '../../groups/core/group-model.js'
-import type { MovedMark } from './group-mark-store.js'
+import { sql } from 'kysely'
+import type { Database, Queryable, Tx } from '../../../db/database.js'
+import type { GroupKey, MemberKey } from '../../groups/core/group-model.js'
 
 /** A message whose sender wants to know who has read it. */
 export interface ReceiptRequest {
+  readonly seq: number
   readonly messageId: number
   readonly senderId: Int64
 }
+
+interface Stretch extends MemberKey {
+  /** Exclusive. */
+  readonly from: number
+  /** Inclusive. */
+  readonly to: number
+}
+
+type Asked = Stretch & { readonly asked: string }
 
 const maxReceiptRequests = 1_000
 
 /** Group messages whose senders want to know who has read them. */
 export class ReceiptRequestStore {
+  readonly #list
+
+  constructor(database: Database) {
+    this.#list = database.prepared<Asked, ReceiptRequest>((db, param) => {
+      const latest = db
+        .selectFrom('receipt_requests')
+        .select(['seq', 'msg_id', 'sender_id', 'member_ids'])
+        .where('app_id', '=', param('appId'))
+        .where('group_id', '=', param('groupId'))
+        .where('seq', '>', param('from'))
+        .where('seq', '<=', param('to'))
+        .orderBy('seq', 'desc')
+        .limit(sql.lit(maxReceiptRequests))
+      return db
+        .selectFrom(latest.as('r'))
+        .select(['r.seq', 'r.msg_id as messageId', 'r.sender_id as senderId'])
+        .where('r.sender_id', '<>', param('userId'))
+        .where('r.member_ids', 'like', param('asked'))
+        .orderBy('r.seq')
+    })
+  }
+
   /**
    * Messages above one position and up to another whose senders want to know that the member has read them, in their order; of very many
    * requests the latest ones.
    */
-  async listBetween(
-    tx: Tx,
-    { appId, groupId, userId }: MemberKey,
-    { from, to }: MovedMark,
+  listBetween(
+    db: Queryable,
+    { appId, groupId, userId, from, to }: Stretch,
   ): Promise<ReceiptRequest[]> {
-    const latest = tx
-      .selectFrom('receipt_requests')
-      .select(['seq', 'msg_id', 'sender_id', 'member_ids'])
-      .where('app_id', '=', appId)
-      .where('group_id', '=', groupId)
-      .where('seq', '>', from)
-      .where('seq', '<=', to)
-      .orderBy('seq', 'desc')
-      .limit(maxReceiptRequests)
-    const rows = await tx
-      .selectFrom(latest.as('r'))
-      .select(['r.msg_id', 'r.sender_id'])
-      .where('r.sender_id', '<>', userId)
-      .where('r.member_ids', 'like', `%,${userId},%`)
-      .orderBy('r.seq')
-      .execute()
-    return rows.map((row) => ({ messageId: row.msg_id, senderId: row.sender_id }))
+    return this.#list.all(db, { appId, groupId, userId, from, to, asked: `%,${userId},%` })
   }
 
   /** Of a message that is recalled. */
-  async delete(tx: Tx, { appId, groupId }: Omit<MemberKey, 'userId'>, seq: number): Promise<void> {
+  async delete(tx: Tx, { appId, groupId }: GroupKey, seq: number): Promise<void> {
     await tx
       .deleteFrom('receipt_requests')
       .where('app_id', '=', appId)

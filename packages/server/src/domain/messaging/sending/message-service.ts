@@ -38,6 +38,7 @@ export type SendingCaller = { readonly appId: string } & (
   | { readonly isAdminToken: true; readonly userId: Int64 | null; readonly deviceSn: null }
 )
 
+/** One call of a sender: a message and whom it is for. */
 export interface SendRequest extends Omit<MessageContent, 'content'> {
   /** undefined = not given, which only some messages may do (rule E8a) */
   readonly content: string | undefined

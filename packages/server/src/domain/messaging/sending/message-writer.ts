@@ -1,9 +1,10 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import { ProcedureRestart } from '../../../db/procedure.js'
-import { BatchQueue } from '../../../lib/batch-queue.js'
+import { type BatchObserver, BatchQueue } from '../../../lib/batch-queue.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids.js'
+import type { ItemOutcome } from '../../item-outcome.js'
 import { type Draft, messageRow } from '../log/message-model.js'
 import { type BatchRestart, storeBatch } from './store-batch.js'
 
@@ -18,15 +19,6 @@ export interface MessageWriterOptions {
   readonly observer: BatchObserver
   /** Called after the commit of messages of this application. */
   appended(appId: string): void
-}
-
-export interface BatchObserver {
-  /** A batch is durable, or failed. */
-  committed(batch: {
-    readonly messages: number
-    readonly seconds: number
-    readonly failed: boolean
-  }): void
 }
 
 /** The messages of one send; they are stored together or not at all. */
@@ -55,7 +47,8 @@ export class MessageWriter {
       run: (deliveries) => this.#commit(deliveries),
       full: () =>
         new AppError('unavailable', 'too many messages are waiting', { retryAfterSeconds }),
-      isFaultOfOne: (error) => !(error instanceof AppError),
+      isErrorOfOne: (error) => !(error instanceof AppError),
+      observer: options.observer,
     })
   }
 
@@ -77,17 +70,14 @@ export class MessageWriter {
     return this.#queue.idle()
   }
 
-  async #commit(deliveries: readonly Delivery[]): Promise<readonly (MessageIds | AppError)[]> {
-    const startedAt = performance.now()
+  async #commit(deliveries: readonly Delivery[]): Promise<readonly ItemOutcome<MessageIds>[]> {
     try {
       const stored = await this.#store(deliveries)
-      this.#observe(deliveries, startedAt, false)
       for (const appId of appsOf(deliveries)) this.options.appended(appId)
       return stored
     } catch (error) {
       const { refused } = restartOf(error)
       if (refused) return this.#commitWithout(deliveries, refused)
-      this.#observe(deliveries, startedAt, true)
       throw error
     }
   }
@@ -96,23 +86,15 @@ export class MessageWriter {
   async #commitWithout(
     deliveries: readonly Delivery[],
     refused: readonly (readonly number[])[],
-  ): Promise<readonly (MessageIds | AppError)[]> {
+  ): Promise<readonly ItemOutcome<MessageIds>[]> {
     const rest = deliveries.map((each, index) => withoutPlaces(each, refused[index] ?? []))
     const left = rest.filter(({ drafts }) => drafts.length > 0)
     const stored = (left.length > 0 ? await this.#commit(left) : []).values()
     return rest.map(({ drafts }) =>
       drafts.length > 0
-        ? (stored.next().value as MessageIds | AppError)
+        ? (stored.next().value as ItemOutcome<MessageIds>)
         : new AppError('user_deleted'),
     )
-  }
-
-  #observe(deliveries: readonly Delivery[], startedAt: number, failed: boolean): void {
-    this.options.observer.committed({
-      messages: messagesOf(deliveries),
-      seconds: (performance.now() - startedAt) / 1000,
-      failed,
-    })
   }
 
   /** @param after the messages take IDs above this one */

@@ -46,6 +46,7 @@ export interface Submission {
   readonly groups?: readonly string[] | undefined
 }
 
+/** Sends that are stored in one transaction. */
 export interface Batch {
   readonly submissions: readonly Submission[]
   /** Milliseconds since 1970. */

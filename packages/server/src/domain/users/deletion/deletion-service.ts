@@ -30,6 +30,7 @@ export interface DeletionServiceOptions {
   readonly clock: Clock
 }
 
+/** Who deletes whose account. */
 export interface Deletion {
   readonly appId: string
   readonly userId: Int64

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { AppError, type Int64 } from '@hermod/protocol'
-import { importFault } from '../../login/password-hasher-formats.js'
+import { importViolation } from '../../login/password-hasher-formats.js'
 import {
   emailKey,
   type NameRules,
-  passwordFault,
+  passwordViolation,
   requireName,
-  usernameFault,
   usernameKey,
+  usernameViolation,
 } from '../user-model.js'
 
 /** Profile fields as they are stored and as they are named on the wire; absent ones are left as they are, or empty at first. */
@@ -21,6 +21,7 @@ export interface Profile {
   readonly private_info?: string
 }
 
+/** A user as another system or the operator names it. */
 export interface UserToImport {
   readonly username: string
   readonly password?: string
@@ -33,14 +34,13 @@ export interface UserToImport {
   readonly createdAt?: number
 }
 
-export type ImportResult =
-  | {
-      readonly username: string
-      readonly result: 'created' | 'exists' | 'updated'
-      readonly userId: Int64
-    }
-  | { readonly username: string; readonly result: 'failed'; readonly error: AppError }
+/** What became of a user who is there after the import. */
+export interface ImportedAs {
+  readonly result: 'created' | 'exists' | 'updated'
+  readonly userId: Int64
+}
 
+/** What entries are held against. */
 export interface EntryRules {
   readonly passwordMinLength: number
   /** Milliseconds since 1970. */
@@ -56,10 +56,10 @@ const maxClockDifferenceMs = 60_000
 export function requireGoodEntry(user: UserToImport, { passwordMinLength, now }: EntryRules): void {
   const { username, password, passwordHash = '', profile, createdAt = 0 } = user
   const violations = [
-    usernameFault(username, operatorNames),
-    password === undefined ? null : passwordFault(password, passwordMinLength),
+    usernameViolation(username, operatorNames),
+    password === undefined ? null : passwordViolation(password, passwordMinLength),
     password !== undefined && passwordHash !== '' ? 'give either password or password_hash' : null,
-    passwordHash === '' ? null : importFault(passwordHash),
+    passwordHash === '' ? null : importViolation(passwordHash),
     createdAt > now + maxClockDifferenceMs ? 'created_at must not lie in the future' : null,
   ].filter((violation) => violation !== null)
   if (violations.length > 0) throw new AppError('invalid_parameter', violations.join('; '))

@@ -6,6 +6,7 @@ import type { IdGenerator } from '../../../lib/ids.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { App } from '../../apps/app-model.js'
 import type { AppService } from '../../apps/app-service.js'
+import { type ItemOutcome, valuesOf } from '../../item-outcome.js'
 import type { PasswordHasher } from '../../login/password-hasher.js'
 import { type PageRequest, readIdCursor, writeCursor } from '../../paging.js'
 import { systemUserId } from '../system-user.js'
@@ -14,7 +15,7 @@ import { userRoom } from '../user-room.js'
 import type { UserStore } from '../user-store.js'
 import {
   createPassword,
-  type ImportResult,
+  type ImportedAs,
   requireGoodEntry,
   TakenNames,
   type UserToImport,
@@ -38,12 +39,6 @@ export interface UserImportServiceOptions {
   readonly passwordMinLength: number
 }
 
-/** An entry on its way; `error` ends it. */
-interface Entry {
-  readonly user: UserToImport
-  readonly error: AppError | null
-}
-
 const maxPageSize = 500
 const maxAttempts = 5
 
@@ -60,37 +55,38 @@ export class UserImportService {
     user: Omit<UserToImport, 'passwordHash'>,
   ): Promise<{ userId: Int64; password: string }> {
     const password = user.password === undefined ? createPassword() : ''
-    const [result] = await this.import(
+    const [outcome] = await this.import(
       appId,
       [{ ...user, password: user.password ?? password }],
       false,
     )
-    if (result?.result === 'failed') throw result.error
-    if (result?.result !== 'created') throw new AppError('user_exists')
-    return { userId: result.userId, password }
+    if (outcome instanceof AppError) throw outcome
+    if (outcome?.result !== 'created') throw new AppError('user_exists')
+    return { userId: outcome.userId, password }
   }
 
   /**
-   * Stores those who are not there yet, all in one transaction; the order of the results is that of the users.
+   * Stores those who are not there yet, all in one transaction.
    * @param update changes the profiles of those who are there
+   * @returns who is there now; invalid_parameter, mobile_taken, email_taken, user_limit_reached, unavailable
    * @throws AppError app_not_found
    */
   async import(
     appId: string,
     users: readonly UserToImport[],
     update: boolean,
-  ): Promise<ImportResult[]> {
+  ): Promise<ItemOutcome<ImportedAs>[]> {
     const { database, ids } = this.options
     const app = await this.options.apps.get(appId)
     const entries = await this.#hashed(appId, users.map(this.#checked))
     const userIds = await ids.take(entries.length)
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      let results: ImportResult[] = []
+      let outcomes: ItemOutcome<ImportedAs>[] = []
       const isStored = await database.transactionUnlessTaken(async (tx) => {
-        results = await this.#store(tx, app, { entries, userIds, update })
+        outcomes = await this.#store(tx, app, { entries, userIds, update })
       })
       // Else another call took an address between the look and the update; the next look sees it.
-      if (isStored) return results
+      if (isStored) return outcomes
     }
     throw changedMeanwhile()
   }
@@ -114,36 +110,35 @@ export class UserImportService {
     return { users, nextCursor: last ? writeCursor(last.user_id) : '' }
   }
 
-  readonly #checked = (user: UserToImport): Entry => {
+  readonly #checked = (user: UserToImport): ItemOutcome<UserToImport> => {
     const { passwordMinLength, clock } = this.options
     try {
       requireGoodEntry(user, { passwordMinLength, now: clock.now() })
-      return { user, error: null }
+      return user
     } catch (error) {
-      if (error instanceof AppError) return { user, error }
+      if (error instanceof AppError) return error
       throw error
     }
   }
 
   /** With hashes for the passwords of those who are new: a user who is there must not cost one. */
-  async #hashed(appId: string, entries: readonly Entry[]): Promise<Entry[]> {
+  async #hashed(
+    appId: string,
+    entries: readonly ItemOutcome<UserToImport>[],
+  ): Promise<ItemOutcome<UserToImport>[]> {
     const { database, store, hasher } = this.options
-    const withPassword = entries
-      .filter(({ user, error }) => error === null && user.password !== undefined)
-      .map(({ user }) => user)
+    const withPassword = valuesOf(entries).filter(({ password }) => password !== undefined)
     const known = new TakenNames(
       await database.read((db) => store.findOwners(db, appId, withPassword)),
     )
-    const isNew = ({ user, error }: Entry) =>
-      error === null && known.ownerOf(user.username) === undefined
-    const passwords = entries.flatMap((entry) =>
-      isNew(entry) && entry.user.password !== undefined ? [entry.user.password] : [],
-    )
+    const isNew = ({ username }: UserToImport) => known.ownerOf(username) === undefined
+    const passwords = withPassword.filter(isNew).map(({ password }) => password as string)
     const hashes = (await hasher.hashMany(passwords)).values()
     return entries.map((entry) => {
-      const { password, ...user } = entry.user
-      if (!isNew(entry) || password === undefined) return entry
-      return { ...entry, user: { ...user, passwordHash: hashes.next().value as string } }
+      if (entry instanceof AppError || !isNew(entry)) return entry
+      const { password, ...user } = entry
+      if (password === undefined) return entry
+      return { ...user, passwordHash: hashes.next().value as string }
     })
   }
 
@@ -151,22 +146,23 @@ export class UserImportService {
     tx: Tx,
     app: App,
     { entries, userIds, update }: ImportBatch,
-  ): Promise<ImportResult[]> {
+  ): Promise<ItemOutcome<ImportedAs>[]> {
     const { store, users, clock } = this.options
     const { appId } = app
     let room = await userRoom(tx, app, this.options)
-    const good = entries.filter(({ error }) => error === null).map(({ user }) => user)
-    const names = new TakenNames(await store.findOwners(tx, appId, good))
-    const plans = entries.map((entry, index) => {
+    const names = new TakenNames(await store.findOwners(tx, appId, valuesOf(entries)))
+    const outcomes = entries.map((entry, index) => {
+      if (entry instanceof AppError) return entry
       const plan = planned(entry, {
         names,
         newId: userIds[index] as number,
         update,
         hasRoom: room > 0,
       })
-      if (plan.result === 'created') room--
+      if (!(plan instanceof AppError) && plan.result === 'created') room--
       return plan
     })
+    const plans = valuesOf(outcomes)
     const at = clock.now()
     const fresh = plans
       .filter((plan) => plan.result === 'created')
@@ -176,8 +172,7 @@ export class UserImportService {
     const stored = await users.insertMany(tx, fresh)
     // Those whose name another call took meanwhile, with their namesakes of this call.
     const ours = new Set(userIds)
-    const isOvertaken = (plan: Plan) =>
-      plan.result !== 'failed' && ours.has(plan.userId) && !stored.has(plan.userId)
+    const isOvertaken = ({ userId }: Plan) => ours.has(userId) && !stored.has(userId)
     const overtaken = plans.filter(isOvertaken).map(({ user }) => user)
     const winners = new TakenNames(await store.findOwners(tx, appId, overtaken))
     const missed = await this.#updateProfiles(
@@ -185,11 +180,10 @@ export class UserImportService {
       appId,
       plans.filter((plan) => plan.result === 'updated' && !isOvertaken(plan)),
     )
-    return plans.map((plan) => {
-      if (isOvertaken(plan)) return toResult(replanned(plan.user, winners))
-      return toResult(
-        missed.has(plan) ? { result: 'failed', user: plan.user, error: changedMeanwhile() } : plan,
-      )
+    return outcomes.map((plan) => {
+      if (plan instanceof AppError) return plan
+      if (isOvertaken(plan)) return replanned(plan.user, winners)
+      return missed.has(plan) ? changedMeanwhile() : { result: plan.result, userId: plan.userId }
     })
   }
 
@@ -224,17 +218,15 @@ export class UserImportService {
 }
 
 interface ImportBatch {
-  readonly entries: readonly Entry[]
+  readonly entries: readonly ItemOutcome<UserToImport>[]
   /** One for each entry. */
   readonly userIds: readonly Int64[]
   readonly update: boolean
 }
 
-type Plan =
-  | { readonly result: 'created'; readonly user: UserToImport; readonly userId: Int64 }
-  | { readonly result: 'updated'; readonly user: UserToImport; readonly userId: Int64 }
-  | { readonly result: 'exists'; readonly user: UserToImport; readonly userId: Int64 }
-  | { readonly result: 'failed'; readonly user: UserToImport; readonly error: AppError }
+interface Plan extends ImportedAs {
+  readonly user: UserToImport
+}
 
 interface Circumstances {
   readonly names: TakenNames
@@ -244,24 +236,26 @@ interface Circumstances {
 }
 
 /** What becomes of an entry; a user who is to be created has its names from then on. */
-function planned({ user, error }: Entry, { names, newId, update, hasRoom }: Circumstances): Plan {
-  if (error !== null) return { result: 'failed', user, error }
+function planned(
+  user: UserToImport,
+  { names, newId, update, hasRoom }: Circumstances,
+): ItemOutcome<Plan> {
   const existing = names.ownerOf(user.username)
   if (existing !== undefined && !update) return { result: 'exists', user, userId: existing }
   const refusal =
     names.conflict(user.profile, existing) ??
     (existing === undefined ? refusalToCreate(user, hasRoom) : null)
-  if (refusal) return { result: 'failed', user, error: refusal }
+  if (refusal) return refusal
   const userId = existing ?? newId
   names.add(user, userId)
   return { result: existing === undefined ? 'created' : 'updated', user, userId }
 }
 
 /** For an entry whose names another call took after it was planned. */
-function replanned(user: UserToImport, winners: TakenNames): Plan {
+function replanned(user: UserToImport, winners: TakenNames): ItemOutcome<ImportedAs> {
   const userId = winners.ownerOf(user.username)
-  if (userId !== undefined) return { result: 'exists', user, userId }
-  return { result: 'failed', user, error: winners.conflict(user.profile) ?? changedMeanwhile() }
+  if (userId !== undefined) return { result: 'exists', userId }
+  return winners.conflict(user.profile) ?? changedMeanwhile()
 }
 
 function refusalToCreate({ password }: UserToImport, hasRoom: boolean): AppError | null {
@@ -272,11 +266,4 @@ function refusalToCreate({ password }: UserToImport, hasRoom: boolean): AppError
 
 function changedMeanwhile(): AppError {
   return new AppError('unavailable', 'the user was changed at the same time; repeat the import')
-}
-
-function toResult(plan: Plan): ImportResult {
-  const { username } = plan.user
-  return plan.result === 'failed'
-    ? { username, result: 'failed', error: plan.error }
-    : { username, result: plan.result, userId: plan.userId }
 }

@@ -1,0 +1,124 @@
+/**
+ * Every table is written by one store, together with its bulk statements in the file beside it. Not looked at are migrations, which run on
+ * connections of their own, and statements that no module of the service issues: what tests plant by hand.
+ */
+import type { CompiledQuery } from 'kysely'
+import type { StatementRunner } from './cache-check.js'
+import type { BulkQuery } from './dialect/dialect.js'
+import type { Schema } from './schema.js'
+import { KnownWrites } from './written-columns.js'
+
+/** For each table the path of its store without `-store.ts`. */
+export const tableWriters: Readonly<Record<keyof Schema, string>> = {
+  apps: 'domain/apps/app',
+  admin_tokens: 'domain/apps/app',
+  operator_tokens: 'domain/apps/app',
+  users: 'domain/users/user',
+  user_settings: 'domain/users/settings/settings',
+  user_tokens: 'domain/login/token',
+  push_aliases: 'domain/push/push-preference',
+  devices: 'domain/devices/device',
+  push_tags: 'domain/push/push-preference',
+  push_bindings: 'domain/devices/push-binding',
+  contacts: 'domain/contacts/contact',
+  contact_requests: 'domain/contacts/contact-request',
+  pinned_conversations: 'domain/messaging/reading/pin',
+  conversations: 'domain/messaging/reading/conversation',
+  user_conversations: 'domain/messaging/reading/conversation',
+  messages: 'domain/messaging/log/message',
+  recalled_messages: 'domain/messaging/log/message',
+  message_changes: 'domain/messaging/log/change',
+  outbox: 'outbox/outbox',
+  outbox_heads: 'outbox/outbox',
+  outbox_positions: 'outbox/outbox',
+  jobs: 'jobs/job',
+  groups: 'domain/groups/core/group',
+  group_members: 'domain/groups/membership/member',
+  group_removals: 'domain/groups/membership/removal',
+  group_blocks: 'domain/groups/moderation/block',
+  group_join_requests: 'domain/groups/admission/join-request',
+  group_invitations: 'domain/groups/admission/invitation',
+  group_invitation_counts: 'domain/groups/admission/invitation',
+  group_announcements: 'domain/groups/content/announcement',
+  group_files: 'domain/groups/content/shared-file',
+  receipt_requests: 'domain/messaging/reading/receipt-request',
+  sent_transactions: 'domain/messaging/sending/transaction',
+  id_slots: 'db/id-reservations',
+  key_checks: 'domain/secrets/key-check',
+  leases: 'jobs/lease',
+}
+
+/** What a statement passes through on its way from a store to the database. */
+const engine =
+  /^db\/(?:dialect\/|database$|procedure$|written-columns$|table-writers$|cache-check$)/
+
+interface TableWriterCheckOptions {
+  /** The folder that the paths of modules begin in. */
+  readonly root?: URL
+  readonly writers?: Readonly<Record<string, string>>
+}
+
+/**
+ * Makes a write by another module than the table's store an error. It looks at the statements that run, for development and tests; without
+ * it nothing is looked at.
+ */
+export class TableWriterCheck {
+  readonly #root: string
+  readonly #writers: Readonly<Record<string, string>>
+  readonly #writes = new KnownWrites()
+
+  constructor({
+    root = new URL('..', import.meta.url),
+    writers = tableWriters,
+  }: TableWriterCheckOptions = {}) {
+    this.#root = root.pathname
+    this.#writers = writers
+  }
+
+  /** @param runner whose statements are looked at from now on */
+  watch(runner: StatementRunner): void {
+    const execute = runner.executeQuery.bind(runner)
+    runner.executeQuery = async <Row>(query: CompiledQuery<Row> & BulkQuery) => {
+      this.requireWriter(query.sql, query.module)
+      return execute<Row>(query)
+    }
+  }
+
+  /**
+   * To be called where the statement is issued, before anything is waited for.
+   * @param module `import.meta.url` of the module that declares a bulk statement; of any other statement it is found on the stack
+   * @throws Error when the module is not the table's store
+   */
+  requireWriter(sql: string, module?: string): void {
+    const writes = this.#writes.of(sql).filter(({ table }) => table in this.#writers)
+    if (writes.length === 0) return
+    const writer = module === undefined ? this.#issuer() : storeOf(this.#pathOf(module) ?? module)
+    if (writer === null) return
+    for (const { table } of writes)
+      if (this.#writers[table] !== writer)
+        throw new Error(`${writer} writes ${table}, which only ${this.#writers[table]} may`)
+  }
+
+  /** The module nearest to the statement; null when none of the service is on the stack. */
+  #issuer(): string | null {
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 50
+    const { stack = '' } = new Error()
+    Error.stackTraceLimit = stackTraceLimit
+    for (const frame of stack.split('\n')) {
+      const path = this.#pathOf(frame)
+      if (path !== null && !engine.test(storeOf(path))) return storeOf(path)
+    }
+    return null
+  }
+
+  #pathOf(text: string): string | null {
+    const start = text.indexOf(this.#root)
+    return start === -1 ? null : text.slice(start + this.#root.length)
+  }
+}
+
+/** @param path of a module, with or without a place in it */
+function storeOf(path: string): string {
+  return path.replace(/(?:-store|-statements)?\.[mc]?[jt]s(?:[:?].*)?$/, '')
+}

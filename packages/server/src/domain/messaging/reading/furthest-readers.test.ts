@@ -1,0 +1,54 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type FurthestReaders, isFurther, withReader } from './furthest-readers.js'
+
+const nobody: FurthestReaders = { reader_id: 0, low_read_seq: 0, high_read_seq: 0 }
+const reading = fc.record({ userId: fc.integer({ min: 1, max: 4 }), seq: fc.nat(6) })
+
+/** How far the furthest of all readers but one has read. */
+function furthestBut(marks: ReadonlyMap<number, number>, userId: number): number {
+  return Math.max(0, ...[...marks].filter(([other]) => other !== userId).map(([, seq]) => seq))
+}
+
+/** The same, from what the conversation's row says. */
+function furthestOthers(
+  { reader_id, low_read_seq, high_read_seq }: FurthestReaders,
+  userId: number,
+) {
+  return reader_id === userId ? high_read_seq : low_read_seq
+}
+
+describe('furthest readers', () => {
+  it('say for everybody how far the furthest of all others has read', () => {
+    fc.assert(
+      fc.property(fc.array(reading, { maxLength: 12 }), (readings) => {
+        const marks = new Map<number, number>()
+        let readers = nobody
+        for (const { userId, seq } of readings) {
+          marks.set(userId, Math.max(marks.get(userId) ?? 0, seq))
+          readers = withReader(readers, userId, seq)
+          for (const reader of [1, 2, 3, 4, 5])
+            expect(furthestOthers(readers, reader)).toBe(furthestBut(marks, reader))
+        }
+      }),
+    )
+  })
+
+  it('change by a reading exactly when it is further, and once it is not, it never is', () => {
+    fc.assert(
+      fc.property(fc.array(reading, { maxLength: 12 }), reading, (readings, { userId, seq }) => {
+        let readers = nobody
+        let wasFurther = true
+        for (const each of [...readings, { userId, seq }]) {
+          const further = isFurther(readers, userId, seq)
+          if (!wasFurther) expect(further).toBe(false)
+          wasFurther = further
+          const changed = withReader(readers, userId, seq)
+          if (further) expect(changed).not.toEqual(readers)
+          else expect(changed).toEqual(readers)
+          readers = withReader(readers, each.userId, each.seq)
+        }
+      }),
+    )
+  })
+})

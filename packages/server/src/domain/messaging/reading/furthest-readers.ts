@@ -1,0 +1,40 @@
+import type { Int64 } from '@hermod/protocol'
+
+/**
+ * What the row of a group's conversation says of its readers: `reader_id` has read furthest, to `low_read_seq`; the furthest of all
+ * others has read to `high_read_seq`. Both only grow.
+ */
+export interface FurthestReaders {
+  readonly reader_id: Int64
+  readonly low_read_seq: number
+  readonly high_read_seq: number
+}
+
+/** Whether it changes when the user has read to a position; once it does not, it never will. */
+export function isFurther(
+  { reader_id, low_read_seq, high_read_seq }: FurthestReaders,
+  userId: Int64,
+  seq: number,
+): boolean {
+  return low_read_seq < seq || (reader_id !== userId && high_read_seq < seq)
+}
+
+/** What it is once the user has read to a position. */
+export function withReader(
+  { reader_id, low_read_seq, high_read_seq }: FurthestReaders,
+  userId: Int64,
+  seq: number,
+): FurthestReaders {
+  const isReader = reader_id === userId
+  if (low_read_seq < seq)
+    return {
+      reader_id: userId,
+      low_read_seq: seq,
+      high_read_seq: isReader ? high_read_seq : low_read_seq,
+    }
+  return {
+    reader_id,
+    low_read_seq,
+    high_read_seq: isReader ? high_read_seq : Math.max(high_read_seq, seq),
+  }
+}

@@ -1,0 +1,12 @@
+/** A procedure that writes a table which another module writes. It is loaded by the thread of the embedded database too. */
+const insertLease = {
+  module: import.meta.url,
+  table: 'leases',
+  columns: { name: 'text', owner: 'text', expires_at: 'bigint' },
+}
+
+export const writeLease = {
+  module: import.meta.url,
+  name: 'writeLease',
+  run: async (context, row) => context.change(insertLease, [row]),
+}
