@@ -62,6 +62,7 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   message_changes: 'kept',
   messages: 'kept',
   operator_tokens: 'names nobody',
+  own_notifications: 'kept',
   // Those of the user; that others pinned the conversation is theirs.
   pinned_conversations: 'erased',
   push_aliases: 'erased',

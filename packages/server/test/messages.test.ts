@@ -1059,13 +1059,12 @@ for (const backend of testBackends()) {
         const withCarol = await sendText(carol.api, bob.id, 'between carol and bob')
         const ack = async (api: Api, query: Record<string, number | bigint>) =>
           (await api.call('GET', '/message/ack', { query })).code
-        expect(await ack(carol.api, { conversation_id: alice.id })).toBe(
-          answerCode.conversation_not_found,
-        )
+        // Where nothing was written yet there is nothing to read, and that is no error.
+        expect(await ack(carol.api, { conversation_id: alice.id })).toBe(200)
+        expect(await ack(carol.api, { conversation_id: 0 })).toBe(200)
         expect(await ack(carol.api, { conversation_id: nobody })).toBe(
           answerCode.conversation_not_found,
         )
-        expect(await ack(carol.api, { conversation_id: 0 })).toBe(answerCode.conversation_not_found)
         expect(await ack(carol.api, { msg_id: between })).toBe(answerCode.message_not_found)
         expect(await ack(carol.api, { msg_id: nobody })).toBe(answerCode.message_not_found)
         expect(await ack(carol.api, { msg_id: 2n ** 63n - 1n })).toBe(answerCode.message_not_found)
@@ -1076,9 +1075,62 @@ for (const backend of testBackends()) {
           answerCode.message_not_found,
         )
         expect(await ack(carol.api, { conversation_id: alice.id, msg_id: between })).toBe(
-          answerCode.conversation_not_found,
+          answerCode.message_not_found,
         )
         expect(await unreadCounts(bob.api)).toEqual({ [alice.id]: 1, [carol.id]: 1 })
+      })
+
+      it('move to the position of a message that was recalled in between', async () => {
+        for (const isNamed of [true, false]) {
+          const [alice, bob] = await couple()
+          await sendText(alice.api, bob.id, 'first')
+          const second = await sendText(alice.api, bob.id, 'second')
+          await sendText(alice.api, bob.id, 'third')
+          await server.api.admin({ userId: alice.id }).succeed('POST', '/message/recall', {
+            body: { conversation_id: bob.id, msg_id: second },
+          })
+          expect(await unreadCounts(bob.api)).toEqual({ [alice.id]: 2 })
+          await bob.api.succeed('GET', '/message/ack', {
+            query: { msg_id: second, ...(isNamed && { conversation_id: alice.id }) },
+          })
+          expect(await unreadCounts(bob.api)).toEqual({ [alice.id]: 1 })
+          expect((await history(alice.api, bob.id)).map(({ status }) => status)).toEqual([
+            'UNREAD',
+            'READ',
+          ])
+        }
+      })
+
+      it('stay where they are when somebody is notified in a user’s name', async () => {
+        const [alice, bob] = await couple()
+        const notify = async (sender: Session, target: Session) =>
+          server.api.admin().succeed('POST', '/message/notify', {
+            body: { ...textTo([target.id], 'hear, hear'), from_user_id: sender.id },
+          })
+        await sendText(bob.api, alice.id, 'unread 1')
+        await notify(alice, bob)
+        await sendText(bob.api, alice.id, 'unread 2')
+        const { msg_ids: own } = await notify(alice, bob)
+        expect(await unreadCounts(alice.api)).toEqual({ [bob.id]: 2 })
+        // Sending has moved Bob's own mark past the first one.
+        expect(await unreadCounts(bob.api)).toEqual({ [alice.id]: 1 })
+        expect((await history(bob.api, alice.id)).map(({ status }) => status)).toEqual([
+          'UNREAD',
+          'UNREAD',
+          'READ',
+          'UNREAD',
+        ])
+        await server.api.admin({ userId: alice.id }).succeed('POST', '/message/recall', {
+          body: { conversation_id: bob.id, msg_id: own?.[0] },
+        })
+        expect(await unreadCounts(alice.api)).toEqual({ [bob.id]: 2 })
+        expect(await unreadCounts(bob.api)).toEqual({})
+        await acknowledge(alice.api, { peer: bob.id })
+        await notify(alice, bob)
+        expect(await unreadCounts(alice.api)).toEqual({})
+        expect(await unreadCounts(bob.api)).toEqual({ [alice.id]: 1 })
+        await notify(alice, alice)
+        expect(await unreadCounts(alice.api)).toEqual({})
       })
 
       it('of somebody who has no conversation yet are moved without an error', async () => {
@@ -1139,7 +1191,7 @@ for (const backend of testBackends()) {
         expect(await unreadCounts(alice.api)).toEqual({})
       })
 
-      it('takes the conversation in the query as well and refuses one that the caller never had', async () => {
+      it('takes the conversation in the query as well, and refuses one with nobody', async () => {
         const [alice, bob, carol] = await trio()
         await sendText(alice.api, bob.id, 'x')
         await alice.api.succeed('DELETE', '/message/conversation', {
@@ -1149,9 +1201,10 @@ for (const backend of testBackends()) {
         const remove = async (conversation_id: number) =>
           (await carol.api.call('DELETE', '/message/conversation', { body: { conversation_id } }))
             .code
-        expect(await remove(alice.id)).toBe(answerCode.conversation_not_found)
+        // Nothing was written there yet, and that is no error.
+        expect(await remove(alice.id)).toBe(200)
+        expect(await remove(0)).toBe(200)
         expect(await remove(nobody)).toBe(answerCode.conversation_not_found)
-        expect(await remove(0)).toBe(answerCode.conversation_not_found)
         expect((await carol.api.call('DELETE', '/message/conversation', { body: {} })).code).toBe(
           answerCode.invalid_parameter,
         )

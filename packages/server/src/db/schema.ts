@@ -24,6 +24,7 @@ export interface Schema {
   user_conversations: UserConversationsTable
   messages: MessagesTable
   recalled_messages: RecalledMessagesTable
+  own_notifications: OwnNotificationsTable
   message_changes: MessageChangesTable
   outbox: OutboxTable
   outbox_heads: OutboxHeadsTable
@@ -235,6 +236,8 @@ export interface ConversationsTable {
   reader_id: Generated<Int64>
   /** Position of the newest message that was recalled; 0 = none. Above a mark it says that the unread count needs a closer look. */
   last_recalled_seq: number
+  /** Position of the newest notification in the name of a user, which may have been recalled; 0 = none. As above. */
+  last_notified_seq: Generated<number>
   /** Nothing up to and including this position is unread to the party: the further one of what it has read and what is hidden from it. */
   low_seen_seq: number
   high_seen_seq: number
@@ -256,6 +259,16 @@ export interface UserConversationsTable {
   user_id: Int64
   low_id: Int64
   high_id: Int64
+}
+
+/** Notifications that came in the name of a user and move no marks: unread to others, and not to that user (rule E5). */
+export interface OwnNotificationsTable {
+  app_id: string
+  low_id: Int64
+  high_id: Int64
+  user_id: Int64
+  seq: number
+  msg_id: number
 }
 
 export interface MessagesTable {
@@ -284,6 +297,7 @@ export interface RecalledMessagesTable {
   msg_id: number
   seq: number
   sender_id: Int64
+  is_system: number
   recalled_by: Int64
   recalled_at: number
 }

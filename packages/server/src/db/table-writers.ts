@@ -27,6 +27,7 @@ export const tableWriters: Readonly<Record<keyof Schema, string>> = {
   user_conversations: 'domain/messaging/reading/conversation',
   messages: 'domain/messaging/log/message',
   recalled_messages: 'domain/messaging/log/message',
+  own_notifications: 'domain/messaging/log/message',
   message_changes: 'domain/messaging/log/change',
   outbox: 'outbox/outbox',
   outbox_heads: 'outbox/outbox',

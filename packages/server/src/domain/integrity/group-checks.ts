@@ -146,7 +146,7 @@ export const groupChecks: readonly IntegrityCheck[] = [
       from group_members m
       join (select l.app_id, l.low_id, l.high_id, l.sender_id, max(l.seq) as seq from ${log} l
           join group_members j on j.app_id = l.app_id and j.group_id = l.low_id and j.user_id = l.sender_id and l.msg_id > j.joined_msg_id
-          where l.low_id = l.high_id group by l.app_id, l.low_id, l.high_id, l.sender_id) s
+          where l.low_id = l.high_id and l.is_system = 0 group by l.app_id, l.low_id, l.high_id, l.sender_id) s
         on s.app_id = m.app_id and s.low_id = m.group_id and s.high_id = m.group_id and s.sender_id = m.user_id
       where s.seq > m.read_seq`,
   },
@@ -164,7 +164,7 @@ export const groupChecks: readonly IntegrityCheck[] = [
     faults: sql`select c.app_id, '' || c.low_id as subject,
         'is read to ' || c.low_read_seq || ' by one and to ' || c.high_read_seq || ' by others, of a conversation that ends at ' || c.seq as detail
       from conversations c join groups g on g.app_id = c.app_id and g.group_id = c.low_id and g.group_id = c.high_id
-      left join (select app_id, low_id, high_id, max(seq) as seq from ${log} l where low_id = high_id and sender_id <> 0
+      left join (select app_id, low_id, high_id, max(seq) as seq from ${log} l where low_id = high_id and sender_id <> 0 and is_system = 0
         group by app_id, low_id, high_id) s on s.app_id = c.app_id and s.low_id = c.low_id and s.high_id = c.high_id
       where c.low_read_seq < coalesce(s.seq, 0) or c.high_read_seq not between 0 and c.low_read_seq or c.low_read_seq > c.seq or c.low_seen_seq <> 0 or c.high_seen_seq <> 0`,
   },

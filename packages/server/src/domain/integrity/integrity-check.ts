@@ -22,5 +22,5 @@ export interface IntegrityCheck {
 
 /** Every message that was ever stored. */
 export const log = sql.raw(
-  `(select app_id, low_id, high_id, msg_id, seq, sender_id from messages union all select app_id, low_id, high_id, msg_id, seq, sender_id from recalled_messages)`,
+  `(select app_id, low_id, high_id, msg_id, seq, sender_id, is_system from messages union all select app_id, low_id, high_id, msg_id, seq, sender_id, is_system from recalled_messages)`,
 )

@@ -1,4 +1,4 @@
-import { relation } from '@hermod/protocol'
+import { relation, systemUserId } from '@hermod/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import type { Queryable } from '../../db/database.js'
 import { changeChecks, keptConversations } from './change-checks.js'
@@ -73,6 +73,23 @@ export const integrityChecks: readonly IntegrityCheck[] = [
       where c.last_recalled_seq <> coalesce(r.seq, 0) and (c.last_recalled_seq > c.kept_seq or r.seq > c.last_recalled_seq)`,
   },
   {
+    name: 'own_notifications',
+    count: sql`select count(*) as count from own_notifications`,
+    faults: sql`select m.app_id, ${conversation('m')} as subject,
+        'does not note the notification ' || m.msg_id || ' in the name of ' || m.sender_id as detail
+      from messages m
+      join conversations c on ${sameConversation('c', 'm')}
+      left join own_notifications n on ${sameConversation('n', 'm')} and n.user_id = m.sender_id and n.seq = m.seq
+      where m.is_system = 1 and m.sender_id <> ${sql.lit(systemUserId)}
+        and (n.seq is null or n.msg_id <> m.msg_id or c.last_notified_seq < m.seq)
+      union all
+      select n.app_id, ${conversation('n')} as subject, 'notes a notification ' || n.msg_id || ' that is none' as detail
+      from own_notifications n
+      join ${keptConversations} c on ${sameConversation('c', 'n')}
+      left join messages m on ${sameConversation('m', 'n')} and m.msg_id = n.msg_id and m.sender_id = n.user_id and m.is_system = 1
+      where m.msg_id is null and n.seq > c.kept_seq`,
+  },
+  {
     name: 'conversation_marks',
     count: sql`select count(*) as count from conversations`,
     faults: eachSide(
@@ -120,7 +137,8 @@ export const integrityChecks: readonly IntegrityCheck[] = [
       (side) => sql`select c.app_id, c.${side}_id || ' in ' || ${conversation('c')} as subject,
         'has read to ' || c.${side}_read_seq || ' but sent at ' || m.seq as detail
       from conversations c
-      join (select app_id, low_id, high_id, sender_id, max(seq) as seq from ${log} l group by app_id, low_id, high_id, sender_id) m
+      join (select app_id, low_id, high_id, sender_id, max(seq) as seq from ${log} l where is_system = 0 or sender_id = 0
+          group by app_id, low_id, high_id, sender_id) m
         on ${sameConversation('m', 'c')} and m.sender_id = c.${side}_id
       where m.seq > c.${side}_read_seq`,
     ),

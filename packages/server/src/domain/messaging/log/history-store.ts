@@ -34,9 +34,9 @@ const messageColumns = [
   'm.edited_at as editedAt',
 ] as const
 
-/** Whoever did not send the message is its receiver. */
+/** Whoever did not send the message is its receiver; in a conversation with oneself the marks of the first side count. */
 const receiverMark = (mark: 'read_seq' | 'delivered_seq') =>
-  sql<number>`case when m.sender_id = c.low_id then ${sql.ref(`c.high_${mark}`)} else ${sql.ref(`c.low_${mark}`)} end`
+  sql<number>`case when m.sender_id = c.low_id and c.low_id <> c.high_id then ${sql.ref(`c.high_${mark}`)} else ${sql.ref(`c.low_${mark}`)} end`
 
 /** One's own message in a group has been read once any other member has read it, where read_ack is on; received ones by one's own marks. */
 const statusInGroup = sql<MessageStatus>`case
@@ -167,15 +167,17 @@ export class HistoryStore {
     this.#seqOf = database.prepared<
       ConversationKey & { messageId: Int64 },
       Pick<MessagesTable, 'seq'>
-    >((db, param) =>
-      db
-        .selectFrom('messages')
-        .select('seq')
-        .where('app_id', '=', param('appId'))
-        .where('low_id', '=', param('lowId'))
-        .where('high_id', '=', param('highId'))
-        .where('msg_id', '=', param('messageId') as number),
-    )
+    >((db, param) => {
+      const among = (table: 'messages' | 'recalled_messages') =>
+        db
+          .selectFrom(table)
+          .select('seq')
+          .where('app_id', '=', param('appId'))
+          .where('low_id', '=', param('lowId'))
+          .where('high_id', '=', param('highId'))
+          .where('msg_id', '=', param('messageId') as number)
+      return among('messages').unionAll(among('recalled_messages'))
+    })
   }
 
   /** What a party, or a member, sees of a conversation, newest first, from `upToId` downwards, itself included. */
@@ -223,7 +225,7 @@ export class HistoryStore {
       : this.#one.first(db, { appId, lowId, highId, userId, messageId })
   }
 
-  /** The position of a message; null when the conversation has no such message. */
+  /** The position of a message, which may have been recalled; null when the conversation never had it. */
   async findSeq(
     db: Queryable,
     conversation: ConversationKey,

@@ -1,6 +1,7 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { ColumnType } from '../../../db/dialect/dialect.js'
 import { positionsOf, rowOf } from '../../../db/rows.js'
+import { systemUserId } from '../../users/system-user.js'
 import type { ConversationKey } from './conversation-model.js'
 
 /** What a sender gave; the texts are "" when left out. */
@@ -72,6 +73,9 @@ export const rowValue = {
     highId: row[at.high_id] as Int64,
   }),
   senderId: (row: MessageRow) => row[at.sender_id] as Int64,
+  /** Whether it is a notification in the name of a user, which moves no marks (rule E5). */
+  isUsersNotification: (row: MessageRow) =>
+    row[at.is_system] === 1 && row[at.sender_id] !== systemUserId,
   messageId: (row: MessageRow) => row[at.msg_id] as number,
   setMessageId: (row: MessageRow, messageId: number) => {
     row[at.msg_id] = messageId

@@ -7,3 +7,19 @@ export const insertMessages: BulkInsert = {
   table: 'messages',
   columns: messageColumns,
 }
+
+export const ownNotificationColumns = {
+  app_id: 'text',
+  low_id: 'bigint',
+  high_id: 'bigint',
+  user_id: 'bigint',
+  seq: 'bigint',
+  msg_id: 'bigint',
+} as const
+
+/** Notes notifications in the names of users, who do not count them as unread. */
+export const insertOwnNotifications: BulkInsert = {
+  module: import.meta.url,
+  table: 'own_notifications',
+  columns: ownNotificationColumns,
+}

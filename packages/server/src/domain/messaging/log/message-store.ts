@@ -10,6 +10,8 @@ export interface LoggedMessage extends MessageContent {
   readonly messageId: number
   readonly seq: number
   readonly senderId: Int64
+  /** 0 or 1 */
+  readonly isSystem: number
   /** 0 = never edited */
   readonly editedAt: number
 }
@@ -35,6 +37,7 @@ export class MessageStore {
         'attachment',
         'config',
         'ext',
+        'is_system as isSystem',
         'edited_at as editedAt',
       ])
       .where(isMessage(conversation, messageId))
@@ -64,7 +67,7 @@ export class MessageStore {
     recall: { readonly by: Int64; readonly at: number },
   ): Promise<void> {
     const { appId: app_id, lowId: low_id, highId: high_id } = conversation
-    const { messageId, seq, senderId } = message
+    const { messageId, seq, senderId, isSystem } = message
     await tx.deleteFrom('messages').where(isMessage(conversation, messageId)).execute()
     const row = {
       app_id,
@@ -73,10 +76,17 @@ export class MessageStore {
       msg_id: messageId,
       seq,
       sender_id: senderId,
+      is_system: isSystem,
       recalled_by: recall.by,
       recalled_at: recall.at,
     }
     await tx.insertInto('recalled_messages').values(row).execute()
+    await tx
+      .deleteFrom('own_notifications')
+      .where(isConversation(conversation))
+      .where('user_id', '=', senderId)
+      .where('seq', '=', seq)
+      .execute()
   }
 }
 

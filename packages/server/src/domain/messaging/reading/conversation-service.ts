@@ -164,9 +164,11 @@ export class ConversationService {
         ? null
         : database.read((db) => messageLog.findSeq(db, conversation, messageId)),
     ])
-    if (!known) throw new AppError('conversation_not_found')
-    if (messageId === undefined) return marks.move(known, 'read_seq', null)
-    if (seq === null) throw new AppError('message_not_found')
+    if (!known) await this.#requireParty(conversation, userId)
+    if (messageId !== undefined && seq === null) throw new AppError('message_not_found')
+    // Where nothing was written yet there is nothing to read.
+    if (!known) return
+    if (seq === null) return marks.move(known, 'read_seq', null)
     await marks.move(known, 'read_seq', { seq, messageId: Number(messageId) })
   }
 
@@ -203,19 +205,29 @@ export class ConversationService {
     }
   }
 
+  /** @throws AppError conversation_not_found for a group that the user is no member of */
+  async #requireParty(
+    { appId, isGroup, lowId: groupId }: Conversation,
+    userId: Int64,
+  ): Promise<void> {
+    const isParty =
+      !isGroup || (await this.options.groupCache.findMember({ appId, groupId }, userId))
+    if (!isParty) throw new AppError('conversation_not_found')
+  }
+
   /**
-   * Hides what the conversation holds; the next message brings it back with that message only (rule E13).
+   * Hides what the conversation holds, be it nothing; the next message brings it back with that message only (rule E13).
    * @throws AppError conversation_not_found
    */
   async delete(reader: Reader, peerId: Int64): Promise<void> {
     const { database, store } = this.options
-    const isHidden = await database.transaction(async (tx) => {
-      const conversation = await this.findBegun(tx, reader, peerId)
-      return conversation.isGroup
+    const conversation = await database.read((db) => this.findBegun(db, reader, peerId))
+    const isHidden = await database.transaction((tx) =>
+      conversation.isGroup
         ? this.#hideGroup(tx, reader, peerId)
-        : store.hide(tx, conversation, reader.userId)
-    })
-    if (!isHidden) throw new AppError('conversation_not_found')
+        : store.hide(tx, conversation, reader.userId),
+    )
+    if (!isHidden) await this.#requireParty(conversation, reader.userId)
   }
 
   async #hideGroup(tx: Tx, { appId, userId }: Reader, groupId: Int64): Promise<boolean> {

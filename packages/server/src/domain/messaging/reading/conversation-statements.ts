@@ -142,3 +142,13 @@ export const setFurthestReaders: BulkUpdate = {
   set: furthestReaders,
   keys: conversationKey,
 }
+
+export const notifiedColumns = { last_notified_seq: 'bigint', ...conversationKey } as const
+
+/** Says of conversations that were advanced where the newest notification in the name of a user is. */
+export const noteNotifications: BulkUpdate = {
+  module: import.meta.url,
+  table: 'conversations',
+  set: { last_notified_seq: 'bigint' },
+  keys: conversationKey,
+}

@@ -15,6 +15,7 @@ import {
 } from '../log/conversation-model.js'
 
 type ViewRow = { low_id: Int64; high_id: Int64; created_at: number; latest_msg_id: number }
+type HoldingRow = { readonly low_id: Int64; readonly high_id: Int64; readonly is_group: number }
 type MarksRow = { readonly [Name in 'seq' | `${Side}_${Mark}`]: number }
 type UnreadRow = { peerId: Int64; unread: number }
 
@@ -41,11 +42,13 @@ const sameConversation = (table: string) =>
 /** The newest message that is left to the user of `p`, null when there is none; the log is asked only when the last one was recalled. */
 const latestMessageId = sql<number>`case when c.last_recalled_seq < c.seq then c.last_msg_id
   else (select max(m.msg_id) from messages m where ${sameConversation('m')}) end`
-/** Sending moves the sender's own mark, so everything above a mark is of others: the difference of two positions less what was recalled. */
+/** Sending moves the sender's own mark, so what is above a mark is of others or a notification: the difference of two positions less what was recalled and notified in one's own name. */
 const unreadAbove = (
   seen: RawBuilder<number>,
 ) => sql<number>`c.seq - ${seen} - case when c.last_recalled_seq > ${seen}
-  then (select count(*) from recalled_messages r where ${sameConversation('r')} and r.seq > ${seen}) else 0 end`
+  then (select count(*) from recalled_messages r where ${sameConversation('r')} and r.seq > ${seen}) else 0 end
+  - case when c.last_notified_seq > ${seen} then (select count(*) from own_notifications n where ${sameConversation('n')}
+    and n.user_id = p.user_id and n.seq > ${seen}) else 0 end`
 
 /** Of the conversation `c`: up to which message everything is hidden from a party. */
 export const hiddenFrom = (userId: Int64) =>
@@ -280,39 +283,22 @@ export class ConversationStore {
       .execute()
   }
 
-  /** The user's conversation that holds the message; null when there is none. */
+  /** The user's conversation that holds the message, which may have been recalled; null when there is none. */
   async findByMessage(
     db: Queryable,
     user: UserKey,
     messageId: Int64,
   ): Promise<Conversation | null> {
-    const row = await db
-      .selectFrom('user_conversations as p')
-      .innerJoin('messages as m', (join) =>
-        join
-          .onRef('m.app_id', '=', 'p.app_id')
-          .onRef('m.low_id', '=', 'p.low_id')
-          .onRef('m.high_id', '=', 'p.high_id')
-          .on('m.msg_id', '=', messageId as number),
-      )
-      .select(['p.low_id', 'p.high_id', sql<number>`0`.as('is_group')])
-      .where('p.app_id', '=', user.appId)
-      .where('p.user_id', '=', user.userId)
-      .unionAll(
-        db
-          .selectFrom('group_members as p')
-          .innerJoin('messages as m', (join) =>
-            join
-              .onRef('m.app_id', '=', 'p.app_id')
-              .onRef('m.low_id', '=', 'p.group_id')
-              .onRef('m.high_id', '=', 'p.group_id')
-              .on('m.msg_id', '=', messageId as number),
-          )
-          .select(['p.group_id as low_id', 'p.group_id as high_id', sql<number>`1`.as('is_group')])
-          .where('p.app_id', '=', user.appId)
-          .where('p.user_id', '=', user.userId),
-      )
-      .executeTakeFirst()
+    const among = (log: string, party: string, low: string, high: string, isGroup: number) =>
+      sql<HoldingRow>`select m.low_id, m.high_id, ${sql.lit(isGroup)} as is_group from ${sql.table(party)} p join ${sql.table(log)} m
+        on m.app_id = p.app_id and m.low_id = p.${sql.ref(low)} and m.high_id = p.${sql.ref(high)} and m.msg_id = ${messageId}
+        where p.app_id = ${user.appId} and p.user_id = ${user.userId}`
+    const looks = ['messages', 'recalled_messages'].flatMap((log) => [
+      among(log, 'user_conversations', 'low_id', 'high_id', 0),
+      among(log, 'group_members', 'group_id', 'group_id', 1),
+    ])
+    const { rows } = await sql<HoldingRow>`${sql.join(looks, sql` union all `)}`.execute(db)
+    const [row] = rows
     return row
       ? { appId: user.appId, lowId: row.low_id, highId: row.high_id, isGroup: row.is_group === 1 }
       : null

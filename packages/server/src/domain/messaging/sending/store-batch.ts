@@ -14,13 +14,19 @@ import { lockUsers } from '../../users/user-statements.js'
 import { type ConversationKey, compareConversations, readersOf } from '../log/conversation-model.js'
 import { type MessageRow, rowValue } from '../log/message-model.js'
 import { encodeRanges, type MessageRange } from '../log/message-ranges.js'
-import { insertMessages } from '../log/message-statements.js'
+import {
+  insertMessages,
+  insertOwnNotifications,
+  ownNotificationColumns,
+} from '../log/message-statements.js'
 import {
   addToLists,
   advanceConversations,
   advanceGroupConversations,
   groupPositionColumns,
   listColumns,
+  noteNotifications,
+  notifiedColumns,
   positionColumns,
   setLastMessageIds,
 } from '../reading/conversation-statements.js'
@@ -246,6 +252,9 @@ async function place(
     insertMessages,
     conversations.flatMap(({ rows }) => rows),
   )
+  const notified = conversations.map(withNotifications).filter(({ rows }) => rows.length > 0)
+  await context.change(insertOwnNotifications, notified.flatMap(ownNotificationRows))
+  await context.change(noteNotifications, notified.map(notifiedRow))
   const listed = begun.flatMap(({ conversation }) =>
     readersOf(conversation).map((partyId) => listRow(conversation, partyId)),
   )
@@ -254,10 +263,10 @@ async function place(
   const membersMoved = await context.change(advanceMembers, marks)
   await context.change(insertReceiptRequests, groups.flatMap(receiptRows))
   // A deletion closes the conversations and ends the memberships that are there, which the statements above wait for and see. So it is
-  // asked who is deleted only where a new conversation was not listed, and for senders who are no members any more.
+  // asked who is deleted only where a new conversation was not listed, and for senders who are no members any more or moved no mark.
   const refused = await rowsOfDeleted(context, [
     ...(isAllListed ? [] : begun),
-    ...(membersMoved < marks.length ? groups : []),
+    ...(membersMoved < marks.length ? groups : notified.filter(({ isGroup }) => isGroup)),
   ])
   if (refused.length === 0) await appendInProcedure(context, outboxRows(conversations), times[0])
   return refused
@@ -436,8 +445,7 @@ function messageIdsText({ rows }: Planned): string {
 const advanceRow = rowOf(positionColumns, ({ conversation, rows }: ConversationRows) => {
   const { appId, lowId, highId } = conversation
   const firstId = rowValue.messageId(firstOf(rows))
-  const lastOf = (partyId: Int64) =>
-    rows.findLastIndex((row) => rowValue.senderId(row) === partyId) + 1
+  const lastOf = (partyId: Int64) => rows.findLastIndex((row) => readerOf(row) === partyId) + 1
   const [lowMark, highMark] = [lastOf(lowId), lastOf(highId)]
   return {
     app_id: appId,
@@ -473,7 +481,7 @@ const advanceGroupRow = rowOf(
   groupPositionColumns,
   ({ conversation: { appId, lowId, highId }, rows }: ConversationRows) => {
     const firstId = rowValue.messageId(firstOf(rows))
-    const senders = rows.map(rowValue.senderId)
+    const senders = rows.map(readerOf)
     const readerId = senders.findLast((senderId) => senderId !== systemUserId) ?? systemUserId
     const readTo = senders.lastIndexOf(readerId) + 1
     const othersReadTo =
@@ -494,7 +502,7 @@ const advanceGroupRow = rowOf(
 
 /** Sending moves the sender's own marks (rule E5); in the order in which everybody locks members. */
 function senderMarkRows({ conversation, rows }: ConversationRows): (readonly unknown[])[] {
-  const marks = new Map(rows.map((row) => [rowValue.senderId(row), rowValue.seq(row)]))
+  const marks = new Map(rows.map((row) => [readerOf(row), rowValue.seq(row)]))
   marks.delete(systemUserId)
   return [...marks]
     .sort(([a], [b]) => compare(a, b))
@@ -509,6 +517,41 @@ const senderMarkRow = rowOf(
     app_id: appId,
     group_id: groupId,
     user_id: userId,
+  }),
+)
+
+/** Whose marks a message moves: its sender's, and nobody's where it is a notification. */
+function readerOf(row: MessageRow): Int64 {
+  return rowValue.isUsersNotification(row) ? systemUserId : rowValue.senderId(row)
+}
+
+function withNotifications(each: ConversationRows): ConversationRows {
+  return { ...each, rows: each.rows.filter(rowValue.isUsersNotification) }
+}
+
+function ownNotificationRows({ conversation, rows }: ConversationRows): (readonly unknown[])[] {
+  return rows.map((row) => ownNotificationRow(conversation, row))
+}
+
+const ownNotificationRow = rowOf(
+  ownNotificationColumns,
+  ({ appId, lowId, highId }: ConversationKey, row: MessageRow) => ({
+    app_id: appId,
+    low_id: lowId,
+    high_id: highId,
+    user_id: rowValue.senderId(row),
+    seq: rowValue.seq(row),
+    msg_id: rowValue.messageId(row),
+  }),
+)
+
+const notifiedRow = rowOf(
+  notifiedColumns,
+  ({ conversation: { appId, lowId, highId }, rows }: ConversationRows) => ({
+    last_notified_seq: rowValue.seq(rows.at(-1) as MessageRow),
+    app_id: appId,
+    low_id: lowId,
+    high_id: highId,
   }),
 )
 
