@@ -540,7 +540,12 @@ for (const backend of testBackends()) {
           answerCode.join_request_not_open,
         )
         expect((await handle(owner.api, group_id, leaving, true)).code).not.toBe(answerCode.ok)
-        expect(await applicationStatus(group_id, guest)).toBe(status.rejected)
+        // Nobody has answered it, and nobody can any more.
+        const request = (await joinRequests(owner.api, group_id)).find(
+          ({ applicant_id }) => applicant_id === guest.id,
+        )
+        expect(Number(request?.expired_time)).toBeLessThanOrEqual(Date.now())
+        expect(await applicationStatus(group_id, guest)).toBe(status.pending)
         expect(await members(group_id)).toEqual([owner.id, helper.id, member.id])
       })
 
@@ -591,7 +596,7 @@ for (const backend of testBackends()) {
             `select status from group_join_requests where group_id = ${group_id}`,
           )
           expect(request?.status).toBe(
-            handled.code === answerCode.ok ? status.agreed : status.rejected,
+            handled.code === answerCode.ok ? status.agreed : status.pending,
           )
         }
       })
@@ -1124,7 +1129,7 @@ for (const backend of testBackends()) {
           expect([answerCode.ok, answerCode.group_invitation_not_open]).toContain(accepted.code)
           expect(await members(group_id)).not.toContain(invited.id)
           expect(await invitationStatus(group_id, invited)).toBe(
-            accepted.code === answerCode.ok ? status.agreed : status.rejected,
+            accepted.code === answerCode.ok ? status.agreed : status.pending,
           )
         }
       })
@@ -1140,7 +1145,7 @@ for (const backend of testBackends()) {
         expect((await members(group_id)).includes(invited.id)).toBe(!wasKicked)
       })
 
-      it('accepted while the group is dissolved is agreed or rejected', async () => {
+      it('accepted while the group is dissolved is agreed or closed', async () => {
         for (let round = 0; round < 3; round++) {
           const group_id = await anInvitation()
           const [accepted] = await Promise.all([
@@ -1149,7 +1154,7 @@ for (const backend of testBackends()) {
           ])
           expect([answerCode.ok, answerCode.group_not_found]).toContain(accepted.code)
           expect(await invitationStatus(group_id, invited)).toBe(
-            accepted.code === answerCode.ok ? status.agreed : status.rejected,
+            accepted.code === answerCode.ok ? status.agreed : status.pending,
           )
           const rows = await watched.sql.run(
             `select user_id from group_members where group_id = ${group_id} and user_id = ${invited.id}`,
@@ -1205,14 +1210,18 @@ for (const backend of testBackends()) {
         expect([total, typeof cursor]).toEqual([5, 'string'])
       })
 
-      it('keeps those of dissolved groups, as rejected', async () => {
+      it('keeps those of dissolved groups, which nobody has answered and which end with the group', async () => {
         const [invited] = (await cautiousPeople(1)) as [Person]
         const group_id = await theGroup()
         expectSuccess(await invite(owner.api, group_id, [invited]))
+        const before = Date.now()
         await changeGroup('/group/destroy', group_id)
-        expect(await groupInvitations(invited.api)).toMatchObject([
-          { group_id, status: status.rejected },
-        ])
+        const [invitation] = await groupInvitations(invited.api)
+        expect(invitation).toMatchObject({ group_id, status: status.pending })
+        const end = Number(invitation?.expired_time)
+        expect(end).toBeGreaterThanOrEqual(before)
+        expect(end).toBeLessThanOrEqual(Date.now())
+        expect(new Date(end).toISOString()).toBe(invitation?.updated_at)
       })
 
       it('has the newest change as its version, 0 without any invitation', async () => {

@@ -24,7 +24,7 @@ import { WatchedServer } from './support/watched-server.js'
 
 const succeeded = 200
 const dissolved = 1
-const rejected = 2
+const pending = 0
 const system = 0
 const groupTables = {
   group_members: ['user_id'],
@@ -179,10 +179,10 @@ for (const backend of testBackends()) {
       expect(
         await sql(`select status, member_count from groups where group_id = ${group_id}`),
       ).toEqual([{ status: dissolved, member_count: 0 }])
-      expect(await groupInvitations(invitee.api)).toMatchObject([{ group_id, status: rejected }])
+      expect(await groupInvitations(invitee.api)).toMatchObject([{ group_id, status: pending }])
       expect(
         await sql(`select status from group_join_requests where group_id = ${group_id}`),
-      ).toEqual([{ status: rejected }])
+      ).toEqual([{ status: pending }])
       expect(await noticesSince(group_id, before)).toEqual([
         notice('left', [owner]),
         notice('destroyed', []),

@@ -7,12 +7,13 @@ import { type GroupNotice, groupNotices } from './groups.js'
 import type { SqlRow } from './sql.js'
 import type { WatchedServer } from './watched-server.js'
 
+/** Those that can still be answered. */
 const pendingOf = (table: string, user: string) => `
   select '${table} of ' || a.${user} || ' in ' || a.group_id as fault from ${table} a
     join groups g on g.app_id = a.app_id and g.group_id = a.group_id
     left join group_members m on m.app_id = a.app_id and m.group_id = a.group_id and m.user_id = a.${user}
     left join group_blocks b on b.app_id = a.app_id and b.group_id = a.group_id and b.user_id = a.${user}
-    where a.status = 0 and (m.user_id is not null or b.user_id is not null or g.status <> 0)`
+    where a.status = 0 and a.expires_at > a.updated_at and (m.user_id is not null or b.user_id is not null or g.status <> 0)`
 
 const defaultCapacity = 2_000
 

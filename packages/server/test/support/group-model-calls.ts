@@ -5,9 +5,9 @@ import {
   everybody,
   flags,
   hasOpenInvitation,
+  isOpen,
   nobody,
   ownerOf,
-  pending,
   rankOf,
   roleRank,
   type State,
@@ -93,7 +93,7 @@ const aims: Partial<Record<Kind, (state: State, call: Call) => Partial<Call>>> =
   },
   handleContactRequest: (state, { choice }) => {
     const applicant = pick(
-      everybody.filter((each) => state.joinRequests[each]?.status === pending),
+      everybody.filter((each) => isOpen(state.joinRequests[each])),
       choice,
     )
     return applicant === undefined ? {} : { user: applicant, ...byOwner(state) }

@@ -8,6 +8,7 @@ import {
   dissolve,
   flags,
   hasOpenInvitation,
+  isOpen,
   nobody,
   type Outcome,
   ownerOf,
@@ -116,15 +117,15 @@ function apply({ state, actor, text }: Turn): Result {
   if (reason) return reason
   if (approval === 0) return enter(state, actor, actor, true) ?? [[actor, null]]
   if (approval === 2) return 'join_requests_closed'
-  const isOpen = state.joinRequests[actor]?.status === pending
-  state.joinRequests[actor] = { status: pending, reason: text, from: actor }
-  if (!isOpen) tell(state, 'applied', actor, [])
+  const wasOpen = isOpen(state.joinRequests[actor])
+  state.joinRequests[actor] = { status: pending, isClosed: false, reason: text, from: actor }
+  if (!wasOpen) tell(state, 'applied', actor, [])
   return [[actor, null]]
 }
 
 function handleContactRequest({ state, actor, user, flag }: Turn): Result {
   const request = state.joinRequests[user]
-  if (request?.status !== pending) return 'join_request_not_open'
+  if (!request || !isOpen(request)) return 'join_request_not_open'
   const reason = flag ? enter(state, actor, user, false) : null
   if (reason) return reason
   if (!flag) request.status = rejected
@@ -138,7 +139,7 @@ function invite({ state, actor, rank, users, text }: Turn): Result {
   const refusals = new Map(asked.map((user) => [user, refusal(state, user, isOwnWill)]))
   const invited = asked.filter((user) => refusals.get(user) === null)
   for (const user of invited)
-    state.invitations[user] = { status: pending, reason: text, from: actor }
+    state.invitations[user] = { status: pending, isClosed: false, reason: text, from: actor }
   if (invited.length > 0) tell(state, 'invited', actor, invited)
   const direct = admit(
     state,
@@ -151,9 +152,10 @@ function invite({ state, actor, rank, users, text }: Turn): Result {
 }
 
 /** The call names the inviter, or the caller. */
-function handleInvitation({ state, actor, flag }: Turn): Result {
+function handleInvitation({ state, actor, user, flag }: Turn): Result {
   const invitation = state.invitations[actor]
-  if (invitation?.status !== pending) return 'group_invitation_not_open'
+  const isNamed = user === actor || user === invitation?.from
+  if (!invitation || !isOpen(invitation) || !isNamed) return 'group_invitation_not_open'
   if (flag) return acceptInvitation(state, actor)
   invitation.status = rejected
   tell(state, 'invitation_declined', actor, [invitation.from])

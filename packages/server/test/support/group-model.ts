@@ -41,6 +41,8 @@ export interface Member {
 /** An application, or an invitation, which comes from somebody. */
 export interface Asked {
   status: number
+  /** Nobody has answered it, and nobody can any more. */
+  isClosed: boolean
   reason: string
   from: number
 }
@@ -123,8 +125,9 @@ export const count = (state: State): number =>
   state.members.filter((member) => member !== null).length
 export const ownerOf = (state: State): number =>
   state.members.findIndex((member) => member?.rank === roleRank.owner)
-export const hasOpenInvitation = (state: State, user: number) =>
-  state.invitations[user]?.status === pending
+export const isOpen = (asked: Asked | null | undefined): boolean =>
+  asked?.status === pending && !asked.isClosed
+export const hasOpenInvitation = (state: State, user: number) => isOpen(state.invitations[user])
 
 export function tell(state: State, kind: string, actor: number, users: readonly number[]): void {
   state.notices.push({ kind, actor, users })
@@ -182,15 +185,20 @@ export function remove(
 
 export function block(state: State, user: number): void {
   state.isBlocked[user] = true
-  settle(state, user, rejected)
+  close(state, user)
 }
 
 export function dissolve(state: State): void {
   state.group.isDissolved = true
-  for (const user of everybody) settle(state, user, rejected)
+  for (const user of everybody) close(state, user)
 }
 
 function settle(state: State, user: number, status: number): void {
   for (const asked of [state.joinRequests[user], state.invitations[user]])
-    if (asked?.status === pending) asked.status = status
+    if (asked && isOpen(asked)) asked.status = status
+}
+
+function close(state: State, user: number): void {
+  for (const asked of [state.joinRequests[user], state.invitations[user]])
+    if (asked && isOpen(asked)) asked.isClosed = true
 }

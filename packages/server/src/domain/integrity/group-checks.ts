@@ -46,7 +46,7 @@ function openRows(table: 'group_join_requests' | 'group_invitations'): RawBuilde
     left join groups g on ${sameGroup('r')}
     left join group_members m on ${isSame('m')}
     left join group_blocks b on ${isSame('b')}
-    where r.status = ${sql.lit(admissionStatus.pending)}
+    where r.status = ${sql.lit(admissionStatus.pending)} and r.expires_at > r.updated_at
       and (g.status <> ${sql.lit(groupStatus.normal)} or m.user_id is not null or b.user_id is not null)`
 }
 

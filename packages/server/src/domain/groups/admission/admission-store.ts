@@ -12,7 +12,7 @@ import { padded } from '../../../lib/chunks.js'
 import { compare } from '../../../lib/compare.js'
 import type { UserKey } from '../../users/user-model.js'
 import { type GroupKey, keysIn } from '../core/group-model.js'
-import type { Settlement, StorePage } from './group-admission.js'
+import { isAdmissionOpen, type Settlement, type StorePage } from './group-admission.js'
 
 /** What a join request and an invitation have in common. */
 export interface Admission {
@@ -21,6 +21,7 @@ export interface Admission {
   readonly status: number
   readonly createdAt: number
   readonly expiresAt: number
+  readonly updatedAt: number
 }
 
 /** The same of their rows. */
@@ -30,12 +31,15 @@ export interface AdmissionRow {
   readonly status: number
   readonly created_at: number
   readonly expires_at: number
+  readonly updated_at: number
 }
 
 /** What is set of them besides. */
 export const settledColumns = { status: 'smallint', updated_at: 'bigint' } as const
-/** Those of a group that are open. */
-export const openOfGroup = { app_id: 'text', group_id: 'bigint', status: 'smallint' } as const
+/** What is set of them when they end without an answer. */
+export const closedColumns = { expires_at: 'bigint', updated_at: 'bigint' } as const
+/** Those of a group that nobody has answered, be they open or expired. */
+export const pendingOfGroup = { app_id: 'text', group_id: 'bigint', status: 'smallint' } as const
 export const admissionColumns = {
   app_id: 'text',
   group_id: 'bigint',
@@ -50,14 +54,18 @@ export interface AdmissionTable<Row extends AdmissionRow, Entry extends Admissio
   readonly name: 'group_invitations' | 'group_join_requests'
   readonly find: BulkSelect
   readonly put: BulkInsert
-  /** Sets {@link settledColumns} of one row, which is open. */
+  /** Sets {@link settledColumns} of one row. */
   readonly settle: BulkUpdate
-  /** The same, of all {@link openOfGroup}. */
-  readonly settleAll: BulkUpdate
+  /** Sets {@link closedColumns} of one row. */
+  readonly close: BulkUpdate
+  /** All {@link pendingOfGroup}. */
+  readonly findPending: BulkSelect
   /** What goes with a user; keys are app and user. */
   readonly erase: readonly BulkDelete[]
   /** By whom it is listed. */
   readonly owner: 'invitee_id' | 'group_id'
+  /** Who asked or was asked. */
+  readonly userOf: (entry: Entry) => Int64
   /** The newest change of each owner, as `changed_at`; keys are app and owner. */
   readonly lastChange: BulkSelect
   /** What tells rows apart that were made at the same time, and so where they stand in the list. */
@@ -77,30 +85,52 @@ export abstract class AdmissionStore<Row extends AdmissionRow, Entry extends Adm
     return found ?? null
   }
 
-  /** Ends what is open between a group and users. */
+  /** Answers what nobody has answered between a group and users, but for what was closed. */
   async settle(
     tx: Tx,
     group: GroupKey,
     userIds: readonly Int64[],
     { status, now }: Settlement,
   ): Promise<void> {
-    const changed = [admissionStatus[status], now]
-    const rows = keysIn(group, userIds).map((key) => [...changed, ...key, admissionStatus.pending])
-    await this.database.bulk(tx, this.table.settle, rows)
+    const found = await this.findRows(tx, keysIn(group, userIds))
+    const keys = this.#keysOf(group.appId, found.filter(isUnanswered))
+    await this.database.bulk(
+      tx,
+      this.table.settle,
+      keys.map((key) => [admissionStatus[status], now, ...key]),
+    )
   }
 
-  /** Ends what is open between groups and all users. */
-  async settleAll(
-    tx: Tx,
-    appId: string,
-    groupIds: readonly Int64[],
-    { status, now }: Settlement,
-  ): Promise<void> {
-    const changed = [admissionStatus[status], now, appId]
-    const rows = [...groupIds]
+  /** Ends what is open between a group and users, without an answer: it expires now (rule F4a). */
+  async close(tx: Tx, group: GroupKey, userIds: readonly Int64[], now: number): Promise<void> {
+    await this.#close(tx, group.appId, await this.findRows(tx, keysIn(group, userIds)), now)
+  }
+
+  /** As {@link close}, between groups and all users. */
+  async closeAll(tx: Tx, appId: string, groupIds: readonly Int64[], now: number): Promise<void> {
+    const keys = [...groupIds]
       .sort(compare)
-      .map((groupId) => [...changed, groupId, admissionStatus.pending])
-    await this.database.bulk(tx, this.table.settleAll, rows)
+      .map((groupId) => [appId, groupId, admissionStatus.pending])
+    const rows = await this.database.bulk<Row>(tx, this.table.findPending, keys)
+    await this.#close(tx, appId, rows.map(this.table.toEntry), now)
+  }
+
+  async #close(tx: Tx, appId: string, entries: readonly Entry[], now: number): Promise<void> {
+    const open = entries.filter((entry) => isAdmissionOpen(entry, now))
+    const keys = this.#keysOf(appId, open)
+    await this.database.bulk(
+      tx,
+      this.table.close,
+      keys.map((key) => [now, now, ...key]),
+    )
+  }
+
+  /** App, group and user, in one order for all callers. */
+  #keysOf(appId: string, entries: readonly Entry[]): unknown[][] {
+    return entries
+      .map((entry) => ({ groupId: entry.groupId, userId: this.table.userOf(entry) }))
+      .sort((a, b) => compare(a.groupId, b.groupId) || compare(a.userId, b.userId))
+      .map(({ groupId, userId }) => [appId, groupId, userId])
   }
 
   async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
@@ -149,4 +179,9 @@ export abstract class AdmissionStore<Row extends AdmissionRow, Entry extends Adm
       order by ${sql.join(newestFirst)} limit ${limit}`.execute(db)
     return rows.map(toEntry)
   }
+}
+
+/** Pending, and not closed: what is closed expires at its last change. */
+function isUnanswered({ status, expiresAt, updatedAt }: Admission): boolean {
+  return status === admissionStatus.pending && expiresAt > updatedAt
 }

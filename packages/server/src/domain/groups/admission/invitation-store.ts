@@ -11,7 +11,8 @@ import {
   AdmissionStore,
   type AdmissionTable,
   admissionColumns,
-  openOfGroup,
+  closedColumns,
+  pendingOfGroup,
   settledColumns,
 } from './admission-store.js'
 import { isAdmissionOpen, type StorePage } from './group-admission.js'
@@ -20,7 +21,6 @@ export interface Invitation extends Admission {
   readonly inviteeId: Int64
   /** 0: an Admin token alone. */
   readonly inviterId: Int64
-  readonly updatedAt: number
 }
 
 export interface NewInvitation {
@@ -33,7 +33,6 @@ export interface NewInvitation {
 interface InvitationRow extends AdmissionRow {
   readonly invitee_id: Int64
   readonly inviter_id: Int64
-  readonly updated_at: number
 }
 
 const invitationKey = { app_id: 'text', group_id: 'bigint', invitee_id: 'bigint' } as const
@@ -58,13 +57,18 @@ const settleInvitations: BulkUpdate = {
   module: import.meta.url,
   table: 'group_invitations',
   set: settledColumns,
-  keys: { ...invitationKey, status: 'smallint' },
+  keys: invitationKey,
 }
-const settleInvitationsOfGroups: BulkUpdate = {
+const closeInvitations: BulkUpdate = {
   module: import.meta.url,
   table: 'group_invitations',
-  set: settledColumns,
-  keys: openOfGroup,
+  set: closedColumns,
+  keys: invitationKey,
+}
+const findPendingInvitations: BulkSelect = {
+  table: 'group_invitations',
+  keys: pendingOfGroup,
+  columns: 't.*',
 }
 const eraseReceived: BulkDelete = {
   module: import.meta.url,
@@ -108,7 +112,9 @@ const invitations: AdmissionTable<InvitationRow, Invitation> = {
   find: findInvitations,
   put: putInvitations,
   settle: settleInvitations,
-  settleAll: settleInvitationsOfGroups,
+  close: closeInvitations,
+  findPending: findPendingInvitations,
+  userOf: ({ inviteeId }) => inviteeId,
   erase: [eraseReceived, eraseCount],
   owner: 'invitee_id',
   lastChange: findLastChange,

@@ -9,7 +9,8 @@ import {
   AdmissionStore,
   type AdmissionTable,
   admissionColumns,
-  openOfGroup,
+  closedColumns,
+  pendingOfGroup,
   settledColumns,
 } from './admission-store.js'
 import type { StorePage } from './group-admission.js'
@@ -42,13 +43,18 @@ const settleRequests: BulkUpdate = {
   module: import.meta.url,
   table: 'group_join_requests',
   set: settledColumns,
-  keys: { ...requestKey, status: 'smallint' },
+  keys: requestKey,
 }
-const settleRequestsOfGroups: BulkUpdate = {
+const closeRequests: BulkUpdate = {
   module: import.meta.url,
   table: 'group_join_requests',
-  set: settledColumns,
-  keys: openOfGroup,
+  set: closedColumns,
+  keys: requestKey,
+}
+const findPendingRequests: BulkSelect = {
+  table: 'group_join_requests',
+  keys: pendingOfGroup,
+  columns: 't.*',
 }
 const eraseRequests: BulkDelete = {
   module: import.meta.url,
@@ -67,7 +73,9 @@ const joinRequests: AdmissionTable<JoinRequestRow, JoinRequest> = {
   find: findRequests,
   put: putRequests,
   settle: settleRequests,
-  settleAll: settleRequestsOfGroups,
+  close: closeRequests,
+  findPending: findPendingRequests,
+  userOf: ({ applicantId }) => applicantId,
   erase: [eraseRequests],
   owner: 'group_id',
   lastChange: findLastChange,
@@ -79,6 +87,7 @@ const joinRequests: AdmissionTable<JoinRequestRow, JoinRequest> = {
     status: row.status,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
+    updatedAt: row.updated_at,
   }),
 }
 

@@ -26,15 +26,17 @@ export class OpenAdmissions {
     await invitations.settle(tx, group, userIds, settlement)
   }
 
-  /** Ends what is open between groups and all users. */
-  async settleAll(
-    tx: Tx,
-    appId: string,
-    groupIds: readonly Int64[],
-    settlement: Settlement,
-  ): Promise<void> {
+  /** Ends what is open between a group and users without an answer. */
+  async close(tx: Tx, group: GroupKey, userIds: readonly Int64[], now: number): Promise<void> {
     const { invitations, joinRequests } = this.options
-    await joinRequests.settleAll(tx, appId, groupIds, settlement)
-    await invitations.settleAll(tx, appId, groupIds, settlement)
+    await joinRequests.close(tx, group, userIds, now)
+    await invitations.close(tx, group, userIds, now)
+  }
+
+  /** As {@link close}, between groups and all users. */
+  async closeAll(tx: Tx, appId: string, groupIds: readonly Int64[], now: number): Promise<void> {
+    const { invitations, joinRequests } = this.options
+    await joinRequests.closeAll(tx, appId, groupIds, now)
+    await invitations.closeAll(tx, appId, groupIds, now)
   }
 }

@@ -164,7 +164,7 @@ export class GroupService {
         status: groupStatus.dissolved,
         updated_at: nextUpdate(group, now),
       })
-      await admissions.settleAll(tx, group.appId, [groupId], { status: 'rejected', now })
+      await admissions.closeAll(tx, group.appId, [groupId], now)
       outbox.append(tx, groupEvent(group, 'destroyed', caller.actorId, []))
     })
   }

@@ -40,7 +40,7 @@ export class GroupSuccession {
     await members.appointOwners(tx, appId, heirs)
     const emptied = new Set(ownedIds.filter((groupId) => !heirs.has(groupId)))
     const groupIds = [...emptied]
-    await admissions.settleAll(tx, appId, groupIds, { status: 'rejected', now })
+    await admissions.closeAll(tx, appId, groupIds, now)
     await groups.dissolve(tx, appId, groupIds, now)
     await groups.countOut(tx, user, now)
     const left = locked.filter(

@@ -233,7 +233,7 @@ export class GroupModerationService {
     const removed = known.filter(({ userId }) => userIds.includes(userId))
     await memberships.remove(tx, context, removed, 'blocked')
     await blocks.insert(tx, group, userIds, now)
-    await admissions.settle(tx, group, userIds, { status: 'rejected', now })
+    await admissions.close(tx, group, userIds, now)
     await groups.touch(tx, group, ['blocks'], now, { blocks: userIds.length })
     outbox.append(tx, groupEvent(group, 'blocked', caller.actorId, userIds))
   }
