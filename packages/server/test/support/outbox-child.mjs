@@ -63,7 +63,7 @@ const writer = new MessageWriter({
   transactionLifeMs: 3_600_000,
   maxBatchMessages: 256,
   maxQueuedMessages: 10_000,
-  observer: { committed() {} },
+  observer: { finished() {} },
   appended,
 })
 

@@ -41,9 +41,9 @@ export interface CheckpointLimits {
 
 export const checkpointLimits: CheckpointLimits = {
   everyMs: 200,
-  restartFrames: 32_000,
+  restartFrames: 40_000,
   lastFrames: 1_000,
-  forceFrames: 96_000,
+  forceFrames: 120_000,
 }
 
 /** What checkpoints did since the start, for metrics. */
