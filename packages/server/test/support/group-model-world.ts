@@ -255,7 +255,9 @@ export function expected(state: State): object {
       const member = members[user]
       const isOpen =
         !group.isDissolved &&
-        (hasOpenInvitation(state, user) || group.type === types.public || group.type === types.chatroom)
+        (hasOpenInvitation(state, user) ||
+          group.type === types.public ||
+          group.type === types.chatroom)
       const refused = group.isDissolved ? 'group_not_found' : 'member_required'
       const info = member || isOpen ? [member?.mute ?? 0, member?.push ?? 0] : refused
       return [member !== null && !group.isDissolved, invitation ? asked(invitation) : null, info]
