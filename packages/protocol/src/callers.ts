@@ -36,6 +36,18 @@ const rules = {
     groupHeader: false,
     description: 'A user token, or an Admin token with a user_id header.',
   },
+  /**
+   * A call about a conversation of one user, as `user`; where the conversation is a group, an Admin token needs no user, and may be that of
+   * an admin of the group (rules C4, E7). The operation names its parameter as `conversation`.
+   */
+  party: {
+    tokens: ['user', 'admin'],
+    subject: 'optional',
+    subjectExists: true,
+    groupHeader: true,
+    description:
+      'A user token, or an Admin token with a user_id header, or with a group_id header where the conversation is that group.',
+  },
   /** The sender is from_user_id, else the user_id header, else 0, the system (rule C5). */
   sender: {
     tokens: ['user', 'admin'],

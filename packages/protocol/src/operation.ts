@@ -48,6 +48,8 @@ export interface Operation<
   readonly callers: Rule
   /** The right in the group that the operation needs, when it is about one. */
   readonly right?: GroupRightName
+  /** The parameter that names a conversation, of operations with the caller rule `party`. */
+  readonly conversation?: string
   /** A parameter that repeats the user that the call is about; another one is refused as no_permission. */
   readonly claim: string | null
   /** `query`: access-token and app_id may come in the query too, for elements of a page, which cannot send headers. */
@@ -85,6 +87,7 @@ interface Definition<
   readonly description?: string
   readonly callers: R
   readonly right?: GroupRightName
+  readonly conversation?: string
   readonly claim?: string
   readonly credentials?: Operation['credentials']
   readonly query?: Q

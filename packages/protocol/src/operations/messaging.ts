@@ -208,8 +208,9 @@ export const recallMessage = operation({
   tag,
   summary: 'Recalls a message.',
   description:
-    "The sender within 5 minutes; owner and admins of a group for ordinary members' messages; an Admin token always.",
-  callers: 'user',
+    "The sender within 5 minutes; owner and admins of a group for ordinary members' messages; an Admin token always, of a group also without a user_id header.",
+  callers: 'party',
+  conversation: 'conversation_id',
   body: { conversation_id: conversationId, msg_id: id('message ID') },
   data: done,
   errors: ['message_not_found', 'conversation_not_found', 'recall_too_late', 'recall_disabled'],
@@ -226,7 +227,8 @@ export const readHistory = operation({
   tag: conversations,
   summary: 'Reads the history of a conversation, newest first.',
   description: 'Newest first, at most 100 a page.',
-  callers: 'user',
+  callers: 'party',
+  conversation: 'opposite_id',
   query: {
     limit: int32({ description: 'how many; cut to 100', minimum: 1 }),
     msg_id_start: int64({

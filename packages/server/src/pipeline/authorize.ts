@@ -22,16 +22,19 @@ export type RequireSubject = (
 
 /**
  * Compiles what the parameters and the headers of an Admin token must have in common: the user that the call is about is there, and the
- * group is the one that the token may act on (rules C3 to C5). A parameter `group_id` is the group that an operation is about.
+ * group is the one that the token may act on (rules C3 to C5). A parameter `group_id` is the group that an operation is about; so is a conversation, as far as the token is limited to a group.
  */
 export function compileSubject(operation: Operation): RequireSubject {
-  const { claim, query, body } = operation
+  const { claim, conversation, query, body } = operation
   const { subject, subjectExists } = callerRules[operation.callers]
   const isAboutGroup = 'group_id' in query || (!isWholeBody(body) && 'group_id' in body)
+  const groupParam = isAboutGroup ? 'group_id' : conversation
   const requireUser = (users: UserDirectory, { appId, userId }: AdminPrincipal) =>
     subjectExists && userId !== null ? users.requireUser(appId, userId) : undefined
-  const requireGroup = ({ adminOf }: AdminPrincipal, { group_id: groupId }: Params) => {
-    if (isAboutGroup && adminOf !== null && groupId !== undefined && adminOf !== groupId)
+  const requireGroup = ({ adminOf }: AdminPrincipal, params: Params) => {
+    if (groupParam === undefined || adminOf === null) return
+    const groupId = params[groupParam]
+    if (groupId !== undefined && adminOf !== groupId)
       throw new AppError('no_permission', 'header group_id names another group')
   }
   return (users, principal, params) => {

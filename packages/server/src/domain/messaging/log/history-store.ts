@@ -80,6 +80,29 @@ function logOfGroup(db: Queryable, param: Param<GroupReader>) {
     .where('p.user_id', '=', param('userId'))
 }
 
+/** The messages `m` of a group's conversation `c` as nobody in particular sees them: with what their senders know of their readers. */
+function wholeLogOfGroup(db: Queryable, param: Param<Omit<GroupReader, 'userId'>>) {
+  const status = sql<MessageStatus>`case when g.read_ack = 1
+    and m.seq <= case when c.reader_id = m.sender_id then c.high_read_seq else c.low_read_seq end then 2 else 0 end`
+  return db
+    .selectFrom('groups as g')
+    .innerJoin('conversations as c', (join) =>
+      join
+        .onRef('c.app_id', '=', 'g.app_id')
+        .onRef('c.low_id', '=', 'g.group_id')
+        .onRef('c.high_id', '=', 'g.group_id'),
+    )
+    .innerJoin('messages as m', (join) =>
+      join
+        .onRef('m.app_id', '=', 'c.app_id')
+        .onRef('m.low_id', '=', 'c.low_id')
+        .onRef('m.high_id', '=', 'c.high_id'),
+    )
+    .select([...messageColumns, status.as('status')])
+    .where('g.app_id', '=', param('appId'))
+    .where('g.group_id', '=', param('groupId'))
+}
+
 const halfOfIds = 2 ** 52
 
 /** The position of the newest message with an ID up to this one; 0 when there is none. */
@@ -91,6 +114,7 @@ const seqUpTo = (param: Param<ConversationKey>, id: RawBuilder<unknown>) =>
 export class HistoryStore {
   readonly #page
   readonly #groupPage
+  readonly #wholeGroupPage
   readonly #after
   readonly #groupAfter
   readonly #one
@@ -112,6 +136,13 @@ export class HistoryStore {
         .where(sql<boolean>`m.msg_id > ${hiddenInGroup}`)
         .orderBy('m.msg_id', 'desc')
         .limit(limit),
+    )
+    this.#wholeGroupPage = database.preparedPage<Omit<GroupPageParams, 'userId'>, HistoryMessage>(
+      (db, param, limit) =>
+        wholeLogOfGroup(db, param)
+          .where('m.msg_id', '<=', param('upToId') as number)
+          .orderBy('m.msg_id', 'desc')
+          .limit(limit),
     )
     this.#after = database.preparedPage<HistoryReader & { afterId: number }, PositionedMessage>(
       (db, param, limit) =>
@@ -188,6 +219,15 @@ export class HistoryStore {
   ): Promise<HistoryMessage[]> {
     if (isGroup) return this.#groupPage.all(db, { appId, groupId: lowId, ...page })
     return this.#page.all(db, { appId, lowId, highId, ...page })
+  }
+
+  /** All messages of a group, as {@link page}. */
+  async groupPage(
+    db: Queryable,
+    group: { readonly appId: string; readonly groupId: Int64 },
+    page: { readonly upToId: Int64; readonly limit: number },
+  ): Promise<HistoryMessage[]> {
+    return this.#wholeGroupPage.all(db, { ...group, ...page })
   }
 
   /**

@@ -43,6 +43,9 @@ export interface Actor {
 }
 
 /** A message of content_type 9 to 12, which acts on another one. */
+/** Who recalls; an Admin token needs no user where the conversation is a group. */
+export type RecallCaller = Omit<Actor, 'userId'> & { readonly userId: Int64 | null }
+
 export interface OperationRequest extends EditedTexts {
   readonly contentType: number
   readonly relatedMessageId: Int64 | undefined
@@ -126,11 +129,23 @@ export class MessageOperations {
    * @throws AppError conversation_not_found, message_not_found, no_permission, recall_too_late, recall_disabled, group_not_found,
    *   member_required
    */
-  async recall(actor: Actor, peerId: Int64, messageId: Int64): Promise<void> {
+  async recall(caller: RecallCaller, peerId: Int64, messageId: Int64): Promise<void> {
+    const actor = {
+      ...caller,
+      userId: caller.userId ?? (await this.#systemIn(caller.appId, peerId)),
+    }
     const recallSeconds = await this.#recallSeconds(actor)
     await this.options.database.transaction(async (tx) =>
       this.#recall(tx, await this.#hold(tx, actor, peerId, messageId), recallSeconds),
     )
+  }
+
+  /** Only the conversation of a group is the same for everybody. @throws AppError invalid_parameter */
+  async #systemIn(appId: string, peerId: Int64): Promise<Int64> {
+    const { database, conversations } = this.options
+    if ((await database.read((db) => conversations.kindOf(db, appId, peerId))) !== 'group')
+      throw new AppError('invalid_parameter', 'header user_id is required with an Admin token')
+    return systemUserId
   }
 
   /**

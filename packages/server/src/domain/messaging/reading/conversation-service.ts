@@ -1,7 +1,7 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { GroupCache } from '../../groups/core/group-cache.js'
-import type { MemberKey } from '../../groups/core/group-model.js'
+import type { GroupKey, MemberKey } from '../../groups/core/group-model.js'
 import type { ConversationEnd } from '../../groups/membership/group-conversations.js'
 import { type PageRequest, readIdCursor, unknownCursor, writeCursor } from '../../paging.js'
 import {
@@ -67,8 +67,7 @@ export class ConversationService {
     page: { startId: Int64; limit: number; isOnDevice: boolean },
   ): Promise<HistoryPage> {
     const { database, messageLog } = this.options
-    const limit = Math.min(page.limit, maxHistoryPage)
-    const upToId = page.startId === 0 ? Number.MAX_SAFE_INTEGER : page.startId
+    const { upToId, limit } = historyRange(page)
     const { userId } = reader
     const conversation = await database.read((db) => this.#find(db, reader, peerId))
     if (!conversation) throw new AppError('user_not_found')
@@ -82,6 +81,31 @@ export class ConversationService {
       : undefined
     if (undelivered) await this.#markDelivered(conversation, userId, undelivered.messageId)
     return { conversation, messages: rows, nextMessageId: next?.messageId ?? null }
+  }
+
+  /**
+   * The history of a group with the rights of an admin: all of it, which no device gets.
+   * @param page as in {@link history}
+   * @throws AppError group_not_found
+   */
+  async historyOfGroup(
+    group: GroupKey,
+    page: { startId: Int64; limit: number },
+  ): Promise<HistoryPage> {
+    const { database, messageLog, kinds } = this.options
+    const { upToId, limit } = historyRange(page)
+    const { appId, groupId } = group
+    if ((await database.read(async (db) => kinds.find(db, appId, groupId))) !== 'group')
+      throw new AppError('group_not_found')
+    const rows = await database.read((db) =>
+      messageLog.groupPage(db, group, { upToId, limit: limit + 1 }),
+    )
+    const next = rows.length > limit ? rows.pop() : undefined
+    return {
+      conversation: groupConversation(appId, groupId),
+      messages: rows,
+      nextMessageId: next?.messageId ?? null,
+    }
   }
 
   /**
@@ -252,6 +276,13 @@ export class ConversationService {
   async requireMember({ appId, userId }: Reader, groupId: Int64): Promise<void> {
     if (!(await this.options.groupCache.findMember({ appId, groupId }, userId)))
       throw new AppError('member_required')
+  }
+}
+
+function historyRange({ startId, limit }: { startId: Int64; limit: number }) {
+  return {
+    upToId: startId === 0 ? Number.MAX_SAFE_INTEGER : startId,
+    limit: Math.min(limit, maxHistoryPage),
   }
 }
 
