@@ -469,9 +469,7 @@ for (const backend of testBackends()) {
         expect(await codeOfAck(bob.api, { conversation_id: nobody })).toBe(
           answerCode.conversation_not_found,
         )
-        expect(await codeOfAck(bob.api, { conversation_id: empty })).toBe(
-          answerCode.conversation_not_found,
-        )
+        expect(await codeOfAck(bob.api, { conversation_id: empty })).toBe(200)
         expect(await codeOfAck(bob.api, { conversation_id: foreign })).toBe(
           answerCode.conversation_not_found,
         )
@@ -546,7 +544,7 @@ for (const backend of testBackends()) {
           (await api.call('DELETE', '/message/conversation', { body: { conversation_id: id } }))
             .code
         expect(await code(dave.api, group)).toBe(answerCode.conversation_not_found)
-        expect(await code(bob.api, await trio())).toBe(answerCode.conversation_not_found)
+        expect(await code(bob.api, await trio())).toBe(200)
       })
 
       it('stay exact when a member deletes the conversation and sends at once', async () => {
@@ -908,7 +906,8 @@ for (const backend of testBackends()) {
           expect((await call(alice.api, group, first)).code).toBe(200)
           expect(await unread(bob, group)).toBe(0)
           expect(await latest(bob, group)).toBeUndefined()
-          expect(await codeOfAck(bob.api, { msg_id: first })).toBe(answerCode.message_not_found)
+          // Its position marks all the same.
+          expect(await codeOfAck(bob.api, { msg_id: first })).toBe(200)
         })
 
         it('is for the sender, and for owner and admins where the sender is below them', async () => {

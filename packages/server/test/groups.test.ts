@@ -347,7 +347,7 @@ for (const backend of testBackends()) {
         for (const table of ['group_join_requests', 'group_invitations'])
           expect(
             await watched.sql.run(`select status from ${table} where group_id = ${group_id}`),
-          ).toEqual([{ status: 2 }])
+          ).toEqual([{ status: 0 }])
         const notices = await groupNotices(watched.sql, group_id)
         expect(notices.at(-1)).toEqual({
           kind: 'destroyed',

@@ -1075,7 +1075,7 @@ for (const backend of testBackends()) {
           answerCode.message_not_found,
         )
         expect(await ack(carol.api, { conversation_id: alice.id, msg_id: between })).toBe(
-          answerCode.message_not_found,
+          answerCode.conversation_not_found,
         )
         expect(await unreadCounts(bob.api)).toEqual({ [alice.id]: 1, [carol.id]: 1 })
       })

@@ -1,6 +1,8 @@
 import { type ServerProcess, type Session, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
+import { sendToGroup } from './support/group-messaging.js'
+import { aGroup } from './support/groups.js'
 import { messageEvents, operate, recall } from './support/message-operations.js'
 import {
   acknowledge,
@@ -169,6 +171,43 @@ for (const backend of testBackends()) {
       const notice = await notify(server.api.admin(), alice.id, 'by mistake')
       expect((await recall(server.api.admin({ userId: alice.id }), 0, notice)).code).toBe(200)
       expect(await unreadCounts(alice.api)).toEqual({})
+    })
+
+    it('by an Admin token in a group needs no user, and takes the header of that group', async () => {
+      const [alice, bob] = await trio()
+      const [group, other] = [
+        await aGroup(alice, { members: [bob], more: { history_visible: false } }),
+        await aGroup(alice),
+      ]
+      const ids = []
+      for (const text of ['first', 'second', 'third'])
+        ids.push(await sendToGroup(bob.api, group, text))
+      const [first, second, third] = ids as [number, number, number]
+      const asAdminOf = (groupId: number) => server.api.admin({ groupId })
+      const query = { opposite_id: group, msg_id_start: 0, limit: 2 }
+      const page = await asAdminOf(group).succeed('GET', '/message/conversation', { query })
+      expect(page.data).toMatchObject({
+        is_last: false,
+        next_msg_id: first,
+        messages: [
+          { msg_id: third, from_xid: { uid: bob.id }, to_xid: { uid: group } },
+          { msg_id: second, status: 'UNREAD' },
+        ],
+      })
+      for (const answer of [
+        await recall(asAdminOf(other), group, first),
+        await asAdminOf(other).call('GET', '/message/conversation', { query }),
+      ])
+        expect(answer.code).toBe(answerCode.no_permission)
+      expect((await server.api.admin().call('GET', '/message/conversation', { query })).code).toBe(
+        answerCode.invalid_parameter,
+      )
+      expect((await recall(server.api.admin(), group, first)).code).toBe(200)
+      expect((await recall(asAdminOf(group), group, second)).code).toBe(200)
+      expect(await contents(alice.api, group)).toEqual(['third'])
+      expect((await recall(server.api.admin(), group, second)).code).toBe(
+        answerCode.message_not_found,
+      )
     })
 
     it('leaves the unread count to what is left', async () => {

@@ -188,10 +188,12 @@ export class ConversationService {
         ? null
         : database.read((db) => messageLog.findSeq(db, conversation, messageId)),
     ])
-    if (!known) await this.#requireParty(conversation, userId)
+    if (!known) {
+      if (messageId !== undefined) throw new AppError('conversation_not_found')
+      // Where nothing was written yet there is nothing to read.
+      return this.#requireParty(conversation, userId)
+    }
     if (messageId !== undefined && seq === null) throw new AppError('message_not_found')
-    // Where nothing was written yet there is nothing to read.
-    if (!known) return
     if (seq === null) return marks.move(known, 'read_seq', null)
     await marks.move(known, 'read_seq', { seq, messageId: Number(messageId) })
   }
