@@ -75,7 +75,7 @@ const eraseReceived: BulkDelete = {
   deleteFrom: 'group_invitations',
   keys: { app_id: 'text', invitee_id: 'bigint' },
 }
-/** Rows that are locked stay: whoever deletes them waits. */
+/** Rows that are locked stay: a transaction that deletes them waits. */
 const lockInvitations: BulkSelect = {
   table: 'group_invitations',
   keys: invitationKey,

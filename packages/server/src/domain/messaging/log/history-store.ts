@@ -34,7 +34,7 @@ const messageColumns = [
   'm.edited_at as editedAt',
 ] as const
 
-/** Whoever did not send the message is its receiver; in a conversation with oneself the marks of the first side count. */
+/** The party that did not send the message is its receiver; in a conversation with oneself the marks of the first side count. */
 const receiverMark = (mark: 'read_seq' | 'delivered_seq') =>
   sql<number>`case when m.sender_id = c.low_id and c.low_id <> c.high_id then ${sql.ref(`c.high_${mark}`)} else ${sql.ref(`c.low_${mark}`)} end`
 

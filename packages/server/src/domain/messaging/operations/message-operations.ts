@@ -56,7 +56,7 @@ export interface OperationRequest extends EditedTexts {
 }
 
 /** The message that an operation is about. */
-interface Named {
+interface NamedMessage {
   readonly peerId: Int64
   readonly targetType: OperationRequest['targetType']
   readonly messageId: Int64
@@ -154,7 +154,7 @@ export class MessageOperations {
    */
   async #acknowledge(
     actor: Actor,
-    { peerId, targetType, messageId }: Named,
+    { peerId, targetType, messageId }: NamedMessage,
     place: TransactionPlace | null,
   ): Promise<void> {
     const { database, conversations, transactions, clock, transactionTtlMs } = this.options

@@ -14,7 +14,7 @@ export interface MemberMarks extends ReaderMarks, FurthestReaders {
   readonly hasReadAck: boolean
 }
 
-interface MarksRow extends FurthestReaders {
+interface MemberMarksRow extends FurthestReaders {
   readonly group_id: Int64
   readonly seq: number
   readonly last_msg_id: number
@@ -40,7 +40,7 @@ export class GroupMarkStore {
   readonly #find
 
   constructor(database: Database) {
-    this.#find = database.prepared<MemberKey, MarksRow>((db, param) =>
+    this.#find = database.prepared<MemberKey, MemberMarksRow>((db, param) =>
       joinedGroups(db)
         .select(marksColumns)
         .where('p.app_id', '=', param('appId'))
@@ -75,7 +75,7 @@ export class GroupMarkStore {
 }
 
 /** Sending moves what is read, of which nobody is told; what was told stands at the last acknowledgement. */
-function toMarks(row: MarksRow): MemberMarks {
+function toMarks(row: MemberMarksRow): MemberMarks {
   const { reader_id, low_read_seq, high_read_seq } = row
   return {
     groupId: row.group_id,

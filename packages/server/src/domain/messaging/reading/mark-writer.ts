@@ -40,17 +40,17 @@ export interface MarkWriterOptions {
 }
 
 /** Who reads which conversation. */
-interface Reader {
+interface ConversationReader {
   readonly conversation: Conversation
   readonly userId: Int64
 }
 
 /** A party of a direct conversation, or a member of a group, and where the marks stand. */
-export type KnownReader = Reader &
+export type KnownReader = ConversationReader &
   ({ readonly side: Side; readonly marks: ReaderMarks } | { readonly member: MemberMarks })
 
 /** Where a mark is to move, and what is told of it; null = to the end of the conversation, and its last message. */
-export type Target = { readonly seq: number; readonly messageId: number } | null
+export type MarkTarget = { readonly seq: number; readonly messageId: number } | null
 
 const markEvents = {
   read_seq: 'message.read',
@@ -108,7 +108,7 @@ export class MarkWriter {
    * the senders who asked for it (groupMemberList). A mark that is there already costs nothing.
    * @throws AppError unavailable when too many marks wait, storage_failed
    */
-  async move(reader: KnownReader, mark: Mark, to: Target): Promise<void> {
+  async move(reader: KnownReader, mark: Mark, to: MarkTarget): Promise<void> {
     const { at, end } = 'side' in reader ? reader.marks : reader.member
     if ((to?.seq ?? end) <= at[mark]) return
     const move =
@@ -153,10 +153,10 @@ export class MarkWriter {
 
   /** Receipts are looked up here: none is added any more up to a position that is there, and the procedure leaves out what was told. */
   async #groupMove(
-    reader: Reader,
+    reader: ConversationReader,
     member: MemberMarks,
     mark: Mark,
-    to: Target,
+    to: MarkTarget,
   ): Promise<GroupMove> {
     const { database, receiptRequests } = this.options
     const { conversation, userId } = reader
@@ -165,7 +165,7 @@ export class MarkWriter {
     const isRead = mark === 'read_seq'
     const asked = { appId, groupId, userId, from: member.at[mark], to: seq }
     return {
-      conversation: keyOf(conversation),
+      conversation: conversationKeyOf(conversation),
       userId,
       mark,
       seq,
@@ -189,10 +189,15 @@ export class MarkWriter {
   }
 }
 
-function directMove(reader: Reader, side: Side, mark: Mark, to: Target): DirectMove {
+function directMove(
+  reader: ConversationReader,
+  side: Side,
+  mark: Mark,
+  to: MarkTarget,
+): DirectMove {
   const { conversation } = reader
   return {
-    conversation: keyOf(conversation),
+    conversation: conversationKeyOf(conversation),
     side,
     mark,
     seq: to?.seq ?? null,
@@ -201,7 +206,7 @@ function directMove(reader: Reader, side: Side, mark: Mark, to: Target): DirectM
 }
 
 function markEvent(
-  { conversation, userId }: Reader,
+  { conversation, userId }: ConversationReader,
   mark: Mark,
   userIds: readonly Int64[],
   messageId: number,
@@ -226,7 +231,7 @@ function readAllRow({ appId, userId }: UserKey) {
   return { appId, kind, payload: JSON.stringify(payload) }
 }
 
-function keyOf({ appId, lowId, highId }: Conversation) {
+function conversationKeyOf({ appId, lowId, highId }: Conversation) {
   return { appId, lowId, highId }
 }
 

@@ -81,7 +81,7 @@ interface DirectMarks {
 
 type ReadersRow = Pick<DirectMarks, 'app_id' | 'low_id' | 'high_id'> & FurthestReaders
 
-interface MemberMarks {
+interface LockedMember {
   readonly app_id: string
   readonly group_id: Int64
   readonly user_id: Int64
@@ -94,11 +94,11 @@ interface MemberMarks {
 /** The rows that moves are about, as they are now and as they are to be written. */
 interface LockedRows {
   readonly direct: ReadonlyMap<string, DirectMarks>
-  readonly members: ReadonlyMap<string, MemberMarks>
+  readonly members: ReadonlyMap<string, LockedMember>
   readonly readers: ReadonlyMap<string, ReadersRow>
   readonly changed: {
     readonly direct: Set<DirectMarks>
-    readonly members: Set<MemberMarks>
+    readonly members: Set<LockedMember>
     readonly readers: Set<ReadersRow>
   }
 }
@@ -140,7 +140,7 @@ async function lockRows(
   const further = ofGroups.filter(({ isFurther }) => isFurther)
   const directRows = await context.run<DirectMarks>(lockMarks, conversationKeys(direct))
   const readerRows = await context.run<ReadersRow>(lockFurthestReaders, conversationKeys(further))
-  const memberRows = await context.run<MemberMarks>(lockMemberMarks, memberKeys(ofGroups))
+  const memberRows = await context.run<LockedMember>(lockMemberMarks, memberKeys(ofGroups))
   return {
     direct: new Map(directRows.map((row) => [rowText(row), row])),
     readers: new Map(readerRows.map((row) => [rowText(row), row])),
@@ -266,7 +266,7 @@ const readersRow = rowOf(writtenReaderColumns, (row: ReadersRow) => ({
   high_id: row.high_id,
 }))
 
-const memberMarksRow = rowOf(writtenMemberMarkColumns, (row: MemberMarks) => ({
+const memberMarksRow = rowOf(writtenMemberMarkColumns, (row: LockedMember) => ({
   read_seq: row.read_seq,
   seen_seq: row.seen_seq,
   acked_seq: row.acked_seq,
