@@ -72,6 +72,7 @@ interface Written {
 interface Marks {
   joined: number
   read: number
+  acked: number
   seen: number
   delivered: number
   hidden: number
@@ -103,6 +104,8 @@ class Conversation {
     this.members.set(user, {
       joined: end,
       read: end,
+      // What was there before can be read by those who see it, and then counts as read (decision 020).
+      acked: this.isVisible ? 0 : end,
       seen: end,
       delivered: end,
       hidden: 0,
@@ -113,13 +116,20 @@ class Conversation {
   send(message: Written, { isNotification }: { readonly isNotification: boolean }): void {
     this.messages.push(message)
     // A notification moves nobody's mark.
-    if (!isNotification) this.read(message.sender, this.end)
+    if (!isNotification) this.#moveRead(message.sender, this.end)
   }
 
   read(user: number, count: number): void {
     const marks = this.members.get(user)
-    if (!marks || count <= marks.read) return
-    marks.read = count
+    if (!marks || count <= marks.acked) return
+    marks.acked = count
+    this.#moveRead(user, count)
+  }
+
+  #moveRead(user: number, count: number): void {
+    const marks = this.members.get(user)
+    if (!marks) return
+    marks.read = Math.max(marks.read, count)
     marks.seen = Math.max(marks.seen, count)
     this.#everRead.set(user, Math.max(this.#everRead.get(user) ?? 0, count))
   }
