@@ -35,11 +35,11 @@ export interface AdmissionRow {
 }
 
 /** What is set of them besides. */
-export const settledColumns = { status: 'smallint', updated_at: 'bigint' } as const
+const settledColumns = { status: 'smallint', updated_at: 'bigint' } as const
 /** What is set of them when they end without an answer. */
-export const closedColumns = { expires_at: 'bigint', updated_at: 'bigint' } as const
+const closedColumns = { expires_at: 'bigint', updated_at: 'bigint' } as const
 /** Those of a group that nobody has answered, be they open or expired. */
-export const pendingOfGroup = { app_id: 'text', group_id: 'bigint', status: 'smallint' } as const
+const pendingOfGroup = { app_id: 'text', group_id: 'bigint', status: 'smallint' } as const
 export const admissionColumns = {
   app_id: 'text',
   group_id: 'bigint',
@@ -71,6 +71,24 @@ export interface AdmissionTable<Row extends AdmissionRow, Entry extends Admissio
   /** What tells rows apart that were made at the same time, and so where they stand in the list. */
   readonly ids: readonly ('group_id' | 'applicant_id')[]
   toEntry(row: Row): Entry
+}
+
+/**
+ * The statements that differ in nothing but the table and the column of the user.
+ * @param module of the store that writes the table
+ */
+export function admissionStatements(
+  module: string,
+  table: AdmissionTable<never, never>['name'],
+  user: 'invitee_id' | 'applicant_id',
+): Pick<AdmissionTable<never, never>, 'find' | 'settle' | 'close' | 'findPending'> {
+  const keys = { app_id: 'text', group_id: 'bigint', [user]: 'bigint' } as const
+  return {
+    find: { table, keys, columns: 't.*' },
+    settle: { module, table, set: settledColumns, keys },
+    close: { module, table, set: closedColumns, keys },
+    findPending: { table, keys: pendingOfGroup, columns: 't.*' },
+  }
 }
 
 /** The latest row of each user and group; a rule that join requests and invitations share stands here. */

@@ -1,6 +1,6 @@
 import { admissionStatus, type Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
-import type { BulkDelete, BulkInsert, BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
+import type { BulkDelete, BulkInsert, BulkSelect } from '../../../db/dialect/dialect.js'
 import { rowOf } from '../../../db/rows.js'
 import { compare } from '../../../lib/compare.js'
 import type { UserKey } from '../../users/user-model.js'
@@ -11,9 +11,7 @@ import {
   AdmissionStore,
   type AdmissionTable,
   admissionColumns,
-  closedColumns,
-  pendingOfGroup,
-  settledColumns,
+  admissionStatements,
 } from './admission-store.js'
 import { isAdmissionOpen, type StorePage } from './group-admission.js'
 
@@ -41,34 +39,12 @@ const invitationColumns = {
   invitee_id: 'bigint',
   inviter_id: 'bigint',
 } as const
-const findInvitations: BulkSelect = {
-  table: 'group_invitations',
-  keys: invitationKey,
-  columns: 't.*',
-}
 const putInvitations: BulkInsert = {
   module: import.meta.url,
   table: 'group_invitations',
   columns: invitationColumns,
   conflict: `on conflict (app_id, group_id, invitee_id) do update set inviter_id = excluded.inviter_id, reason = excluded.reason,
     status = excluded.status, created_at = excluded.created_at, expires_at = excluded.expires_at, updated_at = excluded.updated_at`,
-}
-const settleInvitations: BulkUpdate = {
-  module: import.meta.url,
-  table: 'group_invitations',
-  set: settledColumns,
-  keys: invitationKey,
-}
-const closeInvitations: BulkUpdate = {
-  module: import.meta.url,
-  table: 'group_invitations',
-  set: closedColumns,
-  keys: invitationKey,
-}
-const findPendingInvitations: BulkSelect = {
-  table: 'group_invitations',
-  keys: pendingOfGroup,
-  columns: 't.*',
 }
 const eraseReceived: BulkDelete = {
   module: import.meta.url,
@@ -109,11 +85,8 @@ const findConfirms: BulkSelect = {
 
 const invitations: AdmissionTable<InvitationRow, Invitation> = {
   name: 'group_invitations',
-  find: findInvitations,
+  ...admissionStatements(import.meta.url, 'group_invitations', 'invitee_id'),
   put: putInvitations,
-  settle: settleInvitations,
-  close: closeInvitations,
-  findPending: findPendingInvitations,
   userOf: ({ inviteeId }) => inviteeId,
   erase: [eraseReceived, eraseCount],
   owner: 'invitee_id',

@@ -1,6 +1,6 @@
 import { admissionStatus, type Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
-import type { BulkDelete, BulkInsert, BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
+import type { BulkDelete, BulkInsert, BulkSelect } from '../../../db/dialect/dialect.js'
 import { rowOf } from '../../../db/rows.js'
 import type { GroupKey } from '../core/group-model.js'
 import {
@@ -9,9 +9,7 @@ import {
   AdmissionStore,
   type AdmissionTable,
   admissionColumns,
-  closedColumns,
-  pendingOfGroup,
-  settledColumns,
+  admissionStatements,
 } from './admission-store.js'
 import type { StorePage } from './group-admission.js'
 
@@ -25,36 +23,13 @@ interface JoinRequestRow extends AdmissionRow {
   readonly applicant_id: Int64
 }
 
-const requestKey = { app_id: 'text', group_id: 'bigint', applicant_id: 'bigint' } as const
 const requestColumns = { ...admissionColumns, applicant_id: 'bigint' } as const
-const findRequests: BulkSelect = {
-  table: 'group_join_requests',
-  keys: requestKey,
-  columns: 't.*',
-}
 const putRequests: BulkInsert = {
   module: import.meta.url,
   table: 'group_join_requests',
   columns: requestColumns,
   conflict: `on conflict (app_id, group_id, applicant_id) do update set reason = excluded.reason, status = excluded.status,
     created_at = excluded.created_at, expires_at = excluded.expires_at, updated_at = excluded.updated_at`,
-}
-const settleRequests: BulkUpdate = {
-  module: import.meta.url,
-  table: 'group_join_requests',
-  set: settledColumns,
-  keys: requestKey,
-}
-const closeRequests: BulkUpdate = {
-  module: import.meta.url,
-  table: 'group_join_requests',
-  set: closedColumns,
-  keys: requestKey,
-}
-const findPendingRequests: BulkSelect = {
-  table: 'group_join_requests',
-  keys: pendingOfGroup,
-  columns: 't.*',
 }
 const eraseRequests: BulkDelete = {
   module: import.meta.url,
@@ -70,11 +45,8 @@ const findLastChange: BulkSelect = {
 
 const joinRequests: AdmissionTable<JoinRequestRow, JoinRequest> = {
   name: 'group_join_requests',
-  find: findRequests,
+  ...admissionStatements(import.meta.url, 'group_join_requests', 'applicant_id'),
   put: putRequests,
-  settle: settleRequests,
-  close: closeRequests,
-  findPending: findPendingRequests,
   userOf: ({ applicantId }) => applicantId,
   erase: [eraseRequests],
   owner: 'group_id',
