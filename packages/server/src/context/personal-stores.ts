@@ -14,6 +14,7 @@ export function personalStores(stores: Stores): readonly UserRows[] {
     stores.joinRequests,
     stores.groupBlocks,
     stores.groupInvitations,
+    stores.muteGaps,
     stores.members,
     stores.removals,
     stores.pins,

@@ -11,6 +11,7 @@ import { SharedFileStore } from '../domain/groups/content/shared-file-store.js'
 import { GroupStore } from '../domain/groups/core/group-store.js'
 import { MemberListStore } from '../domain/groups/membership/member-list-store.js'
 import { MemberStore } from '../domain/groups/membership/member-store.js'
+import { MuteGapStore } from '../domain/groups/membership/mute-gap-store.js'
 import { RemovalStore } from '../domain/groups/membership/removal-store.js'
 import { BlockStore } from '../domain/groups/moderation/block-store.js'
 import { IntegrityStore } from '../domain/integrity/integrity-store.js'
@@ -64,6 +65,7 @@ export function createStores({
     memberLists: new MemberListStore(),
     members: new MemberStore(database, members),
     messages: new MessageStore(),
+    muteGaps: new MuteGapStore(database),
     outbox: new OutboxStore(database),
     peerKinds: new PeerKinds(database),
     pins: new PinStore(database),

@@ -32,6 +32,7 @@ export interface Schema {
   jobs: JobsTable
   groups: GroupsTable
   group_members: GroupMembersTable
+  group_mute_gaps: GroupMuteGapsTable
   group_removals: GroupRemovalsTable
   group_blocks: GroupBlocksTable
   group_join_requests: GroupJoinRequestsTable
@@ -426,6 +427,24 @@ export interface GroupMembersTable {
   acked_seq: Generated<number>
   delivered_seq: Generated<number>
   hidden_msg_id: Generated<number>
+  /** While msg_mute_mode is 2: where the conversation ended when it became so. What came since is not unread. */
+  muted_seq: Generated<number>
+  /** The end of the last gap; only with one above seen_seq are there gaps in what is unread. */
+  gaps_end_seq: Generated<number>
+}
+
+/**
+ * What came while msg_mute_mode was 2, where something before it was still unread when the mode changed again. They do not overlap. Those
+ * that end at or below the member's seen_seq mean nothing, and go when the mode changes.
+ */
+export interface GroupMuteGapsTable {
+  app_id: string
+  group_id: Int64
+  user_id: Int64
+  /** The last position of the gap. */
+  to_seq: number
+  /** The last position before it. */
+  from_seq: number
 }
 
 /** What a group remembers of those who are no members any more. */

@@ -35,6 +35,7 @@ export const tableWriters: Readonly<Record<keyof Schema, string>> = {
   jobs: 'jobs/job',
   groups: 'domain/groups/core/group',
   group_members: 'domain/groups/membership/member',
+  group_mute_gaps: 'domain/groups/membership/mute-gap',
   group_removals: 'domain/groups/membership/removal',
   group_blocks: 'domain/groups/moderation/block',
   group_join_requests: 'domain/groups/admission/join-request',

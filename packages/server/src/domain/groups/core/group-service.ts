@@ -9,6 +9,7 @@ import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
 import type { GroupInviter } from '../admission/group-inviter.js'
 import type { OpenAdmissions } from '../admission/open-admissions.js'
 import type { MemberStore } from '../membership/member-store.js'
+import type { MuteGapStore } from '../membership/mute-gap-store.js'
 import type { GroupAccess, GroupCaller, GroupContext } from './group-access.js'
 import {
   countBans,
@@ -24,6 +25,7 @@ export interface GroupServiceOptions {
   readonly database: Database
   readonly groups: GroupStore
   readonly members: MemberStore
+  readonly muteGaps: MuteGapStore
   readonly users: UserLocker
   readonly admissions: OpenAdmissions
   readonly apps: AppService
@@ -158,12 +160,13 @@ export class GroupService {
    * @throws AppError group_not_found, group_owner_required
    */
   async dissolve(caller: GroupCaller, groupId: Int64): Promise<void> {
-    const { access, groups, admissions, outbox } = this.options
+    const { access, groups, muteGaps, admissions, outbox } = this.options
     await access.change(caller, groupId, 'dissolve', {}, async (tx, { group, now }) => {
       await groups.update(tx, group, {
         status: groupStatus.dissolved,
         updated_at: nextUpdate(group, now),
       })
+      await muteGaps.deleteOfGroup(tx, group)
       await admissions.closeAll(tx, group.appId, [groupId], now)
       outbox.append(tx, groupEvent(group, 'destroyed', caller.actorId, []))
     })

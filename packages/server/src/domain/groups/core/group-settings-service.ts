@@ -10,7 +10,8 @@ import type { Tx } from '../../../db/database.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import { readAppSettings } from '../../apps/app-settings.js'
 import type { GroupConversations } from '../membership/group-conversations.js'
-import type { MemberStore } from '../membership/member-store.js'
+import type { MemberChanges, MemberStore } from '../membership/member-store.js'
+import type { MuteGapStore } from '../membership/mute-gap-store.js'
 import type { GroupAccess, GroupCaller, GroupContext } from './group-access.js'
 import {
   banEnd,
@@ -18,6 +19,7 @@ import {
   type GroupKey,
   groupEvent,
   isBanned,
+  type MemberKey,
   nextUpdate,
   permanent,
 } from './group-model.js'
@@ -27,6 +29,7 @@ export interface GroupSettingsServiceOptions {
   readonly access: GroupAccess
   readonly groups: GroupStore
   readonly members: MemberStore
+  readonly muteGaps: MuteGapStore
   readonly conversations: GroupConversations
   readonly outbox: Outbox
 }
@@ -60,6 +63,9 @@ export type PlainProperty = Exclude<PropertyName, 'ban_expire_time' | 'capacity'
 
 /** A caller for a user, whose own settings are meant. */
 type UserCaller = GroupCaller & { readonly userId: Int64 }
+
+/** A setting of a member, by its name on the wire. */
+type OwnSetting = { readonly msg_mute_mode: number } | { readonly msg_push_mode: number }
 
 /** What a group is like, and what it is like for one member. What is set to what it is already changes nothing. */
 export class GroupSettingsService {
@@ -129,22 +135,21 @@ export class GroupSettingsService {
   async setPushMode(caller: UserCaller, groupId: Int64, mode: number): Promise<void> {
     if (!(mode in meaningsOf(pushMode))) throw new AppError('push_mode_out_of_range')
     await this.options.access.change(caller, groupId, 'own', {}, async (tx, { group, member }) => {
-      if (member?.pushMode !== mode) await this.#writeOwn(tx, caller, group, 'msg_push_mode', mode)
+      if (member?.pushMode !== mode)
+        await this.#writeOwn(tx, caller, group, { msg_push_mode: mode })
     })
   }
 
   /** @throws AppError group_not_found, not_group_member */
   async setMuteMode(caller: UserCaller, groupId: Int64, mode: number): Promise<void> {
-    const { access, members, conversations, outbox } = this.options
+    const { access, outbox } = this.options
     await access.change(caller, groupId, 'own', {}, async (tx, { group, member }) => {
       const before = member?.muteMode
       if (before === mode) return
-      await this.#writeOwn(tx, caller, group, 'msg_mute_mode', mode)
-      // What was not received is never unread.
-      if (before === muteMode.notReceived) {
-        const { seq } = await conversations.findEnd(tx, group)
-        await members.skip(tx, group, caller.userId, seq)
-      }
+      const isAboutReceiving = [before, mode].includes(muteMode.notReceived)
+      const key = { appId: group.appId, groupId, userId: caller.userId }
+      const marks = isAboutReceiving ? await this.#unreadMarks(tx, key, mode) : {}
+      await this.#writeOwn(tx, caller, group, { msg_mute_mode: mode }, marks)
       if (before !== muteMode.none && mode !== muteMode.none) return
       outbox.append(
         tx,
@@ -178,19 +183,35 @@ export class GroupSettingsService {
     outbox.append(tx, propertyEvent(group, caller, [], property, value))
   }
 
+  /**
+   * What the marks become when the member stops receiving messages, or receives them again: what came in between is never unread, what
+   * was unread before stays so (rule F8a). The end of the conversation is locked, so that every send is before the change or after it.
+   */
+  async #unreadMarks(tx: Tx, member: MemberKey, mode: number): Promise<MemberChanges> {
+    const { members, muteGaps, conversations } = this.options
+    const { seq } = await conversations.lockEnd(tx, member)
+    const { seenSeq, mutedSeq } = await members.lockUnreadMarks(tx, member)
+    await muteGaps.deleteUpTo(tx, member, seenSeq)
+    if (mode === muteMode.notReceived) return { muted_seq: seq }
+    if (seenSeq >= mutedSeq) return { seen_seq: seq }
+    if (seq === mutedSeq) return {}
+    await muteGaps.insert(tx, member, { from: mutedSeq, to: seq })
+    return { gaps_end_seq: seq }
+  }
+
   async #writeOwn(
     tx: Tx,
     caller: UserCaller,
     group: GroupKey,
-    name: 'msg_mute_mode' | 'msg_push_mode',
-    mode: number,
+    setting: OwnSetting,
+    marks: MemberChanges = {},
   ): Promise<void> {
     const { members, outbox } = this.options
-    await members.update(tx, group, [caller.userId], { [name]: mode })
+    await members.update(tx, group, [caller.userId], { ...setting, ...marks })
     outbox.append(
       tx,
       groupEvent(group, 'message_setting', caller.actorId, [caller.userId], {
-        setting: { [name]: mode },
+        setting,
       }),
     )
   }

@@ -9,10 +9,9 @@ export interface ConversationEnd {
 
 /** The conversations of groups, as their members need them. */
 export interface GroupConversations {
-  findEnd(tx: Tx, group: GroupKey): Promise<ConversationEnd>
   /**
-   * Sends wait until the transaction ends, so that what comes later is new to a user who joins now. To be called before any member is
-   * locked.
+   * Sends wait until the transaction ends, so that what comes later is new to a user who joins now, and what comes while a member
+   * receives nothing is told from what came before. To be called before any member is locked.
    */
   lockEnd(tx: Tx, group: GroupKey): Promise<ConversationEnd>
 }

@@ -63,6 +63,8 @@ export const changedColumns = {
   msg_mute_mode: 'smallint',
   msg_push_mode: 'smallint',
   seen_seq: 'bigint',
+  muted_seq: 'bigint',
+  gaps_end_seq: 'bigint',
 } as const satisfies Record<string, ColumnType>
 
 const memberUpdates = new Map<string, BulkUpdate>()

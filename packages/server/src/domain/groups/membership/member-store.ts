@@ -2,6 +2,7 @@ import { groupStatus, type Int64, memberRole } from '@hermod/protocol'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { greater } from '../../../db/expressions.js'
+import { lockNoKeyUpdate } from '../../../db/locking.js'
 import type { GroupMembersTable } from '../../../db/schema.js'
 import { chunksOf, padded } from '../../../lib/chunks.js'
 import type { Invalidates } from '../../../lib/invalidated-cache.js'
@@ -32,6 +33,14 @@ export const memberColumns = [
 ] as const
 
 export type MemberRow = Pick<Selectable<GroupMembersTable>, (typeof memberColumns)[number]>
+
+/** Positions in the conversation of a group. */
+export interface UnreadMarks {
+  /** Nothing up to here is unread. */
+  readonly seenSeq: number
+  /** While msg_mute_mode is 2, nothing after this is unread. */
+  readonly mutedSeq: number
+}
 
 const rowsPerStatement = 500
 
@@ -132,15 +141,13 @@ export class MemberStore {
     )
   }
 
-  /** What the group's conversation holds up to a position is not unread for the user. */
-  async skip(tx: Tx, group: GroupKey, userId: Int64, seq: number): Promise<void> {
-    await tx
-      .updateTable('group_members')
-      .set({ seen_seq: seq })
-      .where(isGroup(group))
-      .where('user_id', '=', userId)
-      .where('seen_seq', '<', seq)
-      .execute()
+  /** Where the member stands in what is unread; it stays so until the transaction ends. */
+  async lockUnreadMarks(tx: Tx, member: MemberKey): Promise<UnreadMarks> {
+    const found = tx
+      .selectFrom('group_members')
+      .select(['seen_seq as seenSeq', 'muted_seq as mutedSeq'])
+      .where(isMember(member))
+    return lockNoKeyUpdate(tx, found).executeTakeFirstOrThrow()
   }
 
   async delete(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void> {

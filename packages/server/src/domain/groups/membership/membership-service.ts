@@ -17,11 +17,13 @@ import type { GroupStore } from '../core/group-store.js'
 import type { BlockStore } from '../moderation/block-store.js'
 import type { GroupConversations } from './group-conversations.js'
 import type { MemberStore } from './member-store.js'
+import type { MuteGapStore } from './mute-gap-store.js'
 import type { RemovalStore } from './removal-store.js'
 
 export interface MembershipServiceOptions {
   readonly groups: GroupStore
   readonly members: MemberStore
+  readonly muteGaps: MuteGapStore
   readonly removals: RemovalStore
   readonly blocks: BlockStore
   readonly admissions: OpenAdmissions
@@ -93,12 +95,13 @@ export class MembershipService {
     removed: readonly Member[],
     kind: 'left' | 'kicked' | 'blocked',
   ): Promise<void> {
-    const { groups, members, removals, pins, outbox } = this.options
+    const { groups, members, muteGaps, removals, pins, outbox } = this.options
     const { group, caller, now } = context
     if (removed.length === 0) return
     const userIds = removed.map(({ userId }) => userId)
     await removals.remember(tx, group, removed, kind === 'kicked' ? 1 : 0)
     await members.delete(tx, group, userIds)
+    await muteGaps.deleteOfMembers(tx, group, userIds)
     await pins.deleteOfGroup(tx, group, userIds)
     const bans = countBans(removed.map(({ banExpiresAt }) => banExpiresAt))
     await groups.touch(tx, group, bans > 0 ? ['members', 'bans'] : ['members'], now, {

@@ -42,13 +42,20 @@ const sameConversation = (table: string) =>
 /** The newest message that is left to the user of `p`, null when there is none; the log is asked only when the last one was recalled. */
 const latestMessageId = sql<number>`case when c.last_recalled_seq < c.seq then c.last_msg_id
   else (select max(m.msg_id) from messages m where ${sameConversation('m')}) end`
-/** Sending moves the sender's own mark, so what is above a mark is of others or a notification: the difference of two positions less what was recalled and notified in one's own name. */
+/**
+ * Sending moves the sender's own mark, so what is above a mark is of others or a notification: the difference of two positions less what
+ * was recalled and notified in one's own name.
+ * @param end of what is counted
+ * @param isCounted an SQL condition on a position, for what was recalled or notified
+ */
 const unreadAbove = (
   seen: RawBuilder<number>,
-) => sql<number>`c.seq - ${seen} - case when c.last_recalled_seq > ${seen}
-  then (select count(*) from recalled_messages r where ${sameConversation('r')} and r.seq > ${seen}) else 0 end
+  end = sql<number>`c.seq`,
+  isCounted = (_seq: RawBuilder<number>) => sql<boolean>`1 = 1`,
+) => sql<number>`${end} - ${seen} - case when c.last_recalled_seq > ${seen}
+  then (select count(*) from recalled_messages r where ${sameConversation('r')} and r.seq > ${seen} and ${isCounted(sql`r.seq`)}) else 0 end
   - case when c.last_notified_seq > ${seen} then (select count(*) from own_notifications n where ${sameConversation('n')}
-    and n.user_id = p.user_id and n.seq > ${seen}) else 0 end`
+    and n.user_id = p.user_id and n.seq > ${seen} and ${isCounted(sql`n.seq`)}) else 0 end`
 
 /** Of the conversation `c`: up to which message everything is hidden from a party. */
 export const hiddenFrom = (userId: Int64) =>
@@ -56,9 +63,22 @@ export const hiddenFrom = (userId: Int64) =>
 
 /** Where history_visible is off a member sees nothing of what was there before (rule F4a: judged when reading). */
 export const hiddenInGroup = sql<number>`case when g.history_visible = 1 or p.joined_msg_id < p.hidden_msg_id then p.hidden_msg_id else p.joined_msg_id end`
-/** Nothing is unread in a chatroom, in a group that is dissolved, and to a member who does not receive the messages (msg_mute_mode 2). */
-const countsUnread = sql<boolean>`g.type <> ${sql.lit(groupType.chatroom)} and g.status = ${sql.lit(groupStatus.normal)}
-  and p.msg_mute_mode <> ${sql.lit(muteMode.notReceived)}`
+/** Nothing is unread in a chatroom, and in a group that is dissolved. */
+const countsUnread = sql<boolean>`g.type <> ${sql.lit(groupType.chatroom)} and g.status = ${sql.lit(groupStatus.normal)}`
+
+const seenInGroup = sql<number>`p.seen_seq`
+/** To where the member receives messages: not what comes while msg_mute_mode 2 is on (rule F8a). */
+const receivedSeq = sql<number>`case when p.msg_mute_mode = ${sql.lit(muteMode.notReceived)} then p.muted_seq else c.seq end`
+const gapsOfMember = sql`from group_mute_gaps y where y.app_id = p.app_id and y.group_id = p.group_id and y.user_id = p.user_id`
+/** Whether a position is outside of the gaps, of which the first that ends at or after it is looked at: none before that one holds it. */
+const isReceived = (
+  seq: RawBuilder<number>,
+) => sql<boolean>`${seq} <= ${receivedSeq} and ${seq} <= case when ${seq} > p.gaps_end_seq
+  then ${seq} else coalesce((select y.from_seq ${gapsOfMember} and y.to_seq >= ${seq} order by y.to_seq limit 1), ${seq}) end`
+/** How many positions the gaps hold above the member's mark. */
+const gapsAboveSeen = sql<number>`case when p.gaps_end_seq > p.seen_seq then (select cast(coalesce(sum(y.to_seq
+  - case when y.from_seq > p.seen_seq then y.from_seq else p.seen_seq end), 0) as bigint) ${gapsOfMember} and y.to_seq > p.seen_seq) else 0 end`
+const unreadInGroup = sql<number>`${unreadAbove(seenInGroup, receivedSeq, isReceived)} - ${gapsAboveSeen}`
 
 const readSeq = own((side) => sql<number>`${sql.ref(`c.${side}_read_seq`)}`)
 
@@ -151,10 +171,10 @@ export class ConversationStore {
         .where(sql<boolean>`c.seq > ${seenSeq}`)
         .unionAll(
           joinedGroups(db)
-            .select(['p.group_id as peerId', unreadAbove(sql<number>`p.seen_seq`).as('unread')])
+            .select(['p.group_id as peerId', unreadInGroup.as('unread')])
             .where('p.app_id', '=', param('appId'))
             .where('p.user_id', '=', param('userId'))
-            .whereRef('c.seq', '>', 'p.seen_seq')
+            .where(sql<boolean>`${receivedSeq} > p.seen_seq`)
             .where(countsUnread),
         ),
     )

@@ -1,0 +1,63 @@
+import type { Int64 } from '@hermod/protocol'
+import type { Database, Tx } from '../../../db/database.js'
+import type { BulkDelete } from '../../../db/dialect/dialect.js'
+import type { UserKey } from '../../users/user-model.js'
+import { type GroupKey, keysIn, type MemberKey } from '../core/group-model.js'
+import { isGroup } from '../core/group-store.js'
+
+const deleteGaps: BulkDelete = {
+  module: import.meta.url,
+  deleteFrom: 'group_mute_gaps',
+  keys: { app_id: 'text', group_id: 'bigint', user_id: 'bigint' },
+}
+
+/** What members did not receive and so is not unread to them, though something before it is (rule F8a). */
+export class MuteGapStore {
+  constructor(private readonly database: Database) {}
+
+  /** @param gap the positions after `from`, up to and including `to`; above all other gaps of the member */
+  async insert(
+    tx: Tx,
+    { appId, groupId, userId }: MemberKey,
+    gap: { readonly from: number; readonly to: number },
+  ): Promise<void> {
+    await tx
+      .insertInto('group_mute_gaps')
+      .values({
+        app_id: appId,
+        group_id: groupId,
+        user_id: userId,
+        to_seq: gap.to,
+        from_seq: gap.from,
+      })
+      .execute()
+  }
+
+  /** Those that end at a position or before it. */
+  async deleteUpTo(tx: Tx, member: MemberKey, seq: number): Promise<void> {
+    await tx
+      .deleteFrom('group_mute_gaps')
+      .where(isGroup(member))
+      .where('user_id', '=', member.userId)
+      .where('to_seq', '<=', seq)
+      .execute()
+  }
+
+  /** Those of users who are no members any more. */
+  async deleteOfMembers(tx: Tx, group: GroupKey, userIds: readonly Int64[]): Promise<void> {
+    await this.database.bulk(tx, deleteGaps, keysIn(group, userIds))
+  }
+
+  /** Those of all members of a group in which nothing is unread any more. */
+  async deleteOfGroup(tx: Tx, group: GroupKey): Promise<void> {
+    await tx.deleteFrom('group_mute_gaps').where(isGroup(group)).execute()
+  }
+
+  async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    await tx
+      .deleteFrom('group_mute_gaps')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .execute()
+  }
+}
