@@ -49,6 +49,7 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   // Those that the user sent, too.
   group_invitations: 'erased',
   group_members: 'erased',
+  group_mute_gaps: 'erased',
   group_removals: 'erased',
   groups: 'kept',
   id_slots: 'names nobody',
@@ -210,6 +211,10 @@ for (const backend of testBackends()) {
       await own.succeed('POST', '/user/conversation/pin', { body: { conversation_id: joined } })
       await inGroup(joined, '/group/announcement/edit', { title: marker, content: marker }, own)
       await inGroup(joined, '/group/file/upload', { name: marker, size: 1, url: `/${marker}` }, own)
+      for (const msg_mute_mode of [2, 0]) {
+        await sendText(bob.api, joined, 'news', { type: 2 })
+        await inGroup(joined, '/group/msg/mute_mode', { msg_mute_mode }, own)
+      }
       for (const person of [{ api: own, id }, carol])
         await person.api.succeed('POST', '/user/settings', {
           body: { user_id: person.id, group_confirm: true },

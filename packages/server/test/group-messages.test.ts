@@ -75,8 +75,6 @@ for (const backend of testBackends()) {
         (await alice.api.call('POST', '/group/destroy', { query: { group_id: group } })).code,
       ).toBe(200)
     }
-    const mute = (user: Speaker, group: number, mode: number) =>
-      change(user.api, '/group/msg/mute_mode', group, { msg_mute_mode: mode })
     const codeOfHistory = async (api: Api, group: number) =>
       (
         await api.call('GET', '/message/conversation', {
@@ -505,24 +503,6 @@ for (const backend of testBackends()) {
         expect(await unread(bob, group)).toBe(1)
         await destroy(group)
         expect(await unread(bob, group)).toBe(0)
-      })
-
-      it('are none of what came while the member received nothing, also afterwards', async () => {
-        const group = await trio()
-        await sendToGroup(alice.api, group, 'before')
-        await mute(bob, group, 1)
-        await sendToGroup(alice.api, group, 'without a sound')
-        expect(await unread(bob, group)).toBe(2)
-        await mute(bob, group, 2)
-        expect(await unread(bob, group)).toBe(0)
-        await sendToGroup(alice.api, group, 'unheard')
-        expect(await unread(bob, group)).toBe(0)
-        expect(await unread(carol, group)).toBe(3)
-        await mute(bob, group, 0)
-        expect(await unread(bob, group)).toBe(0)
-        await sendToGroup(alice.api, group, 'heard')
-        expect(await unread(bob, group)).toBe(1)
-        expect((await contents(bob.api, group)).length).toBe(4)
       })
 
       it('are 0 for a user who deletes the conversation, until the next message brings it back with that message only', async () => {

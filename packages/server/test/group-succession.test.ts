@@ -28,6 +28,7 @@ const pending = 0
 const system = 0
 const groupTables = {
   group_members: ['user_id'],
+  group_mute_gaps: ['user_id'],
   group_blocks: ['user_id'],
   group_removals: ['user_id'],
   group_join_requests: ['applicant_id'],

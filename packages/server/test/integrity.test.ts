@@ -42,7 +42,8 @@ for (const backend of testBackends()) {
     /**
      * Alice wrote 1, 2 and 3 to Bob, who read 1 and then wrote 4; then she wrote 5 and 6, recalled 5 and edited 3. Both are contacts. Carol has a
      * device and settings and applied to Bob. They have a group: Alice owns it, Bob is a banned member, Carol is blocked, Dave applied, Erin is
-     * invited and Frank was kicked; Alice wrote three messages to it, of which Bob read two and is asked for a receipt of the third.
+     * invited and Frank was kicked; Alice wrote three messages to it, of which Bob
+     * did not receive the second, read two and is asked for a receipt of the third.
      */
     let alice: number
     let bob: number
@@ -114,8 +115,14 @@ for (const backend of testBackends()) {
       expectSuccess(await groupCall(applicant.api, '/group/apply', group))
       await owner.succeed('POST', '/user/conversation/pin', { body: { conversation_id: group } })
       const sent: number[] = []
-      for (const content of ['1', '2'])
+      const hearer = server.api.admin({ userId: bob })
+      for (const [content, msg_mute_mode] of [
+        ['1', 2],
+        ['2', 0],
+      ] as const) {
         sent.push(await sendText(owner, group, content, { type: 2 }))
+        expectSuccess(await groupCall(hearer, '/group/msg/mute_mode', group, { msg_mute_mode }))
+      }
       expectSuccess(
         await groupCall(owner, '/group/settings/enable_read_ack', group, { value: true }),
       )
@@ -123,7 +130,7 @@ for (const backend of testBackends()) {
         type: 2,
         config: JSON.stringify({ groupMemberList: [bob] }),
       })
-      await acknowledge(server.api.admin({ userId: bob }), {
+      await acknowledge(hearer, {
         peer: group,
         message: sent[1] as number,
       })
@@ -488,6 +495,9 @@ for (const backend of testBackends()) {
       const inGroup = (userId: number) => `${userId} in ${group}`
       const mark = (column: string, values: readonly [number, number]) =>
         changed('group_members', `user_id = ${bob}`, column, values)
+      const gap = (column: string, values: readonly [number, number]) =>
+        changed('group_mute_gaps', `user_id = ${bob}`, column, values)
+      const anotherGap = `insert into group_mute_gaps (app_id, group_id, user_id, to_seq, from_seq) values ('test', ${group}, ${bob}, 1, 0)`
       const set = (column: string, value: number) =>
         `update receipt_requests set ${column} = ${value}`
       const request = (column: string, [wrong, right]: readonly [number, number]) => ({
@@ -496,6 +506,7 @@ for (const backend of testBackends()) {
       })
       const owners: Readonly<Record<string, readonly [column: string, userId: number]>> = {
         group_members: ['user_id', bob],
+        group_mute_gaps: ['user_id', bob],
         group_blocks: ['user_id', carol],
         group_removals: ['user_id', frank],
         group_join_requests: ['applicant_id', dave],
@@ -658,6 +669,10 @@ for (const backend of testBackends()) {
             ['got to before the beginning', mark('delivered_seq', [-1, 0])],
             ['hidden beyond the end', mark('hidden_msg_id', [2 ** 52, 0])],
             ['joined beyond the end', mark('joined_msg_id', [2 ** 52, 0])],
+            ['received nothing from beyond the end on', mark('muted_seq', [4, 1])],
+            ['received nothing from before the beginning on', mark('muted_seq', [-1, 1])],
+            ['not received what is beyond the end', mark('gaps_end_seq', [4, 2])],
+            ['not received what is before the beginning', mark('gaps_end_seq', [-1, 2])],
           ] as const
         ).map(
           ([name, change]): Fault => ({
@@ -667,6 +682,43 @@ for (const backend of testBackends()) {
             subject: inGroup(bob),
           }),
         ),
+        ...(
+          [
+            ['that is empty', gap('from_seq', [2, 1])],
+            ['from before the beginning', gap('from_seq', [-1, 1])],
+            ['to beyond the end', gap('to_seq', [4, 2])],
+            ['that its member does not know of', mark('gaps_end_seq', [1, 2])],
+            ['in a group that is dissolved', changed('groups', '', 'status', [1, 0])],
+            ['of somebody who is no member', moved('group_members', `user_id = ${bob}`)],
+            [
+              'above what a member who receives nothing has received',
+              mark('msg_mute_mode', [2, 0]),
+            ],
+            [
+              'that holds the end of another',
+              {
+                plant: [...gap('from_seq', [0, 1]).plant, anotherGap],
+                repair: [
+                  `delete from group_mute_gaps where group_id = ${group} and to_seq = 1`,
+                  ...gap('from_seq', [0, 1]).repair,
+                ],
+              },
+            ],
+          ] as const
+        ).map(
+          ([which, change]): Fault => ({
+            name: `a gap ${which}`,
+            ...change,
+            check: 'group_mute_gap',
+            subject: inGroup(bob),
+          }),
+        ),
+        {
+          name: 'a member whose last gap is not there',
+          ...mark('gaps_end_seq', [3, 2]),
+          check: 'group_mute_gap_end',
+          subject: inGroup(bob),
+        },
         {
           name: 'a member who has not read an own message',
           ...changed('group_members', `user_id = ${alice}`, 'read_seq', [2, 3]),

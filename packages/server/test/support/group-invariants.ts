@@ -62,6 +62,7 @@ const forbidden: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     Object.entries({
       group_members: 'user_id',
+      group_mute_gaps: 'user_id',
       group_blocks: 'user_id',
       group_removals: 'user_id',
       group_join_requests: 'applicant_id',

@@ -4,6 +4,7 @@ import type { Sql } from './sql.js'
 const tables = [
   'groups',
   'group_members',
+  'group_mute_gaps',
   'group_removals',
   'group_blocks',
   'group_join_requests',

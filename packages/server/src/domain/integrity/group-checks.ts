@@ -1,10 +1,14 @@
-import { admissionStatus, groupStatus, memberRole } from '@hermod/protocol'
+import { admissionStatus, groupStatus, memberRole, muteMode } from '@hermod/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import { type FaultRow, type IntegrityCheck, log } from './integrity-check.js'
 
 /** A row of a table, seen beside its group `g`. */
 const sameGroup = (alias: string) =>
   sql.raw(`g.app_id = ${alias}.app_id and g.group_id = ${alias}.group_id`)
+const sameMember = (a: string, b: string) =>
+  sql.raw(
+    `${a}.app_id = ${b}.app_id and ${a}.group_id = ${b}.group_id and ${a}.user_id = ${b}.user_id`,
+  )
 const inGroup = (user: string, group: string) => sql.raw(`${user} || ' in ' || ${group}`)
 
 function counted(table: string): RawBuilder<{ count: number | bigint }> {
@@ -14,6 +18,7 @@ function counted(table: string): RawBuilder<{ count: number | bigint }> {
 /** Every table of rows about a user in a group, with the column that names the user. */
 const personalTables = {
   group_members: 'user_id',
+  group_mute_gaps: 'user_id',
   group_blocks: 'user_id',
   group_removals: 'user_id',
   group_join_requests: 'applicant_id',
@@ -130,13 +135,38 @@ export const groupChecks: readonly IntegrityCheck[] = [
     name: 'member_marks',
     count: counted('group_members'),
     faults: sql`select m.app_id, ${inGroup('m.user_id', 'm.group_id')} as subject,
-        'has read to ' || m.read_seq || ', acknowledged to ' || m.acked_seq || ', got to ' || m.delivered_seq || ', seen to ' || m.seen_seq || ', hidden to message ' || m.hidden_msg_id || ' and joined at message ' || m.joined_msg_id || ' of a conversation that ends at ' || coalesce(c.seq, 0) as detail
+        'has read to ' || m.read_seq || ', acknowledged to ' || m.acked_seq || ', got to ' || m.delivered_seq || ', seen to ' || m.seen_seq || ', muted at ' || m.muted_seq || ' and last before ' || m.gaps_end_seq || ', hidden to message ' || m.hidden_msg_id || ' and joined at message ' || m.joined_msg_id || ' of a conversation that ends at ' || coalesce(c.seq, 0) as detail
       from group_members m
       left join conversations c on c.app_id = m.app_id and c.low_id = m.group_id and c.high_id = m.group_id
       where m.seen_seq not between m.read_seq and coalesce(c.seq, 0) or m.acked_seq not between 0 and m.read_seq
         or m.delivered_seq not between 0 and coalesce(c.seq, 0)
+        or m.muted_seq not between 0 and coalesce(c.seq, 0) or m.gaps_end_seq not between 0 and coalesce(c.seq, 0)
         or m.hidden_msg_id not between 0 and coalesce(c.last_msg_id, 0)
         or m.joined_msg_id not between 0 and coalesce(c.last_msg_id, 0)`,
+  },
+  {
+    name: 'group_mute_gap',
+    count: counted('group_mute_gaps'),
+    faults: sql`select y.app_id, ${inGroup('y.user_id', 'y.group_id')} as subject,
+        'does not count as unread what is after ' || y.from_seq || ' up to ' || y.to_seq || ', with gaps up to ' || coalesce(m.gaps_end_seq, 0) || ' of a conversation that ends at ' || coalesce(c.seq, 0) as detail
+      from group_mute_gaps y
+      left join groups g on ${sameGroup('y')} and g.status = ${sql.lit(groupStatus.normal)}
+      left join group_members m on ${sameMember('m', 'y')}
+      left join conversations c on c.app_id = y.app_id and c.low_id = y.group_id and c.high_id = y.group_id
+      where g.group_id is null or m.user_id is null or c.seq is null
+        or y.from_seq not between 0 and y.to_seq - 1 or y.to_seq > c.seq or y.to_seq > m.gaps_end_seq
+        or (m.msg_mute_mode = ${sql.lit(muteMode.notReceived)} and y.to_seq > m.muted_seq)
+        or exists (select 1 from group_mute_gaps o where ${sameMember('o', 'y')} and o.to_seq < y.to_seq and o.to_seq > y.from_seq)`,
+  },
+  {
+    name: 'group_mute_gap_end',
+    count: counted('group_members'),
+    faults: sql`select m.app_id, ${inGroup('m.user_id', 'm.group_id')} as subject,
+        'has seen to ' || m.seen_seq || ', and the gap that ends at ' || m.gaps_end_seq || ' is not there' as detail
+      from group_members m
+      join groups g on ${sameGroup('m')} and g.status = ${sql.lit(groupStatus.normal)}
+      left join group_mute_gaps y on ${sameMember('y', 'm')} and y.to_seq = m.gaps_end_seq
+      where m.gaps_end_seq > m.seen_seq and y.to_seq is null`,
   },
   {
     name: 'member_sends',
