@@ -278,8 +278,8 @@ export const listConversations = operation({
 })
 
 /**
- * Counted from the log, never from a counter, so the numbers cannot drift (rule E5). Chatrooms,
- * muted and dissolved groups are left out.
+ * Counted from the log, never from a counter, so the numbers cannot drift (rule E5). Chatrooms and
+ * dissolved groups are left out, and what came while msg_mute_mode was 2 (rule F8a).
  */
 export const listUnread = operation({
   id: 'message.unread',
@@ -288,7 +288,7 @@ export const listUnread = operation({
   tag: conversations,
   summary: 'Lists the unread counts of the conversations that have any.',
   description:
-    'In no particular order, always the whole list. Chatrooms, muted and dissolved groups are left out.',
+    'In no particular order, always the whole list. Chatrooms and dissolved groups are left out. What arrives in a group while msg_mute_mode is 2 is not counted, what was unread before is.',
   callers: 'user',
   data: array(UnreadEntry),
 })

@@ -153,17 +153,19 @@ function ownSetting<B extends TProperties, D extends TSchema>(definition: {
   readonly name: string
   readonly methods: typeof post | typeof putOrPost
   readonly summary: string
+  readonly description?: string
   readonly body: B
   readonly data: D
   readonly errors?: readonly ErrorName[]
 }) {
-  const { name, methods, summary, body, data, errors = [] } = definition
+  const { name, methods, summary, description, body, data, errors = [] } = definition
   return operation({
     id: `group.msg.${name}`,
     methods,
     path: `/group/msg/${name}`,
     tag,
     summary,
+    ...(description === undefined ? {} : { description }),
     callers: 'groupUser',
     right: 'own',
     body: { ...group, ...body },
@@ -174,13 +176,15 @@ function ownSetting<B extends TProperties, D extends TSchema>(definition: {
 }
 
 /**
- * With 2, what arrives is never unread, then and later (rule F8a). Only the caller is told, on
- * other devices.
+ * Sends and changes of the mode have one order, so the unread count is exact (rule F8a). Only the
+ * caller is told, on other devices.
  */
 export const setMuteMode = ownSetting({
   name: 'mute_mode',
   methods: putOrPost,
   summary: "Sets the caller's message blocking in a group.",
+  description:
+    'What arrives while msg_mute_mode is 2 is never unread, also later. What was unread before stays so.',
   body: { msg_mute_mode: intEnum(meaningsOf(muteMode)) },
   data: MuteMode,
 })
