@@ -51,7 +51,7 @@ const latestMessageId = sql<number>`case when c.last_recalled_seq < c.seq then c
 const unreadAbove = (
   seen: RawBuilder<number>,
   end = sql<number>`c.seq`,
-  isCounted = (_seq: RawBuilder<number>) => sql<boolean>`1 = 1`,
+  isCounted = (_seq: RawBuilder<number>) => sql<boolean>`true`,
 ) => sql<number>`${end} - ${seen} - case when c.last_recalled_seq > ${seen}
   then (select count(*) from recalled_messages r where ${sameConversation('r')} and r.seq > ${seen} and ${isCounted(sql`r.seq`)}) else 0 end
   - case when c.last_notified_seq > ${seen} then (select count(*) from own_notifications n where ${sameConversation('n')}
