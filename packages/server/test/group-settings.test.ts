@@ -14,7 +14,6 @@ import {
   groupNotices,
   types,
 } from './support/groups.js'
-import { unreadCounts } from './support/messaging.js'
 import { WatchedServer } from './support/watched-server.js'
 
 const unknownId = 1
@@ -559,25 +558,6 @@ for (const backend of testBackends()) {
           ({ user_id }) => user_id === cast.member.id,
         )
         expect(entry).toMatchObject({ display_name: '' })
-      })
-
-      it('make nothing unread of what came while messages were not received', async () => {
-        const send = (content: string) =>
-          cast.owner.api.succeed('POST', '/message/send', {
-            body: { type: 2, content_type: 0, targets: [group_id], content },
-          })
-        const unread = async () => (await unreadCounts(cast.member.api))[group_id] ?? 0
-        await send('before')
-        expect(await unread()).toBe(1)
-        await expectSuccess(await call('/group/msg/mute_mode', { msg_mute_mode: 2 }))
-        await send('meanwhile')
-        expect(await unread()).toBe(0)
-        await expectSuccess(await call('/group/msg/mute_mode', { msg_mute_mode: 0 }))
-        expect(await unread()).toBe(0)
-        await send('after')
-        expect(await unread()).toBe(1)
-        await expectSuccess(await call('/group/msg/mute_mode', { msg_mute_mode: 1 }))
-        expect(await unread()).toBe(1)
       })
     })
   })
