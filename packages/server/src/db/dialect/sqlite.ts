@@ -25,17 +25,15 @@ import { type Bound, type Connection as Reader, StatementCache } from './sqlite-
 import { seedStatistics } from './sqlite-statistics.js'
 import type { WorkerOptions, WorkerRequest, WorkerResponse } from './sqlite-worker.js'
 
-const cacheKiB = 32 * 1024
+const readerCacheKiB = 32 * 1024
+/** After a split of pages SQLite looks at every page of the cache when it commits, so a larger one costs the writer more than it saves. */
+const writerCacheKiB = 16 * 1024
 
-const openPragmas = [
-  'busy_timeout = 10000',
-  `cache_size = -${cacheKiB}`,
-  'foreign_keys = on',
-  'trusted_schema = off',
-]
-const readerPragmas = [...openPragmas, 'query_only = on']
+const openPragmas = ['busy_timeout = 10000', 'foreign_keys = on', 'trusted_schema = off']
+const readerPragmas = [...openPragmas, `cache_size = -${readerCacheKiB}`, 'query_only = on']
 const writerPragmas = [
   ...openPragmas,
+  `cache_size = -${writerCacheKiB}`,
   'journal_mode = wal',
   'synchronous = full',
   // Checkpoints run beside the writer.

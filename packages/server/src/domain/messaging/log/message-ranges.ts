@@ -2,6 +2,7 @@
  * How the messages of a batch stand in the outbox: as ranges of message IDs, so that no message costs a row there. Loaded by the
  * writer's thread too.
  */
+import { toBase36 } from '../../../lib/base36.js'
 import type { Conversation } from './conversation-model.js'
 
 /** Messages of one conversation that were stored together: those with IDs from `firstId` to `lastId`. */
@@ -21,11 +22,11 @@ export function encodeRanges(ranges: readonly MessageRange[]): string {
   let before = 0
   const texts = ranges.map(
     ({ conversation: { lowId, highId, isGroup }, firstId, lastId, count }) => {
-      const second = isGroup ? '' : highId.toString(36)
-      const first = (firstId - before).toString(36)
-      const more = count === 1 ? '' : `.${(lastId - firstId).toString(36)}.${count.toString(36)}`
+      const second = isGroup ? '' : toBase36(highId)
+      const first = toBase36(firstId - before)
+      const more = count === 1 ? '' : `.${toBase36(lastId - firstId)}.${toBase36(count)}`
       before = firstId
-      return `${lowId.toString(36)}.${second}.${first}${more}`
+      return `${toBase36(lowId)}.${second}.${first}${more}`
     },
   )
   return texts.join(' ')

@@ -1,0 +1,15 @@
+/** 36 to the power of so many digits still fits into a small integer of the engine. */
+const digits = 5
+const part = 36 ** digits
+
+/**
+ * `value.toString(36)` for whole numbers, in parts that are small integers: the engine writes larger numbers in a base other than ten
+ * digit by digit as floating-point numbers, which takes more than a microsecond for a message ID.
+ * @param value a safe integer
+ */
+export function toBase36(value: number): string {
+  if (value < 0) return `-${toBase36(-value)}`
+  if (value < part) return value.toString(36)
+  const high = Math.floor(value / part)
+  return high.toString(36) + (value - high * part).toString(36).padStart(digits, '0')
+}
