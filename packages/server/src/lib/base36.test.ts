@@ -18,6 +18,7 @@ it.each([
   -(36 ** 5),
   Number.MAX_SAFE_INTEGER,
   Number.MIN_SAFE_INTEGER,
+  2n ** 63n - 1n,
 ])('writes %d', (value) => {
   expect(toBase36(value)).toBe(value.toString(36))
 })

@@ -5,9 +5,9 @@ const part = 36 ** digits
 /**
  * `value.toString(36)` for whole numbers, in parts that are small integers: the engine writes larger numbers in a base other than ten
  * digit by digit as floating-point numbers, which takes more than a microsecond for a message ID.
- * @param value a safe integer
  */
-export function toBase36(value: number): string {
+export function toBase36(value: number | bigint): string {
+  if (typeof value === 'bigint') return value.toString(36)
   if (value < 0) return `-${toBase36(-value)}`
   if (value < part) return value.toString(36)
   const high = Math.floor(value / part)
