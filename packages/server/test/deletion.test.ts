@@ -32,6 +32,7 @@ const tokenEnded = 402
 const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'names nobody'>> = {
   admin_tokens: 'names nobody',
   apps: 'names nobody',
+  broadcast_marks: 'erased',
   contact_requests: 'erased',
   contacts: 'erased',
   conversations: 'kept',
@@ -73,6 +74,7 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   recalled_messages: 'kept',
   sent_transactions: 'ends',
   user_conversations: 'erased',
+  user_counts: 'names nobody',
   user_settings: 'erased',
   // Revoked, so that their holders hear why they stopped working.
   user_tokens: 'ends',

@@ -3,7 +3,10 @@ import { payload } from './event-schema.js'
 
 /** A conversation: the pair of its parties, the smaller ID first; a group is its ID twice. */
 export const eventConversation = Type.Object({
-  low_id: int64(),
+  low_id: int64({
+    description:
+      '-1: what high_id, a user or the system, has broadcast to all users; each has it in the conversation with the sender',
+  }),
   high_id: int64(),
   is_group: boolean(),
 })

@@ -152,8 +152,8 @@ export const sendNotification = operation({
 })
 
 /**
- * Planned. For users who exist when it is sent, at a cost that does not depend on their number
- * (rule E9).
+ * For all users who exist when it is sent, each of whom has it in the conversation with its sender; at a
+ * cost that does not depend on their number. Not for those who come later (rule E9).
  */
 export const sendBroadcast = operation({
   id: 'message.broadcast',
@@ -161,17 +161,20 @@ export const sendBroadcast = operation({
   path: '/message/broadcast',
   tag,
   summary: 'Sends a message to every user of the application.',
+  description:
+    'Stored once, and shown to every user who exists now in the conversation with its sender: user 0, or from_user_id, or the user of the user_id header. It counts as unread like any other message. Users who register later do not see it. An Admin token recalls and edits it.',
   callers: 'admin',
   body: {
     ...messageTexts,
     content: messageText('message content', ['Hello']),
+    from_user_id: optional(id('sender; the system, user 0, when neither it nor the header is given')),
     content_type: intEnum(meaningsOf(broadcastContentType), {
       description: 'what the message holds',
     }),
     type: intEnum(meaningsOf(broadcastTarget), { description: 'target type' }),
   },
   data: BroadcastResult,
-  errors: ['message_too_large', 'message_censored'],
+  errors: ['user_not_found', 'user_deleted', 'message_too_large', 'message_censored'],
 })
 
 /**

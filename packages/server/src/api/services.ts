@@ -20,6 +20,7 @@ import type { TokenService } from '../domain/login/token-service.js'
 import type { MessageOperations } from '../domain/messaging/operations/message-operations.js'
 import type { ConversationService } from '../domain/messaging/reading/conversation-service.js'
 import type { PinService } from '../domain/messaging/reading/pin-service.js'
+import type { BroadcastService } from '../domain/messaging/sending/broadcast-service.js'
 import type { MessageService } from '../domain/messaging/sending/message-service.js'
 import type { PushPreferenceService } from '../domain/push/push-preference-service.js'
 import type { AccountService } from '../domain/users/account-service.js'
@@ -35,6 +36,7 @@ export interface HandlerServices {
   readonly accounts: AccountService
   readonly announcements: AnnouncementService
   readonly apps: AppService
+  readonly broadcasts: BroadcastService
   readonly contactRequests: ContactRequestService
   readonly contacts: ContactService
   readonly conversations: ConversationService

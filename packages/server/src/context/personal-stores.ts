@@ -21,6 +21,7 @@ export function personalStores(stores: Stores): readonly UserRows[] {
     stores.pushPreferences,
     stores.pushBindings,
     stores.conversations,
+    stores.broadcastMarks,
     stores.settings,
   ]
 }

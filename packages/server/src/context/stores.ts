@@ -21,6 +21,7 @@ import { HistoryStore } from '../domain/messaging/log/history-store.js'
 import { MessageStore } from '../domain/messaging/log/message-store.js'
 import { PeerKinds } from '../domain/messaging/log/peer-kinds.js'
 import { StoredMessages } from '../domain/messaging/log/stored-messages.js'
+import { BroadcastMarkStore } from '../domain/messaging/reading/broadcast-mark-store.js'
 import { ConversationStore } from '../domain/messaging/reading/conversation-store.js'
 import { GroupMarkStore } from '../domain/messaging/reading/group-mark-store.js'
 import { PinStore } from '../domain/messaging/reading/pin-store.js'
@@ -30,6 +31,7 @@ import { PushPreferenceStore } from '../domain/push/push-preference-store.js'
 import { KeyCheckStore } from '../domain/secrets/key-check-store.js'
 import { UserImportStore } from '../domain/users/import/user-import-store.js'
 import { SettingsStore } from '../domain/users/settings/settings-store.js'
+import { UserCountStore } from '../domain/users/user-count-store.js'
 import { UserStore } from '../domain/users/user-store.js'
 import { JobStore } from '../jobs/job-store.js'
 import { OutboxStore } from '../outbox/outbox-store.js'
@@ -40,7 +42,7 @@ export type Stores = ReturnType<typeof createStores>
 /** Every store, once. A store that writes what a cache is made of invalidates the cache. */
 export function createStores({
   database,
-  caches: { adminTokens, apps, groups, members, relations, tokens, userStates },
+  caches: { adminTokens, apps, broadcasters, groups, members, relations, tokens, userStates },
 }: {
   readonly database: Database
   readonly caches: Caches
@@ -48,6 +50,7 @@ export function createStores({
   return {
     announcements: new AnnouncementStore(),
     apps: new AppStore({ apps, adminTokens }),
+    broadcastMarks: new BroadcastMarkStore(database),
     changes: new ChangeStore(database),
     contactRequests: new ContactRequestStore(),
     contacts: new ContactStore(database, { relations, userStates }),
@@ -78,6 +81,7 @@ export function createStores({
     storedMessages: new StoredMessages(database),
     tokens: new TokenStore(database, tokens),
     transactions: new TransactionStore(),
+    userCounts: new UserCountStore(broadcasters),
     userImports: new UserImportStore(),
     users: new UserStore(database, userStates),
   }

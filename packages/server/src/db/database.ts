@@ -271,8 +271,9 @@ export class Database implements AsyncDisposable {
       change: async (statement, rows) =>
         Number((await this.#bulk(tx, statement, rows)).numAffectedRows),
       ...(compiled && {
-        append: async (statement, rows) => {
-          if (rows.length > 0) await this.#execute(tx, compiled(statement), statement, rows)
+        append: async <Head>(statement: BulkAppend, rows: readonly (readonly unknown[])[]) => {
+          if (rows.length === 0) return []
+          return (await this.#execute<Head>(tx, compiled(statement), statement, rows)).rows
         },
       }),
     }

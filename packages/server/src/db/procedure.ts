@@ -6,8 +6,11 @@ export interface ProcedureContext {
   run<Row = never>(statement: Bulk, rows: readonly (readonly unknown[])[]): Promise<Row[]>
   /** @returns how many rows were inserted or updated, for a statement that returns nothing */
   change(statement: Bulk, rows: readonly (readonly unknown[])[]): Promise<number>
-  /** In one statement; only where the database has one for it. */
-  readonly append?: (statement: BulkAppend, rows: readonly (readonly unknown[])[]) => Promise<void>
+  /** In one statement; only where the database has one for it. @returns the heads, one for each application */
+  readonly append?: <Head>(
+    statement: BulkAppend,
+    rows: readonly (readonly unknown[])[],
+  ) => Promise<Head[]>
 }
 
 /**

@@ -11,6 +11,7 @@ export interface Schema {
   admin_tokens: AdminTokensTable
   operator_tokens: OperatorTokensTable
   users: UsersTable
+  user_counts: UserCountsTable
   user_settings: UserSettingsTable
   user_tokens: UserTokensTable
   push_aliases: PushAliasesTable
@@ -22,6 +23,7 @@ export interface Schema {
   pinned_conversations: PinnedConversationsTable
   conversations: ConversationsTable
   user_conversations: UserConversationsTable
+  broadcast_marks: BroadcastMarksTable
   messages: MessagesTable
   recalled_messages: RecalledMessagesTable
   own_notifications: OwnNotificationsTable
@@ -105,6 +107,19 @@ export interface UsersTable {
   badge: number
   created_at: number
   deleted_at: number | null
+  /** The last broadcast before the user came, which sees those after it only (rule E9); 0 = there was none. */
+  broadcasts_after: Generated<number>
+}
+
+/**
+ * How many users an application has, and its last broadcast. Whoever adds users, deletes one or broadcasts has the row locked, as late as
+ * possible: so all of them are in one order, and each broadcast is for the users who were counted before it.
+ */
+export interface UserCountsTable {
+  app_id: string
+  users: number
+  /** Message ID; it strictly grows over all senders. 0 = none */
+  last_broadcast_id: Generated<number>
 }
 
 /** One row per user who ever changed a setting; without it everything is false, 0 or '' (rule D7). */
@@ -216,7 +231,8 @@ export interface DevicesTable {
 
 /**
  * A conversation is the pair of its parties, the smaller ID first: two users, a user and the system (0), or a user with themselves.
- * A group is its own pair.
+ * A group is its own pair. The broadcasts of a sender are a conversation too, of everybody (-1) and the sender; the marks of its readers
+ * are in {@link BroadcastMarksTable}.
  */
 export interface ConversationsTable {
   app_id: string
@@ -260,6 +276,20 @@ export interface UserConversationsTable {
   user_id: Int64
   low_id: Int64
   high_id: Int64
+}
+
+/**
+ * The marks of a user in the broadcasts of a sender, as in {@link ConversationsTable}. The row comes with the first of them: without it
+ * nothing was read, and what is unread begins after `broadcasts_after` of the user.
+ */
+export interface BroadcastMarksTable {
+  app_id: string
+  user_id: Int64
+  sender_id: Int64
+  seen_seq: number
+  read_seq: Generated<number>
+  delivered_seq: Generated<number>
+  hidden_msg_id: Generated<number>
 }
 
 /** Notifications that came in the name of a user and move no marks: unread to others, and not to that user (rule E5). */
@@ -335,6 +365,8 @@ export interface OutboxTable {
 export interface OutboxHeadsTable {
   app_id: string
   position: number
+  /** Messages that are appended from now on have IDs above this one: that of the last broadcast (rule E9). */
+  last_broadcast_id: Generated<number>
 }
 
 /** Up to where each consumer has handled the outbox. */

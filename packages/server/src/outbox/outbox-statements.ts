@@ -11,7 +11,7 @@ const advanceHeads: BulkInsert = {
   table: 'outbox_heads',
   columns: { app_id: 'text', position: 'bigint' },
   conflict: 'on conflict (app_id) do update set position = t.position + excluded.position',
-  returning: 'app_id, position',
+  returning: 'app_id, position, last_broadcast_id',
 }
 
 const rowColumns = { kind: 'text', payload: 'text', created_at: 'bigint' } as const
@@ -25,6 +25,7 @@ const appendRows: BulkAppend = {
   appendTo: 'outbox',
   heads: 'outbox_heads',
   columns: rowColumns,
+  returning: 'last_broadcast_id',
 }
 
 /** A row of the outbox that has no position yet. */
@@ -54,22 +55,29 @@ const outboxRow = rowOf(
   }),
 )
 
+/** The end of an application's outbox; messages that are appended have IDs above the last broadcast (rule E9). */
+export interface OutboxHead {
+  readonly app_id: string
+  readonly last_broadcast_id: number
+}
+
 /**
  * Appends rows as the last statements of a procedure: the heads stay locked until its commit, so it must lock nothing afterwards.
  * @param createdAt milliseconds since 1970
+ * @returns the head of each application that the rows are of
  */
 export async function appendInProcedure(
   context: ProcedureContext,
   rows: readonly NewRow[],
   createdAt: number,
-): Promise<void> {
+): Promise<readonly OutboxHead[]> {
   if (context.append)
-    return context.append(
+    return context.append<OutboxHead>(
       appendRows,
       rows.map((row) => appendedRow(row, createdAt)),
     )
   const byApp = [...groupBy(rows, ({ appId }) => appId)].sort(([a], [b]) => compare(a, b))
-  const heads = await context.run<{ readonly app_id: string; readonly position: number }>(
+  const heads = await context.run<OutboxHead & { readonly position: number }>(
     advanceHeads,
     byApp.map(([appId, { length }]) => [appId, length]),
   )
@@ -81,4 +89,5 @@ export async function appendInProcedure(
       return ofApp.map((row, index) => outboxRow(row, before + index + 1, createdAt))
     }),
   )
+  return heads
 }

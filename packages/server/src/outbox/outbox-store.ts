@@ -34,14 +34,19 @@ export class OutboxStore {
     )
   }
 
-  /** Takes the next positions of an application; until the commit no other transaction can. @returns the last one */
-  async advance(tx: Tx, appId: string, count: number): Promise<number> {
+  /**
+   * Takes the next positions of an application; until the commit no other transaction can.
+   * @param broadcastId of a broadcast among what is appended: later messages have IDs above it
+   * @returns the last position
+   */
+  async advance(tx: Tx, appId: string, count: number, broadcastId = 0): Promise<number> {
     const { position } = await tx
       .insertInto('outbox_heads')
-      .values({ app_id: appId, position: count })
+      .values({ app_id: appId, position: count, last_broadcast_id: broadcastId })
       .onConflict((conflict) =>
         conflict.column('app_id').doUpdateSet({
           position: sql`outbox_heads.position + excluded.position`,
+          ...(broadcastId > 0 && { last_broadcast_id: broadcastId }),
         }),
       )
       .returning('position')
@@ -98,7 +103,7 @@ export class OutboxStore {
 
   /** The last position of each application that has one. */
   async heads(db: Queryable): Promise<ReadonlyMap<string, number>> {
-    const rows = await db.selectFrom('outbox_heads').selectAll().execute()
+    const rows = await db.selectFrom('outbox_heads').select(['app_id', 'position']).execute()
     return new Map(rows.map(({ app_id, position }) => [app_id, position]))
   }
 

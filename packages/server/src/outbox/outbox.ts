@@ -39,6 +39,20 @@ export class Outbox {
   }
 
   /**
+   * Appends a broadcast, as {@link MessageReader} understands it, in a transaction that appends nothing else. Messages that are appended
+   * later must have IDs above its own.
+   */
+  appendBroadcast(tx: Tx, appId: string, messageId: number, payload: string): void {
+    const { store, clock, appended } = this.options
+    tx.beforeCommit(async () => {
+      const position = await store.advance(tx, appId, 1, messageId)
+      const row = { position, kind: 'message.stored', payload, createdAt: clock.now() } as const
+      await store.insert(tx, appId, [row])
+      tx.afterCommit(() => appended(appId))
+    })
+  }
+
+  /**
    * Changes what events of some kinds say, of those that are kept now.
    * @param change gives the new payload, or null to leave the event as it is
    * @param signal ends the walk early

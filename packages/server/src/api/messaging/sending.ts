@@ -1,11 +1,20 @@
-import { errorCatalogue, type ParamsOf, sendMessage, sendNotification } from '@hermod/protocol'
+import {
+  errorCatalogue,
+  type ParamsOf,
+  sendBroadcast,
+  sendMessage,
+  sendNotification,
+} from '@hermod/protocol'
 import type { SendRequest, SendResult } from '../../domain/messaging/sending/message-service.js'
-import { type CallContext, type Handler, handle } from '../../pipeline/call.js'
+import { type CallContext, data, type Handler, handle } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 
 type SendParams = ParamsOf<typeof sendMessage>
 
-export function sendingHandlers({ messages }: Pick<HandlerServices, 'messages'>): Handler[] {
+export function sendingHandlers({
+  broadcasts,
+  messages,
+}: Pick<HandlerServices, 'broadcasts' | 'messages'>): Handler[] {
   const send = async (
     params: SendParams,
     { principal }: CallContext<'sender' | 'admin'>,
@@ -23,6 +32,17 @@ export function sendingHandlers({ messages }: Pick<HandlerServices, 'messages'>)
   return [
     handle(sendMessage, (params, context) => send(params, context, false)),
     handle(sendNotification, (params, context) => send(params, context, true)),
+    handle(sendBroadcast, async (params, { principal }) => {
+      const { users } = await broadcasts.send(principal, {
+        fromUserId: params.from_user_id,
+        contentType: params.content_type,
+        content: params.content ?? '',
+        attachment: params.attachment ?? '',
+        config: params.config ?? '',
+        ext: params.ext ?? '',
+      })
+      return data({ send_num: users, success: true })
+    }),
   ]
 }
 

@@ -2,10 +2,12 @@ import type { ServerConfig } from '../../config/config.js'
 import type { AppService } from '../../domain/apps/app-service.js'
 import type { MessageRules } from '../../domain/contacts/message-rules.js'
 import { MessageOperations } from '../../domain/messaging/operations/message-operations.js'
+import { Broadcasters } from '../../domain/messaging/reading/broadcasters.js'
 import { ChangeService } from '../../domain/messaging/reading/change-service.js'
 import { ConversationService } from '../../domain/messaging/reading/conversation-service.js'
 import { MarkWriter } from '../../domain/messaging/reading/mark-writer.js'
 import { PinService } from '../../domain/messaging/reading/pin-service.js'
+import { BroadcastService } from '../../domain/messaging/sending/broadcast-service.js'
 import { MessageService } from '../../domain/messaging/sending/message-service.js'
 import { MessageWriter } from '../../domain/messaging/sending/message-writer.js'
 import { TransactionSweeper } from '../../domain/messaging/sending/transaction-sweeper.js'
@@ -15,6 +17,7 @@ import type { Foundation } from '../foundation.js'
 import type { Groups } from './groups.js'
 
 export interface Messaging {
+  readonly broadcasts: BroadcastService
   readonly changes: ChangeService
   readonly conversations: ConversationService
   readonly marks: MarkWriter
@@ -43,7 +46,7 @@ export interface MessagingOptions {
 }
 
 export function createMessaging(
-  { database, stores, outbox, ids, clock }: Foundation,
+  { database, caches, stores, outbox, ids, clock }: Foundation,
   {
     config,
     batchObservers,
@@ -66,11 +69,19 @@ export function createMessaging(
     observer: batchObservers.messages,
     appended,
   })
+  const { broadcastMarks } = stores
+  const broadcasters = new Broadcasters({
+    database,
+    store: broadcastMarks,
+    cache: caches.broadcasters,
+  })
   const marks = new MarkWriter({
     database,
     store: stores.conversations,
     groupMarks: stores.groupMarks,
     receiptRequests: stores.receiptRequests,
+    broadcastMarks,
+    broadcasters,
     clock,
     maxBatchMoves: config.writer.batchMessages,
     maxQueuedMoves: config.writer.queueMessages,
@@ -85,12 +96,16 @@ export function createMessaging(
     marks,
     members: stores.members,
     groupCache,
+    broadcasters,
+    broadcastMarks,
   })
   const messageOperations = new MessageOperations({
     database,
     store: stores.messages,
     conversationStore: stores.conversations,
     changes: stores.changes,
+    messageLog: stores.history,
+    broadcastMarks,
     receiptRequests: stores.receiptRequests,
     conversations,
     apps,
@@ -102,6 +117,15 @@ export function createMessaging(
     transactionTtlMs,
   })
   return {
+    broadcasts: new BroadcastService({
+      database,
+      ids,
+      accounts,
+      counts: stores.userCounts,
+      conversationStore: stores.conversations,
+      outbox,
+      maxMessageBytes,
+    }),
     changes: new ChangeService({
       database,
       store: stores.changes,
@@ -123,6 +147,7 @@ export function createMessaging(
       clock,
       maxMessageBytes,
       maxTargets,
+      conversations,
     }),
     pins: new PinService({
       database,

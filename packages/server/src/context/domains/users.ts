@@ -84,6 +84,7 @@ export function createUsers(
     conversations: stores.conversations,
     personal: personalStores(stores),
     users: stores.users,
+    counts: stores.userCounts,
     passwords,
     tokens,
     succession,
@@ -105,6 +106,7 @@ export function createUsers(
     registrations: new RegistrationService({
       database,
       users: stores.users,
+      counts: stores.userCounts,
       aliases: stores.pushPreferences,
       settings: stores.settings,
       apps,
@@ -122,6 +124,7 @@ export function createUsers(
       database,
       store: stores.userImports,
       users: stores.users,
+      counts: stores.userCounts,
       apps,
       outbox,
       hasher,

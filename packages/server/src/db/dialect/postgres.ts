@@ -162,16 +162,17 @@ function bulkSelect({ table, keys, columns, lock }: BulkSelect): BulkStatement {
   }
 }
 
-function bulkAppend({ appendTo, heads, columns }: BulkAppend): BulkStatement {
+function bulkAppend({ appendTo, heads, columns, returning }: BulkAppend): BulkStatement {
   const types = { app_id: 'text', ...columns } as const
   const names = Object.keys(columns).join(', ')
   return {
     sql: `with given as (select * from unnest(${arrays(types)}) with ordinality as g (app_id, ${names}, place)),
       head as (insert into ${heads} as t (app_id, position) select app_id, count(*) from given group by app_id order by app_id
-        on conflict (app_id) do update set position = t.position + excluded.position returning t.app_id, t.position)
-      insert into ${appendTo} (app_id, position, ${names})
+        on conflict (app_id) do update set position = t.position + excluded.position returning t.app_id, t.position, ${returning}),
+      appended as (insert into ${appendTo} (app_id, position, ${names})
         select app_id, head.position - row_number() over (partition by app_id order by place desc) + 1, ${names}
-        from given join head using (app_id)`,
+        from given join head using (app_id))
+      select app_id, ${returning} from head`,
     parameters: transpose(types),
   }
 }

@@ -69,6 +69,7 @@ const rowTables = {
     badge integer not null,
     created_at bigint not null,
     deleted_at bigint,
+    broadcasts_after bigint not null default 0,
     primary key (app_id, user_id)`,
   devices: `
     app_id text not null,
@@ -84,6 +85,10 @@ const rowTables = {
 }
 
 const clusteredTables = {
+  user_counts: `
+    app_id text primary key not null,
+    users bigint not null,
+    last_broadcast_id bigint not null default 0`,
   user_settings: `
     app_id text not null,
     user_id bigint not null,
@@ -187,6 +192,15 @@ const clusteredTables = {
     low_id bigint not null,
     high_id bigint not null,
     primary key (app_id, user_id, low_id, high_id)`,
+  broadcast_marks: `
+    app_id text not null,
+    user_id bigint not null,
+    sender_id bigint not null,
+    seen_seq bigint not null,
+    read_seq bigint not null default 0,
+    delivered_seq bigint not null default 0,
+    hidden_msg_id bigint not null default 0,
+    primary key (app_id, user_id, sender_id)`,
   messages: `
     app_id text not null,
     low_id bigint not null,
@@ -240,7 +254,8 @@ const clusteredTables = {
     primary key (app_id, position)`,
   outbox_heads: `
     app_id text primary key not null,
-    position bigint not null`,
+    position bigint not null,
+    last_broadcast_id bigint not null default 0`,
   outbox_positions: `
     consumer text not null,
     app_id text not null,

@@ -1,6 +1,7 @@
 import { relation, systemUserId } from '@hermod/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import type { Queryable } from '../../db/database.js'
+import { broadcastChecks } from './broadcast-checks.js'
 import { changeChecks, keptConversations } from './change-checks.js'
 import { groupChecks } from './group-checks.js'
 import { type FaultRow, type IntegrityCheck, log } from './integrity-check.js'
@@ -17,9 +18,9 @@ function eachSide(
   return sql`${faults(sql.raw('low'))} union ${faults(sql.raw('high'))}`
 }
 
-/** Conversations of groups have no parties; {@link groupChecks} look at them. */
+/** Conversations of groups and broadcast streams have no parties; {@link groupChecks} and {@link broadcastChecks} look at them. */
 const hasParties = sql.raw(
-  'not exists (select 1 from groups g where g.app_id = c.app_id and g.group_id = c.low_id and g.group_id = c.high_id)',
+  'c.low_id >= 0 and not exists (select 1 from groups g where g.app_id = c.app_id and g.group_id = c.low_id and g.group_id = c.high_id)',
 )
 
 /** Rows of a table about two users, neither of whom may be unknown or deleted. */
@@ -185,6 +186,7 @@ export const integrityChecks: readonly IntegrityCheck[] = [
       from devices d left join users u on u.app_id = d.app_id and u.user_id = d.user_id
       where u.user_id is null or d.device_sn > u.last_device_sn`,
   },
+  ...broadcastChecks,
   ...changeChecks,
   ...groupChecks,
   ...outboxChecks,

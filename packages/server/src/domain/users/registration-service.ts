@@ -20,12 +20,15 @@ import {
   usernameKey,
   usernameViolation,
 } from './user-model.js'
+import { countNewUsers } from './new-users.js'
 import { userRoom } from './user-room.js'
+import type { UserCountStore } from './user-count-store.js'
 import type { UserStore } from './user-store.js'
 
 export interface RegistrationServiceOptions {
   readonly database: Database
   readonly users: UserStore
+  readonly counts: UserCountStore
   readonly aliases: AliasBinder
   readonly settings: SettingsStore
   readonly apps: AppService
@@ -187,7 +190,9 @@ export class RegistrationService {
     const app = await this.options.apps.get(appId)
     // Taken when all hashes are ready, so that IDs grow in the order of the entries.
     const userIds = await this.options.ids.take(prepared.length)
-    return this.options.database.transaction((tx) => this.#insert(tx, app, prepared, userIds))
+    return this.options.database.transaction((tx) =>
+      this.#insert(tx, app, prepared, userIds, async (outcomes) => outcomes),
+    )
   }
 
   /** @throws AppError invalid_parameter when no user may have such a name */
@@ -211,11 +216,12 @@ export class RegistrationService {
     const [prepared] = await this.#prepare(appId, [registration])
     if (prepared === undefined || prepared instanceof AppError) throw prepared
     const userIds = [await ids.next()]
-    return database.transaction(async (tx) => {
-      const [outcome] = await this.#insert(tx, app, [prepared], userIds)
-      if (outcome === undefined || outcome instanceof AppError) throw outcome
-      return complete(tx, outcome)
-    })
+    return database.transaction((tx) =>
+      this.#insert(tx, app, [prepared], userIds, async ([outcome]) => {
+        if (outcome === undefined || outcome instanceof AppError) throw outcome
+        return complete(tx, outcome)
+      }),
+    )
   }
 
   /** Checks what can be checked before the hashes, which cost more than all the rest; the insert decides. */
@@ -242,15 +248,20 @@ export class RegistrationService {
     )
   }
 
-  /** @param userIds one for each */
-  async #insert(
+  /**
+   * @param userIds one for each
+   * @param complete does what belongs to the users before they are counted
+   */
+  async #insert<T>(
     tx: Tx,
     app: App,
     prepared: readonly ItemOutcome<PreparedUser>[],
     userIds: readonly number[],
-  ): Promise<ItemOutcome<Int64>[]> {
-    const { users, clock } = this.options
+    complete: (outcomes: ItemOutcome<Int64>[]) => Promise<T>,
+  ): Promise<T> {
+    const { users, counts, clock } = this.options
     const { appId } = app
+    const { lastBroadcastId: seen } = await counts.find(tx, appId)
     let room = await userRoom(tx, app, this.options)
     const outcomes: ItemOutcome<Int64>[] = []
     for (const [index, each] of prepared.entries()) {
@@ -265,13 +276,16 @@ export class RegistrationService {
           username: registration.username,
           password_hash,
           created_at: clock.now(),
+          broadcasts_after: seen,
         }
         const isInserted = await users.insert(tx, row)
         if (isInserted) room--
         outcomes.push(isInserted ? userId : new AppError('user_exists'))
       }
     }
-    return outcomes
+    const result = await complete(outcomes)
+    await countNewUsers(tx, this.options, { appId, userIds: valuesOf(outcomes), seen })
+    return result
   }
 
   #violation({ username, password }: Registration): string | null {

@@ -1,21 +1,21 @@
 import type { Tx } from '../../db/database.js'
 import type { App } from '../apps/app-model.js'
 import type { AppService } from '../apps/app-service.js'
-import type { UserStore } from './user-store.js'
+import type { UserCountStore } from './user-count-store.js'
 
 /**
- * How many more users the application may have; a limit is kept by counting under a lock.
+ * How many more users the application may have; a limit is kept under a lock of the application.
  * @param known the application as it was before the transaction; without a limit nothing is locked
  * @throws AppError app_not_found
  */
 export async function userRoom(
   tx: Tx,
   known: App,
-  { apps, users }: { readonly apps: AppService; readonly users: UserStore },
+  { apps, counts }: { readonly apps: AppService; readonly counts: UserCountStore },
 ): Promise<number> {
   if (known.settings.user_limit === 0) return Number.POSITIVE_INFINITY
   const { appId, settings } = await apps.lockForUpdate(tx, known.appId)
   return settings.user_limit === 0
     ? Number.POSITIVE_INFINITY
-    : settings.user_limit - (await users.count(tx, appId))
+    : settings.user_limit - (await counts.find(tx, appId)).users
 }

@@ -10,7 +10,7 @@ import { emailKey, type User, type UserKey, type UserState, usernameKey } from '
 
 type NewUser = Pick<
   Insertable<UsersTable>,
-  'app_id' | 'user_id' | 'username' | 'password_hash' | 'created_at'
+  'app_id' | 'user_id' | 'username' | 'password_hash' | 'created_at' | 'broadcasts_after'
 >
 type UserChanges = Omit<Updateable<UsersTable>, 'app_id' | 'user_id' | 'status' | 'deleted_at'>
 
@@ -46,6 +46,12 @@ const setStatuses: BulkUpdate = {
   module: import.meta.url,
   table: 'users',
   set: { status: 'smallint' },
+  keys: { app_id: 'text', user_id: 'bigint' },
+}
+const setBroadcastsAfter: BulkUpdate = {
+  module: import.meta.url,
+  table: 'users',
+  set: { broadcasts_after: 'bigint' },
   keys: { app_id: 'text', user_id: 'bigint' },
 }
 const setCredentialEpochs: BulkUpdate = {
@@ -212,14 +218,15 @@ export class UserStore {
     await this.#database.bulk(tx, setCredentialEpochs, rows)
   }
 
-  /** How many users the application has; deleted ones are left out. */
-  async count(tx: Tx, appId: string): Promise<number> {
-    const found = tx
-      .selectFrom('users')
-      .select(tx.fn.countAll().as('count'))
-      .where('app_id', '=', appId)
-      .where('deleted_at', 'is', null)
-    return Number((await found.executeTakeFirstOrThrow()).count)
+  /** For users who are new: they see the broadcasts after this one only (rule E9). */
+  async setBroadcastsAfter(
+    tx: Tx,
+    appId: string,
+    userIds: readonly Int64[],
+    messageId: number,
+  ): Promise<void> {
+    const rows = [...userIds].sort(compare).map((userId) => [messageId, appId, userId])
+    await this.#database.bulk(tx, setBroadcastsAfter, rows)
   }
 
   /** @returns false when there is no such user, or it was deleted */

@@ -1,9 +1,10 @@
 import type { Int64 } from '@hermod/protocol'
 import { sql } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
+import { hiddenBroadcasts, streamsOf } from '../reading/broadcast-streams.js'
 import { hiddenFrom, hiddenInGroup, joinedGroups } from '../reading/conversation-store.js'
 import type { Alteration, AlterationKind, ChangeState, Tombstone } from './change-model.js'
-import type { Conversation, ConversationKey } from './conversation-model.js'
+import { type Conversation, type ConversationKey, isBroadcastStream } from './conversation-model.js'
 
 /** What was done to a message, and the end of its conversation when it was done. */
 export interface NewAlteration {
@@ -31,6 +32,7 @@ const stateColumns = ['c.seq', 'c.alterations', 'c.changes_kept_from as keptFrom
 export class ChangeStore {
   readonly #state
   readonly #groupState
+  readonly #broadcastState
   readonly #alterations
 
   constructor(database: Database) {
@@ -51,6 +53,14 @@ export class ChangeStore {
         .where('p.app_id', '=', param('appId'))
         .where('p.group_id', '=', param('groupId'))
         .where('p.user_id', '=', param('userId')),
+    )
+    this.#broadcastState = database.prepared<
+      { appId: string; senderId: Int64; userId: Int64 },
+      ChangeState
+    >((db, param) =>
+      streamsOf(db, param)
+        .select([...stateColumns, hiddenBroadcasts.as('hiddenMessageId')])
+        .where('c.high_id', '=', param('senderId')),
     )
     this.#alterations = database.preparedPage<ConversationKey & { after: number }, AlterationRow>(
       (db, param, limit) =>
@@ -100,12 +110,14 @@ export class ChangeStore {
       .execute()
   }
 
-  /** Null when the conversation has not begun, or the reader is no member of the group. */
+  /** Null when the conversation has not begun, the reader is no member of the group, or no broadcast is for the reader. */
   async findState(
     db: Queryable,
     { appId, lowId, highId, isGroup }: Conversation,
     userId: Int64,
   ): Promise<ChangeState | null> {
+    if (isBroadcastStream({ lowId }))
+      return this.#broadcastState.first(db, { appId, senderId: highId, userId })
     return isGroup
       ? this.#groupState.first(db, { appId, groupId: lowId, userId })
       : this.#state.first(db, { appId, lowId, highId, userId })

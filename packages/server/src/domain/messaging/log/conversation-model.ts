@@ -1,6 +1,9 @@
 import type { Int64 } from '@hermod/protocol'
 import { compare } from '../../../lib/compare.js'
 
+/** Stands for all users in the key of a broadcast stream; nobody has the ID. */
+export const everybodyId = -1
+
 /**
  * A conversation is the pair of its parties, the smaller ID first. A conversation with oneself, and a group, is the same ID twice:
  * IDs of users and groups never collide inside an application.
@@ -28,11 +31,12 @@ export function groupConversation(appId: string, groupId: Int64): Conversation {
   return { appId, lowId: groupId, highId: groupId, isGroup: true }
 }
 
-/** The parties of a direct conversation that read: nobody reads for the system, user 0. */
+/** The parties of a direct conversation that read: nobody reads for the system, user 0. Of a broadcast stream nobody in particular. */
 export function readersOf({
   lowId,
   highId,
 }: Pick<ConversationKey, 'lowId' | 'highId'>): readonly Int64[] {
+  if (lowId === everybodyId) return []
   return lowId === highId || lowId === 0 ? [highId] : [lowId, highId]
 }
 
@@ -65,4 +69,21 @@ export function sidesOf(
   if (lowId === userId) sides.push('low')
   if (highId === userId) sides.push('high')
   return sides
+}
+
+/** The broadcasts of a sender, which are a conversation of everybody with the sender. */
+export function broadcastStream(appId: string, senderId: Int64): Conversation {
+  return { appId, lowId: everybodyId, highId: senderId, isGroup: false }
+}
+
+export function isBroadcastStream({ lowId }: Pick<ConversationKey, 'lowId'>): boolean {
+  return lowId === everybodyId
+}
+
+/** The other party of a direct conversation, or the group. */
+export function peerOf(
+  { lowId, highId }: Pick<ConversationKey, 'lowId' | 'highId'>,
+  userId: Int64,
+): Int64 {
+  return highId === userId ? lowId : highId
 }

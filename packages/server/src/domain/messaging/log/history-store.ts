@@ -2,9 +2,15 @@ import type { Int64 } from '@hermod/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import type { Database, Param, Queryable } from '../../../db/database.js'
 import type { MessagesTable } from '../../../db/schema.js'
+import { hiddenBroadcasts } from '../reading/broadcast-streams.js'
 import { hiddenFrom, hiddenInGroup, joinedGroups } from '../reading/conversation-store.js'
 import type { PositionedMessage } from './change-model.js'
-import type { Conversation, ConversationKey } from './conversation-model.js'
+import {
+  type Conversation,
+  type ConversationKey,
+  everybodyId,
+  isBroadcastStream,
+} from './conversation-model.js'
 import type { HistoryMessage, MessageStatus } from './message-model.js'
 
 interface Start {
@@ -16,6 +22,11 @@ type HistoryReader = ConversationKey & { readonly userId: Int64 }
 interface GroupReader {
   readonly appId: string
   readonly groupId: Int64
+  readonly userId: Int64
+}
+interface BroadcastReader {
+  readonly appId: string
+  readonly senderId: Int64
   readonly userId: Int64
 }
 type PageParams = HistoryReader & Start
@@ -80,6 +91,31 @@ function logOfGroup(db: Queryable, param: Param<GroupReader>) {
     .where('p.user_id', '=', param('userId'))
 }
 
+/** One's own broadcasts are in the conversation with oneself, so they are read; received ones by one's own marks. */
+const statusOfBroadcast = sql<MessageStatus>`case when m.sender_id = u.user_id then 2
+  when m.seq <= coalesce(b.read_seq, 0) then 2 when m.seq <= coalesce(b.delivered_seq, 0) then 1 else 0 end`
+
+/** The broadcasts `m` of a sender, as the user `u` with the marks `b` sees them. */
+function logOfBroadcasts(db: Queryable, param: Param<BroadcastReader>) {
+  return db
+    .selectFrom('users as u')
+    .leftJoin('broadcast_marks as b', (join) =>
+      join
+        .onRef('b.app_id', '=', 'u.app_id')
+        .onRef('b.user_id', '=', 'u.user_id')
+        .on('b.sender_id', '=', param('senderId')),
+    )
+    .innerJoin('messages as m', (join) =>
+      join
+        .on('m.app_id', '=', param('appId'))
+        .on('m.low_id', '=', everybodyId)
+        .on('m.high_id', '=', param('senderId')),
+    )
+    .select([...messageColumns, statusOfBroadcast.as('status')])
+    .where('u.app_id', '=', param('appId'))
+    .where('u.user_id', '=', param('userId'))
+}
+
 /** The messages `m` of a group's conversation `c` as nobody in particular sees them: with what their senders know of their readers. */
 function wholeLogOfGroup(db: Queryable, param: Param<Omit<GroupReader, 'userId'>>) {
   const status = sql<MessageStatus>`case when g.read_ack = 1
@@ -115,10 +151,13 @@ export class HistoryStore {
   readonly #page
   readonly #groupPage
   readonly #wholeGroupPage
+  readonly #broadcastPage
   readonly #after
   readonly #groupAfter
+  readonly #broadcastsAfter
   readonly #one
   readonly #groupOne
+  readonly #oneBroadcast
   readonly #placeOf
   readonly #seqOf
 
@@ -143,6 +182,30 @@ export class HistoryStore {
           .where('m.msg_id', '<=', param('upToId') as number)
           .orderBy('m.msg_id', 'desc')
           .limit(limit),
+    )
+    this.#broadcastPage = database.preparedPage<BroadcastReader & Start, HistoryMessage>(
+      (db, param, limit) =>
+        logOfBroadcasts(db, param)
+          .where('m.msg_id', '<=', param('upToId') as number)
+          .where(sql<boolean>`m.msg_id > ${hiddenBroadcasts}`)
+          .orderBy('m.msg_id', 'desc')
+          .limit(limit),
+    )
+    this.#broadcastsAfter = database.preparedPage<
+      BroadcastReader & { afterId: number },
+      PositionedMessage
+    >((db, param, limit) =>
+      logOfBroadcasts(db, param)
+        .select('m.seq')
+        .where('m.msg_id', '>', param('afterId'))
+        .orderBy('m.msg_id')
+        .limit(limit),
+    )
+    this.#oneBroadcast = database.prepared<
+      BroadcastReader & { messageId: number },
+      PositionedMessage
+    >((db, param) =>
+      logOfBroadcasts(db, param).select('m.seq').where('m.msg_id', '=', param('messageId')),
     )
     this.#after = database.preparedPage<HistoryReader & { afterId: number }, PositionedMessage>(
       (db, param, limit) =>
@@ -211,14 +274,16 @@ export class HistoryStore {
     })
   }
 
-  /** What a party, or a member, sees of a conversation, newest first, from `upToId` downwards, itself included. */
+  /** What a party, a member, or a reader of broadcasts sees of a conversation, newest first, from `upToId` downwards, itself included. */
   async page(
     db: Queryable,
     { appId, lowId, highId, isGroup }: Conversation,
     page: Start & { readonly limit: number },
   ): Promise<HistoryMessage[]> {
     if (isGroup) return this.#groupPage.all(db, { appId, groupId: lowId, ...page })
-    return this.#page.all(db, { appId, lowId, highId, ...page })
+    return isBroadcastStream({ lowId })
+      ? this.#broadcastPage.all(db, { appId, senderId: highId, ...page })
+      : this.#page.all(db, { appId, lowId, highId, ...page })
   }
 
   /** All messages of a group, as {@link page}. */
@@ -249,6 +314,8 @@ export class HistoryStore {
     const { userId, seq, hiddenMessageId, limit } = page
     const place = await this.#placeOf.first(db, { appId, lowId, highId, seq })
     const afterId = Math.max(Number(place?.id ?? 0), hiddenMessageId)
+    if (isBroadcastStream({ lowId }))
+      return this.#broadcastsAfter.all(db, { appId, senderId: highId, userId, afterId, limit })
     return isGroup
       ? this.#groupAfter.all(db, { appId, groupId: lowId, userId, afterId, limit })
       : this.#after.all(db, { appId, lowId, highId, userId, afterId, limit })
@@ -260,6 +327,8 @@ export class HistoryStore {
     { appId, lowId, highId, isGroup }: Conversation,
     { userId, messageId }: { readonly userId: Int64; readonly messageId: number },
   ): Promise<PositionedMessage | null> {
+    if (isBroadcastStream({ lowId }))
+      return this.#oneBroadcast.first(db, { appId, senderId: highId, userId, messageId })
     return isGroup
       ? this.#groupOne.first(db, { appId, groupId: lowId, userId, messageId })
       : this.#one.first(db, { appId, lowId, highId, userId, messageId })

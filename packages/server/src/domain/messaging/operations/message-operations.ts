@@ -9,9 +9,16 @@ import type { GroupMessageRules } from '../../groups/core/group-message-rules.js
 import { systemUserId } from '../../users/system-user.js'
 import { type AlterationKind, alterationKinds } from '../log/change-model.js'
 import type { ChangeStore } from '../log/change-store.js'
-import { type Conversation, readersOf, toEventConversation } from '../log/conversation-model.js'
+import {
+  broadcastStream,
+  type Conversation,
+  readersOf,
+  toEventConversation,
+} from '../log/conversation-model.js'
+import type { HistoryStore } from '../log/history-store.js'
 import { requireSize } from '../log/message-model.js'
 import type { EditedTexts, LoggedMessage, MessageStore } from '../log/message-store.js'
+import type { BroadcastMarkStore } from '../reading/broadcast-mark-store.js'
 import type { ConversationService } from '../reading/conversation-service.js'
 import type { ConversationStore } from '../reading/conversation-store.js'
 import type { ReceiptRequestStore } from '../reading/receipt-request-store.js'
@@ -23,6 +30,8 @@ export interface MessageOperationsOptions {
   readonly store: MessageStore
   readonly conversationStore: ConversationStore
   readonly changes: ChangeStore
+  readonly messageLog: HistoryStore
+  readonly broadcastMarks: BroadcastMarkStore
   readonly receiptRequests: ReceiptRequestStore
   readonly conversations: ConversationService
   readonly apps: AppService
@@ -42,10 +51,10 @@ export interface Actor {
   readonly isAdminToken: boolean
 }
 
-/** A message of content_type 9 to 12, which acts on another one. */
-/** Who recalls; an Admin token needs no user where the conversation is a group. */
+/** Who recalls; an Admin token needs no user where the conversation is a group, or the message a broadcast. */
 export type RecallCaller = Omit<Actor, 'userId'> & { readonly userId: Int64 | null }
 
+/** A message of content_type 9 to 12, which acts on another one. */
 export interface OperationRequest extends EditedTexts {
   readonly contentType: number
   readonly relatedMessageId: Int64 | undefined
@@ -132,7 +141,7 @@ export class MessageOperations {
   async recall(caller: RecallCaller, peerId: Int64, messageId: Int64): Promise<void> {
     const actor = {
       ...caller,
-      userId: caller.userId ?? (await this.#systemIn(caller.appId, peerId)),
+      userId: caller.userId ?? (await this.#systemIn(caller.appId, peerId, messageId)),
     }
     const recallSeconds = await this.#recallSeconds(actor)
     await this.options.database.transaction(async (tx) =>
@@ -140,10 +149,15 @@ export class MessageOperations {
     )
   }
 
-  /** Only the conversation of a group is the same for everybody. @throws AppError invalid_parameter */
-  async #systemIn(appId: string, peerId: Int64): Promise<Int64> {
-    const { database, conversations } = this.options
-    if ((await database.read((db) => conversations.kindOf(db, appId, peerId))) !== 'group')
+  /** Only the conversation of a group, and the broadcasts of a sender, are the same for everybody. @throws AppError invalid_parameter */
+  async #systemIn(appId: string, peerId: Int64, messageId: Int64): Promise<Int64> {
+    const { database, conversations, messageLog } = this.options
+    const kind = await database.read((db) => conversations.kindOf(db, appId, peerId))
+    const stream = broadcastStream(appId, peerId)
+    const isForEverybody =
+      kind === 'group' ||
+      (await database.read((db) => messageLog.findSeq(db, stream, messageId))) !== null
+    if (!isForEverybody)
       throw new AppError('invalid_parameter', 'header user_id is required with an Admin token')
     return systemUserId
   }
@@ -193,11 +207,40 @@ export class MessageOperations {
     const { store, conversationStore, conversations } = this.options
     const conversation = await conversations.findBegun(tx, actor, peerId)
     await this.#requireMembership(tx, actor, conversation)
-    if (!(await conversationStore.lockForUpdate(tx, conversation)))
-      throw new AppError('conversation_not_found')
-    const message = await store.find(tx, conversation, messageId)
-    if (!message) throw new AppError('message_not_found')
-    return { actor, conversation, message }
+    const isBegun = await conversationStore.lockForUpdate(tx, conversation)
+    const message = isBegun ? await store.find(tx, conversation, messageId) : null
+    if (message) return { actor, conversation, message }
+    const broadcast = conversation.isGroup
+      ? null
+      : await this.#holdBroadcast(tx, actor, peerId, messageId)
+    if (broadcast) return broadcast
+    throw new AppError(isBegun ? 'message_not_found' : 'conversation_not_found')
+  }
+
+  /**
+   * A broadcast of either party; it is everybody's, so only an Admin token acts on it.
+   * @throws AppError no_permission
+   */
+  async #holdBroadcast(
+    tx: Tx,
+    actor: Actor,
+    peerId: Int64,
+    messageId: Int64,
+  ): Promise<Held | null> {
+    const { store, conversationStore, broadcastMarks } = this.options
+    const { appId, isAdminToken } = actor
+    if (!isAdminToken) {
+      if ((await broadcastMarks.findSender(tx, actor, messageId)) === peerId)
+        throw new AppError('no_permission', 'a broadcast is changed with an Admin token only')
+      return null
+    }
+    for (const senderId of new Set([peerId, actor.userId])) {
+      const conversation = broadcastStream(appId, senderId)
+      if (!(await conversationStore.lockForUpdate(tx, conversation))) continue
+      const message = await store.find(tx, conversation, messageId)
+      if (message) return { actor, conversation, message }
+    }
+    return null
   }
 
   async #requireMembership(

@@ -7,7 +7,7 @@ import {
   type ChangeState,
 } from '../log/change-model.js'
 import type { ChangeStore } from '../log/change-store.js'
-import type { Conversation } from '../log/conversation-model.js'
+import { broadcastStream, type Conversation } from '../log/conversation-model.js'
 import type { HistoryStore } from '../log/history-store.js'
 import type { ConversationService } from './conversation-service.js'
 
@@ -36,6 +36,11 @@ export interface ChangePage {
   readonly hiddenMessageId: number
 }
 
+interface Reader {
+  readonly appId: string
+  readonly userId: Int64
+}
+
 /** The changes of one page: numbers above `after` and up to `next`. */
 interface Span {
   readonly after: number
@@ -58,16 +63,41 @@ export class ChangeService {
    * @throws AppError conversation_not_found when nobody ever had the ID; member_required for a group that the reader is no member of
    */
   async changesAfter(
-    reader: { readonly appId: string; readonly userId: Int64 },
+    reader: Reader,
     peerId: Int64,
     page: { readonly after: number; readonly limit: number },
   ): Promise<ChangePage> {
-    const { database, store, conversations } = this.options
+    const { database, conversations } = this.options
     return database.read(async (db) => {
       const conversation = await conversations.findBegun(db, reader, peerId)
-      const state = await store.findState(db, conversation, reader.userId)
-      if (!state && conversation.isGroup) await conversations.requireMember(reader, peerId)
-      const { seq, alterations, keptFrom, hiddenMessageId } = state ?? notBegun
+      return this.#page(db, reader, conversation, page)
+    })
+  }
+
+  /**
+   * As {@link changesAfter} of the broadcasts of a sender, whose changes have numbers of their own. Those from before the reader's time
+   * have numbers too, and are hidden.
+   */
+  async broadcastChangesAfter(
+    reader: Reader,
+    senderId: Int64,
+    page: { readonly after: number; readonly limit: number },
+  ): Promise<ChangePage> {
+    const stream = broadcastStream(reader.appId, senderId)
+    return this.options.database.read((db) => this.#page(db, reader, stream, page))
+  }
+
+  async #page(
+    db: Queryable,
+    reader: Reader,
+    conversation: Conversation,
+    page: { readonly after: number; readonly limit: number },
+  ): Promise<ChangePage> {
+    const { store, conversations } = this.options
+    const state = await store.findState(db, conversation, reader.userId)
+    if (!state && conversation.isGroup)
+      await conversations.requireMember(reader, conversation.lowId)
+    const { seq, alterations, keptFrom, hiddenMessageId } = state ?? notBegun
       const end = seq + alterations
       const { after } = page
       if (after < keptFrom || after > end) return { changes: null, next: end, end, hiddenMessageId }
@@ -77,7 +107,6 @@ export class ChangeService {
       const changes =
         state && next > after ? await this.#read(db, conversation, reader.userId, state, span) : []
       return { changes, next, end, hiddenMessageId }
-    })
   }
 
   /**

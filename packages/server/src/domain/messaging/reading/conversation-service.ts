@@ -5,16 +5,20 @@ import type { GroupKey, MemberKey } from '../../groups/core/group-model.js'
 import type { ConversationEnd } from '../../groups/membership/group-conversations.js'
 import { type PageRequest, readIdCursor, unknownCursor, writeCursor } from '../../paging.js'
 import {
+  broadcastStream,
   type Conversation,
   type ConversationView,
   directConversation,
   groupConversation,
+  peerOf,
 } from '../log/conversation-model.js'
 import type { HistoryStore } from '../log/history-store.js'
 import type { HistoryMessage } from '../log/message-model.js'
 import type { PeerKind, PeerKinds } from '../log/peer-kinds.js'
+import type { BroadcastMarkStore } from './broadcast-mark-store.js'
+import type { Broadcasters } from './broadcasters.js'
 import type { ConversationStore } from './conversation-store.js'
-import type { MarkWriter } from './mark-writer.js'
+import type { KnownReader, MarkWriter } from './mark-writer.js'
 
 /** The members of groups, as far as they delete conversations. */
 export interface HistoriesOfMembers {
@@ -30,11 +34,21 @@ export interface ConversationServiceOptions {
   readonly marks: MarkWriter
   readonly members: HistoriesOfMembers
   readonly groupCache: GroupCache
+  readonly broadcasters: Broadcasters
+  readonly broadcastMarks: BroadcastMarkStore
 }
 
 interface Reader {
   readonly appId: string
   readonly userId: Int64
+}
+
+/** A message in what a reader has of a conversation. */
+interface Place {
+  /** null = the reader has nothing of it */
+  readonly known: KnownReader | null
+  /** null = it is not there */
+  readonly seq: number | null
 }
 
 /** A part of the messages of a conversation. */
@@ -71,16 +85,21 @@ export class ConversationService {
     const { userId } = reader
     const conversation = await database.read((db) => this.#find(db, reader, peerId))
     if (!conversation) throw new AppError('user_not_found')
-    const rows = await database.read((db) =>
-      messageLog.page(db, conversation, { userId, upToId, limit: limit + 1 }),
-    )
+    const read = (part: Conversation) =>
+      database.read((db) => messageLog.page(db, part, { userId, upToId, limit: limit + 1 }))
+    const stream = await this.#findStream(conversation, userId)
+    const [direct, broadcasts] = await Promise.all([
+      read(conversation),
+      stream === null ? [] : read(stream),
+    ])
+    const rows = broadcasts.length === 0 ? direct : newestOf(direct, broadcasts)
     if (rows.length === 0 && conversation.isGroup) await this.requireMember(reader, peerId)
-    const next = rows.length > limit ? rows.pop() : undefined
-    const undelivered = page.isOnDevice
-      ? rows.find(({ senderId, status }) => senderId !== userId && status === 0)
-      : undefined
-    if (undelivered) await this.#markDelivered(conversation, userId, undelivered.messageId)
-    return { conversation, messages: rows, nextMessageId: next?.messageId ?? null }
+    const shown = rows.slice(0, limit)
+    if (page.isOnDevice) {
+      await this.#markDelivered(conversation, userId, shown, direct)
+      if (stream) await this.#markDelivered(stream, userId, shown, broadcasts)
+    }
+    return { conversation, messages: shown, nextMessageId: rows[limit]?.messageId ?? null }
   }
 
   /**
@@ -119,10 +138,12 @@ export class ConversationService {
     reader: Reader,
     page: PageRequest,
   ): Promise<{ conversations: readonly ConversationView[]; nextCursor: string | null }> {
-    const { database, store } = this.options
+    const { database, store, broadcasters } = this.options
     const limit = Math.min(page.limit ?? maxConversationPage, maxConversationPage)
+    const beforeId = readListCursor(page.cursor)
+    const hasBroadcasts = (await broadcasters.find(reader.appId)).size > 0
     const rows = await database.read((db) =>
-      store.list(db, reader, { beforeId: readListCursor(page.cursor), limit: limit + 1 }),
+      store.list(db, reader, { beforeId, limit: limit + 1, hasBroadcasts }),
     )
     const conversations = rows.slice(0, limit)
     const last = conversations.at(-1)
@@ -133,8 +154,14 @@ export class ConversationService {
   }
 
   async listUnread(reader: Reader): Promise<{ peerId: Int64; unreadCount: number }[]> {
-    const { database, store } = this.options
-    return database.read((db) => store.listUnread(db, reader))
+    const { database, store, broadcasters, broadcastMarks } = this.options
+    const read = () => database.read((db) => store.listUnread(db, reader))
+    if ((await broadcasters.find(reader.appId)).size === 0) return read()
+    const [counts, broadcasts] = await Promise.all([
+      read(),
+      database.read((db) => broadcastMarks.listUnread(db, reader)),
+    ])
+    return broadcasts.length === 0 ? counts : sumByPeer([...counts, ...broadcasts])
   }
 
   /**
@@ -170,9 +197,44 @@ export class ConversationService {
     await this.#read(holding?.isGroup ? holding : named, reader.userId, messageId)
   }
 
+  /**
+   * Reads the broadcasts of peers up to a message that the reader has sent to them, as it reads the rest of these conversations (rule E5).
+   * What cannot be stored is left to the next message or acknowledgement.
+   */
+  readAnswered(
+    reader: Reader,
+    peerIds: readonly Int64[],
+    messageId: number,
+  ): Promise<void> | void {
+    const found = this.options.broadcasters.find(reader.appId)
+    if (found instanceof Promise)
+      return found.then((senders) => this.#readAnswered(reader, peerIds, { messageId, senders }))
+    return this.#readAnswered(reader, peerIds, { messageId, senders: found })
+  }
+
+  #readAnswered(
+    { appId, userId }: Reader,
+    peerIds: readonly Int64[],
+    { messageId, senders }: { readonly messageId: number; readonly senders: ReadonlySet<Int64> },
+  ): Promise<void> | void {
+    if (senders.size === 0) return
+    const answered = peerIds.filter((peerId) => peerId !== userId && senders.has(peerId))
+    if (answered.length === 0) return
+    return unlessPassing(async () => {
+      for (const peerId of answered) {
+        const stream = broadcastStream(appId, peerId)
+        const known = await this.options.marks.find(stream, userId)
+        if (known) await this.#readUpTo({ known, seq: null }, messageId, { isTold: false })
+      }
+    })
+  }
+
   async #findHolding(reader: Reader, messageId: Int64): Promise<Conversation | null> {
-    const { database, store } = this.options
-    return database.read((db) => store.findByMessage(db, reader, messageId))
+    const { database, store, broadcastMarks } = this.options
+    const holding = await database.read((db) => store.findByMessage(db, reader, messageId))
+    if (holding) return holding
+    const senderId = await database.read((db) => broadcastMarks.findSender(db, reader, messageId))
+    return senderId === null ? null : directConversation(reader.appId, reader.userId, senderId)
   }
 
   /** @throws AppError conversation_not_found, message_not_found */
@@ -181,6 +243,49 @@ export class ConversationService {
     userId: Int64,
     messageId: Int64 | undefined,
   ): Promise<void> {
+    const direct = await this.#placeIn(conversation, userId, messageId)
+    const stream = await this.#findStream(conversation, userId, {
+      isExpected: messageId !== undefined && direct.seq === null,
+    })
+    const broadcasts = stream && (await this.#placeIn(stream, userId, messageId))
+    const places = [direct, broadcasts].filter((place) => place !== null)
+    if (messageId === undefined) return this.#readToEnds(conversation, userId, places)
+    if (places.every(({ known }) => known === null)) throw new AppError('conversation_not_found')
+    if (places.every(({ seq }) => seq === null)) throw new AppError('message_not_found')
+    await Promise.all(places.map((place) => this.#readUpTo(place, Number(messageId))))
+  }
+
+  /** Where nothing was written yet there is nothing to read. @throws AppError conversation_not_found */
+  async #readToEnds(
+    conversation: Conversation,
+    userId: Int64,
+    places: readonly Place[],
+  ): Promise<void> {
+    const begun = places.flatMap(({ known }) => known ?? [])
+    const read = begun.filter(isReceived)
+    if (begun.length === 0) return this.#requireParty(conversation, userId)
+    await Promise.all(read.map((known) => this.options.marks.move(known, 'read_seq', null)))
+  }
+
+  /** Reads the part of a conversation that is not above the message, which may be in its other part. */
+  async #readUpTo(
+    { known, seq }: Place,
+    messageId: number,
+    told?: { readonly isTold: boolean },
+  ): Promise<void> {
+    const { database, messageLog, marks } = this.options
+    if (!known || !isReceived(known)) return
+    const place =
+      seq ??
+      (await database.read((db) => messageLog.findSeqUpTo(db, known.conversation, messageId)))
+    await marks.move(known, 'read_seq', { seq: place, messageId }, told)
+  }
+
+  async #placeIn(
+    conversation: Conversation,
+    userId: Int64,
+    messageId: Int64 | undefined,
+  ): Promise<Place> {
     const { database, messageLog, marks } = this.options
     const [known, seq] = await Promise.all([
       marks.find(conversation, userId),
@@ -188,14 +293,26 @@ export class ConversationService {
         ? null
         : database.read((db) => messageLog.findSeq(db, conversation, messageId)),
     ])
-    if (!known) {
-      if (messageId !== undefined) throw new AppError('conversation_not_found')
-      // Where nothing was written yet there is nothing to read.
-      return this.#requireParty(conversation, userId)
-    }
-    if (messageId !== undefined && seq === null) throw new AppError('message_not_found')
-    if (seq === null) return marks.move(known, 'read_seq', null)
-    await marks.move(known, 'read_seq', { seq, messageId: Number(messageId) })
+    const isBefore =
+      known !== null && 'broadcasts' in known && Number(messageId) <= known.broadcasts.afterId
+    return { known, seq: known && !isBefore ? seq : null }
+  }
+
+  /**
+   * The broadcasts in a conversation, of the other party.
+   * @param isExpected what is looked for is not elsewhere, so it is not left to a cache whether there are any
+   * @returns null when there are none
+   */
+  async #findStream(
+    { appId, isGroup, ...pair }: Conversation,
+    userId: Int64,
+    { isExpected = false }: { readonly isExpected?: boolean } = {},
+  ): Promise<Conversation | null> {
+    if (isGroup) return null
+    const senderId = peerOf(pair, userId)
+    const found = this.options.broadcasters.find(appId)
+    const senders = found instanceof Promise ? await found : found
+    return isExpected || senders.has(senderId) ? broadcastStream(appId, senderId) : null
   }
 
   /** @returns null when nobody ever had the ID */
@@ -217,18 +334,20 @@ export class ConversationService {
   async #markDelivered(
     conversation: Conversation,
     userId: Int64,
-    messageId: number,
+    shown: readonly HistoryMessage[],
+    part: readonly HistoryMessage[],
   ): Promise<void> {
     const { database, messageLog, marks } = this.options
-    try {
+    const undelivered = part.find(({ senderId, status }) => senderId !== userId && status === 0)
+    if (!undelivered || !shown.includes(undelivered)) return
+    const { messageId } = undelivered
+    await unlessPassing(async () => {
       const [known, seq] = await Promise.all([
         marks.find(conversation, userId),
         database.read((db) => messageLog.findSeqUpTo(db, conversation, messageId)),
       ])
       if (known) await marks.move(known, 'delivered_seq', { seq, messageId })
-    } catch (error) {
-      if (!(error instanceof AppError && passingErrors.has(error.errorName))) throw error
-    }
+    })
   }
 
   /** @throws AppError conversation_not_found for a group that the user is no member of */
@@ -246,13 +365,13 @@ export class ConversationService {
    * @throws AppError conversation_not_found
    */
   async delete(reader: Reader, peerId: Int64): Promise<void> {
-    const { database, store } = this.options
+    const { database, store, broadcastMarks } = this.options
     const conversation = await database.read((db) => this.findBegun(db, reader, peerId))
-    const isHidden = await database.transaction((tx) =>
-      conversation.isGroup
-        ? this.#hideGroup(tx, reader, peerId)
-        : store.hide(tx, conversation, reader.userId),
-    )
+    const isHidden = await database.transaction(async (tx) => {
+      if (conversation.isGroup) return this.#hideGroup(tx, reader, peerId)
+      const isBegun = await store.hide(tx, conversation, reader.userId)
+      return (await broadcastMarks.hide(tx, { ...reader, senderId: peerId })) || isBegun
+    })
     if (!isHidden) await this.#requireParty(conversation, reader.userId)
   }
 
@@ -293,4 +412,32 @@ function readListCursor(cursor: string | undefined): number {
   const beforeId = readIdCursor(cursor) ?? Number.MAX_SAFE_INTEGER
   if (beforeId === 0) throw unknownCursor()
   return beforeId
+}
+
+/** Both are by descending message ID, and so is the result. */
+function newestOf(a: readonly HistoryMessage[], b: readonly HistoryMessage[]): HistoryMessage[] {
+  return [...a, ...b].sort((one, other) => other.messageId - one.messageId)
+}
+
+function sumByPeer(
+  counts: readonly { readonly peerId: Int64; readonly unreadCount: number }[],
+): { peerId: Int64; unreadCount: number }[] {
+  const sums = new Map<Int64, number>()
+  for (const { peerId, unreadCount } of counts)
+    sums.set(peerId, (sums.get(peerId) ?? 0) + unreadCount)
+  return [...sums].map(([peerId, unreadCount]) => ({ peerId, unreadCount }))
+}
+
+/** Own broadcasts are never unread. */
+function isReceived(known: KnownReader): boolean {
+  return !('broadcasts' in known) || known.broadcasts.senderId !== known.userId
+}
+
+/** Does what a later call makes up for when it fails. */
+async function unlessPassing(work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!(error instanceof AppError && passingErrors.has(error.errorName))) throw error
+  }
 }

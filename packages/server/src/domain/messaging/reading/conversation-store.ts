@@ -1,20 +1,23 @@
 import { groupStatus, groupType, type Int64, muteMode } from '@hermod/protocol'
 import { type RawBuilder, sql } from 'kysely'
-import type { Database, Queryable, Tx } from '../../../db/database.js'
+import type { Database, Param, Queryable, Tx } from '../../../db/database.js'
 import { greater } from '../../../db/expressions.js'
 import { lockForUpdate, lockShare } from '../../../db/locking.js'
 import type { GroupKey } from '../../groups/core/group-model.js'
 import type { ConversationEnd } from '../../groups/membership/group-conversations.js'
 import type { UserKey } from '../../users/user-model.js'
 import {
+  broadcastStream,
   type Conversation,
   type ConversationKey,
   type ConversationView,
   type Side,
   sidesOf,
 } from '../log/conversation-model.js'
+import { hiddenBroadcasts, streamsOf } from './broadcast-streams.js'
 
-type ViewRow = { low_id: Int64; high_id: Int64; created_at: number; latest_msg_id: number }
+type ViewRow = { peer_id: Int64; created_at: number; latest_msg_id: number }
+type ListParams = UserKey & { readonly beforeId: number }
 type HoldingRow = { readonly low_id: Int64; readonly high_id: Int64; readonly is_group: number }
 type MarksRow = { readonly [Name in 'seq' | `${Side}_${Mark}`]: number }
 type UnreadRow = { peerId: Int64; unread: number }
@@ -108,50 +111,80 @@ export function joinedGroups(db: Queryable) {
     )
 }
 
+const peerId = sql<Int64>`case when c.low_id = p.user_id then c.high_id else c.low_id end`
+
+function directViews(db: Queryable, param: Param<UserKey>) {
+  return joined(db)
+    .select([
+      peerId.as('peer_id'),
+      'c.created_at',
+      latestMessageId.as('latest_msg_id'),
+      hiddenMessageId.as('hidden_msg_id'),
+    ])
+    .where('p.app_id', '=', param('appId'))
+    .where('p.user_id', '=', param('userId'))
+}
+
+function groupViews(db: Queryable, param: Param<UserKey>) {
+  return joinedGroups(db)
+    .select([
+      'p.group_id as peer_id',
+      'c.created_at',
+      latestMessageId.as('latest_msg_id'),
+      hiddenInGroup.as('hidden_msg_id'),
+    ])
+    .where('p.app_id', '=', param('appId'))
+    .where('p.user_id', '=', param('userId'))
+}
+
+/** A user who came after the first broadcast has that conversation from then on. */
+function broadcastViews(db: Queryable, param: Param<UserKey>) {
+  return streamsOf(db, param).select([
+    'c.high_id as peer_id',
+    sql<number>`case when c.created_at > u.created_at then c.created_at else u.created_at end`.as(
+      'created_at',
+    ),
+    latestMessageId.as('latest_msg_id'),
+    hiddenBroadcasts.as('hidden_msg_id'),
+  ])
+}
+
 /**
  * Conversations as their parties see them. A conversation that a party has deleted is hidden until it holds a newer message
  * (rule E13).
  */
 export class ConversationStore {
   readonly #list
+  readonly #listWithBroadcasts
   readonly #unread
   readonly #marks
 
   constructor(database: Database) {
-    this.#list = database.preparedPage<UserKey & { beforeId: number }, ViewRow>(
-      (db, param, limit) =>
-        db
-          .selectFrom(
-            joined(db)
-              .select([
-                'c.low_id',
-                'c.high_id',
-                'c.created_at',
-                latestMessageId.as('latest_msg_id'),
-                hiddenMessageId.as('hidden_msg_id'),
-              ])
-              .where('p.app_id', '=', param('appId'))
-              .where('p.user_id', '=', param('userId'))
-              .unionAll(
-                joinedGroups(db)
-                  .select([
-                    'c.low_id',
-                    'c.high_id',
-                    'c.created_at',
-                    latestMessageId.as('latest_msg_id'),
-                    hiddenInGroup.as('hidden_msg_id'),
-                  ])
-                  .where('p.app_id', '=', param('appId'))
-                  .where('p.user_id', '=', param('userId')),
-              )
-              .as('own'),
-          )
-          .select(['low_id', 'high_id', 'created_at', 'latest_msg_id'])
-          .whereRef('latest_msg_id', '>', 'hidden_msg_id')
-          .where('latest_msg_id', '<', param('beforeId'))
-          .orderBy('latest_msg_id', 'desc')
-          .limit(limit),
+    this.#list = database.preparedPage<ListParams, ViewRow>((db, param, limit) =>
+      db
+        .selectFrom(directViews(db, param).unionAll(groupViews(db, param)).as('own'))
+        .select(['peer_id', 'created_at', 'latest_msg_id'])
+        .whereRef('latest_msg_id', '>', 'hidden_msg_id')
+        .where('latest_msg_id', '<', param('beforeId'))
+        .orderBy('latest_msg_id', 'desc')
+        .limit(limit),
     )
+    this.#listWithBroadcasts = database.preparedPage<ListParams, ViewRow>((db, param, limit) => {
+      const latest = sql<number>`max(case when latest_msg_id > hidden_msg_id then latest_msg_id end)`
+      return db
+        .selectFrom(
+          directViews(db, param)
+            .unionAll(groupViews(db, param))
+            .unionAll(broadcastViews(db, param))
+            .as('own'),
+        )
+        .select(['peer_id', sql<number>`min(created_at)`.as('created_at')])
+        .select(latest.as('latest_msg_id'))
+        .groupBy('peer_id')
+        .having(latest, '<', param('beforeId'))
+        .orderBy('latest_msg_id', 'desc')
+        .limit(limit)
+    })
     this.#marks = database.prepared<ConversationKey, MarksRow>((db, param) =>
       db
         .selectFrom('conversations')
@@ -163,7 +196,7 @@ export class ConversationStore {
     this.#unread = database.prepared<UserKey, UnreadRow>((db, param) =>
       joined(db)
         .select([
-          sql<Int64>`case when p.low_id = p.user_id then p.high_id else p.low_id end`.as('peerId'),
+          peerId.as('peerId'),
           unreadAbove(seenSeq).as('unread'),
         ])
         .where('p.app_id', '=', param('appId'))
@@ -192,15 +225,19 @@ export class ConversationStore {
     return { at, end: row.seq }
   }
 
-  /** Most recent activity first; only conversations whose newest message is older than `beforeId`. */
+  /**
+   * Most recent activity first; only conversations whose newest message is older than `beforeId`.
+   * @param page.hasBroadcasts broadcasts are in the conversations with their senders; false where there are none
+   */
   async list(
     db: Queryable,
-    user: UserKey,
-    page: { beforeId: number; limit: number },
+    { appId, userId }: UserKey,
+    { hasBroadcasts, ...page }: { beforeId: number; limit: number; hasBroadcasts: boolean },
   ): Promise<ConversationView[]> {
-    const rows = await this.#list.all(db, { appId: user.appId, userId: user.userId, ...page })
+    const statement = hasBroadcasts ? this.#listWithBroadcasts : this.#list
+    const rows = await statement.all(db, { appId, userId, ...page })
     return rows.map((row) => ({
-      peerId: row.low_id === user.userId ? row.high_id : row.low_id,
+      peerId: row.peer_id,
       createdAt: row.created_at,
       lastMessageId: row.latest_msg_id,
     }))
@@ -281,7 +318,7 @@ export class ConversationStore {
       .executeTakeFirstOrThrow()
   }
 
-  /** Has the conversations of the user, of those with other users, take no messages any more. */
+  /** Has the conversations of the user, of those with other users, take no messages any more, and the user's broadcasts too. */
   async close(tx: Tx, { appId, userId }: UserKey): Promise<void> {
     const open = joined(tx)
       .select('c.low_id')
@@ -300,6 +337,12 @@ export class ConversationStore {
       .where('p.user_id', '=', userId)
       .where(sameConversation('p'))
       .where('c.closed', '=', 0)
+      .execute()
+    await tx
+      .updateTable('conversations')
+      .set({ closed: 1 })
+      .where(isConversation(broadcastStream(appId, userId)))
+      .where('closed', '=', 0)
       .execute()
   }
 

@@ -6,17 +6,22 @@ import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { UserKey } from '../../users/user-model.js'
 import {
+  broadcastStream,
   type Conversation,
   groupConversation,
+  isBroadcastStream,
   readersOf,
   type Side,
   sidesOf,
   toEventConversation,
 } from '../log/conversation-model.js'
+import type { BroadcastMarkStore, BroadcastMarks } from './broadcast-mark-store.js'
+import type { Broadcasters } from './broadcasters.js'
 import type { ConversationStore, Mark, ReaderMarks } from './conversation-store.js'
 import { isFurther } from './furthest-readers.js'
 import type { GroupMarkStore, MemberMarks } from './group-mark-store.js'
 import {
+  type BroadcastMove,
   type DirectMove,
   type GroupMove,
   type MarkEvent,
@@ -31,6 +36,8 @@ export interface MarkWriterOptions {
   readonly store: ConversationStore
   readonly groupMarks: GroupMarkStore
   readonly receiptRequests: ReceiptRequestStore
+  readonly broadcastMarks: BroadcastMarkStore
+  readonly broadcasters: Broadcasters
   readonly clock: Clock
   readonly maxBatchMoves: number
   readonly maxQueuedMoves: number
@@ -45,9 +52,13 @@ interface ConversationReader {
   readonly userId: Int64
 }
 
-/** A party of a direct conversation, or a member of a group, and where the marks stand. */
+/** A party of a direct conversation, a member of a group, or a user with the broadcasts of a sender, and where the marks stand. */
 export type KnownReader = ConversationReader &
-  ({ readonly side: Side; readonly marks: ReaderMarks } | { readonly member: MemberMarks })
+  (
+    | { readonly side: Side; readonly marks: ReaderMarks }
+    | { readonly member: MemberMarks }
+    | { readonly broadcasts: BroadcastMarks }
+  )
 
 /** Where a mark is to move, and what is told of it; null = to the end of the conversation, and its last message. */
 export type MarkTarget = { readonly seq: number; readonly messageId: number } | null
@@ -89,13 +100,20 @@ export class MarkWriter {
     return this.#queue.idle()
   }
 
-  /** @returns null when there is no such conversation, or the user is no member */
+  /** @returns null when there is no such conversation, the user is no member, or no broadcast of the sender is for the user */
   async find(conversation: Conversation, userId: Int64): Promise<KnownReader | null> {
-    const { database, store, groupMarks } = this.options
+    const { database, store, groupMarks, broadcastMarks } = this.options
     if (conversation.isGroup) {
       const key = { appId: conversation.appId, groupId: conversation.lowId, userId }
       const member = await database.read((db) => groupMarks.find(db, key))
       return member && { conversation, userId, member }
+    }
+    if (isBroadcastStream(conversation)) {
+      const { appId, highId: senderId } = conversation
+      const broadcasts = await database.read((db) =>
+        broadcastMarks.find(db, { appId, userId, senderId }),
+      )
+      return broadcasts && { conversation, userId, broadcasts }
     }
     const [side] = sidesOf(conversation, userId)
     if (side === undefined) return null
@@ -105,26 +123,34 @@ export class MarkWriter {
 
   /**
    * Moves a mark forward and tells of it: the parties of a direct conversation, or the member's own devices and, where read_ack is on,
-   * the senders who asked for it (groupMemberList). A mark that is there already costs nothing.
+   * the senders who asked for it (groupMemberList). Of broadcasts only the own devices are told. A mark that is there already costs nothing.
+   * @param isTold false: nobody is told; for broadcasts only
    * @throws AppError unavailable when too many marks wait, storage_failed
    */
-  async move(reader: KnownReader, mark: Mark, to: MarkTarget): Promise<void> {
-    const { at, end } = 'side' in reader ? reader.marks : reader.member
+  async move(
+    reader: KnownReader,
+    mark: Mark,
+    to: MarkTarget,
+    { isTold = true }: { readonly isTold?: boolean } = {},
+  ): Promise<void> {
+    const { at, end } = marksOf(reader)
     if ((to?.seq ?? end) <= at[mark]) return
     const move =
-      'side' in reader
-        ? directMove(reader, reader.side, mark, to)
-        : await this.#groupMove(reader, reader.member, mark, to)
+      'broadcasts' in reader
+        ? { ...broadcastMove(reader, reader.broadcasts, mark, to), isTold }
+        : 'side' in reader
+          ? directMove(reader, reader.side, mark, to)
+          : await this.#groupMove(reader, reader.member, mark, to)
     await this.#queue.add({ moves: [move], announcement: null })
   }
 
   /**
-   * Reads all conversations of a user to their ends: direct ones first, then groups, some at a time. Tells the parties of direct
+   * Reads all conversations of a user to their ends: direct ones first, then broadcasts, then groups, some at a time. Tells the parties of direct
    * conversations and the senders who asked for it; the own devices that everything was read, once, before all else.
    * @throws as {@link move}; then some may have been read
    */
   async readAll(user: UserKey): Promise<void> {
-    const { database, store, groupMarks } = this.options
+    const { database, store, groupMarks, broadcastMarks, broadcasters } = this.options
     const { appId, userId } = user
     let isTold = false
     const step = async (moves: readonly MarkMove[]) => {
@@ -138,6 +164,17 @@ export class MarkWriter {
           directMove({ conversation, userId }, side, 'read_seq', null),
         ),
       )
+    if ((await broadcasters.find(appId)).size > 0) {
+      const streams = await database.read((db) => broadcastMarks.listNotRead(db, user))
+      for (const chunk of chunksOf(streams, movesPerStep))
+        await step(
+          chunk.map((marks) => {
+            const conversation = broadcastStream(appId, marks.senderId)
+            const move = broadcastMove({ conversation, userId }, marks, 'read_seq', null)
+            return { ...move, isTold: false }
+          }),
+        )
+    }
     const page = { afterGroupId: 0 as Int64, limit: movesPerStep }
     for (;;) {
       const members = await database.read((db) => groupMarks.listNotRead(db, user, page))
@@ -203,6 +240,31 @@ function directMove(
     seq: to?.seq ?? null,
     event: markEvent(reader, mark, readersOf(conversation), to?.messageId ?? 0),
   }
+}
+
+/** Of the readers of a broadcast there may be as many as there are users, so only the own devices are told. */
+function broadcastMove(
+  reader: ConversationReader,
+  { end, seen, lastMessageId }: BroadcastMarks,
+  mark: Mark,
+  to: MarkTarget,
+): BroadcastMove {
+  const { conversation, userId } = reader
+  const { seq, messageId } = to ?? { seq: end, messageId: lastMessageId }
+  return {
+    conversation: conversationKeyOf(conversation),
+    userId,
+    mark,
+    seq,
+    seen,
+    event: markEvent(reader, mark, [userId], messageId),
+    isTold: true,
+  }
+}
+
+function marksOf(reader: KnownReader): ReaderMarks {
+  if ('broadcasts' in reader) return reader.broadcasts
+  return 'side' in reader ? reader.marks : reader.member
 }
 
 function markEvent(

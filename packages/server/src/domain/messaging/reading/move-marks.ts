@@ -11,6 +11,13 @@ import {
 } from '../../groups/membership/member-statements.js'
 import { type ConversationKey, compareConversations, type Side } from '../log/conversation-model.js'
 import {
+  addBroadcastMarks,
+  addedBroadcastMarkColumns,
+  lockBroadcastMarks,
+  setBroadcastMarks,
+  writtenBroadcastMarkColumns,
+} from './broadcast-mark-statements.js'
+import {
   lockFurthestReaders,
   lockMarks,
   setFurthestReaders,
@@ -56,7 +63,19 @@ export interface GroupMove {
   readonly receipts: readonly ReceiptRequest[]
 }
 
-export type MarkMove = DirectMove | GroupMove
+/** A mark of a user in a broadcast stream, whose row comes with the first of them. */
+export interface BroadcastMove {
+  readonly conversation: ConversationKey
+  readonly userId: Int64
+  readonly mark: Mark
+  readonly seq: number
+  /** Nothing up to and including this position is unread to the user now. */
+  readonly seen: number
+  readonly event: MarkEvent
+  readonly isTold: boolean
+}
+
+export type MarkMove = DirectMove | GroupMove | BroadcastMove
 
 /** Moves of one caller, made together. */
 export interface MarkMoves {
@@ -91,15 +110,26 @@ interface LockedMember {
   delivered_seq: number
 }
 
+interface LockedBroadcastMarks {
+  readonly app_id: string
+  readonly user_id: Int64
+  readonly sender_id: Int64
+  seen_seq: number
+  read_seq: number
+  delivered_seq: number
+}
+
 /** The rows that moves are about, as they are now and as they are to be written. */
 interface LockedRows {
   readonly direct: ReadonlyMap<string, DirectMarks>
   readonly members: ReadonlyMap<string, LockedMember>
   readonly readers: ReadonlyMap<string, ReadersRow>
+  readonly broadcasts: ReadonlyMap<string, LockedBroadcastMarks>
   readonly changed: {
     readonly direct: Set<DirectMarks>
     readonly members: Set<LockedMember>
     readonly readers: Set<ReadersRow>
+    readonly broadcasts: Set<LockedBroadcastMarks>
   }
 }
 
@@ -130,38 +160,71 @@ export const moveMarks: Procedure<
   },
 }
 
-/** In the order in which everybody locks: conversations of users, those of groups, members; each by key. */
+/** In the order in which everybody locks: conversations of users, those of groups, members, readers of broadcasts; each by key. */
 async function lockRows(
   context: ProcedureContext,
   moves: readonly MarkMove[],
 ): Promise<LockedRows> {
   const direct = moves.filter(isDirect)
-  const ofGroups = moves.filter((move): move is GroupMove => !isDirect(move))
+  const ofGroups = moves.filter(isInGroup)
   const further = ofGroups.filter(({ isFurther }) => isFurther)
   const directRows = await context.run<DirectMarks>(lockMarks, conversationKeys(direct))
   const readerRows = await context.run<ReadersRow>(lockFurthestReaders, conversationKeys(further))
   const memberRows = await context.run<LockedMember>(lockMemberMarks, memberKeys(ofGroups))
+  const ofBroadcasts = moves.filter(isOfBroadcasts)
+  const broadcastRows =
+    ofBroadcasts.length === 0 ? [] : await lockBroadcastRows(context, ofBroadcasts)
   return {
     direct: new Map(directRows.map((row) => [rowText(row), row])),
     readers: new Map(readerRows.map((row) => [rowText(row), row])),
     members: new Map(
       memberRows.map((row) => [memberText(row.app_id, row.group_id, row.user_id), row]),
     ),
-    changed: { direct: new Set(), members: new Set(), readers: new Set() },
+    broadcasts: new Map(
+      broadcastRows.map((row) => [memberText(row.app_id, row.sender_id, row.user_id), row]),
+    ),
+    changed: { direct: new Set(), members: new Set(), readers: new Set(), broadcasts: new Set() },
   }
+}
+
+async function lockBroadcastRows(
+  context: ProcedureContext,
+  moves: readonly BroadcastMove[],
+): Promise<LockedBroadcastMarks[]> {
+  const byText = new Map(
+    moves.map((move) => {
+      const { appId, highId } = move.conversation
+      return [memberText(appId, highId, move.userId), move]
+    }),
+  )
+  const added = [...byText.values()]
+    .sort(
+      (a, b) =>
+        compare(a.conversation.appId, b.conversation.appId) ||
+        compare(a.userId, b.userId) ||
+        compare(a.conversation.highId, b.conversation.highId),
+    )
+    .map(addedMarksRow)
+  await context.change(addBroadcastMarks, added)
+  return context.run<LockedBroadcastMarks>(
+    lockBroadcastMarks,
+    added.map((row) => row.slice(0, -1)),
+  )
 }
 
 async function writeRows(context: ProcedureContext, { changed }: LockedRows): Promise<void> {
   await context.change(setMarks, [...changed.direct].map(marksRow))
   await context.change(setFurthestReaders, [...changed.readers].map(readersRow))
   await context.change(setMemberMarks, [...changed.members].map(memberMarksRow))
+  await context.change(setBroadcastMarks, [...changed.broadcasts].map(broadcastMarksRow))
 }
 
 /** @returns what is told; null when no mark has moved */
 function moveAll(rows: LockedRows, { moves, announcement }: MarkMoves): NewRow[] | null {
-  const events = moves.map((move) =>
-    isDirect(move) ? moveDirect(rows, move) : moveInGroup(rows, move),
-  )
+  const events = moves.map((move) => {
+    if (isDirect(move)) return moveDirect(rows, move)
+    return isInGroup(move) ? moveInGroup(rows, move) : moveOfBroadcasts(rows, move)
+  })
   if (events.every((each) => each === null)) return null
   return [announcement, ...events.flat()].filter((event) => event !== null)
 }
@@ -206,6 +269,20 @@ function moveInGroup(rows: LockedRows, move: GroupMove): NewRow[] | null {
   ]
 }
 
+/** @returns what is told; null when the mark is there already */
+function moveOfBroadcasts(
+  { broadcasts, changed }: LockedRows,
+  move: BroadcastMove,
+): NewRow[] | null {
+  const { conversation, userId, mark, seq, event, isTold } = move
+  const row = broadcasts.get(memberText(conversation.appId, conversation.highId, userId))
+  if (!row || seq <= row[mark]) return null
+  row[mark] = seq
+  if (mark === 'read_seq') row.seen_seq = Math.max(row.seen_seq, seq)
+  changed.broadcasts.add(row)
+  return isTold ? [eventRow(move, event.payload)] : []
+}
+
 function moveFurthest(
   { readers, changed }: LockedRows,
   { conversation, userId, seq }: GroupMove,
@@ -220,6 +297,14 @@ function eventRow({ conversation, event }: MarkMove, payload: MarkEvent['payload
 
 function isDirect(move: MarkMove): move is DirectMove {
   return 'side' in move
+}
+
+function isInGroup(move: MarkMove): move is GroupMove {
+  return 'receipts' in move
+}
+
+function isOfBroadcasts(move: MarkMove): move is BroadcastMove {
+  return 'seen' in move
 }
 
 function conversationKeys(moves: readonly MarkMove[]): (readonly unknown[])[] {
@@ -274,6 +359,25 @@ const memberMarksRow = rowOf(writtenMemberMarkColumns, (row: LockedMember) => ({
   app_id: row.app_id,
   group_id: row.group_id,
   user_id: row.user_id,
+}))
+
+const addedMarksRow = rowOf(
+  addedBroadcastMarkColumns,
+  ({ conversation: { appId, highId }, userId, seen }: BroadcastMove) => ({
+    app_id: appId,
+    user_id: userId,
+    sender_id: highId,
+    seen_seq: seen,
+  }),
+)
+
+const broadcastMarksRow = rowOf(writtenBroadcastMarkColumns, (row: LockedBroadcastMarks) => ({
+  seen_seq: row.seen_seq,
+  read_seq: row.read_seq,
+  delivered_seq: row.delivered_seq,
+  app_id: row.app_id,
+  user_id: row.user_id,
+  sender_id: row.sender_id,
 }))
 
 /** For maps. */

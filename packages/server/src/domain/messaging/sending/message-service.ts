@@ -16,6 +16,7 @@ import {
 import type { MessageOperations, OperationRequest } from '../operations/message-operations.js'
 import { configOf } from './message-config.js'
 import type { MessageWriter } from './message-writer.js'
+import { type SendingCaller, senderOf } from './sender.js'
 import type { TransactionStore } from './transaction-store.js'
 
 export interface MessageServiceOptions {
@@ -30,13 +31,18 @@ export interface MessageServiceOptions {
   readonly ids: IdGenerator
   readonly maxMessageBytes: number
   readonly maxTargets: number
+  readonly conversations: AnsweredBroadcasts
 }
 
-/** Who calls: a user, or an Admin token, alone or for a user. */
-export type SendingCaller = { readonly appId: string } & (
-  | { readonly isAdminToken: false; readonly userId: Int64; readonly deviceSn: number | null }
-  | { readonly isAdminToken: true; readonly userId: Int64 | null; readonly deviceSn: null }
-)
+/** The broadcasts of those to whom a user writes. */
+export interface AnsweredBroadcasts {
+  /** Reads those of the peers up to a message that the user has sent to them (rule E5). */
+  readAnswered(
+    reader: { readonly appId: string; readonly userId: Int64 },
+    peerIds: readonly Int64[],
+    messageId: number,
+  ): Promise<void> | void
+}
 
 /** One call of a sender: a message and whom it is for. */
 export interface SendRequest extends Omit<MessageContent, 'content'> {
@@ -72,10 +78,11 @@ export class MessageService {
    * @throws AppError the first refusal when no target takes the message, invalid_parameter, message_too_large, storage_failed
    */
   async send(caller: SendingCaller, request: SendRequest): Promise<SendResult> {
+    const { accounts } = this.options
     const { appId } = caller
     const targets = request.targets.length === 1 ? request.targets : [...new Set(request.targets)]
     const content = this.#content(request, targets)
-    const senderId = await this.#sender(caller, request.fromUserId)
+    const senderId = await senderOf(accounts, caller, request.fromUserId)
     if (content.contentType >= operationType.readAck) {
       await this.#operate(caller, senderId, { ...request, ...content, targets })
       return { messageIds: [], refused: [] }
@@ -155,7 +162,7 @@ export class MessageService {
     { onlineOnly, transactionId, isSystem, targetType }: SendRequest,
     message: MessageContent,
   ): Promise<readonly number[]> {
-    const { writer, ids } = this.options
+    const { writer, ids, conversations } = this.options
     // Nothing is stored of these, so there is nothing to recognise again either.
     if (onlineOnly || (!isSystem && isTypingSignal(message)))
       return Promise.all(recipients.map(() => ids.next()))
@@ -178,11 +185,14 @@ export class MessageService {
         isSystem,
       }),
     )
-    return writer.write({
+    const messageIds = await writer.write({
       transactionId,
       drafts,
       groups: isGroup ? await this.#receiptsWanted(appId, recipients, config) : undefined,
     })
+    if (!isGroup && !isSystem && senderId !== systemUserId)
+      await conversations.readAnswered({ appId, userId: senderId }, recipients, lastOf(messageIds))
+    return messageIds
   }
 
   /** For each group who is asked for a read receipt, as in receipt_requests. */
@@ -215,33 +225,24 @@ export class MessageService {
     return message
   }
 
-  async #sender(caller: SendingCaller, fromUserId: Int64 | undefined): Promise<Int64> {
-    if (!caller.isAdminToken) {
-      if (fromUserId !== undefined && fromUserId !== caller.userId)
-        throw new AppError('no_permission', 'from_user_id names another user')
-      return caller.userId
-    }
-    const senderId = fromUserId ?? caller.userId ?? systemUserId
-    if (senderId === systemUserId) return senderId
-    const refusal = await this.#refusal(caller.appId, senderId, 'user')
-    if (refusal) throw new AppError(refusal, `sender ${senderId}`)
-    return senderId
-  }
-
-  /** Why a target takes no message of the sender, or null; without a sender whether it could take one at all. */
+  /** Why a target takes no message of the sender, or null. */
   async #refusal(
     appId: string,
     target: Int64,
     type: SendRequest['targetType'],
-    sender: { readonly userId: Int64; readonly isAdminToken: boolean } | null = null,
+    sender: { readonly userId: Int64; readonly isAdminToken: boolean },
   ): Promise<ErrorName | null> {
     const { accounts, rules, groupRules } = this.options
-    if (type === 'group' && sender)
+    if (type === 'group')
       return groupRules.refusal({ appId, groupId: target }, sender.userId, sender.isAdminToken)
     const state = await accounts.findState(appId, target)
     if (!state) return 'user_not_found'
     if (state.isDeleted) return 'user_deleted'
     // An Admin token passes over blocks and strangers.
-    return sender === null || sender.isAdminToken ? null : rules.refusal(state, sender.userId)
+    return sender.isAdminToken ? null : rules.refusal(state, sender.userId)
   }
+}
+
+function lastOf(messageIds: readonly number[]): number {
+  return messageIds.reduce((last, id) => Math.max(last, id), 0)
 }

@@ -7,7 +7,7 @@ import { chunksOf } from '../../../lib/chunks.js'
 import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
 import { timestampOf } from '../../../lib/ids.js'
-import { appendInProcedure, type NewRow } from '../../../outbox/outbox-statements.js'
+import { appendInProcedure, type NewRow, type OutboxHead } from '../../../outbox/outbox-statements.js'
 import { advancedMemberColumns, advanceMembers } from '../../groups/membership/member-statements.js'
 import { systemUserId } from '../../users/system-user.js'
 import { lockUsers } from '../../users/user-statements.js'
@@ -268,8 +268,26 @@ async function place(
     ...(isAllListed ? [] : begun),
     ...(membersMoved < marks.length ? groups : notified.filter(({ isGroup }) => isGroup)),
   ])
-  if (refused.length === 0) await appendInProcedure(context, outboxRows(conversations), times[0])
-  return refused
+  if (refused.length > 0) return refused
+  const heads = await appendInProcedure(context, outboxRows(conversations), times[0])
+  requireAfterBroadcasts(conversations, heads)
+  return []
+}
+
+/**
+ * What is sent after a broadcast has a greater ID (rule E9). The head of the outbox, which everybody locks last, tells of those that came
+ * before; nothing else of a broadcast is looked up by a send.
+ */
+function requireAfterBroadcasts(
+  conversations: readonly ConversationRows[],
+  heads: readonly OutboxHead[],
+): void {
+  const lastOf = new Map(heads.map((head) => [head.app_id, head.last_broadcast_id]))
+  for (const { conversation, rows } of conversations) {
+    const idsAfter = lastOf.get(conversation.appId) ?? 0
+    if (rowValue.messageId(firstOf(rows)) < idsAfter)
+      throw new ProcedureRestart({ idsAfter } satisfies BatchRestart)
+  }
 }
 
 /** Few enough for a row that both databases keep in one piece. */

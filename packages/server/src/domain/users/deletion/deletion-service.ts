@@ -8,6 +8,7 @@ import type { PasswordProof, PasswordService } from '../../login/password-servic
 import type { TokenService } from '../../login/token-service.js'
 import type { AccountService } from '../account-service.js'
 import type { UserKey } from '../user-model.js'
+import type { UserCountStore } from '../user-count-store.js'
 import type { UserStore } from '../user-store.js'
 import type { TextErasureService } from './text-erasure-service.js'
 import type { UserRows } from './user-erasure.js'
@@ -25,6 +26,7 @@ export interface DeletionServiceOptions {
   /** Every store with rows that go with a user, in the order of its locks. */
   readonly personal: readonly UserRows[]
   readonly users: UserStore
+  readonly counts: UserCountStore
   readonly outbox: Outbox
   readonly textErasures: TextErasureService
   readonly clock: Clock
@@ -47,7 +49,7 @@ export class DeletionService {
   /** @throws AppError password_incorrect, too_many_requests, user_not_found, user_deleted */
   async delete({ appId, userId, actorId, proof }: Deletion): Promise<void> {
     const { database, accounts, passwords, tokens, succession, personal, users } = this.options
-    const { conversations, outbox, textErasures, clock } = this.options
+    const { conversations, counts, outbox, textErasures, clock } = this.options
     const key = { appId, userId }
     const verified = proof === null ? null : await passwords.verify(appId, userId, proof)
     await database.transaction(async (tx) => {
@@ -62,6 +64,7 @@ export class DeletionService {
       for (const store of personal) await store.eraseUser(tx, key)
       await users.eraseUser(tx, key, clock.now())
       await textErasures.order(tx, key)
+      await counts.add(tx, appId, -1)
       outbox.append(tx, notice('user.removed', { appId, actorId, userIds: [userId] }))
     })
   }

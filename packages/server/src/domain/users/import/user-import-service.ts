@@ -11,7 +11,9 @@ import type { PasswordHasher } from '../../login/password-hasher.js'
 import { type PageRequest, readIdCursor, writeCursor } from '../../paging.js'
 import { systemUserId } from '../system-user.js'
 import { usernameKey } from '../user-model.js'
+import { countNewUsers } from '../new-users.js'
 import { userRoom } from '../user-room.js'
+import type { UserCountStore } from '../user-count-store.js'
 import type { UserStore } from '../user-store.js'
 import {
   createPassword,
@@ -31,6 +33,7 @@ export interface UserImportServiceOptions {
   readonly database: Database
   readonly store: UserImportStore
   readonly users: UserStore
+  readonly counts: UserCountStore
   readonly apps: AppService
   readonly outbox: Outbox
   readonly hasher: PasswordHasher
@@ -147,8 +150,9 @@ export class UserImportService {
     app: App,
     { entries, userIds, update }: ImportBatch,
   ): Promise<ItemOutcome<ImportedAs>[]> {
-    const { store, users, clock } = this.options
+    const { store, users, counts, clock } = this.options
     const { appId } = app
+    const { lastBroadcastId: seen } = await counts.find(tx, appId)
     let room = await userRoom(tx, app, this.options)
     const names = new TakenNames(await store.findOwners(tx, appId, valuesOf(entries)))
     const outcomes = entries.map((entry, index) => {
@@ -166,7 +170,7 @@ export class UserImportService {
     const at = clock.now()
     const fresh = plans
       .filter((plan) => plan.result === 'created')
-      .map(({ user, userId }) => importedRow(appId, userId, user, at))
+      .map(({ user, userId }) => ({ ...importedRow(appId, userId, user, at), broadcasts_after: seen }))
     // By name, so that imports of the same users wait for each other instead of blocking each other.
     fresh.sort((a, b) => (usernameKey(a.username) < usernameKey(b.username) ? -1 : 1))
     const stored = await users.insertMany(tx, fresh)
@@ -180,6 +184,7 @@ export class UserImportService {
       appId,
       plans.filter((plan) => plan.result === 'updated' && !isOvertaken(plan)),
     )
+    await countNewUsers(tx, this.options, { appId, userIds: [...stored], seen })
     return outcomes.map((plan) => {
       if (plan instanceof AppError) return plan
       if (isOvertaken(plan)) return replanned(plan.user, winners)

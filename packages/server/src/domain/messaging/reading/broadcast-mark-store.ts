@@ -1,0 +1,193 @@
+import type { Int64 } from '@hermod/protocol'
+import { sql } from 'kysely'
+import type { Database, Queryable, Tx } from '../../../db/database.js'
+import { greater } from '../../../db/expressions.js'
+import { rowOf } from '../../../db/rows.js'
+import type { UserKey } from '../../users/user-model.js'
+import { everybodyId } from '../log/conversation-model.js'
+import { addBroadcastMarks, addedBroadcastMarkColumns } from './broadcast-mark-statements.js'
+import { isLogOfStream, seenSeq, streamsOf } from './broadcast-streams.js'
+import type { ReaderMarks } from './conversation-store.js'
+
+/** A user who reads the broadcasts of a sender. */
+export interface BroadcastReader extends UserKey {
+  readonly senderId: Int64
+}
+
+/** Where the marks of a user stand among the broadcasts of a sender, as far as they are for that user. */
+export interface BroadcastMarks extends ReaderMarks {
+  readonly senderId: Int64
+  /** Nothing up to and including this position is unread. */
+  readonly seen: number
+  /** Broadcasts up to and including this one are from before the user's time. */
+  readonly afterId: number
+  /** The last broadcast that there ever was. */
+  readonly lastMessageId: number
+}
+
+interface MarksRow {
+  readonly sender_id: Int64
+  readonly seq: number
+  readonly last_msg_id: number
+  readonly broadcasts_after: number
+  readonly seen_seq: number
+  /** null: no mark was ever moved. */
+  readonly read_seq: number | null
+  readonly delivered_seq: number | null
+}
+
+const marksColumns = [
+  'c.high_id as sender_id',
+  'c.seq',
+  'c.last_msg_id',
+  'u.broadcasts_after',
+  seenSeq.as('seen_seq'),
+  'b.read_seq',
+  'b.delivered_seq',
+] as const
+
+/** What users have read of broadcasts, and whose there are (decision page 028). */
+export class BroadcastMarkStore {
+  readonly #database: Database
+  readonly #senders
+  readonly #marks
+  readonly #unread
+  readonly #allMarks
+  readonly #holder
+
+  constructor(database: Database) {
+    this.#database = database
+    this.#senders = database.prepared<{ appId: string }, { senderId: Int64 }>((db, param) =>
+      db
+        .selectFrom('conversations')
+        .select('high_id as senderId')
+        .where('app_id', '=', param('appId'))
+        .where('low_id', '=', everybodyId),
+    )
+    this.#marks = database.prepared<BroadcastReader, MarksRow>((db, param) =>
+      streamsOf(db, param).select(marksColumns).where('c.high_id', '=', param('senderId')),
+    )
+    this.#allMarks = database.prepared<UserKey, MarksRow>((db, param) =>
+      streamsOf(db, param).select(marksColumns).where('c.high_id', '<>', param('userId')),
+    )
+    this.#unread = database.prepared<UserKey, { peerId: Int64; unread: number }>((db, param) =>
+      db
+        .selectFrom(
+          streamsOf(db, param)
+            .select(['c.app_id', 'c.low_id', 'c.high_id', 'c.seq', 'c.last_recalled_seq'])
+            .select(seenSeq.as('seen'))
+            .where('c.high_id', '<>', param('userId'))
+            .as('c'),
+        )
+        .select([
+          'c.high_id as peerId',
+          sql<number>`c.seq - c.seen - case when c.last_recalled_seq > c.seen
+            then (select count(*) from recalled_messages r where ${isLogOfStream('r')} and r.seq > c.seen) else 0 end`.as(
+            'unread',
+          ),
+        ])
+        .whereRef('c.seq', '>', 'c.seen'),
+    )
+    this.#holder = database.prepared<UserKey & { messageId: Int64 }, { senderId: Int64 }>(
+      (db, param) => {
+        const isIn = (log: string) =>
+          sql<boolean>`exists (select 1 from ${sql.table(log)} m where ${isLogOfStream('m')} and m.msg_id = ${param('messageId')})`
+        return streamsOf(db, param)
+          .select('c.high_id as senderId')
+          .where('u.broadcasts_after', '<', param('messageId') as number)
+          .where(({ or }) => or([isIn('messages'), isIn('recalled_messages')]))
+      },
+    )
+  }
+
+  /** Who has sent broadcasts. */
+  async listSenders(db: Queryable, appId: string): Promise<ReadonlySet<Int64>> {
+    const rows = await this.#senders.all(db, { appId })
+    return new Set(rows.map(({ senderId }) => senderId))
+  }
+
+  /** Null when there is no broadcast of the sender for the user. */
+  async find(db: Queryable, reader: BroadcastReader): Promise<BroadcastMarks | null> {
+    const row = await this.#marks.first(db, reader)
+    return row && toMarks(row)
+  }
+
+  /** Of the streams that the user has not read to their ends, in no particular order; one's own are left out. */
+  async listNotRead(db: Queryable, { appId, userId }: UserKey): Promise<BroadcastMarks[]> {
+    const rows = await this.#allMarks.all(db, { appId, userId })
+    return rows.map(toMarks).filter(({ at, end }) => end > at.read_seq)
+  }
+
+  /** Streams with unread broadcasts, in no particular order. */
+  async listUnread(
+    db: Queryable,
+    { appId, userId }: UserKey,
+  ): Promise<{ peerId: Int64; unreadCount: number }[]> {
+    const rows = await this.#unread.all(db, { appId, userId })
+    return rows
+      .filter(({ unread }) => unread > 0)
+      .map(({ peerId, unread }) => ({ peerId, unreadCount: Number(unread) }))
+  }
+
+  /** Who sent the broadcast, which may have been recalled; null when it is none that is for the user. */
+  async findSender(
+    db: Queryable,
+    { appId, userId }: UserKey,
+    messageId: Int64,
+  ): Promise<Int64 | null> {
+    return (await this.#holder.first(db, { appId, userId, messageId }))?.senderId ?? null
+  }
+
+  /** Hides what the sender has sent until now. @returns false when there is nothing for the user */
+  async hide(tx: Tx, reader: BroadcastReader): Promise<boolean> {
+    const marks = await this.find(tx, reader)
+    if (!marks) return false
+    await this.#database.bulk(tx, addBroadcastMarks, [addedBroadcastMarks(reader, marks.end)])
+    const { end, lastMessageId } = marks
+    await tx
+      .updateTable('broadcast_marks')
+      .set({
+        seen_seq: greater('seen_seq', end),
+        hidden_msg_id: greater('hidden_msg_id', lastMessageId),
+      })
+      .where('app_id', '=', reader.appId)
+      .where('user_id', '=', reader.userId)
+      .where('sender_id', '=', reader.senderId)
+      .execute()
+    return true
+  }
+
+  async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    await tx
+      .deleteFrom('broadcast_marks')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .execute()
+  }
+}
+
+/** The row of a user who has no marks yet. @param seen nothing up to and including this position is unread */
+export const addedBroadcastMarks = rowOf(
+  addedBroadcastMarkColumns,
+  ({ appId, userId, senderId }: BroadcastReader, seen: number) => ({
+    app_id: appId,
+    user_id: userId,
+    sender_id: senderId,
+    seen_seq: seen,
+  }),
+)
+
+/** Marks that were never moved stand where the user's time began. */
+function toMarks(row: MarksRow): BroadcastMarks {
+  return {
+    senderId: row.sender_id,
+    at: {
+      read_seq: row.read_seq ?? row.seen_seq,
+      delivered_seq: row.delivered_seq ?? row.seen_seq,
+    },
+    end: row.seq,
+    seen: row.seen_seq,
+    afterId: row.broadcasts_after,
+    lastMessageId: row.last_msg_id,
+  }
+}

@@ -1,0 +1,37 @@
+import type { Int64 } from '@hermod/protocol'
+import type { CachedTables } from '../../../db/cache-check.js'
+import type { Database } from '../../../db/database.js'
+import type { CacheDefinition, InvalidatedCache } from '../../../lib/invalidated-cache.js'
+import type { BroadcastMarkStore } from './broadcast-mark-store.js'
+
+/** The users of an application, or the system, who have ever sent a broadcast. */
+type Senders = ReadonlySet<Int64>
+
+/** Who has sent broadcasts, by app_id. A sender's first one changes it, and every one notes itself in the count of users. */
+export const broadcasterCache: CacheDefinition<string, Senders> = {
+  name: 'broadcasters',
+  maxEntries: 10_000,
+  maxAgeMs: 1_000,
+  tables: { user_counts: { columns: ['last_broadcast_id'] } } satisfies CachedTables,
+  keyOf: (appId) => appId,
+}
+
+/** Tells in which conversations broadcasts may be, so that all others cost what they cost without any (decision page 028). */
+export class Broadcasters {
+  constructor(
+    private readonly options: {
+      readonly database: Database
+      readonly store: BroadcastMarkStore
+      readonly cache: InvalidatedCache<string, Senders>
+    },
+  ) {}
+
+  /** At once when it is cached; at most a second old. */
+  find(appId: string): Senders | Promise<Senders> {
+    const { database, store, cache } = this.options
+    const load = () => database.read((db) => store.listSenders(db, appId))
+    return cache.get(appId) ?? cache.load(appId, load).then((senders) => senders ?? nobody)
+  }
+}
+
+const nobody: Senders = new Set()

@@ -1,0 +1,101 @@
+import type { Int64 } from '@hermod/protocol'
+import type { Database, Tx } from '../../../db/database.js'
+import { rowOf } from '../../../db/rows.js'
+import { type IdGenerator, timestampOf } from '../../../lib/ids.js'
+import type { Outbox } from '../../../outbox/outbox.js'
+import type { AccountService } from '../../users/account-service.js'
+import { systemUserId } from '../../users/system-user.js'
+import type { UserCountStore } from '../../users/user-count-store.js'
+import { broadcastStream, type ConversationKey } from '../log/conversation-model.js'
+import {
+  type MessageContent,
+  type MessageRow,
+  messageRow,
+  requireSize,
+  rowValue,
+} from '../log/message-model.js'
+import { encodeRanges } from '../log/message-ranges.js'
+import { insertMessages } from '../log/message-statements.js'
+import { advanceConversations, positionColumns } from '../reading/conversation-statements.js'
+import type { ConversationStore } from '../reading/conversation-store.js'
+import { type SendingCaller, senderOf } from './sender.js'
+
+export interface BroadcastServiceOptions {
+  readonly database: Database
+  readonly ids: IdGenerator
+  readonly accounts: AccountService
+  readonly counts: UserCountStore
+  readonly conversationStore: ConversationStore
+  readonly outbox: Outbox
+  readonly maxMessageBytes: number
+}
+
+/** A message to all users. */
+export interface BroadcastRequest extends MessageContent {
+  readonly fromUserId: Int64 | undefined
+}
+
+/** Messages to all users of an application, each stored once (rule E9, decision page 028). */
+export class BroadcastService {
+  constructor(private readonly options: BroadcastServiceOptions) {}
+
+  /**
+   * @returns for how many users it is: all who exist, the sender included
+   * @throws AppError user_not_found, user_deleted, message_too_large, storage_failed
+   */
+  async send(caller: SendingCaller, request: BroadcastRequest): Promise<{ users: number }> {
+    const { database, accounts, maxMessageBytes } = this.options
+    requireSize(request, maxMessageBytes)
+    const senderId = await senderOf(accounts, caller, request.fromUserId)
+    return database.transaction((tx) => this.#store(tx, caller.appId, senderId, request))
+  }
+
+  /** Locks in the order of everybody: the stream as conversations are, users, the count of users, the head of the outbox. */
+  async #store(
+    tx: Tx,
+    appId: string,
+    senderId: Int64,
+    content: MessageContent,
+  ): Promise<{ users: number }> {
+    const { database, ids, accounts, counts, conversationStore, outbox } = this.options
+    const stream = broadcastStream(appId, senderId)
+    await conversationStore.lockForUpdate(tx, stream)
+    if (senderId !== systemUserId) await accounts.lockKeyShare(tx, appId, senderId)
+    const { users, lastBroadcastId } = await counts.lock(tx, appId)
+    const [messageId] = ids.takeReserved(1, lastBroadcastId) as [number]
+    const draft = { conversation: stream, senderId, senderDeviceSn: 0, isSystem: false }
+    await this.#append(tx, stream, messageRow({ ...content, ...draft }, messageId))
+    await counts.noteBroadcast(tx, appId, messageId)
+    const range = { conversation: stream, firstId: messageId, lastId: messageId, count: 1 }
+    outbox.appendBroadcast(tx, appId, messageId, encodeRanges([range]))
+    return { users }
+  }
+
+  /** Nobody else appends to the stream, which is locked, or to one that is new, because the count of users is. */
+  async #append(tx: Tx, stream: ConversationKey, row: MessageRow): Promise<void> {
+    const { database } = this.options
+    const [end] = await database.bulk<{ readonly seq: number }>(tx, advanceConversations, [
+      advanceRow(stream, rowValue.messageId(row)),
+    ])
+    if (!end) throw new Error('the broadcasts of a user who is there have ended')
+    rowValue.setSeq(row, end.seq)
+    await database.bulk(tx, insertMessages, [row])
+  }
+}
+
+/** The sender has read what it sends; its marks in the stream are those of no reader. */
+const advanceRow = rowOf(
+  positionColumns,
+  ({ appId, lowId, highId }: ConversationKey, messageId: number) => ({
+    app_id: appId,
+    low_id: lowId,
+    high_id: highId,
+    seq: 1,
+    last_msg_id: messageId,
+    created_at: timestampOf(messageId),
+    low_read_seq: 0,
+    high_read_seq: 1,
+    low_seen_seq: 0,
+    high_seen_seq: 1,
+  }),
+)

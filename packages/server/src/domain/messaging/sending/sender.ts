@@ -1,0 +1,31 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { AccountService } from '../../users/account-service.js'
+import { systemUserId } from '../../users/system-user.js'
+
+/** Who calls: a user, or an Admin token, alone or for a user. */
+export type SendingCaller = { readonly appId: string } & (
+  | { readonly isAdminToken: false; readonly userId: Int64; readonly deviceSn: number | null }
+  | { readonly isAdminToken: true; readonly userId: Int64 | null; readonly deviceSn: null }
+)
+
+/**
+ * In whose name a message is sent (rule C5).
+ * @throws AppError no_permission, user_not_found, user_deleted
+ */
+export async function senderOf(
+  accounts: AccountService,
+  caller: SendingCaller,
+  fromUserId: Int64 | undefined,
+): Promise<Int64> {
+  if (!caller.isAdminToken) {
+    if (fromUserId !== undefined && fromUserId !== caller.userId)
+      throw new AppError('no_permission', 'from_user_id names another user')
+    return caller.userId
+  }
+  const senderId = fromUserId ?? caller.userId ?? systemUserId
+  if (senderId === systemUserId) return senderId
+  const state = await accounts.findState(caller.appId, senderId)
+  if (!state || state.isDeleted)
+    throw new AppError(state ? 'user_deleted' : 'user_not_found', `sender ${senderId}`)
+  return senderId
+}

@@ -1,0 +1,23 @@
+import type { Int64 } from '@hermod/protocol'
+import type { Tx } from '../../db/database.js'
+import type { UserCountStore } from './user-count-store.js'
+import type { UserStore } from './user-store.js'
+
+/**
+ * Counts users whom the transaction has added, as the last thing that it does: from then on broadcasts wait for it (rule E9).
+ * @param seen the last broadcast that their rows name
+ */
+export async function countNewUsers(
+  tx: Tx,
+  { counts, users }: { readonly counts: UserCountStore; readonly users: UserStore },
+  {
+    appId,
+    userIds,
+    seen,
+  }: { readonly appId: string; readonly userIds: readonly Int64[]; readonly seen: number },
+): Promise<void> {
+  if (userIds.length === 0) return
+  const { lastBroadcastId } = await counts.add(tx, appId, userIds.length)
+  // Sent since the rows were written.
+  if (lastBroadcastId > seen) await users.setBroadcastsAfter(tx, appId, userIds, lastBroadcastId)
+}

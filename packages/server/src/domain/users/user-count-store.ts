@@ -1,0 +1,57 @@
+import { sql } from 'kysely'
+import type { Queryable, Tx } from '../../db/database.js'
+import type { Invalidates } from '../../lib/invalidated-cache.js'
+
+/** How many users an application has, deleted ones left out, and the ID of its last broadcast; 0 = none. */
+export interface UserCount {
+  readonly users: number
+  readonly lastBroadcastId: number
+}
+
+/**
+ * The counts of users, with the last broadcast: the row of an application puts registrations, deletions and broadcasts into one order
+ * (decision page 028). It is locked last, after every other row but the head of the outbox.
+ */
+export class UserCountStore {
+  constructor(private readonly broadcasts: Invalidates<string>) {}
+
+  async find(db: Queryable, appId: string): Promise<UserCount> {
+    const row = await db
+      .selectFrom('user_counts')
+      .select(['users', 'last_broadcast_id as lastBroadcastId'])
+      .where('app_id', '=', appId)
+      .executeTakeFirst()
+    return row ?? { users: 0, lastBroadcastId: 0 }
+  }
+
+  /**
+   * Counts users who were added, or with a negative number deleted, in this transaction. Until it ends nobody else adds or deletes any,
+   * or broadcasts.
+   * @returns the count with them
+   */
+  async add(tx: Tx, appId: string, users: number): Promise<UserCount> {
+    return tx
+      .insertInto('user_counts')
+      .values({ app_id: appId, users })
+      .onConflict((conflict) =>
+        conflict.column('app_id').doUpdateSet({ users: sql`user_counts.users + excluded.users` }),
+      )
+      .returning(['users', 'last_broadcast_id as lastBroadcastId'])
+      .executeTakeFirstOrThrow()
+  }
+
+  /** As {@link add} of nobody. */
+  async lock(tx: Tx, appId: string): Promise<UserCount> {
+    return this.add(tx, appId, 0)
+  }
+
+  /** Notes a broadcast, in a transaction that has locked the count. */
+  async noteBroadcast(tx: Tx, appId: string, messageId: number): Promise<void> {
+    this.broadcasts.forget(tx, appId)
+    await tx
+      .updateTable('user_counts')
+      .set({ last_broadcast_id: messageId })
+      .where('app_id', '=', appId)
+      .execute()
+  }
+}
