@@ -167,7 +167,9 @@ export const sendBroadcast = operation({
   body: {
     ...messageTexts,
     content: messageText('message content', ['Hello']),
-    from_user_id: optional(id('sender; the system, user 0, when neither it nor the header is given')),
+    from_user_id: optional(
+      id('sender; the system, user 0, when neither it nor the header is given'),
+    ),
     content_type: intEnum(meaningsOf(broadcastContentType), {
       description: 'what the message holds',
     }),

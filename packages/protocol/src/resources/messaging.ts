@@ -90,7 +90,9 @@ export type UnreadEntry = Static<typeof UnreadEntry>
 
 /** Data of /message/broadcast (rule E9). */
 export const BroadcastResult = resource('BroadcastResult', 'The result of a broadcast.', {
-  send_num: int64({ description: 'number of users who see it: all that exist now, the sender among them' }),
+  send_num: int64({
+    description: 'number of users who see it: all that exist now, the sender among them',
+  }),
   success: boolean({ description: 'success or not' }),
 })
 /** How many users a broadcast is for. */

@@ -1,5 +1,6 @@
 /** How tests send to everybody, and make applications in which they are alone. */
 import { Api, type ServerProcess } from '@hermod/testkit'
+import type { Person } from './contacts.js'
 import { historyPage, unreadCounts } from './messaging.js'
 
 /** What a broadcast may say beside its content. */
@@ -33,15 +34,24 @@ export async function unreadOf(api: Api, peer: number): Promise<number> {
   return (await unreadCounts(api))[peer] ?? 0
 }
 
-let applications = 0
-
-/** An application without users, on the same server. */
+/** An application without users, on the same server; its Admin. */
 export async function anApplication(server: ServerProcess): Promise<Api> {
-  const appId = `broadcasts-${process.pid}-${++applications}`
   const operator = server.api.as(server.operatorToken)
-  await operator.succeed('POST', '/operator/v1/app/create', { body: { app_id: appId, name: appId } })
-  const { data } = await operator.succeed('POST', '/operator/v1/admin_token/create', {
-    body: { app_id: appId, name: 'test' },
-  })
-  return new Api({ baseUrl: server.baseUrl, appId, adminToken: data.token })
+  const { data } = await operator.succeed('POST', '/operator/v1/app/create')
+  const { url } = server.api.options
+  return new Api({ url, appId: data.app_id, adminToken: data.admin_token }).admin()
+}
+
+/** Users of an application, who call by its Admin; their names begin alike. */
+export async function addUsers(admin: Api, count: number, prefix = 'user'): Promise<Person[]> {
+  const list = Array.from({ length: count }, (_, index) => ({
+    username: `${prefix}_${index}`,
+    password: 'correct horse',
+  }))
+  const { data } = await admin.succeed('POST', '/user/register/batch', { body: { list } })
+  return data.map(({ user_id: id, username }: { user_id: number; username: string }) => ({
+    id,
+    username,
+    api: admin.admin({ userId: id }),
+  }))
 }

@@ -68,6 +68,8 @@ export class ChangeReader implements AsyncDisposable {
       // Reading changes tells nobody and moves no mark.
       marks: undefined as never,
       members: undefined as never,
+      broadcasters: undefined as never,
+      broadcastMarks: undefined as never,
     })
     this.#changes = new ChangeService({
       database,
@@ -79,6 +81,14 @@ export class ChangeReader implements AsyncDisposable {
 
   changesAfter(userId: number, peerId: number, after: number, limit = 100): Promise<ChangePage> {
     return this.#changes.changesAfter({ appId: 'test', userId }, peerId, { after, limit })
+  }
+
+  broadcastChangesAfter(
+    reader: { readonly appId: string; readonly userId: number },
+    senderId: number,
+    after: number,
+  ): Promise<ChangePage> {
+    return this.#changes.broadcastChangesAfter(reader, senderId, { after, limit: 100 })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

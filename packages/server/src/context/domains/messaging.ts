@@ -122,7 +122,6 @@ export function createMessaging(
       ids,
       accounts,
       counts: stores.userCounts,
-      conversationStore: stores.conversations,
       outbox,
       maxMessageBytes,
     }),

@@ -9,7 +9,9 @@ import type { AppService } from '../apps/app-service.js'
 import type { DeviceService } from '../devices/device-service.js'
 import { type ItemOutcome, valuesOf } from '../item-outcome.js'
 import type { PasswordHasher } from '../login/password-hasher.js'
+import { countNewUsers } from './new-users.js'
 import type { SettingsStore } from './settings/settings-store.js'
+import type { UserCountStore } from './user-count-store.js'
 import {
   defaultSettings,
   type NameRules,
@@ -20,9 +22,7 @@ import {
   usernameKey,
   usernameViolation,
 } from './user-model.js'
-import { countNewUsers } from './new-users.js'
 import { userRoom } from './user-room.js'
-import type { UserCountStore } from './user-count-store.js'
 import type { UserStore } from './user-store.js'
 
 export interface RegistrationServiceOptions {

@@ -2,6 +2,7 @@ import { AppError, contentType, type Int64, operationType } from '@hermod/protoc
 import { notice } from '@hermod/protocol/events'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
+import { compare } from '../../../lib/compare.js'
 import { timestampOf } from '../../../lib/ids.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { AppService } from '../../apps/app-service.js'
@@ -219,7 +220,8 @@ export class MessageOperations {
 
   /**
    * A broadcast of either party; it is everybody's, so only an Admin token acts on it.
-   * @throws AppError no_permission
+   * @returns null when there are no broadcasts
+   * @throws AppError no_permission, message_not_found
    */
   async #holdBroadcast(
     tx: Tx,
@@ -230,16 +232,20 @@ export class MessageOperations {
     const { store, conversationStore, broadcastMarks } = this.options
     const { appId, isAdminToken } = actor
     if (!isAdminToken) {
+      if (!(await broadcastMarks.find(tx, { ...actor, senderId: peerId }))) return null
       if ((await broadcastMarks.findSender(tx, actor, messageId)) === peerId)
         throw new AppError('no_permission', 'a broadcast is changed with an Admin token only')
-      return null
+      throw new AppError('message_not_found')
     }
-    for (const senderId of new Set([peerId, actor.userId])) {
+    let isThere = false
+    for (const senderId of [...new Set([peerId, actor.userId])].sort(compare)) {
       const conversation = broadcastStream(appId, senderId)
       if (!(await conversationStore.lockForUpdate(tx, conversation))) continue
+      isThere = true
       const message = await store.find(tx, conversation, messageId)
       if (message) return { actor, conversation, message }
     }
+    if (isThere) throw new AppError('message_not_found')
     return null
   }
 

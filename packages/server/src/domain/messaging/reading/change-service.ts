@@ -98,15 +98,15 @@ export class ChangeService {
     if (!state && conversation.isGroup)
       await conversations.requireMember(reader, conversation.lowId)
     const { seq, alterations, keptFrom, hiddenMessageId } = state ?? notBegun
-      const end = seq + alterations
-      const { after } = page
-      if (after < keptFrom || after > end) return { changes: null, next: end, end, hiddenMessageId }
-      const limit = Math.min(page.limit, maxPage)
-      const next = Math.min(after + limit, end)
-      const span = { after, next, limit }
-      const changes =
-        state && next > after ? await this.#read(db, conversation, reader.userId, state, span) : []
-      return { changes, next, end, hiddenMessageId }
+    const end = seq + alterations
+    const { after } = page
+    if (after < keptFrom || after > end) return { changes: null, next: end, end, hiddenMessageId }
+    const limit = Math.min(page.limit, maxPage)
+    const next = Math.min(after + limit, end)
+    const span = { after, next, limit }
+    const changes =
+      state && next > after ? await this.#read(db, conversation, reader.userId, state, span) : []
+    return { changes, next, end, hiddenMessageId }
   }
 
   /**

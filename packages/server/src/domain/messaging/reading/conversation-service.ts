@@ -201,11 +201,7 @@ export class ConversationService {
    * Reads the broadcasts of peers up to a message that the reader has sent to them, as it reads the rest of these conversations (rule E5).
    * What cannot be stored is left to the next message or acknowledgement.
    */
-  readAnswered(
-    reader: Reader,
-    peerIds: readonly Int64[],
-    messageId: number,
-  ): Promise<void> | void {
+  readAnswered(reader: Reader, peerIds: readonly Int64[], messageId: number): Promise<void> | void {
     const found = this.options.broadcasters.find(reader.appId)
     if (found instanceof Promise)
       return found.then((senders) => this.#readAnswered(reader, peerIds, { messageId, senders }))

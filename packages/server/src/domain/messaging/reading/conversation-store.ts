@@ -195,10 +195,7 @@ export class ConversationStore {
     )
     this.#unread = database.prepared<UserKey, UnreadRow>((db, param) =>
       joined(db)
-        .select([
-          peerId.as('peerId'),
-          unreadAbove(seenSeq).as('unread'),
-        ])
+        .select([peerId.as('peerId'), unreadAbove(seenSeq).as('unread')])
         .where('p.app_id', '=', param('appId'))
         .where('p.user_id', '=', param('userId'))
         .where(sql<boolean>`c.seq > ${seenSeq}`)
@@ -318,7 +315,7 @@ export class ConversationStore {
       .executeTakeFirstOrThrow()
   }
 
-  /** Has the conversations of the user, of those with other users, take no messages any more, and the user's broadcasts too. */
+  /** Has the conversations of the user, of those with other users, take no messages any more. */
   async close(tx: Tx, { appId, userId }: UserKey): Promise<void> {
     const open = joined(tx)
       .select('c.low_id')
@@ -338,6 +335,10 @@ export class ConversationStore {
       .where(sameConversation('p'))
       .where('c.closed', '=', 0)
       .execute()
+  }
+
+  /** Has the broadcasts of the user end. */
+  async closeBroadcasts(tx: Tx, { appId, userId }: UserKey): Promise<void> {
     await tx
       .updateTable('conversations')
       .set({ closed: 1 })

@@ -5,7 +5,6 @@ import { type IdGenerator, timestampOf } from '../../../lib/ids.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
-import type { UserCountStore } from '../../users/user-count-store.js'
 import { broadcastStream, type ConversationKey } from '../log/conversation-model.js'
 import {
   type MessageContent,
@@ -17,15 +16,21 @@ import {
 import { encodeRanges } from '../log/message-ranges.js'
 import { insertMessages } from '../log/message-statements.js'
 import { advanceConversations, positionColumns } from '../reading/conversation-statements.js'
-import type { ConversationStore } from '../reading/conversation-store.js'
 import { type SendingCaller, senderOf } from './sender.js'
+
+/** What puts a broadcast before or after each user who is added or deleted. */
+export interface OrderOfUsers {
+  /** Until the transaction ends nobody else adds or deletes users, or broadcasts. */
+  lock(tx: Tx, appId: string): Promise<{ readonly users: number; readonly lastBroadcastId: number }>
+  /** With the lock. */
+  noteBroadcast(tx: Tx, appId: string, messageId: number): Promise<void>
+}
 
 export interface BroadcastServiceOptions {
   readonly database: Database
   readonly ids: IdGenerator
   readonly accounts: AccountService
-  readonly counts: UserCountStore
-  readonly conversationStore: ConversationStore
+  readonly counts: OrderOfUsers
   readonly outbox: Outbox
   readonly maxMessageBytes: number
 }
@@ -50,16 +55,15 @@ export class BroadcastService {
     return database.transaction((tx) => this.#store(tx, caller.appId, senderId, request))
   }
 
-  /** Locks in the order of everybody: the stream as conversations are, users, the count of users, the head of the outbox. */
+  /** Locks in the order of everybody: the sender, the count of users, the stream, the head of the outbox. */
   async #store(
     tx: Tx,
     appId: string,
     senderId: Int64,
     content: MessageContent,
   ): Promise<{ users: number }> {
-    const { database, ids, accounts, counts, conversationStore, outbox } = this.options
+    const { ids, accounts, counts, outbox } = this.options
     const stream = broadcastStream(appId, senderId)
-    await conversationStore.lockForUpdate(tx, stream)
     if (senderId !== systemUserId) await accounts.lockKeyShare(tx, appId, senderId)
     const { users, lastBroadcastId } = await counts.lock(tx, appId)
     const [messageId] = ids.takeReserved(1, lastBroadcastId) as [number]
@@ -71,7 +75,7 @@ export class BroadcastService {
     return { users }
   }
 
-  /** Nobody else appends to the stream, which is locked, or to one that is new, because the count of users is. */
+  /** Nobody else appends to the stream, because the count of users is locked. */
   async #append(tx: Tx, stream: ConversationKey, row: MessageRow): Promise<void> {
     const { database } = this.options
     const [end] = await database.bulk<{ readonly seq: number }>(tx, advanceConversations, [

@@ -7,7 +7,11 @@ import { chunksOf } from '../../../lib/chunks.js'
 import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
 import { timestampOf } from '../../../lib/ids.js'
-import { appendInProcedure, type NewRow, type OutboxHead } from '../../../outbox/outbox-statements.js'
+import {
+  appendInProcedure,
+  type NewRow,
+  type OutboxHead,
+} from '../../../outbox/outbox-statements.js'
 import { advancedMemberColumns, advanceMembers } from '../../groups/membership/member-statements.js'
 import { systemUserId } from '../../users/system-user.js'
 import { lockUsers } from '../../users/user-statements.js'

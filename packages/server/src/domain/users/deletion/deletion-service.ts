@@ -7,8 +7,8 @@ import type { GroupSuccession } from '../../groups/membership/group-succession.j
 import type { PasswordProof, PasswordService } from '../../login/password-service.js'
 import type { TokenService } from '../../login/token-service.js'
 import type { AccountService } from '../account-service.js'
-import type { UserKey } from '../user-model.js'
 import type { UserCountStore } from '../user-count-store.js'
+import type { UserKey } from '../user-model.js'
 import type { UserStore } from '../user-store.js'
 import type { TextErasureService } from './text-erasure-service.js'
 import type { UserRows } from './user-erasure.js'
@@ -21,6 +21,8 @@ export interface DeletionServiceOptions {
   readonly conversations: {
     /** Ends the conversations of the user with others: no message is stored in them any more. */
     close(tx: Tx, user: UserKey): Promise<void>
+    /** Ends what the user has broadcast. */
+    closeBroadcasts(tx: Tx, user: UserKey): Promise<void>
   }
   readonly succession: GroupSuccession
   /** Every store with rows that go with a user, in the order of its locks. */
@@ -64,7 +66,9 @@ export class DeletionService {
       for (const store of personal) await store.eraseUser(tx, key)
       await users.eraseUser(tx, key, clock.now())
       await textErasures.order(tx, key)
+      // As broadcasts do: the count, and then what the sender has broadcast.
       await counts.add(tx, appId, -1)
+      await conversations.closeBroadcasts(tx, key)
       outbox.append(tx, notice('user.removed', { appId, actorId, userIds: [userId] }))
     })
   }

@@ -9,11 +9,11 @@ import type { AppService } from '../../apps/app-service.js'
 import { type ItemOutcome, valuesOf } from '../../item-outcome.js'
 import type { PasswordHasher } from '../../login/password-hasher.js'
 import { type PageRequest, readIdCursor, writeCursor } from '../../paging.js'
-import { systemUserId } from '../system-user.js'
-import { usernameKey } from '../user-model.js'
 import { countNewUsers } from '../new-users.js'
-import { userRoom } from '../user-room.js'
+import { systemUserId } from '../system-user.js'
 import type { UserCountStore } from '../user-count-store.js'
+import { usernameKey } from '../user-model.js'
+import { userRoom } from '../user-room.js'
 import type { UserStore } from '../user-store.js'
 import {
   createPassword,
@@ -170,7 +170,10 @@ export class UserImportService {
     const at = clock.now()
     const fresh = plans
       .filter((plan) => plan.result === 'created')
-      .map(({ user, userId }) => ({ ...importedRow(appId, userId, user, at), broadcasts_after: seen }))
+      .map(({ user, userId }) => ({
+        ...importedRow(appId, userId, user, at),
+        broadcasts_after: seen,
+      }))
     // By name, so that imports of the same users wait for each other instead of blocking each other.
     fresh.sort((a, b) => (usernameKey(a.username) < usernameKey(b.username) ? -1 : 1))
     const stored = await users.insertMany(tx, fresh)
