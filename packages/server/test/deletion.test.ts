@@ -10,6 +10,7 @@ import {
 } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
+import { broadcast } from './support/broadcasts.js'
 import {
   aGroup,
   expectSuccess,
@@ -18,7 +19,7 @@ import {
   groupNotices,
   types,
 } from './support/groups.js'
-import { contents, integrityFaults, peers, sendText } from './support/messaging.js'
+import { acknowledge, contents, integrityFaults, peers, sendText } from './support/messaging.js'
 import type { SqlRow } from './support/sql.js'
 import { WatchedServer } from './support/watched-server.js'
 
@@ -196,6 +197,8 @@ for (const backend of testBackends()) {
       await post(own, '/roster/apply', { user_id: carol.id, alias: marker, reason: marker })
       await sendText(own, bob.id, `${marker} was here`, { transaction_id: id })
       await sendText(bob.api, id, `dear ${marker}`)
+      await broadcast(api.admin(), 'hello')
+      await acknowledge(own, { peer: 0 })
       await fillGroups(user, marker)
     }
 

@@ -1,6 +1,7 @@
 import type { CheckReport } from '@hermod/protocol'
 import { type ServerProcess, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { broadcast, newestId } from './support/broadcasts.js'
 import { apply, authModes, changeSettings, connect, registerPeople } from './support/contacts.js'
 import { aGroup, expectSuccess, groupCall, types } from './support/groups.js'
 import { type CommandResult, runHermod } from './support/hermod-command.js'
@@ -49,6 +50,7 @@ for (const backend of testBackends()) {
     let bob: number
     let carol: number
     let ids: number[]
+    let broadcastId: number
     let group: number
     /** Of the group. */
     let thirdMessage: number
@@ -94,7 +96,16 @@ for (const backend of testBackends()) {
       await changeSettings({ id: bob, api: from(bob) }, { auth_mode: authModes.consent })
       await apply(from(carol), bob)
       await fillGroup()
+      await fillBroadcasts()
     })
+
+    /** The system has told everybody, and Bob has read it. */
+    async function fillBroadcasts(): Promise<void> {
+      await broadcast(server.api.admin(), 'hello')
+      const ofBob = server.api.admin({ userId: bob })
+      broadcastId = await newestId(ofBob, 0)
+      await acknowledge(ofBob, { peer: 0 })
+    }
 
     async function fillGroup(): Promise<void> {
       const [applicant, invitee, kicked] = await registerPeople(server, 3)
@@ -349,6 +360,7 @@ for (const backend of testBackends()) {
           subject: `${carol} device 2`,
         },
         ...changeFaults(conversation, pair),
+        ...broadcastFaults(),
         ...groupFaults(),
       ]
     }
@@ -473,6 +485,79 @@ for (const backend of testBackends()) {
             subject: check === 'list_conversation' ? `${bob}` : subject,
           }),
         ),
+      ]
+    }
+
+    function broadcastFaults(): Fault[] {
+      const change = (table: string, set: string, back: string, where = 'low_id = -1') => ({
+        plant: [`update ${table} set ${set} where ${where}`],
+        repair: [`update ${table} set ${back} where ${where}`],
+      })
+      const marks = `user_id = ${bob}`
+      return [
+        {
+          name: 'a count of users that is too great',
+          ...change('user_counts', 'users = users + 1', 'users = users - 1', "app_id = 'test'"),
+          check: 'user_count',
+          subject: 'users',
+        },
+        {
+          name: 'another last broadcast',
+          ...change(
+            'user_counts',
+            'last_broadcast_id = last_broadcast_id - 1',
+            'last_broadcast_id = last_broadcast_id + 1',
+            "app_id = 'test'",
+          ),
+          check: 'last_broadcast',
+          subject: 'broadcasts',
+        },
+        {
+          name: 'an outbox that does not know the last broadcast',
+          ...change(
+            'outbox_heads',
+            'last_broadcast_id = last_broadcast_id - 1',
+            'last_broadcast_id = last_broadcast_id + 1',
+            "app_id = 'test'",
+          ),
+          check: 'last_broadcast',
+          subject: 'broadcasts',
+        },
+        {
+          name: 'a broadcast of somebody else',
+          ...change('messages', `sender_id = ${bob}`, 'sender_id = 0'),
+          check: 'broadcast_sender',
+          subject: `${broadcastId}`,
+        },
+        {
+          name: 'a user who came after a broadcast that is to come',
+          ...change(
+            'users',
+            `broadcasts_after = ${broadcastId + 1}`,
+            'broadcasts_after = 0',
+            `user_id = ${carol}`,
+          ),
+          check: 'broadcasts_after',
+          subject: `${carol}`,
+        },
+        {
+          name: 'a reader beyond the end of the broadcasts',
+          ...change('broadcast_marks', 'seen_seq = 2', 'seen_seq = 1', marks),
+          check: 'broadcast_marks',
+          subject: `${bob} with 0`,
+        },
+        {
+          name: 'a reader of broadcasts of nobody',
+          ...change('broadcast_marks', 'sender_id = 5', 'sender_id = 0', marks),
+          check: 'broadcast_marks',
+          subject: `${bob} with 5`,
+        },
+        {
+          name: 'broadcasts that end later than their log',
+          ...change('conversations', 'seq = 2', 'seq = 1'),
+          check: 'conversation_end',
+          subject: '-1/0',
+        },
       ]
     }
 

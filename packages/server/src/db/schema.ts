@@ -365,7 +365,9 @@ export interface OutboxTable {
 export interface OutboxHeadsTable {
   app_id: string
   position: number
-  /** Messages that are appended from now on have IDs above this one: that of the last broadcast (rule E9). */
+  /** The greatest ID of a message that was appended; 0 = none was. The next broadcast has a greater one (rule E3). */
+  last_msg_id: Generated<number>
+  /** That of the last broadcast: messages that are appended from now on have greater ones. */
   last_broadcast_id: Generated<number>
 }
 

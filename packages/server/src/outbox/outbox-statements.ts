@@ -9,14 +9,15 @@ import { groupBy } from '../lib/group-by.js'
 const advanceHeads: BulkInsert = {
   module: import.meta.url,
   table: 'outbox_heads',
-  columns: { app_id: 'text', position: 'bigint' },
-  conflict: 'on conflict (app_id) do update set position = t.position + excluded.position',
+  columns: { app_id: 'text', position: 'bigint', last_msg_id: 'bigint' },
+  conflict: `on conflict (app_id) do update set position = t.position + excluded.position,
+    last_msg_id = case when t.last_msg_id > excluded.last_msg_id then t.last_msg_id else excluded.last_msg_id end`,
   returning: 'app_id, position, last_broadcast_id',
 }
 
 const rowColumns = { kind: 'text', payload: 'text', created_at: 'bigint' } as const
 const outboxColumns = { app_id: 'text', position: 'bigint', ...rowColumns } as const
-const appendedColumns = { app_id: 'text', ...rowColumns } as const
+const appendedColumns = { app_id: 'text', ...rowColumns, last_msg_id: 'bigint' } as const
 
 const insertRows: BulkInsert = { module: import.meta.url, table: 'outbox', columns: outboxColumns }
 
@@ -25,6 +26,7 @@ const appendRows: BulkAppend = {
   appendTo: 'outbox',
   heads: 'outbox_heads',
   columns: rowColumns,
+  greatest: 'last_msg_id',
   returning: 'last_broadcast_id',
 }
 
@@ -33,15 +35,18 @@ export interface NewRow {
   readonly appId: string
   readonly kind: EventKind
   readonly payload: string
+  /** Of the messages that it is about when they were stored. */
+  readonly lastMessageId?: number
 }
 
 const appendedRow = rowOf(
   appendedColumns,
-  ({ appId, kind, payload }: NewRow, createdAt: number) => ({
+  ({ appId, kind, payload, lastMessageId = 0 }: NewRow, createdAt: number) => ({
     app_id: appId,
     kind,
     payload,
     created_at: createdAt,
+    last_msg_id: lastMessageId,
   }),
 )
 const outboxRow = rowOf(
@@ -79,7 +84,7 @@ export async function appendInProcedure(
   const byApp = [...groupBy(rows, ({ appId }) => appId)].sort(([a], [b]) => compare(a, b))
   const heads = await context.run<OutboxHead & { readonly position: number }>(
     advanceHeads,
-    byApp.map(([appId, { length }]) => [appId, length]),
+    byApp.map(([appId, ofApp]) => [appId, ofApp.length, greatestId(ofApp)]),
   )
   const lastOf = new Map(heads.map(({ app_id, position }) => [app_id, position]))
   await context.run(
@@ -90,4 +95,8 @@ export async function appendInProcedure(
     }),
   )
   return heads
+}
+
+function greatestId(rows: readonly NewRow[]): number {
+  return rows.reduce((greatest, { lastMessageId = 0 }) => Math.max(greatest, lastMessageId), 0)
 }

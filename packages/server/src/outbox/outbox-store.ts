@@ -40,7 +40,18 @@ export class OutboxStore {
    * @returns the last position
    */
   async advance(tx: Tx, appId: string, count: number, broadcastId = 0): Promise<number> {
-    const { position } = await tx
+    const { position } = await this.#advance(tx, appId, count, broadcastId)
+    return position
+  }
+
+  /** As {@link advance} by nothing. @returns the greatest ID of a message that was ever appended; 0 = none was */
+  async lock(tx: Tx, appId: string): Promise<number> {
+    const { last_msg_id } = await this.#advance(tx, appId, 0, 0)
+    return last_msg_id
+  }
+
+  #advance(tx: Tx, appId: string, count: number, broadcastId: number) {
+    return tx
       .insertInto('outbox_heads')
       .values({ app_id: appId, position: count, last_broadcast_id: broadcastId })
       .onConflict((conflict) =>
@@ -49,9 +60,8 @@ export class OutboxStore {
           ...(broadcastId > 0 && { last_broadcast_id: broadcastId }),
         }),
       )
-      .returning('position')
+      .returning(['position', 'last_msg_id'])
       .executeTakeFirstOrThrow()
-    return position
   }
 
   async insert(tx: Tx, appId: string, rows: readonly OutboxRow[]): Promise<void> {

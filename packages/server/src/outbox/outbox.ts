@@ -39,6 +39,14 @@ export class Outbox {
   }
 
   /**
+   * Until the transaction ends nobody else appends anything of the application. It must lock nothing afterwards.
+   * @returns the greatest ID of a message that was ever sent; 0 = none was
+   */
+  lock(tx: Tx, appId: string): Promise<number> {
+    return this.options.store.lock(tx, appId)
+  }
+
+  /**
    * Appends a broadcast, as {@link MessageReader} understands it, in a transaction that appends nothing else. Messages that are appended
    * later must have IDs above its own.
    */

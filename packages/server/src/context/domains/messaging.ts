@@ -122,6 +122,7 @@ export function createMessaging(
       ids,
       accounts,
       counts: stores.userCounts,
+      conversationStore: stores.conversations,
       outbox,
       maxMessageBytes,
     }),

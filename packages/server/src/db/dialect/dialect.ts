@@ -56,6 +56,8 @@ export interface BulkAppend extends BulkWrite {
   readonly heads: string
   /** Columns of the log beside app_id, which comes first in each row, and position. */
   readonly columns: Readonly<Record<string, ColumnType>>
+  /** A last column of each row, of which the heads keep the greatest value and the log has nothing. */
+  readonly greatest: string
   /** Columns of the heads to return, beside app_id. */
   readonly returning: string
 }

@@ -162,13 +162,14 @@ function bulkSelect({ table, keys, columns, lock }: BulkSelect): BulkStatement {
   }
 }
 
-function bulkAppend({ appendTo, heads, columns, returning }: BulkAppend): BulkStatement {
-  const types = { app_id: 'text', ...columns } as const
+function bulkAppend({ appendTo, heads, columns, greatest, returning }: BulkAppend): BulkStatement {
+  const types = { app_id: 'text', ...columns, [greatest]: 'bigint' } as const
   const names = Object.keys(columns).join(', ')
   return {
-    sql: `with given as (select * from unnest(${arrays(types)}) with ordinality as g (app_id, ${names}, place)),
-      head as (insert into ${heads} as t (app_id, position) select app_id, count(*) from given group by app_id order by app_id
-        on conflict (app_id) do update set position = t.position + excluded.position returning t.app_id, t.position, ${returning}),
+    sql: `with given as (select * from unnest(${arrays(types)}) with ordinality as g (app_id, ${names}, ${greatest}, place)),
+      head as (insert into ${heads} as t (app_id, position, ${greatest}) select app_id, count(*), max(${greatest}) from given group by app_id order by app_id
+        on conflict (app_id) do update set position = t.position + excluded.position,
+          ${greatest} = greatest(t.${greatest}, excluded.${greatest}) returning t.app_id, t.position, ${returning}),
       appended as (insert into ${appendTo} (app_id, position, ${names})
         select app_id, head.position - row_number() over (partition by app_id order by place desc) + 1, ${names}
         from given join head using (app_id))

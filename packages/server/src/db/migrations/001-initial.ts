@@ -255,6 +255,7 @@ const clusteredTables = {
   outbox_heads: `
     app_id text primary key not null,
     position bigint not null,
+    last_msg_id bigint not null default 0,
     last_broadcast_id bigint not null default 0`,
   outbox_positions: `
     consumer text not null,

@@ -374,6 +374,7 @@ export const emptyUser = {
   devices_changed_at: 0,
   credential_epoch: 0,
   badge: 0,
+  broadcasts_after: 0,
   deleted_at: null,
 }
 

@@ -16,6 +16,7 @@ import {
 import { encodeRanges } from '../log/message-ranges.js'
 import { insertMessages } from '../log/message-statements.js'
 import { advanceConversations, positionColumns } from '../reading/conversation-statements.js'
+import type { ConversationStore } from '../reading/conversation-store.js'
 import { type SendingCaller, senderOf } from './sender.js'
 
 /** What puts a broadcast before or after each user who is added or deleted. */
@@ -31,6 +32,7 @@ export interface BroadcastServiceOptions {
   readonly ids: IdGenerator
   readonly accounts: AccountService
   readonly counts: OrderOfUsers
+  readonly conversationStore: ConversationStore
   readonly outbox: Outbox
   readonly maxMessageBytes: number
 }
@@ -62,11 +64,14 @@ export class BroadcastService {
     senderId: Int64,
     content: MessageContent,
   ): Promise<{ users: number }> {
-    const { ids, accounts, counts, outbox } = this.options
+    const { ids, accounts, counts, conversationStore, outbox } = this.options
     const stream = broadcastStream(appId, senderId)
     if (senderId !== systemUserId) await accounts.lockKeyShare(tx, appId, senderId)
     const { users, lastBroadcastId } = await counts.lock(tx, appId)
-    const [messageId] = ids.takeReserved(1, lastBroadcastId) as [number]
+    await conversationStore.lockForUpdate(tx, stream)
+    const lastMessageId = await outbox.lock(tx, appId)
+    const after = Math.max(lastBroadcastId, lastMessageId)
+    const [messageId] = ids.takeReserved(1, after) as [number]
     const draft = { conversation: stream, senderId, senderDeviceSn: 0, isSystem: false }
     await this.#append(tx, stream, messageRow({ ...content, ...draft }, messageId))
     await counts.noteBroadcast(tx, appId, messageId)

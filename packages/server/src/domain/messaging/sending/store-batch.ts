@@ -305,8 +305,16 @@ function outboxRows(conversations: readonly ConversationRows[]): NewRow[] {
         appId,
         kind: 'message.stored',
         payload: encodeRanges(chunk.map(rangeOf)),
+        lastMessageId: lastIdOf(chunk),
       }),
     ),
+  )
+}
+
+function lastIdOf(conversations: readonly ConversationRows[]): number {
+  return conversations.reduce(
+    (last, { rows }) => Math.max(last, rowValue.messageId(rows.at(-1) as MessageRow)),
+    0,
   )
 }
 
