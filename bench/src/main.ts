@@ -69,7 +69,7 @@ function storages(
 async function measureAll(
   storage: Storage,
   builds: readonly Build[],
-  { chosen, groupSize, ...effort }: BenchOptions,
+  { chosen, groupSize, crowdSize, ...effort }: BenchOptions,
   tell: (text: string) => void,
 ): Promise<Pick<Report, 'rows' | 'groupFills'>> {
   await using servers = await Servers.start(storage, builds)
@@ -77,7 +77,7 @@ async function measureAll(
   const filled: FilledBuild[] = []
   for (const server of servers.all) {
     tell('filling')
-    filled.push(await populate(server, storage, { conversations, groupSize, tell }))
+    filled.push(await populate(server, storage, { conversations, groupSize, crowdSize, tell }))
   }
   const rows: ResultRow[] = []
   for (const set of chosen) {

@@ -17,6 +17,7 @@ export const usage = `Usage: npm run bench -- [options]
   --against FOLDER  another build to measure in turns with this one: a checkout of any
                     commit after npm ci and npm run build
   --members N       size of the large group, default 100000
+  --crowd N         users to whom broadcasts are sent, default 1000000
   --growth-steps L  numbers of messages at which growth measures, with commas,
                     default 0,1000000,2000000,5000000
   --growth-users N  users of growth, default 10000
@@ -28,6 +29,8 @@ export interface BenchOptions extends Effort {
   /** What is measured together, in its order. */
   readonly chosen: readonly (readonly Scenario[])[]
   readonly groupSize: number
+  /** Users to whom broadcasts are sent. */
+  readonly crowdSize: number
   /** Null: not asked for. */
   readonly growth: GrowthOptions | null
   /** The checkout of another build to compare with. */
@@ -43,7 +46,7 @@ export class UsageError extends Error {}
 /** @returns null: help is asked for */
 export function parseOptions(args: readonly string[]): BenchOptions | null {
   const values = parse(args)
-  const { seconds, rounds, only, scenario, members, against, json, help } = values
+  const { seconds, rounds, only, scenario, members, crowd, against, json, help } = values
   if (help) return null
   if (only !== undefined && only !== 'sqlite' && only !== 'postgres')
     throw new UsageError('--only must be sqlite or postgres')
@@ -53,6 +56,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
     only: only ?? null,
     chosen: chooseScenarios(scenario),
     groupSize: positive('--members', members),
+    crowdSize: positive('--crowd', crowd),
     growth: names(scenario).includes(growthSet)
       ? {
           steps: ascending('--growth-steps', values['growth-steps']),
@@ -74,6 +78,7 @@ function parse(args: readonly string[]) {
         only: { type: 'string' },
         scenario: { type: 'string', default: 'all' },
         members: { type: 'string', default: '100000' },
+        crowd: { type: 'string', default: '1000000' },
         against: { type: 'string' },
         'growth-steps': { type: 'string', default: '0,1000000,2000000,5000000' },
         'growth-users': { type: 'string', default: '10000' },

@@ -2,9 +2,12 @@
 import { existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { PostgresCluster, type ServerProcess, startServer } from '@hermod/testkit'
+import { makeBroadcastReaders, makeCrowd } from '../population/broadcasts.js'
 import { makeGroups } from '../population/groups.js'
 import { createConversations, makeUsers } from '../population/people.js'
 import {
+  type BroadcastReaders,
+  type Crowd,
   type GroupFillFigures,
   type GroupWorld,
   type Population,
@@ -118,6 +121,7 @@ export class Servers implements AsyncDisposable {
 export interface FillOptions {
   readonly conversations: boolean
   readonly groupSize: number
+  readonly crowdSize: number
   /** Says what goes on. */
   tell(text: string): void
 }
@@ -142,14 +146,25 @@ export async function populate(
     operator: api.as(operatorToken),
     users,
     groupSize: options.groupSize,
+    crowdSize: options.crowdSize,
     transactionIds,
   }
   let groups: Promise<GroupWorld> | null = null
+  let broadcasts: Promise<BroadcastReaders> | null = null
+  let crowd: Promise<Crowd> | null = null
   const population: Population = {
     ...people,
     groups: () => {
       groups ??= makeGroups(people, options.tell)
       return groups
+    },
+    broadcasts: () => {
+      broadcasts ??= makeBroadcastReaders(people, options.tell)
+      return broadcasts
+    },
+    crowd: () => {
+      crowd ??= makeCrowd(people, options.tell)
+      return crowd
     },
   }
   const port = portOf(server)

@@ -10,7 +10,7 @@ const readers = 64
 
 /** @param tell says what goes on */
 export async function makeGroups(
-  population: Omit<Population, 'groups'>,
+  population: Omit<Population, 'groups' | 'broadcasts' | 'crowd'>,
   tell: (text: string) => void,
 ): Promise<GroupWorld> {
   const { api, operator, appId, users, groupSize } = population

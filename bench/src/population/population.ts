@@ -10,10 +10,16 @@ export interface Population {
   readonly users: readonly Session[]
   /** Members of the large group. */
   readonly groupSize: number
+  /** Users to whom broadcasts are sent. */
+  readonly crowdSize: number
   /** Reserves transaction IDs that no other run uses. */
   transactionIds(count: number): number
   /** Made when it is first asked for. */
   groups(): Promise<GroupWorld>
+  /** As {@link groups}. */
+  broadcasts(): Promise<BroadcastReaders>
+  /** As {@link groups}. */
+  crowd(): Promise<Crowd>
 }
 
 /** A group of three and a large one. */
@@ -27,6 +33,18 @@ export interface GroupWorld {
   /** Users in no group, for whom the large one has room. */
   readonly outsiderIds: readonly number[]
   readonly figures: GroupFillFigures
+}
+
+/** The same people with the same conversations, who have got broadcasts from the system and read none of them. */
+export interface BroadcastReaders {
+  readonly appId: string
+  readonly users: readonly Session[]
+}
+
+/** An application with very many users. */
+export interface Crowd {
+  readonly appId: string
+  readonly adminToken: string
 }
 
 export interface GroupFillFigures {

@@ -1,5 +1,6 @@
 import type { Session } from '@hermod/testkit'
 import { findHistoryPages, pageLimit, userCount } from '../population/people.js'
+import { broadcastScenarios } from './broadcast-scenarios.js'
 import { groupScenarios } from './group-scenarios.js'
 import {
   cycle,
@@ -111,6 +112,7 @@ export const scenarios: readonly Scenario[] = [
   start,
   login,
   ...groupScenarios,
+  ...broadcastScenarios,
 ]
 
 function loginRequest(appId: string, { id, password }: Session): string {

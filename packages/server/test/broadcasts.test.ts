@@ -575,6 +575,36 @@ for (const backend of testBackends()) {
       })
     })
 
+    describe('after a clock that was ahead of time', () => {
+      const idsPerMs = 4_096
+      const inFuture = (hours: number) =>
+        (Date.now() + hours * 3_600_000 - Date.UTC(2015, 0, 1)) * idsPerMs
+
+      it('keeps the order of broadcasts and messages in both directions', async () => {
+        await broadcast(admin, 'one', { from_user_id: bot.id })
+        const table = (name: string, set: string) =>
+          query(`update ${name} set ${set} where app_id = '${appId}'`)
+        await table('user_counts', `last_broadcast_id = ${inFuture(1)}`)
+        await broadcast(admin, 'two', { from_user_id: bot.id })
+        expect(await newestId(alice.api, bot.id)).toBeGreaterThan(inFuture(1))
+        // All at once, so that some batches are under way.
+        const texts = Array.from({ length: 20 }, (_, index) => `direct ${index}`)
+        await Promise.all([
+          ...texts.map((text) => sendText(bot.api, alice.id, text)),
+          broadcast(admin, 'among them', { from_user_id: bot.id }),
+        ])
+        await table('outbox_heads', `last_msg_id = ${inFuture(2)}`)
+        await broadcast(admin, 'three', { from_user_id: bot.id })
+        await sendText(alice.api, bot.id, 'thanks')
+        const shown = await history(alice.api, bot.id)
+        expect(shown.slice(0, 2).map(({ content }) => content)).toEqual(['thanks', 'three'])
+        expect(Number(shown[1]?.msg_id)).toBeGreaterThan(inFuture(2))
+        expect(shown.slice(-2).map(({ content }) => content)).toEqual(['two', 'one'])
+        expect(shown).toHaveLength(25)
+        expect(await integrityFaults(server)).toEqual([])
+      })
+    })
+
     describe('recalled and edited', () => {
       it('is gone for everybody, by an Admin token', async () => {
         await broadcast(admin, 'one')

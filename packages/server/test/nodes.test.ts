@@ -2,6 +2,7 @@ import type { Message } from '@hermod/protocol'
 import { type ServerProcess, startServer, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
+import { broadcast } from './support/broadcasts.js'
 import {
   acknowledge,
   contents,
@@ -75,6 +76,43 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
         ids.map(([user = 0]) => history(first.api.admin({ userId: user }), 0)),
       )
       for (const { timestamp } of newest ?? []) expect(timestamp).toBeLessThan(Date.now() + 10_000)
+    })
+
+    it('show broadcasts of one another within a second, in one order with registrations', async () => {
+      const third = nodes[2] as ServerProcess
+      const alice = await second.api.newSession()
+      const bot = await third.api.newSession()
+      await broadcast(first.api.admin(), 'hello', { from_user_id: bot.id })
+      expect(await contents(first.api.as(alice.token), bot.id)).toEqual(['hello'])
+      for (const { api } of nodes)
+        await waitFor(async () => (await unreadCounts(api.as(alice.token)))[bot.id] === 1, {
+          what: 'the broadcast on every node',
+          timeoutMs: 2_000,
+        })
+      // The order of IDs does not hang on which node has heard of it.
+      const answers = await Promise.all(
+        Array.from({ length: 60 }, async (_, index) => {
+          const { api } = nodes[index % nodeCount] as ServerProcess
+          if (index % 4 === 0) return (await api.newSession()).id
+          const content = `${index}`
+          if (index % 4 === 1) await broadcast(api.admin(), content, { from_user_id: bot.id })
+          else await sendText(api.admin({ userId: bot.id }), alice.id, content)
+          return null
+        }),
+      )
+      const shown = await history(first.api.as(alice.token), bot.id)
+      expect(shown).toHaveLength(46)
+      const sent = shown.filter(({ content }) => Number(content) % 4 === 1)
+      const order = sent.map(({ content }) => content)
+      expect(order).toHaveLength(15)
+      for (const userId of answers.filter((id) => id !== null)) {
+        const own = await contents(second.api.admin({ userId }), bot.id)
+        expect(own).toEqual(order.slice(0, own.length))
+      }
+      const last = await sendText(second.api.admin({ userId: bot.id }), alice.id, 'last')
+      expect(last).toBeGreaterThan(Number(shown[0]?.msg_id))
+      await acknowledge(third.api.as(alice.token))
+      expect(await unreadCounts(second.api.as(alice.token))).toEqual({})
     })
 
     it('let only one of them register a name', async () => {

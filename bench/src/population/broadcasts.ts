@@ -1,0 +1,55 @@
+/** Applications beside that of the other scenarios, for messages to everybody. */
+import { Api } from '@hermod/testkit'
+import { createImportedUsers } from './imported-users.js'
+import { createConversations, makeUsers } from './people.js'
+import type { BroadcastReaders, Crowd, Population } from './population.js'
+
+const broadcastsAtOnce = 16
+export const broadcastCount = 1_000
+
+type Base = Omit<Population, 'groups' | 'broadcasts' | 'crowd'>
+
+export async function makeBroadcastReaders(
+  { api, operator, transactionIds }: Base,
+  tell: (text: string) => void,
+): Promise<BroadcastReaders> {
+  const own = await createApp(api, operator)
+  const { appId, url } = own.options
+  tell(`filling an application with ${broadcastCount} broadcasts`)
+  const users = await makeUsers(own)
+  await createConversations(Number(new URL(url).port), {
+    appId,
+    users: users.map(({ id, token }) => ({ id, token })),
+    firstTransaction: transactionIds(1_000_000),
+  })
+  for (let sent = 0; sent < broadcastCount; sent += broadcastsAtOnce)
+    await Promise.all(
+      Array.from({ length: Math.min(broadcastsAtOnce, broadcastCount - sent) }, () =>
+        own.admin().succeed('POST', '/message/broadcast', { body: broadcastBody }),
+      ),
+    )
+  return { appId, users }
+}
+
+/** @throws Error when a broadcast is not for all of them */
+export async function makeCrowd(
+  { api, operator, crowdSize }: Base,
+  tell: (text: string) => void,
+): Promise<Crowd> {
+  const own = await createApp(api, operator)
+  const { appId, adminToken } = own.options
+  tell(`importing ${crowdSize} users`)
+  await createImportedUsers(operator, appId, 'crowd', crowdSize)
+  const { data } = await own.admin().succeed('POST', '/message/broadcast', { body: broadcastBody })
+  if (data.send_num !== crowdSize)
+    throw new Error(`a broadcast to ${crowdSize} users is for ${data.send_num}`)
+  return { appId, adminToken }
+}
+
+export const broadcastBody = { type: 1, content_type: 0, content: 'x'.repeat(100) }
+
+async function createApp(api: Api, operator: Api): Promise<Api> {
+  const { data } = await operator.succeed('POST', '/operator/v1/app/create')
+  const { url } = api.options
+  return new Api({ url, appId: data.app_id, adminToken: data.admin_token })
+}
