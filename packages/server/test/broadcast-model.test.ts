@@ -176,11 +176,11 @@ class World {
       case 'remove':
         return this.#burst([one])
       default:
-        return this.#read1(one)
+        return this.#act(one)
     }
   }
 
-  async #read1({
+  async #act({
     what,
     who,
     whom,

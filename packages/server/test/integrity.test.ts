@@ -524,6 +524,17 @@ for (const backend of testBackends()) {
           subject: 'broadcasts',
         },
         {
+          name: 'an outbox that does not know the last message',
+          ...change(
+            'outbox_heads',
+            'last_msg_id = last_msg_id - 1',
+            'last_msg_id = last_msg_id + 1',
+            "app_id = 'test'",
+          ),
+          check: 'outbox_last_message',
+          subject: 'outbox',
+        },
+        {
           name: 'a broadcast of somebody else',
           ...change('messages', `sender_id = ${bob}`, 'sender_id = 0'),
           check: 'broadcast_sender',

@@ -19,6 +19,15 @@ export const outboxChecks: readonly IntegrityCheck[] = [
       where h.position is null or h.position <> o.last_position or o.last_position - o.first_position + 1 <> o.rows_kept`,
   },
   {
+    name: 'outbox_last_message',
+    count: sql`select count(*) as count from outbox_heads`,
+    faults: sql`select h.app_id, 'outbox' as subject,
+        'knows messages up to ' || h.last_msg_id || ', where ' || c.last_msg_id || ' is the last one' as detail
+      from outbox_heads h
+      join (select app_id, max(last_msg_id) as last_msg_id from conversations where low_id >= 0 group by app_id) c on c.app_id = h.app_id
+      where h.last_msg_id < c.last_msg_id`,
+  },
+  {
     name: 'outbox_consumer',
     count: sql`select count(*) as count from outbox_positions`,
     faults: sql`select p.app_id, p.consumer as subject, 'is at ' || p.position || ' of an outbox that ends at ' || coalesce(h.position, 0) as detail

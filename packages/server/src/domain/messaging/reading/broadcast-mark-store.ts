@@ -6,7 +6,7 @@ import { rowOf } from '../../../db/rows.js'
 import type { UserKey } from '../../users/user-model.js'
 import { everybodyId } from '../log/conversation-model.js'
 import { addBroadcastMarks, addedBroadcastMarkColumns } from './broadcast-mark-statements.js'
-import { isLogOfStream, seenSeq, streamsOf } from './broadcast-streams.js'
+import { isLogOfStream, seenInStream, streamsOf } from './broadcast-streams.js'
 import type { ReaderMarks } from './conversation-store.js'
 
 /** A user who reads the broadcasts of a sender. */
@@ -41,7 +41,7 @@ const marksColumns = [
   'c.seq',
   'c.last_msg_id',
   'u.broadcasts_after',
-  seenSeq.as('seen_seq'),
+  seenInStream.as('seen_seq'),
   'b.read_seq',
   'b.delivered_seq',
 ] as const
@@ -51,7 +51,6 @@ export class BroadcastMarkStore {
   readonly #database: Database
   readonly #senders
   readonly #marks
-  readonly #unread
   readonly #allMarks
   readonly #holder
 
@@ -69,24 +68,6 @@ export class BroadcastMarkStore {
     )
     this.#allMarks = database.prepared<UserKey, MarksRow>((db, param) =>
       streamsOf(db, param).select(marksColumns).where('c.high_id', '<>', param('userId')),
-    )
-    this.#unread = database.prepared<UserKey, { peerId: Int64; unread: number }>((db, param) =>
-      db
-        .selectFrom(
-          streamsOf(db, param)
-            .select(['c.app_id', 'c.low_id', 'c.high_id', 'c.seq', 'c.last_recalled_seq'])
-            .select(seenSeq.as('seen'))
-            .where('c.high_id', '<>', param('userId'))
-            .as('c'),
-        )
-        .select([
-          'c.high_id as peerId',
-          sql<number>`c.seq - c.seen - case when c.last_recalled_seq > c.seen
-            then (select count(*) from recalled_messages r where ${isLogOfStream('r')} and r.seq > c.seen) else 0 end`.as(
-            'unread',
-          ),
-        ])
-        .whereRef('c.seq', '>', 'c.seen'),
     )
     this.#holder = database.prepared<UserKey & { messageId: Int64 }, { senderId: Int64 }>(
       (db, param) => {
@@ -116,17 +97,6 @@ export class BroadcastMarkStore {
   async listNotRead(db: Queryable, { appId, userId }: UserKey): Promise<BroadcastMarks[]> {
     const rows = await this.#allMarks.all(db, { appId, userId })
     return rows.map(toMarks).filter(({ at, end }) => end > at.read_seq)
-  }
-
-  /** Streams with unread broadcasts, in no particular order. */
-  async listUnread(
-    db: Queryable,
-    { appId, userId }: UserKey,
-  ): Promise<{ peerId: Int64; unreadCount: number }[]> {
-    const rows = await this.#unread.all(db, { appId, userId })
-    return rows
-      .filter(({ unread }) => unread > 0)
-      .map(({ peerId, unread }) => ({ peerId, unreadCount: Number(unread) }))
   }
 
   /** Who sent the broadcast, which may have been recalled; null when it is none that is for the user. */

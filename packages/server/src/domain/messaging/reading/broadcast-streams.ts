@@ -17,7 +17,7 @@ export const hiddenBroadcasts = sql<number>`case when coalesce(b.hidden_msg_id, 
 const start = sql<number>`coalesce((select m.seq - 1 from messages m where ${isLogOfStream('m')} and m.msg_id > u.broadcasts_after
   order by m.msg_id limit 1), c.seq)`
 /** Of a user `u` with marks `b`: nothing of the stream `c` up to and including this position is unread. */
-export const seenSeq = sql<number>`coalesce(b.seen_seq, ${start})`
+export const seenInStream = sql<number>`coalesce(b.seen_seq, ${start})`
 
 /**
  * Broadcast streams `c` that have something for a user `u`, with that user's marks `b` in them, where there are any. A sender is a reader

@@ -154,14 +154,9 @@ export class ConversationService {
   }
 
   async listUnread(reader: Reader): Promise<{ peerId: Int64; unreadCount: number }[]> {
-    const { database, store, broadcasters, broadcastMarks } = this.options
-    const read = () => database.read((db) => store.listUnread(db, reader))
-    if ((await broadcasters.find(reader.appId)).size === 0) return read()
-    const [counts, broadcasts] = await Promise.all([
-      read(),
-      database.read((db) => broadcastMarks.listUnread(db, reader)),
-    ])
-    return broadcasts.length === 0 ? counts : sumByPeer([...counts, ...broadcasts])
+    const { database, store, broadcasters } = this.options
+    const hasBroadcasts = (await broadcasters.find(reader.appId)).size > 0
+    return database.read((db) => store.listUnread(db, reader, { hasBroadcasts }))
   }
 
   /**
@@ -413,15 +408,6 @@ function readListCursor(cursor: string | undefined): number {
 /** Both are by descending message ID, and so is the result. */
 function newestOf(a: readonly HistoryMessage[], b: readonly HistoryMessage[]): HistoryMessage[] {
   return [...a, ...b].sort((one, other) => other.messageId - one.messageId)
-}
-
-function sumByPeer(
-  counts: readonly { readonly peerId: Int64; readonly unreadCount: number }[],
-): { peerId: Int64; unreadCount: number }[] {
-  const sums = new Map<Int64, number>()
-  for (const { peerId, unreadCount } of counts)
-    sums.set(peerId, (sums.get(peerId) ?? 0) + unreadCount)
-  return [...sums].map(([peerId, unreadCount]) => ({ peerId, unreadCount }))
 }
 
 /** Own broadcasts are never unread. */

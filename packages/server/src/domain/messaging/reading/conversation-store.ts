@@ -14,7 +14,7 @@ import {
   type Side,
   sidesOf,
 } from '../log/conversation-model.js'
-import { hiddenBroadcasts, streamsOf } from './broadcast-streams.js'
+import { hiddenBroadcasts, seenInStream, streamsOf } from './broadcast-streams.js'
 
 type ViewRow = { peer_id: Int64; created_at: number; latest_msg_id: number }
 type ListParams = UserKey & { readonly beforeId: number }
@@ -137,6 +137,32 @@ function groupViews(db: Queryable, param: Param<UserKey>) {
     .where('p.user_id', '=', param('userId'))
 }
 
+function directUnread(db: Queryable, param: Param<UserKey>) {
+  return joined(db)
+    .select([peerId.as('peerId'), unreadAbove(seenSeq).as('unread')])
+    .where('p.app_id', '=', param('appId'))
+    .where('p.user_id', '=', param('userId'))
+    .where(sql<boolean>`c.seq > ${seenSeq}`)
+}
+
+function groupUnread(db: Queryable, param: Param<UserKey>) {
+  return joinedGroups(db)
+    .select(['p.group_id as peerId', unreadInGroup.as('unread')])
+    .where('p.app_id', '=', param('appId'))
+    .where('p.user_id', '=', param('userId'))
+    .where(sql<boolean>`${receivedSeq} > p.seen_seq`)
+    .where(countsUnread)
+}
+
+/** Streams with what is above the `seen` position; one's own are left out. */
+function seenBroadcasts(db: Queryable, param: Param<UserKey>) {
+  return streamsOf(db, param)
+    .select(['c.app_id', 'c.low_id', 'c.high_id', 'c.seq', 'c.last_recalled_seq'])
+    .select(seenInStream.as('seen'))
+    .where('c.high_id', '<>', param('userId'))
+    .where(sql<boolean>`c.seq > coalesce(b.seen_seq, 0)`)
+}
+
 /** A user who came after the first broadcast has that conversation from then on. */
 function broadcastViews(db: Queryable, param: Param<UserKey>) {
   return streamsOf(db, param).select([
@@ -157,6 +183,7 @@ export class ConversationStore {
   readonly #list
   readonly #listWithBroadcasts
   readonly #unread
+  readonly #unreadWithBroadcasts
   readonly #marks
 
   constructor(database: Database) {
@@ -194,19 +221,25 @@ export class ConversationStore {
         .where('high_id', '=', param('highId')),
     )
     this.#unread = database.prepared<UserKey, UnreadRow>((db, param) =>
-      joined(db)
-        .select([peerId.as('peerId'), unreadAbove(seenSeq).as('unread')])
-        .where('p.app_id', '=', param('appId'))
-        .where('p.user_id', '=', param('userId'))
-        .where(sql<boolean>`c.seq > ${seenSeq}`)
-        .unionAll(
-          joinedGroups(db)
-            .select(['p.group_id as peerId', unreadInGroup.as('unread')])
-            .where('p.app_id', '=', param('appId'))
-            .where('p.user_id', '=', param('userId'))
-            .where(sql<boolean>`${receivedSeq} > p.seen_seq`)
-            .where(countsUnread),
-        ),
+      directUnread(db, param).unionAll(groupUnread(db, param)),
+    )
+    this.#unreadWithBroadcasts = database.prepared<UserKey, UnreadRow>((db, param) =>
+      db
+        // Materialized, so that the first unread one of a stream is looked up once.
+        .with(
+          (cte) => cte('streams').materialized(),
+          () => seenBroadcasts(db, param),
+        )
+        .selectFrom('streams as c')
+        .select([
+          'c.high_id as peerId',
+          sql<number>`c.seq - c.seen - case when c.last_recalled_seq > c.seen
+            then (select count(*) from recalled_messages r where ${sameConversation('r')} and r.seq > c.seen) else 0 end`.as(
+            'unread',
+          ),
+        ])
+        .unionAll(directUnread(db, param))
+        .unionAll(groupUnread(db, param)),
     )
   }
 
@@ -240,16 +273,21 @@ export class ConversationStore {
     }))
   }
 
-  /** Conversations with unread messages, in no particular order. */
+  /**
+   * Conversations with unread messages, in no particular order.
+   * @param hasBroadcasts as in {@link list}
+   */
   async listUnread(
     db: Queryable,
     user: UserKey,
+    { hasBroadcasts }: { readonly hasBroadcasts: boolean },
   ): Promise<{ peerId: Int64; unreadCount: number }[]> {
-    const rows = await this.#unread.all(db, user)
+    const rows = await (hasBroadcasts ? this.#unreadWithBroadcasts : this.#unread).all(db, user)
     // All that is above the mark may have been recalled.
-    return rows
+    const counts = rows
       .filter((row) => row.unread > 0)
       .map(({ peerId, unread }) => ({ peerId, unreadCount: Number(unread) }))
+    return hasBroadcasts ? sumByPeer(counts) : counts
   }
 
   /** Direct conversations that the user has not read to the end, in no particular order. */
@@ -401,4 +439,14 @@ function toEnd(row: { seq: number; last_msg_id: number } | undefined): Conversat
 
 export function isConversation({ appId, lowId, highId }: ConversationKey) {
   return sql<boolean>`app_id = ${appId} and low_id = ${lowId} and high_id = ${highId}`
+}
+
+/** A peer may have sent both messages and broadcasts. */
+function sumByPeer(
+  counts: readonly { readonly peerId: Int64; readonly unreadCount: number }[],
+): { peerId: Int64; unreadCount: number }[] {
+  const sums = new Map<Int64, number>()
+  for (const { peerId, unreadCount } of counts)
+    sums.set(peerId, (sums.get(peerId) ?? 0) + unreadCount)
+  return [...sums].map(([peerId, unreadCount]) => ({ peerId, unreadCount }))
 }
