@@ -806,6 +806,7 @@ for (const backend of testBackends()) {
       bob = { ...bob, api: again.admin({ userId: bob.id }) }
       await waitFor(async () => (await unreadCounts(alice.api))[system] === 1, {
         what: 'the server',
+        timeoutMs: 5_000,
       })
       expect(await unreadCounts(bob.api)).toEqual({})
       expect(await contents(alice.api, system)).toEqual(['one'])
