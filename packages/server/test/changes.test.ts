@@ -357,6 +357,9 @@ for (const backend of testBackends()) {
           low_read_seq = ${count + 1}, high_read_seq = ${count + 1}, low_seen_seq = ${count + 1}, high_seen_seq = ${count + 1} where ${conversation}`,
       )
       await sql.run(`update messages set edited_at = 1 where ${conversation} and seq <= ${count}`)
+      await sql.run(
+        `update outbox_heads set last_msg_id = ${message + count * 4096} where app_id = 'test'`,
+      )
       await sql.run('analyze')
       expect(await integrityFaults(server)).toEqual([])
       const page = await reader.changesAfter(alice.id, bob.id, 0, 10)

@@ -115,6 +115,21 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       expect(await unreadCounts(second.api.as(alice.token))).toEqual({})
     })
 
+    it('send after a broadcast of a node whose clock is ahead with greater IDs', async () => {
+      const bob = await second.api.newSession()
+      const bot = await first.api.newSession()
+      const ahead = (Date.now() + 3_000 - Date.UTC(2015, 0, 1)) * 4_096
+      const sql = await openSql({ dataDir: first.dataDir, databaseUrl: database.url })
+      await sql.run(`update user_counts set last_broadcast_id = ${ahead} where app_id = 'test'`)
+      await sql[Symbol.asyncDispose]()
+      await broadcast(first.api.admin(), 'from the future', { from_user_id: bot.id })
+      const [message] = await history(first.api.as(bob.token), bot.id)
+      expect(Number(message?.msg_id)).toBeGreaterThan(ahead)
+      const sent = await sendText(second.api.admin({ userId: bot.id }), bob.id, 'later')
+      expect(sent).toBeGreaterThan(Number(message?.msg_id))
+      expect(await integrityFaults(first)).toEqual([])
+    })
+
     it('let only one of them register a name', async () => {
       for (let round = 0; round < 3; round++) {
         const body = { username: `only_once_${round}`, password: 'correct horse' }
