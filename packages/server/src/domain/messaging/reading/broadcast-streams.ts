@@ -13,9 +13,13 @@ export const isLogOfStream = (log: string) =>
 /** Of a user `u` with marks `b`: up to which message no broadcast is seen, because it was before the user's time or is hidden. */
 export const hiddenBroadcasts = sql<number>`case when coalesce(b.hidden_msg_id, 0) > u.broadcasts_after then b.hidden_msg_id else u.broadcasts_after end`
 
-/** The position before the first broadcast of the stream `c` that is left to the user `u`: one look-up of a key. */
-const start = sql<number>`coalesce((select m.seq - 1 from messages m where ${isLogOfStream('m')} and m.msg_id > u.broadcasts_after
-  order by m.msg_id limit 1), c.seq)`
+/**
+ * The position before the first broadcast of the stream `c` that is left to the user `u`: one look-up of a key, and none for who was there
+ * before the first of all.
+ */
+const start = sql<number>`case when u.broadcasts_after = 0 and c.changes_kept_from = 0 then 0
+  else coalesce((select m.seq - 1 from messages m where ${isLogOfStream('m')} and m.msg_id > u.broadcasts_after
+    order by m.msg_id limit 1), c.seq) end`
 /** Of a user `u` with marks `b`: nothing of the stream `c` up to and including this position is unread. */
 export const seenInStream = sql<number>`coalesce(b.seen_seq, ${start})`
 
