@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { directConversation, groupConversation } from './conversation-model.js'
+import { broadcastStream, directConversation, groupConversation } from './conversation-model.js'
 import { decodeRanges, encodeRanges } from './message-ranges.js'
 
 const id = fc.integer({ min: 1, max: 2 ** 52 })
@@ -8,6 +8,7 @@ const conversation = fc.oneof(
   fc.tuple(fc.oneof(id, fc.constant(0)), id).map(([a, b]) => directConversation('app', a, b)),
   id.map((userId) => directConversation('app', userId, userId)),
   id.map((groupId) => groupConversation('app', groupId)),
+  fc.oneof(id, fc.constant(0)).map((senderId) => broadcastStream('app', senderId)),
 )
 const range = fc
   .record({
