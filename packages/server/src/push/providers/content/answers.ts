@@ -1,4 +1,5 @@
 /** From answers to outcomes, by a table for each gateway. */
+import assert from 'node:assert/strict'
 import { parseJson } from '../../../lib/json.js'
 import type { Accepted, PushOutcome, PushTarget, Refusal } from '../../sender.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
@@ -21,7 +22,10 @@ export function codeTable(
 ): CodeTable {
   const table = new Map<string, AnswerClass>()
   for (const [name, entries] of Object.entries(classes))
-    for (const code of entries.flatMap(codesOf)) table.set(code, name as AnswerClass)
+    for (const code of entries.flatMap(codesOf)) {
+      assert(!table.has(code), `code ${code} twice`)
+      table.set(code, name as AnswerClass)
+    }
   return table
 }
 

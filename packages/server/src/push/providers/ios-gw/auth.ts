@@ -4,24 +4,26 @@ import type { IssuedToken } from '../runtime/auth-cache.js'
 import type { AuthScheme } from '../runtime/protocol.js'
 import type { IosCredentials } from './credentials.js'
 
-/** The gateway refuses tokens older than an hour, and a new one within 20 minutes. */
-const shortestLifeMs = 20 * 60_000
-const lifeMs = 2 * shortestLifeMs
+/** The gateway refuses a new token within 20 minutes of the last one, and tokens of an hour. */
+const shortestUseMs = 20 * 60_000
+/** With the shortest use after it, a token is used for less than an hour. */
+const periodMs = 36 * 60_000
 
 /**
- * Tokens whose time of issue is a full 40 minutes of the clock: all processes that send with a key
- * show the same time without talking to one another, and no more than one in 20 minutes.
+ * The time of issue is where a period of the clock begins: all processes that send with a key show
+ * the same time and change it together, without talking to one another.
  */
 export const iosAuth: AuthScheme<IosCredentials> = {
   async issue({ credentials, now, refused }) {
     if (credentials.kind === 'certificate') return noToken
-    // A token that was refused before its time is followed by one of the running 20 minutes.
-    const issuedAt = beginOf(now, refused === null ? lifeMs : shortestLifeMs)
-    if (refused !== null && issuedAt <= refused.issuedAt) return tooEarly
+    if (refused !== null && now - refused.issuedAt < shortestUseMs) return tooEarly
+    // A refused token is followed by one of another time, so not of the same period.
+    const begin = beginOf(now, refused === null ? periodMs : shortestUseMs)
     const { keyId, teamId, key } = credentials
-    const claims = { iss: teamId, iat: issuedAt / 1000 }
+    const claims = { iss: teamId, iat: begin / 1000 }
     const value = await signJwt({ alg: 'ES256', keyId, key }, claims)
-    return { value, issuedAt, refreshAt: beginOf(now, lifeMs) + lifeMs }
+    const periodEnd = beginOf(now, periodMs) + periodMs
+    return { value, issuedAt: now, refreshAt: Math.max(periodEnd, now + shortestUseMs) }
   },
 }
 
@@ -38,6 +40,6 @@ const tooEarly: Refusal = {
   reason: 'the gateway calls a token expired that is minutes old; check the clock of this machine',
 }
 
-function beginOf(now: number, periodMs: number): number {
-  return Math.floor(now / periodMs) * periodMs
+function beginOf(now: number, lengthMs: number): number {
+  return Math.floor(now / lengthMs) * lengthMs
 }
