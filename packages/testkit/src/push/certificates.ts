@@ -75,8 +75,8 @@ function issue({ subject, extensions, issuer }: Issue): KeyAndCertificate {
   const key = forge.pki.privateKeyFromPem(privateKey)
   const certificate = forge.pki.createCertificate()
   certificate.publicKey = forge.pki.setRsaPublicKey(key.n, key.e)
-  // A leading zero: serial numbers are positive.
-  certificate.serialNumber = `00${randomBytes(15).toString('hex')}`
+  // The first byte makes it positive, as serial numbers are.
+  certificate.serialNumber = `5a${randomBytes(15).toString('hex')}`
   certificate.validity.notBefore = new Date(Date.now() - dayMs)
   certificate.validity.notAfter = new Date(Date.now() + 30 * dayMs)
   certificate.setSubject(subject)

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
+  constants,
   createSecureServer,
   type Http2SecureServer,
   type Http2ServerRequest,
@@ -31,6 +32,7 @@ const defaultStreams = 100
 
 /** A request and what was answered. */
 export interface RecordedCall extends GatewayCall {
+  readonly channel: SimulatedChannel
   /** Milliseconds since 1970. */
   readonly at: number
   readonly reply: Reply
@@ -48,6 +50,8 @@ export interface GatewayOptions {
   readonly receiptUrl?: string
   /** Receipts follow each message by themselves; default: when asked for. */
   readonly sendsReceipts?: boolean
+  /** Its clock, milliseconds since 1970; default: the system's. */
+  readonly now?: () => number
   readonly onCall?: (call: RecordedCall) => void
 }
 
@@ -73,6 +77,9 @@ export class SimulatedGateway implements AsyncDisposable {
   readonly #sessions = new Set<ServerHttp2Session>()
   readonly #spent = new Set<string>()
   readonly #state: GatewayState
+  readonly #now: () => number
+  /** The last stream that is answered on connections that have sent GOAWAY. */
+  readonly #lastStreams = new WeakMap<object, number>()
   #ids = 0
   #streams = 0
   #mostStreams = 0
@@ -81,7 +88,8 @@ export class SimulatedGateway implements AsyncDisposable {
     private readonly model: GatewayModel,
     private readonly options: GatewayOptions,
   ) {
-    this.access = new AccessTokens(options.tokenLifeMs ?? defaultLifeMs, Date.now)
+    this.#now = options.now ?? Date.now
+    this.access = new AccessTokens(options.tokenLifeMs ?? defaultLifeMs, this.#now)
     this.#state = this.#newState()
     const tls = options.authority.server()
     this.#server = model.isHttp2
@@ -191,7 +199,7 @@ export class SimulatedGateway implements AsyncDisposable {
 
   #newState(): GatewayState {
     return {
-      now: Date.now,
+      now: this.#now,
       nextId: () => `${this.channel}-${++this.#ids}`,
       wholeScript: (tokens) => this.#wholeScript(tokens),
       scriptOf: (token) => {
@@ -224,11 +232,11 @@ export class SimulatedGateway implements AsyncDisposable {
 
   async #serve(request: AnyRequest, response: AnyResponse): Promise<void> {
     this.#mostStreams = Math.max(this.#mostStreams, ++this.#streams)
-    response.once('close', () => this.#streams--)
+    this.#countOut(response)
     const call = await this.#read(request)
-    if (call === null) return
+    if (call === null || this.#isLeftBehind(request)) return
     const reply = this.#answer(call)
-    this.#record({ ...call, at: Date.now(), reply })
+    this.#record({ ...call, channel: this.channel, at: Date.now(), reply })
     if (typeof reply === 'object') write(response, reply)
     else this.#endWithoutAnswer(request, reply)
     if (this.options.sendsReceipts) await this.sendReceipts().catch(() => 0)
@@ -243,13 +251,35 @@ export class SimulatedGateway implements AsyncDisposable {
     }
   }
 
+  /** A stream counts until its answer is written, or it is gone without one. */
+  #countOut(response: AnyResponse): void {
+    let isOpen = true
+    const end = () => {
+      if (isOpen) this.#streams--
+      isOpen = false
+    }
+    response.once('finish', end)
+    response.once('close', end)
+  }
+
+  /** It came after the last stream that a GOAWAY names, so it is not looked at. */
+  #isLeftBehind(request: AnyRequest): boolean {
+    const { stream } = request as Http2ServerRequest
+    const last = stream?.session && this.#lastStreams.get(stream.session)
+    return last !== undefined && (stream.id ?? 0) > last
+  }
+
   #endWithoutAnswer(request: AnyRequest, reply: Exclude<Reply, JsonReply>): void {
     if (reply === 'cut') request.socket.destroy()
     const { stream } = request as Http2ServerRequest
-    // Everything before this stream was processed; this one and later ones were not.
+    // Everything before this stream was processed; this one and later ones were not. The sender
+    // ends the connection: another GOAWAY of ours would name a later stream, which is an error.
     if (reply === 'goaway' && stream?.session) {
-      stream.session.goaway(0, Math.max(0, (stream.id ?? 0) - 2))
-      stream.session.close()
+      const last = Math.max(0, (stream.id ?? 0) - 2)
+      this.#lastStreams.set(stream.session, last)
+      stream.session.goaway(constants.NGHTTP2_NO_ERROR, last)
+      // There is no GOAWAY that names no stream at all.
+      stream.close(constants.NGHTTP2_REFUSED_STREAM)
     }
   }
 

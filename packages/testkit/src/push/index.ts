@@ -1,3 +1,4 @@
+export { describeSimulator, replyText } from './describe.js'
 export { TestAuthority } from './certificates.js'
 export {
   type GatewayOptions,

@@ -1,12 +1,13 @@
 /** The requests that notifications become, beside those that are kept as golden files. */
 import { generateKeyPairSync } from 'node:crypto'
 import { resolve } from 'node:path'
+import { parse, stringify } from 'lossless-json'
 import { describe, expect, it } from 'vitest'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { GatewayCertificate, PushNotification, PushTarget, VendorChannel } from '../sender.js'
 import { cloudProtocol } from './cloud-gw/protocol.js'
 import { iosProtocol } from './ios-gw/protocol.js'
-import type { GatewayProtocol } from './runtime/protocol.js'
+import type { Batch, GatewayProtocol } from './runtime/protocol.js'
 import type { GatewayRequest } from './runtime/transport.js'
 import { vendorFProtocol } from './vendor-f/protocol.js'
 import { vendorHProtocol } from './vendor-h/protocol.js'
@@ -99,17 +100,34 @@ const account = {
   token_uri: 'https://oauth2.googleapis.com/token',
 }
 
-const protocols: Readonly<Record<VendorChannel, GatewayProtocol<never>>> = {
-  ios_gw: iosProtocol(),
-  cloud_gw: cloudProtocol,
-  vendor_h: vendorHProtocol,
-  vendor_x: vendorXProtocol,
-  vendor_f: vendorFProtocol,
-  vendor_v: vendorVProtocol,
-  vendor_o: vendorOProtocol,
-  vendor_n: vendorNProtocol,
+/** The requests of one batch; every gateway takes everything. */
+type Send = (batch: Omit<Batch<unknown>, 'credentials'>) => Promise<GatewayRequest[]>
+
+function recording<Credentials>(protocol: GatewayProtocol<Credentials>): Send {
+  return async (batch) => {
+    if (protocol.refuse?.(batch.notification, batch.certificate)) return []
+    const credentials = protocol.readCredentials(batch.certificate)
+    const requests: GatewayRequest[] = []
+    await protocol.send({ ...batch, credentials }, async (request) => {
+      requests.push(request)
+      const body = JSON.stringify({ result: 0, taskId: 'STORED' })
+      return { status: 200, headers: {}, body, receivedAt: now }
+    })
+    return requests
+  }
 }
-const channels = Object.keys(protocols) as VendorChannel[]
+
+const sends: Readonly<Record<VendorChannel, Send>> = {
+  ios_gw: recording(iosProtocol()),
+  cloud_gw: recording(cloudProtocol),
+  vendor_h: recording(vendorHProtocol),
+  vendor_x: recording(vendorXProtocol),
+  vendor_f: recording(vendorFProtocol),
+  vendor_v: recording(vendorVProtocol),
+  vendor_o: recording(vendorOProtocol),
+  vendor_n: recording(vendorNProtocol),
+}
+const channels = Object.keys(sends) as VendorChannel[]
 
 type Changes = { readonly [K in keyof GatewayCertificate]?: GatewayCertificate[K] | undefined }
 
@@ -141,24 +159,20 @@ interface Sending {
 const oneTarget = [{ token: 'device-1', badgeCount: 5 }]
 const twoTargets = [...oneTarget, { token: 'device-2', badgeCount: null }]
 
-/** The requests of a notification; every gateway takes everything. */
-async function requestsOf(
+/** The requests of a notification. */
+function requestsOf(
   channel: VendorChannel,
   notification: PushNotification,
-  { certificate: changes, targets = oneTarget }: Sending = {},
+  { certificate = {}, targets = oneTarget }: Sending = {},
 ): Promise<GatewayRequest[]> {
-  const protocol: GatewayProtocol<unknown> = protocols[channel]
-  const certificate = certificateOf(channel, changes)
-  if (protocol.refuse?.(notification, certificate)) return []
-  const credentials = protocol.readCredentials(certificate)
-  const requests: GatewayRequest[] = []
-  const batch = { credentials, certificate, notification, targets, authToken: 'TOKEN', now }
-  await protocol.send({ ...batch, part: 'domestic' }, async (request) => {
-    requests.push(request)
-    const body = JSON.stringify({ result: 0, taskId: 'STORED' })
-    return { status: 200, headers: {}, body, receivedAt: now }
+  return sends[channel]({
+    certificate: certificateOf(channel, certificate),
+    notification,
+    targets,
+    part: 'domestic',
+    authToken: 'TOKEN',
+    now,
   })
-  return requests
 }
 
 /** Readable, with the JSON of form fields laid open. */
@@ -170,12 +184,12 @@ function describeRequest({ method, url, headers, body }: GatewayRequest): string
 function describeBody(body: string, headers: GatewayRequest['headers']): string {
   if (headers['content-type']?.includes('json')) return pretty(body)
   return [...new URLSearchParams(body)]
-    .map(([name, value]) => `${name} = ${value.startsWith('{') ? pretty(value) : value}`)
+    .map(([name, value]) => `${name} = ${/^[[{]/.test(value) ? pretty(value) : value}`)
     .join('\n')
 }
 
 function pretty(json: string): string {
-  return JSON.stringify(JSON.parse(json), null, 2)
+  return stringify(parse(json), null, 2) ?? ''
 }
 
 describe.each(channels)('%s', (channel) => {

@@ -29,9 +29,11 @@ export function fit<Message>(
     content = { ...content, [field]: text.length >= least.length ? text : least }
     if (fits(content)) return build(content)
   }
-  const ext = fittingMembers(content.ext ?? {}, (part) => fits({ ...content, ext: part }))
-  content = { ...content, ext }
-  return fits(content) ? build(content) : null
+  const shortest = content
+  const ext = fittingMembers(shortest.ext ?? {}, (part) => fits({ ...shortest, ext: part }))
+  if (!fits({ ...shortest, ext })) return null
+  // What was left out makes room for the texts again.
+  return fit({ ...notification, ext }, build, { sizeOf, maxBytes })
 }
 
 /** In code units: a kept character may take two. */

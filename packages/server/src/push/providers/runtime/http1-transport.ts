@@ -86,7 +86,7 @@ function transportError(cause: unknown, isLate: boolean): TransportError {
     return new TransportError('no answer in time', { code: 'timeout', mayBeDelivered: true, cause })
   const { code = 'unknown', message } = cause as NodeJS.ErrnoException
   // A certificate that is not trusted, and other failures of the handshake.
-  const isHandshake = code.includes('CERT') || code.includes('TLS') || code.includes('SSL')
+  const isHandshake = /CERT|TLS|SSL|VERIFY|ISSUER/.test(code)
   return new TransportError(message, {
     code,
     mayBeDelivered: !beforeWriting.has(code) && !isHandshake,
