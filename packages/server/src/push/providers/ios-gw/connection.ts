@@ -8,6 +8,7 @@ import {
   type IncomingHttpStatusHeader,
   type SecureClientSessionOptions,
 } from 'node:http2'
+import type { Socket } from 'node:net'
 import type { Clock } from '../../../lib/clock.js'
 import {
   type GatewayAnswer,
@@ -45,6 +46,7 @@ export class Http2Connection {
   readonly gone: Promise<void>
   readonly #session: ClientHttp2Session
   readonly #pingTimer: NodeJS.Timeout
+  #socket: Socket | null = null
   #streams = 0
   #isClosing = false
   #isReady = false
@@ -63,6 +65,9 @@ export class Http2Connection {
       })
     })
     this.ready = Promise.race([settled, this.gone])
+    session.once('connect', (_session, socket) => {
+      this.#socket = socket
+    })
     session.on('error', (error) => {
       this.#error ??= error
     })
@@ -115,13 +120,14 @@ export class Http2Connection {
       return await this.#exchange(this.#openStream(new URL(url).pathname, headers), body)
     } finally {
       this.#streams--
+      this.#endWhenUnused()
     }
   }
 
   /** Ends when its last stream has ended. */
   async close(): Promise<void> {
     this.#isClosing = true
-    if (!this.#session.destroyed) this.#session.close()
+    this.#endWhenUnused()
     await this.gone
   }
 
@@ -215,6 +221,20 @@ export class Http2Connection {
   #goAway(lastStreamId: number): void {
     this.#isClosing = true
     this.#lastProcessedStream = lastStreamId
+    this.#endWhenUnused()
+  }
+
+  /**
+   * Node alone would wait for the gateway to end a connection that has sent GOAWAY. The pause: not
+   * while a frame is being read.
+   */
+  #endWhenUnused(): void {
+    if (!this.#isClosing) return
+    setImmediate(() => {
+      if (this.#streams > 0) return
+      this.#session.destroy()
+      this.#socket?.destroySoon()
+    })
   }
 
   #failConnecting(): void {
