@@ -9,6 +9,7 @@ import { waitFor } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { createProviders } from '../dist/push/providers/providers.js'
 import type { GatewayCertificate, PushOutcome } from '../dist/push/sender.js'
+import { GoAwayServer } from './support/http2-frames.js'
 import { aNotification, SilencingProxy, targetsOf } from './support/push.js'
 
 const authority = new TestAuthority()
@@ -75,6 +76,19 @@ describe('connections to ios_gw', () => {
     const all = [...tokens(10), '60aa00000001', ...tokens(10, 'ee')]
     expect(allAccepted(await sender.send(all))).toBe(true)
     expect(gateway.deliveries.map(({ token }) => token).sort()).toEqual([...all].sort())
+  })
+
+  it('hand over the streams that a GOAWAY does not name', async () => {
+    await using gateway = await startGateway()
+    const port = Number(new URL(gateway.url).port)
+    await using server = await GoAwayServer.start({ authority, port, streams: 5 })
+    const { endpoint, ...credentials } = gateway.certificate
+    const certificate = { ...credentials, endpoint: { ...endpoint, sendUrl: server.url } }
+    await using sender = new Sender(certificate)
+    const all = tokens(5)
+    expect(allAccepted(await sender.send(all))).toBe(true)
+    expect(server.leftBehind).toBe(5)
+    expect(gateway.deliveries.map(({ token }) => token).sort()).toEqual(all)
   })
 
   it('are replaced after a GOAWAY between two messages', async () => {

@@ -78,8 +78,8 @@ export class SimulatedGateway implements AsyncDisposable {
   readonly #spent = new Set<string>()
   readonly #state: GatewayState
   readonly #now: () => number
-  /** The last stream that is answered on connections that have sent GOAWAY. */
-  readonly #lastStreams = new WeakMap<object, number>()
+  /** Connections that have sent GOAWAY. */
+  readonly #leaving = new WeakSet<object>()
   #ids = 0
   #streams = 0
   #mostStreams = 0
@@ -234,7 +234,7 @@ export class SimulatedGateway implements AsyncDisposable {
     this.#mostStreams = Math.max(this.#mostStreams, ++this.#streams)
     this.#countOut(response)
     const call = await this.#read(request)
-    if (call === null || this.#isLeftBehind(request)) return
+    if (call === null || this.#refusesStream(request as Http2ServerRequest)) return
     const reply = this.#answer(call)
     this.#record({ ...call, channel: this.channel, at: Date.now(), reply })
     if (typeof reply === 'object') write(response, reply)
@@ -262,24 +262,23 @@ export class SimulatedGateway implements AsyncDisposable {
     response.once('close', end)
   }
 
-  /** It came after the last stream that a GOAWAY names, so it is not looked at. */
-  #isLeftBehind(request: AnyRequest): boolean {
-    const { stream } = request as Http2ServerRequest
-    const last = stream?.session && this.#lastStreams.get(stream.session)
-    return last !== undefined && (stream.id ?? 0) > last
+  /** On a connection that has sent GOAWAY nothing more is looked at. */
+  #refusesStream({ stream }: Partial<Http2ServerRequest>): boolean {
+    if (!stream?.session || !this.#leaving.has(stream.session)) return false
+    stream.close(constants.NGHTTP2_REFUSED_STREAM)
+    return true
   }
 
   #endWithoutAnswer(request: AnyRequest, reply: Exclude<Reply, JsonReply>): void {
     if (reply === 'cut') request.socket.destroy()
     const { stream } = request as Http2ServerRequest
-    // Everything before this stream was processed; this one and later ones were not. The sender
-    // ends the connection: another GOAWAY of ours would name a later stream, which is an error.
+    // RFC 9113, 8.7: what was not processed is refused. GOAWAY itself cannot say it here: Node's
+    // server corrupts its memory when it names a stream before others that are open.
     if (reply === 'goaway' && stream?.session) {
-      const last = Math.max(0, (stream.id ?? 0) - 2)
-      this.#lastStreams.set(stream.session, last)
-      stream.session.goaway(constants.NGHTTP2_NO_ERROR, last)
-      // There is no GOAWAY that names no stream at all.
+      const { session } = stream
+      this.#leaving.add(session)
       stream.close(constants.NGHTTP2_REFUSED_STREAM)
+      setImmediate(() => session.destroyed || session.goaway(constants.NGHTTP2_NO_ERROR))
     }
   }
 

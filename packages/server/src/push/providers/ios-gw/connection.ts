@@ -231,7 +231,7 @@ export class Http2Connection {
   #endWhenUnused(): void {
     if (!this.#isClosing) return
     setImmediate(() => {
-      if (this.#streams > 0) return
+      if (this.#streams > 0 || this.#session.destroyed) return
       this.#session.destroy()
       this.#socket?.destroySoon()
     })
