@@ -19,7 +19,7 @@ it('hermod push-simulator: takes messages until it is told to stop, and prints t
     folder.path,
   ])
   const lines: string[] = []
-  child.watch((line) => lines.push(line))
+  child.watch((line) => line.startsWith('{') && lines.push(line))
   await waitFor(() => lines.length > 0, { what: 'the start', timeoutMs: 30_000 })
   const { gateways, ca }: PushSimulation = JSON.parse(lines[0] ?? '')
   expect(gateways).toHaveLength(8)
