@@ -231,9 +231,10 @@ export class Http2Connection {
   #endWhenUnused(): void {
     if (!this.#isClosing) return
     setImmediate(() => {
-      if (this.#streams > 0 || this.#session.destroyed) return
+      if (this.#streams > 0) return
       this.#session.destroy()
       this.#socket?.destroySoon()
+      this.#socket = null
     })
   }
 

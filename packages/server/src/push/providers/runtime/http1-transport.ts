@@ -19,7 +19,9 @@ const beforeWriting = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
   'ERR_INVALID_URL',
+  'UND_ERR_CLOSED',
   'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_DESTROYED',
 ])
 
 export interface Http1Options {

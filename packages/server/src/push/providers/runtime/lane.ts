@@ -89,11 +89,6 @@ export class Lane<Credentials> {
     this.#auth = protocol.auth && new Map()
   }
 
-  /** Requests that run now. */
-  get inFlight(): number {
-    return this.#gate.inFlight
-  }
-
   /** @returns outcomes in the order of the targets */
   async send(sending: Sending): Promise<readonly PushOutcome[]> {
     const { targets } = sending

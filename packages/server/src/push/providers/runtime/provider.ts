@@ -1,16 +1,9 @@
 import type { Clock } from '../../../lib/clock.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import { groupBy } from '../../../lib/group-by.js'
-import type {
-  GatewayCertificate,
-  PushOutcome,
-  PushRequest,
-  PushSender,
-  PushTarget,
-  Refusal,
-} from '../../sender.js'
+import type { PushOutcome, PushRequest, PushSender, PushTarget } from '../../sender.js'
 import type { CircuitLimits } from './circuit.js'
-import { type Lane, Lanes } from './lane.js'
+import { Lanes } from './lane.js'
 import type { ChannelLimits, GatewayProtocol } from './protocol.js'
 
 export interface ProviderOptions {
@@ -53,11 +46,6 @@ export class GatewayProvider<Credentials> implements PushSender, AsyncDisposable
   /** Ends all connections; what is under way is finished first. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#lanes.close()
-  }
-
-  /** For tests and metrics: what runs at the moment. */
-  lane(certificate: GatewayCertificate): Lane<Credentials> | Refusal {
-    return this.#lanes.open(certificate)
   }
 
   #requestsFor(all: readonly PushTarget[]): { part: string; targets: PushTarget[] }[] {
