@@ -1,6 +1,7 @@
 /** The entry of the `hermod` command. */
 import { createRequire } from 'node:module'
 import type { LocalCalls } from './commands/call.js'
+import type { PushSimulationOptions } from './commands/command.js'
 import type { CommandDependencies, Migration } from './commands/program.js'
 import { runProgram } from './commands/program.js'
 import type { LoadedConfig } from './config/config.js'
@@ -25,6 +26,7 @@ export async function run(args: readonly string[]): Promise<void> {
     local,
     serve,
     migrate,
+    simulatePush,
   }
   process.exitCode = await runProgram(dependencies, args)
 }
@@ -52,12 +54,12 @@ async function serve(loaded: LoadedConfig): Promise<void> {
 }
 
 /** Resolves at the first SIGTERM or SIGINT; a second one, of either kind, ends the process at once. */
-function stopSignal(log: Logger): Promise<void> {
+function stopSignal(log?: Logger): Promise<void> {
   const signals = ['SIGTERM', 'SIGINT'] as const
   return new Promise((resolve) => {
     const stop = (signal: NodeJS.Signals) => {
       for (const each of signals) process.off(each, stop)
-      log.info({ signal }, 'stopping')
+      log?.info({ signal }, 'stopping')
       resolve()
     }
     for (const signal of signals) process.on(signal, stop)
@@ -92,4 +94,18 @@ async function migrate(
     import('./observability/log.js'),
   ])
   return migrateDatabase({ ...loaded, log: createLog('silent') }, options)
+}
+
+async function simulatePush(options: PushSimulationOptions): Promise<void> {
+  const { PushSimulator, describeSimulator, replyText } = await import('@hermod/testkit/push')
+  const stopped = stopSignal()
+  await using simulator = await PushSimulator.start({
+    firstPort: options.firstPort,
+    sendsReceipts: true,
+    onCall: ({ at, channel, method, path, body, reply }) =>
+      options.received({ at, channel, method, path, body, answer: replyText(reply) }),
+    ...(options.receiptUrl === undefined ? {} : { receiptUrl: options.receiptUrl }),
+  })
+  await options.started(describeSimulator(simulator))
+  await stopped
 }

@@ -15,6 +15,55 @@ export interface Migration {
   readonly state: MigrationState
 }
 
+/** A gateway of the simulator: a push certificate that it takes, and where it listens. */
+export interface SimulatedGateway {
+  readonly channel: string
+  /** Where messages are sent to. */
+  readonly url: string
+  /** Where access tokens are asked for; "": at `url`. */
+  readonly auth_url: string
+  readonly app_id: string
+  readonly app_key: string
+  readonly app_secret: string
+  readonly certificate: string
+  /** "" where the channel needs none. */
+  readonly package_name: string
+}
+
+/** Simulated push gateways that run. */
+export interface PushSimulation {
+  readonly gateways: readonly SimulatedGateway[]
+  /** PEM of the authority of their certificates. */
+  readonly ca: string
+  /** What device tokens of certain beginnings are answered. */
+  readonly scripts: readonly {
+    readonly script: string
+    readonly prefix: string
+    readonly ios_prefix: string
+    readonly meaning: string
+  }[]
+}
+
+/** A request that a simulated gateway got. */
+export interface SimulatedCall {
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly channel: string
+  readonly method: string
+  readonly path: string
+  readonly body: string
+  /** The status and body of the answer, or what was done in its place. */
+  readonly answer: string
+}
+
+export interface PushSimulationOptions {
+  /** 0: any free ports. */
+  readonly firstPort: number
+  readonly receiptUrl: string | undefined
+  started(simulation: PushSimulation): Promise<void>
+  received(call: SimulatedCall): void
+}
+
 /** What the commands work with; they construct nothing of the service themselves. */
 export interface CommandDependencies {
   readonly version: string
@@ -31,6 +80,8 @@ export interface CommandDependencies {
     loaded: LoadedConfig,
     options: { readonly statusOnly: boolean },
   ): Promise<readonly Migration[]>
+  /** Runs simulated push gateways; ends when they have stopped. */
+  simulatePush(options: PushSimulationOptions): Promise<void>
   /** Replaces the file system in tests. */
   readonly readFile?: ReadFile
   /** Milliseconds since 1970; replaces the clock in tests. */

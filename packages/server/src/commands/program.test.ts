@@ -12,6 +12,31 @@ const app = {
   created_at: now,
 }
 
+const simulation = {
+  gateways: [
+    {
+      channel: 'vendor_x',
+      url: 'https://127.0.0.1:4000',
+      auth_url: '',
+      app_id: '1',
+      app_key: 'key',
+      app_secret: 'secret',
+      certificate: '',
+      package_name: 'com.example.app',
+    },
+  ],
+  ca: 'PEM',
+  scripts: [{ script: 'dead', prefix: 'dead-', ios_prefix: 'dead', meaning: 'has ended' }],
+}
+const simulatedCall = {
+  at: now,
+  channel: 'vendor_x',
+  method: 'POST',
+  path: '/v3/message/regid',
+  body: 'title=Hello+you&pass_through=0',
+  answer: '200 {}',
+}
+
 interface Setup extends Partial<Pick<CommandDependencies, 'env' | 'serve'>> {
   readonly answer?: Partial<OperatorAnswer>
   readonly migrations?: readonly Migration[]
@@ -35,6 +60,11 @@ async function run(line: string, { answer, migrations = [], env = {}, serve }: S
       async migrate(_loaded, { statusOnly }) {
         done.push(`migrate ${statusOnly}`)
         return migrations
+      },
+      async simulatePush({ firstPort, started, received }) {
+        done.push(`simulate ${firstPort}`)
+        await started(simulation)
+        received(simulatedCall)
       },
       async local() {
         return {
@@ -331,5 +361,33 @@ describe('hermod check', () => {
     const scripted = await run('check --json', { answer: { data } })
     expect(scripted.code).toBe(1)
     expect(JSON.parse(scripted.out)).toEqual(data)
+  })
+})
+
+describe('hermod push-simulator', () => {
+  it('prints the gateways, the scripts, and what the gateways get', async () => {
+    const { code, done, out } = await run('push-simulator --port 4000')
+    expect([code, done]).toEqual([0, ['simulate 4000']])
+    expect(out).toContain('vendor_x  https://127.0.0.1:4000  1       key      secret')
+    expect(out).toContain('dead    dead-   dead        has ended')
+    expect(out).toContain(
+      '2026-01-01T00:00:00.000Z vendor_x POST /v3/message/regid: 200 {}\n  title=Hello you\n  pass_through=0\n',
+    )
+  })
+
+  it('prints a line of JSON for the start and for each request', async () => {
+    const { out } = await run('push-simulator --json')
+    expect(
+      out
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toEqual([simulation, simulatedCall])
+  })
+
+  it('takes no port that leaves no room for eight', async () => {
+    const { code, err } = await run('push-simulator --port 65530')
+    expect(code).toBe(2)
+    expect(err).toContain('from 0 to 65528')
   })
 })

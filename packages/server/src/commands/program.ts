@@ -7,6 +7,7 @@ import { addCheckCommand } from './check.js'
 import { CommandContext, type CommandDependencies } from './command.js'
 import { addConfigCommand } from './config.js'
 import { addMigrateCommand } from './migrate.js'
+import { addPushSimulatorCommand } from './push-simulator.js'
 import { addSecretCommands } from './secret.js'
 import { addServeCommand } from './serve.js'
 import { addTokenCommands } from './token.js'
@@ -39,6 +40,7 @@ export function createProgram(dependencies: CommandDependencies): Command {
   addConfigCommand(program, context)
   addMigrateCommand(program, context)
   addCheckCommand(program, context)
+  addPushSimulatorCommand(program, context)
   return program
 }
 

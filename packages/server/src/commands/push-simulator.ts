@@ -1,0 +1,94 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Command, InvalidArgumentError } from 'commander'
+import {
+  type CommandContext,
+  type CommonOptions,
+  printingCommand,
+  type PushSimulation,
+  type SimulatedCall,
+} from './command.js'
+import { formatTable } from './output.js'
+
+interface SimulatorOptions extends CommonOptions {
+  readonly port: number
+  readonly receipts?: string
+  readonly out?: string
+}
+
+const lastPort = 65_528
+const maxShownLength = 2_000
+
+export function addPushSimulatorCommand(program: Command, context: CommandContext): void {
+  printingCommand(
+    program,
+    'push-simulator',
+    'Runs simulated push gateways of all channels on loopback ports and prints what they get.',
+  )
+    .option('--port <port>', 'the first of eight ports; 0: any free ones', parsePort, 0)
+    .option('--receipts <url>', 'where the gateways of vendor_h and vendor_n send their receipts')
+    .option('--out <folder>', 'write ca.pem and the certificate of each channel as JSON there')
+    .action(async (options: SimulatorOptions) => {
+      const printer = context.printer(options)
+      await context.dependencies.simulatePush({
+        firstPort: options.port,
+        receiptUrl: options.receipts,
+        async started(simulation) {
+          if (options.out !== undefined) await writeFiles(options.out, simulation)
+          printer.print(simulation, () => startText(simulation, options.out))
+        },
+        received(call) {
+          printer.print(call, () => callText(call))
+        },
+      })
+    })
+}
+
+function parsePort(text: string): number {
+  const port = Number(text)
+  if (/^\d+$/.test(text) && port <= lastPort) return port
+  throw new InvalidArgumentError(`It is a number from 0 to ${lastPort}.`)
+}
+
+/** Keys are secrets of the simulator only, yet of this user. */
+async function writeFiles(folder: string, { gateways, ca }: PushSimulation): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  await writeFile(join(folder, 'ca.pem'), ca)
+  for (const gateway of gateways) {
+    const file = join(folder, `${gateway.channel}.json`)
+    await writeFile(file, `${JSON.stringify(gateway, null, 2)}\n`)
+  }
+}
+
+function startText({ gateways, scripts }: PushSimulation, folder: string | undefined): string {
+  const table = gateways.map(({ channel, url, app_id, app_key, app_secret }) => ({
+    channel,
+    url,
+    app_id,
+    app_key,
+    app_secret,
+  }))
+  return [
+    formatTable(table, ''),
+    '',
+    folder === undefined
+      ? 'Certificates and the authority are in the files that --out <folder> writes.'
+      : `Certificates and the authority (ca.pem) are in ${folder}.`,
+    '',
+    'Device tokens of these beginnings get another answer than success:',
+    '',
+    formatTable(scripts, ''),
+    '',
+  ].join('\n')
+}
+
+function callText({ at, channel, method, path, answer, body }: SimulatedCall): string {
+  const shown = body.length > maxShownLength ? `${body.slice(0, maxShownLength)} …` : body
+  return `${new Date(at).toISOString()} ${channel} ${method} ${path}: ${answer}\n  ${readable(shown)}`
+}
+
+/** Forms as fields, the rest as it is. */
+function readable(body: string): string {
+  if (body.startsWith('{')) return body
+  return [...new URLSearchParams(body)].map(([name, value]) => `${name}=${value}`).join('\n  ')
+}

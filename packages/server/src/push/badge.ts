@@ -1,0 +1,13 @@
+import type { BadgeChange } from './sender.js'
+
+/**
+ * The field `badge` of a push: a number sets it, a number after + adds to it, nothing adds one.
+ *
+ * @param text as the contract allows it: at most 9 digits, also after a +, or empty
+ */
+export function badgeChange(text: string): BadgeChange {
+  if (text === '') return { mode: 'add', count: 1 }
+  return text.startsWith('+')
+    ? { mode: 'add', count: Number(text.slice(1)) }
+    : { mode: 'set', count: Number(text) }
+}

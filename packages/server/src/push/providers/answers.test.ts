@@ -1,0 +1,280 @@
+/** What the answers of the gateways come to, on the words of their documents. */
+import { describe, expect, it } from 'vitest'
+import type { PushOutcome } from '../sender.js'
+import { cloudOutcome } from './cloud-gw/answers.js'
+import { iosOutcome } from './ios-gw/answers.js'
+import type { GatewayAnswer } from './runtime/transport.js'
+import { vendorFOutcomes } from './vendor-f/answers.js'
+import { vendorHOutcomes } from './vendor-h/answers.js'
+import { vendorNOutcomes } from './vendor-n/answers.js'
+import { vendorOOutcomes } from './vendor-o/answers.js'
+import { vendorVOutcomes } from './vendor-v/answers.js'
+import { vendorXOutcomes } from './vendor-x/answers.js'
+
+const receivedAt = Date.UTC(2026, 0, 2, 3)
+const targets = ['a', 'b', 'c'].map((token) => ({ token, badgeCount: null }))
+const accepted = (messageId: string) => ({ kind: 'accepted', messageId })
+
+function answer(body: unknown, status = 200, headers = {}): GatewayAnswer {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return { status, headers, body: text, receivedAt }
+}
+
+/** Kinds in short: those of suspect tokens get a question mark. */
+function kinds(outcomes: readonly PushOutcome[]): string[] {
+  return outcomes.map((outcome) =>
+    outcome.kind === 'invalid_token' && outcome.isSuspect ? 'invalid_token?' : outcome.kind,
+  )
+}
+
+/** The kind of the first outcome, for each code. */
+function kindsOf(codes: readonly unknown[], read: (code: never) => readonly PushOutcome[]) {
+  return codes.map((code) => kinds(read(code as never))[0])
+}
+
+describe('ios_gw', () => {
+  it('accepts with the ID of the header', () => {
+    expect(iosOutcome(answer('', 200, { 'apns-id': 'id-1' }))).toEqual(accepted('id-1'))
+  })
+
+  it('knows when a device was unregistered', () => {
+    expect(
+      iosOutcome(answer({ reason: 'Unregistered', timestamp: 1_700_000_000_000 }, 410)),
+    ).toEqual(
+      expect.objectContaining({
+        kind: 'invalid_token',
+        since: 1_700_000_000_000,
+        isSuspect: false,
+      }),
+    )
+  })
+
+  it('goes by the reason, and by the status without one', () => {
+    const reasons = [
+      'BadDeviceToken',
+      'DeviceTokenNotForTopic',
+      'ExpiredProviderToken',
+      'IdleTimeout',
+    ]
+    expect(reasons.map((reason) => kinds([iosOutcome(answer({ reason }, 400))])[0])).toEqual([
+      'invalid_token?',
+      'invalid_token?',
+      'auth_expired',
+      'server_error',
+    ])
+    expect(iosOutcome(answer('<html>', 503)).kind).toBe('throttled')
+    expect(iosOutcome(answer({ reason: 'TooManyRequests' }, 429, { 'retry-after': '3' }))).toEqual(
+      expect.objectContaining({ kind: 'throttled', retryAfterMs: 3000 }),
+    )
+  })
+})
+
+describe('cloud_gw', () => {
+  const error = (status: number, name: string, message: string, details: unknown[] = []) =>
+    answer({ error: { code: status, status: name, message, details } }, status)
+  const fcm = (errorCode: string) => ({
+    '@type': 'type.googleapis.com/google.firebase.fcm.v1.FcmError',
+    errorCode,
+  })
+  const violations = { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: [] }
+
+  it('tells an invalid token from an invalid message', () => {
+    const token = 'The registration token is not a valid FCM registration token'
+    const read = [
+      error(400, 'INVALID_ARGUMENT', token, [fcm('INVALID_ARGUMENT')]),
+      error(400, 'INVALID_ARGUMENT', 'Invalid value at message.data', [violations]),
+      error(400, 'INVALID_ARGUMENT', token, [violations]),
+    ].map((each) => cloudOutcome(each).kind)
+    expect(read).toEqual(['invalid_token', 'payload', 'payload'])
+  })
+
+  it('goes by the detail before the status', () => {
+    const read = [
+      error(404, 'NOT_FOUND', 'gone', [fcm('UNREGISTERED')]),
+      error(404, 'NOT_FOUND', 'no such project'),
+      error(403, 'PERMISSION_DENIED', 'other project', [fcm('SENDER_ID_MISMATCH')]),
+      error(401, 'UNAUTHENTICATED', 'old token'),
+      error(401, 'UNAUTHENTICATED', 'no key', [fcm('THIRD_PARTY_AUTH_ERROR')]),
+      error(429, 'RESOURCE_EXHAUSTED', 'slow down'),
+      error(503, 'UNAVAILABLE', 'later'),
+    ].map(cloudOutcome)
+    expect(kinds(read)).toEqual([
+      'invalid_token',
+      'config',
+      'invalid_token?',
+      'auth_expired',
+      'config',
+      'throttled',
+      'server_error',
+    ])
+  })
+})
+
+describe('vendor_h', () => {
+  const read = (body: unknown, status = 200) => vendorHOutcomes(answer(body, status), { targets })
+
+  it('takes the illegal tokens from the message, which is JSON', () => {
+    const msg = JSON.stringify({ success: 2, failure: 1, illegal_tokens: ['b'] })
+    const outcomes = read({ code: '80100000', msg, requestId: 'r' })
+    expect(kinds(outcomes)).toEqual(['accepted', 'invalid_token', 'accepted'])
+    expect(outcomes[0]).toEqual(accepted('r'))
+  })
+
+  it('knows its codes', () => {
+    const codes = ['80300007', '80200003', '80300002', '80300008', '81000001', '80100017']
+    expect(kindsOf(codes, (code) => read({ code, msg: '' }))).toEqual([
+      'invalid_token?',
+      'auth_expired',
+      'config',
+      'payload',
+      'server_error',
+      'throttled',
+    ])
+    expect(kinds(read('', 401))).toEqual(['auth_expired', 'auth_expired', 'auth_expired'])
+  })
+})
+
+describe('vendor_n', () => {
+  const read = (body: unknown, status = 200) => vendorNOutcomes(answer(body, status), { targets })
+
+  it('prunes expired tokens always, failed ones when the answer is partial', () => {
+    const data = { requestId: 'r', expireTokens: ['a'], failTokens: ['b'] }
+    expect(kinds(read({ code: 200, data }))).toEqual(['invalid_token', 'accepted', 'accepted'])
+    expect(kinds(read({ code: 80100000, data }))).toEqual([
+      'invalid_token',
+      'invalid_token',
+      'accepted',
+    ])
+  })
+
+  it('knows its codes, and takes no page of a proxy for success', () => {
+    const codes = [80300007, 403, 80200047, 10207, 80200050, 404]
+    expect(kindsOf(codes, (code) => read({ code }))).toEqual([
+      'invalid_token?',
+      'auth_expired',
+      'quota',
+      'config',
+      'payload',
+      'config',
+    ])
+    expect(kinds(read('', 403))[0]).toBe('auth_expired')
+    expect(kinds(read('<html>', 200))[0]).toBe('server_error')
+  })
+})
+
+describe('vendor_x', () => {
+  const read = (body: unknown) => vendorXOutcomes(answer(body), { targets })
+
+  it('takes the bad ones from a text with commas', () => {
+    const outcomes = read({ result: 'ok', code: 0, data: { id: 'm', bad_regids: 'a,c' } })
+    expect(kinds(outcomes)).toEqual(['invalid_token', 'accepted', 'invalid_token'])
+    expect(outcomes[1]).toEqual(accepted('m'))
+    expect(kinds(read({ code: 0, data: { id: 'm' } }))).toEqual([
+      'accepted',
+      'accepted',
+      'accepted',
+    ])
+  })
+
+  it('tells no valid target from a failed send by the words', () => {
+    expect(kinds(read({ code: 20301, reason: 'There is no valid target' }))[0]).toBe(
+      'invalid_token?',
+    )
+    expect(kinds(read({ code: 20301, reason: 'send failed' }))[0]).toBe('server_error')
+  })
+
+  it('knows its codes', () => {
+    expect(kindsOf([21301, 200002, 200001, -1, 10017, 27001], (code) => read({ code }))).toEqual([
+      'config',
+      'throttled',
+      'quota',
+      'server_error',
+      'payload',
+      'payload',
+    ])
+  })
+})
+
+describe('vendor_f', () => {
+  const read = (body: unknown) => vendorFOutcomes(answer(body), { targets })
+
+  it('reads codes of devices otherwise than codes of requests', () => {
+    const value = { 110002: ['a'], 110010: ['b'] }
+    expect(kinds(read({ code: '200', value, msgId: 'm' }))).toEqual([
+      'invalid_token',
+      'suppressed',
+      'accepted',
+    ])
+    expect(kinds(read({ code: '110010', value: '' }))[0]).toBe('throttled')
+    expect(kinds(read({ code: '200', value: '', msgId: 'm' }))[0]).toBe('accepted')
+  })
+})
+
+describe('vendor_v', () => {
+  const read = (body: unknown) => vendorVOutcomes(answer(body), { targets })
+
+  it('prunes unknown and uninstalled ones, and never a device that is no test device', () => {
+    const invalidUsers = [
+      { userid: 'a', status: 1 },
+      { userid: 'b', status: 2 },
+      { userid: 'c', status: 4 },
+    ]
+    expect(kinds(read({ result: 0, requestId: 'r', invalidUsers }))).toEqual([
+      'invalid_token',
+      'invalid_token',
+      'suppressed',
+    ])
+  })
+
+  it('delays operational messages until the vendor takes them again', () => {
+    expect(read({ result: 10071, desc: 'night' })[0]).toEqual({
+      kind: 'throttled',
+      code: '10071',
+      reason: 'night',
+      // From 11:00 to 7:00 in China.
+      retryAfterMs: 20 * 3_600_000,
+    })
+  })
+
+  it('knows its codes', () => {
+    const codes = [10302, 10311, 10000, 10072, 10070, 10203, 10207, 10152, 10305]
+    expect(kindsOf(codes, (result) => read({ result }))).toEqual([
+      'invalid_token',
+      'suppressed',
+      'auth_expired',
+      'throttled',
+      'quota',
+      'config',
+      'config',
+      'payload',
+      'payload',
+    ])
+  })
+})
+
+describe('vendor_o', () => {
+  const read = (body: unknown) => vendorOOutcomes(answer(body), { targets })
+
+  it('reads an outcome for each message of a batch, in whatever order they come', () => {
+    const data = [
+      { registrationId: 'c', messageId: 'm3' },
+      { registrationId: 'a', errorCode: 10000, errorMessage: 'Invalid RegistrationId' },
+    ]
+    const outcomes = read({ code: 0, data })
+    expect(kinds(outcomes)).toEqual(['invalid_token', 'server_error', 'accepted'])
+    expect(outcomes[2]).toEqual(accepted('m3'))
+  })
+
+  it('knows its codes', () => {
+    expect(kindsOf([11, -2, 33, -1, 19, 16, 67, 15000], (code) => read({ code }))).toEqual([
+      'auth_expired',
+      'throttled',
+      'quota',
+      'server_error',
+      'config',
+      'config',
+      'payload',
+      'server_error',
+    ])
+  })
+})

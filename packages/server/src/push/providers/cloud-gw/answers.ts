@@ -1,0 +1,42 @@
+/** Answers of FCM HTTP v1: ErrorCode of the reference, and google.rpc.Status. */
+import type { PushOutcome } from '../../sender.js'
+import {
+  asObject,
+  asText,
+  codeTable,
+  type JsonObject,
+  jsonObject,
+  refusal,
+  refusalOf,
+} from '../content/answers.js'
+import type { GatewayAnswer } from '../runtime/transport.js'
+
+/** errorCode of the detail FcmError, else the status of the error. */
+export const cloudCodes = codeTable({
+  invalid_token: ['UNREGISTERED'],
+  suspect_token: ['SENDER_ID_MISMATCH'],
+  auth_expired: ['UNAUTHENTICATED'],
+  throttled: ['QUOTA_EXCEEDED', 'RESOURCE_EXHAUSTED'],
+  server_error: ['UNAVAILABLE', 'INTERNAL', 'UNSPECIFIED_ERROR'],
+  // Without a detail the project is not found, which says nothing about the device.
+  config: ['THIRD_PARTY_AUTH_ERROR', 'PERMISSION_DENIED', 'NOT_FOUND'],
+  payload: ['INVALID_ARGUMENT'],
+})
+
+export function cloudOutcome(answer: GatewayAnswer): PushOutcome {
+  const body = jsonObject(answer.body)
+  if (answer.status === 200) return { kind: 'accepted', messageId: asText(body.name) }
+  const error = asObject(body.error)
+  const detail = fcmError(error)
+  const code = asText(detail.errorCode) || asText(error.status)
+  const reason = asText(error.message)
+  // The same code stands for a token that is none and for a message that is faulty.
+  if (code === 'INVALID_ARGUMENT' && 'errorCode' in detail && /token/i.test(reason))
+    return refusalOf('invalid_token', { code, reason }, answer)
+  return refusal(cloudCodes, { code: code || `http_${answer.status}`, reason }, answer)
+}
+
+function fcmError(error: JsonObject): JsonObject {
+  const details = Array.isArray(error.details) ? error.details.map(asObject) : []
+  return details.find((detail) => asText(detail['@type']).endsWith('FcmError')) ?? {}
+}

@@ -1,0 +1,97 @@
+/** Requests to the HTTP v1 API of FCM: reference of projects.messages. */
+import type { PushNotification, PushTarget, Refusal } from '../../sender.js'
+import { tooLarge } from '../content/answers.js'
+import { fit } from '../content/fit.js'
+import {
+  appData,
+  channelOptions,
+  imageOf,
+  intentOf,
+  longBody,
+  replacingKey,
+  stringValues,
+  ttlSeconds,
+} from '../content/options.js'
+import { jsonBytes, jsonRequest } from '../content/requests.js'
+import { type Batch, sendUrl } from '../runtime/protocol.js'
+import type { GatewayRequest } from '../runtime/transport.js'
+import type { CloudCredentials } from './credentials.js'
+
+const host = 'https://fcm.googleapis.com'
+const maxPayloadBytes = 4096
+const maxTtlSeconds = 2_419_200
+const analyticsLabel = /^[\w.~%-]{1,50}$/
+
+/** One request for one device. */
+export function cloudRequest(
+  batch: Batch<CloudCredentials>,
+  target: PushTarget,
+): GatewayRequest | Refusal {
+  const { credentials, certificate, authToken, notification } = batch
+  const message = fit(notification, (content) => cloudMessage(content, target, batch.now), {
+    sizeOf: jsonBytes,
+    maxBytes: maxPayloadBytes,
+  })
+  if (message === null) return tooLarge
+  const path = `/v1/projects/${encodeURIComponent(credentials.projectId)}/messages:send`
+  return jsonRequest(
+    sendUrl(certificate, host) + path,
+    { message: { token: target.token, ...message } },
+    { authorization: `Bearer ${authToken}` },
+  )
+}
+
+function cloudMessage(notification: PushNotification, target: PushTarget, now: number) {
+  const { kind, priority, collapseKey, taskId, attachmentUrl } = notification
+  const options = channelOptions(notification, 'cloud_gw')
+  const image = imageOf(notification)
+  const data = appData(notification, {
+    intent: intentOf(options),
+    attachmentUrl: image === null ? attachmentUrl : '',
+  })
+  const isData = kind === 'cmd'
+  return {
+    ...(isData ? {} : { notification: cloudTexts(notification, image) }),
+    data: stringValues(allowedKeys(data)),
+    android: {
+      priority: isData || priority === 'high' ? 'HIGH' : 'NORMAL',
+      ttl: `${ttlSeconds(notification, { now, max: maxTtlSeconds })}s`,
+      ...(collapseKey === null ? {} : { collapse_key: collapseKey }),
+      ...(isData ? {} : { notification: cloudAndroid(notification, target) }),
+    },
+    ...(analyticsLabel.test(taskId) ? { fcm_options: { analytics_label: taskId } } : {}),
+  }
+}
+
+function cloudTexts(notification: PushNotification, image: string | null) {
+  return {
+    title: notification.title,
+    body: longBody(notification),
+    ...(image === null ? {} : { image }),
+  }
+}
+
+function cloudAndroid(notification: PushNotification, { badgeCount }: PushTarget) {
+  const { badge, isSilent, priority } = notification
+  const options = channelOptions(notification, 'cloud_gw')
+  const count = badge?.mode === 'set' ? badge.count : badge && badgeCount
+  const action = /[;#]action=([^;]+)/.exec(intentOf(options) ?? '')?.[1]
+  return {
+    ...(options.channelId ? { channel_id: options.channelId } : {}),
+    ...(isSilent ? {} : { sound: options.sound || 'default' }),
+    ...(action === undefined ? {} : { click_action: action }),
+    tag: replacingKey(notification),
+    ...(count === null ? {} : { notification_count: count }),
+    notification_priority: priority === 'high' ? 'PRIORITY_HIGH' : 'PRIORITY_DEFAULT',
+  }
+}
+
+/** Keys that the gateway keeps for itself get an underscore before them. */
+function allowedKeys(data: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(data).map(([name, value]) => [
+      /^(from$|message_type$|google|gcm)/.test(name) ? `_${name}` : name,
+      value,
+    ]),
+  )
+}

@@ -1,0 +1,155 @@
+/** From answers to outcomes, by a table for each gateway. */
+import assert from 'node:assert/strict'
+import { parseJson } from '../../../lib/json.js'
+import type { Accepted, PushOutcome, PushTarget, Refusal } from '../../sender.js'
+import type { GatewayAnswer } from '../runtime/transport.js'
+import { quotaEnd, retryAfterMs } from './times.js'
+
+/**
+ * Kinds of outcomes as tables name them. `suspect_token`: invalid, but a wrong package or project
+ * answers the same. `clock`: the gateway finds our time wrong.
+ */
+export type AnswerClass = Exclude<Refusal['kind'], 'network'> | 'suspect_token' | 'clock'
+
+/** A code, or a range of them, both ends included. */
+export type CodeEntry = number | string | readonly [number, number]
+
+export type CodeTable = ReadonlyMap<string, AnswerClass>
+
+/** Codes by what they mean; a code belongs to one class. */
+export function codeTable(
+  classes: Partial<Readonly<Record<AnswerClass, readonly CodeEntry[]>>>,
+): CodeTable {
+  const table = new Map<string, AnswerClass>()
+  for (const [name, entries] of Object.entries(classes))
+    for (const code of entries.flatMap(codesOf)) {
+      assert(!table.has(code), `code ${code} twice`)
+      table.set(code, name as AnswerClass)
+    }
+  return table
+}
+
+function codesOf(entry: CodeEntry): string[] {
+  if (typeof entry !== 'object') return [String(entry)]
+  const [first, last] = entry
+  return Array.from({ length: last - first + 1 }, (_, index) => String(first + index))
+}
+
+/** HTTP statuses where a gateway says no more. */
+export const statusCodes = codeTable({
+  auth_expired: [401],
+  throttled: [429, 503],
+  payload: [400, 413],
+  config: [403, 404, 405],
+  server_error: [500, 501, 502, 504],
+})
+
+/** What a gateway says of a message or a device. */
+export interface Verdict {
+  readonly code: string
+  readonly reason: string
+}
+
+/**
+ * The outcome of a code. One that no table knows is taken for a fault of the gateway: it is tried
+ * again a few times, and nothing is thrown away for it.
+ */
+export function refusal(
+  table: CodeTable,
+  { code, reason }: Verdict,
+  answer: GatewayAnswer,
+): Refusal {
+  const known = table.get(code) ?? statusCodes.get(String(answer.status)) ?? 'server_error'
+  return refusalOf(known, { code, reason }, answer)
+}
+
+/** An outcome of a class, with what the answer says besides. */
+export function refusalOf(kind: AnswerClass, verdict: Verdict, answer: GatewayAnswer): Refusal {
+  const { code } = verdict
+  const reason = verdict.reason || `the gateway answered ${code}`
+  switch (kind) {
+    case 'invalid_token':
+    case 'suspect_token':
+      return {
+        kind: 'invalid_token',
+        code,
+        reason,
+        since: null,
+        isSuspect: kind === 'suspect_token',
+      }
+    case 'throttled':
+    case 'server_error':
+      return { kind, code, reason, retryAfterMs: retryAfterMs(answer) }
+    case 'quota':
+      return { kind, code, reason, endsAt: quotaEnd(answer.receivedAt) }
+    case 'clock':
+      return { kind: 'config', code, reason: `${reason}${skewText(answer)}` }
+    default:
+      return { kind, code, reason }
+  }
+}
+
+function skewText({ headers, receivedAt }: GatewayAnswer): string {
+  const theirs = Date.parse(headers.date ?? '')
+  if (Number.isNaN(theirs)) return '; check the clock of this machine'
+  const seconds = Math.round((receivedAt - theirs) / 1000)
+  return `; the clock of this machine is ${seconds} s from the gateway's`
+}
+
+/** The same outcome for every target. */
+export function forAll(targets: readonly PushTarget[], outcome: PushOutcome): PushOutcome[] {
+  return targets.map(() => outcome)
+}
+
+/** Accepted, but for the tokens that the answer names. */
+export function acceptedBut(
+  targets: readonly PushTarget[],
+  messageId: string,
+  refused: ReadonlyMap<string, Refusal>,
+): PushOutcome[] {
+  const accepted: Accepted = { kind: 'accepted', messageId }
+  return targets.map(({ token }) => refused.get(token) ?? accepted)
+}
+
+/** A message that this service finds unfit before any gateway sees it. */
+export function unfit(code: string, reason: string): Refusal {
+  return { kind: 'payload', code, reason }
+}
+
+/** Too large, also with the least content. */
+export const tooLarge = unfit(
+  'too_large',
+  'the notification is larger than the gateway takes, also without its texts',
+)
+
+/** The channel has no commands, or the vendor has not allowed the app to send them. */
+export const noPassThrough = unfit(
+  'no_pass_through',
+  'commands are not passed to the app on this channel',
+)
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+/** The members of an answer's JSON object; none when it is something else. */
+export function jsonObject(text: string): JsonObject {
+  try {
+    return asObject(parseJson(text))
+  } catch {
+    return {}
+  }
+}
+
+export function asObject(value: unknown): JsonObject {
+  return typeof value === 'object' && value !== null ? (value as JsonObject) : {}
+}
+
+/** Strings and numbers as text; "" for anything else. */
+export function asText(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
+    ? String(value)
+    : ''
+}
+
+export function asTexts(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(asText).filter((text) => text !== '') : []
+}

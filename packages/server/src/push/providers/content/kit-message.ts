@@ -1,0 +1,91 @@
+/** The message of vendor_h, which vendor_n takes in other spelling. */
+import { stringifyJson } from '../../../lib/json.js'
+import type { BadgeChange, PushNotification } from '../../sender.js'
+import {
+  appData,
+  channelOptions,
+  filledTexts,
+  imageOf,
+  intentOf,
+  numberKey,
+  replacingKey,
+  ttlSeconds,
+} from './options.js'
+
+const maxTtlSeconds = 1_296_000
+const maxBadge = 99
+
+export type KitChannel = 'vendor_h' | 'vendor_n'
+
+/** Which members of the shared message a vendor has of its own. */
+export interface KitStyle {
+  readonly channel: KitChannel
+  readonly importance: 'LOW' | 'NORMAL'
+  /** Members of `android` besides those that both vendors have. */
+  android(notification: PushNotification): Readonly<Record<string, unknown>>
+  /** Members of the displayed notification besides those that both vendors have. */
+  display(notification: PushNotification): Readonly<Record<string, unknown>>
+  /** Whether the body has to be the same as the long text, where there is one. */
+  readonly isBodyLong: boolean
+  /** Whether pictures are refused. */
+  readonly refusesImages: boolean
+}
+
+/** In snake case, without the tokens. */
+export function kitMessage(notification: PushNotification, style: KitStyle, now: number) {
+  const { kind, taskId, attachmentUrl } = notification
+  const image = kitImage(notification, style)
+  const data = appData(notification, {
+    intent: intentOf(channelOptions(notification, style.channel)),
+    attachmentUrl: image === null ? attachmentUrl : '',
+  })
+  const isData = kind === 'cmd'
+  const texts = kitTexts(notification, style)
+  return {
+    data: stringifyJson(data),
+    ...(isData ? {} : { notification: { ...texts, ...(image === null ? {} : { image }) } }),
+    android: {
+      ttl: `${ttlSeconds(notification, { now, max: maxTtlSeconds })}s`,
+      bi_tag: taskId,
+      ...style.android(notification),
+      ...(isData ? {} : { notification: kitDisplay(notification, style) }),
+    },
+  }
+}
+
+function kitDisplay(notification: PushNotification, style: KitStyle) {
+  const options = channelOptions(notification, style.channel)
+  const image = kitImage(notification, style)
+  const intent = intentOf(options)
+  const badge = kitBadge(notification.badge, options.badgeClass)
+  const { title, body } = kitTexts(notification, style)
+  const { bigText } = notification
+  return {
+    title,
+    body,
+    ...(image === null ? {} : { image }),
+    ...(bigText === '' ? {} : { style: 1, big_title: title, big_body: bigText }),
+    importance: style.importance,
+    click_action: intent === null ? { type: 3 } : { type: 1, intent },
+    ...(badge === null ? {} : { badge }),
+    notify_id: numberKey(replacingKey(notification)),
+    ...style.display(notification),
+  }
+}
+
+function kitTexts(notification: PushNotification, { isBodyLong }: KitStyle) {
+  const { title, body } = filledTexts(notification)
+  return { title, body: (isBodyLong && notification.bigText) || body }
+}
+
+function kitImage(notification: PushNotification, { refusesImages }: KitStyle) {
+  return refusesImages ? null : imageOf(notification)
+}
+
+/** A number without a class is refused, so without a class the badge stays as it is. */
+function kitBadge(badge: BadgeChange | null, badgeClass: string | undefined) {
+  if (badge === null || !badgeClass) return null
+  const count = Math.min(badge.count, maxBadge)
+  if (badge.mode === 'set') return { set_num: count, class: badgeClass }
+  return count === 0 ? null : { add_num: count, class: badgeClass }
+}

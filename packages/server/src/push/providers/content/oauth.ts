@@ -1,0 +1,50 @@
+/** Tokens that a gateway hands out for a form, as OAuth 2.0 has it (RFC 6749, section 5). */
+import type { Refusal } from '../../sender.js'
+import type { IssuedToken } from '../runtime/auth-cache.js'
+import type { Call } from '../runtime/protocol.js'
+import type { GatewayAnswer } from '../runtime/transport.js'
+import { asText, jsonObject, refusalOf, statusCodes } from './answers.js'
+import { formRequest } from './requests.js'
+
+const refreshBeforeEndMs = 5 * 60_000
+
+/** When to ask for another token: five minutes before the end, at half its life at the latest. */
+export function issuedToken(value: string, issuedAt: number, lifeMs: number): IssuedToken {
+  const margin = Math.min(refreshBeforeEndMs, lifeMs / 2)
+  return { value, issuedAt, refreshAt: issuedAt + lifeMs - margin }
+}
+
+/** Exchanges ID and secret of a client for a token. */
+export async function clientCredentialsToken(
+  url: string,
+  { clientId, secret }: { readonly clientId: string; readonly secret: string },
+  call: Call,
+): Promise<IssuedToken | Refusal> {
+  const grant = { grant_type: 'client_credentials', client_id: clientId, client_secret: secret }
+  return oauthToken(await call(formRequest(url, grant)))
+}
+
+/** The token of an answer, or why there is none. */
+export function oauthToken(answer: GatewayAnswer): IssuedToken | Refusal {
+  const body = jsonObject(answer.body)
+  const value = asText(body.access_token)
+  const seconds = Number(body.expires_in)
+  if (answer.status === 200 && value !== '' && seconds > 0)
+    return issuedToken(value, answer.receivedAt, seconds * 1000)
+  return tokenRefusal(answer, asText(body.error), asText(body.error_description))
+}
+
+/**
+ * Why no token was issued: the credentials, unless the status says that trying again may help.
+ *
+ * @param code the gateway's own; "": none
+ */
+export function tokenRefusal(answer: GatewayAnswer, code: string, reason: string): Refusal {
+  const known = statusCodes.get(String(answer.status))
+  const kind = known === 'throttled' || known === 'server_error' ? known : 'config'
+  return refusalOf(
+    kind,
+    { code: code || `http_${answer.status}`, reason: `no access token: ${reason || code}` },
+    answer,
+  )
+}

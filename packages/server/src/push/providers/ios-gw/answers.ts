@@ -1,0 +1,48 @@
+/** Answers of APNs: "Handling notification responses from APNs". */
+import type { PushOutcome } from '../../sender.js'
+import { asText, codeTable, jsonObject, refusal } from '../content/answers.js'
+import type { GatewayAnswer } from '../runtime/transport.js'
+
+/** Reasons of refusals. */
+export const iosCodes = codeTable({
+  invalid_token: ['Unregistered', 'ExpiredToken'],
+  suspect_token: ['BadDeviceToken', 'DeviceTokenNotForTopic'],
+  auth_expired: ['ExpiredProviderToken'],
+  throttled: ['TooManyRequests', 'TooManyProviderTokenUpdates'],
+  server_error: ['InternalServerError', 'ServiceUnavailable', 'Shutdown', 'IdleTimeout'],
+  config: [
+    'InvalidProviderToken',
+    'MissingProviderToken',
+    'BadCertificate',
+    'BadCertificateEnvironment',
+    'Forbidden',
+    'UnrelatedKeyIdInToken',
+    'BadEnvironmentKeyIdInToken',
+    'BadTopic',
+    'MissingTopic',
+    'TopicDisallowed',
+    'BadPath',
+    'MethodNotAllowed',
+  ],
+  payload: [
+    'PayloadTooLarge',
+    'PayloadEmpty',
+    'BadCollapseId',
+    'BadExpirationDate',
+    'BadMessageId',
+    'BadPriority',
+    'InvalidPushType',
+    'DuplicateHeaders',
+    'MissingDeviceToken',
+  ],
+})
+
+export function iosOutcome(answer: GatewayAnswer): PushOutcome {
+  if (answer.status === 200) return { kind: 'accepted', messageId: answer.headers['apns-id'] ?? '' }
+  const { reason, timestamp } = jsonObject(answer.body)
+  const code = asText(reason) || `http_${answer.status}`
+  const outcome = refusal(iosCodes, { code, reason: '' }, answer)
+  return outcome.kind === 'invalid_token' && typeof timestamp === 'number'
+    ? { ...outcome, since: timestamp }
+    : outcome
+}

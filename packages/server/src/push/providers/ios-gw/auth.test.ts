@@ -1,0 +1,69 @@
+import { generateKeyPairSync, verify } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import type { GatewayCertificate } from '../../sender.js'
+import { type IssuedToken, isIssued } from '../runtime/auth-cache.js'
+import { iosAuth } from './auth.js'
+import { readIosCredentials } from './credentials.js'
+
+const minuteMs = 60_000
+const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const certificate: GatewayCertificate = {
+  channel: 'ios_gw',
+  environment: 'production',
+  appId: 'com.example.app',
+  appKey: 'KEY1234567',
+  appSecret: 'TEAM123456',
+  certificate: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+}
+const credentials = readIosCredentials(certificate)
+
+async function issue(minutes: number, refused: IssuedToken | null = null): Promise<IssuedToken> {
+  const context = { credentials, certificate, part: '', call: neverCalled, refused }
+  const token = await iosAuth.issue({ ...context, now: minutes * minuteMs })
+  if (!isIssued(token)) throw new Error(token.reason)
+  return token
+}
+
+function neverCalled(): never {
+  throw new Error('tokens are signed here')
+}
+
+function partOf(token: IssuedToken, index: number) {
+  return JSON.parse(Buffer.from(token.value.split('.')[index] ?? '', 'base64url').toString())
+}
+
+function timeOf(token: IssuedToken): number {
+  return partOf(token, 1).iat / 60
+}
+
+describe('tokens of ios_gw', () => {
+  it('name key and team, and are signed as the gateway checks them', async () => {
+    const token = await issue(0)
+    const [head, body, signature = ''] = token.value.split('.')
+    expect(partOf(token, 0)).toEqual({ alg: 'ES256', kid: 'KEY1234567', typ: 'JWT' })
+    expect(partOf(token, 1)).toEqual({ iss: 'TEAM123456', iat: 0 })
+    const key = { key: publicKey, dsaEncoding: 'ieee-p1363' as const }
+    const signed = Buffer.from(`${head}.${body}`)
+    expect(verify('sha256', signed, key, Buffer.from(signature, 'base64url'))).toBe(true)
+  })
+
+  it('show the same time in all processes', async () => {
+    const times = await Promise.all([36, 40, 55, 71].map(async (at) => timeOf(await issue(at))))
+    expect(times).toEqual([36, 36, 36, 36])
+  })
+
+  it('are used for 20 minutes at least, and never when they are an hour old', async () => {
+    for (let at = 0; at < 200; at++) {
+      const token = await issue(at)
+      const until = token.refreshAt / minuteMs
+      expect(until - at).toBeGreaterThanOrEqual(20)
+      expect(until - timeOf(token)).toBeLessThan(60)
+    }
+  })
+
+  it('are not made again within 20 minutes, whatever the gateway says', async () => {
+    const token = await issue(40)
+    await expect(issue(59, token)).rejects.toThrow('check the clock')
+    expect(timeOf(await issue(60, token))).toBe(60)
+  })
+})

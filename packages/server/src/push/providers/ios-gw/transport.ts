@@ -1,0 +1,81 @@
+import {
+  type GatewayAnswer,
+  type GatewayRequest,
+  type Transport,
+  TransportError,
+} from '../runtime/transport.js'
+import { type ConnectionOptions, Http2Connection, StreamRefused } from './connection.js'
+
+/** How often a request that a connection did not look at is given to another one. */
+const maxConnectionsPerRequest = 3
+
+function endedEarly(): TransportError {
+  const options = { code: 'connection_ended', mayBeDelivered: false }
+  return new TransportError('the gateway ended the connection at once', options)
+}
+
+/**
+ * Requests over a few lasting connections of HTTP/2. A request waits for a free stream; what a
+ * gateway has not looked at when it ends a connection goes over another one.
+ */
+export class Http2Transport implements Transport {
+  readonly #connections = new Set<Http2Connection>()
+  readonly #waiting: (() => void)[] = []
+
+  constructor(private readonly options: ConnectionOptions) {}
+
+  async request(request: GatewayRequest): Promise<GatewayAnswer> {
+    for (let tries = 1; ; tries++) {
+      const connection = await this.#connectionWithRoom()
+      try {
+        return await connection.request(request)
+      } catch (error) {
+        if (!(error instanceof StreamRefused) || tries >= maxConnectionsPerRequest) throw error
+      } finally {
+        this.#wake()
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#connections].map((connection) => connection.close()))
+  }
+
+  /** Open connections that still take requests. */
+  get connections(): number {
+    return [...this.#connections].filter(({ isClosing }) => !isClosing).length
+  }
+
+  async #connectionWithRoom(): Promise<Http2Connection> {
+    for (;;) {
+      for (const connection of this.#connections) if (connection.reserve()) return connection
+      const opening = [...this.#connections].find(
+        ({ isReady, isClosing }) => !isReady && !isClosing,
+      )
+      const next =
+        opening ?? (this.connections < this.options.limits.maxConnections ? this.#open() : null)
+      if (next === null) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+      else await this.#becomesReady(next)
+    }
+  }
+
+  async #becomesReady(connection: Http2Connection): Promise<void> {
+    await connection.ready
+    if (!connection.isReady) throw connection.error ?? endedEarly()
+  }
+
+  #open(): Http2Connection {
+    const connection = new Http2Connection(this.options)
+    this.#connections.add(connection)
+    void connection.gone.then(() => {
+      this.#connections.delete(connection)
+      this.#wake()
+    })
+    return connection
+  }
+
+  /** All of them look again: which of them finds room is decided then. */
+  #wake(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve()
+  }
+}

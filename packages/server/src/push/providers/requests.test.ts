@@ -1,0 +1,244 @@
+/** The requests that notifications become, beside those that are kept as golden files. */
+import { generateKeyPairSync } from 'node:crypto'
+import { resolve } from 'node:path'
+import { parse, stringify } from 'lossless-json'
+import { describe, expect, it } from 'vitest'
+import { definedOnly } from '../../lib/defined-only.js'
+import type { GatewayCertificate, PushNotification, PushTarget, VendorChannel } from '../sender.js'
+import { cloudProtocol } from './cloud-gw/protocol.js'
+import { iosProtocol } from './ios-gw/protocol.js'
+import type { Batch, GatewayProtocol } from './runtime/protocol.js'
+import type { GatewayRequest } from './runtime/transport.js'
+import { vendorFProtocol } from './vendor-f/protocol.js'
+import { vendorHProtocol } from './vendor-h/protocol.js'
+import { vendorNProtocol } from './vendor-n/protocol.js'
+import { vendorOProtocol } from './vendor-o/protocol.js'
+import { vendorVProtocol } from './vendor-v/protocol.js'
+import { vendorXProtocol } from './vendor-x/protocol.js'
+
+const goldenFolder = resolve(import.meta.dirname, '../../../test/golden/push')
+const now = Date.UTC(2026, 0, 2, 3)
+
+const plain: PushNotification = {
+  kind: 'text',
+  title: 'Alice',
+  body: 'Are you there?',
+  bigText: '',
+  attachmentUrl: '',
+  badge: null,
+  ext: null,
+  expiresAt: now + 86_400_000,
+  priority: 'high',
+  isSilent: false,
+  collapseKey: null,
+  deduplicationId: 'task 4711, device 1',
+  taskId: '4711',
+  ios: {},
+  android: {},
+  channels: {},
+}
+
+const intent =
+  'intent:#Intent;action=com.example.OPEN;component=com.example.app/.ChatActivity;S.peer=7;end'
+
+/** Every kind of message, with every field in one of them. */
+const notifications: Readonly<Record<string, PushNotification>> = {
+  text: plain,
+  'every option': {
+    ...plain,
+    bigText: 'Are you there? I have been waiting for an hour.',
+    badge: { mode: 'add', count: 1 },
+    ext: { order: 12, tags: ['a', 'b'], from: 'x', id: 9007199254740993n },
+    collapseKey: 'conversation-7',
+    ios: {
+      sound: 'bell.caf',
+      category: 'REPLY',
+      threadId: 'conversation-7',
+      subtitle: 'in Friends',
+      contentAvailable: true,
+      mutableContent: true,
+      collapseId: 'own-id',
+    },
+    android: { sound: 'bell', channelId: 'chat', clickAction: 'intent', intent },
+    channels: {
+      vendor_h: { channelId: 'chat-h', badgeClass: 'com.example.app.MainActivity' },
+      vendor_n: { badgeClass: 'com.example.app.MainActivity' },
+      vendor_v: { pushMode: 1, classification: 1 },
+    },
+  },
+  image: { ...plain, kind: 'image', attachmentUrl: 'https://example.com/cat.png' },
+  'other attachment': { ...plain, attachmentUrl: 'https://example.com/song.mp3' },
+  'badge set, silent, low priority': {
+    ...plain,
+    badge: { mode: 'set', count: 120 },
+    isSilent: true,
+    priority: 'normal',
+    channels: {
+      vendor_h: { badgeClass: 'Main' },
+      vendor_n: { badgeClass: 'Main' },
+    },
+  },
+  'too long': {
+    ...plain,
+    title: `${'t'.repeat(30)}😀${'中'.repeat(40)}`,
+    body: '😀'.repeat(1500),
+    ext: { note: 'n'.repeat(900) },
+  },
+  'without a title': { ...plain, title: '' },
+  command: { ...plain, kind: 'cmd', title: '', body: '', ext: { do: 'sync' } },
+}
+
+const keys = {
+  ec: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey,
+  rsa: generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey,
+}
+const account = {
+  project_id: 'demo',
+  client_email: 'push@demo',
+  private_key_id: 'key-1',
+  private_key: keys.rsa.export({ type: 'pkcs8', format: 'pem' }),
+  token_uri: 'https://oauth2.googleapis.com/token',
+}
+
+/** The requests of one batch; every gateway takes everything. */
+type Send = (batch: Omit<Batch<unknown>, 'credentials'>) => Promise<GatewayRequest[]>
+
+function recording<Credentials>(protocol: GatewayProtocol<Credentials>): Send {
+  return async (batch) => {
+    if (protocol.refuse?.(batch.notification, batch.certificate)) return []
+    const credentials = protocol.readCredentials(batch.certificate)
+    const requests: GatewayRequest[] = []
+    await protocol.send({ ...batch, credentials }, async (request) => {
+      requests.push(request)
+      const body = JSON.stringify({ result: 0, taskId: 'STORED' })
+      return { status: 200, headers: {}, body, receivedAt: now }
+    })
+    return requests
+  }
+}
+
+const sends: Readonly<Record<VendorChannel, Send>> = {
+  ios_gw: recording(iosProtocol()),
+  cloud_gw: recording(cloudProtocol),
+  vendor_h: recording(vendorHProtocol),
+  vendor_x: recording(vendorXProtocol),
+  vendor_f: recording(vendorFProtocol),
+  vendor_v: recording(vendorVProtocol),
+  vendor_o: recording(vendorOProtocol),
+  vendor_n: recording(vendorNProtocol),
+}
+const channels = Object.keys(sends) as VendorChannel[]
+
+type Changes = { readonly [K in keyof GatewayCertificate]?: GatewayCertificate[K] | undefined }
+
+function certificateOf(channel: VendorChannel, changes: Changes = {}): GatewayCertificate {
+  const certificate = {
+    channel,
+    environment: 'production',
+    appId: '10001',
+    appKey: channel === 'vendor_h' ? '' : 'key',
+    appSecret: 'secret',
+    certificate:
+      {
+        ios_gw: keys.ec.export({ type: 'pkcs8', format: 'pem' }).toString(),
+        cloud_gw: JSON.stringify(account),
+      }[channel as string] ?? '',
+    packageName: 'com.example.app',
+    category: 'IM',
+    allowsPassThrough: true,
+    receiptUrl: 'https://chat.example.com/push/receipts/1',
+  } satisfies GatewayCertificate
+  return definedOnly({ ...certificate, ...changes }) as GatewayCertificate
+}
+
+interface Sending {
+  readonly certificate?: Changes
+  readonly targets?: readonly PushTarget[]
+}
+
+const oneTarget = [{ token: 'device-1', badgeCount: 5 }]
+const twoTargets = [...oneTarget, { token: 'device-2', badgeCount: null }]
+
+/** The requests of a notification. */
+function requestsOf(
+  channel: VendorChannel,
+  notification: PushNotification,
+  { certificate = {}, targets = oneTarget }: Sending = {},
+): Promise<GatewayRequest[]> {
+  return sends[channel]({
+    certificate: certificateOf(channel, certificate),
+    notification,
+    targets,
+    part: 'domestic',
+    authToken: 'TOKEN',
+    now,
+  })
+}
+
+/** Readable, with the JSON of form fields laid open. */
+function describeRequest({ method, url, headers, body }: GatewayRequest): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  return [`${method} ${url}`, ...lines, '', describeBody(body, headers)].join('\n')
+}
+
+function describeBody(body: string, headers: GatewayRequest['headers']): string {
+  if (headers['content-type']?.includes('json')) return pretty(body)
+  return [...new URLSearchParams(body)]
+    .map(([name, value]) => `${name} = ${/^[[{]/.test(value) ? pretty(value) : value}`)
+    .join('\n')
+}
+
+function pretty(json: string): string {
+  return stringify(parse(json), null, 2) ?? ''
+}
+
+describe.each(channels)('%s', (channel) => {
+  it('makes the requests of the golden file', async () => {
+    const parts: string[] = []
+    for (const [name, notification] of Object.entries(notifications)) {
+      const requests = await requestsOf(channel, notification)
+      parts.push(`### ${name}`, ...requests.map(describeRequest))
+      if (requests.length === 0) parts.push('(is not sent on this channel)')
+    }
+    parts.push('### two devices')
+    parts.push(...(await requestsOf(channel, plain, { targets: twoTargets })).map(describeRequest))
+    const golden = resolve(goldenFolder, `${channel}.http`)
+    await expect(`${parts.join('\n\n')}\n`).toMatchFileSnapshot(golden)
+  })
+
+  it('makes the same request again when it is tried again', async () => {
+    const [first, second] = await Promise.all(
+      [plain, plain].map((each) => requestsOf(channel, each)),
+    )
+    expect(second).toEqual(first)
+  })
+
+  it('sends to another place when the certificate says so', async () => {
+    const certificate = { endpoint: { sendUrl: 'https://127.0.0.1:4444' } }
+    const requests = await requestsOf(channel, plain, { certificate })
+    for (const { url } of requests) expect(url.startsWith('https://127.0.0.1:4444/')).toBe(true)
+  })
+})
+
+describe('without an approved class of messages', () => {
+  it.each(['vendor_h', 'vendor_v', 'vendor_o'] as const)('%s names none', async (channel) => {
+    const [request] = await requestsOf(channel, plain, { certificate: { category: undefined } })
+    expect(decodeURIComponent(request?.body ?? '')).not.toContain('"category"')
+  })
+
+  it('vendor_n sends what it has to call advertising, without a picture', async () => {
+    const image = notifications.image ?? plain
+    const [request] = await requestsOf('vendor_n', image, { certificate: { category: undefined } })
+    expect(request?.body).toContain('"importance":"LOW"')
+    expect(request?.body).not.toContain('"image"')
+  })
+})
+
+describe('environment of a certificate', () => {
+  it('chooses the host of ios_gw', async () => {
+    const [request] = await requestsOf('ios_gw', plain, {
+      certificate: { environment: 'development' },
+    })
+    expect(request?.url).toBe('https://api.sandbox.push.apple.com/3/device/device-1')
+  })
+})

@@ -1,0 +1,84 @@
+import type { Clock } from '../../../lib/clock.js'
+import type { PushOutcome } from '../../sender.js'
+
+export interface CircuitLimits {
+  /** How long nothing is sent after the gateway refused the credentials or the set-up. */
+  readonly configPauseMs: number
+  /** Requests that fail one after another before the gateway counts as down. */
+  readonly failuresToOpen: number
+  /** How long nothing is sent to a gateway that is down. */
+  readonly outagePauseMs: number
+}
+
+/** May a request be sent? `probe`: alone, to see whether the gateway answers again. */
+export type Passage = { readonly kind: 'open' | 'probe' } | Blocked
+
+export interface Blocked {
+  readonly kind: 'blocked'
+  readonly cause: 'config' | 'outage'
+  readonly reason: string
+  readonly retryAfterMs: number
+}
+
+/**
+ * Spares a gateway requests that would fail. After `config` outcomes, or an unbroken row of
+ * failures, it lets nothing through for a while and then a single probe, which decides.
+ */
+export class Circuit {
+  #failures = 0
+  #opened: { cause: Blocked['cause']; reason: string; until: number } | null = null
+  #isProbing = false
+
+  constructor(
+    private readonly limits: CircuitLimits,
+    private readonly clock: Clock,
+  ) {}
+
+  /** What stands in the way now; null: a request may go on and {@link enter}. */
+  blocked(): Blocked | null {
+    if (this.#opened === null) return null
+    const { cause, reason, until } = this.#opened
+    const left = until - this.clock.now()
+    if (left <= 0 && !this.#isProbing) return null
+    return { kind: 'blocked', cause, reason, retryAfterMs: Math.max(left, 1000) }
+  }
+
+  /** Every passage that is not blocked ends with {@link leave}. */
+  enter(): Passage {
+    const blocked = this.blocked()
+    if (blocked) return blocked
+    if (this.#opened === null) return { kind: 'open' }
+    this.#isProbing = true
+    return { kind: 'probe' }
+  }
+
+  /** @param outcomes of one request; [] when it could not be sent at all */
+  leave(passage: Passage, outcomes: readonly PushOutcome[]): void {
+    const isProbe = passage.kind === 'probe'
+    if (isProbe) this.#isProbing = false
+    const failure = outcomes.find(({ kind }) => isFailure(kind))
+    if (failure === undefined || outcomes.some(({ kind }) => !isFailure(kind))) {
+      if (outcomes.length > 0) this.#close()
+      return
+    }
+    this.#failures++
+    const cause = failure.kind === 'config' ? 'config' : 'outage'
+    if (cause === 'config' || isProbe || this.#failures >= this.limits.failuresToOpen)
+      this.#open(cause, 'reason' in failure ? failure.reason : '')
+  }
+
+  #open(cause: Blocked['cause'], reason: string): void {
+    const { configPauseMs, outagePauseMs } = this.limits
+    const pauseMs = cause === 'config' ? configPauseMs : outagePauseMs
+    this.#opened = { cause, reason, until: this.clock.now() + pauseMs }
+  }
+
+  #close(): void {
+    this.#failures = 0
+    this.#opened = null
+  }
+}
+
+function isFailure(kind: PushOutcome['kind']): boolean {
+  return kind === 'config' || kind === 'network' || kind === 'server_error'
+}

@@ -1,0 +1,97 @@
+/** HTTP/1.1 with pooled connections. */
+import { Agent, request as sendRequest } from 'undici'
+import type { Clock } from '../../../lib/clock.js'
+import {
+  type GatewayAnswer,
+  type GatewayRequest,
+  type Transport,
+  TransportError,
+  type TransportLimits,
+} from './transport.js'
+
+const maxAnswerBytes = 1024 * 1024
+
+/** Errors that come before the first byte of a request is written. */
+const beforeWriting = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ERR_INVALID_URL',
+  'UND_ERR_CLOSED',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_DESTROYED',
+])
+
+export interface Http1Options {
+  readonly limits: TransportLimits
+  readonly clock: Clock
+  /** PEM; unset: the authorities that Node trusts. */
+  readonly ca?: string | undefined
+}
+
+export class Http1Transport implements Transport {
+  readonly #agent: Agent
+
+  constructor(private readonly options: Http1Options) {
+    const { limits, ca } = options
+    this.#agent = new Agent({
+      connections: limits.maxConnections,
+      pipelining: 1,
+      keepAliveTimeout: 30_000,
+      maxResponseSize: maxAnswerBytes,
+      // The deadline of the whole request takes their place.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: { timeout: limits.connectTimeoutMs, ...(ca === undefined ? {} : { ca }) },
+    })
+  }
+
+  async request({ method, url, headers, body }: GatewayRequest): Promise<GatewayAnswer> {
+    const signal = AbortSignal.timeout(this.options.limits.requestTimeoutMs)
+    try {
+      const answer = await sendRequest(url, {
+        dispatcher: this.#agent,
+        method,
+        headers,
+        body,
+        signal,
+      })
+      return {
+        status: answer.statusCode,
+        headers: singleHeaders(answer.headers),
+        body: await answer.body.text(),
+        receivedAt: this.options.clock.now(),
+      }
+    } catch (error) {
+      throw transportError(error, signal.aborted)
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#agent.close()
+  }
+}
+
+function singleHeaders(headers: Record<string, string | string[] | undefined>) {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(', ') : value,
+    ]),
+  )
+}
+
+function transportError(cause: unknown, isLate: boolean): TransportError {
+  if (isLate)
+    return new TransportError('no answer in time', { code: 'timeout', mayBeDelivered: true, cause })
+  const { code = 'unknown', message } = cause as NodeJS.ErrnoException
+  // A certificate that is not trusted, and other failures of the handshake.
+  const isHandshake = /CERT|TLS|SSL|VERIFY|ISSUER/.test(code)
+  return new TransportError(message, {
+    code,
+    mayBeDelivered: !beforeWriting.has(code) && !isHandshake,
+    cause,
+  })
+}

@@ -1,0 +1,201 @@
+import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '../../../lib/clock.js'
+import type { GatewayCertificate, PushOutcome, Refusal } from '../../sender.js'
+import { AuthCache, isIssued } from './auth-cache.js'
+import { type Blocked, Circuit, type CircuitLimits } from './circuit.js'
+import { Gate, type GateRefusal } from './gate.js'
+import { Http1Transport } from './http1-transport.js'
+import {
+  type Batch,
+  type ChannelLimits,
+  CredentialError,
+  type GatewayProtocol,
+} from './protocol.js'
+import { type GatewayRequest, type Transport, TransportError } from './transport.js'
+
+const maxLanes = 500
+
+/** One request's worth of a notification. */
+export type Sending = Pick<Batch<unknown>, 'notification' | 'targets' | 'part'>
+
+interface LaneOptions {
+  readonly clock: Clock
+  readonly circuit: CircuitLimits
+  readonly limits: ChannelLimits
+}
+
+/** The lanes of one channel, by the contents of their certificates; the unused leave first. */
+export class Lanes<Credentials> {
+  readonly #closing = new Set<Promise<void>>()
+  readonly #lanes = new LRUCache<string, Lane<Credentials>>({
+    max: maxLanes,
+    dispose: (lane) => this.#close(lane),
+  })
+
+  constructor(
+    private readonly protocol: GatewayProtocol<Credentials>,
+    private readonly options: LaneOptions,
+  ) {}
+
+  /** @returns a refusal when the certificate cannot be used */
+  open(certificate: GatewayCertificate): Lane<Credentials> | Refusal {
+    const key = createHash('sha256').update(JSON.stringify(certificate)).digest('base64')
+    const known = this.#lanes.get(key)
+    if (known) return known
+    try {
+      const lane = new Lane(this.protocol, certificate, this.options)
+      this.#lanes.set(key, lane)
+      return lane
+    } catch (error) {
+      if (!(error instanceof CredentialError)) throw error
+      return { kind: 'config', code: 'bad_certificate', reason: error.message }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#lanes.clear()
+    await Promise.all(this.#closing)
+  }
+
+  #close(lane: Lane<Credentials>): void {
+    const closing = lane.close().finally(() => this.#closing.delete(closing))
+    this.#closing.add(closing)
+  }
+}
+
+/** All that sends with one certificate: its connections, token, rate and circuit. */
+export class Lane<Credentials> {
+  readonly #credentials: Credentials
+  readonly #transport: Transport
+  readonly #gate: Gate
+  readonly #circuit: Circuit
+  /** By part; null: every request proves itself. */
+  readonly #auth: Map<string, AuthCache> | null
+
+  /** @throws CredentialError */
+  constructor(
+    private readonly protocol: GatewayProtocol<Credentials>,
+    private readonly certificate: GatewayCertificate,
+    private readonly options: LaneOptions,
+  ) {
+    const { clock, limits, circuit } = options
+    this.#credentials = protocol.readCredentials(certificate)
+    this.#transport =
+      protocol.openTransport?.(this.#credentials, { certificate, limits, clock }) ??
+      new Http1Transport({ limits, clock, ca: certificate.endpoint?.ca })
+    this.#gate = new Gate(limits, clock)
+    this.#circuit = new Circuit(circuit, clock)
+    this.#auth = protocol.auth && new Map()
+  }
+
+  /** @returns outcomes in the order of the targets */
+  async send(sending: Sending): Promise<readonly PushOutcome[]> {
+    const { targets } = sending
+    const blocked = this.#circuit.blocked()
+    if (blocked) return targets.map(() => blockedRefusal(blocked))
+    const cost = this.options.limits.rateUnit === 'message' ? targets.length : 1
+    const outcomes = await this.#gate.run(cost, () => this.#sendUnlessBlocked(sending))
+    if (typeof outcomes === 'string') return targets.map(() => localRefusal(outcomes))
+    if (outcomes.some(({ kind }) => kind === 'throttled')) this.#gate.slowDown()
+    return outcomes
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close()
+  }
+
+  async #sendUnlessBlocked(sending: Sending): Promise<readonly PushOutcome[]> {
+    const passage = this.#circuit.enter()
+    if (passage.kind === 'blocked') return sending.targets.map(() => blockedRefusal(passage))
+    let outcomes: readonly PushOutcome[] = []
+    try {
+      outcomes = await this.#sendAuthenticated(sending)
+      return outcomes
+    } finally {
+      this.#circuit.leave(passage, outcomes)
+    }
+  }
+
+  /** Tries once more with another token when the gateway takes the first no longer. */
+  async #sendAuthenticated(sending: Sending): Promise<readonly PushOutcome[]> {
+    const outcomes = await this.#attempt(sending)
+    const refused = sending.targets.filter((_, index) => outcomes[index]?.kind === 'auth_expired')
+    if (refused.length === 0) return outcomes
+    const again = this.#auth ? await this.#attempt({ ...sending, targets: refused }) : []
+    const second = new Map(refused.map(({ token }, index) => [token, again[index]]))
+    return outcomes.map((outcome, index) =>
+      finalOutcome(second.get(sending.targets[index]?.token ?? '') ?? outcome),
+    )
+  }
+
+  async #attempt(sending: Sending): Promise<readonly PushOutcome[]> {
+    const auth = this.#authOf(sending.part)
+    const token = auth && (await auth.get())
+    if (token && !isIssued(token)) return sending.targets.map(() => token)
+    const batch = {
+      ...sending,
+      credentials: this.#credentials,
+      certificate: this.certificate,
+      authToken: token?.value ?? '',
+      now: this.options.clock.now(),
+    }
+    const result = await guarded(() => this.protocol.send(batch, this.#call))
+    const outcomes = 'kind' in result ? sending.targets.map(() => result) : result
+    if (token && outcomes.some(({ kind }) => kind === 'auth_expired')) auth?.drop(token)
+    return outcomes
+  }
+
+  #authOf(part: string): AuthCache | null {
+    const { auth } = this.protocol
+    if (auth === null || this.#auth === null) return null
+    const known = this.#auth.get(part)
+    if (known) return known
+    const { clock } = this.options
+    const context = {
+      credentials: this.#credentials,
+      certificate: this.certificate,
+      part,
+      call: this.#call,
+    }
+    const cache = new AuthCache(
+      (refused) => guarded(() => auth.issue({ ...context, refused, now: clock.now() })),
+      clock,
+    )
+    this.#auth.set(part, cache)
+    return cache
+  }
+
+  readonly #call = (request: GatewayRequest) => this.#transport.request(request)
+}
+
+/** A gateway that does not answer is an outcome as well. */
+async function guarded<T>(work: () => Promise<T>): Promise<T | Refusal> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof TransportError)) throw error
+    const { code, message, mayBeDelivered } = error
+    return { kind: 'network', code, reason: message, mayBeDelivered }
+  }
+}
+
+/** Credentials that are refused twice are wrong, not old. */
+function finalOutcome(outcome: PushOutcome): PushOutcome {
+  return outcome.kind === 'auth_expired' ? { ...outcome, kind: 'config' } : outcome
+}
+
+function blockedRefusal({ cause, reason, retryAfterMs }: Blocked): Refusal {
+  const text = `nothing is sent for now: ${reason}`
+  return cause === 'config'
+    ? { kind: 'config', code: 'circuit_open', reason: text }
+    : { kind: 'server_error', code: 'circuit_open', reason: text, retryAfterMs }
+}
+
+function localRefusal(code: GateRefusal): Refusal {
+  const reason = {
+    queue_full: 'too many requests wait for this gateway',
+    rate_exceeded: 'the rate of this gateway is used up',
+  }[code]
+  return { kind: 'throttled', code, reason, retryAfterMs: 1000 }
+}

@@ -1,0 +1,141 @@
+/** What the runtime has to know of a gateway to send to it. */
+import type { Clock } from '../../../lib/clock.js'
+import type {
+  GatewayCertificate,
+  PushNotification,
+  PushOutcome,
+  PushTarget,
+  Refusal,
+  VendorChannel,
+} from '../../sender.js'
+import type { IssuedToken } from './auth-cache.js'
+import type { GateLimits } from './gate.js'
+import type { GatewayAnswer, GatewayRequest, Transport, TransportLimits } from './transport.js'
+
+/** Numbers of one channel; start well below what the vendor publishes. */
+export interface ChannelLimits extends GateLimits, TransportLimits {
+  /** What the rate counts. */
+  readonly rateUnit: 'request' | 'message'
+  readonly targetsPerRequest: number
+}
+
+/** One attempt to send to some targets. */
+export interface Batch<Credentials> {
+  readonly credentials: Credentials
+  readonly certificate: GatewayCertificate
+  readonly notification: PushNotification
+  /** No token twice. */
+  readonly targets: readonly PushTarget[]
+  /** What {@link GatewayProtocol.partOf} says of all of them; "" where it is not there. */
+  readonly part: string
+  /** "" where the gateway needs none. */
+  readonly authToken: string
+  /** Milliseconds since 1970. */
+  readonly now: number
+}
+
+/** @throws TransportError */
+export type Call = (request: GatewayRequest) => Promise<GatewayAnswer>
+
+/** How tokens are got; the runtime keeps them. */
+export interface AuthScheme<Credentials> {
+  issue(context: {
+    readonly credentials: Credentials
+    readonly certificate: GatewayCertificate
+    /** As in {@link Batch}: tokens of one part are not shown in another. */
+    readonly part: string
+    readonly now: number
+    /** The token that was refused, when that is why another one is asked for. */
+    readonly refused: IssuedToken | null
+    readonly call: Call
+  }): Promise<IssuedToken | Refusal>
+}
+
+/** A gateway: how its credentials read, how it is asked, what its answers mean. */
+export interface GatewayProtocol<Credentials> {
+  readonly channel: VendorChannel
+  readonly limits: ChannelLimits
+  /** Null: every request proves itself. */
+  readonly auth: AuthScheme<Credentials> | null
+  /** @throws CredentialError with what is wrong, for the operator */
+  readCredentials(certificate: GatewayCertificate): Credentials
+  /** Null: the notification may be sent. */
+  refuse?(notification: PushNotification, certificate: GatewayCertificate): Refusal | null
+  /** One of a few words that has to be the same for all targets of a request. */
+  partOf?(target: PushTarget): string
+  /** Unset: HTTP/1.1. */
+  openTransport?(credentials: Credentials, options: TransportOptions): Transport
+  /**
+   * @returns outcomes in the order of the targets
+   * @throws TransportError
+   */
+  send(batch: Batch<Credentials>, call: Call): Promise<readonly PushOutcome[]>
+}
+
+export interface TransportOptions {
+  readonly certificate: GatewayCertificate
+  readonly limits: TransportLimits
+  readonly clock: Clock
+}
+
+/** For channels that say nothing else. */
+export const defaultLimits: ChannelLimits = {
+  targetsPerRequest: 1,
+  rateUnit: 'request',
+  perSecond: 1_000,
+  burst: 1_000,
+  maxInFlight: 20,
+  maxQueued: 5_000,
+  maxWaitMs: 10_000,
+  connectTimeoutMs: 10_000,
+  requestTimeoutMs: 15_000,
+  maxConnections: 20,
+}
+
+type Send<Credentials> = GatewayProtocol<Credentials>['send']
+
+/** Sends to all targets with one request. */
+export function sendTogether<Credentials>(
+  build: (batch: Batch<Credentials>) => GatewayRequest | Refusal,
+  read: (answer: GatewayAnswer, batch: Batch<Credentials>) => readonly PushOutcome[],
+): Send<Credentials> {
+  return async (batch, call) => {
+    const request = build(batch)
+    if ('kind' in request) return batch.targets.map(() => request)
+    return read(await call(request), batch)
+  }
+}
+
+/** Sends to each target with a request of its own. */
+export function sendOneByOne<Credentials>(
+  build: (batch: Batch<Credentials>, target: PushTarget) => GatewayRequest | Refusal,
+  read: (answer: GatewayAnswer) => PushOutcome,
+): Send<Credentials> {
+  return (batch, call) =>
+    Promise.all(
+      batch.targets.map(async (target) => {
+        const request = build(batch, target)
+        return 'kind' in request ? request : read(await call(request))
+      }),
+    )
+}
+
+/** The certificate cannot be used. */
+export class CredentialError extends Error {
+  override readonly name = 'CredentialError'
+}
+
+/** The origin of sends: the certificate's own, else the vendor's. */
+export function sendUrl({ endpoint }: GatewayCertificate, vendorUrl: string): string {
+  return endpoint?.sendUrl ?? vendorUrl
+}
+
+/**
+ * A field that a channel cannot do without.
+ * @throws CredentialError
+ */
+export function required(value: string | undefined, what: string): string {
+  const trimmed = value?.trim() ?? ''
+  if (trimmed === '') throw new CredentialError(`the certificate has no ${what}`)
+  return trimmed
+}

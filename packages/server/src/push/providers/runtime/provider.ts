@@ -1,0 +1,65 @@
+import type { Clock } from '../../../lib/clock.js'
+import { chunksOf } from '../../../lib/chunks.js'
+import { groupBy } from '../../../lib/group-by.js'
+import type { PushOutcome, PushRequest, PushSender, PushTarget } from '../../sender.js'
+import type { CircuitLimits } from './circuit.js'
+import { Lanes } from './lane.js'
+import type { ChannelLimits, GatewayProtocol } from './protocol.js'
+
+export interface ProviderOptions {
+  readonly clock: Clock
+  readonly circuit: CircuitLimits
+  /** Over those of the protocol. */
+  readonly limits?: Partial<ChannelLimits>
+}
+
+/** Sends to one gateway: whole notifications in, one outcome for each target out. */
+export class GatewayProvider<Credentials> implements PushSender, AsyncDisposable {
+  readonly #lanes: Lanes<Credentials>
+  readonly #limits: ChannelLimits
+
+  constructor(
+    private readonly protocol: GatewayProtocol<Credentials>,
+    options: ProviderOptions,
+  ) {
+    this.#limits = { ...protocol.limits, ...options.limits }
+    this.#lanes = new Lanes(protocol, { ...options, limits: this.#limits })
+  }
+
+  async send({ certificate, notification, targets }: PushRequest): Promise<PushOutcome[]> {
+    const unsendable = this.protocol.refuse?.(notification, certificate)
+    if (unsendable) return targets.map(() => unsendable)
+    const lane = this.#lanes.open(certificate)
+    if ('kind' in lane) return targets.map(() => lane)
+    const byToken = new Map(targets.map((target) => [target.token, target]))
+    const outcomes = new Map<string, PushOutcome>()
+    await Promise.all(
+      this.#requestsFor([...byToken.values()]).map(async (request) => {
+        const results = await lane.send({ notification, ...request })
+        for (const [index, { token }] of request.targets.entries())
+          outcomes.set(token, results[index] ?? missing)
+      }),
+    )
+    return targets.map(({ token }) => outcomes.get(token) ?? missing)
+  }
+
+  /** Ends all connections; what is under way is finished first. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#lanes.close()
+  }
+
+  #requestsFor(all: readonly PushTarget[]): { part: string; targets: PushTarget[] }[] {
+    const parts = groupBy(all, (target) => this.protocol.partOf?.(target) ?? '')
+    return [...parts].flatMap(([part, members]) =>
+      chunksOf(members, this.#limits.targetsPerRequest).map((targets) => ({ part, targets })),
+    )
+  }
+}
+
+/** The answer says nothing of a device. */
+const missing: PushOutcome = {
+  kind: 'server_error',
+  code: 'no_outcome',
+  reason: 'the answer of the gateway says nothing about this device',
+  retryAfterMs: null,
+}

@@ -1,0 +1,62 @@
+import type { Clock } from '../../../lib/clock.js'
+
+export interface BucketLimits {
+  readonly perSecond: number
+  readonly burst: number
+}
+
+const slowestShare = 1 / 16
+const recoveryMs = 60_000
+
+/**
+ * A rate for callers that wait their turn: each reserves its part and is told how long to wait.
+ * Told to slow down, it runs at half the rate, down to a sixteenth, and doubles it each minute.
+ */
+export class TokenBucket {
+  #tokens: number
+  #filledAt: number
+  #share = 1
+  #slowedAt = 0
+
+  constructor(
+    private readonly limits: BucketLimits,
+    private readonly clock: Clock,
+  ) {
+    this.#tokens = limits.burst
+    this.#filledAt = clock.now()
+  }
+
+  /**
+   * Takes tokens, also those that are yet to come.
+   * @returns milliseconds until they are there; null: more than `maxWaitMs`, and nothing is taken
+   */
+  reserve(count: number, maxWaitMs: number): number | null {
+    this.#fill()
+    const missing = count - this.#tokens
+    const waitMs = missing <= 0 ? 0 : Math.ceil((missing / this.#rate()) * 1000)
+    if (waitMs > maxWaitMs) return null
+    this.#tokens -= count
+    return waitMs
+  }
+
+  slowDown(): void {
+    this.#fill()
+    this.#share = Math.max(this.#share / 2, slowestShare)
+    this.#slowedAt = this.clock.now()
+  }
+
+  #rate(): number {
+    return this.limits.perSecond * this.#share
+  }
+
+  #fill(): void {
+    const now = this.clock.now()
+    const elapsedMs = Math.max(0, now - this.#filledAt)
+    this.#tokens = Math.min(this.limits.burst, this.#tokens + (elapsedMs / 1000) * this.#rate())
+    this.#filledAt = now
+    while (this.#share < 1 && now - this.#slowedAt >= recoveryMs) {
+      this.#share *= 2
+      this.#slowedAt += recoveryMs
+    }
+  }
+}

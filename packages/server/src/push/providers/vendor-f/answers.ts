@@ -1,0 +1,55 @@
+/** Answers of vendor_f: one code for the request, and in `value` codes of single devices. */
+import type { PushOutcome, PushTarget, Refusal } from '../../sender.js'
+import {
+  acceptedBut,
+  asObject,
+  asText,
+  asTexts,
+  codeTable,
+  forAll,
+  jsonObject,
+  refusal,
+} from '../content/answers.js'
+import type { GatewayAnswer } from '../runtime/transport.js'
+
+export const vendorFCodes = codeTable({
+  throttled: [110010],
+  quota: [110019, 110051, 110053],
+  config: [1006, 110000, 110001, 110009, 110031, 110033],
+  server_error: [500, 1001, 1003],
+  payload: [1005, 110004, 110032],
+})
+
+/** Codes of single devices; 110010 means something else here than for the request. */
+export const vendorFDeviceCodes = codeTable({
+  invalid_token: [110002, 110003],
+  suppressed: [110010, 520],
+  quota: [110011],
+  server_error: [501, 513, 519],
+  config: [201],
+})
+
+const success = '200'
+
+export function vendorFOutcomes(
+  answer: GatewayAnswer,
+  { targets }: { readonly targets: readonly PushTarget[] },
+): PushOutcome[] {
+  const body = jsonObject(answer.body)
+  const code = asText(body.code) || `http_${answer.status}`
+  const reason = asText(body.message)
+  if (code !== success) return forAll(targets, refusal(vendorFCodes, { code, reason }, answer))
+  const refused = new Map<string, Refusal>()
+  for (const [deviceCode, tokens] of Object.entries(asObject(body.value))) {
+    const outcome = refusal(vendorFDeviceCodes, { code: deviceCode, reason }, answer)
+    for (const token of asTexts(tokens)) refused.set(token, outcome)
+  }
+  return acceptedBut(targets, asText(body.msgId), refused)
+}
+
+/** Where the gateway wants the request instead; null: it has answered it. */
+export function vendorFRedirect(answer: GatewayAnswer): string | null {
+  const { code, redirect } = jsonObject(answer.body)
+  const url = asText(redirect)
+  return asText(code) === '300' && /^https?:\/\//.test(url) ? url : null
+}

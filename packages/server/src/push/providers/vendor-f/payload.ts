@@ -1,0 +1,138 @@
+/** Requests of vendor_f: pushes by pushId of its server API. */
+import { stringifyJson } from '../../../lib/json.js'
+import type { GatewayCertificate, PushNotification, Refusal } from '../../sender.js'
+import { tooLarge } from '../content/answers.js'
+import { fit } from '../content/fit.js'
+import {
+  appData,
+  channelOptions,
+  filledTexts,
+  intentOf,
+  longBody,
+  replacingKey,
+  shortKey,
+  stringValues,
+  ttlSeconds,
+} from '../content/options.js'
+import { formRequest } from '../content/requests.js'
+import { cutText } from '../content/text.js'
+import { type Batch, sendUrl } from '../runtime/protocol.js'
+import type { GatewayRequest } from '../runtime/transport.js'
+import type { VendorFCredentials } from './credentials.js'
+import { vendorFSign } from './sign.js'
+
+const host = 'http://server-api-push.meizu.com'
+const maxTitle = 32
+const maxContent = 100
+const maxPassThroughBytes = 2000
+const maxValidHours = 72
+const notifyKeyLength = 8
+/** Delivered and clicked. */
+const wantedReceipts = '3'
+
+/** One request for up to 100 devices. */
+export function vendorFRequest(batch: Batch<VendorFCredentials>): GatewayRequest | Refusal {
+  const { credentials, certificate, notification, targets } = batch
+  const isData = notification.kind === 'cmd'
+  const message = isData ? passThrough(batch) : displayed(batch)
+  if (message === null) return tooLarge
+  const fields = {
+    appId: credentials.appId,
+    pushIds: targets.map(({ token }) => token).join(','),
+    messageJson: stringifyJson(message),
+  }
+  const kind = isData ? 'unvarnished' : 'varnished'
+  return formRequest(`${sendUrl(certificate, host)}/garcia/api/server/push/${kind}/pushByPushId`, {
+    ...fields,
+    sign: vendorFSign(fields, credentials.secret),
+  })
+}
+
+function passThrough({ certificate, notification, now }: Batch<VendorFCredentials>) {
+  const content = fit(notification, (part) => stringifyJson(appData(part, {})), {
+    sizeOf: Buffer.byteLength,
+    maxBytes: maxPassThroughBytes,
+  })
+  if (content === null) return null
+  const title = cutText(notification.title || notification.taskId, maxTitle)
+  return { title, content, ...timeAndReceipts(notification, certificate, now) }
+}
+
+function displayed({ certificate, notification, now }: Batch<VendorFCredentials>) {
+  const { bigText, isSilent } = notification
+  const { title, body } = filledTexts({ ...notification, body: notification.body || bigText })
+  const isOn = isSilent ? 0 : 1
+  return {
+    noticeBarInfo: {
+      noticeMsgType: certificate.category === undefined ? 0 : 1,
+      noticeBarType: 0,
+      title: cutText(title, maxTitle),
+      content: cutText(body, maxContent),
+    },
+    ...(bigText === ''
+      ? {}
+      : {
+          noticeExpandInfo: { noticeExpandType: 1, noticeExpandContent: longBody(notification) },
+        }),
+    clickTypeInfo: clickType(notification),
+    advanceInfo: {
+      notificationType: { vibrate: isOn, lights: 1, sound: isOn },
+      notifyKey: shortKey(replacingKey(notification), notifyKeyLength),
+    },
+    ...timeAndReceipts(notification, certificate, now),
+  }
+}
+
+/** An intent with a component names an activity; another one is opened as it is. */
+function clickType(notification: PushNotification) {
+  const intent = intentOf(channelOptions(notification, 'vendor_f'))
+  const parameters = stringValues(
+    appData(notification, { intent, attachmentUrl: notification.attachmentUrl }),
+  )
+  if (intent === null) return { clickType: 0, parameters }
+  const activity = componentClass(intent)
+  return activity === null
+    ? { clickType: 2, url: intent, parameters }
+    : { clickType: 1, activity, parameters: { ...stringExtras(intent), ...parameters } }
+}
+
+/** The class of `component=package/class`; one that begins with a dot is in the package. */
+function componentClass(intent: string): string | null {
+  const [, packageName = '', className = ''] = /[;#]component=([^;/]+)\/([^;]+)/.exec(intent) ?? []
+  if (className === '') return null
+  return className.startsWith('.') ? packageName + className : className
+}
+
+/** The `S.name=value` extras of an intent. */
+function stringExtras(intent: string): Record<string, string> {
+  const extras = [...intent.matchAll(/;S\.([^=;]+)=([^;]*)/g)]
+  return Object.fromEntries(extras.map(([, name = '', value = '']) => [name, decode(value)]))
+}
+
+function decode(value: string): string {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return value
+  }
+}
+
+function timeAndReceipts(
+  notification: PushNotification,
+  { receiptUrl }: GatewayCertificate,
+  now: number,
+) {
+  const seconds = ttlSeconds(notification, { now, max: maxValidHours * 3600 })
+  return {
+    pushTimeInfo: { offLine: 1, validTime: Math.max(1, Math.floor(seconds / 3600)) },
+    ...(receiptUrl === undefined
+      ? {}
+      : {
+          extra: {
+            callback: receiptUrl,
+            'callback.param': notification.taskId,
+            'callback.type': wantedReceipts,
+          },
+        }),
+  }
+}

@@ -1,0 +1,59 @@
+/** Requests of vendor_h: downlink message API of its Push Kit, v1 and v2. */
+import type { GatewayCertificate, PushNotification, Refusal } from '../../sender.js'
+import { tooLarge } from '../content/answers.js'
+import { fit } from '../content/fit.js'
+import { type KitStyle, kitMessage } from '../content/kit-message.js'
+import { channelOptions } from '../content/options.js'
+import { jsonBytes, jsonRequest } from '../content/requests.js'
+import { type Batch, sendUrl } from '../runtime/protocol.js'
+import type { GatewayRequest } from '../runtime/transport.js'
+import type { VendorHCredentials } from './credentials.js'
+
+const host = 'https://push-api.cloud.huawei.com'
+const maxMessageBytes = 4096
+
+/** One request for up to 1000 devices. */
+export function vendorHRequest(batch: Batch<VendorHCredentials>): GatewayRequest | Refusal {
+  const { credentials, certificate, notification, targets, authToken, now } = batch
+  const style = vendorHStyle(certificate)
+  const message = fit(notification, (content) => kitMessage(content, style, now), {
+    sizeOf: jsonBytes,
+    maxBytes: maxMessageBytes,
+  })
+  if (message === null) return tooLarge
+  return jsonRequest(
+    sendUrl(certificate, host) + credentials.sendPath,
+    { validate_only: false, message: { token: targets.map(({ token }) => token), ...message } },
+    { authorization: `Bearer ${authToken}` },
+  )
+}
+
+function vendorHStyle({ environment, category }: GatewayCertificate): KitStyle {
+  return {
+    channel: 'vendor_h',
+    importance: 'NORMAL',
+    isBodyLong: false,
+    refusesImages: false,
+    android: ({ priority, collapseKey }) => ({
+      urgency: priority === 'high' ? 'HIGH' : 'NORMAL',
+      // -1 keeps all that wait for the device, 0 the newest only.
+      collapse_key: collapseKey === null ? -1 : 0,
+      target_user_type: environment === 'development' ? 1 : 0,
+      ...(category === undefined ? {} : { category }),
+    }),
+    display: (notification) => ({
+      ...channelAndSound(notification),
+      foreground_show: true,
+    }),
+  }
+}
+
+function channelAndSound(notification: PushNotification) {
+  const { sound: name, channelId } = channelOptions(notification, 'vendor_h')
+  const path = name && (name.startsWith('/') ? name : `/raw/${name}`)
+  return {
+    ...(channelId ? { channel_id: channelId } : {}),
+    ...(notification.isSilent ? { default_sound: false } : {}),
+    ...(!notification.isSilent && path ? { sound: path, default_sound: false } : {}),
+  }
+}

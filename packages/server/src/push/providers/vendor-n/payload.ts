@@ -1,0 +1,53 @@
+/** Requests of vendor_n: "Sending messages" of its push service. */
+import type { GatewayCertificate, Refusal } from '../../sender.js'
+import { tooLarge } from '../content/answers.js'
+import { fit } from '../content/fit.js'
+import { type KitStyle, kitMessage } from '../content/kit-message.js'
+import { jsonBytes, jsonRequest } from '../content/requests.js'
+import { type Batch, sendUrl } from '../runtime/protocol.js'
+import type { GatewayRequest } from '../runtime/transport.js'
+import type { VendorNCredentials } from './credentials.js'
+
+const host = 'https://push-api.cloud.honor.com'
+const maxMessageBytes = 4096
+
+/** One request for up to 1000 devices. */
+export function vendorNRequest(batch: Batch<VendorNCredentials>): GatewayRequest | Refusal {
+  const { credentials, certificate, notification, targets, authToken, now } = batch
+  const style = vendorNStyle(certificate)
+  const message = fit(notification, (content) => vendorNSpelling(kitMessage(content, style, now)), {
+    sizeOf: jsonBytes,
+    maxBytes: maxMessageBytes,
+  })
+  if (message === null) return tooLarge
+  const path = `/api/v1/${encodeURIComponent(credentials.appId)}/sendMessage`
+  return jsonRequest(
+    sendUrl(certificate, host) + path,
+    { token: targets.map(({ token }) => token), ...message },
+    { authorization: `Bearer ${authToken}`, timestamp: String(now) },
+  )
+}
+
+/** Messages that are no advertising need an approved class. */
+function vendorNStyle({ environment, category }: GatewayCertificate): KitStyle {
+  const importance = category === undefined ? 'LOW' : 'NORMAL'
+  return {
+    channel: 'vendor_n',
+    importance,
+    // The vendor wants both to be the same.
+    isBodyLong: true,
+    refusesImages: importance === 'LOW',
+    android: () => ({ target_user_type: environment === 'development' ? 1 : 0 }),
+    display: () => ({}),
+  }
+}
+
+/** In camel case, and a class of a badge is a badgeClass. */
+function vendorNSpelling(value: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name === 'class' ? 'badgeClass' : name.replace(/_(\w)/g, (_, next) => next.toUpperCase()),
+      typeof member === 'object' ? vendorNSpelling(member) : member,
+    ]),
+  )
+}

@@ -1,0 +1,54 @@
+/** Answers of vendor_o: its table of return codes. */
+import type { PushOutcome, PushTarget, Refusal } from '../../sender.js'
+import {
+  asObject,
+  asText,
+  codeTable,
+  forAll,
+  type JsonObject,
+  jsonObject,
+  refusal,
+} from '../content/answers.js'
+import type { GatewayAnswer } from '../runtime/transport.js'
+
+export const vendorOCodes = codeTable({
+  invalid_token: [10000],
+  auth_expired: [11, 29],
+  throttled: [-2, 13, 55],
+  quota: [33, 34, 42],
+  server_error: [-1],
+  clock: [19],
+  config: [[14, 18], 26, 27, 28, 30, 59],
+  payload: [12, [20, 25], 31, 32, 40, 41, 51, 67],
+})
+
+const success = '0'
+
+export function vendorOOutcomes(
+  answer: GatewayAnswer,
+  { targets }: { readonly targets: readonly PushTarget[] },
+): PushOutcome[] {
+  const body = jsonObject(answer.body)
+  if (asText(body.code) !== success) return forAll(targets, vendorORefusal(answer))
+  const data = body.data
+  if (!Array.isArray(data))
+    return forAll(targets, { kind: 'accepted', messageId: asText(asObject(data).messageId) })
+  const items = new Map(data.map(asObject).map((item) => [asText(item.registrationId), item]))
+  return targets.map(({ token }) => itemOutcome(items.get(token) ?? {}, answer))
+}
+
+function itemOutcome(item: JsonObject, answer: GatewayAnswer): PushOutcome {
+  const code = asText(item.errorCode)
+  const messageId = asText(item.messageId)
+  const isAccepted = (code === '' || code === success) && messageId !== ''
+  if (isAccepted) return { kind: 'accepted', messageId }
+  const verdict = { code: code || 'no_outcome', reason: asText(item.errorMessage) }
+  return refusal(vendorOCodes, verdict, answer)
+}
+
+/** Why a call failed as a whole. */
+export function vendorORefusal(answer: GatewayAnswer): Refusal {
+  const body = jsonObject(answer.body)
+  const code = asText(body.code) || `http_${answer.status}`
+  return refusal(vendorOCodes, { code, reason: asText(body.message) }, answer)
+}

@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto'
+import { asObject, asText, jsonObject } from '../content/answers.js'
+import { tokenRefusal } from '../content/oauth.js'
+import { formRequest } from '../content/requests.js'
+import type { AuthScheme } from '../runtime/protocol.js'
+import { vendorORefusal } from './answers.js'
+import type { VendorOCredentials } from './credentials.js'
+import { regionUrl } from './region.js'
+
+/** Tokens are good for a day. */
+const refreshMs = 12 * 3_600_000
+
+export const vendorOAuth: AuthScheme<VendorOCredentials> = {
+  async issue({ credentials, certificate, part, now, call }) {
+    const url = certificate.endpoint?.authUrl ?? `${regionUrl(certificate, part)}/server/v1/auth`
+    const answer = await call(
+      formRequest(url, {
+        app_key: credentials.appKey,
+        timestamp: String(now),
+        sign: vendorOSign(credentials, now),
+      }),
+    )
+    const { code, message, data } = jsonObject(answer.body)
+    const value = asText(asObject(data).auth_token)
+    if (asText(code) === '0' && value !== '')
+      return { value, issuedAt: answer.receivedAt, refreshAt: answer.receivedAt + refreshMs }
+    const refusal = vendorORefusal(answer)
+    return refusal.kind === 'config' || refusal.kind === 'throttled'
+      ? refusal
+      : tokenRefusal(answer, asText(code), asText(message))
+  },
+}
+
+/** SHA-256 of key, time in milliseconds and MasterSecret. */
+export function vendorOSign(
+  { appKey, masterSecret }: VendorOCredentials,
+  timestamp: number,
+): string {
+  return createHash('sha256').update(`${appKey}${timestamp}${masterSecret}`).digest('hex')
+}

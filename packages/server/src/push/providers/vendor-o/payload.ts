@@ -1,0 +1,113 @@
+/** Requests of vendor_o: single pushes of its server API, alone or in batches. */
+import { stringifyJson } from '../../../lib/json.js'
+import type { GatewayCertificate, PushNotification, PushTarget, Refusal } from '../../sender.js'
+import { tooLarge } from '../content/answers.js'
+import { fit } from '../content/fit.js'
+import {
+  appData,
+  channelOptions,
+  filledTexts,
+  intentOf,
+  numberKey,
+  shortKey,
+  ttlSeconds,
+} from '../content/options.js'
+import { formRequest } from '../content/requests.js'
+import { cutText } from '../content/text.js'
+import type { Batch } from '../runtime/protocol.js'
+import type { GatewayRequest } from '../runtime/transport.js'
+import type { VendorOCredentials } from './credentials.js'
+import { regionUrl } from './region.js'
+
+const maxTitle = 50
+const maxContent = { standard: 50, long: 128 }
+const maxParametersLength = 4000
+const maxTtlSeconds = 864_000
+const messageIdLength = 32
+/** Shown in the bar, on the lock screen and on top. */
+const notifyLevelAll = 16
+
+/** One request for one device, or for up to 1000 of one region. */
+export function vendorORequest(batch: Batch<VendorOCredentials>): GatewayRequest | Refusal {
+  const { certificate, targets, part, authToken } = batch
+  const messages = targets.map((target) => vendorOMessage(batch, target))
+  if (messages.some((message) => message === null)) return tooLarge
+  const path = `${regionUrl(certificate, part)}/server/v1/message/notification`
+  const fields = { auth_token: authToken }
+  return messages.length === 1
+    ? formRequest(`${path}/unicast`, { ...fields, message: stringifyJson(messages[0]) })
+    : formRequest(`${path}/unicast_batch`, { ...fields, messages: stringifyJson(messages) })
+}
+
+function vendorOMessage(batch: Batch<VendorOCredentials>, target: PushTarget) {
+  const notification = fit(
+    batch.notification,
+    (content) => vendorONotification(content, batch, target),
+    {
+      sizeOf: ({ action_parameters }) => action_parameters.length,
+      maxBytes: maxParametersLength,
+    },
+  )
+  return (
+    notification && {
+      target_type: 2,
+      target_value: target.token,
+      verify_registration_id: false,
+      notification,
+    }
+  )
+}
+
+function vendorONotification(
+  notification: PushNotification,
+  { certificate, now }: Batch<VendorOCredentials>,
+  target: PushTarget,
+) {
+  const { deduplicationId, collapseKey, attachmentUrl } = notification
+  const { channelId, ...options } = channelOptions(notification, 'vendor_o')
+  const intent = intentOf(options)
+  return {
+    app_message_id: shortKey(deduplicationId, messageIdLength),
+    ...vendorOTexts(notification),
+    ...(intent === null
+      ? { click_action_type: 0 }
+      : { click_action_type: 5, click_action_url: intent }),
+    action_parameters: stringifyJson(appData(notification, { attachmentUrl })),
+    off_line: true,
+    off_line_ttl: ttlSeconds(notification, { now, max: maxTtlSeconds }),
+    show_time_type: 0,
+    ...(channelId ? { channel_id: channelId } : {}),
+    ...vendorOClass(certificate),
+    ...(collapseKey === null ? {} : { notify_id: numberKey(collapseKey) }),
+    ...vendorOBadge(notification, target),
+    ...receiptFields(certificate, notification),
+  }
+}
+
+function vendorOTexts(notification: PushNotification) {
+  const { bigText } = notification
+  const { title, body } = filledTexts({ ...notification, body: notification.body || bigText })
+  return {
+    style: bigText === '' ? 1 : 2,
+    title: cutText(title, maxTitle),
+    content:
+      bigText === '' ? cutText(body, maxContent.standard) : cutText(bigText, maxContent.long),
+  }
+}
+
+function vendorOClass({ category }: GatewayCertificate) {
+  return category === undefined ? {} : { category, notify_level: notifyLevelAll }
+}
+
+/** 0 sets a number, 1 adds one; what adds more is a number of our counter. */
+function vendorOBadge({ badge }: PushNotification, { badgeCount }: PushTarget) {
+  if (badge === null) return {}
+  if (badge.mode === 'set') return { badge_operation_type: 0, badge_message_count: badge.count }
+  if (badge.count === 1) return { badge_operation_type: 1, badge_message_count: 1 }
+  return badgeCount === null ? {} : { badge_operation_type: 0, badge_message_count: badgeCount }
+}
+
+function receiptFields({ receiptUrl }: GatewayCertificate, { taskId }: PushNotification) {
+  if (receiptUrl === undefined) return {}
+  return { call_back_url: receiptUrl, call_back_parameter: taskId }
+}

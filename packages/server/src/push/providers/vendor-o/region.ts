@@ -1,0 +1,25 @@
+import type { GatewayCertificate, PushTarget } from '../../sender.js'
+import { sendUrl } from '../runtime/protocol.js'
+
+const hosts = {
+  domestic: 'https://api.push.oppomobile.com',
+  abroad: 'https://api-intl.push.oppomobile.com',
+}
+
+/** Which of the two gateways knows a device. */
+export type Region = keyof typeof hosts
+
+/** China: one part, or CN as the first of two or the second of three parts. */
+export function regionOf({ token }: PushTarget): Region {
+  const parts = token.split('_')
+  const isDomestic =
+    parts.length === 1 ||
+    (parts.length === 2 && parts[0] === 'CN') ||
+    (parts.length === 3 && parts[1] === 'CN')
+  return isDomestic ? 'domestic' : 'abroad'
+}
+
+/** The origin for devices of a region. */
+export function regionUrl(certificate: GatewayCertificate, region: string): string {
+  return sendUrl(certificate, region === 'abroad' ? hosts.abroad : hosts.domestic)
+}

@@ -1,0 +1,87 @@
+/** Answers of vendor_v: its table of return codes. */
+import type { PushOutcome, PushTarget, Refusal } from '../../sender.js'
+import {
+  acceptedBut,
+  asObject,
+  asText,
+  codeTable,
+  type JsonObject,
+  jsonObject,
+  refusal,
+} from '../content/answers.js'
+import { nextTimeOfDay } from '../content/times.js'
+import type { GatewayAnswer } from '../runtime/transport.js'
+
+export const vendorVCodes = codeTable({
+  invalid_token: [10302],
+  suppressed: [10311],
+  auth_expired: [10000],
+  throttled: [10071, 10072, 10093],
+  quota: [10070, 10073, 10252, 10254],
+  config: [10043, 10045, 10051, 10082, 10094, [10200, 10206]],
+  clock: [10207],
+  payload: [
+    10050,
+    [10054, 10060],
+    10065,
+    10067,
+    10085,
+    [10095, 10097],
+    10103,
+    10104,
+    [10150, 10155],
+    [10304, 10306],
+    10352,
+    10353,
+  ],
+})
+
+/** Status of a device in `invalidUser`; 4 is no test user in test mode. */
+const deviceCodes = codeTable({ invalid_token: ['user_1', 'user_2'], suppressed: ['user_4'] })
+
+const success = '0'
+const outsideHours = '10071'
+/** When operational messages are taken again, in UTC+8. */
+const firstHour = 7
+
+export function vendorVOutcomes(
+  answer: GatewayAnswer,
+  { targets }: { readonly targets: readonly PushTarget[] },
+): PushOutcome[] {
+  const body = jsonObject(answer.body)
+  const code = asText(body.result) || `http_${answer.status}`
+  const refused = refusedDevices(body, answer)
+  if (code !== success) {
+    const general = vendorVRefusal(answer)
+    return targets.map(({ token }) => refused.get(token) ?? general)
+  }
+  return acceptedBut(targets, asText(body.taskId), refused)
+}
+
+/** Why a call failed as a whole. */
+export function vendorVRefusal(answer: GatewayAnswer): Refusal {
+  const body = jsonObject(answer.body)
+  const code = asText(body.result) || `http_${answer.status}`
+  const outcome = refusal(vendorVCodes, { code, reason: asText(body.desc) }, answer)
+  if (code !== outsideHours || outcome.kind !== 'throttled') return outcome
+  const opensAt = nextTimeOfDay(answer.receivedAt, firstHour)
+  return { ...outcome, retryAfterMs: opensAt - answer.receivedAt }
+}
+
+function refusedDevices(body: JsonObject, answer: GatewayAnswer): Map<string, Refusal> {
+  const one = body.invalidUser
+  const many = body.invalidUsers
+  const entries = [...(Array.isArray(many) ? many : []), ...(one ? [one] : [])].map(asObject)
+  return new Map(
+    entries.map(({ userid, status }) => [
+      asText(userid),
+      refusal(deviceCodes, { code: `user_${asText(status)}`, reason: '' }, answer),
+    ]),
+  )
+}
+
+/** The ID of a stored message, or null when it was not stored. */
+export function vendorVTaskId(answer: GatewayAnswer): string | null {
+  const { result, taskId } = jsonObject(answer.body)
+  return asText(result) === success ? asText(taskId) || null : null
+}

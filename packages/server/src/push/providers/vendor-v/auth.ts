@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto'
+import { asText, jsonObject } from '../content/answers.js'
+import { tokenRefusal } from '../content/oauth.js'
+import { jsonRequest } from '../content/requests.js'
+import type { AuthScheme } from '../runtime/protocol.js'
+import { vendorVRefusal } from './answers.js'
+import type { VendorVCredentials } from './credentials.js'
+import { vendorVUrl } from './payload.js'
+
+/** Tokens are good for a day; the vendor wants them refreshed every hour or two. */
+const refreshMs = 2 * 3_600_000
+
+export const vendorVAuth: AuthScheme<VendorVCredentials> = {
+  async issue({ credentials, certificate, now, call }) {
+    const { appId, appKey } = credentials
+    const body = { appId, appKey, timestamp: now, sign: vendorVSign(credentials, now) }
+    const url = certificate.endpoint?.authUrl ?? vendorVUrl(certificate, 'auth')
+    const answer = await call(jsonRequest(url, body))
+    const { result, desc, authToken } = jsonObject(answer.body)
+    const value = asText(authToken)
+    if (asText(result) === '0' && value !== '')
+      return { value, issuedAt: answer.receivedAt, refreshAt: answer.receivedAt + refreshMs }
+    const refusal = vendorVRefusal(answer)
+    return refusal.kind === 'config' || refusal.kind === 'throttled'
+      ? refusal
+      : tokenRefusal(answer, asText(result), asText(desc))
+  },
+}
+
+/** MD5 of ID, key, time in milliseconds and secret. */
+export function vendorVSign(
+  { appId, appKey, secret }: VendorVCredentials,
+  timestamp: number,
+): string {
+  return createHash('md5').update(`${appId}${appKey}${timestamp}${secret}`).digest('hex')
+}

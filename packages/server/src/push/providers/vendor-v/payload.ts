@@ -1,0 +1,125 @@
+/** Requests of vendor_v: server API of its push service. */
+import type { GatewayCertificate, PushNotification, PushTarget, Refusal } from '../../sender.js'
+import { tooLarge } from '../content/answers.js'
+import { fit } from '../content/fit.js'
+import {
+  appData,
+  channelOptions,
+  filledTexts,
+  intentOf,
+  numberKey,
+  replacingKey,
+  shortKey,
+  stringValues,
+  ttlSeconds,
+} from '../content/options.js'
+import { jsonRequest } from '../content/requests.js'
+import { cutText } from '../content/text.js'
+import { type Batch, sendUrl } from '../runtime/protocol.js'
+import type { GatewayRequest } from '../runtime/transport.js'
+import type { VendorVCredentials } from './credentials.js'
+
+const host = 'https://api-push.vivo.com.cn'
+const maxTitle = 40
+const maxContent = 100
+const maxCustomLength = 1024
+const maxTtlSeconds = 86_400
+const minTtlSeconds = { single: 60, list: 900 }
+const requestIdLength = 32
+const systemCategories = ['IM', 'ACCOUNT', 'TODO', 'DEVICE_REMINDER', 'ORDER', 'SUBSCRIPTION']
+
+type VendorVBatch = Batch<VendorVCredentials>
+
+/** Address of one of the gateway's calls. */
+export function vendorVUrl(certificate: GatewayCertificate, call: string): string {
+  return `${sendUrl(certificate, host)}/message/${call}`
+}
+
+/** One request for one device. */
+export function vendorVSingle(batch: VendorVBatch, target: PushTarget): GatewayRequest | Refusal {
+  const message = vendorVMessage(batch, minTtlSeconds.single)
+  if (message === null) return tooLarge
+  return vendorVCall(batch, 'send', { ...message, regId: target.token })
+}
+
+/** Stores the message, so that a list of devices can be named for it. */
+export function vendorVStored(batch: VendorVBatch): GatewayRequest | Refusal {
+  const message = vendorVMessage(batch, minTtlSeconds.list)
+  return message === null ? tooLarge : vendorVCall(batch, 'saveListPayload', message)
+}
+
+/** Sends a stored message to 2 to 1000 devices. */
+export function vendorVList(batch: VendorVBatch, taskId: string): GatewayRequest {
+  return vendorVCall(batch, 'pushToList', {
+    appId: batch.credentials.appId,
+    regIds: batch.targets.map(({ token }) => token),
+    taskId,
+    requestId: requestId(batch),
+  })
+}
+
+function vendorVCall(
+  { certificate, authToken }: VendorVBatch,
+  call: string,
+  body: unknown,
+): GatewayRequest {
+  return jsonRequest(vendorVUrl(certificate, call), body, { authtoken: authToken })
+}
+
+function vendorVMessage(batch: VendorVBatch, minTtl: number) {
+  return fit(batch.notification, (content) => vendorVContent(content, batch, minTtl), {
+    sizeOf: ({ clientCustomMap }) => JSON.stringify(clientCustomMap).length,
+    maxBytes: maxCustomLength,
+  })
+}
+
+function vendorVContent(notification: PushNotification, batch: VendorVBatch, minTtl: number) {
+  const { certificate, credentials, now } = batch
+  const { title, body } = filledTexts({
+    ...notification,
+    body: notification.body || notification.bigText,
+  })
+  const options = channelOptions(notification, 'vendor_v')
+  const intent = intentOf(options)
+  const { attachmentUrl, isSilent, badge } = notification
+  return {
+    appId: credentials.appId,
+    // 1 none, 4 sound and vibration.
+    notifyType: isSilent ? 1 : 4,
+    title: cutText(title, maxTitle),
+    content: cutText(body, maxContent),
+    timeToLive: ttlSeconds(notification, { now, min: minTtl, max: maxTtlSeconds }),
+    ...(intent === null ? { skipType: 1 } : { skipType: 4, skipContent: intent }),
+    networkType: -1,
+    ...vendorVClass(options.classification, certificate),
+    pushMode: options.pushMode ?? 0,
+    requestId: requestId(batch),
+    notifyId: numberKey(replacingKey(notification)),
+    // It can add one, and nothing else.
+    ...(badge?.mode === 'add' && badge.count > 0 ? { addBadge: true } : {}),
+    clientCustomMap: stringValues(appData(notification, { intent: null, attachmentUrl })),
+    foregroundShow: true,
+    ...receiptFields(certificate, notification),
+  }
+}
+
+/** The class is always said, since the vendor's default has changed; both fields must agree. */
+function vendorVClass(classification: number | undefined, { category }: GatewayCertificate) {
+  const ofCategory = category !== undefined && systemCategories.includes(category) ? 1 : 0
+  const said = classification ?? ofCategory
+  return {
+    classification: said,
+    ...(category !== undefined && said === ofCategory ? { category } : {}),
+  }
+}
+
+/** Another one for other devices, the same for a repeated try. */
+function requestId({ notification, targets }: VendorVBatch): string {
+  const tokens = targets.map(({ token }) => token)
+  return shortKey(JSON.stringify([notification.deduplicationId, ...tokens]), requestIdLength)
+}
+
+function receiptFields({ receiptUrl }: GatewayCertificate, { taskId }: PushNotification) {
+  if (receiptUrl === undefined) return {}
+  return { extra: { callback: receiptUrl, 'callback.param': taskId } }
+}

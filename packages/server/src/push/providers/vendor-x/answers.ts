@@ -1,0 +1,58 @@
+/** Answers of vendor_x: its "server error codes". */
+import type { PushOutcome, PushTarget } from '../../sender.js'
+import {
+  acceptedBut,
+  asObject,
+  asText,
+  codeTable,
+  forAll,
+  jsonObject,
+  refusal,
+  refusalOf,
+} from '../content/answers.js'
+import type { GatewayAnswer } from '../runtime/transport.js'
+
+export const vendorXCodes = codeTable({
+  invalid_token: [66007, 10029],
+  throttled: [10027, 200002, 21303],
+  quota: [200001, 10034],
+  config: [21301, 21302, 22000, 22006, 22007, 22022, 10031, 10036, 26006],
+  server_error: [-1, 1, 10001, 10002, 10003, 10037, 20301, 20607, 22102, 26003, 65029],
+  payload: [
+    10008,
+    10012,
+    10016,
+    10017,
+    10041,
+    21305,
+    65009,
+    65014,
+    65015,
+    [65036, 65038],
+    // A channel that the app does not have: what this message names, not what the app is.
+    27001,
+  ],
+})
+
+const sendFailed = '20301'
+
+export function vendorXOutcomes(
+  answer: GatewayAnswer,
+  { targets }: { readonly targets: readonly PushTarget[] },
+): PushOutcome[] {
+  const body = jsonObject(answer.body)
+  const code = asText(body.code) || `http_${answer.status}`
+  const reason = asText(body.reason) || asText(body.description)
+  if (code !== '0') {
+    // One code for two things: the words tell whether it is the targets.
+    const isTargets = code === sendFailed && /no valid target/i.test(reason)
+    const outcome = isTargets
+      ? refusalOf('suspect_token', { code, reason }, answer)
+      : refusal(vendorXCodes, { code, reason }, answer)
+    return forAll(targets, outcome)
+  }
+  const data = asObject(body.data)
+  const dead = refusalOf('invalid_token', { code: 'bad_regids', reason: 'bad regid' }, answer)
+  const bad = asText(data.bad_regids).split(',').filter(Boolean)
+  return acceptedBut(targets, asText(data.id), new Map(bad.map((token) => [token, dead])))
+}

@@ -1,0 +1,104 @@
+/** Requests of vendor_x: server API of its push service, messages by regid. */
+import { stringifyJson } from '../../../lib/json.js'
+import type { GatewayCertificate, PushNotification, Refusal } from '../../sender.js'
+import { tooLarge } from '../content/answers.js'
+import { fit } from '../content/fit.js'
+import {
+  appData,
+  channelOptions,
+  filledTexts,
+  intentOf,
+  longBody,
+  numberKey,
+  replacingKey,
+  shortKey,
+  ttlSeconds,
+} from '../content/options.js'
+import { formRequest } from '../content/requests.js'
+import { cutText } from '../content/text.js'
+import { type Batch, sendUrl } from '../runtime/protocol.js'
+import type { GatewayRequest } from '../runtime/transport.js'
+import type { VendorXCredentials } from './credentials.js'
+
+const host = 'https://api.xmpush.xiaomi.com'
+const maxTitle = 49
+const maxDescription = 127
+const maxPayloadBytes = 4096
+/** One day: what public messages may live; private ones up to ten. */
+const maxTtlSeconds = 86_400
+const jobKeyLength = 12
+/** Delivered, target invalid, push disabled, daily quota exceeded. */
+const wantedReceipts = 1 + 16 + 32 + 128
+
+/** One request for up to 1000 devices. */
+export function vendorXRequest(batch: Batch<VendorXCredentials>): GatewayRequest | Refusal {
+  const { credentials, certificate, notification, targets } = batch
+  const fields = fit(notification, (content) => vendorXFields(content, batch), {
+    sizeOf: ({ payload }) => Buffer.byteLength(payload),
+    maxBytes: maxPayloadBytes,
+  })
+  if (fields === null) return tooLarge
+  return formRequest(
+    `${sendUrl(certificate, host)}/v3/message/regid`,
+    {
+      registration_id: targets.map(({ token }) => token).join(','),
+      ...fields,
+      // The vendor wants it encoded once more than the form does.
+      payload: encodeURIComponent(fields.payload),
+    },
+    { authorization: `key=${credentials.secret}` },
+  )
+}
+
+function vendorXFields(
+  notification: PushNotification,
+  { credentials, certificate, now }: Batch<VendorXCredentials>,
+) {
+  const { kind, attachmentUrl, deduplicationId, isSilent } = notification
+  const { title, body } = filledTexts({ ...notification, body: longBody(notification) })
+  const intent = intentOf(channelOptions(notification, 'vendor_x'))
+  const isData = kind === 'cmd'
+  return {
+    restricted_package_name: credentials.packageName,
+    payload: stringifyJson(appData(notification, { intent, attachmentUrl })),
+    pass_through: isData ? '1' : '0',
+    time_to_live: String(ttlSeconds(notification, { now, max: maxTtlSeconds }) * 1000),
+    'extra.jobkey': shortKey(deduplicationId, jobKeyLength),
+    ...receiptFields(certificate, notification),
+    ...(isData
+      ? {}
+      : {
+          title: cutText(title, maxTitle),
+          description: cutText(body, maxDescription),
+          // All of sound, vibration and light, or light alone.
+          notify_type: isSilent ? '4' : '-1',
+          notify_id: String(numberKey(replacingKey(notification))),
+          ...displayFields(notification, credentials, intent),
+        }),
+  }
+}
+
+function displayFields(
+  notification: PushNotification,
+  { packageName }: VendorXCredentials,
+  intent: string | null,
+) {
+  const { channelId, sound } = channelOptions(notification, 'vendor_x')
+  const soundUri = sound?.includes('://') ? sound : `android.resource://${packageName}/raw/${sound}`
+  return {
+    'extra.notify_effect': intent === null ? '1' : '2',
+    ...(intent === null ? {} : { 'extra.intent_uri': intent }),
+    ...(channelId ? { 'extra.channel_id': channelId } : {}),
+    ...(sound && !notification.isSilent ? { 'extra.sound_uri': soundUri } : {}),
+    ...(notification.bigText === '' ? {} : { 'extra.notification_style_type': '1' }),
+  }
+}
+
+function receiptFields({ receiptUrl }: GatewayCertificate, { taskId }: PushNotification) {
+  if (receiptUrl === undefined) return {}
+  return {
+    'extra.callback': receiptUrl,
+    'extra.callback.param': taskId,
+    'extra.callback.type': String(wantedReceipts),
+  }
+}

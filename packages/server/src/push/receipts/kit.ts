@@ -1,0 +1,83 @@
+/** Receipts of vendor_h and vendor_n: a list of statuses. */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import {
+  optionalText,
+  optionalTime,
+  type PushReceipt,
+  type ReceiptKind,
+  readJsonText,
+  readList,
+  readObject,
+  readText,
+} from './receipt.js'
+
+type StatusTable = Readonly<Record<string, ReceiptKind>>
+
+/** Statuses that are not named mean that nothing follows. */
+const vendorHStatuses: StatusTable = {
+  0: 'delivered',
+  2: 'invalid_token',
+  5: 'invalid_token',
+  6: 'muted',
+  10: 'suppressed',
+  102: 'throttled',
+  201: 'suppressed',
+  256: 'throttled',
+}
+
+const vendorNStatuses: StatusTable = {
+  40000001: 'delivered',
+  40000002: 'delivered',
+  40000003: 'invalid_token',
+  40000004: 'invalid_token',
+  40000005: 'muted',
+  40000006: 'muted',
+  40000007: 'clicked',
+  40000009: 'throttled',
+}
+
+/** @throws ReceiptError */
+export function vendorHReceipts(body: string): PushReceipt[] {
+  return kitReceipts(body, vendorHStatuses)
+}
+
+/** @throws ReceiptError */
+export function vendorNReceipts(body: string): PushReceipt[] {
+  return kitReceipts(body, vendorNStatuses)
+}
+
+function kitReceipts(body: string, table: StatusTable): PushReceipt[] {
+  const { statuses } = readObject(readJsonText(body, 'the body'), 'the body')
+  return readList(statuses, 'statuses').map((item) => {
+    const entry = readObject(item, 'a status')
+    // The second version of the receipts has these two one level below.
+    const place =
+      'deliveryStatus' in entry ? readObject(entry.deliveryStatus, 'deliveryStatus') : {}
+    const code = readText(place.result ?? entry.status, 'status')
+    return {
+      messageId: readText(entry.requestId, 'requestId'),
+      token: readText(entry.token, 'token'),
+      kind: table[code] ?? 'ignored',
+      code,
+      taskId: optionalText(entry.biTag),
+      at: optionalTime(place.timestamp ?? entry.timestamp),
+    }
+  })
+}
+
+/**
+ * Does the header X-HUAWEI-CALLBACK-ID prove that vendor_h sent the receipt?
+ *
+ * @param header timestamp=…;nonce=…;value=…
+ */
+export function isSignedByVendorH(
+  header: string,
+  { user, secret }: { readonly user: string; readonly secret: string },
+): boolean {
+  const part = (name: string) => new RegExp(`(?:^|;)\\s*${name}=([^;]*)`).exec(header)?.[1] ?? ''
+  const expected = createHmac('sha256', secret)
+    .update(part('timestamp') + part('nonce') + user)
+    .digest()
+  const given = Buffer.from(part('value'), 'base64')
+  return given.length === expected.length && timingSafeEqual(given, expected)
+}

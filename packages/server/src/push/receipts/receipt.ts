@@ -1,0 +1,106 @@
+/** What gateways tell later about messages that they accepted. */
+import { parseJson } from '../../lib/json.js'
+
+/** Channels whose gateways send receipts. */
+export const receiptChannels = [
+  'vendor_h',
+  'vendor_x',
+  'vendor_f',
+  'vendor_v',
+  'vendor_o',
+  'vendor_n',
+] as const
+
+/** One of {@link receiptChannels}. */
+export type ReceiptChannel = (typeof receiptChannels)[number]
+
+/**
+ * `delivered`: reached the device. `clicked`: was opened. `invalid_token`: the token has ended.
+ * `muted`: notifications are off; the token is good. `suppressed`: the device is out of reach.
+ * `throttled`: no more for this device until the vendors' day ends. `ignored`: nothing follows.
+ */
+export type ReceiptKind =
+  | 'delivered'
+  | 'clicked'
+  | 'invalid_token'
+  | 'muted'
+  | 'suppressed'
+  | 'throttled'
+  | 'ignored'
+
+/** What became of a message on one device. */
+export interface PushReceipt {
+  /** As in the outcome `accepted`. */
+  readonly messageId: string
+  readonly token: string
+  readonly kind: ReceiptKind
+  /** The vendor's own word for it. */
+  readonly code: string
+  /** The notification's `taskId`; "" where the receipt has none. */
+  readonly taskId: string
+  /** Milliseconds since 1970, by the vendor's clock; null: not told. */
+  readonly at: number | null
+  /** The token that the device has now, where the vendor tells. */
+  readonly newToken?: string
+}
+
+/** The body is none that this vendor sends. */
+export class ReceiptError extends Error {
+  override readonly name = 'ReceiptError'
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+/** @throws ReceiptError */
+export function readJsonText(text: string, what: string): unknown {
+  try {
+    return parseJson(text)
+  } catch {
+    throw new ReceiptError(`${what} is not JSON`)
+  }
+}
+
+/** @throws ReceiptError */
+export function readObject(value: unknown, what: string): Members {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new ReceiptError(`${what} is not an object`)
+  return value as Members
+}
+
+/** @throws ReceiptError */
+export function readList(value: unknown, what: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw new ReceiptError(`${what} is not a list`)
+  return value
+}
+
+/**
+ * A text or a number, as text.
+ * @throws ReceiptError when it is missing
+ */
+export function readText(value: unknown, what: string): string {
+  const text = optionalText(value)
+  if (text === '') throw new ReceiptError(`${what} is missing`)
+  return text
+}
+
+export function optionalText(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
+    ? String(value)
+    : ''
+}
+
+export function optionalTime(value: unknown): number | null {
+  const time = Number(optionalText(value) || Number.NaN)
+  return Number.isSafeInteger(time) ? time : null
+}
+
+/**
+ * Several tokens, as a list or as one text with commas between them.
+ * @throws ReceiptError when there is none
+ */
+export function readTokens(value: unknown, what: string): string[] {
+  const tokens = Array.isArray(value) ? value.map(optionalText) : optionalText(value).split(',')
+  const found = tokens.map((token) => token.trim()).filter((token) => token !== '')
+  if (found.length === 0) throw new ReceiptError(`${what} is missing`)
+  return found
+}

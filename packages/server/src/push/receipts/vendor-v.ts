@@ -1,0 +1,38 @@
+/** Receipts of vendor_v: JSON, by task ID. */
+import {
+  optionalText,
+  optionalTime,
+  type PushReceipt,
+  type ReceiptKind,
+  readJsonText,
+  readObject,
+  readTokens,
+} from './receipt.js'
+
+const arrived = '0'
+/** Sub code of a registration ID that has ended. */
+const endedToken = '2183'
+
+/** @throws ReceiptError */
+export function vendorVReceipts(body: string): PushReceipt[] {
+  const tasks = readObject(readJsonText(body, 'the body'), 'the body')
+  return Object.entries(tasks).flatMap(([messageId, value]) => {
+    const entry = readObject(value, 'a task')
+    // Without a type it is of the older kind, which is sent for arrivals only.
+    const type = optionalText(entry.ackType) || arrived
+    const sub = optionalText(entry.subAckType)
+    return readTokens(entry.targets, 'targets').map((token) => ({
+      messageId,
+      token,
+      kind: kindOf(type, sub),
+      code: sub === '' ? type : `${type}/${sub}`,
+      taskId: optionalText(entry.param),
+      at: optionalTime(entry.ackTime),
+    }))
+  })
+}
+
+function kindOf(type: string, sub: string): ReceiptKind {
+  if (type === arrived) return 'delivered'
+  return sub === endedToken ? 'invalid_token' : 'ignored'
+}

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest'
+import type { PushOutcome } from '../sender.js'
+import { type Attempt, nextTryAt, pauseAfter } from './retry.js'
+
+const hourMs = 3_600_000
+const reason = { code: 'x', reason: 'x' }
+const throttled: PushOutcome = { ...reason, kind: 'throttled', retryAfterMs: null }
+const failed: PushOutcome = { ...reason, kind: 'server_error', retryAfterMs: null }
+const cut: PushOutcome = { ...reason, kind: 'network', mayBeDelivered: true }
+
+function delays(outcome: PushOutcome, changes: Partial<Attempt> = {}): (number | null)[] {
+  return [1, 2, 3, 4, 5, 12].map((attempts) =>
+    nextTryAt(outcome, {
+      channel: 'vendor_h',
+      attempts,
+      now: 0,
+      expiresAt: hourMs,
+      random: 1,
+      ...changes,
+    }),
+  )
+}
+
+describe('nextTryAt', () => {
+  it('doubles the time after failures, five tries at most', () => {
+    const expected = [1_000, 2_000, 4_000, 8_000, null, null]
+    expect(delays(failed)).toEqual(expected)
+    expect(delays(cut)).toEqual(expected)
+  })
+
+  it('waits a random part of it', () => {
+    expect(delays(failed, { random: 0.25 }).slice(0, 3)).toEqual([250, 500, 1_000])
+  })
+
+  it('tries for as long as it is throttled, up to five minutes apart', () => {
+    expect(delays(throttled)).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 300_000])
+    expect(delays(throttled, { channel: 'cloud_gw' })).toEqual([
+      60_000, 120_000, 240_000, 300_000, 300_000, 300_000,
+    ])
+  })
+
+  it('does what the gateway asks for', () => {
+    expect(delays({ ...throttled, retryAfterMs: 42_000 })[0]).toBe(42_000)
+    expect(delays({ ...failed, retryAfterMs: 42_000 })[0]).toBe(42_000)
+  })
+
+  it('never tries when the notification has expired', () => {
+    expect(delays(throttled, { expiresAt: 4_000 })).toEqual([1_000, 2_000, null, null, null, null])
+  })
+
+  it('does not repeat what would end the same', () => {
+    const ends: PushOutcome[] = [
+      { kind: 'accepted', messageId: '1' },
+      { ...reason, kind: 'invalid_token', since: null, isSuspect: false },
+      { ...reason, kind: 'payload' },
+      { ...reason, kind: 'config' },
+      { ...reason, kind: 'suppressed' },
+      { ...reason, kind: 'quota', endsAt: 1000 },
+    ]
+    expect(ends.map((outcome) => delays(outcome)[0])).toEqual(ends.map(() => null))
+  })
+})
+
+describe('pauseAfter', () => {
+  it('leaves a class of messages alone until the quota begins again, a device for a day', () => {
+    expect(pauseAfter({ ...reason, kind: 'quota', endsAt: 77 }, 5)).toEqual({
+      of: 'class',
+      until: 77,
+    })
+    expect(pauseAfter({ ...reason, kind: 'suppressed' }, 5)).toEqual({
+      of: 'device',
+      until: 24 * hourMs + 5,
+    })
+    expect(pauseAfter(throttled, 5)).toBeNull()
+  })
+})

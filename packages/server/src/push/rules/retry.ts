@@ -1,0 +1,72 @@
+/** When a device is tried again, by what became of the last try. */
+import type { PushOutcome, VendorChannel } from '../sender.js'
+
+export interface Attempt {
+  readonly channel: VendorChannel
+  /** Tries so far, the last one included: from 1. */
+  readonly attempts: number
+  /** Milliseconds since 1970. */
+  readonly now: number
+  /** Milliseconds since 1970: nothing is sent from then on. */
+  readonly expiresAt: number
+  /** From 0 up to 1. */
+  readonly random: number
+}
+
+const dayMs = 24 * 3_600_000
+const maxFailures = 5
+const failureBackoff = { firstMs: 1_000, longestMs: 60_000 }
+const throttleBackoff = { firstMs: 1_000, longestMs: 300_000 }
+/** The vendor's advice for a refusal that names no time. */
+const cloudThrottleBackoff = { firstMs: 60_000, longestMs: 300_000 }
+
+/**
+ * When to send again with the same token: what the gateway asks for, else after a random part of a
+ * time that doubles with each try. Repeating is safe also where the last try may have arrived: the
+ * same `deduplicationId` is shown once.
+ *
+ * @returns milliseconds since 1970; null: never
+ */
+export function nextTryAt(outcome: PushOutcome, attempt: Attempt): number | null {
+  const delayMs = retryDelayMs(outcome, attempt)
+  if (delayMs === null) return null
+  const at = attempt.now + delayMs
+  return at < attempt.expiresAt ? at : null
+}
+
+function retryDelayMs(outcome: PushOutcome, attempt: Attempt): number | null {
+  switch (outcome.kind) {
+    case 'throttled': {
+      const backoff = attempt.channel === 'cloud_gw' ? cloudThrottleBackoff : throttleBackoff
+      return outcome.retryAfterMs ?? backoffMs(backoff, attempt)
+    }
+    case 'server_error':
+      if (attempt.attempts >= maxFailures) return null
+      return outcome.retryAfterMs ?? backoffMs(failureBackoff, attempt)
+    case 'network':
+      return attempt.attempts >= maxFailures ? null : backoffMs(failureBackoff, attempt)
+    default:
+      return null
+  }
+}
+
+function backoffMs(
+  { firstMs, longestMs }: { readonly firstMs: number; readonly longestMs: number },
+  { attempts, random }: Attempt,
+): number {
+  return Math.round(Math.min(firstMs * 2 ** (attempts - 1), longestMs) * random)
+}
+
+/** For how long to leave what was refused alone, without anything being wrong with it. */
+export interface Pause {
+  /** `device`: this one; `class`: messages of this class on the channel, for the certificate. */
+  readonly of: 'device' | 'class'
+  /** Milliseconds since 1970. */
+  readonly until: number
+}
+
+/** The pause that an outcome asks for; null: none. */
+export function pauseAfter(outcome: PushOutcome, now: number): Pause | null {
+  if (outcome.kind === 'quota') return { of: 'class', until: outcome.endsAt }
+  return outcome.kind === 'suppressed' ? { of: 'device', until: now + dayMs } : null
+}

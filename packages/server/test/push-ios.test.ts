@@ -1,0 +1,206 @@
+/** The connection to ios_gw: HTTP/2 with limits, losses and client certificates. */
+import {
+  gatewayModels,
+  type GatewayOptions,
+  SimulatedGateway,
+  TestAuthority,
+} from '@hermod/testkit/push'
+import { waitFor } from '@hermod/testkit'
+import { describe, expect, it } from 'vitest'
+import { createProviders } from '../dist/push/providers/providers.js'
+import type { GatewayCertificate, PushOutcome } from '../dist/push/sender.js'
+import { GoAwayServer } from './support/http2-frames.js'
+import { aNotification, SilencingProxy, targetsOf } from './support/push.js'
+
+const authority = new TestAuthority()
+const limits = { requestTimeoutMs: 500, maxConnections: 1 }
+
+function startGateway(options: Partial<GatewayOptions> = {}): Promise<SimulatedGateway> {
+  return SimulatedGateway.start(gatewayModels.ios_gw(), { authority, ...options })
+}
+
+/** A sender to one gateway. */
+class Sender implements AsyncDisposable {
+  readonly #providers
+
+  constructor(
+    private readonly certificate: GatewayCertificate,
+    options: Parameters<typeof createProviders>[0] = {},
+  ) {
+    this.#providers = createProviders({ limits: { ios_gw: limits }, ...options })
+  }
+
+  send(tokens: readonly string[]): Promise<readonly PushOutcome[]> {
+    const { certificate } = this
+    return this.#providers.senders.ios_gw.send({
+      certificate,
+      notification: aNotification(),
+      targets: targetsOf(tokens),
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#providers[Symbol.asyncDispose]()
+  }
+}
+
+function tokens(count: number, prefix = ''): string[] {
+  return Array.from({ length: count }, (_, index) => prefix + String(index).padStart(8, '0'))
+}
+
+const allAccepted = (outcomes: readonly PushOutcome[]) =>
+  outcomes.every(({ kind }) => kind === 'accepted')
+
+describe('connections to ios_gw', () => {
+  it('carry no more streams at once than the gateway allows', async () => {
+    await using gateway = await startGateway({ maxStreams: 4 })
+    await using sender = new Sender(gateway.certificate)
+    expect(allAccepted(await sender.send(tokens(100)))).toBe(true)
+    expect(gateway.mostStreams).toBeGreaterThan(1)
+    expect(gateway.mostStreams).toBeLessThanOrEqual(4)
+    expect(gateway.connections).toBe(1)
+  })
+
+  it('are as many as are needed, and no more than are allowed', async () => {
+    await using gateway = await startGateway({ maxStreams: 4 })
+    const options = { limits: { ios_gw: { ...limits, maxConnections: 3 } } }
+    await using sender = new Sender(gateway.certificate, options)
+    expect(allAccepted(await sender.send(tokens(100)))).toBe(true)
+    expect(gateway.connections).toBeLessThanOrEqual(3)
+    expect(gateway.mostStreams).toBeLessThanOrEqual(12)
+  })
+
+  it('hand over what a GOAWAY leaves behind, and send nothing twice', async () => {
+    await using gateway = await startGateway()
+    await using sender = new Sender(gateway.certificate)
+    const all = [...tokens(10), '60aa00000001', ...tokens(10, 'ee')]
+    expect(allAccepted(await sender.send(all))).toBe(true)
+    expect(gateway.deliveries.map(({ token }) => token).sort()).toEqual([...all].sort())
+  })
+
+  it('hand over the streams that a GOAWAY does not name', async () => {
+    await using gateway = await startGateway()
+    const port = Number(new URL(gateway.url).port)
+    await using server = await GoAwayServer.start({ authority, port, streams: 5 })
+    const { endpoint, ...credentials } = gateway.certificate
+    const certificate = { ...credentials, endpoint: { ...endpoint, sendUrl: server.url } }
+    await using sender = new Sender(certificate)
+    const all = tokens(5)
+    expect(allAccepted(await sender.send(all))).toBe(true)
+    expect(server.leftBehind).toBe(5)
+    expect(gateway.deliveries.map(({ token }) => token).sort()).toEqual(all)
+  })
+
+  it('are replaced after a GOAWAY between two messages', async () => {
+    await using gateway = await startGateway()
+    await using sender = new Sender(gateway.certificate)
+    await sender.send(tokens(1))
+    gateway.goAway()
+    await waitFor(() => gateway.connections === 0, { what: 'the end', timeoutMs: 5_000 })
+    expect(allAccepted(await sender.send(tokens(3)))).toBe(true)
+  })
+
+  it('that are cut fail what is under way, and only that', async () => {
+    await using gateway = await startGateway()
+    await using sender = new Sender(gateway.certificate, {
+      limits: { ios_gw: { ...limits, requestTimeoutMs: 20_000 } },
+    })
+    const waiting = sender.send(['510a00000001'])
+    await waitFor(() => gateway.calls.length === 1, { what: 'the request', timeoutMs: 5_000 })
+    gateway.cutConnections()
+    expect(await waiting).toMatchObject([{ kind: 'network', mayBeDelivered: true }])
+    expect(allAccepted(await sender.send(tokens(3)))).toBe(true)
+  })
+
+  it('that go silent are noticed by a PING, and replaced', async () => {
+    await using gateway = await startGateway()
+    await using proxy = await SilencingProxy.start(Number(new URL(gateway.url).port))
+    const { endpoint, ...credentials } = gateway.certificate
+    const certificate = { ...credentials, endpoint: { ...endpoint, sendUrl: proxy.url } }
+    await using sender = new Sender(certificate, {
+      care: { pingAfterMs: 60_000, pingTimeoutMs: 100 },
+      circuit: { failuresToOpen: 1_000 },
+    })
+    expect(allAccepted(await sender.send(tokens(1)))).toBe(true)
+    proxy.silence()
+    expect(await sender.send(tokens(1))).toMatchObject([{ kind: 'network', code: 'timeout' }])
+    const isBack = async () => allAccepted(await sender.send(tokens(1)))
+    await waitFor(isBack, { what: 'another connection', timeoutMs: 10_000 })
+  })
+
+  it('are asked for a sign of life when they are idle', async () => {
+    await using gateway = await startGateway()
+    await using proxy = await SilencingProxy.start(Number(new URL(gateway.url).port))
+    const { endpoint, ...credentials } = gateway.certificate
+    const certificate = { ...credentials, endpoint: { ...endpoint, sendUrl: proxy.url } }
+    await using sender = new Sender(certificate, { care: { pingAfterMs: 50, pingTimeoutMs: 100 } })
+    await sender.send(tokens(1))
+    proxy.silence()
+    await waitFor(() => proxy.connections === 0, { what: 'the end', timeoutMs: 5_000 })
+    expect(allAccepted(await sender.send(tokens(1)))).toBe(true)
+  })
+
+  it('end when a gateway says nothing at all', async () => {
+    await using gateway = await startGateway()
+    await using sender = new Sender(gateway.certificate)
+    expect(await sender.send(['510a00000002'])).toMatchObject([
+      { kind: 'network', code: 'timeout' },
+    ])
+  })
+})
+
+describe('credentials of ios_gw', () => {
+  it('may be a client certificate in a .p12 file', async () => {
+    await using gateway = await startGateway()
+    const { appId } = gateway.certificate
+    const certificate = {
+      ...gateway.certificate,
+      appKey: '',
+      appSecret: 'a passphrase',
+      certificate: authority.clientFile(appId, 'a passphrase'),
+    }
+    await using sender = new Sender(certificate)
+    expect(allAccepted(await sender.send(tokens(2)))).toBe(true)
+    expect(gateway.calls[0]?.headers.authorization).toBeUndefined()
+  })
+
+  it('of another app are refused', async () => {
+    await using gateway = await startGateway()
+    const certificate = {
+      ...gateway.certificate,
+      appSecret: 'a passphrase',
+      certificate: authority.clientFile('com.example.other', 'a passphrase'),
+    }
+    await using sender = new Sender(certificate)
+    expect(await sender.send(tokens(1))).toMatchObject([
+      { kind: 'config', code: 'MissingProviderToken' },
+    ])
+  })
+
+  it('that cannot be read are named, and nothing is sent', async () => {
+    await using gateway = await startGateway()
+    const { certificate } = gateway
+    const faulty: Partial<GatewayCertificate>[] = [
+      { certificate: authority.clientFile('a', 'right'), appSecret: 'wrong' },
+      { certificate: 'no key at all' },
+      { certificate: '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----' },
+      { appKey: '' },
+      { appId: ' ' },
+    ]
+    const reasons = []
+    for (const changes of faulty) {
+      await using sender = new Sender({ ...certificate, ...changes })
+      const [outcome] = await sender.send(tokens(1))
+      expect(outcome).toMatchObject({ kind: 'config', code: 'bad_certificate' })
+      if (outcome && 'reason' in outcome) reasons.push(outcome.reason)
+    }
+    expect(reasons).toEqual([
+      expect.stringMatching(/\.p12 file cannot be opened.*is app_secret its passphrase/),
+      expect.stringContaining('.p12 file cannot be opened'),
+      'the private key of the certificate is no EC key',
+      'the certificate has no app_key: the ID of the key',
+      'the certificate has no app_id: the bundle ID of the app',
+    ])
+    expect(gateway.calls).toEqual([])
+  })
+})

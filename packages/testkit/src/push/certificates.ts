@@ -1,0 +1,90 @@
+/** Certificates made when they are needed, without a program of the system. */
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import forge from 'node-forge'
+
+/** Attribute of a subject that holds the bundle ID. */
+const uidAttribute = '0.9.2342.19200300.100.1.1'
+const rsaBits = 2048
+const dayMs = 24 * 3_600_000
+
+export interface KeyAndCertificate {
+  /** PEM. */
+  readonly key: string
+  /** PEM. */
+  readonly cert: string
+}
+
+/** An authority of its own; nobody trusts it who is not told to. */
+export class TestAuthority {
+  readonly #own: KeyAndCertificate
+
+  constructor() {
+    const subject = [{ name: 'commonName', value: 'Hermod simulated gateways' }]
+    this.#own = issue({ subject, extensions: [{ name: 'basicConstraints', cA: true }] })
+  }
+
+  /** The certificate of the authority, in PEM. */
+  get ca(): string {
+    return this.#own.cert
+  }
+
+  /** For a server on the loopback addresses. */
+  server(): KeyAndCertificate {
+    const altNames = [
+      { type: 2, value: 'localhost' },
+      { type: 7, ip: '127.0.0.1' },
+    ]
+    return issue({
+      subject: [{ name: 'commonName', value: 'localhost' }],
+      extensions: [{ name: 'subjectAltName', altNames }],
+      issuer: this.#own,
+    })
+  }
+
+  /** A client certificate for the app, as a .p12 file in base64. */
+  clientFile(bundleId: string, passphrase: string): string {
+    const subject = [
+      { name: 'commonName', value: bundleId },
+      { type: uidAttribute, value: bundleId },
+    ]
+    const { key, cert } = issue({ subject, extensions: [], issuer: this.#own })
+    const file = forge.pkcs12.toPkcs12Asn1(
+      forge.pki.privateKeyFromPem(key),
+      [forge.pki.certificateFromPem(cert)],
+      passphrase,
+      { algorithm: 'aes256' },
+    )
+    return Buffer.from(forge.asn1.toDer(file).getBytes(), 'binary').toString('base64')
+  }
+}
+
+interface Issue {
+  readonly subject: forge.pki.CertificateField[]
+  readonly extensions: Record<string, unknown>[]
+  /** Unset: it signs itself. */
+  readonly issuer?: KeyAndCertificate
+}
+
+function issue({ subject, extensions, issuer }: Issue): KeyAndCertificate {
+  // Node makes keys many times faster.
+  const { privateKey } = generateKeyPairSync('rsa', {
+    modulusLength: rsaBits,
+    privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
+    publicKeyEncoding: { type: 'pkcs1', format: 'pem' },
+  })
+  const key = forge.pki.privateKeyFromPem(privateKey)
+  const certificate = forge.pki.createCertificate()
+  certificate.publicKey = forge.pki.setRsaPublicKey(key.n, key.e)
+  // The first byte makes it positive, as serial numbers are.
+  certificate.serialNumber = `5a${randomBytes(15).toString('hex')}`
+  certificate.validity.notBefore = new Date(Date.now() - dayMs)
+  certificate.validity.notAfter = new Date(Date.now() + 30 * dayMs)
+  certificate.setSubject(subject)
+  certificate.setIssuer(
+    issuer ? forge.pki.certificateFromPem(issuer.cert).subject.attributes : subject,
+  )
+  certificate.setExtensions(extensions)
+  const signingKey = issuer ? forge.pki.privateKeyFromPem(issuer.key) : key
+  certificate.sign(signingKey, forge.md.sha256.create())
+  return { key: privateKey, cert: forge.pki.certificateToPem(certificate) }
+}

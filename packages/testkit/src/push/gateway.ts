@@ -1,0 +1,329 @@
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import {
+  constants,
+  createSecureServer,
+  type Http2SecureServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Session,
+} from 'node:http2'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import { AccessTokens } from './access.js'
+import type { TestAuthority } from './certificates.js'
+import type {
+  Delivery,
+  GatewayCall,
+  GatewayModel,
+  GatewayState,
+  JsonReply,
+  Reply,
+  SimulatedChannel,
+  SimulatedCredentials,
+} from './model.js'
+import { type ScriptName, scriptOf, scripts } from './scripts.js'
+
+const maxRecorded = 10_000
+const maxBodyBytes = 1024 * 1024
+const defaultLifeMs = 3_600_000
+const defaultStreams = 100
+
+/** A request and what was answered. */
+export interface RecordedCall extends GatewayCall {
+  readonly channel: SimulatedChannel
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly reply: Reply
+}
+
+export interface GatewayOptions {
+  readonly authority: TestAuthority
+  /** 0, the default: any free port. */
+  readonly port?: number
+  /** How long access tokens are taken; default one hour. */
+  readonly tokenLifeMs?: number
+  /** Streams at once on a connection of HTTP/2; default 100. */
+  readonly maxStreams?: number
+  /** Where receipts go that no message names an address for; unset: nowhere. */
+  readonly receiptUrl?: string
+  /** Receipts follow each message by themselves; default: when asked for. */
+  readonly sendsReceipts?: boolean
+  /** Its clock, milliseconds since 1970; default: the system's. */
+  readonly now?: () => number
+  readonly onCall?: (call: RecordedCall) => void
+}
+
+/** The fields of a certificate that sends to this gateway. */
+export interface SimulatedCertificate extends SimulatedCredentials {
+  readonly channel: SimulatedChannel
+  readonly environment: 'production'
+  readonly endpoint: { readonly sendUrl: string; readonly authUrl?: string; readonly ca: string }
+}
+
+type AnyRequest = IncomingMessage | Http2ServerRequest
+type AnyResponse = ServerResponse | Http2ServerResponse
+
+/** A gateway of one vendor, as a server with TLS on the loopback address. */
+export class SimulatedGateway implements AsyncDisposable {
+  /** What came in, the oldest first; at most 10 000. */
+  readonly calls: RecordedCall[] = []
+  /** Messages that were taken, receipts of which are still to be sent. */
+  readonly deliveries: Delivery[] = []
+  readonly access: AccessTokens
+  readonly #server: Server | Http2SecureServer
+  readonly #sockets = new Set<Socket>()
+  readonly #sessions = new Set<ServerHttp2Session>()
+  readonly #spent = new Set<string>()
+  readonly #state: GatewayState
+  readonly #now: () => number
+  /** Connections that have sent GOAWAY. */
+  readonly #leaving = new WeakSet<object>()
+  #ids = 0
+  #streams = 0
+  #mostStreams = 0
+
+  private constructor(
+    private readonly model: GatewayModel,
+    private readonly options: GatewayOptions,
+  ) {
+    this.#now = options.now ?? Date.now
+    this.access = new AccessTokens(options.tokenLifeMs ?? defaultLifeMs, this.#now)
+    this.#state = this.#newState()
+    const tls = options.authority.server()
+    this.#server = model.isHttp2
+      ? createSecureServer({
+          ...tls,
+          ca: options.authority.ca,
+          requestCert: true,
+          rejectUnauthorized: false,
+          settings: { maxConcurrentStreams: options.maxStreams ?? defaultStreams },
+        })
+      : createServer(tls)
+    this.#server.on('request', (request: AnyRequest, response: AnyResponse) => {
+      void this.#serve(request, response)
+    })
+    this.#server.on('secureConnection', (socket: TLSSocket) => {
+      this.#sockets.add(socket)
+      socket.on('error', () => {})
+      socket.once('close', () => this.#sockets.delete(socket))
+    })
+    this.#server.on('session', (session: ServerHttp2Session) => {
+      this.#sessions.add(session)
+      session.on('error', () => {})
+      session.once('close', () => this.#sessions.delete(session))
+    })
+  }
+
+  static async start(model: GatewayModel, options: GatewayOptions): Promise<SimulatedGateway> {
+    const gateway = new SimulatedGateway(model, options)
+    gateway.#server.listen(options.port ?? 0, '127.0.0.1')
+    await once(gateway.#server, 'listening')
+    return gateway
+  }
+
+  get channel(): SimulatedChannel {
+    return this.model.channel
+  }
+
+  /** Its origin. */
+  get url(): string {
+    return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  /** Connections that are open now. */
+  get connections(): number {
+    return this.#sockets.size
+  }
+
+  /** The most requests that it had open at once. */
+  get mostStreams(): number {
+    return this.#mostStreams
+  }
+
+  /** What a sender has to know. */
+  get certificate(): SimulatedCertificate {
+    const { channel, credentials, authPath } = this.model
+    return {
+      ...credentials,
+      channel,
+      environment: 'production',
+      endpoint: {
+        sendUrl: this.url,
+        ...(authPath === undefined ? {} : { authUrl: this.url + authPath }),
+        ca: this.options.authority.ca,
+      },
+    }
+  }
+
+  /**
+   * Sends receipts of what was taken since the last time, as the vendor does.
+   * @returns how many requests were answered with 200
+   */
+  async sendReceipts(): Promise<number> {
+    const deliveries = this.deliveries.splice(0)
+    const requests = this.model.receipts(deliveries, {
+      url: this.options.receiptUrl ?? '',
+      now: Date.now(),
+    })
+    const answers = await Promise.all(
+      requests
+        .filter(({ url }) => url !== '')
+        .map(({ url, contentType, body, headers }) =>
+          fetch(url, {
+            method: 'POST',
+            headers: { 'content-type': contentType, ...headers },
+            body,
+          }),
+        ),
+    )
+    return answers.filter(({ status }) => status === 200).length
+  }
+
+  /** Asks every connection to end after what it has under way (HTTP/2 only). */
+  goAway(): void {
+    for (const session of this.#sessions) session.close()
+  }
+
+  /** Ends every connection at once. */
+  cutConnections(): void {
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve))
+    this.cutConnections()
+    await closed
+  }
+
+  #newState(): GatewayState {
+    return {
+      now: this.#now,
+      nextId: () => `${this.channel}-${++this.#ids}`,
+      wholeScript: (tokens) => this.#wholeScript(tokens),
+      scriptOf: (token) => {
+        const name = this.#scriptOf(token)
+        return scripts[name].isWhole ? 'accept' : name
+      },
+      deliver: (delivery) => {
+        this.deliveries.push({ ...delivery, script: this.#scriptOf(delivery.token) })
+        if (this.deliveries.length > maxRecorded) this.deliveries.shift()
+      },
+      access: this.access,
+      memory: new Map(),
+    }
+  }
+
+  #scriptOf(token: string): ScriptName {
+    return scriptOf(token, this.channel === 'ios_gw')
+  }
+
+  #wholeScript(tokens: readonly string[]): ScriptName | null {
+    for (const token of tokens) {
+      const name = this.#scriptOf(token)
+      const { isOnce, isWhole } = scripts[name]
+      if (!isWhole || this.#spent.has(token)) continue
+      if (isOnce) this.#spent.add(token)
+      return name
+    }
+    return null
+  }
+
+  async #serve(request: AnyRequest, response: AnyResponse): Promise<void> {
+    this.#mostStreams = Math.max(this.#mostStreams, ++this.#streams)
+    this.#countOut(response)
+    const call = await this.#read(request)
+    if (call === null || this.#refusesStream(request as Http2ServerRequest)) return
+    const reply = this.#answer(call)
+    this.#record({ ...call, channel: this.channel, at: Date.now(), reply })
+    if (typeof reply === 'object') write(response, reply)
+    else this.#endWithoutAnswer(request, reply)
+    if (this.options.sendsReceipts) await this.sendReceipts().catch(() => 0)
+  }
+
+  #answer(call: GatewayCall): Reply {
+    try {
+      return this.model.answer(call, this.#state)
+    } catch (error) {
+      // Fields that cannot be read at all.
+      return { status: 400, body: { error: String(error) } }
+    }
+  }
+
+  /** A stream counts until its answer is written, or it is gone without one. */
+  #countOut(response: AnyResponse): void {
+    let isOpen = true
+    const end = () => {
+      if (isOpen) this.#streams--
+      isOpen = false
+    }
+    response.once('finish', end)
+    response.once('close', end)
+  }
+
+  /** On a connection that has sent GOAWAY nothing more is looked at. */
+  #refusesStream({ stream }: Partial<Http2ServerRequest>): boolean {
+    if (!stream?.session || !this.#leaving.has(stream.session)) return false
+    stream.close(constants.NGHTTP2_REFUSED_STREAM)
+    return true
+  }
+
+  #endWithoutAnswer(request: AnyRequest, reply: Exclude<Reply, JsonReply>): void {
+    if (reply === 'cut') request.socket.destroy()
+    const { stream } = request as Http2ServerRequest
+    // RFC 9113, 8.7: what was not processed is refused. GOAWAY itself cannot say it here: Node's
+    // server corrupts its memory when it names a stream before others that are open.
+    if (reply === 'goaway' && stream?.session) {
+      const { session } = stream
+      this.#leaving.add(session)
+      stream.close(constants.NGHTTP2_REFUSED_STREAM)
+      setImmediate(() => session.destroyed || session.goaway(constants.NGHTTP2_NO_ERROR))
+    }
+  }
+
+  #record(call: RecordedCall): void {
+    this.calls.push(call)
+    if (this.calls.length > maxRecorded) this.calls.shift()
+    this.options.onCall?.(call)
+  }
+
+  async #read(request: AnyRequest): Promise<GatewayCall | null> {
+    const chunks: Buffer[] = []
+    let size = 0
+    try {
+      for await (const chunk of request) {
+        size += (chunk as Buffer).length
+        if (size <= maxBodyBytes) chunks.push(chunk as Buffer)
+      }
+    } catch {
+      // The sender has given up.
+      return null
+    }
+    const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)])
+    return {
+      method: request.method ?? '',
+      path: request.url ?? '',
+      headers: Object.fromEntries(headers),
+      body: Buffer.concat(chunks).toString(),
+      origin: this.url,
+      clientUid: clientUid(request.socket as TLSSocket),
+    }
+  }
+}
+
+/** The UID in the subject of a client certificate that was issued by the gateway's authority. */
+function clientUid(socket: TLSSocket): string {
+  if (!socket.authorized) return ''
+  const subject: Record<string, unknown> = { ...socket.getPeerCertificate().subject }
+  return String(subject.UID ?? '')
+}
+
+function write(response: AnyResponse, { status, body, headers = {} }: JsonReply): void {
+  const text = body === null ? '' : JSON.stringify(body)
+  const type = body === null ? {} : { 'content-type': 'application/json' }
+  // The types of the two servers differ, their methods do not.
+  const either = response as ServerResponse
+  either.writeHead(status, { ...type, ...headers })
+  either.end(text)
+}

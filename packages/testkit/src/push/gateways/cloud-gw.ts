@@ -1,0 +1,151 @@
+/** FCM HTTP v1: an assertion for an access token, one device a request. */
+import { generateKeyPairSync } from 'node:crypto'
+import { verifyJwt } from '../jwt.js'
+import type { GatewayCall, GatewayModel, GatewayState, JsonReply, Reply } from '../model.js'
+import {
+  bearer,
+  byteLength,
+  type Json,
+  json,
+  member,
+  readForm,
+  readJson,
+  text,
+} from '../reading.js'
+import type { ScriptName } from '../scripts.js'
+
+const tokenPath = '/token'
+const projectId = 'demo-project'
+const email = 'push@demo-project.iam.gserviceaccount.com'
+const scope = 'https://www.googleapis.com/auth/firebase.messaging'
+const grantType = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+const maxPayloadBytes = 4096
+
+/** Status, error status, and the code of its FcmError. */
+const scripted: Partial<Readonly<Record<ScriptName, readonly [number, string, string]>>> = {
+  dead: [404, 'NOT_FOUND', 'UNREGISTERED'],
+  wrong: [403, 'PERMISSION_DENIED', 'SENDER_ID_MISMATCH'],
+  throttle: [429, 'RESOURCE_EXHAUSTED', 'QUOTA_EXCEEDED'],
+  error: [503, 'UNAVAILABLE', 'UNAVAILABLE'],
+  denied: [401, 'UNAUTHENTICATED', ''],
+  config: [401, 'UNAUTHENTICATED', 'THIRD_PARTY_AUTH_ERROR'],
+}
+
+/** A gateway with one project and one service account. */
+export function cloudGateway(): GatewayModel {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const account = {
+    type: 'service_account',
+    project_id: projectId,
+    private_key_id: 'key-1',
+    private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    client_email: email,
+    token_uri: 'https://oauth2.googleapis.com/token',
+  }
+
+  function issue(call: GatewayCall, state: GatewayState): Reply {
+    const form = readForm(call)
+    const jwt = verifyJwt(form.assertion ?? '', 'RS256', publicKey)
+    const { iss, scope: asked, aud, iat, exp } = jwt?.claims ?? {}
+    const now = state.now() / 1000
+    const isGenuine =
+      form.grant_type === grantType &&
+      jwt?.header.kid === 'key-1' &&
+      iss === email &&
+      asked === scope &&
+      aud === call.origin + tokenPath &&
+      Number(exp) > now &&
+      Number(exp) - Number(iat) <= 3600
+    if (!isGenuine)
+      return json(400, { error: 'invalid_grant', error_description: 'Invalid JWT Signature.' })
+    const expiresIn = state.access.lifeMs / 1000
+    return json(200, {
+      access_token: state.access.issue(),
+      expires_in: expiresIn,
+      token_type: 'Bearer',
+    })
+  }
+
+  return {
+    channel: 'cloud_gw',
+    credentials: {
+      appId: projectId,
+      appKey: '',
+      appSecret: '',
+      certificate: JSON.stringify(account),
+    },
+    authPath: tokenPath,
+    answer(call, state): Reply {
+      if (call.path === tokenPath) return issue(call, state)
+      if (call.path !== `/v1/projects/${projectId}/messages:send`)
+        return failure([404, 'NOT_FOUND', ''])
+      if (!state.access.accepts(bearer(call))) return failure([401, 'UNAUTHENTICATED', ''])
+      const message = member(readJson(call.body), 'message')
+      const token = text(message, 'token')
+      const invalid = messageProblem(message)
+      if (invalid) return badRequest(...invalid)
+      return send(token, state, readJson(call.body)?.validate_only === true)
+    },
+    receipts: () => [],
+  }
+}
+
+function send(token: string, state: GatewayState, isTrial: boolean): Reply {
+  const whole = state.wholeScript([token])
+  if (whole === 'slow') return 'silence'
+  if (whole === 'cut') return 'cut'
+  if (whole === 'payload') return badRequest('message.notification', 'Invalid value')
+  if (whole === 'auth') {
+    state.access.revokeAll()
+    return failure([401, 'UNAUTHENTICATED', ''])
+  }
+  const answer = scripted[whole ?? state.scriptOf(token)]
+  if (answer) return failure(answer)
+  if (/\s/.test(token)) return invalidToken
+  const messageId = `projects/${projectId}/messages/${state.nextId()}`
+  if (!isTrial) state.deliver({ messageId, token, taskId: '', receiptUrl: '' })
+  return json(200, { name: messageId })
+}
+
+const fcmErrorType = 'type.googleapis.com/google.firebase.fcm.v1.FcmError'
+
+function failure([code, status, errorCode]: readonly [number, string, string]): JsonReply {
+  const details = errorCode === '' ? [] : [{ '@type': fcmErrorType, errorCode }]
+  const headers = code === 429 ? { 'retry-after': '1' } : undefined
+  return json(code, { error: { code, status, message: `simulated ${status}`, details } }, headers)
+}
+
+const invalidToken = json(400, {
+  error: {
+    code: 400,
+    status: 'INVALID_ARGUMENT',
+    message: 'The registration token is not a valid FCM registration token',
+    details: [{ '@type': fcmErrorType, errorCode: 'INVALID_ARGUMENT' }],
+  },
+})
+
+function badRequest(field: string, description: string): JsonReply {
+  const details = [
+    {
+      '@type': 'type.googleapis.com/google.rpc.BadRequest',
+      fieldViolations: [{ field, description }],
+    },
+  ]
+  const message = `Invalid value at '${field}'`
+  return json(400, { error: { code: 400, status: 'INVALID_ARGUMENT', message, details } })
+}
+
+/** The field that is wrong, and what is. */
+function messageProblem(message: Json): [string, string] | null {
+  const { token, ...rest } = message
+  if (typeof token !== 'string' || token === '') return ['message.token', 'missing']
+  for (const [key, value] of Object.entries(member(message, 'data'))) {
+    if (typeof value !== 'string') return [`message.data[${key}]`, 'not a string']
+    if (/^(from$|message_type$|google|gcm)/.test(key)) return [`message.data[${key}]`, 'reserved']
+  }
+  const ttl = text(member(message, 'android'), 'ttl')
+  if (!/^\d+s$/.test(ttl) || Number.parseInt(ttl, 10) > 2_419_200)
+    return ['message.android.ttl', 'not a duration up to four weeks']
+  if (byteLength(rest) > maxPayloadBytes) return ['message', 'too big']
+  return null
+}

@@ -1,0 +1,109 @@
+/** APNs: HTTP/2, signed tokens or client certificates, one device a request. */
+import { generateKeyPairSync, randomUUID } from 'node:crypto'
+import { verifyJwt } from '../jwt.js'
+import type { GatewayCall, GatewayModel, GatewayState, JsonReply, Reply } from '../model.js'
+import { bearer, byteLength, json, member, readJson } from '../reading.js'
+import type { ScriptName } from '../scripts.js'
+
+const maxPayloadBytes = 4096
+const tokenLifeSeconds = 3600
+const minTokenChangeMs = 20 * 60_000
+const pushTypes = ['alert', 'background', 'voip']
+
+const scripted: Partial<Readonly<Record<ScriptName, readonly [number, string]>>> = {
+  dead: [410, 'Unregistered'],
+  wrong: [400, 'BadDeviceToken'],
+  throttle: [429, 'TooManyRequests'],
+  error: [503, 'ServiceUnavailable'],
+  auth: [403, 'ExpiredProviderToken'],
+  denied: [403, 'InvalidProviderToken'],
+  config: [400, 'TopicDisallowed'],
+  payload: [413, 'PayloadTooLarge'],
+}
+
+/** A gateway that takes one key of one team, and client certificates of its authority. */
+export function iosGateway(): GatewayModel {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const credentials = {
+    appId: 'com.example.app',
+    appKey: 'KEY1234567',
+    appSecret: 'TEAM123456',
+    certificate: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  }
+  const { appId: topic, appKey: keyId, appSecret: teamId } = credentials
+
+  function authenticate(call: GatewayCall, state: GatewayState): JsonReply | null {
+    const token = bearer(call)
+    if (token === '') return call.clientUid === topic ? null : failure(403, 'MissingProviderToken')
+    const jwt = verifyJwt(token, 'ES256', publicKey)
+    if (jwt === null || jwt.header.kid !== keyId || jwt.claims.iss !== teamId)
+      return failure(403, 'InvalidProviderToken')
+    const issuedAt = Number(jwt.claims.iat)
+    const age = state.now() / 1000 - issuedAt
+    if (!(age >= -60 && age < tokenLifeSeconds)) return failure(403, 'ExpiredProviderToken')
+    return changesTooOften(issuedAt, state) ? failure(429, 'TooManyProviderTokenUpdates') : null
+  }
+
+  return {
+    channel: 'ios_gw',
+    isHttp2: true,
+    credentials,
+    answer(call, state): Reply {
+      if (call.method !== 'POST') return failure(405, 'MethodNotAllowed')
+      const token = /^\/3\/device\/([^/]+)$/.exec(call.path)?.[1]
+      if (token === undefined) return failure(404, 'BadPath')
+      const denied = authenticate(call, state)
+      if (denied) return denied
+      if (!/^([0-9a-f]{2}){4,}$/.test(token)) return failure(400, 'BadDeviceToken')
+      const problem = headerProblem(call, topic) ?? bodyProblem(call)
+      if (problem) return failure(...problem)
+      const script = state.wholeScript([token]) ?? state.scriptOf(token)
+      if (script === 'slow') return 'silence'
+      if (script === 'cut' || script === 'goaway') return script
+      const answer = scripted[script]
+      if (answer) return failure(...answer, script === 'dead' ? { timestamp: state.now() } : {})
+      const messageId = call.headers['apns-id'] ?? randomUUID()
+      state.deliver({ messageId, token, taskId: '', receiptUrl: '' })
+      return json(200, null, { 'apns-id': messageId })
+    },
+    receipts: () => [],
+  }
+}
+
+function failure(status: number, reason: string, more: object = {}): JsonReply {
+  const retry = status === 429 ? { 'retry-after': '1' } : undefined
+  return json(status, { reason, ...more }, retry)
+}
+
+/** A key may show a new token every 20 minutes; the tokens tell apart by their time of issue. */
+function changesTooOften(issuedAt: number, { memory, now }: GatewayState): boolean {
+  const known = memory.get('tokens')
+  const tokens = known instanceof Map ? known : new Map<number, number>()
+  memory.set('tokens', tokens)
+  if (tokens.has(issuedAt)) return false
+  const isTooSoon = [...tokens.values()].some((seenAt) => now() - seenAt < minTokenChangeMs)
+  if (!isTooSoon) tokens.set(issuedAt, now())
+  return isTooSoon
+}
+
+function headerProblem({ headers }: GatewayCall, topic: string): [number, string] | null {
+  if (headers['apns-topic'] === undefined) return [400, 'MissingTopic']
+  if (headers['apns-topic'] !== topic) return [400, 'TopicDisallowed']
+  if (!pushTypes.includes(headers['apns-push-type'] ?? '')) return [400, 'InvalidPushType']
+  if (!/^(10|5)$/.test(headers['apns-priority'] ?? '10')) return [400, 'BadPriority']
+  if (!/^\d+$/.test(headers['apns-expiration'] ?? '0')) return [400, 'BadExpirationDate']
+  if (Buffer.byteLength(headers['apns-collapse-id'] ?? '') > 64) return [400, 'BadCollapseId']
+  return null
+}
+
+function bodyProblem({ headers, body }: GatewayCall): [number, string] | null {
+  if (body === '') return [400, 'PayloadEmpty']
+  if (Buffer.byteLength(body) > maxPayloadBytes) return [413, 'PayloadTooLarge']
+  const payload = readJson(body)
+  if (payload === null || byteLength(member(payload, 'aps')) <= 2) return [400, 'PayloadEmpty']
+  const aps = member(payload, 'aps')
+  const isBackground = headers['apns-push-type'] === 'background'
+  if (!isBackground) return 'alert' in aps ? null : [400, 'InvalidPushType']
+  if (headers['apns-priority'] !== '5') return [400, 'BadPriority']
+  return aps['content-available'] === 1 && !('alert' in aps) ? null : [400, 'InvalidPushType']
+}

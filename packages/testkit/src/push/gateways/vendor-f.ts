@@ -1,0 +1,121 @@
+/** vendor_f: every request is signed; forms with a JSON field, up to 100 devices a request. */
+import { createHash } from 'node:crypto'
+import type { Delivery, GatewayModel, GatewayState, Reply } from '../model.js'
+import { isWithin, type Json, json, member, readForm, readJson, text } from '../reading.js'
+import type { ScriptName } from '../scripts.js'
+
+const credentials = {
+  appId: '110001',
+  appKey: 'vendor-f-key',
+  appSecret: 'vendor-f-secret',
+  certificate: '',
+}
+const basePath = '/garcia/api/server/push'
+/** What the gateway sends with its receipts. */
+export const vendorFAccessToken = 'vendor-f-receipts'
+
+const scripted: Partial<Readonly<Record<ScriptName, string>>> = {
+  throttle: '110010',
+  error: '1003',
+  denied: '1006',
+  config: '110009',
+  quota: '110019',
+  payload: '110004',
+}
+
+/** Codes of single devices. */
+const deviceCodes: Partial<Readonly<Record<ScriptName, string>>> = {
+  dead: '110002',
+  wrong: '110003',
+  muted: '110010',
+}
+
+/** A gateway with one app. */
+export function vendorFGateway(): GatewayModel {
+  return {
+    channel: 'vendor_f',
+    credentials,
+    answer(call, state): Reply {
+      const kind = new RegExp(`^${basePath}/(un)?varnished/pushByPushId$`).exec(call.path)
+      if (kind === null) return json(404, { code: '404', message: 'no such api', value: '' })
+      const form = readForm(call)
+      if (!isSigned(form)) return reply('1006', 'signature is wrong')
+      if (form.appId !== credentials.appId) return reply('110000', 'no such app')
+      const tokens = (form.pushIds ?? '').split(',').filter(Boolean)
+      const message = readJson(form.messageJson ?? '') ?? {}
+      if (tokens.length < 1 || tokens.length > 100) return reply('1005', 'pushIds')
+      const problem = kind[1] ? passThroughProblem(message) : displayProblem(message)
+      if (problem !== null) return reply('1005', problem)
+      return send(tokens, member(message, 'extra'), state)
+    },
+    receipts: (deliveries) => deliveries.map(receipt),
+  }
+}
+
+/** All fields but the signature, by name, and the secret after them. */
+function isSigned({ sign, ...fields }: Readonly<Record<string, string>>): boolean {
+  const signed = Object.entries(fields)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => `${name}=${value}`)
+  const expected = createHash('md5').update(signed.join('') + credentials.appSecret)
+  return sign === expected.digest('hex')
+}
+
+function displayProblem(message: Json): string | null {
+  const bar = member(message, 'noticeBarInfo')
+  const click = member(message, 'clickTypeInfo')
+  if (!isWithin(bar.title, 32)) return 'title'
+  if (!isWithin(bar.content, 100)) return 'content'
+  if (click.clickType === 1 && !isWithin(click.activity, 1000)) return 'activity'
+  if (click.clickType === 2 && !isWithin(click.url, 1000)) return 'url'
+  if (!/^[\w-]{0,8}$/.test(text(member(message, 'advanceInfo'), 'notifyKey'))) return 'notifyKey'
+  return timeProblem(message)
+}
+
+function passThroughProblem(message: Json): string | null {
+  if (!isWithin(message.title, 32)) return 'title'
+  if (Buffer.byteLength(text(message, 'content')) > 2000) return 'content'
+  return timeProblem(message)
+}
+
+function timeProblem(message: Json): string | null {
+  const hours = Number(member(message, 'pushTimeInfo').validTime)
+  return hours >= 1 && hours <= 72 ? null : 'validTime'
+}
+
+function send(tokens: readonly string[], extra: Json, state: GatewayState): Reply {
+  const whole = state.wholeScript(tokens)
+  if (whole === 'slow') return 'silence'
+  if (whole === 'cut') return 'cut'
+  const answer = whole && scripted[whole]
+  if (answer) return reply(answer, 'simulated')
+  const msgId = state.nextId()
+  const value: Record<string, string[]> = {}
+  for (const token of tokens) {
+    const code = deviceCodes[state.scriptOf(token)]
+    if (code !== undefined) value[code] = [...(value[code] ?? []), token]
+    else
+      state.deliver({
+        messageId: msgId,
+        token,
+        taskId: text(extra, 'callback.param'),
+        receiptUrl: text(extra, 'callback'),
+      })
+  }
+  return json(200, { code: '200', message: '', value, msgId, redirect: '' })
+}
+
+function reply(code: string, message: string): Reply {
+  return json(200, { code, message, value: '', msgId: '', redirect: '' })
+}
+
+function receipt({ messageId, token, taskId, receiptUrl }: Delivery) {
+  const delivered = 1
+  const cb = { [`${messageId}-${delivered}`]: { param: taskId, type: delivered, targets: [token] } }
+  const form = { cb: JSON.stringify(cb), access_token: vendorFAccessToken }
+  return {
+    url: receiptUrl,
+    contentType: 'application/x-www-form-urlencoded',
+    body: new URLSearchParams(form).toString(),
+  }
+}

@@ -1,0 +1,103 @@
+/** vendor_x: a static secret, forms, up to 1000 devices a request. */
+import type { Delivery, GatewayModel, GatewayState, Reply } from '../model.js'
+import { hasDuplicates, isWithin, json, readForm } from '../reading.js'
+import type { ScriptName } from '../scripts.js'
+
+const credentials = {
+  appId: '2882303760000000001',
+  appKey: '5000000000001',
+  appSecret: 'vendor-x-secret',
+  certificate: '',
+  packageName: 'com.example.app',
+}
+const dayMs = 86_400_000
+
+/** HTTP status, code and reason. */
+const scripted: Partial<Readonly<Record<ScriptName, readonly [number, number, string]>>> = {
+  throttle: [200, 200002, 'QPS exceeded'],
+  error: [200, 10001, 'system error'],
+  denied: [401, 21301, 'auth failed'],
+  config: [200, 22022, 'app not permitted'],
+  quota: [200, 200001, 'daily quota exceeded'],
+  payload: [200, 10017, 'parameter value invalid'],
+}
+
+/** A gateway with one app. */
+export function vendorXGateway(): GatewayModel {
+  return {
+    channel: 'vendor_x',
+    credentials,
+    answer(call, state): Reply {
+      if (call.path !== '/v3/message/regid') return failure(404, 10020, 'no such api')
+      if (call.headers.authorization !== `key=${credentials.appSecret}`)
+        return failure(401, 21301, 'auth failed')
+      const form = readForm(call)
+      if (form.restricted_package_name !== credentials.packageName)
+        return failure(200, 22022, 'package name does not match')
+      const tokens = (form.registration_id ?? '').split(',').filter(Boolean)
+      const problem = formProblem(form, tokens)
+      if (problem) return failure(200, ...problem)
+      return send(tokens, form, state)
+    },
+    receipts: (deliveries) => deliveries.map(receipt),
+  }
+}
+
+function formProblem(
+  form: Readonly<Record<string, string>>,
+  tokens: readonly string[],
+): [number, string] | null {
+  if (tokens.length < 1 || tokens.length > 1000 || hasDuplicates(tokens))
+    return [10017, 'registration_id']
+  if (Buffer.byteLength(decodeURIComponent(form.payload ?? '')) > 4096) return [10017, 'payload']
+  const ttl = Number(form.time_to_live)
+  if (!(ttl >= 0 && ttl <= dayMs)) return [10017, 'time_to_live']
+  if (!/^[\w-]{1,12}$/.test(form['extra.jobkey'] ?? '')) return [65015, 'jobkey']
+  if (form.pass_through === '1') return null
+  if (!isWithin(form.title, 49)) return [10017, 'title']
+  if (!isWithin(form.description, 127)) return [10017, 'description']
+  if (!(Number(form.notify_id) >= 0 && Number(form.notify_id) < 2 ** 31))
+    return [10017, 'notify_id']
+  const isPage = form['extra.notify_effect'] === '2'
+  return isPage && !form['extra.intent_uri'] ? [10017, 'intent_uri'] : null
+}
+
+function send(
+  tokens: readonly string[],
+  form: Readonly<Record<string, string>>,
+  state: GatewayState,
+): Reply {
+  const whole = state.wholeScript(tokens)
+  if (whole === 'slow') return 'silence'
+  if (whole === 'cut') return 'cut'
+  const answer = whole && scripted[whole]
+  if (answer) return failure(...answer)
+  const bad = tokens.filter((token) => ['dead', 'wrong'].includes(state.scriptOf(token)))
+  if (bad.length === tokens.length)
+    return failure(200, 20301, 'There is no valid target to send to')
+  const id = state.nextId()
+  for (const token of tokens)
+    if (!bad.includes(token))
+      state.deliver({
+        messageId: id,
+        token,
+        taskId: form['extra.callback.param'] ?? '',
+        receiptUrl: form['extra.callback'] ?? '',
+      })
+  const data = { id, day_quota: '1000', day_acked: '1', bad_regids: bad.join(',') }
+  return json(200, { result: 'ok', code: 0, trace_id: id, description: 'ok', info: '', data })
+}
+
+function failure(status: number, code: number, reason: string): Reply {
+  return json(status, { result: 'error', code, reason, description: reason, trace_id: 'none' })
+}
+
+function receipt({ messageId, token, taskId, receiptUrl, script }: Delivery) {
+  const type = { gone: 16, muted: 32 }[script as string] ?? 1
+  const entry = { param: taskId, type, targets: token, jobkey: '', timestamp: Date.now() }
+  return {
+    url: receiptUrl,
+    contentType: 'application/x-www-form-urlencoded',
+    body: new URLSearchParams({ data: JSON.stringify({ [messageId]: entry }) }).toString(),
+  }
+}

@@ -1,0 +1,85 @@
+/** What the gateways of vendor_h and vendor_n check alike, whose messages differ in spelling. */
+import type { GatewayCall, GatewayState, Reply } from './model.js'
+import {
+  byteLength,
+  hasDuplicates,
+  isWithin,
+  type Json,
+  json,
+  member,
+  readForm,
+} from './reading.js'
+
+const maxMessageBytes = 4096
+const maxTtlSeconds = 1_296_000
+
+/** Names of members that the two vendors spell in two ways. */
+export interface KitNames {
+  readonly clickAction: string
+  readonly bigTitle: string
+  readonly bigBody: string
+  readonly addNum: string
+  readonly setNum: string
+  readonly badgeClass: string
+}
+
+/** Codes of what can be wrong with a message. */
+export interface KitCodes {
+  readonly field: number
+  readonly size: number
+  readonly count: number
+  readonly duplicate: number
+}
+
+/** The code of what is wrong, or null. */
+export function kitProblem(message: Json, names: KitNames, codes: KitCodes): number | null {
+  const { token, ...rest } = message
+  if (!Array.isArray(token) || token.length < 1 || token.length > 1000) return codes.count
+  if (hasDuplicates(token)) return codes.duplicate
+  if (byteLength(rest) > maxMessageBytes) return codes.size
+  const android = member(message, 'android')
+  const ttl = /^(\d+)s$/.exec(String(android.ttl))?.[1]
+  if (ttl === undefined || Number(ttl) > maxTtlSeconds) return codes.field
+  if (!('notification' in android)) return typeof message.data === 'string' ? null : codes.field
+  return isDisplayable(member(android, 'notification'), names) ? null : codes.field
+}
+
+function isDisplayable(shown: Json, names: KitNames): boolean {
+  const action = member(shown, names.clickAction)
+  const badge = member(shown, 'badge')
+  return (
+    isWithin(shown.title, 1000) &&
+    isWithin(shown.body, 4000) &&
+    [1, 2, 3].includes(Number(action.type)) &&
+    (action.type !== 1 || isWithin(action.intent, 4096)) &&
+    (shown.style !== 1 ||
+      (isWithin(shown[names.bigTitle], 1000) && isWithin(shown[names.bigBody], 4096))) &&
+    (!('badge' in shown) || isBadge(badge, names))
+  )
+}
+
+function isBadge(badge: Json, { addNum, setNum, badgeClass }: KitNames): boolean {
+  const inRange = (name: string, min: number) =>
+    !(name in badge) || (Number(badge[name]) >= min && Number(badge[name]) <= 99)
+  return isWithin(badge[badgeClass], 1024) && inRange(addNum, 1) && inRange(setNum, 0)
+}
+
+/** The token call of OAuth with ID and secret of a client. */
+export function issueForSecret(
+  call: GatewayCall,
+  state: GatewayState,
+  { clientId, secret }: { readonly clientId: string; readonly secret: string },
+): Reply {
+  const form = readForm(call)
+  const isGenuine =
+    form.grant_type === 'client_credentials' &&
+    form.client_id === clientId &&
+    form.client_secret === secret
+  if (!isGenuine)
+    return json(400, { error: 'invalid_client', error_description: 'client secret is wrong' })
+  return json(200, {
+    access_token: state.access.issue(),
+    expires_in: state.access.lifeMs / 1000,
+    token_type: 'Bearer',
+  })
+}

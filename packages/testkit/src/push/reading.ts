@@ -1,0 +1,62 @@
+/** Reading of what simulated gateways are sent. */
+import type { GatewayCall, JsonReply } from './model.js'
+
+export type Json = Readonly<Record<string, unknown>>
+
+/** The JSON object of a text; null when it is none. */
+export function readJson(text: string): Json | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Json)
+      : null
+  } catch {
+    return null
+  }
+}
+
+export function readForm(call: GatewayCall): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams(call.body))
+}
+
+/** A member that should be an object; an empty one when it is not. */
+export function member(value: unknown, name: string): Json {
+  const found = (value as Json | undefined)?.[name]
+  return typeof found === 'object' && found !== null ? (found as Json) : {}
+}
+
+/** A member that should be a text; "" when it is not. */
+export function text(value: unknown, name: string): string {
+  const found = (value as Json | undefined)?.[name]
+  return typeof found === 'string' ? found : ''
+}
+
+export function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
+}
+
+export function bearer({ headers }: GatewayCall): string {
+  return /^bearer (.+)$/i.exec(headers.authorization ?? '')?.[1] ?? ''
+}
+
+export function json(status: number, body: unknown, headers?: JsonReply['headers']): JsonReply {
+  return headers === undefined ? { status, body } : { status, body, headers }
+}
+
+/** Whether a text that must not be blank is within its limit, in UTF-16 code units. */
+export function isWithin(value: unknown, max: number): boolean {
+  return typeof value === 'string' && value.trim() !== '' && value.length <= max
+}
+
+export function hasDuplicates(values: readonly unknown[]): boolean {
+  return new Set(values).size !== values.length
+}
+
+export function byteLength(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value))
+}
+
+/** Whether a time in milliseconds is within ten minutes of the gateway's. */
+export function isCurrent(timestamp: unknown, now: number): boolean {
+  return Math.abs(Number(timestamp) - now) <= 10 * 60_000
+}
