@@ -112,7 +112,7 @@ export interface UsersTable {
 }
 
 /**
- * How many users an application has, and its last broadcast. Whoever adds users, deletes one or broadcasts has the row locked, as late as
+ * How many users an application has, and its last broadcast. A transaction that adds users, deletes one or broadcasts has the row locked, as late as
  * possible: so all of them are in one order, and each broadcast is for the users who were counted before it.
  */
 export interface UserCountsTable {

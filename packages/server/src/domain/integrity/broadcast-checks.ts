@@ -36,7 +36,7 @@ export const broadcastChecks: readonly IntegrityCheck[] = [
   {
     name: 'broadcasts_after',
     count: sql`select count(*) as count from users where broadcasts_after > 0`,
-    faults: sql`select u.app_id, '' || u.user_id as subject, 'came after the broadcast ' || u.broadcasts_after || ', which there was none of' as detail
+    faults: sql`select u.app_id, '' || u.user_id as subject, 'names ' || u.broadcasts_after || ' as the broadcast before it, but the last one is ' || coalesce(n.last_broadcast_id, 0) as detail
       from users u left join user_counts n on n.app_id = u.app_id
       where u.broadcasts_after > coalesce(n.last_broadcast_id, 0)`,
   },

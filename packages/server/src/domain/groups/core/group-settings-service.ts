@@ -193,7 +193,8 @@ export class GroupSettingsService {
     const { seenSeq, mutedSeq } = await members.lockUnreadMarks(tx, member)
     await muteGaps.deleteUpTo(tx, member, seenSeq)
     if (mode === muteMode.notReceived) return { muted_seq: seq }
-    if (seenSeq >= mutedSeq) return { seen_seq: seq }
+    // A first message may have come since, to a conversation that had no row to lock yet.
+    if (seenSeq >= mutedSeq) return { seen_seq: Math.max(seenSeq, seq) }
     if (seq === mutedSeq) return {}
     await muteGaps.insert(tx, member, { from: mutedSeq, to: seq })
     return { gaps_end_seq: seq }

@@ -344,15 +344,15 @@ export class HistoryStore {
     return row?.seq ?? null
   }
 
-  /** The position of the newest message up to and including `messageId`; 0 when there is none. */
-  async findSeqUpTo(
+  /** The newest message up to and including `messageId`; position 0 when there is none. */
+  async findUpTo(
     db: Queryable,
     { appId, lowId, highId }: ConversationKey,
     messageId: number,
-  ): Promise<number> {
+  ): Promise<{ seq: number; messageId: number }> {
     const row = await db
       .selectFrom('messages')
-      .select('seq')
+      .select(['seq', 'msg_id as messageId'])
       .where('app_id', '=', appId)
       .where('low_id', '=', lowId)
       .where('high_id', '=', highId)
@@ -360,6 +360,6 @@ export class HistoryStore {
       .orderBy('msg_id', 'desc')
       .limit(1)
       .executeTakeFirst()
-    return row?.seq ?? 0
+    return row ?? { seq: 0, messageId: 0 }
   }
 }

@@ -1,11 +1,12 @@
 /** How marks of users in broadcast streams are written in bulk. */
 import type { BulkInsert, BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
 
-const markKey = { app_id: 'text', user_id: 'bigint', sender_id: 'bigint' } as const
+/** What {@link findBroadcastMarks} and {@link lockBroadcastMarks} are given. */
+export const broadcastMarkKey = { app_id: 'text', user_id: 'bigint', sender_id: 'bigint' } as const
 const marks = { seen_seq: 'bigint', read_seq: 'bigint', delivered_seq: 'bigint' } as const
 
 /** What {@link addBroadcastMarks} is given. */
-export const addedBroadcastMarkColumns = { ...markKey, seen_seq: 'bigint' } as const
+export const addedBroadcastMarkColumns = { ...broadcastMarkKey, seen_seq: 'bigint' } as const
 
 /** Rows for users who have none, but for those who are deleted; nobody else is deleted until the transaction ends. */
 export const addBroadcastMarks: BulkInsert = {
@@ -17,21 +18,23 @@ export const addBroadcastMarks: BulkInsert = {
   conflict: 'on conflict (app_id, user_id, sender_id) do nothing',
 }
 
-/** Where marks stand, which stay so until the transaction ends. */
-export const lockBroadcastMarks: BulkSelect = {
+/** Where marks stand. */
+export const findBroadcastMarks: BulkSelect = {
   table: 'broadcast_marks',
-  keys: markKey,
+  keys: broadcastMarkKey,
   columns: `app_id, user_id, sender_id, ${Object.keys(marks).join(', ')}`,
-  lock: 'for no key update',
 }
 
+/** Where marks stand, which stay so until the transaction ends. */
+export const lockBroadcastMarks: BulkSelect = { ...findBroadcastMarks, lock: 'for no key update' }
+
 /** What {@link setBroadcastMarks} is given. */
-export const writtenBroadcastMarkColumns = { ...marks, ...markKey } as const
+export const writtenBroadcastMarkColumns = { ...marks, ...broadcastMarkKey } as const
 
 /** Sets marks that are locked. */
 export const setBroadcastMarks: BulkUpdate = {
   module: import.meta.url,
   table: 'broadcast_marks',
   set: marks,
-  keys: markKey,
+  keys: broadcastMarkKey,
 }

@@ -95,10 +95,11 @@ export class ConversationService {
     const rows = broadcasts.length === 0 ? direct : newestOf(direct, broadcasts)
     if (rows.length === 0 && conversation.isGroup) await this.requireMember(reader, peerId)
     const shown = rows.slice(0, limit)
-    if (page.isOnDevice) {
-      await this.#markDelivered(conversation, userId, shown, direct)
-      if (stream) await this.#markDelivered(stream, userId, shown, broadcasts)
-    }
+    if (page.isOnDevice)
+      await Promise.all([
+        this.#markDelivered(conversation, userId, shown, direct),
+        stream && this.#markDelivered(stream, userId, shown, broadcasts),
+      ])
     return { conversation, messages: shown, nextMessageId: rows[limit]?.messageId ?? null }
   }
 
@@ -199,7 +200,9 @@ export class ConversationService {
   readAnswered(reader: Reader, peerIds: readonly Int64[], messageId: number): Promise<void> | void {
     const found = this.options.broadcasters.find(reader.appId)
     if (found instanceof Promise)
-      return found.then((senders) => this.#readAnswered(reader, peerIds, { messageId, senders }))
+      return unlessPassing(async () =>
+        this.#readAnswered(reader, peerIds, { messageId, senders: await found }),
+      )
     return this.#readAnswered(reader, peerIds, { messageId, senders: found })
   }
 
@@ -212,11 +215,13 @@ export class ConversationService {
     const answered = peerIds.filter((peerId) => peerId !== userId && senders.has(peerId))
     if (answered.length === 0) return
     return unlessPassing(async () => {
-      for (const peerId of answered) {
-        const stream = broadcastStream(appId, peerId)
-        const known = await this.options.marks.find(stream, userId)
-        if (known) await this.#readUpTo({ known, seq: null }, messageId, { isTold: false })
-      }
+      await Promise.all(
+        answered.map(async (peerId) => {
+          const known = await this.options.marks.find(broadcastStream(appId, peerId), userId)
+          if (known && isUnread(known))
+            await this.#readUpTo({ known, seq: null }, messageId, { isTold: false })
+        }),
+      )
     })
   }
 
@@ -235,8 +240,10 @@ export class ConversationService {
     messageId: Int64 | undefined,
   ): Promise<void> {
     const direct = await this.#placeIn(conversation, userId, messageId)
+    const isElsewhere = direct.seq === null
     const stream = await this.#findStream(conversation, userId, {
-      isExpected: messageId !== undefined && direct.seq === null,
+      isExpected: isElsewhere && messageId !== undefined,
+      isLikely: isElsewhere,
     })
     const broadcasts = stream && (await this.#placeIn(stream, userId, messageId))
     const places = [direct, broadcasts].filter((place) => place !== null)
@@ -267,9 +274,10 @@ export class ConversationService {
     const { database, messageLog, marks } = this.options
     if (!known || !isReceived(known)) return
     const place =
-      seq ??
-      (await database.read((db) => messageLog.findSeqUpTo(db, known.conversation, messageId)))
-    await marks.move(known, 'read_seq', { seq: place, messageId }, told)
+      seq === null
+        ? await database.read((db) => messageLog.findUpTo(db, known.conversation, messageId))
+        : { seq, messageId }
+    await marks.move(known, 'read_seq', place, told)
   }
 
   async #placeIn(
@@ -291,19 +299,22 @@ export class ConversationService {
 
   /**
    * The broadcasts in a conversation, of the other party.
-   * @param isExpected what is looked for is not elsewhere, so it is not left to a cache whether there are any
+   * @param about.isExpected what is looked for is not elsewhere, so it is not left to a cache whether there are any
+   * @param about.isLikely the same, where the application has broadcasts of anybody: reads show those that the cache does not know yet
    * @returns null when there are none
    */
   async #findStream(
     { appId, isGroup, ...pair }: Conversation,
     userId: Int64,
-    { isExpected = false }: { readonly isExpected?: boolean } = {},
+    about: { readonly isExpected?: boolean; readonly isLikely?: boolean } = {},
   ): Promise<Conversation | null> {
     if (isGroup) return null
     const senderId = peerOf(pair, userId)
     const found = this.options.broadcasters.find(appId)
     const senders = found instanceof Promise ? await found : found
-    return isExpected || senders.has(senderId) ? broadcastStream(appId, senderId) : null
+    const mayBe =
+      senders.has(senderId) || about.isExpected || (about.isLikely && senders.size > 0)
+    return mayBe ? broadcastStream(appId, senderId) : null
   }
 
   /** @returns null when nobody ever had the ID */
@@ -333,11 +344,11 @@ export class ConversationService {
     if (!undelivered || !shown.includes(undelivered)) return
     const { messageId } = undelivered
     await unlessPassing(async () => {
-      const [known, seq] = await Promise.all([
+      const [known, place] = await Promise.all([
         marks.find(conversation, userId),
-        database.read((db) => messageLog.findSeqUpTo(db, conversation, messageId)),
+        database.read((db) => messageLog.findUpTo(db, conversation, messageId)),
       ])
-      if (known) await marks.move(known, 'delivered_seq', { seq, messageId })
+      if (known) await marks.move(known, 'delivered_seq', place)
     })
   }
 
@@ -413,6 +424,11 @@ function newestOf(a: readonly HistoryMessage[], b: readonly HistoryMessage[]): H
 /** Own broadcasts are never unread. */
 function isReceived(known: KnownReader): boolean {
   return !('broadcasts' in known) || known.broadcasts.senderId !== known.userId
+}
+
+/** Whether there are broadcasts that the user has not read. */
+function isUnread(known: KnownReader): boolean {
+  return 'broadcasts' in known && known.broadcasts.end > known.broadcasts.at.read_seq
 }
 
 /** Does what a later call makes up for when it fails. */

@@ -13,6 +13,8 @@ import { type ConversationKey, compareConversations, type Side } from '../log/co
 import {
   addBroadcastMarks,
   addedBroadcastMarkColumns,
+  broadcastMarkKey,
+  findBroadcastMarks,
   lockBroadcastMarks,
   setBroadcastMarks,
   writtenBroadcastMarkColumns,
@@ -160,7 +162,10 @@ export const moveMarks: Procedure<
   },
 }
 
-/** In the order in which everybody locks: conversations of users, those of groups, members, readers of broadcasts; each by key. */
+/**
+ * In the order in which everybody locks: conversations of users, users with their marks in broadcasts, conversations of groups, members;
+ * each by key.
+ */
 async function lockRows(
   context: ProcedureContext,
   moves: readonly MarkMove[],
@@ -169,11 +174,11 @@ async function lockRows(
   const ofGroups = moves.filter(isInGroup)
   const further = ofGroups.filter(({ isFurther }) => isFurther)
   const directRows = await context.run<DirectMarks>(lockMarks, conversationKeys(direct))
-  const readerRows = await context.run<ReadersRow>(lockFurthestReaders, conversationKeys(further))
-  const memberRows = await context.run<LockedMember>(lockMemberMarks, memberKeys(ofGroups))
   const ofBroadcasts = moves.filter(isOfBroadcasts)
   const broadcastRows =
     ofBroadcasts.length === 0 ? [] : await lockBroadcastRows(context, ofBroadcasts)
+  const readerRows = await context.run<ReadersRow>(lockFurthestReaders, conversationKeys(further))
+  const memberRows = await context.run<LockedMember>(lockMemberMarks, memberKeys(ofGroups))
   return {
     direct: new Map(directRows.map((row) => [rowText(row), row])),
     readers: new Map(readerRows.map((row) => [rowText(row), row])),
@@ -197,19 +202,17 @@ async function lockBroadcastRows(
       return [memberText(appId, highId, move.userId), move]
     }),
   )
-  const added = [...byText.values()]
-    .sort(
-      (a, b) =>
-        compare(a.conversation.appId, b.conversation.appId) ||
-        compare(a.userId, b.userId) ||
-        compare(a.conversation.highId, b.conversation.highId),
-    )
-    .map(addedMarksRow)
-  await context.change(addBroadcastMarks, added)
-  return context.run<LockedBroadcastMarks>(
-    lockBroadcastMarks,
-    added.map((row) => row.slice(0, -1)),
+  const inOrder = [...byText.values()].sort(
+    (a, b) =>
+      compare(a.conversation.appId, b.conversation.appId) ||
+      compare(a.userId, b.userId) ||
+      compare(a.conversation.highId, b.conversation.highId),
   )
+  const keys = inOrder.map(broadcastMarkKeyRow)
+  const found = await context.run<LockedBroadcastMarks>(findBroadcastMarks, keys)
+  // Adding a row locks its user, which users whose rows are there are spared.
+  if (found.length < keys.length) await context.change(addBroadcastMarks, inOrder.map(addedMarksRow))
+  return context.run<LockedBroadcastMarks>(lockBroadcastMarks, keys)
 }
 
 async function writeRows(context: ProcedureContext, { changed }: LockedRows): Promise<void> {
@@ -360,6 +363,15 @@ const memberMarksRow = rowOf(writtenMemberMarkColumns, (row: LockedMember) => ({
   group_id: row.group_id,
   user_id: row.user_id,
 }))
+
+const broadcastMarkKeyRow = rowOf(
+  broadcastMarkKey,
+  ({ conversation: { appId, highId }, userId }: BroadcastMove) => ({
+    app_id: appId,
+    user_id: userId,
+    sender_id: highId,
+  }),
+)
 
 const addedMarksRow = rowOf(
   addedBroadcastMarkColumns,
