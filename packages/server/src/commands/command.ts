@@ -16,7 +16,7 @@ export interface Migration {
 }
 
 /** A gateway of the simulator: a push certificate that it takes, and where it listens. */
-export interface SimulatedGateway {
+export interface SimulatedGatewaySettings {
   readonly channel: string
   /** Where messages are sent to. */
   readonly url: string
@@ -32,7 +32,7 @@ export interface SimulatedGateway {
 
 /** Simulated push gateways that run. */
 export interface PushSimulation {
-  readonly gateways: readonly SimulatedGateway[]
+  readonly gateways: readonly SimulatedGatewaySettings[]
   /** PEM of the authority of their certificates. */
   readonly ca: string
   /** What device tokens of certain beginnings are answered. */

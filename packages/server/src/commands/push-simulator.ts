@@ -4,13 +4,13 @@ import { type Command, InvalidArgumentError } from 'commander'
 import {
   type CommandContext,
   type CommonOptions,
-  printingCommand,
   type PushSimulation,
+  printingCommand,
   type SimulatedCall,
 } from './command.js'
 import { formatTable } from './output.js'
 
-interface SimulatorOptions extends CommonOptions {
+interface SimulatorCommandOptions extends CommonOptions {
   readonly port: number
   readonly receipts?: string
   readonly out?: string
@@ -28,7 +28,7 @@ export function addPushSimulatorCommand(program: Command, context: CommandContex
     .option('--port <port>', 'the first of eight ports; 0: any free ones', parsePort, 0)
     .option('--receipts <url>', 'where the gateways of vendor_h and vendor_n send their receipts')
     .option('--out <folder>', 'write ca.pem and the certificate of each channel as JSON there')
-    .action(async (options: SimulatorOptions) => {
+    .action(async (options: SimulatorCommandOptions) => {
       const printer = context.printer(options)
       await context.dependencies.simulatePush({
         firstPort: options.port,
@@ -84,11 +84,11 @@ function startText({ gateways, scripts }: PushSimulation, folder: string | undef
 
 function callText({ at, channel, method, path, answer, body }: SimulatedCall): string {
   const shown = body.length > maxShownLength ? `${body.slice(0, maxShownLength)} …` : body
-  return `${new Date(at).toISOString()} ${channel} ${method} ${path}: ${answer}\n  ${readable(shown)}`
+  return `${new Date(at).toISOString()} ${channel} ${method} ${path}: ${answer}\n  ${readableBody(shown)}`
 }
 
 /** Forms as fields, the rest as it is. */
-function readable(body: string): string {
+function readableBody(body: string): string {
   if (body.startsWith('{')) return body
   return [...new URLSearchParams(body)].map(([name, value]) => `${name}=${value}`).join('\n  ')
 }

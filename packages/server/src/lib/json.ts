@@ -3,6 +3,9 @@ import { parse as parseExactly, stringify as stringifyExactly } from 'lossless-j
 // Integers up to 2^53 - 1 = 9007199254740991 are exact in a double. Digits inside a string only cost the slower parser.
 const longNumber = /\d{17}|9\d{15}/
 
+/** The members of a JSON object, by name. */
+export type JsonObject = Readonly<Record<string, unknown>>
+
 /**
  * JSON.parse with exact integers: a number when it is a safe integer, else a bigint.
  * @throws SyntaxError

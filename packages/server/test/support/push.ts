@@ -1,7 +1,7 @@
 /** Notifications, and what stands between a provider and a gateway. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
 import type { PushNotification, PushTarget } from '../../dist/push/sender.js'
 
 /** A plain text, good for a day. */

@@ -20,7 +20,7 @@ export class TestAuthority {
 
   constructor() {
     const subject = [{ name: 'commonName', value: 'Hermod simulated gateways' }]
-    this.#own = issue({ subject, extensions: [{ name: 'basicConstraints', cA: true }] })
+    this.#own = issueCertificate({ subject, extensions: [{ name: 'basicConstraints', cA: true }] })
   }
 
   /** The certificate of the authority, in PEM. */
@@ -34,7 +34,7 @@ export class TestAuthority {
       { type: 2, value: 'localhost' },
       { type: 7, ip: '127.0.0.1' },
     ]
-    return issue({
+    return issueCertificate({
       subject: [{ name: 'commonName', value: 'localhost' }],
       extensions: [{ name: 'subjectAltName', altNames }],
       issuer: this.#own,
@@ -47,7 +47,7 @@ export class TestAuthority {
       { name: 'commonName', value: bundleId },
       { type: uidAttribute, value: bundleId },
     ]
-    const { key, cert } = issue({ subject, extensions: [], issuer: this.#own })
+    const { key, cert } = issueCertificate({ subject, extensions: [], issuer: this.#own })
     const file = forge.pkcs12.toPkcs12Asn1(
       forge.pki.privateKeyFromPem(key),
       [forge.pki.certificateFromPem(cert)],
@@ -65,7 +65,7 @@ interface Issue {
   readonly issuer?: KeyAndCertificate
 }
 
-function issue({ subject, extensions, issuer }: Issue): KeyAndCertificate {
+function issueCertificate({ subject, extensions, issuer }: Issue): KeyAndCertificate {
   // Node makes keys many times faster.
   const { privateKey } = generateKeyPairSync('rsa', {
     modulusLength: rsaBits,

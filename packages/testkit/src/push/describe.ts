@@ -1,6 +1,6 @@
 /** What people are shown of the simulator. */
 import type { PushSimulator } from './gateways.js'
-import type { Reply } from './model.js'
+import type { GatewayReply } from './model.js'
 import { scriptNames, scripts } from './scripts.js'
 
 /** Places and credentials of all gateways in the words of push certificates, and the scripts. */
@@ -29,7 +29,7 @@ export function describeSimulator({ gateways, authority }: PushSimulator) {
 }
 
 /** Status and body of an answer in one line, or what was done in its place. */
-export function replyText(reply: Reply): string {
+export function replyText(reply: GatewayReply): string {
   if (typeof reply === 'string')
     return { silence: 'no answer', cut: 'connection cut', goaway: 'GOAWAY' }[reply]
   return reply.body === null

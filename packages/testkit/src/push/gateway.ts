@@ -14,14 +14,14 @@ import type { TLSSocket } from 'node:tls'
 import { AccessTokens } from './access.js'
 import type { TestAuthority } from './certificates.js'
 import type {
-  Delivery,
   GatewayCall,
   GatewayModel,
+  GatewayReply,
   GatewayState,
   JsonReply,
-  Reply,
   SimulatedChannel,
   SimulatedCredentials,
+  SimulatedDelivery,
 } from './model.js'
 import { type ScriptName, scriptOf, scripts } from './scripts.js'
 
@@ -35,7 +35,7 @@ export interface RecordedCall extends GatewayCall {
   readonly channel: SimulatedChannel
   /** Milliseconds since 1970. */
   readonly at: number
-  readonly reply: Reply
+  readonly reply: GatewayReply
 }
 
 export interface GatewayOptions {
@@ -70,7 +70,7 @@ export class SimulatedGateway implements AsyncDisposable {
   /** What came in, the oldest first; at most 10 000. */
   readonly calls: RecordedCall[] = []
   /** Messages that were taken, receipts of which are still to be sent. */
-  readonly deliveries: Delivery[] = []
+  readonly deliveries: SimulatedDelivery[] = []
   readonly access: AccessTokens
   readonly #server: Server | Http2SecureServer
   readonly #sockets = new Set<Socket>()
@@ -242,7 +242,7 @@ export class SimulatedGateway implements AsyncDisposable {
     if (this.options.sendsReceipts) await this.sendReceipts().catch(() => 0)
   }
 
-  #answer(call: GatewayCall): Reply {
+  #answer(call: GatewayCall): GatewayReply {
     try {
       return this.model.answer(call, this.#state)
     } catch (error) {
@@ -269,7 +269,7 @@ export class SimulatedGateway implements AsyncDisposable {
     return true
   }
 
-  #endWithoutAnswer(request: AnyRequest, reply: Exclude<Reply, JsonReply>): void {
+  #endWithoutAnswer(request: AnyRequest, reply: Exclude<GatewayReply, JsonReply>): void {
     if (reply === 'cut') request.socket.destroy()
     const { stream } = request as Http2ServerRequest
     // RFC 9113, 8.7: what was not processed is refused. GOAWAY itself cannot say it here: Node's

@@ -22,7 +22,7 @@ export const gatewayModels = {
   vendor_n: vendorNGateway,
 } satisfies Record<SimulatedChannel, () => GatewayModel>
 
-export interface SimulatorOptions extends Partial<Omit<GatewayOptions, 'port'>> {
+export interface PushSimulatorOptions extends Partial<Omit<GatewayOptions, 'port'>> {
   /** The gateways take this port and the seven after it; 0, the default: any free ones. */
   readonly firstPort?: number
 }
@@ -34,7 +34,10 @@ export class PushSimulator implements AsyncDisposable {
     readonly gateways: Readonly<Record<SimulatedChannel, SimulatedGateway>>,
   ) {}
 
-  static async start({ firstPort = 0, ...options }: SimulatorOptions = {}): Promise<PushSimulator> {
+  static async start({
+    firstPort = 0,
+    ...options
+  }: PushSimulatorOptions = {}): Promise<PushSimulator> {
     const authority = options.authority ?? new TestAuthority()
     const started: SimulatedGateway[] = []
     try {

@@ -1,18 +1,18 @@
-export { describeSimulator, replyText } from './describe.js'
 export { TestAuthority } from './certificates.js'
+export { describeSimulator, replyText } from './describe.js'
 export {
   type GatewayOptions,
   type RecordedCall,
-  SimulatedGateway,
   type SimulatedCertificate,
+  SimulatedGateway,
 } from './gateway.js'
-export { gatewayModels, PushSimulator, type SimulatorOptions } from './gateways.js'
 export { vendorFAccessToken } from './gateways/vendor-f.js'
 export { vendorHCallback } from './gateways/vendor-h.js'
+export { gatewayModels, PushSimulator, type PushSimulatorOptions } from './gateways.js'
 export {
-  type Delivery,
   type SimulatedChannel,
   type SimulatedCredentials,
+  type SimulatedDelivery,
   simulatedChannels,
 } from './model.js'
 export { type Script, type ScriptName, scriptNames, scriptOf, scripts } from './scripts.js'

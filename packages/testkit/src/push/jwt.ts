@@ -11,8 +11,8 @@ export interface Jwt {
 /** @returns null when it is no JWT of that algorithm and key */
 export function verifyJwt(token: string, alg: JwtAlgorithm, key: KeyObject): Jwt | null {
   const [head = '', body = '', signature = '', ...more] = token.split('.')
-  const header = decode(head)
-  const claims = decode(body)
+  const header = decodeJwtPart(head)
+  const claims = decodeJwtPart(body)
   if (header === null || claims === null || more.length > 0 || header.alg !== alg) return null
   const signed = Buffer.from(`${head}.${body}`)
   const isGenuine = verify(
@@ -34,7 +34,7 @@ function verifyKey(alg: JwtAlgorithm, key: KeyObject) {
   }
 }
 
-function decode(part: string): Record<string, unknown> | null {
+function decodeJwtPart(part: string): Record<string, unknown> | null {
   try {
     return JSON.parse(Buffer.from(part, 'base64url').toString())
   } catch {

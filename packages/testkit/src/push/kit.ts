@@ -1,11 +1,11 @@
 /** What the gateways of vendor_h and vendor_n check alike, whose messages differ in spelling. */
-import type { GatewayCall, GatewayState, Reply } from './model.js'
+import type { GatewayCall, GatewayReply, GatewayState } from './model.js'
 import {
   byteLength,
   hasDuplicates,
-  isWithin,
-  type Json,
-  json,
+  isTextWithin,
+  type JsonMembers,
+  jsonReply,
   member,
   readForm,
 } from './reading.js'
@@ -32,7 +32,7 @@ export interface KitCodes {
 }
 
 /** The code of what is wrong, or null. */
-export function kitProblem(message: Json, names: KitNames, codes: KitCodes): number | null {
+export function kitProblem(message: JsonMembers, names: KitNames, codes: KitCodes): number | null {
   const { token, ...rest } = message
   if (!Array.isArray(token) || token.length < 1 || token.length > 1000) return codes.count
   if (hasDuplicates(token)) return codes.duplicate
@@ -44,24 +44,24 @@ export function kitProblem(message: Json, names: KitNames, codes: KitCodes): num
   return isDisplayable(member(android, 'notification'), names) ? null : codes.field
 }
 
-function isDisplayable(shown: Json, names: KitNames): boolean {
+function isDisplayable(shown: JsonMembers, names: KitNames): boolean {
   const action = member(shown, names.clickAction)
   const badge = member(shown, 'badge')
   return (
-    isWithin(shown.title, 1000) &&
-    isWithin(shown.body, 4000) &&
+    isTextWithin(shown.title, 1000) &&
+    isTextWithin(shown.body, 4000) &&
     [1, 2, 3].includes(Number(action.type)) &&
-    (action.type !== 1 || isWithin(action.intent, 4096)) &&
+    (action.type !== 1 || isTextWithin(action.intent, 4096)) &&
     (shown.style !== 1 ||
-      (isWithin(shown[names.bigTitle], 1000) && isWithin(shown[names.bigBody], 4096))) &&
+      (isTextWithin(shown[names.bigTitle], 1000) && isTextWithin(shown[names.bigBody], 4096))) &&
     (!('badge' in shown) || isBadge(badge, names))
   )
 }
 
-function isBadge(badge: Json, { addNum, setNum, badgeClass }: KitNames): boolean {
+function isBadge(badge: JsonMembers, { addNum, setNum, badgeClass }: KitNames): boolean {
   const inRange = (name: string, min: number) =>
     !(name in badge) || (Number(badge[name]) >= min && Number(badge[name]) <= 99)
-  return isWithin(badge[badgeClass], 1024) && inRange(addNum, 1) && inRange(setNum, 0)
+  return isTextWithin(badge[badgeClass], 1024) && inRange(addNum, 1) && inRange(setNum, 0)
 }
 
 /** The token call of OAuth with ID and secret of a client. */
@@ -69,15 +69,15 @@ export function issueForSecret(
   call: GatewayCall,
   state: GatewayState,
   { clientId, secret }: { readonly clientId: string; readonly secret: string },
-): Reply {
+): GatewayReply {
   const form = readForm(call)
   const isGenuine =
     form.grant_type === 'client_credentials' &&
     form.client_id === clientId &&
     form.client_secret === secret
   if (!isGenuine)
-    return json(400, { error: 'invalid_client', error_description: 'client secret is wrong' })
-  return json(200, {
+    return jsonReply(400, { error: 'invalid_client', error_description: 'client secret is wrong' })
+  return jsonReply(200, {
     access_token: state.access.issue(),
     expires_in: state.access.lifeMs / 1000,
     token_type: 'Bearer',

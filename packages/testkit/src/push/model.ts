@@ -40,7 +40,7 @@ export interface GatewayCall {
 }
 
 /** What the gateway answers. `silence`: nothing; `cut`: it ends the connection. */
-export type Reply = JsonReply | 'silence' | 'cut' | 'goaway'
+export type GatewayReply = JsonReply | 'silence' | 'cut' | 'goaway'
 
 export interface JsonReply {
   readonly status: number
@@ -49,7 +49,7 @@ export interface JsonReply {
 }
 
 /** A message that was taken for a device. */
-export interface Delivery {
+export interface SimulatedDelivery {
   readonly messageId: string
   readonly token: string
   /** "" where the message names none. */
@@ -60,7 +60,7 @@ export interface Delivery {
 }
 
 /** A request with receipts, as the vendor makes it. */
-export interface ReceiptRequest {
+export interface SimulatedReceiptRequest {
   readonly url: string
   readonly contentType: string
   readonly body: string
@@ -78,7 +78,7 @@ export interface GatewayState {
   /** The script of one device: `accept` for those whose script is about whole requests. */
   scriptOf(token: string): ScriptName
   /** Notes that a message was taken. */
-  deliver(delivery: Omit<Delivery, 'script'>): void
+  deliver(delivery: Omit<SimulatedDelivery, 'script'>): void
   /** Access tokens that it has issued. */
   readonly access: AccessTokens
   /** Anything else that a vendor keeps, by its own names. */
@@ -92,10 +92,10 @@ export interface GatewayModel {
   readonly credentials: SimulatedCredentials
   /** Path of the token call, where the vendor has another host for it. */
   readonly authPath?: string
-  answer(call: GatewayCall, state: GatewayState): Reply
+  answer(call: GatewayCall, state: GatewayState): GatewayReply
   /** None for a vendor that sends none. */
   receipts(
-    deliveries: readonly Delivery[],
+    deliveries: readonly SimulatedDelivery[],
     options: { readonly url: string; readonly now: number },
-  ): readonly ReceiptRequest[]
+  ): readonly SimulatedReceiptRequest[]
 }

@@ -1,14 +1,14 @@
 /** Reading of what simulated gateways are sent. */
 import type { GatewayCall, JsonReply } from './model.js'
 
-export type Json = Readonly<Record<string, unknown>>
+export type JsonMembers = Readonly<Record<string, unknown>>
 
 /** The JSON object of a text; null when it is none. */
-export function readJson(text: string): Json | null {
+export function readJson(text: string): JsonMembers | null {
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Json)
+      ? (value as JsonMembers)
       : null
   } catch {
     return null
@@ -20,14 +20,14 @@ export function readForm(call: GatewayCall): Record<string, string> {
 }
 
 /** A member that should be an object; an empty one when it is not. */
-export function member(value: unknown, name: string): Json {
-  const found = (value as Json | undefined)?.[name]
-  return typeof found === 'object' && found !== null ? (found as Json) : {}
+export function member(value: unknown, name: string): JsonMembers {
+  const found = (value as JsonMembers | undefined)?.[name]
+  return typeof found === 'object' && found !== null ? (found as JsonMembers) : {}
 }
 
 /** A member that should be a text; "" when it is not. */
-export function text(value: unknown, name: string): string {
-  const found = (value as Json | undefined)?.[name]
+export function textMember(value: unknown, name: string): string {
+  const found = (value as JsonMembers | undefined)?.[name]
   return typeof found === 'string' ? found : ''
 }
 
@@ -39,12 +39,16 @@ export function bearer({ headers }: GatewayCall): string {
   return /^bearer (.+)$/i.exec(headers.authorization ?? '')?.[1] ?? ''
 }
 
-export function json(status: number, body: unknown, headers?: JsonReply['headers']): JsonReply {
+export function jsonReply(
+  status: number,
+  body: unknown,
+  headers?: JsonReply['headers'],
+): JsonReply {
   return headers === undefined ? { status, body } : { status, body, headers }
 }
 
 /** Whether a text that must not be blank is within its limit, in UTF-16 code units. */
-export function isWithin(value: unknown, max: number): boolean {
+export function isTextWithin(value: unknown, max: number): boolean {
   return typeof value === 'string' && value.trim() !== '' && value.length <= max
 }
 

@@ -41,7 +41,7 @@ export const outboxChecks: readonly IntegrityCheck[] = [
   },
 ]
 
-interface Place {
+interface OutboxPlace {
   readonly app_id: string
   readonly position: number
 }
@@ -49,7 +49,7 @@ interface Place {
 /** Ranges of messages in the outbox whose conversations are not there, by application and position. */
 async function listLostRanges(db: Queryable, limit: number): Promise<FaultRow[]> {
   const faults: FaultRow[] = []
-  for (let after: Place | null = null; faults.length < limit; ) {
+  for (let after: OutboxPlace | null = null; faults.length < limit; ) {
     const page = await listMessageRows(db, after)
     const last = page.at(-1)
     if (!last) break
@@ -59,7 +59,7 @@ async function listLostRanges(db: Queryable, limit: number): Promise<FaultRow[]>
   return faults.slice(0, limit)
 }
 
-function listMessageRows(db: Queryable, after: Place | null) {
+function listMessageRows(db: Queryable, after: OutboxPlace | null) {
   return db
     .selectFrom('outbox')
     .select(['app_id', 'position', 'payload'])
@@ -77,7 +77,7 @@ function listMessageRows(db: Queryable, after: Place | null) {
 
 async function lostRanges(
   db: Queryable,
-  { app_id, position, payload }: Place & { readonly payload: string },
+  { app_id, position, payload }: OutboxPlace & { readonly payload: string },
 ): Promise<FaultRow[]> {
   const ranges = decodeRanges(app_id, payload)
   const known = new Set<string>()

@@ -7,7 +7,7 @@ import { definedOnly } from '../../lib/defined-only.js'
 import type { GatewayCertificate, PushNotification, PushTarget, VendorChannel } from '../sender.js'
 import { cloudProtocol } from './cloud-gw/protocol.js'
 import { iosProtocol } from './ios-gw/protocol.js'
-import type { Batch, GatewayProtocol } from './runtime/protocol.js'
+import type { GatewayProtocol, PushBatch } from './runtime/protocol.js'
 import type { GatewayRequest } from './runtime/transport.js'
 import { vendorFProtocol } from './vendor-f/protocol.js'
 import { vendorHProtocol } from './vendor-h/protocol.js'
@@ -101,7 +101,7 @@ const account = {
 }
 
 /** The requests of one batch; every gateway takes everything. */
-type Send = (batch: Omit<Batch<unknown>, 'credentials'>) => Promise<GatewayRequest[]>
+type Send = (batch: Omit<PushBatch<unknown>, 'credentials'>) => Promise<GatewayRequest[]>
 
 function recording<Credentials>(protocol: GatewayProtocol<Credentials>): Send {
   return async (batch) => {

@@ -7,7 +7,7 @@ import {
   type ReceiptKind,
   readJsonText,
   readList,
-  readObject,
+  readMembers,
   readText,
 } from './receipt.js'
 
@@ -47,12 +47,12 @@ export function vendorNReceipts(body: string): PushReceipt[] {
 }
 
 function kitReceipts(body: string, table: StatusTable): PushReceipt[] {
-  const { statuses } = readObject(readJsonText(body, 'the body'), 'the body')
+  const { statuses } = readMembers(readJsonText(body, 'the body'), 'the body')
   return readList(statuses, 'statuses').map((item) => {
-    const entry = readObject(item, 'a status')
+    const entry = readMembers(item, 'a status')
     // The second version of the receipts has these two one level below.
     const place =
-      'deliveryStatus' in entry ? readObject(entry.deliveryStatus, 'deliveryStatus') : {}
+      'deliveryStatus' in entry ? readMembers(entry.deliveryStatus, 'deliveryStatus') : {}
     const code = readText(place.result ?? entry.status, 'status')
     return {
       messageId: readText(entry.requestId, 'requestId'),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isSignedByVendorH } from './kit.js'
 import { parseReceipts, receiptAnswer } from './parse.js'
-import { ReceiptError, type ReceiptChannel, receiptChannels } from './receipt.js'
+import { type ReceiptChannel, ReceiptError, receiptChannels } from './receipt.js'
 import { isSentByVendorF } from './vendor-f.js'
 
 function form(fields: Record<string, string>): string {

@@ -1,5 +1,5 @@
 /** What gateways tell later about messages that they accepted. */
-import { parseJson } from '../../lib/json.js'
+import { type JsonObject, parseJson } from '../../lib/json.js'
 
 /** Channels whose gateways send receipts. */
 export const receiptChannels = [
@@ -49,8 +49,6 @@ export class ReceiptError extends Error {
   override readonly name = 'ReceiptError'
 }
 
-type Members = Readonly<Record<string, unknown>>
-
 /** @throws ReceiptError */
 export function readJsonText(text: string, what: string): unknown {
   try {
@@ -61,10 +59,10 @@ export function readJsonText(text: string, what: string): unknown {
 }
 
 /** @throws ReceiptError */
-export function readObject(value: unknown, what: string): Members {
+export function readMembers(value: unknown, what: string): JsonObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new ReceiptError(`${what} is not an object`)
-  return value as Members
+  return value as JsonObject
 }
 
 /** @throws ReceiptError */

@@ -6,7 +6,7 @@ import {
   ReceiptError,
   type ReceiptKind,
   readJsonText,
-  readObject,
+  readMembers,
   readText,
   readTokens,
 } from './receipt.js'
@@ -17,8 +17,8 @@ const types: Readonly<Record<string, ReceiptKind>> = { 1: 'delivered', 2: 'click
 export function vendorFReceipts(body: string): PushReceipt[] {
   const cb = new URLSearchParams(body).get('cb')
   if (cb === null) throw new ReceiptError('the form has no field cb')
-  return Object.entries(readObject(readJsonText(cb, 'cb'), 'cb')).flatMap(([key, value]) => {
-    const entry = readObject(value, 'a message')
+  return Object.entries(readMembers(readJsonText(cb, 'cb'), 'cb')).flatMap(([key, value]) => {
+    const entry = readMembers(value, 'a message')
     const code = readText(entry.type, 'type')
     const ending = `-${code}`
     return readTokens(entry.targets, 'targets').map((token) => ({

@@ -6,7 +6,7 @@ import {
   type ReceiptKind,
   readJsonText,
   readList,
-  readObject,
+  readMembers,
   readText,
   readTokens,
 } from './receipt.js'
@@ -20,7 +20,7 @@ const eventTypes: Readonly<Record<string, ReceiptKind>> = {
 /** @throws ReceiptError */
 export function vendorOReceipts(body: string): PushReceipt[] {
   return readList(readJsonText(body, 'the body'), 'the body').flatMap((item) => {
-    const event = readObject(item, 'an event')
+    const event = readMembers(item, 'an event')
     const code = readText(event.eventType, 'eventType')
     return readTokens(event.registrationIds, 'registrationIds').map((token) => ({
       messageId: readText(event.messageId, 'messageId'),

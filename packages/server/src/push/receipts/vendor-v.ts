@@ -5,7 +5,7 @@ import {
   type PushReceipt,
   type ReceiptKind,
   readJsonText,
-  readObject,
+  readMembers,
   readTokens,
 } from './receipt.js'
 
@@ -15,9 +15,9 @@ const endedToken = '2183'
 
 /** @throws ReceiptError */
 export function vendorVReceipts(body: string): PushReceipt[] {
-  const tasks = readObject(readJsonText(body, 'the body'), 'the body')
+  const tasks = readMembers(readJsonText(body, 'the body'), 'the body')
   return Object.entries(tasks).flatMap(([messageId, value]) => {
-    const entry = readObject(value, 'a task')
+    const entry = readMembers(value, 'a task')
     // Without a type it is of the older kind, which is sent for arrivals only.
     const type = optionalText(entry.ackType) || arrived
     const sub = optionalText(entry.subAckType)

@@ -6,7 +6,7 @@ import {
   ReceiptError,
   type ReceiptKind,
   readJsonText,
-  readObject,
+  readMembers,
   readText,
   readTokens,
 } from './receipt.js'
@@ -24,12 +24,12 @@ const types: Readonly<Record<string, ReceiptKind>> = {
 export function vendorXReceipts(body: string): PushReceipt[] {
   const data = new URLSearchParams(body).get('data')
   if (data === null) throw new ReceiptError('the form has no field data')
-  const messages = readObject(readJsonText(data, 'data'), 'data')
+  const messages = readMembers(readJsonText(data, 'data'), 'data')
   return Object.entries(messages).flatMap(([messageId, value]) => {
-    const entry = readObject(value, 'a message')
+    const entry = readMembers(value, 'a message')
     const code = readText(entry.type, 'type')
     const replaced =
-      'replaceTarget' in entry ? readObject(entry.replaceTarget, 'replaceTarget') : {}
+      'replaceTarget' in entry ? readMembers(entry.replaceTarget, 'replaceTarget') : {}
     return readTokens(entry.targets, 'targets').map((token) => {
       const newToken = optionalText(replaced[token])
       return {

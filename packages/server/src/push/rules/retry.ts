@@ -28,13 +28,13 @@ const cloudThrottleBackoff = { firstMs: 60_000, longestMs: 300_000 }
  * @returns milliseconds since 1970; null: never
  */
 export function nextTryAt(outcome: PushOutcome, attempt: Attempt): number | null {
-  const delayMs = retryDelayMs(outcome, attempt)
+  const delayMs = pushRetryDelayMs(outcome, attempt)
   if (delayMs === null) return null
   const at = attempt.now + delayMs
   return at < attempt.expiresAt ? at : null
 }
 
-function retryDelayMs(outcome: PushOutcome, attempt: Attempt): number | null {
+function pushRetryDelayMs(outcome: PushOutcome, attempt: Attempt): number | null {
   switch (outcome.kind) {
     case 'throttled': {
       const backoff = attempt.channel === 'cloud_gw' ? cloudThrottleBackoff : throttleBackoff

@@ -1,16 +1,16 @@
 /** FCM HTTP v1: an assertion for an access token, one device a request. */
 import { generateKeyPairSync } from 'node:crypto'
 import { verifyJwt } from '../jwt.js'
-import type { GatewayCall, GatewayModel, GatewayState, JsonReply, Reply } from '../model.js'
+import type { GatewayCall, GatewayModel, GatewayReply, GatewayState, JsonReply } from '../model.js'
 import {
   bearer,
   byteLength,
-  type Json,
-  json,
+  type JsonMembers,
+  jsonReply,
   member,
   readForm,
   readJson,
-  text,
+  textMember,
 } from '../reading.js'
 import type { ScriptName } from '../scripts.js'
 
@@ -43,7 +43,7 @@ export function cloudGateway(): GatewayModel {
     token_uri: 'https://oauth2.googleapis.com/token',
   }
 
-  function issue(call: GatewayCall, state: GatewayState): Reply {
+  function issue(call: GatewayCall, state: GatewayState): GatewayReply {
     const form = readForm(call)
     const jwt = verifyJwt(form.assertion ?? '', 'RS256', publicKey)
     const { iss, scope: asked, aud, iat, exp } = jwt?.claims ?? {}
@@ -57,9 +57,9 @@ export function cloudGateway(): GatewayModel {
       Number(exp) > now &&
       Number(exp) - Number(iat) <= 3600
     if (!isGenuine)
-      return json(400, { error: 'invalid_grant', error_description: 'Invalid JWT Signature.' })
+      return jsonReply(400, { error: 'invalid_grant', error_description: 'Invalid JWT Signature.' })
     const expiresIn = state.access.lifeMs / 1000
-    return json(200, {
+    return jsonReply(200, {
       access_token: state.access.issue(),
       expires_in: expiresIn,
       token_type: 'Bearer',
@@ -75,47 +75,51 @@ export function cloudGateway(): GatewayModel {
       certificate: JSON.stringify(account),
     },
     authPath: tokenPath,
-    answer(call, state): Reply {
+    answer(call, state): GatewayReply {
       if (call.path === tokenPath) return issue(call, state)
       if (call.path !== `/v1/projects/${projectId}/messages:send`)
-        return failure([404, 'NOT_FOUND', ''])
-      if (!state.access.accepts(bearer(call))) return failure([401, 'UNAUTHENTICATED', ''])
+        return cloudFailure([404, 'NOT_FOUND', ''])
+      if (!state.access.accepts(bearer(call))) return cloudFailure([401, 'UNAUTHENTICATED', ''])
       const message = member(readJson(call.body), 'message')
-      const token = text(message, 'token')
-      const invalid = messageProblem(message)
+      const token = textMember(message, 'token')
+      const invalid = cloudMessageProblem(message)
       if (invalid) return badRequest(...invalid)
-      return send(token, state, readJson(call.body)?.validate_only === true)
+      return cloudSend(token, state, readJson(call.body)?.validate_only === true)
     },
     receipts: () => [],
   }
 }
 
-function send(token: string, state: GatewayState, isTrial: boolean): Reply {
+function cloudSend(token: string, state: GatewayState, isTrial: boolean): GatewayReply {
   const whole = state.wholeScript([token])
   if (whole === 'slow') return 'silence'
   if (whole === 'cut') return 'cut'
   if (whole === 'payload') return badRequest('message.notification', 'Invalid value')
   if (whole === 'auth') {
     state.access.revokeAll()
-    return failure([401, 'UNAUTHENTICATED', ''])
+    return cloudFailure([401, 'UNAUTHENTICATED', ''])
   }
   const answer = scripted[whole ?? state.scriptOf(token)]
-  if (answer) return failure(answer)
+  if (answer) return cloudFailure(answer)
   if (/\s/.test(token)) return invalidToken
   const messageId = `projects/${projectId}/messages/${state.nextId()}`
   if (!isTrial) state.deliver({ messageId, token, taskId: '', receiptUrl: '' })
-  return json(200, { name: messageId })
+  return jsonReply(200, { name: messageId })
 }
 
 const fcmErrorType = 'type.googleapis.com/google.firebase.fcm.v1.FcmError'
 
-function failure([code, status, errorCode]: readonly [number, string, string]): JsonReply {
+function cloudFailure([code, status, errorCode]: readonly [number, string, string]): JsonReply {
   const details = errorCode === '' ? [] : [{ '@type': fcmErrorType, errorCode }]
   const headers = code === 429 ? { 'retry-after': '1' } : undefined
-  return json(code, { error: { code, status, message: `simulated ${status}`, details } }, headers)
+  return jsonReply(
+    code,
+    { error: { code, status, message: `simulated ${status}`, details } },
+    headers,
+  )
 }
 
-const invalidToken = json(400, {
+const invalidToken = jsonReply(400, {
   error: {
     code: 400,
     status: 'INVALID_ARGUMENT',
@@ -132,18 +136,18 @@ function badRequest(field: string, description: string): JsonReply {
     },
   ]
   const message = `Invalid value at '${field}'`
-  return json(400, { error: { code: 400, status: 'INVALID_ARGUMENT', message, details } })
+  return jsonReply(400, { error: { code: 400, status: 'INVALID_ARGUMENT', message, details } })
 }
 
 /** The field that is wrong, and what is. */
-function messageProblem(message: Json): [string, string] | null {
+function cloudMessageProblem(message: JsonMembers): [string, string] | null {
   const { token, ...rest } = message
   if (typeof token !== 'string' || token === '') return ['message.token', 'missing']
   for (const [key, value] of Object.entries(member(message, 'data'))) {
     if (typeof value !== 'string') return [`message.data[${key}]`, 'not a string']
     if (/^(from$|message_type$|google|gcm)/.test(key)) return [`message.data[${key}]`, 'reserved']
   }
-  const ttl = text(member(message, 'android'), 'ttl')
+  const ttl = textMember(member(message, 'android'), 'ttl')
   if (!/^\d+s$/.test(ttl) || Number.parseInt(ttl, 10) > 2_419_200)
     return ['message.android.ttl', 'not a duration up to four weeks']
   if (byteLength(rest) > maxPayloadBytes) return ['message', 'too big']

@@ -1,8 +1,8 @@
 /** APNs: HTTP/2, signed tokens or client certificates, one device a request. */
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { verifyJwt } from '../jwt.js'
-import type { GatewayCall, GatewayModel, GatewayState, JsonReply, Reply } from '../model.js'
-import { bearer, byteLength, json, member, readJson } from '../reading.js'
+import type { GatewayCall, GatewayModel, GatewayReply, GatewayState, JsonReply } from '../model.js'
+import { bearer, byteLength, jsonReply, member, readJson } from '../reading.js'
 import type { ScriptName } from '../scripts.js'
 
 const maxPayloadBytes = 4096
@@ -34,45 +34,46 @@ export function iosGateway(): GatewayModel {
 
   function authenticate(call: GatewayCall, state: GatewayState): JsonReply | null {
     const token = bearer(call)
-    if (token === '') return call.clientUid === topic ? null : failure(403, 'MissingProviderToken')
+    if (token === '')
+      return call.clientUid === topic ? null : iosFailure(403, 'MissingProviderToken')
     const jwt = verifyJwt(token, 'ES256', publicKey)
     if (jwt === null || jwt.header.kid !== keyId || jwt.claims.iss !== teamId)
-      return failure(403, 'InvalidProviderToken')
+      return iosFailure(403, 'InvalidProviderToken')
     const issuedAt = Number(jwt.claims.iat)
     const age = state.now() / 1000 - issuedAt
-    if (!(age >= -60 && age < tokenLifeSeconds)) return failure(403, 'ExpiredProviderToken')
-    return changesTooOften(issuedAt, state) ? failure(429, 'TooManyProviderTokenUpdates') : null
+    if (!(age >= -60 && age < tokenLifeSeconds)) return iosFailure(403, 'ExpiredProviderToken')
+    return changesTooOften(issuedAt, state) ? iosFailure(429, 'TooManyProviderTokenUpdates') : null
   }
 
   return {
     channel: 'ios_gw',
     isHttp2: true,
     credentials,
-    answer(call, state): Reply {
-      if (call.method !== 'POST') return failure(405, 'MethodNotAllowed')
+    answer(call, state): GatewayReply {
+      if (call.method !== 'POST') return iosFailure(405, 'MethodNotAllowed')
       const token = /^\/3\/device\/([^/]+)$/.exec(call.path)?.[1]
-      if (token === undefined) return failure(404, 'BadPath')
+      if (token === undefined) return iosFailure(404, 'BadPath')
       const denied = authenticate(call, state)
       if (denied) return denied
-      if (!/^([0-9a-f]{2}){4,}$/.test(token)) return failure(400, 'BadDeviceToken')
+      if (!/^([0-9a-f]{2}){4,}$/.test(token)) return iosFailure(400, 'BadDeviceToken')
       const problem = headerProblem(call, topic) ?? bodyProblem(call)
-      if (problem) return failure(...problem)
+      if (problem) return iosFailure(...problem)
       const script = state.wholeScript([token]) ?? state.scriptOf(token)
       if (script === 'slow') return 'silence'
       if (script === 'cut' || script === 'goaway') return script
       const answer = scripted[script]
-      if (answer) return failure(...answer, script === 'dead' ? { timestamp: state.now() } : {})
+      if (answer) return iosFailure(...answer, script === 'dead' ? { timestamp: state.now() } : {})
       const messageId = call.headers['apns-id'] ?? randomUUID()
       state.deliver({ messageId, token, taskId: '', receiptUrl: '' })
-      return json(200, null, { 'apns-id': messageId })
+      return jsonReply(200, null, { 'apns-id': messageId })
     },
     receipts: () => [],
   }
 }
 
-function failure(status: number, reason: string, more: object = {}): JsonReply {
+function iosFailure(status: number, reason: string, more: object = {}): JsonReply {
   const retry = status === 429 ? { 'retry-after': '1' } : undefined
-  return json(status, { reason, ...more }, retry)
+  return jsonReply(status, { reason, ...more }, retry)
 }
 
 /** A key may show a new token every 20 minutes; the tokens tell apart by their time of issue. */

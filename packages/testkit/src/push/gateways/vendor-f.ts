@@ -1,7 +1,15 @@
 /** vendor_f: every request is signed; forms with a JSON field, up to 100 devices a request. */
 import { createHash } from 'node:crypto'
-import type { Delivery, GatewayModel, GatewayState, Reply } from '../model.js'
-import { isWithin, type Json, json, member, readForm, readJson, text } from '../reading.js'
+import type { GatewayModel, GatewayReply, GatewayState, SimulatedDelivery } from '../model.js'
+import {
+  isTextWithin,
+  type JsonMembers,
+  jsonReply,
+  member,
+  readForm,
+  readJson,
+  textMember,
+} from '../reading.js'
 import type { ScriptName } from '../scripts.js'
 
 const credentials = {
@@ -35,20 +43,20 @@ export function vendorFGateway(): GatewayModel {
   return {
     channel: 'vendor_f',
     credentials,
-    answer(call, state): Reply {
+    answer(call, state): GatewayReply {
       const kind = new RegExp(`^${basePath}/(un)?varnished/pushByPushId$`).exec(call.path)
-      if (kind === null) return json(404, { code: '404', message: 'no such api', value: '' })
+      if (kind === null) return jsonReply(404, { code: '404', message: 'no such api', value: '' })
       const form = readForm(call)
-      if (!isSigned(form)) return reply('1006', 'signature is wrong')
-      if (form.appId !== credentials.appId) return reply('110000', 'no such app')
+      if (!isSigned(form)) return vendorFReply('1006', 'signature is wrong')
+      if (form.appId !== credentials.appId) return vendorFReply('110000', 'no such app')
       const tokens = (form.pushIds ?? '').split(',').filter(Boolean)
       const message = readJson(form.messageJson ?? '') ?? {}
-      if (tokens.length < 1 || tokens.length > 100) return reply('1005', 'pushIds')
+      if (tokens.length < 1 || tokens.length > 100) return vendorFReply('1005', 'pushIds')
       const problem = kind[1] ? passThroughProblem(message) : displayProblem(message)
-      if (problem !== null) return reply('1005', problem)
-      return send(tokens, member(message, 'extra'), state)
+      if (problem !== null) return vendorFReply('1005', problem)
+      return vendorFSend(tokens, member(message, 'extra'), state)
     },
-    receipts: (deliveries) => deliveries.map(receipt),
+    receipts: (deliveries) => deliveries.map(vendorFReceipt),
   }
 }
 
@@ -61,34 +69,39 @@ function isSigned({ sign, ...fields }: Readonly<Record<string, string>>): boolea
   return sign === expected.digest('hex')
 }
 
-function displayProblem(message: Json): string | null {
+function displayProblem(message: JsonMembers): string | null {
   const bar = member(message, 'noticeBarInfo')
   const click = member(message, 'clickTypeInfo')
-  if (!isWithin(bar.title, 32)) return 'title'
-  if (!isWithin(bar.content, 100)) return 'content'
-  if (click.clickType === 1 && !isWithin(click.activity, 1000)) return 'activity'
-  if (click.clickType === 2 && !isWithin(click.url, 1000)) return 'url'
-  if (!/^[\w-]{0,8}$/.test(text(member(message, 'advanceInfo'), 'notifyKey'))) return 'notifyKey'
+  if (!isTextWithin(bar.title, 32)) return 'title'
+  if (!isTextWithin(bar.content, 100)) return 'content'
+  if (click.clickType === 1 && !isTextWithin(click.activity, 1000)) return 'activity'
+  if (click.clickType === 2 && !isTextWithin(click.url, 1000)) return 'url'
+  if (!/^[\w-]{0,8}$/.test(textMember(member(message, 'advanceInfo'), 'notifyKey')))
+    return 'notifyKey'
   return timeProblem(message)
 }
 
-function passThroughProblem(message: Json): string | null {
-  if (!isWithin(message.title, 32)) return 'title'
-  if (Buffer.byteLength(text(message, 'content')) > 2000) return 'content'
+function passThroughProblem(message: JsonMembers): string | null {
+  if (!isTextWithin(message.title, 32)) return 'title'
+  if (Buffer.byteLength(textMember(message, 'content')) > 2000) return 'content'
   return timeProblem(message)
 }
 
-function timeProblem(message: Json): string | null {
+function timeProblem(message: JsonMembers): string | null {
   const hours = Number(member(message, 'pushTimeInfo').validTime)
   return hours >= 1 && hours <= 72 ? null : 'validTime'
 }
 
-function send(tokens: readonly string[], extra: Json, state: GatewayState): Reply {
+function vendorFSend(
+  tokens: readonly string[],
+  extra: JsonMembers,
+  state: GatewayState,
+): GatewayReply {
   const whole = state.wholeScript(tokens)
   if (whole === 'slow') return 'silence'
   if (whole === 'cut') return 'cut'
   const answer = whole && scripted[whole]
-  if (answer) return reply(answer, 'simulated')
+  if (answer) return vendorFReply(answer, 'simulated')
   const msgId = state.nextId()
   const value: Record<string, string[]> = {}
   for (const token of tokens) {
@@ -98,18 +111,18 @@ function send(tokens: readonly string[], extra: Json, state: GatewayState): Repl
       state.deliver({
         messageId: msgId,
         token,
-        taskId: text(extra, 'callback.param'),
-        receiptUrl: text(extra, 'callback'),
+        taskId: textMember(extra, 'callback.param'),
+        receiptUrl: textMember(extra, 'callback'),
       })
   }
-  return json(200, { code: '200', message: '', value, msgId, redirect: '' })
+  return jsonReply(200, { code: '200', message: '', value, msgId, redirect: '' })
 }
 
-function reply(code: string, message: string): Reply {
-  return json(200, { code, message, value: '', msgId: '', redirect: '' })
+function vendorFReply(code: string, message: string): GatewayReply {
+  return jsonReply(200, { code, message, value: '', msgId: '', redirect: '' })
 }
 
-function receipt({ messageId, token, taskId, receiptUrl }: Delivery) {
+function vendorFReceipt({ messageId, token, taskId, receiptUrl }: SimulatedDelivery) {
   const delivered = 1
   const cb = { [`${messageId}-${delivered}`]: { param: taskId, type: delivered, targets: [token] } }
   const form = { cb: JSON.stringify(cb), access_token: vendorFAccessToken }

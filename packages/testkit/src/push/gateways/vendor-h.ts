@@ -2,8 +2,14 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { verifyJwt } from '../jwt.js'
 import { issueForSecret, kitProblem } from '../kit.js'
-import type { Delivery, GatewayCall, GatewayModel, GatewayState, Reply } from '../model.js'
-import { bearer, json, member, readJson, text, texts } from '../reading.js'
+import type {
+  GatewayCall,
+  GatewayModel,
+  GatewayReply,
+  GatewayState,
+  SimulatedDelivery,
+} from '../model.js'
+import { bearer, jsonReply, member, readJson, textMember, texts } from '../reading.js'
 import type { ScriptName } from '../scripts.js'
 
 const tokenPath = '/oauth2/v3/token'
@@ -61,45 +67,50 @@ export function vendorHGateway(): GatewayModel & { readonly account: string } {
     credentials: { appId: clientId, appKey: '', appSecret: secret, certificate: '' },
     account: JSON.stringify(account),
     authPath: tokenPath,
-    answer(call, state): Reply {
+    answer(call, state): GatewayReply {
       if (call.path === tokenPath) return issueForSecret(call, state, { clientId, secret })
       const paths = [`/v1/${clientId}/messages:send`, `/v2/${projectId}/messages:send`]
-      if (!paths.includes(call.path)) return reply(404, '80300002', 'no such app')
-      if (!isAuthentic(call, state)) return reply(401, '80200003', 'token expired')
+      if (!paths.includes(call.path)) return vendorHReply(404, '80300002', 'no such app')
+      if (!isAuthentic(call, state)) return vendorHReply(401, '80200003', 'token expired')
       const message = member(readJson(call.body), 'message')
       const problem = kitProblem(message, names, codes)
-      if (problem !== null) return reply(400, String(problem), 'bad message')
-      return send(texts(message.token), text(member(message, 'android'), 'bi_tag'), state)
+      if (problem !== null) return vendorHReply(400, String(problem), 'bad message')
+      return vendorHSend(
+        texts(message.token),
+        textMember(member(message, 'android'), 'bi_tag'),
+        state,
+      )
     },
     receipts: (deliveries, { url, now }) =>
-      deliveries.length === 0 ? [] : [receipt(deliveries, url, now)],
+      deliveries.length === 0 ? [] : [vendorHReceipt(deliveries, url, now)],
   }
 }
 
-function send(tokens: readonly string[], taskId: string, state: GatewayState): Reply {
+function vendorHSend(tokens: readonly string[], taskId: string, state: GatewayState): GatewayReply {
   const whole = state.wholeScript(tokens)
   if (whole === 'slow') return 'silence'
   if (whole === 'cut') return 'cut'
   if (whole === 'auth') state.access.revokeAll()
   const answer = whole && scripted[whole]
-  if (answer) return reply(...answer, 'simulated')
+  if (answer) return vendorHReply(...answer, 'simulated')
   const illegal = tokens.filter((token) => ['dead', 'wrong'].includes(state.scriptOf(token)))
-  if (illegal.length === tokens.length) return reply(200, '80300007', 'all tokens are invalid')
+  if (illegal.length === tokens.length)
+    return vendorHReply(200, '80300007', 'all tokens are invalid')
   const messageId = state.nextId()
   for (const token of tokens)
     if (!illegal.includes(token)) state.deliver({ messageId, token, taskId, receiptUrl: '' })
-  if (illegal.length === 0) return reply(200, '80000000', 'Success', messageId)
+  if (illegal.length === 0) return vendorHReply(200, '80000000', 'Success', messageId)
   const success = tokens.length - illegal.length
   const partial = { success, failure: illegal.length, illegal_tokens: illegal }
-  return reply(200, '80100000', JSON.stringify(partial), messageId)
+  return vendorHReply(200, '80100000', JSON.stringify(partial), messageId)
 }
 
-function reply(status: number, code: string, msg: string, requestId = 'none'): Reply {
-  return json(status, { code, msg, requestId })
+function vendorHReply(status: number, code: string, msg: string, requestId = 'none'): GatewayReply {
+  return jsonReply(status, { code, msg, requestId })
 }
 
 /** Receipts carry a signature of time, nonce and user. */
-function receipt(deliveries: readonly Delivery[], url: string, now: number) {
+function vendorHReceipt(deliveries: readonly SimulatedDelivery[], url: string, now: number) {
   const statuses = deliveries.map(({ token, taskId, messageId, script }) => ({
     token,
     status: { gone: 5, muted: 6 }[script as string] ?? 0,

@@ -1,7 +1,7 @@
 /** vendor_n: OAuth, up to 1000 devices a request, the message of vendor_h in other spelling. */
 import { issueForSecret, kitProblem } from '../kit.js'
-import type { GatewayModel, GatewayState, Reply } from '../model.js'
-import { bearer, isCurrent, json, member, readJson, text, texts } from '../reading.js'
+import type { GatewayModel, GatewayReply, GatewayState } from '../model.js'
+import { bearer, isCurrent, jsonReply, member, readJson, textMember, texts } from '../reading.js'
 import type { ScriptName } from '../scripts.js'
 
 const tokenPath = '/auth/token'
@@ -35,19 +35,23 @@ export function vendorNGateway(): GatewayModel {
     channel: 'vendor_n',
     credentials: { appId, appKey: clientId, appSecret: secret, certificate: '' },
     authPath: tokenPath,
-    answer(call, state): Reply {
+    answer(call, state): GatewayReply {
       if (call.path === tokenPath) return issueForSecret(call, state, { clientId, secret })
-      if (call.path !== `/api/v1/${appId}/sendMessage`) return reply(404, 404, 'no such app')
-      if (!state.access.accepts(bearer(call))) return reply(403, 403, 'token expired')
+      if (call.path !== `/api/v1/${appId}/sendMessage`) return vendorNReply(404, 404, 'no such app')
+      if (!state.access.accepts(bearer(call))) return vendorNReply(403, 403, 'token expired')
       if (!isCurrent(call.headers.timestamp, state.now()))
-        return reply(200, 10207, 'timestamp out of range')
+        return vendorNReply(200, 10207, 'timestamp out of range')
       const message = readJson(call.body) ?? {}
       const problem = kitProblem(message, names, codes)
-      if (problem !== null) return reply(200, problem, 'bad message')
+      if (problem !== null) return vendorNReply(200, problem, 'bad message')
       const shown = member(member(message, 'android'), 'notification')
       if (shown.importance === 'LOW' && 'image' in shown)
-        return reply(200, 80200050, 'no image with importance LOW')
-      return send(texts(message.token), text(member(message, 'android'), 'biTag'), state)
+        return vendorNReply(200, 80200050, 'no image with importance LOW')
+      return vendorNSend(
+        texts(message.token),
+        textMember(member(message, 'android'), 'biTag'),
+        state,
+      )
     },
     receipts: (deliveries, { url, now }) => {
       if (deliveries.length === 0) return []
@@ -64,25 +68,30 @@ export function vendorNGateway(): GatewayModel {
   }
 }
 
-function send(tokens: readonly string[], taskId: string, state: GatewayState): Reply {
+function vendorNSend(tokens: readonly string[], taskId: string, state: GatewayState): GatewayReply {
   const whole = state.wholeScript(tokens)
   if (whole === 'slow') return 'silence'
   if (whole === 'cut') return 'cut'
   if (whole === 'auth') state.access.revokeAll()
   const answer = whole && scripted[whole]
-  if (answer) return reply(...answer, 'simulated')
+  if (answer) return vendorNReply(...answer, 'simulated')
   const expireTokens = tokens.filter((token) => state.scriptOf(token) === 'dead')
   const failTokens = tokens.filter((token) => state.scriptOf(token) === 'wrong')
   const refused = [...expireTokens, ...failTokens]
-  if (refused.length === tokens.length) return reply(200, 80300007, 'all tokens are invalid')
+  if (refused.length === tokens.length) return vendorNReply(200, 80300007, 'all tokens are invalid')
   const requestId = state.nextId()
   for (const token of tokens)
     if (!refused.includes(token))
       state.deliver({ messageId: requestId, token, taskId, receiptUrl: '' })
   const data = { sendResult: true, requestId, failTokens, expireTokens }
-  return reply(200, failTokens.length > 0 ? 80100000 : 200, 'success', data)
+  return vendorNReply(200, failTokens.length > 0 ? 80100000 : 200, 'success', data)
 }
 
-function reply(status: number, code: number, message: string, data: object = {}): Reply {
-  return json(status, { code, message, data })
+function vendorNReply(
+  status: number,
+  code: number,
+  message: string,
+  data: object = {},
+): GatewayReply {
+  return jsonReply(status, { code, message, data })
 }

@@ -1,15 +1,21 @@
 /** vendor_o: a signed token call; forms with a JSON field, up to 1000 messages a request. */
 import { createHash } from 'node:crypto'
-import type { Delivery, GatewayCall, GatewayModel, GatewayState, Reply } from '../model.js'
+import type {
+  GatewayCall,
+  GatewayModel,
+  GatewayReply,
+  GatewayState,
+  SimulatedDelivery,
+} from '../model.js'
 import {
   hasDuplicates,
   isCurrent,
-  isWithin,
-  type Json,
-  json,
+  isTextWithin,
+  type JsonMembers,
+  jsonReply,
   member,
   readForm,
-  text,
+  textMember,
 } from '../reading.js'
 import type { ScriptName } from '../scripts.js'
 
@@ -34,66 +40,77 @@ export function vendorOGateway(): GatewayModel {
     channel: 'vendor_o',
     credentials: { appId: '3000001', appKey, appSecret: masterSecret, certificate: '' },
     authPath,
-    answer(call, state): Reply {
+    answer(call, state): GatewayReply {
       const form = readForm(call)
-      if (call.path === authPath) return issue(form, state)
-      const messages = messagesOf(call, form)
-      if (messages === null) return json(404, { code: 12, message: 'no such api' })
-      if (!state.access.accepts(form.auth_token ?? '')) return reply(11, 'invalid auth token')
-      const problem = messages.map(messageProblem).find((code) => code !== null) ?? null
-      const tokens = messages.map((message) => text(message, 'target_value'))
-      if (problem !== null) return reply(problem, 'bad message')
-      if (tokens.length > 1000 || hasDuplicates(tokens)) return reply(41, 'targets')
-      return send(messages, call.path.endsWith('unicast_batch'), state)
+      if (call.path === authPath) return issueVendorOToken(form, state)
+      const messages = vendorOMessages(call, form)
+      if (messages === null) return jsonReply(404, { code: 12, message: 'no such api' })
+      if (!state.access.accepts(form.auth_token ?? ''))
+        return vendorOReply(11, 'invalid auth token')
+      const problem = messages.map(vendorOMessageProblem).find((code) => code !== null) ?? null
+      const tokens = messages.map((message) => textMember(message, 'target_value'))
+      if (problem !== null) return vendorOReply(problem, 'bad message')
+      if (tokens.length > 1000 || hasDuplicates(tokens)) return vendorOReply(41, 'targets')
+      return vendorOSend(messages, call.path.endsWith('unicast_batch'), state)
     },
-    receipts: (deliveries) => deliveries.map(receipt),
+    receipts: (deliveries) => deliveries.map(vendorOReceipt),
   }
 }
 
-function issue(form: Readonly<Record<string, string>>, state: GatewayState): Reply {
-  if (form.app_key !== appKey) return reply(14, 'invalid app key')
-  if (!isCurrent(form.timestamp, state.now())) return reply(19, 'invalid timestamp')
+function issueVendorOToken(
+  form: Readonly<Record<string, string>>,
+  state: GatewayState,
+): GatewayReply {
+  if (form.app_key !== appKey) return vendorOReply(14, 'invalid app key')
+  if (!isCurrent(form.timestamp, state.now())) return vendorOReply(19, 'invalid timestamp')
   const expected = createHash('sha256').update(appKey + form.timestamp + masterSecret)
-  if (form.sign !== expected.digest('hex')) return reply(15, 'invalid signature')
+  if (form.sign !== expected.digest('hex')) return vendorOReply(15, 'invalid signature')
   const data = { auth_token: state.access.issue(), create_time: state.now() }
-  return json(200, { code: 0, message: 'success', data })
+  return jsonReply(200, { code: 0, message: 'success', data })
 }
 
-function messagesOf({ path }: GatewayCall, form: Readonly<Record<string, string>>): Json[] | null {
+function vendorOMessages(
+  { path }: GatewayCall,
+  form: Readonly<Record<string, string>>,
+): JsonMembers[] | null {
   if (path === `${sendPath}/unicast`) return [JSON.parse(form.message ?? '{}')]
   return path === `${sendPath}/unicast_batch` ? JSON.parse(form.messages ?? '[]') : null
 }
 
-function messageProblem(message: Json): number | null {
+function vendorOMessageProblem(message: JsonMembers): number | null {
   const shown = member(message, 'notification')
-  if (message.target_type !== 2 || !isWithin(message.target_value, 200)) return 41
-  if (!isWithin(shown.title, 50)) return 20
-  if (!isWithin(shown.content, shown.style === 2 ? 128 : 50)) return 21
-  if (shown.click_action_type === 5 && !isWithin(shown.click_action_url, 500)) return 22
-  if (text(shown, 'action_parameters').length > 4000) return 23
+  if (message.target_type !== 2 || !isTextWithin(message.target_value, 200)) return 41
+  if (!isTextWithin(shown.title, 50)) return 20
+  if (!isTextWithin(shown.content, shown.style === 2 ? 128 : 50)) return 21
+  if (shown.click_action_type === 5 && !isTextWithin(shown.click_action_url, 500)) return 22
+  if (textMember(shown, 'action_parameters').length > 4000) return 23
   if (!(Number(shown.off_line_ttl) >= 0 && Number(shown.off_line_ttl) <= 864_000)) return 24
   if ('notify_level' in shown && !('category' in shown)) return 67
   return null
 }
 
-function send(messages: readonly Json[], isBatch: boolean, state: GatewayState): Reply {
-  const tokens = messages.map((message) => text(message, 'target_value'))
+function vendorOSend(
+  messages: readonly JsonMembers[],
+  isBatch: boolean,
+  state: GatewayState,
+): GatewayReply {
+  const tokens = messages.map((message) => textMember(message, 'target_value'))
   const whole = state.wholeScript(tokens)
   if (whole === 'slow') return 'silence'
   if (whole === 'cut') return 'cut'
   if (whole === 'auth') state.access.revokeAll()
   const answer = whole && scripted[whole]
-  if (answer) return reply(answer, 'simulated')
+  if (answer) return vendorOReply(answer, 'simulated')
   const items = messages.map((message) => sendOne(message, state))
-  if (isBatch) return json(200, { code: 0, message: 'success', data: items })
+  if (isBatch) return jsonReply(200, { code: 0, message: 'success', data: items })
   const [item] = items
   return item?.errorCode !== undefined
-    ? reply(item.errorCode, item.errorMessage)
-    : json(200, { code: 0, message: 'success', data: item })
+    ? vendorOReply(item.errorCode, item.errorMessage)
+    : jsonReply(200, { code: 0, message: 'success', data: item })
 }
 
-function sendOne(message: Json, state: GatewayState) {
-  const token = text(message, 'target_value')
+function sendOne(message: JsonMembers, state: GatewayState) {
+  const token = textMember(message, 'target_value')
   if (['dead', 'wrong'].includes(state.scriptOf(token)))
     return { registrationId: token, errorCode: 10000, errorMessage: 'Invalid RegistrationId' }
   const messageId = state.nextId()
@@ -101,17 +118,17 @@ function sendOne(message: Json, state: GatewayState) {
   state.deliver({
     messageId,
     token,
-    taskId: text(shown, 'call_back_parameter'),
-    receiptUrl: text(shown, 'call_back_url'),
+    taskId: textMember(shown, 'call_back_parameter'),
+    receiptUrl: textMember(shown, 'call_back_url'),
   })
   return { registrationId: token, messageId }
 }
 
-function reply(code: number, message: string): Reply {
-  return json(200, { code, message })
+function vendorOReply(code: number, message: string): GatewayReply {
+  return jsonReply(200, { code, message })
 }
 
-function receipt({ messageId, token, taskId, receiptUrl, script }: Delivery) {
+function vendorOReceipt({ messageId, token, taskId, receiptUrl, script }: SimulatedDelivery) {
   const eventType =
     { gone: 'regid_invalid', muted: 'user_daily_limit' }[script as string] ?? 'push_arrive'
   const event = {

@@ -1,7 +1,16 @@
 /** vendor_v: a signed token call; one device, or a stored message for up to 1000. */
 import { createHash } from 'node:crypto'
-import type { Delivery, GatewayModel, GatewayState, Reply } from '../model.js'
-import { isCurrent, isWithin, type Json, json, member, readJson, text, texts } from '../reading.js'
+import type { GatewayModel, GatewayReply, GatewayState, SimulatedDelivery } from '../model.js'
+import {
+  isCurrent,
+  isTextWithin,
+  type JsonMembers,
+  jsonReply,
+  member,
+  readJson,
+  textMember,
+  texts,
+} from '../reading.js'
 import type { ScriptName } from '../scripts.js'
 
 const appId = 10001
@@ -30,55 +39,56 @@ export function vendorVGateway(): GatewayModel {
     channel: 'vendor_v',
     credentials: { appId: String(appId), appKey, appSecret: secret, certificate: '' },
     authPath,
-    answer(call, state): Reply {
+    answer(call, state): GatewayReply {
       const body = readJson(call.body) ?? {}
-      if (call.path === authPath) return issue(body, state)
-      if (!state.access.accepts(call.headers.authtoken ?? '')) return reply(200, 10000)
-      if (body.appId !== appId) return reply(200, 10094)
-      if (call.path === '/message/send') return single(body, state)
-      if (call.path === '/message/saveListPayload') return store(body, state)
-      return call.path === '/message/pushToList' ? list(body, state) : json(404, {})
+      if (call.path === authPath) return issueVendorVToken(body, state)
+      if (!state.access.accepts(call.headers.authtoken ?? '')) return vendorVReply(200, 10000)
+      if (body.appId !== appId) return vendorVReply(200, 10094)
+      if (call.path === '/message/send') return sendToOne(body, state)
+      if (call.path === '/message/saveListPayload') return storeForList(body, state)
+      return call.path === '/message/pushToList' ? sendToList(body, state) : jsonReply(404, {})
     },
-    receipts: (deliveries) => deliveries.map(receipt),
+    receipts: (deliveries) => deliveries.map(vendorVReceipt),
   }
 }
 
-function issue(body: Json, state: GatewayState): Reply {
-  if (body.appId !== appId) return reply(200, 10200)
-  if (body.appKey !== appKey) return reply(200, 10201)
-  if (!isCurrent(body.timestamp, state.now())) return reply(200, 10207)
+function issueVendorVToken(body: JsonMembers, state: GatewayState): GatewayReply {
+  if (body.appId !== appId) return vendorVReply(200, 10200)
+  if (body.appKey !== appKey) return vendorVReply(200, 10201)
+  if (!isCurrent(body.timestamp, state.now())) return vendorVReply(200, 10207)
   const expected = createHash('md5').update(`${appId}${appKey}${body.timestamp}${secret}`)
-  if (body.sign !== expected.digest('hex')) return reply(200, 10202)
-  return json(200, { result: 0, desc: 'ok', authToken: state.access.issue() })
+  if (body.sign !== expected.digest('hex')) return vendorVReply(200, 10202)
+  return jsonReply(200, { result: 0, desc: 'ok', authToken: state.access.issue() })
 }
 
-function single(body: Json, state: GatewayState): Reply {
-  const token = text(body, 'regId')
-  const problem = token === '' ? 10302 : messageProblem(body, 60)
-  if (problem !== null) return reply(200, problem)
+function sendToOne(body: JsonMembers, state: GatewayState): GatewayReply {
+  const token = textMember(body, 'regId')
+  const problem = token === '' ? 10302 : vendorVMessageProblem(body, 60)
+  if (problem !== null) return vendorVReply(200, problem)
   const ended = end(state, [token])
   if (ended) return ended
   const status = deviceStatus[state.scriptOf(token)]
-  if (status !== undefined) return reply(200, 10302, { invalidUser: { userid: token, status } })
+  if (status !== undefined)
+    return vendorVReply(200, 10302, { invalidUser: { userid: token, status } })
   const taskId = state.nextId()
   deliver({ state, message: body, token, taskId })
-  return reply(200, 0, { taskId })
+  return vendorVReply(200, 0, { taskId })
 }
 
-function store(body: Json, state: GatewayState): Reply {
-  const problem = messageProblem(body, 900)
-  if (problem !== null) return reply(200, problem)
+function storeForList(body: JsonMembers, state: GatewayState): GatewayReply {
+  const problem = vendorVMessageProblem(body, 900)
+  if (problem !== null) return vendorVReply(200, problem)
   const taskId = state.nextId()
   state.memory.set(taskId, body)
-  return reply(200, 0, { taskId })
+  return vendorVReply(200, 0, { taskId })
 }
 
-function list(body: Json, state: GatewayState): Reply {
+function sendToList(body: JsonMembers, state: GatewayState): GatewayReply {
   const tokens = texts(body.regIds)
-  const taskId = text(body, 'taskId')
+  const taskId = textMember(body, 'taskId')
   const message = state.memory.get(taskId)
-  if (message === undefined || !isWithin(body.requestId, 64)) return reply(200, 10352)
-  if (tokens.length < 2 || tokens.length > 1000) return reply(200, 10353)
+  if (message === undefined || !isTextWithin(body.requestId, 64)) return vendorVReply(200, 10352)
+  if (tokens.length < 2 || tokens.length > 1000) return vendorVReply(200, 10353)
   const ended = end(state, tokens)
   if (ended) return ended
   const invalidUsers: object[] = []
@@ -87,7 +97,7 @@ function list(body: Json, state: GatewayState): Reply {
     if (status === undefined) deliver({ state, message, token, taskId })
     else invalidUsers.push({ userid: token, status })
   }
-  return reply(200, 0, { requestId: body.requestId, invalidUsers })
+  return vendorVReply(200, 0, { requestId: body.requestId, invalidUsers })
 }
 
 function deliver(taken: { state: GatewayState; message: unknown; token: string; taskId: string }) {
@@ -95,29 +105,29 @@ function deliver(taken: { state: GatewayState; message: unknown; token: string; 
   taken.state.deliver({
     messageId: taken.taskId,
     token: taken.token,
-    taskId: text(extra, 'callback.param'),
-    receiptUrl: text(extra, 'callback'),
+    taskId: textMember(extra, 'callback.param'),
+    receiptUrl: textMember(extra, 'callback'),
   })
 }
 
 /** An answer that is the same for all devices. */
-function end(state: GatewayState, tokens: readonly string[]): Reply | null {
+function end(state: GatewayState, tokens: readonly string[]): GatewayReply | null {
   const whole = state.wholeScript(tokens)
   if (whole === 'slow') return 'silence'
   if (whole === 'cut') return 'cut'
   if (whole === 'auth') state.access.revokeAll()
   const answer = whole && scripted[whole]
-  return answer ? reply(...answer) : null
+  return answer ? vendorVReply(...answer) : null
 }
 
-function messageProblem(body: Json, minTtl: number): number | null {
+function vendorVMessageProblem(body: JsonMembers, minTtl: number): number | null {
   const ttl = Number(body.timeToLive)
-  if (!isWithin(body.title, 40)) return 10050
-  if (!isWithin(body.content, 100)) return 10054
+  if (!isTextWithin(body.title, 40)) return 10050
+  if (!isTextWithin(body.content, 100)) return 10054
   if (!(ttl >= minTtl && ttl <= 86_400)) return 10055
   if (![1, 2, 4].includes(Number(body.skipType))) return 10056
-  if (body.skipType === 4 && !isWithin(body.skipContent, 2048)) return 10057
-  if (!isWithin(body.requestId, 64)) return 10058
+  if (body.skipType === 4 && !isTextWithin(body.skipContent, 2048)) return 10057
+  if (!isTextWithin(body.requestId, 64)) return 10058
   if (![0, 1].includes(Number(body.classification))) return 10096
   if (typeof body.category === 'string')
     if (system.includes(body.category) !== (body.classification === 1)) return 10097
@@ -126,11 +136,11 @@ function messageProblem(body: Json, minTtl: number): number | null {
   return isText && JSON.stringify(custom).length <= 1024 ? null : 10065
 }
 
-function reply(status: number, result: number, more: object = {}): Reply {
-  return json(status, { result, desc: `simulated ${result}`, ...more })
+function vendorVReply(status: number, result: number, more: object = {}): GatewayReply {
+  return jsonReply(status, { result, desc: `simulated ${result}`, ...more })
 }
 
-function receipt({ messageId, token, taskId, receiptUrl, script }: Delivery) {
+function vendorVReceipt({ messageId, token, taskId, receiptUrl, script }: SimulatedDelivery) {
   const isGone = script === 'gone'
   const entry = {
     targets: token,

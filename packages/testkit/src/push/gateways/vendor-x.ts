@@ -1,6 +1,6 @@
 /** vendor_x: a static secret, forms, up to 1000 devices a request. */
-import type { Delivery, GatewayModel, GatewayState, Reply } from '../model.js'
-import { hasDuplicates, isWithin, json, readForm } from '../reading.js'
+import type { GatewayModel, GatewayReply, GatewayState, SimulatedDelivery } from '../model.js'
+import { hasDuplicates, isTextWithin, jsonReply, readForm } from '../reading.js'
 import type { ScriptName } from '../scripts.js'
 
 const credentials = {
@@ -27,19 +27,19 @@ export function vendorXGateway(): GatewayModel {
   return {
     channel: 'vendor_x',
     credentials,
-    answer(call, state): Reply {
-      if (call.path !== '/v3/message/regid') return failure(404, 10020, 'no such api')
+    answer(call, state): GatewayReply {
+      if (call.path !== '/v3/message/regid') return vendorXFailure(404, 10020, 'no such api')
       if (call.headers.authorization !== `key=${credentials.appSecret}`)
-        return failure(401, 21301, 'auth failed')
+        return vendorXFailure(401, 21301, 'auth failed')
       const form = readForm(call)
       if (form.restricted_package_name !== credentials.packageName)
-        return failure(200, 22022, 'package name does not match')
+        return vendorXFailure(200, 22022, 'package name does not match')
       const tokens = (form.registration_id ?? '').split(',').filter(Boolean)
       const problem = formProblem(form, tokens)
-      if (problem) return failure(200, ...problem)
-      return send(tokens, form, state)
+      if (problem) return vendorXFailure(200, ...problem)
+      return vendorXSend(tokens, form, state)
     },
-    receipts: (deliveries) => deliveries.map(receipt),
+    receipts: (deliveries) => deliveries.map(vendorXReceipt),
   }
 }
 
@@ -54,27 +54,27 @@ function formProblem(
   if (!(ttl >= 0 && ttl <= dayMs)) return [10017, 'time_to_live']
   if (!/^[\w-]{1,12}$/.test(form['extra.jobkey'] ?? '')) return [65015, 'jobkey']
   if (form.pass_through === '1') return null
-  if (!isWithin(form.title, 49)) return [10017, 'title']
-  if (!isWithin(form.description, 127)) return [10017, 'description']
+  if (!isTextWithin(form.title, 49)) return [10017, 'title']
+  if (!isTextWithin(form.description, 127)) return [10017, 'description']
   if (!(Number(form.notify_id) >= 0 && Number(form.notify_id) < 2 ** 31))
     return [10017, 'notify_id']
   const isPage = form['extra.notify_effect'] === '2'
   return isPage && !form['extra.intent_uri'] ? [10017, 'intent_uri'] : null
 }
 
-function send(
+function vendorXSend(
   tokens: readonly string[],
   form: Readonly<Record<string, string>>,
   state: GatewayState,
-): Reply {
+): GatewayReply {
   const whole = state.wholeScript(tokens)
   if (whole === 'slow') return 'silence'
   if (whole === 'cut') return 'cut'
   const answer = whole && scripted[whole]
-  if (answer) return failure(...answer)
+  if (answer) return vendorXFailure(...answer)
   const bad = tokens.filter((token) => ['dead', 'wrong'].includes(state.scriptOf(token)))
   if (bad.length === tokens.length)
-    return failure(200, 20301, 'There is no valid target to send to')
+    return vendorXFailure(200, 20301, 'There is no valid target to send to')
   const id = state.nextId()
   for (const token of tokens)
     if (!bad.includes(token))
@@ -85,14 +85,14 @@ function send(
         receiptUrl: form['extra.callback'] ?? '',
       })
   const data = { id, day_quota: '1000', day_acked: '1', bad_regids: bad.join(',') }
-  return json(200, { result: 'ok', code: 0, trace_id: id, description: 'ok', info: '', data })
+  return jsonReply(200, { result: 'ok', code: 0, trace_id: id, description: 'ok', info: '', data })
 }
 
-function failure(status: number, code: number, reason: string): Reply {
-  return json(status, { result: 'error', code, reason, description: reason, trace_id: 'none' })
+function vendorXFailure(status: number, code: number, reason: string): GatewayReply {
+  return jsonReply(status, { result: 'error', code, reason, description: reason, trace_id: 'none' })
 }
 
-function receipt({ messageId, token, taskId, receiptUrl, script }: Delivery) {
+function vendorXReceipt({ messageId, token, taskId, receiptUrl, script }: SimulatedDelivery) {
   const type = { gone: 16, muted: 32 }[script as string] ?? 1
   const entry = { param: taskId, type, targets: token, jobkey: '', timestamp: Date.now() }
   return {

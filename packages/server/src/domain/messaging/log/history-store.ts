@@ -2,7 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import type { Database, Param, Queryable } from '../../../db/database.js'
 import type { MessagesTable } from '../../../db/schema.js'
-import { hiddenBroadcasts } from '../reading/broadcast-streams.js'
+import { type BroadcastReader, hiddenBroadcasts } from '../reading/broadcast-streams.js'
 import { hiddenFrom, hiddenInGroup, joinedGroups } from '../reading/conversation-store.js'
 import type { PositionedMessage } from './change-model.js'
 import {
@@ -22,11 +22,6 @@ type HistoryReader = ConversationKey & { readonly userId: Int64 }
 interface GroupReader {
   readonly appId: string
   readonly groupId: Int64
-  readonly userId: Int64
-}
-interface BroadcastReader {
-  readonly appId: string
-  readonly senderId: Int64
   readonly userId: Int64
 }
 type PageParams = HistoryReader & Start

@@ -1,5 +1,6 @@
 /** What becomes of a message that is appended to or replaced (rule K6). */
 import { LosslessNumber, parse, stringify } from 'lossless-json'
+import type { JsonObject } from '../../../lib/json.js'
 import type { EditedTexts } from '../log/message-store.js'
 
 /** Whether an edit adds to the content or takes its place. */
@@ -22,8 +23,6 @@ export function mergedText(text: string, addition: string): string {
   const [base, added] = [parseObject(text), parseObject(addition)]
   return base && added ? (stringify(merged(base, added)) as string) : addition || text
 }
-
-type JsonObject = Readonly<Record<string, unknown>>
 
 /** With numbers as they were written. @returns null for any other text */
 function parseObject(text: string): JsonObject | null {

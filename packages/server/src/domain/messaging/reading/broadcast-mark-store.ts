@@ -6,13 +6,13 @@ import { rowOf } from '../../../db/rows.js'
 import type { UserKey } from '../../users/user-model.js'
 import { everybodyId } from '../log/conversation-model.js'
 import { addBroadcastMarks, addedBroadcastMarkColumns } from './broadcast-mark-statements.js'
-import { isLogOfStream, seenInStream, streamsOf } from './broadcast-streams.js'
+import {
+  type BroadcastReader,
+  isLogOfStream,
+  seenInStream,
+  streamsOf,
+} from './broadcast-streams.js'
 import type { ReaderMarks } from './conversation-store.js'
-
-/** A user who reads the broadcasts of a sender. */
-export interface BroadcastReader extends UserKey {
-  readonly senderId: Int64
-}
 
 /** Where the marks of a user stand among the broadcasts of a sender, as far as they are for that user. */
 export interface BroadcastMarks extends ReaderMarks {
@@ -25,7 +25,7 @@ export interface BroadcastMarks extends ReaderMarks {
   readonly lastMessageId: number
 }
 
-interface MarksRow {
+interface BroadcastMarksRow {
   readonly sender_id: Int64
   readonly seq: number
   readonly last_msg_id: number
@@ -63,10 +63,10 @@ export class BroadcastMarkStore {
         .where('app_id', '=', param('appId'))
         .where('low_id', '=', everybodyId),
     )
-    this.#marks = database.prepared<BroadcastReader, MarksRow>((db, param) =>
+    this.#marks = database.prepared<BroadcastReader, BroadcastMarksRow>((db, param) =>
       streamsOf(db, param).select(marksColumns).where('c.high_id', '=', param('senderId')),
     )
-    this.#allMarks = database.prepared<UserKey, MarksRow>((db, param) =>
+    this.#allMarks = database.prepared<UserKey, BroadcastMarksRow>((db, param) =>
       streamsOf(db, param).select(marksColumns).where('c.high_id', '<>', param('userId')),
     )
     this.#holder = database.prepared<UserKey & { messageId: Int64 }, { senderId: Int64 }>(
@@ -90,13 +90,13 @@ export class BroadcastMarkStore {
   /** Null when there is no broadcast of the sender for the user. */
   async find(db: Queryable, reader: BroadcastReader): Promise<BroadcastMarks | null> {
     const row = await this.#marks.first(db, reader)
-    return row && toMarks(row)
+    return row && toBroadcastMarks(row)
   }
 
   /** Of the streams that the user has not read to their ends, in no particular order; one's own are left out. */
   async listNotRead(db: Queryable, { appId, userId }: UserKey): Promise<BroadcastMarks[]> {
     const rows = await this.#allMarks.all(db, { appId, userId })
-    return rows.map(toMarks).filter(({ at, end }) => end > at.read_seq)
+    return rows.map(toBroadcastMarks).filter(({ at, end }) => end > at.read_seq)
   }
 
   /** Who sent the broadcast, which may have been recalled; null when it is none that is for the user. */
@@ -148,7 +148,7 @@ export const addedBroadcastMarks = rowOf(
 )
 
 /** Marks that were never moved stand where the user's time began. */
-function toMarks(row: MarksRow): BroadcastMarks {
+function toBroadcastMarks(row: BroadcastMarksRow): BroadcastMarks {
   return {
     senderId: row.sender_id,
     at: {

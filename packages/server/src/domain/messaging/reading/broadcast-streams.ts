@@ -1,8 +1,14 @@
 /** Parts of statements about the broadcasts that a user sees (decision page 028). */
+import type { Int64 } from '@hermod/protocol'
 import { type SqlBool, sql } from 'kysely'
 import type { Param, Queryable } from '../../../db/database.js'
 import type { UserKey } from '../../users/user-model.js'
 import { everybodyId } from '../log/conversation-model.js'
+
+/** A user who reads the broadcasts of a sender. */
+export interface BroadcastReader extends UserKey {
+  readonly senderId: Int64
+}
 
 /** The rows of a log that are of the stream `c`. @param log the alias of messages, or of what is left of those that were recalled */
 export const isLogOfStream = (log: string) =>

@@ -5,10 +5,10 @@ import type { CacheDefinition, InvalidatedCache } from '../../../lib/invalidated
 import type { BroadcastMarkStore } from './broadcast-mark-store.js'
 
 /** The users of an application, or the system, who have ever sent a broadcast. */
-type Senders = ReadonlySet<Int64>
+type BroadcastSenders = ReadonlySet<Int64>
 
 /** Who has sent broadcasts, by app_id. A sender's first one changes it, and every one notes itself in the count of users. */
-export const broadcasterCache: CacheDefinition<string, Senders> = {
+export const broadcasterCache: CacheDefinition<string, BroadcastSenders> = {
   name: 'broadcasters',
   maxEntries: 10_000,
   maxAgeMs: 1_000,
@@ -22,16 +22,16 @@ export class Broadcasters {
     private readonly options: {
       readonly database: Database
       readonly store: BroadcastMarkStore
-      readonly cache: InvalidatedCache<string, Senders>
+      readonly cache: InvalidatedCache<string, BroadcastSenders>
     },
   ) {}
 
   /** At once when it is cached; at most a second old. */
-  find(appId: string): Senders | Promise<Senders> {
+  find(appId: string): BroadcastSenders | Promise<BroadcastSenders> {
     const { database, store, cache } = this.options
     const load = () => database.read((db) => store.listSenders(db, appId))
     return cache.get(appId) ?? cache.load(appId, load).then((senders) => senders ?? nobody)
   }
 }
 
-const nobody: Senders = new Set()
+const nobody: BroadcastSenders = new Set()

@@ -1,5 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
+import type { UserKey } from '../../users/user-model.js'
 import {
   type Alteration,
   alterationKinds,
@@ -36,11 +37,6 @@ export interface ChangePage {
   readonly hiddenMessageId: number
 }
 
-interface Reader {
-  readonly appId: string
-  readonly userId: Int64
-}
-
 /** The changes of one page: numbers above `after` and up to `next`. */
 interface Span {
   readonly after: number
@@ -63,7 +59,7 @@ export class ChangeService {
    * @throws AppError conversation_not_found when nobody ever had the ID; member_required for a group that the reader is no member of
    */
   async changesAfter(
-    reader: Reader,
+    reader: UserKey,
     peerId: Int64,
     page: { readonly after: number; readonly limit: number },
   ): Promise<ChangePage> {
@@ -79,7 +75,7 @@ export class ChangeService {
    * have numbers too, and are hidden.
    */
   async broadcastChangesAfter(
-    reader: Reader,
+    reader: UserKey,
     senderId: Int64,
     page: { readonly after: number; readonly limit: number },
   ): Promise<ChangePage> {
@@ -89,7 +85,7 @@ export class ChangeService {
 
   async #page(
     db: Queryable,
-    reader: Reader,
+    reader: UserKey,
     conversation: Conversation,
     page: { readonly after: number; readonly limit: number },
   ): Promise<ChangePage> {

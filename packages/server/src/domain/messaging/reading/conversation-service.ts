@@ -4,6 +4,7 @@ import type { GroupCache } from '../../groups/core/group-cache.js'
 import type { GroupKey, MemberKey } from '../../groups/core/group-model.js'
 import type { ConversationEnd } from '../../groups/membership/group-conversations.js'
 import { type PageRequest, readIdCursor, unknownCursor, writeCursor } from '../../paging.js'
+import type { UserKey } from '../../users/user-model.js'
 import {
   broadcastStream,
   type Conversation,
@@ -36,11 +37,6 @@ export interface ConversationServiceOptions {
   readonly groupCache: GroupCache
   readonly broadcasters: Broadcasters
   readonly broadcastMarks: BroadcastMarkStore
-}
-
-interface Reader {
-  readonly appId: string
-  readonly userId: Int64
 }
 
 /** A message in what a reader has of a conversation. */
@@ -76,7 +72,7 @@ export class ConversationService {
    * @throws AppError user_not_found when nobody has the ID; member_required for a group that the reader is no member of
    */
   async history(
-    reader: Reader,
+    reader: UserKey,
     peerId: Int64,
     page: { startId: Int64; limit: number; isOnDevice: boolean },
   ): Promise<HistoryPage> {
@@ -136,7 +132,7 @@ export class ConversationService {
    * @throws AppError invalid_parameter for an unknown cursor
    */
   async list(
-    reader: Reader,
+    reader: UserKey,
     page: PageRequest,
   ): Promise<{ conversations: readonly ConversationView[]; nextCursor: string | null }> {
     const { database, store, broadcasters } = this.options
@@ -154,7 +150,7 @@ export class ConversationService {
     }
   }
 
-  async listUnread(reader: Reader): Promise<{ peerId: Int64; unreadCount: number }[]> {
+  async listUnread(reader: UserKey): Promise<{ peerId: Int64; unreadCount: number }[]> {
     const { database, store, broadcasters } = this.options
     const hasBroadcasts = (await broadcasters.find(reader.appId)).size > 0
     return database.read((db) => store.listUnread(db, reader, { hasBroadcasts }))
@@ -165,7 +161,7 @@ export class ConversationService {
    * @throws AppError conversation_not_found, message_not_found, unavailable, storage_failed
    */
   async acknowledge(
-    reader: Reader,
+    reader: UserKey,
     { peerId, messageId }: { peerId?: Int64 | undefined; messageId?: Int64 | undefined },
   ): Promise<void> {
     const { database, marks } = this.options
@@ -183,7 +179,7 @@ export class ConversationService {
    * Acknowledges a message to its sender, or in the conversation that holds it: receipts of group messages go to their senders too.
    * @throws as {@link acknowledge}
    */
-  async acknowledgeReceipt(reader: Reader, peerId: Int64, messageId: Int64): Promise<void> {
+  async acknowledgeReceipt(reader: UserKey, peerId: Int64, messageId: Int64): Promise<void> {
     const { database, messageLog } = this.options
     const named = await database.read((db) => this.findBegun(db, reader, peerId))
     const isThere =
@@ -197,7 +193,11 @@ export class ConversationService {
    * Reads the broadcasts of peers up to a message that the reader has sent to them, as it reads the rest of these conversations (rule E5).
    * What cannot be stored is left to the next message or acknowledgement.
    */
-  readAnswered(reader: Reader, peerIds: readonly Int64[], messageId: number): Promise<void> | void {
+  readAnswered(
+    reader: UserKey,
+    peerIds: readonly Int64[],
+    messageId: number,
+  ): Promise<void> | void {
     const found = this.options.broadcasters.find(reader.appId)
     if (found instanceof Promise)
       return unlessPassing(async () =>
@@ -207,7 +207,7 @@ export class ConversationService {
   }
 
   #readAnswered(
-    { appId, userId }: Reader,
+    { appId, userId }: UserKey,
     peerIds: readonly Int64[],
     { messageId, senders }: { readonly messageId: number; readonly senders: ReadonlySet<Int64> },
   ): Promise<void> | void {
@@ -225,7 +225,7 @@ export class ConversationService {
     })
   }
 
-  async #findHolding(reader: Reader, messageId: Int64): Promise<Conversation | null> {
+  async #findHolding(reader: UserKey, messageId: Int64): Promise<Conversation | null> {
     const { database, store, broadcastMarks } = this.options
     const holding = await database.read((db) => store.findByMessage(db, reader, messageId))
     if (holding) return holding
@@ -326,7 +326,7 @@ export class ConversationService {
    * The conversation of the user that an ID names, with another user or of a group, for what is done to one that has begun.
    * @throws AppError conversation_not_found when nobody ever had the ID
    */
-  async findBegun(db: Queryable, reader: Reader, peerId: Int64): Promise<Conversation> {
+  async findBegun(db: Queryable, reader: UserKey, peerId: Int64): Promise<Conversation> {
     const conversation = await this.#find(db, reader, peerId)
     if (!conversation) throw new AppError('conversation_not_found')
     return conversation
@@ -366,7 +366,7 @@ export class ConversationService {
    * Hides what the conversation holds, be it nothing; the next message brings it back with that message only (rule E13).
    * @throws AppError conversation_not_found
    */
-  async delete(reader: Reader, peerId: Int64): Promise<void> {
+  async delete(reader: UserKey, peerId: Int64): Promise<void> {
     const { database, store, broadcastMarks } = this.options
     const conversation = await database.read((db) => this.findBegun(db, reader, peerId))
     const isHidden = await database.transaction(async (tx) => {
@@ -377,7 +377,7 @@ export class ConversationService {
     if (!isHidden) await this.#requireParty(conversation, reader.userId)
   }
 
-  async #hideGroup(tx: Tx, { appId, userId }: Reader, groupId: Int64): Promise<boolean> {
+  async #hideGroup(tx: Tx, { appId, userId }: UserKey, groupId: Int64): Promise<boolean> {
     const { store, members } = this.options
     const end = await store.findEnd(tx, { appId, groupId })
     return end.seq > 0 && members.hide(tx, { appId, groupId, userId }, end)
@@ -386,7 +386,7 @@ export class ConversationService {
   /** @returns null when nobody ever had the ID */
   async #find(
     db: Queryable,
-    { appId, userId }: Reader,
+    { appId, userId }: UserKey,
     peerId: Int64,
   ): Promise<Conversation | null> {
     const found = this.options.kinds.find(db, appId, peerId)
@@ -396,7 +396,7 @@ export class ConversationService {
   }
 
   /** @throws AppError member_required */
-  async requireMember({ appId, userId }: Reader, groupId: Int64): Promise<void> {
+  async requireMember({ appId, userId }: UserKey, groupId: Int64): Promise<void> {
     if (!(await this.options.groupCache.findMember({ appId, groupId }, userId)))
       throw new AppError('member_required')
   }

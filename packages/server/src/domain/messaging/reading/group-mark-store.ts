@@ -52,7 +52,7 @@ export class GroupMarkStore {
   /** @returns null when there is no such conversation or member */
   async find(db: Queryable, { appId, groupId, userId }: MemberKey): Promise<MemberMarks | null> {
     const row = await this.#find.first(db, { appId, groupId, userId })
-    return row && toMarks(row)
+    return row && toMemberMarks(row)
   }
 
   /** Of the groups whose conversations the user has not acknowledged to the end, by ID. */
@@ -70,12 +70,12 @@ export class GroupMarkStore {
       .orderBy('p.group_id')
       .limit(page.limit)
       .execute()
-    return rows.map(toMarks)
+    return rows.map(toMemberMarks)
   }
 }
 
 /** Sending moves what is read, of which nobody is told; what was told stands at the last acknowledgement. */
-function toMarks(row: MemberMarksRow): MemberMarks {
+function toMemberMarks(row: MemberMarksRow): MemberMarks {
   const { reader_id, low_read_seq, high_read_seq } = row
   return {
     groupId: row.group_id,

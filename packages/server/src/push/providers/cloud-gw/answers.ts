@@ -1,13 +1,13 @@
 /** Answers of FCM HTTP v1: ErrorCode of the reference, and google.rpc.Status. */
+import type { JsonObject } from '../../../lib/json.js'
 import type { PushOutcome } from '../../sender.js'
 import {
   asObject,
-  asText,
   codeTable,
-  type JsonObject,
   jsonObject,
-  refusal,
-  refusalOf,
+  refusalByCode,
+  refusalOfClass,
+  scalarText,
 } from '../content/answers.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 
@@ -25,18 +25,18 @@ export const cloudCodes = codeTable({
 
 export function cloudOutcome(answer: GatewayAnswer): PushOutcome {
   const body = jsonObject(answer.body)
-  if (answer.status === 200) return { kind: 'accepted', messageId: asText(body.name) }
+  if (answer.status === 200) return { kind: 'accepted', messageId: scalarText(body.name) }
   const error = asObject(body.error)
   const detail = fcmError(error)
-  const code = asText(detail.errorCode) || asText(error.status)
-  const reason = asText(error.message)
+  const code = scalarText(detail.errorCode) || scalarText(error.status)
+  const reason = scalarText(error.message)
   // The same code stands for a token that is none and for a message that is faulty.
   if (code === 'INVALID_ARGUMENT' && 'errorCode' in detail && /token/i.test(reason))
-    return refusalOf('invalid_token', { code, reason }, answer)
-  return refusal(cloudCodes, { code: code || `http_${answer.status}`, reason }, answer)
+    return refusalOfClass('invalid_token', { code, reason }, answer)
+  return refusalByCode(cloudCodes, { code: code || `http_${answer.status}`, reason }, answer)
 }
 
 function fcmError(error: JsonObject): JsonObject {
   const details = Array.isArray(error.details) ? error.details.map(asObject) : []
-  return details.find((detail) => asText(detail['@type']).endsWith('FcmError')) ?? {}
+  return details.find((detail) => scalarText(detail['@type']).endsWith('FcmError')) ?? {}
 }

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { GatewayCertificate } from '../../sender.js'
-import { asText, jsonObject } from '../content/answers.js'
+import { jsonObject, scalarText } from '../content/answers.js'
 import { privateKey } from '../content/jwt.js'
 import { required } from '../runtime/protocol.js'
 
@@ -16,7 +16,8 @@ export interface CloudCredentials {
 export function readCloudCredentials(certificate: GatewayCertificate): CloudCredentials {
   const text = required(certificate.certificate, 'certificate: the JSON of the service account')
   const account = jsonObject(text)
-  const field = (name: string) => required(asText(account[name]), `${name} in its service account`)
+  const field = (name: string) =>
+    required(scalarText(account[name]), `${name} in its service account`)
   return {
     projectId: certificate.appId || field('project_id'),
     clientEmail: field('client_email'),

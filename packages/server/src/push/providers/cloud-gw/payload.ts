@@ -1,6 +1,6 @@
 /** Requests to the HTTP v1 API of FCM: reference of projects.messages. */
 import type { PushNotification, PushTarget, Refusal } from '../../sender.js'
-import { tooLarge } from '../content/answers.js'
+import { notificationTooLarge } from '../content/answers.js'
 import { fit } from '../content/fit.js'
 import {
   appData,
@@ -13,7 +13,7 @@ import {
   ttlSeconds,
 } from '../content/options.js'
 import { jsonBytes, jsonRequest } from '../content/requests.js'
-import { type Batch, sendUrl } from '../runtime/protocol.js'
+import { type PushBatch, sendUrl } from '../runtime/protocol.js'
 import type { GatewayRequest } from '../runtime/transport.js'
 import type { CloudCredentials } from './credentials.js'
 
@@ -24,7 +24,7 @@ const analyticsLabel = /^[\w.~%-]{1,50}$/
 
 /** One request for one device. */
 export function cloudRequest(
-  batch: Batch<CloudCredentials>,
+  batch: PushBatch<CloudCredentials>,
   target: PushTarget,
 ): GatewayRequest | Refusal {
   const { credentials, certificate, authToken, notification } = batch
@@ -32,7 +32,7 @@ export function cloudRequest(
     sizeOf: jsonBytes,
     maxBytes: maxPayloadBytes,
   })
-  if (message === null) return tooLarge
+  if (message === null) return notificationTooLarge
   const path = `/v1/projects/${encodeURIComponent(credentials.projectId)}/messages:send`
   return jsonRequest(
     sendUrl(certificate, host) + path,

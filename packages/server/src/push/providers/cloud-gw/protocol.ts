@@ -1,5 +1,5 @@
-import { oauthToken } from '../content/oauth.js'
 import { signJwt } from '../content/jwt.js'
+import { oauthToken } from '../content/oauth.js'
 import { formRequest } from '../content/requests.js'
 import {
   type AuthScheme,

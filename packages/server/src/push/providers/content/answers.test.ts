@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { GatewayAnswer } from '../runtime/transport.js'
-import { codeTable, refusal } from './answers.js'
+import { codeTable, refusalByCode } from './answers.js'
 import { nextTimeOfDay, quotaEnd } from './times.js'
 
 const receivedAt = Date.UTC(2026, 0, 2, 3, 4, 5)
@@ -16,17 +16,17 @@ const table = codeTable({
   suspect_token: ['wrong'],
 })
 
-describe('refusal', () => {
+describe('refusalByCode', () => {
   it('knows every code of a range, both ends included', () => {
     const kinds = ['19', '20', '21', '22', '23'].map(
-      (code) => refusal(table, { code, reason: '' }, answer()).kind,
+      (code) => refusalByCode(table, { code, reason: '' }, answer()).kind,
     )
     expect(kinds).toEqual(['server_error', 'config', 'config', 'config', 'server_error'])
   })
 
   it('goes by the status where the code is not known', () => {
     const kinds = [400, 401, 403, 404, 413, 429, 500, 502, 503, 504, 418].map(
-      (status) => refusal(table, { code: 'x', reason: '' }, answer({ status })).kind,
+      (status) => refusalByCode(table, { code: 'x', reason: '' }, answer({ status })).kind,
     )
     expect(kinds).toEqual([
       'payload',
@@ -45,7 +45,11 @@ describe('refusal', () => {
 
   it('takes Retry-After in seconds and as a date', () => {
     const after = (text: string) =>
-      refusal(table, { code: 'busy', reason: '' }, answer({ headers: { 'retry-after': text } }))
+      refusalByCode(
+        table,
+        { code: 'busy', reason: '' },
+        answer({ headers: { 'retry-after': text } }),
+      )
     expect(after('120')).toMatchObject({ kind: 'throttled', retryAfterMs: 120_000 })
     expect(after('Fri, 02 Jan 2026 03:05:05 GMT')).toMatchObject({ retryAfterMs: 60_000 })
     expect(after('Fri, 02 Jan 2026 03:00:00 GMT')).toMatchObject({ retryAfterMs: 0 })
@@ -54,7 +58,7 @@ describe('refusal', () => {
 
   it('tells how far the clock is from the one of the gateway', () => {
     const headers = { date: 'Fri, 02 Jan 2026 02:54:05 GMT' }
-    expect(refusal(table, { code: '20', reason: 'old' }, answer({ headers }))).toEqual({
+    expect(refusalByCode(table, { code: '20', reason: 'old' }, answer({ headers }))).toEqual({
       kind: 'config',
       code: '20',
       reason: "old; the clock of this machine is 600 s from the gateway's",
@@ -62,7 +66,7 @@ describe('refusal', () => {
   })
 
   it('marks tokens that a wrong set-up may be the reason for', () => {
-    expect(refusal(table, { code: 'wrong', reason: 'no' }, answer())).toEqual({
+    expect(refusalByCode(table, { code: 'wrong', reason: 'no' }, answer())).toEqual({
       kind: 'invalid_token',
       code: 'wrong',
       reason: 'no',
@@ -72,7 +76,7 @@ describe('refusal', () => {
   })
 
   it('ends quotas at the next midnight in China', () => {
-    expect(refusal(table, { code: '7', reason: '' }, answer())).toMatchObject({
+    expect(refusalByCode(table, { code: '7', reason: '' }, answer())).toMatchObject({
       kind: 'quota',
       endsAt: Date.UTC(2026, 0, 2, 16),
     })

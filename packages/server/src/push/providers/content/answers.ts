@@ -1,6 +1,6 @@
 /** From answers to outcomes, by a table for each gateway. */
 import assert from 'node:assert/strict'
-import { parseJson } from '../../../lib/json.js'
+import { type JsonObject, parseJson } from '../../../lib/json.js'
 import type { Accepted, PushOutcome, PushTarget, Refusal } from '../../sender.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 import { quotaEnd, retryAfterMs } from './times.js'
@@ -54,17 +54,21 @@ export interface Verdict {
  * The outcome of a code. One that no table knows is taken for a fault of the gateway: it is tried
  * again a few times, and nothing is thrown away for it.
  */
-export function refusal(
+export function refusalByCode(
   table: CodeTable,
   { code, reason }: Verdict,
   answer: GatewayAnswer,
 ): Refusal {
   const known = table.get(code) ?? statusCodes.get(String(answer.status)) ?? 'server_error'
-  return refusalOf(known, { code, reason }, answer)
+  return refusalOfClass(known, { code, reason }, answer)
 }
 
 /** An outcome of a class, with what the answer says besides. */
-export function refusalOf(kind: AnswerClass, verdict: Verdict, answer: GatewayAnswer): Refusal {
+export function refusalOfClass(
+  kind: AnswerClass,
+  verdict: Verdict,
+  answer: GatewayAnswer,
+): Refusal {
   const { code } = verdict
   const reason = verdict.reason || `the gateway answered ${code}`
   switch (kind) {
@@ -117,7 +121,7 @@ export function unfit(code: string, reason: string): Refusal {
 }
 
 /** Too large, also with the least content. */
-export const tooLarge = unfit(
+export const notificationTooLarge = unfit(
   'too_large',
   'the notification is larger than the gateway takes, also without its texts',
 )
@@ -127,8 +131,6 @@ export const noPassThrough = unfit(
   'no_pass_through',
   'commands are not passed to the app on this channel',
 )
-
-export type JsonObject = Readonly<Record<string, unknown>>
 
 /** The members of an answer's JSON object; none when it is something else. */
 export function jsonObject(text: string): JsonObject {
@@ -144,12 +146,12 @@ export function asObject(value: unknown): JsonObject {
 }
 
 /** Strings and numbers as text; "" for anything else. */
-export function asText(value: unknown): string {
+export function scalarText(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
     ? String(value)
     : ''
 }
 
-export function asTexts(value: unknown): string[] {
-  return Array.isArray(value) ? value.map(asText).filter((text) => text !== '') : []
+export function scalarTexts(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(scalarText).filter((text) => text !== '') : []
 }

@@ -1,15 +1,15 @@
 /** Tokens that a gateway hands out for a form, as OAuth 2.0 has it (RFC 6749, section 5). */
 import type { Refusal } from '../../sender.js'
-import type { IssuedToken } from '../runtime/auth-cache.js'
-import type { Call } from '../runtime/protocol.js'
+import type { GatewayToken } from '../runtime/auth-cache.js'
+import type { CallGateway } from '../runtime/protocol.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
-import { asText, jsonObject, refusalOf, statusCodes } from './answers.js'
+import { jsonObject, refusalOfClass, scalarText, statusCodes } from './answers.js'
 import { formRequest } from './requests.js'
 
 const refreshBeforeEndMs = 5 * 60_000
 
 /** When to ask for another token: five minutes before the end, at half its life at the latest. */
-export function issuedToken(value: string, issuedAt: number, lifeMs: number): IssuedToken {
+export function issuedToken(value: string, issuedAt: number, lifeMs: number): GatewayToken {
   const margin = Math.min(refreshBeforeEndMs, lifeMs / 2)
   return { value, issuedAt, refreshAt: issuedAt + lifeMs - margin }
 }
@@ -18,20 +18,20 @@ export function issuedToken(value: string, issuedAt: number, lifeMs: number): Is
 export async function clientCredentialsToken(
   url: string,
   { clientId, secret }: { readonly clientId: string; readonly secret: string },
-  call: Call,
-): Promise<IssuedToken | Refusal> {
+  call: CallGateway,
+): Promise<GatewayToken | Refusal> {
   const grant = { grant_type: 'client_credentials', client_id: clientId, client_secret: secret }
   return oauthToken(await call(formRequest(url, grant)))
 }
 
 /** The token of an answer, or why there is none. */
-export function oauthToken(answer: GatewayAnswer): IssuedToken | Refusal {
+export function oauthToken(answer: GatewayAnswer): GatewayToken | Refusal {
   const body = jsonObject(answer.body)
-  const value = asText(body.access_token)
+  const value = scalarText(body.access_token)
   const seconds = Number(body.expires_in)
   if (answer.status === 200 && value !== '' && seconds > 0)
     return issuedToken(value, answer.receivedAt, seconds * 1000)
-  return tokenRefusal(answer, asText(body.error), asText(body.error_description))
+  return tokenRefusal(answer, scalarText(body.error), scalarText(body.error_description))
 }
 
 /**
@@ -42,7 +42,7 @@ export function oauthToken(answer: GatewayAnswer): IssuedToken | Refusal {
 export function tokenRefusal(answer: GatewayAnswer, code: string, reason: string): Refusal {
   const known = statusCodes.get(String(answer.status))
   const kind = known === 'throttled' || known === 'server_error' ? known : 'config'
-  return refusalOf(
+  return refusalOfClass(
     kind,
     { code: code || `http_${answer.status}`, reason: `no access token: ${reason || code}` },
     answer,

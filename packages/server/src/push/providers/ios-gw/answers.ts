@@ -1,6 +1,6 @@
 /** Answers of APNs: "Handling notification responses from APNs". */
 import type { PushOutcome } from '../../sender.js'
-import { asText, codeTable, jsonObject, refusal } from '../content/answers.js'
+import { codeTable, jsonObject, refusalByCode, scalarText } from '../content/answers.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 
 /** Reasons of refusals. */
@@ -40,8 +40,8 @@ export const iosCodes = codeTable({
 export function iosOutcome(answer: GatewayAnswer): PushOutcome {
   if (answer.status === 200) return { kind: 'accepted', messageId: answer.headers['apns-id'] ?? '' }
   const { reason, timestamp } = jsonObject(answer.body)
-  const code = asText(reason) || `http_${answer.status}`
-  const outcome = refusal(iosCodes, { code, reason: '' }, answer)
+  const code = scalarText(reason) || `http_${answer.status}`
+  const outcome = refusalByCode(iosCodes, { code, reason: '' }, answer)
   return outcome.kind === 'invalid_token' && typeof timestamp === 'number'
     ? { ...outcome, since: timestamp }
     : outcome

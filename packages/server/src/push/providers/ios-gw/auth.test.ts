@@ -1,7 +1,7 @@
 import { generateKeyPairSync, verify } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { GatewayCertificate } from '../../sender.js'
-import { type IssuedToken, isIssued } from '../runtime/auth-cache.js'
+import { type GatewayToken, isIssued } from '../runtime/auth-cache.js'
 import { iosAuth } from './auth.js'
 import { readIosCredentials } from './credentials.js'
 
@@ -17,7 +17,7 @@ const certificate: GatewayCertificate = {
 }
 const credentials = readIosCredentials(certificate)
 
-async function issue(minutes: number, refused: IssuedToken | null = null): Promise<IssuedToken> {
+async function issue(minutes: number, refused: GatewayToken | null = null): Promise<GatewayToken> {
   const context = { credentials, certificate, part: '', call: neverCalled, refused }
   const token = await iosAuth.issue({ ...context, now: minutes * minuteMs })
   if (!isIssued(token)) throw new Error(token.reason)
@@ -28,11 +28,11 @@ function neverCalled(): never {
   throw new Error('tokens are signed here')
 }
 
-function partOf(token: IssuedToken, index: number) {
+function partOf(token: GatewayToken, index: number) {
   return JSON.parse(Buffer.from(token.value.split('.')[index] ?? '', 'base64url').toString())
 }
 
-function timeOf(token: IssuedToken): number {
+function timeOf(token: GatewayToken): number {
   return partOf(token, 1).iat / 60
 }
 

@@ -1,6 +1,6 @@
 import type { Refusal } from '../../sender.js'
 import { signJwt } from '../content/jwt.js'
-import type { IssuedToken } from '../runtime/auth-cache.js'
+import type { GatewayToken } from '../runtime/auth-cache.js'
 import type { AuthScheme } from '../runtime/protocol.js'
 import type { IosCredentials } from './credentials.js'
 
@@ -28,7 +28,7 @@ export const iosAuth: AuthScheme<IosCredentials> = {
 }
 
 /** The client certificate of the connection proves who sends. */
-const noToken: IssuedToken = {
+const noToken: GatewayToken = {
   value: '',
   issuedAt: 0,
   refreshAt: Number.POSITIVE_INFINITY,

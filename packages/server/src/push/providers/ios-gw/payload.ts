@@ -1,12 +1,11 @@
 /** Requests to APNs: "Sending notification requests to APNs", "Generating a remote notification". */
-import type { PushTarget, Refusal } from '../../sender.js'
-import { tooLarge } from '../content/answers.js'
+import type { PushNotification, PushTarget, Refusal } from '../../sender.js'
+import { notificationTooLarge } from '../content/answers.js'
 import { fit } from '../content/fit.js'
 import { appData, longBody, replacingKey } from '../content/options.js'
 import { jsonBytes, jsonRequest } from '../content/requests.js'
 import { cutBytes } from '../content/text.js'
-import type { PushNotification } from '../../sender.js'
-import { type Batch, sendUrl } from '../runtime/protocol.js'
+import { type PushBatch, sendUrl } from '../runtime/protocol.js'
 import type { GatewayRequest } from '../runtime/transport.js'
 import type { IosCredentials } from './credentials.js'
 
@@ -18,13 +17,13 @@ const maxPayloadBytes = 4096
 const maxCollapseIdBytes = 64
 
 /** The origin that the certificate sends to. */
-export function iosOrigin(certificate: Batch<IosCredentials>['certificate']): string {
+export function iosOrigin(certificate: PushBatch<IosCredentials>['certificate']): string {
   return sendUrl(certificate, hosts[certificate.environment])
 }
 
 /** One request for one device. */
 export function iosRequest(
-  batch: Batch<IosCredentials>,
+  batch: PushBatch<IosCredentials>,
   target: PushTarget,
 ): GatewayRequest | Refusal {
   const { certificate, notification } = batch
@@ -32,12 +31,12 @@ export function iosRequest(
     sizeOf: jsonBytes,
     maxBytes: maxPayloadBytes,
   })
-  if (payload === null) return tooLarge
+  if (payload === null) return notificationTooLarge
   const url = `${iosOrigin(certificate)}/3/device/${encodeURIComponent(target.token)}`
   return jsonRequest(url, payload, iosHeaders(batch))
 }
 
-function iosHeaders({ credentials, notification, authToken }: Batch<IosCredentials>) {
+function iosHeaders({ credentials, notification, authToken }: PushBatch<IosCredentials>) {
   const isBackground = notification.kind === 'cmd'
   const collapseId = notification.ios.collapseId || replacingKey(notification)
   return {

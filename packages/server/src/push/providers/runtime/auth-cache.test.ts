@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import type { Refusal } from '../../sender.js'
-import { AuthCache, type IssuedToken } from './auth-cache.js'
+import { AuthCache, type GatewayToken } from './auth-cache.js'
 
 const refused: Refusal = { kind: 'config', code: 'no', reason: 'no' }
 
 /** An issuer whose answers the test gives, and a clock that it sets. */
 function setUp() {
   const clock = { time: 0, now: () => clock.time }
-  const calls: { refused: IssuedToken | null; answer: (result: IssuedToken | Refusal) => void }[] =
-    []
+  const calls: {
+    refused: GatewayToken | null
+    answer: (result: GatewayToken | Refusal) => void
+  }[] = []
   const cache = new AuthCache(
     (previous) =>
       new Promise((resolve) => {
@@ -19,7 +21,7 @@ function setUp() {
   return { clock, calls, cache }
 }
 
-function token(value: string, refreshAt = 1000): IssuedToken {
+function token(value: string, refreshAt = 1000): GatewayToken {
   return { value, issuedAt: 0, refreshAt }
 }
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../../../lib/clock.js'
-import { Gate, type GateLimits } from './gate.js'
+import { type GateLimits, RequestGate } from './gate.js'
 import { TokenBucket } from './token-bucket.js'
 
 beforeEach(() => {
@@ -10,9 +10,9 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-function gate(limits: Partial<GateLimits> = {}): Gate {
+function gate(limits: Partial<GateLimits> = {}): RequestGate {
   const all = { perSecond: 10, burst: 10, maxInFlight: 2, maxQueued: 2, maxWaitMs: 1000 }
-  return new Gate({ ...all, ...limits }, systemClock)
+  return new RequestGate({ ...all, ...limits }, systemClock)
 }
 
 /** Work that the test ends. */
@@ -31,7 +31,7 @@ function work() {
   return { run, ends, most: () => most }
 }
 
-describe('Gate', () => {
+describe('RequestGate', () => {
   it('runs so many at once and the others in their order; those beyond the queue are refused', async () => {
     const { run, ends, most } = work()
     const under = gate()

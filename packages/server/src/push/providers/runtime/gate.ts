@@ -13,7 +13,7 @@ export interface GateLimits extends BucketLimits {
 export type GateRefusal = 'queue_full' | 'rate_exceeded'
 
 /** Lets a bounded number of requests to one gateway run at once, at a bounded rate. */
-export class Gate {
+export class RequestGate {
   readonly #bucket: TokenBucket
   readonly #waiting: (() => void)[] = []
   #inFlight = 0

@@ -4,20 +4,20 @@ import type { Clock } from '../../../lib/clock.js'
 import type { GatewayCertificate, PushOutcome, Refusal } from '../../sender.js'
 import { AuthCache, isIssued } from './auth-cache.js'
 import { type Blocked, Circuit, type CircuitLimits } from './circuit.js'
-import { Gate, type GateRefusal } from './gate.js'
+import { type GateRefusal, RequestGate } from './gate.js'
 import { Http1Transport } from './http1-transport.js'
 import {
-  type Batch,
   type ChannelLimits,
   CredentialError,
   type GatewayProtocol,
+  type PushBatch,
 } from './protocol.js'
 import { type GatewayRequest, type Transport, TransportError } from './transport.js'
 
 const maxLanes = 500
 
 /** One request's worth of a notification. */
-export type Sending = Pick<Batch<unknown>, 'notification' | 'targets' | 'part'>
+export type Sending = Pick<PushBatch<unknown>, 'notification' | 'targets' | 'part'>
 
 interface LaneOptions {
   readonly clock: Clock
@@ -26,9 +26,9 @@ interface LaneOptions {
 }
 
 /** The lanes of one channel, by the contents of their certificates; the unused leave first. */
-export class Lanes<Credentials> {
+export class CertificateLanes<Credentials> {
   readonly #closing = new Set<Promise<void>>()
-  readonly #lanes = new LRUCache<string, Lane<Credentials>>({
+  readonly #lanes = new LRUCache<string, CertificateLane<Credentials>>({
     max: maxLanes,
     dispose: (lane) => this.#close(lane),
   })
@@ -39,12 +39,12 @@ export class Lanes<Credentials> {
   ) {}
 
   /** @returns a refusal when the certificate cannot be used */
-  open(certificate: GatewayCertificate): Lane<Credentials> | Refusal {
+  open(certificate: GatewayCertificate): CertificateLane<Credentials> | Refusal {
     const key = createHash('sha256').update(JSON.stringify(certificate)).digest('base64')
     const known = this.#lanes.get(key)
     if (known) return known
     try {
-      const lane = new Lane(this.protocol, certificate, this.options)
+      const lane = new CertificateLane(this.protocol, certificate, this.options)
       this.#lanes.set(key, lane)
       return lane
     } catch (error) {
@@ -58,17 +58,17 @@ export class Lanes<Credentials> {
     await Promise.all(this.#closing)
   }
 
-  #close(lane: Lane<Credentials>): void {
+  #close(lane: CertificateLane<Credentials>): void {
     const closing = lane.close().finally(() => this.#closing.delete(closing))
     this.#closing.add(closing)
   }
 }
 
 /** All that sends with one certificate: its connections, token, rate and circuit. */
-export class Lane<Credentials> {
+export class CertificateLane<Credentials> {
   readonly #credentials: Credentials
   readonly #transport: Transport
-  readonly #gate: Gate
+  readonly #gate: RequestGate
   readonly #circuit: Circuit
   /** By part; null: every request proves itself. */
   readonly #auth: Map<string, AuthCache> | null
@@ -84,7 +84,7 @@ export class Lane<Credentials> {
     this.#transport =
       protocol.openTransport?.(this.#credentials, { certificate, limits, clock }) ??
       new Http1Transport({ limits, clock, ca: certificate.endpoint?.ca })
-    this.#gate = new Gate(limits, clock)
+    this.#gate = new RequestGate(limits, clock)
     this.#circuit = new Circuit(circuit, clock)
     this.#auth = protocol.auth && new Map()
   }

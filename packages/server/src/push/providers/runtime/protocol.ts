@@ -8,7 +8,7 @@ import type {
   Refusal,
   VendorChannel,
 } from '../../sender.js'
-import type { IssuedToken } from './auth-cache.js'
+import type { GatewayToken } from './auth-cache.js'
 import type { GateLimits } from './gate.js'
 import type { GatewayAnswer, GatewayRequest, Transport, TransportLimits } from './transport.js'
 
@@ -20,7 +20,7 @@ export interface ChannelLimits extends GateLimits, TransportLimits {
 }
 
 /** One attempt to send to some targets. */
-export interface Batch<Credentials> {
+export interface PushBatch<Credentials> {
   readonly credentials: Credentials
   readonly certificate: GatewayCertificate
   readonly notification: PushNotification
@@ -35,20 +35,20 @@ export interface Batch<Credentials> {
 }
 
 /** @throws TransportError */
-export type Call = (request: GatewayRequest) => Promise<GatewayAnswer>
+export type CallGateway = (request: GatewayRequest) => Promise<GatewayAnswer>
 
 /** How tokens are got; the runtime keeps them. */
 export interface AuthScheme<Credentials> {
   issue(context: {
     readonly credentials: Credentials
     readonly certificate: GatewayCertificate
-    /** As in {@link Batch}: tokens of one part are not shown in another. */
+    /** As in {@link PushBatch}: tokens of one part are not shown in another. */
     readonly part: string
     readonly now: number
     /** The token that was refused, when that is why another one is asked for. */
-    readonly refused: IssuedToken | null
-    readonly call: Call
-  }): Promise<IssuedToken | Refusal>
+    readonly refused: GatewayToken | null
+    readonly call: CallGateway
+  }): Promise<GatewayToken | Refusal>
 }
 
 /** A gateway: how its credentials read, how it is asked, what its answers mean. */
@@ -69,7 +69,7 @@ export interface GatewayProtocol<Credentials> {
    * @returns outcomes in the order of the targets
    * @throws TransportError
    */
-  send(batch: Batch<Credentials>, call: Call): Promise<readonly PushOutcome[]>
+  send(batch: PushBatch<Credentials>, call: CallGateway): Promise<readonly PushOutcome[]>
 }
 
 export interface TransportOptions {
@@ -92,13 +92,13 @@ export const defaultLimits: ChannelLimits = {
   maxConnections: 20,
 }
 
-type Send<Credentials> = GatewayProtocol<Credentials>['send']
+type SendBatch<Credentials> = GatewayProtocol<Credentials>['send']
 
 /** Sends to all targets with one request. */
 export function sendTogether<Credentials>(
-  build: (batch: Batch<Credentials>) => GatewayRequest | Refusal,
-  read: (answer: GatewayAnswer, batch: Batch<Credentials>) => readonly PushOutcome[],
-): Send<Credentials> {
+  build: (batch: PushBatch<Credentials>) => GatewayRequest | Refusal,
+  read: (answer: GatewayAnswer, batch: PushBatch<Credentials>) => readonly PushOutcome[],
+): SendBatch<Credentials> {
   return async (batch, call) => {
     const request = build(batch)
     if ('kind' in request) return batch.targets.map(() => request)
@@ -108,9 +108,9 @@ export function sendTogether<Credentials>(
 
 /** Sends to each target with a request of its own. */
 export function sendOneByOne<Credentials>(
-  build: (batch: Batch<Credentials>, target: PushTarget) => GatewayRequest | Refusal,
+  build: (batch: PushBatch<Credentials>, target: PushTarget) => GatewayRequest | Refusal,
   read: (answer: GatewayAnswer) => PushOutcome,
-): Send<Credentials> {
+): SendBatch<Credentials> {
   return (batch, call) =>
     Promise.all(
       batch.targets.map(async (target) => {

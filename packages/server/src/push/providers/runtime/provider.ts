@@ -1,9 +1,9 @@
-import type { Clock } from '../../../lib/clock.js'
 import { chunksOf } from '../../../lib/chunks.js'
+import type { Clock } from '../../../lib/clock.js'
 import { groupBy } from '../../../lib/group-by.js'
 import type { PushOutcome, PushRequest, PushSender, PushTarget } from '../../sender.js'
 import type { CircuitLimits } from './circuit.js'
-import { Lanes } from './lane.js'
+import { CertificateLanes } from './lane.js'
 import type { ChannelLimits, GatewayProtocol } from './protocol.js'
 
 export interface ProviderOptions {
@@ -15,7 +15,7 @@ export interface ProviderOptions {
 
 /** Sends to one gateway: whole notifications in, one outcome for each target out. */
 export class GatewayProvider<Credentials> implements PushSender, AsyncDisposable {
-  readonly #lanes: Lanes<Credentials>
+  readonly #lanes: CertificateLanes<Credentials>
   readonly #limits: ChannelLimits
 
   constructor(
@@ -23,7 +23,7 @@ export class GatewayProvider<Credentials> implements PushSender, AsyncDisposable
     options: ProviderOptions,
   ) {
     this.#limits = { ...protocol.limits, ...options.limits }
-    this.#lanes = new Lanes(protocol, { ...options, limits: this.#limits })
+    this.#lanes = new CertificateLanes(protocol, { ...options, limits: this.#limits })
   }
 
   async send({ certificate, notification, targets }: PushRequest): Promise<PushOutcome[]> {

@@ -3,12 +3,12 @@ import type { PushOutcome, PushTarget, Refusal } from '../../sender.js'
 import {
   acceptedBut,
   asObject,
-  asText,
-  asTexts,
   codeTable,
   forAll,
   jsonObject,
-  refusal,
+  refusalByCode,
+  scalarText,
+  scalarTexts,
 } from '../content/answers.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 
@@ -36,20 +36,21 @@ export function vendorFOutcomes(
   { targets }: { readonly targets: readonly PushTarget[] },
 ): PushOutcome[] {
   const body = jsonObject(answer.body)
-  const code = asText(body.code) || `http_${answer.status}`
-  const reason = asText(body.message)
-  if (code !== success) return forAll(targets, refusal(vendorFCodes, { code, reason }, answer))
+  const code = scalarText(body.code) || `http_${answer.status}`
+  const reason = scalarText(body.message)
+  if (code !== success)
+    return forAll(targets, refusalByCode(vendorFCodes, { code, reason }, answer))
   const refused = new Map<string, Refusal>()
   for (const [deviceCode, tokens] of Object.entries(asObject(body.value))) {
-    const outcome = refusal(vendorFDeviceCodes, { code: deviceCode, reason }, answer)
-    for (const token of asTexts(tokens)) refused.set(token, outcome)
+    const outcome = refusalByCode(vendorFDeviceCodes, { code: deviceCode, reason }, answer)
+    for (const token of scalarTexts(tokens)) refused.set(token, outcome)
   }
-  return acceptedBut(targets, asText(body.msgId), refused)
+  return acceptedBut(targets, scalarText(body.msgId), refused)
 }
 
 /** Where the gateway wants the request instead; null: it has answered it. */
 export function vendorFRedirect(answer: GatewayAnswer): string | null {
   const { code, redirect } = jsonObject(answer.body)
-  const url = asText(redirect)
-  return asText(code) === '300' && /^https?:\/\//.test(url) ? url : null
+  const url = scalarText(redirect)
+  return scalarText(code) === '300' && /^https?:\/\//.test(url) ? url : null
 }

@@ -1,7 +1,7 @@
 /** Requests of vendor_f: pushes by pushId of its server API. */
 import { stringifyJson } from '../../../lib/json.js'
 import type { GatewayCertificate, PushNotification, Refusal } from '../../sender.js'
-import { tooLarge } from '../content/answers.js'
+import { notificationTooLarge } from '../content/answers.js'
 import { fit } from '../content/fit.js'
 import {
   appData,
@@ -16,7 +16,7 @@ import {
 } from '../content/options.js'
 import { formRequest } from '../content/requests.js'
 import { cutText } from '../content/text.js'
-import { type Batch, sendUrl } from '../runtime/protocol.js'
+import { type PushBatch, sendUrl } from '../runtime/protocol.js'
 import type { GatewayRequest } from '../runtime/transport.js'
 import type { VendorFCredentials } from './credentials.js'
 import { vendorFSign } from './sign.js'
@@ -31,11 +31,11 @@ const notifyKeyLength = 8
 const wantedReceipts = '3'
 
 /** One request for up to 100 devices. */
-export function vendorFRequest(batch: Batch<VendorFCredentials>): GatewayRequest | Refusal {
+export function vendorFRequest(batch: PushBatch<VendorFCredentials>): GatewayRequest | Refusal {
   const { credentials, certificate, notification, targets } = batch
   const isData = notification.kind === 'cmd'
   const message = isData ? passThrough(batch) : displayed(batch)
-  if (message === null) return tooLarge
+  if (message === null) return notificationTooLarge
   const fields = {
     appId: credentials.appId,
     pushIds: targets.map(({ token }) => token).join(','),
@@ -48,7 +48,7 @@ export function vendorFRequest(batch: Batch<VendorFCredentials>): GatewayRequest
   })
 }
 
-function passThrough({ certificate, notification, now }: Batch<VendorFCredentials>) {
+function passThrough({ certificate, notification, now }: PushBatch<VendorFCredentials>) {
   const content = fit(notification, (part) => stringifyJson(appData(part, {})), {
     sizeOf: Buffer.byteLength,
     maxBytes: maxPassThroughBytes,
@@ -58,7 +58,7 @@ function passThrough({ certificate, notification, now }: Batch<VendorFCredential
   return { title, content, ...timeAndReceipts(notification, certificate, now) }
 }
 
-function displayed({ certificate, notification, now }: Batch<VendorFCredentials>) {
+function displayed({ certificate, notification, now }: PushBatch<VendorFCredentials>) {
   const { bigText, isSilent } = notification
   const { title, body } = filledTexts({ ...notification, body: notification.body || bigText })
   const isOn = isSilent ? 0 : 1
@@ -106,10 +106,10 @@ function componentClass(intent: string): string | null {
 /** The `S.name=value` extras of an intent. */
 function stringExtras(intent: string): Record<string, string> {
   const extras = [...intent.matchAll(/;S\.([^=;]+)=([^;]*)/g)]
-  return Object.fromEntries(extras.map(([, name = '', value = '']) => [name, decode(value)]))
+  return Object.fromEntries(extras.map(([, name = '', value = '']) => [name, decodeUriText(value)]))
 }
 
-function decode(value: string): string {
+function decodeUriText(value: string): string {
   try {
     return decodeURIComponent(value)
   } catch {

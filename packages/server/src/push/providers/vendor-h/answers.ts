@@ -2,13 +2,13 @@
 import type { PushOutcome, PushTarget } from '../../sender.js'
 import {
   acceptedBut,
-  asText,
-  asTexts,
   codeTable,
   forAll,
   jsonObject,
-  refusal,
-  refusalOf,
+  refusalByCode,
+  refusalOfClass,
+  scalarText,
+  scalarTexts,
 } from '../content/answers.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 
@@ -29,16 +29,16 @@ export function vendorHOutcomes(
   { targets }: { readonly targets: readonly PushTarget[] },
 ): PushOutcome[] {
   const body = jsonObject(answer.body)
-  const code = asText(body.code)
-  const reason = asText(body.msg)
-  const messageId = asText(body.requestId)
+  const code = scalarText(body.code)
+  const reason = scalarText(body.msg)
+  const messageId = scalarText(body.requestId)
   if (code === success) return acceptedBut(targets, messageId, new Map())
   if (code === partialSuccess) {
     // The message is itself JSON here.
-    const dead = refusalOf('invalid_token', { code, reason: 'illegal token' }, answer)
-    const illegal = asTexts(jsonObject(reason).illegal_tokens)
+    const dead = refusalOfClass('invalid_token', { code, reason: 'illegal token' }, answer)
+    const illegal = scalarTexts(jsonObject(reason).illegal_tokens)
     return acceptedBut(targets, messageId, new Map(illegal.map((token) => [token, dead])))
   }
   const verdict = { code: code || `http_${answer.status}`, reason }
-  return forAll(targets, refusal(vendorHCodes, verdict, answer))
+  return forAll(targets, refusalByCode(vendorHCodes, verdict, answer))
 }

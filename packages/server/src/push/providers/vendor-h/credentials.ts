@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { GatewayCertificate } from '../../sender.js'
-import { asText, jsonObject } from '../content/answers.js'
+import { jsonObject, scalarText } from '../content/answers.js'
 import { privateKey } from '../content/jwt.js'
 import { required } from '../runtime/protocol.js'
 
@@ -27,13 +27,14 @@ export interface AccountKey {
 /** @throws CredentialError */
 export function readVendorHCredentials(certificate: GatewayCertificate): VendorHCredentials {
   const account = certificate.certificate.trim() === '' ? null : jsonObject(certificate.certificate)
-  const projectId = certificate.appKey || asText(account?.project_id)
+  const projectId = certificate.appKey || scalarText(account?.project_id)
   const sendPath =
     projectId === ''
       ? `/v1/${encodeURIComponent(required(certificate.appId, 'app_id'))}/messages:send`
       : `/v2/${encodeURIComponent(projectId)}/messages:send`
   if (account === null) return { sendPath, proof: readSecret(certificate) }
-  const field = (name: string) => required(asText(account[name]), `${name} in its service account`)
+  const field = (name: string) =>
+    required(scalarText(account[name]), `${name} in its service account`)
   return {
     sendPath,
     proof: {

@@ -1,11 +1,11 @@
 /** Requests of vendor_h: downlink message API of its Push Kit, v1 and v2. */
 import type { GatewayCertificate, PushNotification, Refusal } from '../../sender.js'
-import { tooLarge } from '../content/answers.js'
+import { notificationTooLarge } from '../content/answers.js'
 import { fit } from '../content/fit.js'
 import { type KitStyle, kitMessage } from '../content/kit-message.js'
 import { channelOptions } from '../content/options.js'
 import { jsonBytes, jsonRequest } from '../content/requests.js'
-import { type Batch, sendUrl } from '../runtime/protocol.js'
+import { type PushBatch, sendUrl } from '../runtime/protocol.js'
 import type { GatewayRequest } from '../runtime/transport.js'
 import type { VendorHCredentials } from './credentials.js'
 
@@ -13,14 +13,14 @@ const host = 'https://push-api.cloud.huawei.com'
 const maxMessageBytes = 4096
 
 /** One request for up to 1000 devices. */
-export function vendorHRequest(batch: Batch<VendorHCredentials>): GatewayRequest | Refusal {
+export function vendorHRequest(batch: PushBatch<VendorHCredentials>): GatewayRequest | Refusal {
   const { credentials, certificate, notification, targets, authToken, now } = batch
   const style = vendorHStyle(certificate)
   const message = fit(notification, (content) => kitMessage(content, style, now), {
     sizeOf: jsonBytes,
     maxBytes: maxMessageBytes,
   })
-  if (message === null) return tooLarge
+  if (message === null) return notificationTooLarge
   return jsonRequest(
     sendUrl(certificate, host) + credentials.sendPath,
     { validate_only: false, message: { token: targets.map(({ token }) => token), ...message } },

@@ -3,13 +3,13 @@ import type { PushOutcome, PushTarget } from '../../sender.js'
 import {
   acceptedBut,
   asObject,
-  asText,
-  asTexts,
   codeTable,
   forAll,
   jsonObject,
-  refusal,
-  refusalOf,
+  refusalByCode,
+  refusalOfClass,
+  scalarText,
+  scalarTexts,
 } from '../content/answers.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 
@@ -32,14 +32,14 @@ export function vendorNOutcomes(
   { targets }: { readonly targets: readonly PushTarget[] },
 ): PushOutcome[] {
   const body = jsonObject(answer.body)
-  const code = asText(body.code) || `http_${answer.status}`
+  const code = scalarText(body.code) || `http_${answer.status}`
   const data = asObject(body.data)
-  const verdict = { code, reason: asText(body.message) }
+  const verdict = { code, reason: scalarText(body.message) }
   if (code !== success && code !== partialSuccess)
-    return forAll(targets, refusal(vendorNCodes, verdict, answer))
-  const expired = asTexts(data.expireTokens)
-  const failed = code === partialSuccess ? asTexts(data.failTokens) : []
-  const dead = refusalOf('invalid_token', { code, reason: 'the token has ended' }, answer)
+    return forAll(targets, refusalByCode(vendorNCodes, verdict, answer))
+  const expired = scalarTexts(data.expireTokens)
+  const failed = code === partialSuccess ? scalarTexts(data.failTokens) : []
+  const dead = refusalOfClass('invalid_token', { code, reason: 'the token has ended' }, answer)
   const refused = new Map([...expired, ...failed].map((token) => [token, dead]))
-  return acceptedBut(targets, asText(data.requestId), refused)
+  return acceptedBut(targets, scalarText(data.requestId), refused)
 }

@@ -1,10 +1,10 @@
 /** Requests of vendor_n: "Sending messages" of its push service. */
 import type { GatewayCertificate, Refusal } from '../../sender.js'
-import { tooLarge } from '../content/answers.js'
+import { notificationTooLarge } from '../content/answers.js'
 import { fit } from '../content/fit.js'
 import { type KitStyle, kitMessage } from '../content/kit-message.js'
 import { jsonBytes, jsonRequest } from '../content/requests.js'
-import { type Batch, sendUrl } from '../runtime/protocol.js'
+import { type PushBatch, sendUrl } from '../runtime/protocol.js'
 import type { GatewayRequest } from '../runtime/transport.js'
 import type { VendorNCredentials } from './credentials.js'
 
@@ -12,14 +12,14 @@ const host = 'https://push-api.cloud.honor.com'
 const maxMessageBytes = 4096
 
 /** One request for up to 1000 devices. */
-export function vendorNRequest(batch: Batch<VendorNCredentials>): GatewayRequest | Refusal {
+export function vendorNRequest(batch: PushBatch<VendorNCredentials>): GatewayRequest | Refusal {
   const { credentials, certificate, notification, targets, authToken, now } = batch
   const style = vendorNStyle(certificate)
   const message = fit(notification, (content) => vendorNSpelling(kitMessage(content, style, now)), {
     sizeOf: jsonBytes,
     maxBytes: maxMessageBytes,
   })
-  if (message === null) return tooLarge
+  if (message === null) return notificationTooLarge
   const path = `/api/v1/${encodeURIComponent(credentials.appId)}/sendMessage`
   return jsonRequest(
     sendUrl(certificate, host) + path,

@@ -1,13 +1,13 @@
 /** Answers of vendor_o: its table of return codes. */
+import type { JsonObject } from '../../../lib/json.js'
 import type { PushOutcome, PushTarget, Refusal } from '../../sender.js'
 import {
   asObject,
-  asText,
   codeTable,
   forAll,
-  type JsonObject,
   jsonObject,
-  refusal,
+  refusalByCode,
+  scalarText,
 } from '../content/answers.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 
@@ -29,26 +29,26 @@ export function vendorOOutcomes(
   { targets }: { readonly targets: readonly PushTarget[] },
 ): PushOutcome[] {
   const body = jsonObject(answer.body)
-  if (asText(body.code) !== success) return forAll(targets, vendorORefusal(answer))
+  if (scalarText(body.code) !== success) return forAll(targets, vendorORefusal(answer))
   const data = body.data
   if (!Array.isArray(data))
-    return forAll(targets, { kind: 'accepted', messageId: asText(asObject(data).messageId) })
-  const items = new Map(data.map(asObject).map((item) => [asText(item.registrationId), item]))
+    return forAll(targets, { kind: 'accepted', messageId: scalarText(asObject(data).messageId) })
+  const items = new Map(data.map(asObject).map((item) => [scalarText(item.registrationId), item]))
   return targets.map(({ token }) => itemOutcome(items.get(token) ?? {}, answer))
 }
 
 function itemOutcome(item: JsonObject, answer: GatewayAnswer): PushOutcome {
-  const code = asText(item.errorCode)
-  const messageId = asText(item.messageId)
+  const code = scalarText(item.errorCode)
+  const messageId = scalarText(item.messageId)
   const isAccepted = (code === '' || code === success) && messageId !== ''
   if (isAccepted) return { kind: 'accepted', messageId }
-  const verdict = { code: code || 'no_outcome', reason: asText(item.errorMessage) }
-  return refusal(vendorOCodes, verdict, answer)
+  const verdict = { code: code || 'no_outcome', reason: scalarText(item.errorMessage) }
+  return refusalByCode(vendorOCodes, verdict, answer)
 }
 
 /** Why a call failed as a whole. */
 export function vendorORefusal(answer: GatewayAnswer): Refusal {
   const body = jsonObject(answer.body)
-  const code = asText(body.code) || `http_${answer.status}`
-  return refusal(vendorOCodes, { code, reason: asText(body.message) }, answer)
+  const code = scalarText(body.code) || `http_${answer.status}`
+  return refusalByCode(vendorOCodes, { code, reason: scalarText(body.message) }, answer)
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { asObject, asText, jsonObject } from '../content/answers.js'
+import { asObject, jsonObject, scalarText } from '../content/answers.js'
 import { tokenRefusal } from '../content/oauth.js'
 import { formRequest } from '../content/requests.js'
 import type { AuthScheme } from '../runtime/protocol.js'
@@ -21,13 +21,13 @@ export const vendorOAuth: AuthScheme<VendorOCredentials> = {
       }),
     )
     const { code, message, data } = jsonObject(answer.body)
-    const value = asText(asObject(data).auth_token)
-    if (asText(code) === '0' && value !== '')
+    const value = scalarText(asObject(data).auth_token)
+    if (scalarText(code) === '0' && value !== '')
       return { value, issuedAt: answer.receivedAt, refreshAt: answer.receivedAt + refreshMs }
     const refusal = vendorORefusal(answer)
     return refusal.kind === 'config' || refusal.kind === 'throttled'
       ? refusal
-      : tokenRefusal(answer, asText(code), asText(message))
+      : tokenRefusal(answer, scalarText(code), scalarText(message))
   },
 }
 

@@ -1,7 +1,7 @@
 /** Requests of vendor_o: single pushes of its server API, alone or in batches. */
 import { stringifyJson } from '../../../lib/json.js'
 import type { GatewayCertificate, PushNotification, PushTarget, Refusal } from '../../sender.js'
-import { tooLarge } from '../content/answers.js'
+import { notificationTooLarge } from '../content/answers.js'
 import { fit } from '../content/fit.js'
 import {
   appData,
@@ -14,7 +14,7 @@ import {
 } from '../content/options.js'
 import { formRequest } from '../content/requests.js'
 import { cutText } from '../content/text.js'
-import type { Batch } from '../runtime/protocol.js'
+import type { PushBatch } from '../runtime/protocol.js'
 import type { GatewayRequest } from '../runtime/transport.js'
 import type { VendorOCredentials } from './credentials.js'
 import { regionUrl } from './region.js'
@@ -28,10 +28,10 @@ const messageIdLength = 32
 const notifyLevelAll = 16
 
 /** One request for one device, or for up to 1000 of one region. */
-export function vendorORequest(batch: Batch<VendorOCredentials>): GatewayRequest | Refusal {
+export function vendorORequest(batch: PushBatch<VendorOCredentials>): GatewayRequest | Refusal {
   const { certificate, targets, part, authToken } = batch
   const messages = targets.map((target) => vendorOMessage(batch, target))
-  if (messages.some((message) => message === null)) return tooLarge
+  if (messages.some((message) => message === null)) return notificationTooLarge
   const path = `${regionUrl(certificate, part)}/server/v1/message/notification`
   const fields = { auth_token: authToken }
   return messages.length === 1
@@ -39,7 +39,7 @@ export function vendorORequest(batch: Batch<VendorOCredentials>): GatewayRequest
     : formRequest(`${path}/unicast_batch`, { ...fields, messages: stringifyJson(messages) })
 }
 
-function vendorOMessage(batch: Batch<VendorOCredentials>, target: PushTarget) {
+function vendorOMessage(batch: PushBatch<VendorOCredentials>, target: PushTarget) {
   const notification = fit(
     batch.notification,
     (content) => vendorONotification(content, batch, target),
@@ -60,7 +60,7 @@ function vendorOMessage(batch: Batch<VendorOCredentials>, target: PushTarget) {
 
 function vendorONotification(
   notification: PushNotification,
-  { certificate, now }: Batch<VendorOCredentials>,
+  { certificate, now }: PushBatch<VendorOCredentials>,
   target: PushTarget,
 ) {
   const { deduplicationId, collapseKey, attachmentUrl } = notification
@@ -80,7 +80,7 @@ function vendorONotification(
     ...vendorOClass(certificate),
     ...(collapseKey === null ? {} : { notify_id: numberKey(collapseKey) }),
     ...vendorOBadge(notification, target),
-    ...receiptFields(certificate, notification),
+    ...vendorOReceiptFields(certificate, notification),
   }
 }
 
@@ -107,7 +107,7 @@ function vendorOBadge({ badge }: PushNotification, { badgeCount }: PushTarget) {
   return badgeCount === null ? {} : { badge_operation_type: 0, badge_message_count: badgeCount }
 }
 
-function receiptFields({ receiptUrl }: GatewayCertificate, { taskId }: PushNotification) {
+function vendorOReceiptFields({ receiptUrl }: GatewayCertificate, { taskId }: PushNotification) {
   if (receiptUrl === undefined) return {}
   return { call_back_url: receiptUrl, call_back_parameter: taskId }
 }

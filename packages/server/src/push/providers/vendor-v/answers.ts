@@ -1,13 +1,13 @@
 /** Answers of vendor_v: its table of return codes. */
+import type { JsonObject } from '../../../lib/json.js'
 import type { PushOutcome, PushTarget, Refusal } from '../../sender.js'
 import {
   acceptedBut,
   asObject,
-  asText,
   codeTable,
-  type JsonObject,
   jsonObject,
-  refusal,
+  refusalByCode,
+  scalarText,
 } from '../content/answers.js'
 import { nextTimeOfDay } from '../content/times.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
@@ -49,20 +49,20 @@ export function vendorVOutcomes(
   { targets }: { readonly targets: readonly PushTarget[] },
 ): PushOutcome[] {
   const body = jsonObject(answer.body)
-  const code = asText(body.result) || `http_${answer.status}`
+  const code = scalarText(body.result) || `http_${answer.status}`
   const refused = refusedDevices(body, answer)
   if (code !== success) {
     const general = vendorVRefusal(answer)
     return targets.map(({ token }) => refused.get(token) ?? general)
   }
-  return acceptedBut(targets, asText(body.taskId), refused)
+  return acceptedBut(targets, scalarText(body.taskId), refused)
 }
 
 /** Why a call failed as a whole. */
 export function vendorVRefusal(answer: GatewayAnswer): Refusal {
   const body = jsonObject(answer.body)
-  const code = asText(body.result) || `http_${answer.status}`
-  const outcome = refusal(vendorVCodes, { code, reason: asText(body.desc) }, answer)
+  const code = scalarText(body.result) || `http_${answer.status}`
+  const outcome = refusalByCode(vendorVCodes, { code, reason: scalarText(body.desc) }, answer)
   if (code !== outsideHours || outcome.kind !== 'throttled') return outcome
   const opensAt = nextTimeOfDay(answer.receivedAt, firstHour)
   return { ...outcome, retryAfterMs: opensAt - answer.receivedAt }
@@ -74,8 +74,8 @@ function refusedDevices(body: JsonObject, answer: GatewayAnswer): Map<string, Re
   const entries = [...(Array.isArray(many) ? many : []), ...(one ? [one] : [])].map(asObject)
   return new Map(
     entries.map(({ userid, status }) => [
-      asText(userid),
-      refusal(deviceCodes, { code: `user_${asText(status)}`, reason: '' }, answer),
+      scalarText(userid),
+      refusalByCode(deviceCodes, { code: `user_${scalarText(status)}`, reason: '' }, answer),
     ]),
   )
 }
@@ -83,5 +83,5 @@ function refusedDevices(body: JsonObject, answer: GatewayAnswer): Map<string, Re
 /** The ID of a stored message, or null when it was not stored. */
 export function vendorVTaskId(answer: GatewayAnswer): string | null {
   const { result, taskId } = jsonObject(answer.body)
-  return asText(result) === success ? asText(taskId) || null : null
+  return scalarText(result) === success ? scalarText(taskId) || null : null
 }

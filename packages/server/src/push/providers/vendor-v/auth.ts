@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { asText, jsonObject } from '../content/answers.js'
+import { jsonObject, scalarText } from '../content/answers.js'
 import { tokenRefusal } from '../content/oauth.js'
 import { jsonRequest } from '../content/requests.js'
 import type { AuthScheme } from '../runtime/protocol.js'
@@ -17,13 +17,13 @@ export const vendorVAuth: AuthScheme<VendorVCredentials> = {
     const url = certificate.endpoint?.authUrl ?? vendorVUrl(certificate, 'auth')
     const answer = await call(jsonRequest(url, body))
     const { result, desc, authToken } = jsonObject(answer.body)
-    const value = asText(authToken)
-    if (asText(result) === '0' && value !== '')
+    const value = scalarText(authToken)
+    if (scalarText(result) === '0' && value !== '')
       return { value, issuedAt: answer.receivedAt, refreshAt: answer.receivedAt + refreshMs }
     const refusal = vendorVRefusal(answer)
     return refusal.kind === 'config' || refusal.kind === 'throttled'
       ? refusal
-      : tokenRefusal(answer, asText(result), asText(desc))
+      : tokenRefusal(answer, scalarText(result), scalarText(desc))
   },
 }
 

@@ -1,6 +1,6 @@
 /** Requests of vendor_v: server API of its push service. */
 import type { GatewayCertificate, PushNotification, PushTarget, Refusal } from '../../sender.js'
-import { tooLarge } from '../content/answers.js'
+import { notificationTooLarge } from '../content/answers.js'
 import { fit } from '../content/fit.js'
 import {
   appData,
@@ -15,7 +15,7 @@ import {
 } from '../content/options.js'
 import { jsonRequest } from '../content/requests.js'
 import { cutText } from '../content/text.js'
-import { type Batch, sendUrl } from '../runtime/protocol.js'
+import { type PushBatch, sendUrl } from '../runtime/protocol.js'
 import type { GatewayRequest } from '../runtime/transport.js'
 import type { VendorVCredentials } from './credentials.js'
 
@@ -28,7 +28,7 @@ const minTtlSeconds = { single: 60, list: 900 }
 const requestIdLength = 32
 const systemCategories = ['IM', 'ACCOUNT', 'TODO', 'DEVICE_REMINDER', 'ORDER', 'SUBSCRIPTION']
 
-type VendorVBatch = Batch<VendorVCredentials>
+type VendorVBatch = PushBatch<VendorVCredentials>
 
 /** Address of one of the gateway's calls. */
 export function vendorVUrl(certificate: GatewayCertificate, call: string): string {
@@ -38,14 +38,14 @@ export function vendorVUrl(certificate: GatewayCertificate, call: string): strin
 /** One request for one device. */
 export function vendorVSingle(batch: VendorVBatch, target: PushTarget): GatewayRequest | Refusal {
   const message = vendorVMessage(batch, minTtlSeconds.single)
-  if (message === null) return tooLarge
+  if (message === null) return notificationTooLarge
   return vendorVCall(batch, 'send', { ...message, regId: target.token })
 }
 
 /** Stores the message, so that a list of devices can be named for it. */
 export function vendorVStored(batch: VendorVBatch): GatewayRequest | Refusal {
   const message = vendorVMessage(batch, minTtlSeconds.list)
-  return message === null ? tooLarge : vendorVCall(batch, 'saveListPayload', message)
+  return message === null ? notificationTooLarge : vendorVCall(batch, 'saveListPayload', message)
 }
 
 /** Sends a stored message to 2 to 1000 devices. */
@@ -99,7 +99,7 @@ function vendorVContent(notification: PushNotification, batch: VendorVBatch, min
     ...(badge?.mode === 'add' && badge.count > 0 ? { addBadge: true } : {}),
     clientCustomMap: stringValues(appData(notification, { intent: null, attachmentUrl })),
     foregroundShow: true,
-    ...receiptFields(certificate, notification),
+    ...vendorVReceiptFields(certificate, notification),
   }
 }
 
@@ -119,7 +119,7 @@ function requestId({ notification, targets }: VendorVBatch): string {
   return shortKey(JSON.stringify([notification.deduplicationId, ...tokens]), requestIdLength)
 }
 
-function receiptFields({ receiptUrl }: GatewayCertificate, { taskId }: PushNotification) {
+function vendorVReceiptFields({ receiptUrl }: GatewayCertificate, { taskId }: PushNotification) {
   if (receiptUrl === undefined) return {}
   return { extra: { callback: receiptUrl, 'callback.param': taskId } }
 }

@@ -1,6 +1,11 @@
-import { noPassThrough } from '../content/answers.js'
 import type { PushOutcome } from '../../sender.js'
-import { type Batch, type Call, defaultLimits, type GatewayProtocol } from '../runtime/protocol.js'
+import { noPassThrough } from '../content/answers.js'
+import {
+  type CallGateway,
+  defaultLimits,
+  type GatewayProtocol,
+  type PushBatch,
+} from '../runtime/protocol.js'
 import { vendorVOutcomes, vendorVRefusal, vendorVTaskId } from './answers.js'
 import { vendorVAuth } from './auth.js'
 import { readVendorVCredentials, type VendorVCredentials } from './credentials.js'
@@ -30,8 +35,8 @@ export const vendorVProtocol: GatewayProtocol<VendorVCredentials> = {
 
 /** The message is stored first, then sent to the devices. */
 async function sendToList(
-  batch: Batch<VendorVCredentials>,
-  call: Call,
+  batch: PushBatch<VendorVCredentials>,
+  call: CallGateway,
 ): Promise<readonly PushOutcome[]> {
   const all = (outcome: PushOutcome) => batch.targets.map(() => outcome)
   const storing = vendorVStored(batch)

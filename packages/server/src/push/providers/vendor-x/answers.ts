@@ -3,12 +3,12 @@ import type { PushOutcome, PushTarget } from '../../sender.js'
 import {
   acceptedBut,
   asObject,
-  asText,
   codeTable,
   forAll,
   jsonObject,
-  refusal,
-  refusalOf,
+  refusalByCode,
+  refusalOfClass,
+  scalarText,
 } from '../content/answers.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 
@@ -41,18 +41,18 @@ export function vendorXOutcomes(
   { targets }: { readonly targets: readonly PushTarget[] },
 ): PushOutcome[] {
   const body = jsonObject(answer.body)
-  const code = asText(body.code) || `http_${answer.status}`
-  const reason = asText(body.reason) || asText(body.description)
+  const code = scalarText(body.code) || `http_${answer.status}`
+  const reason = scalarText(body.reason) || scalarText(body.description)
   if (code !== '0') {
     // One code for two things: the words tell whether it is the targets.
     const isTargets = code === sendFailed && /no valid target/i.test(reason)
     const outcome = isTargets
-      ? refusalOf('suspect_token', { code, reason }, answer)
-      : refusal(vendorXCodes, { code, reason }, answer)
+      ? refusalOfClass('suspect_token', { code, reason }, answer)
+      : refusalByCode(vendorXCodes, { code, reason }, answer)
     return forAll(targets, outcome)
   }
   const data = asObject(body.data)
-  const dead = refusalOf('invalid_token', { code: 'bad_regids', reason: 'bad regid' }, answer)
-  const bad = asText(data.bad_regids).split(',').filter(Boolean)
-  return acceptedBut(targets, asText(data.id), new Map(bad.map((token) => [token, dead])))
+  const dead = refusalOfClass('invalid_token', { code: 'bad_regids', reason: 'bad regid' }, answer)
+  const bad = scalarText(data.bad_regids).split(',').filter(Boolean)
+  return acceptedBut(targets, scalarText(data.id), new Map(bad.map((token) => [token, dead])))
 }

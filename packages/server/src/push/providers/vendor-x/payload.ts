@@ -1,7 +1,7 @@
 /** Requests of vendor_x: server API of its push service, messages by regid. */
 import { stringifyJson } from '../../../lib/json.js'
 import type { GatewayCertificate, PushNotification, Refusal } from '../../sender.js'
-import { tooLarge } from '../content/answers.js'
+import { notificationTooLarge } from '../content/answers.js'
 import { fit } from '../content/fit.js'
 import {
   appData,
@@ -16,7 +16,7 @@ import {
 } from '../content/options.js'
 import { formRequest } from '../content/requests.js'
 import { cutText } from '../content/text.js'
-import { type Batch, sendUrl } from '../runtime/protocol.js'
+import { type PushBatch, sendUrl } from '../runtime/protocol.js'
 import type { GatewayRequest } from '../runtime/transport.js'
 import type { VendorXCredentials } from './credentials.js'
 
@@ -31,13 +31,13 @@ const jobKeyLength = 12
 const wantedReceipts = 1 + 16 + 32 + 128
 
 /** One request for up to 1000 devices. */
-export function vendorXRequest(batch: Batch<VendorXCredentials>): GatewayRequest | Refusal {
+export function vendorXRequest(batch: PushBatch<VendorXCredentials>): GatewayRequest | Refusal {
   const { credentials, certificate, notification, targets } = batch
   const fields = fit(notification, (content) => vendorXFields(content, batch), {
     sizeOf: ({ payload }) => Buffer.byteLength(payload),
     maxBytes: maxPayloadBytes,
   })
-  if (fields === null) return tooLarge
+  if (fields === null) return notificationTooLarge
   return formRequest(
     `${sendUrl(certificate, host)}/v3/message/regid`,
     {
@@ -52,7 +52,7 @@ export function vendorXRequest(batch: Batch<VendorXCredentials>): GatewayRequest
 
 function vendorXFields(
   notification: PushNotification,
-  { credentials, certificate, now }: Batch<VendorXCredentials>,
+  { credentials, certificate, now }: PushBatch<VendorXCredentials>,
 ) {
   const { kind, attachmentUrl, deduplicationId, isSilent } = notification
   const { title, body } = filledTexts({ ...notification, body: longBody(notification) })
@@ -64,7 +64,7 @@ function vendorXFields(
     pass_through: isData ? '1' : '0',
     time_to_live: String(ttlSeconds(notification, { now, max: maxTtlSeconds }) * 1000),
     'extra.jobkey': shortKey(deduplicationId, jobKeyLength),
-    ...receiptFields(certificate, notification),
+    ...vendorXReceiptFields(certificate, notification),
     ...(isData
       ? {}
       : {
@@ -94,7 +94,7 @@ function displayFields(
   }
 }
 
-function receiptFields({ receiptUrl }: GatewayCertificate, { taskId }: PushNotification) {
+function vendorXReceiptFields({ receiptUrl }: GatewayCertificate, { taskId }: PushNotification) {
   if (receiptUrl === undefined) return {}
   return {
     'extra.callback': receiptUrl,
