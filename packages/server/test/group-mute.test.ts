@@ -101,6 +101,18 @@ for (const backend of testBackends()) {
         )
       ).map(({ from_seq, to_seq }) => [Number(from_seq), Number(to_seq)])
 
+    it('have read their own first message of a group, though they receive messages again meanwhile', async () => {
+      const groups = await Promise.all(Array.from({ length: 20 }, trio))
+      await Promise.all(
+        groups.map(async (group) => {
+          await mute(bob, group, notReceived)
+          await Promise.all([mute(bob, group, received), sendToGroup(bob.api, group, 'first')])
+        }),
+      )
+      const counts = await unreadCounts(bob.api)
+      expect(groups.filter((group) => group in counts)).toEqual([])
+    })
+
     it('keep as unread what was unread before, and nothing that came meanwhile', async () => {
       const group = await trio()
       await say(group, 1)

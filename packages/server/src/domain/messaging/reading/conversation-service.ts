@@ -312,8 +312,7 @@ export class ConversationService {
     const senderId = peerOf(pair, userId)
     const found = this.options.broadcasters.find(appId)
     const senders = found instanceof Promise ? await found : found
-    const mayBe =
-      senders.has(senderId) || about.isExpected || (about.isLikely && senders.size > 0)
+    const mayBe = senders.has(senderId) || about.isExpected || (about.isLikely && senders.size > 0)
     return mayBe ? broadcastStream(appId, senderId) : null
   }
 

@@ -211,7 +211,8 @@ async function lockBroadcastRows(
   const keys = inOrder.map(broadcastMarkKeyRow)
   const found = await context.run<LockedBroadcastMarks>(findBroadcastMarks, keys)
   // Adding a row locks its user, which users whose rows are there are spared.
-  if (found.length < keys.length) await context.change(addBroadcastMarks, inOrder.map(addedMarksRow))
+  if (found.length < keys.length)
+    await context.change(addBroadcastMarks, inOrder.map(addedMarksRow))
   return context.run<LockedBroadcastMarks>(lockBroadcastMarks, keys)
 }
 
