@@ -1,11 +1,11 @@
 /** The entry of the `hermod` command. */
 import { createRequire } from 'node:module'
-import type { LocalCalls } from './commands/call.js'
-import type { PushSimulationOptions } from './commands/command.js'
 import type { CommandDependencies, Migration } from './commands/program.js'
 import { runProgram } from './commands/program.js'
+import type { LocalCalls } from './commands/runtime/call.js'
+import type { PushSimulationOptions } from './commands/runtime/command.js'
 import type { LoadedConfig } from './config/config.js'
-import type { RunningServer } from './context/server.js'
+import type { RunningServer } from './context/server/server.js'
 import type { Logger } from './observability/log.js'
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string }
@@ -35,7 +35,7 @@ export async function run(args: readonly string[]): Promise<void> {
 
 async function serve(loaded: LoadedConfig): Promise<void> {
   const [{ startService }, { createLog }] = await Promise.all([
-    import('./context/server.js'),
+    import('./context/server/server.js'),
     import('./observability/log.js'),
   ])
   const log = createLog(loaded.config.log.level)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Answer, Api, testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type GroupQr, groupQrText } from '../dist/domain/groups/admission/group-qr.js'
-import { purposeKey } from '../dist/lib/secret-keys.js'
+import { purposeKey } from '../dist/lib/secrets/secret-keys.js'
 import { answerCode } from './support/answer-codes.js'
 import { codes, PeoplePool, type Person } from './support/contacts.js'
 import {

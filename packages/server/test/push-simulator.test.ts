@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Child, TempFolder, waitFor } from '@hermod/testkit'
 import { expect, it } from 'vitest'
-import type { PushSimulation, SimulatedCall } from '../dist/commands/command.js'
+import type { PushSimulation, SimulatedCall } from '../dist/commands/runtime/command.js'
 import { createProviders } from '../dist/push/providers/providers.js'
 import { aNotification, targetsOf } from './support/push.js'
 

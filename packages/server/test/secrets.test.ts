@@ -12,8 +12,8 @@ import {
   waitFor,
 } from '@hermod/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { SecretBox } from '../dist/lib/secret-box.js'
-import { keyId, SecretKeys } from '../dist/lib/secret-keys.js'
+import { SecretBox } from '../dist/lib/secrets/secret-box.js'
+import { keyId, SecretKeys } from '../dist/lib/secrets/secret-keys.js'
 import { answerCode } from './support/answer-codes.js'
 import { aGroup, expectSuccess, groupQuery } from './support/groups.js'
 import { runHermod } from './support/hermod-command.js'

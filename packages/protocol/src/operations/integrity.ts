@@ -1,5 +1,5 @@
 import { operation } from '../operation.js'
-import { CheckReport } from '../resources/integrity.js'
+import { CheckReport } from '../resources/operator/integrity.js'
 import { operatorOperation, post } from './fields.js'
 
 /**

@@ -1,5 +1,5 @@
 import { operation } from '../operation.js'
-import { SecretKeyRotation } from '../resources/secrets.js'
+import { SecretKeyRotation } from '../resources/operator/secrets.js'
 import { operatorOperation, post } from './fields.js'
 
 /** All secrets or none: a rotation that was interrupted is finished by the next call. */

@@ -17,9 +17,9 @@ import type { GroupModerationService } from '../domain/groups/moderation/group-m
 import type { IntegrityService } from '../domain/integrity/integrity-service.js'
 import type { PasswordService } from '../domain/login/password-service.js'
 import type { TokenService } from '../domain/login/token-service.js'
+import type { PinService } from '../domain/messaging/conversations/pin-service.js'
 import type { MessageOperations } from '../domain/messaging/operations/message-operations.js'
 import type { ConversationService } from '../domain/messaging/reading/conversation-service.js'
-import type { PinService } from '../domain/messaging/reading/pin-service.js'
 import type { BroadcastService } from '../domain/messaging/sending/broadcast-service.js'
 import type { MessageService } from '../domain/messaging/sending/message-service.js'
 import type { PushPreferenceService } from '../domain/push/push-preference-service.js'
@@ -28,7 +28,7 @@ import type { DeletionService } from '../domain/users/deletion/deletion-service.
 import type { UserImportService } from '../domain/users/import/user-import-service.js'
 import type { OperatorUserService } from '../domain/users/operator-user-service.js'
 import type { ProfileService } from '../domain/users/profile-service.js'
-import type { RegistrationService } from '../domain/users/registration-service.js'
+import type { RegistrationService } from '../domain/users/registration/registration-service.js'
 import type { SettingsService } from '../domain/users/settings/settings-service.js'
 
 /** All services that handlers call; each file of handlers picks its own. */

@@ -9,8 +9,8 @@ import {
 } from '@hermod/protocol'
 import { type Command, InvalidArgumentError } from 'commander'
 import { definedOnly } from '../lib/defined-only.js'
-import { type CommandContext, type CommonOptions, operatingCommand } from './command.js'
-import { formatTable, type OutputRow, record } from './output.js'
+import { type CommandContext, type CommonOptions, operatingCommand } from './runtime/command.js'
+import { formatTable, type OutputRow, record } from './runtime/output.js'
 
 const statusWords = meaningsOf(appStatus)
 

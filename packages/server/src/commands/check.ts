@@ -1,8 +1,8 @@
 import { type CheckReport, checkIntegrity } from '@hermod/protocol'
 import type { Command } from 'commander'
-import { CommandFailure } from './call.js'
-import { type CommandContext, type CommonOptions, operatingCommand } from './command.js'
-import { formatTable } from './output.js'
+import { CommandFailure } from './runtime/call.js'
+import { type CommandContext, type CommonOptions, operatingCommand } from './runtime/command.js'
+import { formatTable } from './runtime/output.js'
 
 export function addCheckCommand(program: Command, context: CommandContext): void {
   operatingCommand(

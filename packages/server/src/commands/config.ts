@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { configReference } from '../config/reference.js'
-import { type CommandContext, type CommonOptions, printingCommand } from './command.js'
-import { formatTable } from './output.js'
+import { type CommandContext, type CommonOptions, printingCommand } from './runtime/command.js'
+import { formatTable } from './runtime/output.js'
 
 interface ConfigOptions extends CommonOptions {
   readonly reference?: boolean

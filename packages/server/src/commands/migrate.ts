@@ -4,8 +4,8 @@ import {
   type CommonOptions,
   type Migration,
   printingCommand,
-} from './command.js'
-import { formatTable } from './output.js'
+} from './runtime/command.js'
+import { formatTable } from './runtime/output.js'
 
 interface MigrateOptions extends CommonOptions {
   readonly status?: boolean

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import type { OperatorAnswer, OperatorParams } from './call.js'
 import { type CommandDependencies, type Migration, runProgram } from './program.js'
+import type { OperatorAnswer, OperatorParams } from './runtime/call.js'
 
 const now = Date.parse('2026-01-01T00:00:00Z')
 const app = {

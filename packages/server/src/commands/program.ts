@@ -2,18 +2,18 @@
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config/config.js'
 import { addAppCommands } from './app.js'
-import { CommandFailure } from './call.js'
 import { addCheckCommand } from './check.js'
-import { CommandContext, type CommandDependencies } from './command.js'
 import { addConfigCommand } from './config.js'
 import { addMigrateCommand } from './migrate.js'
 import { addPushSimulatorCommand } from './push-simulator.js'
+import { CommandFailure } from './runtime/call.js'
+import { CommandContext, type CommandDependencies } from './runtime/command.js'
 import { addSecretCommands } from './secret.js'
 import { addServeCommand } from './serve.js'
 import { addTokenCommands } from './token.js'
-import { addUserCommands } from './user.js'
+import { addUserCommands } from './user/user.js'
 
-export type { CommandDependencies, Migration, MigrationState } from './command.js'
+export type { CommandDependencies, Migration, MigrationState } from './runtime/command.js'
 
 export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
 

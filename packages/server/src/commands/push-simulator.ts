@@ -7,8 +7,8 @@ import {
   type PushSimulation,
   printingCommand,
   type SimulatedCall,
-} from './command.js'
-import { formatTable } from './output.js'
+} from './runtime/command.js'
+import { formatTable } from './runtime/output.js'
 
 interface SimulatorCommandOptions extends CommonOptions {
   readonly port: number

@@ -1,9 +1,9 @@
 import { retireSecretKey, rotateSecretKey, type SecretKeyRotation } from '@hermod/protocol'
 import type { Command } from 'commander'
 import { options as settings } from '../config/options.js'
-import { CommandFailure } from './call.js'
-import { type CommandContext, type CommonOptions, operatingCommand } from './command.js'
-import { record } from './output.js'
+import { CommandFailure } from './runtime/call.js'
+import { type CommandContext, type CommonOptions, operatingCommand } from './runtime/command.js'
+import { record } from './runtime/output.js'
 
 const { secretKey: key, secretKeyOld: oldKey } = settings
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { options } from '../config/options.js'
-import { CommandFailure } from './call.js'
-import type { CommandContext } from './command.js'
+import { CommandFailure } from './runtime/call.js'
+import type { CommandContext } from './runtime/command.js'
 
 export function addServeCommand(program: Command, context: CommandContext): void {
   program

@@ -1,8 +1,8 @@
 import { createAdminToken, listAdminTokens, revokeAdminToken } from '@hermod/protocol'
 import { type Command, InvalidArgumentError } from 'commander'
 import { definedOnly } from '../lib/defined-only.js'
-import { type CommandContext, type CommonOptions, operatingCommand } from './command.js'
-import { formatTable, record } from './output.js'
+import { type CommandContext, type CommonOptions, operatingCommand } from './runtime/command.js'
+import { formatTable, record } from './runtime/output.js'
 
 interface AppOptions extends CommonOptions {
   readonly app: string

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { redactUrl } from '../lib/redact.js'
+import { redactUrl } from '../lib/secrets/redact.js'
 import { type GivenSettings, type ReadFile, readSettings, type Source } from './env.js'
 import { type OptionKey, type OptionValues, optionKeys, optionOf, options } from './options.js'
 import { type ServerSecrets, serverSecrets } from './secrets.js'

@@ -1,6 +1,6 @@
 /** Raw settings from the environment and the file, checked name by name; every error is collected, none is thrown. */
 import { nearest } from '../lib/nearest.js'
-import { redactText } from '../lib/redact.js'
+import { redactText } from '../lib/secrets/redact.js'
 import { type OptionKey, optionKeys, optionOf, options } from './options.js'
 
 export type Source = 'default' | 'file' | 'environment'

@@ -1,6 +1,6 @@
 /** Every setting of the service, once: what the environment, the file, the refusals and the reference are made from. */
-import { isAddressRange } from '../lib/network.js'
-import { redactUrl } from '../lib/redact.js'
+import { isAddressRange } from '../lib/limits/network.js'
+import { redactUrl } from '../lib/secrets/redact.js'
 
 /** One setting. */
 export interface Option<T = unknown> {

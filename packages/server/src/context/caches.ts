@@ -5,7 +5,7 @@ import { adminTokenCache, appCache } from '../domain/apps/app-caches.js'
 import { relationCache } from '../domain/contacts/relation-cache.js'
 import { groupCache, memberCache } from '../domain/groups/core/group-cache.js'
 import { tokenCache } from '../domain/login/token-cache.js'
-import { broadcasterCache } from '../domain/messaging/reading/broadcasters.js'
+import { broadcasterCache } from '../domain/messaging/marks/broadcasters.js'
 import { userStateCache } from '../domain/users/user-state-cache.js'
 import { type CacheDefinition, InvalidatedCache } from '../lib/invalidated-cache.js'
 

@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.js'
 import type { Clock } from '../lib/clock.js'
-import type { IdGenerator } from '../lib/ids.js'
+import type { IdGenerator } from '../lib/ids/ids.js'
 import type { Outbox } from '../outbox/outbox.js'
 import type { Caches } from './caches.js'
 import type { Stores } from './stores.js'

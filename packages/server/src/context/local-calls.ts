@@ -1,5 +1,5 @@
 import { type AppError, operationsById } from '@hermod/protocol'
-import type { LocalCalls } from '../commands/call.js'
+import type { LocalCalls } from '../commands/runtime/call.js'
 import { createLog } from '../observability/log.js'
 import { asValue } from '../pipeline/executor.js'
 import { operatorPrincipal } from '../pipeline/principal.js'

@@ -1,5 +1,5 @@
 import { listMigrations, migrate } from '../db/migrations/migrate.js'
-import { lockFolder } from '../lib/folder-lock.js'
+import { lockFolder } from '../lib/concurrency/folder-lock.js'
 import { type ContextOptions, openDatabase } from './context.js'
 
 export interface MigrationReport {

@@ -8,7 +8,7 @@ import {
   sql,
   type Transaction,
 } from 'kysely'
-import { IdsRunOut } from '../lib/ids.js'
+import { IdsRunOut } from '../lib/ids/ids.js'
 import type { CacheCheck } from './cache-check.js'
 import type { Bulk, BulkAppend, BulkQuery, BulkStatement, SqlDialect } from './dialect/dialect.js'
 import { compileOnce, type Procedure, type ProcedureContext } from './procedure.js'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { IdReservation, Reserve } from '../lib/ids.js'
+import type { IdReservation, Reserve } from '../lib/ids/ids.js'
 import type { Database, Tx } from './database.js'
 import { lockForUpdate } from './locking.js'
 import type { IdSlotsTable } from './schema.js'

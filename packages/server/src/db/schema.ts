@@ -56,7 +56,7 @@ export interface AppsTable {
   status: number
   /** 1: anyone who knows the app_id may register users (rule C2). */
   open_registration: number
-  /** HMAC key of `sign` in /user/register/push, encrypted by lib/secret-box.ts; '' = not asked for (rule D8). */
+  /** HMAC key of `sign` in /user/register/push, encrypted by lib/secrets/secret-box.ts; '' = not asked for (rule D8). */
   registration_secret: string
   /** JSON of what differs from the defaults in application-model.ts. */
   settings: string
@@ -579,7 +579,7 @@ export interface SentTransactionsTable {
   expires_at: number
 }
 
-/** See lib/ids.ts: which node may issue which IDs, and up to when. */
+/** See lib/ids/ids.ts: which node may issue which IDs, and up to when. */
 export interface IdSlotsTable {
   slot: number
   owner: string

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream'
 import { AppError, type ErrorName } from '@hermod/protocol'
-import { createRequestIds } from '../lib/request-ids.js'
+import { createRequestIds } from '../lib/ids/request-ids.js'
 import type { FileStream, Reply } from '../pipeline/call.js'
 import type { Cors } from './cors.js'
 import { failureAnswer, type StatusMode } from './failure.js'

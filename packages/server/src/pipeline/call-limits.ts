@@ -1,6 +1,6 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import { LRUCache } from 'lru-cache'
-import { networkOf } from '../lib/network.js'
+import { networkOf } from '../lib/limits/network.js'
 import type { Call } from './call.js'
 import type { Principal } from './principal.js'
 

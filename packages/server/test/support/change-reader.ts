@@ -8,6 +8,7 @@ import { sqliteDialect } from '../../dist/db/dialect/sqlite.js'
 import { GroupCache } from '../../dist/domain/groups/core/group-cache.js'
 import { GroupStore } from '../../dist/domain/groups/core/group-store.js'
 import { MemberStore } from '../../dist/domain/groups/membership/member-store.js'
+import { ConversationStore } from '../../dist/domain/messaging/conversations/conversation-store.js'
 import { ChangeStore } from '../../dist/domain/messaging/log/change-store.js'
 import { HistoryStore } from '../../dist/domain/messaging/log/history-store.js'
 import { PeerKinds } from '../../dist/domain/messaging/log/peer-kinds.js'
@@ -16,7 +17,6 @@ import {
   ChangeService,
 } from '../../dist/domain/messaging/reading/change-service.js'
 import { ConversationService } from '../../dist/domain/messaging/reading/conversation-service.js'
-import { ConversationStore } from '../../dist/domain/messaging/reading/conversation-store.js'
 import type { DataPlace } from './sql.js'
 
 export type { ChangePage }

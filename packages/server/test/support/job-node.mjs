@@ -13,7 +13,7 @@ import { JobQueue } from '../../dist/jobs/job-queue.js'
 import { JobStore } from '../../dist/jobs/job-store.js'
 import { JobWorker, jobHandler } from '../../dist/jobs/job-worker.js'
 import { systemClock } from '../../dist/lib/clock.js'
-import { IdGenerator } from '../../dist/lib/ids.js'
+import { IdGenerator } from '../../dist/lib/ids/ids.js'
 
 const { place, leaseMs, from, to, isStuck } = JSON.parse(process.argv[2])
 const dialect = place.startsWith('postgres')

@@ -13,7 +13,7 @@ import { StoredMessages } from '../../dist/domain/messaging/log/stored-messages.
 import { MessageWriter } from '../../dist/domain/messaging/sending/message-writer.js'
 import { LeaseStore } from '../../dist/jobs/lease-store.js'
 import { systemClock as clock } from '../../dist/lib/clock.js'
-import { IdGenerator } from '../../dist/lib/ids.js'
+import { IdGenerator } from '../../dist/lib/ids/ids.js'
 import { Outbox } from '../../dist/outbox/outbox.js'
 import { OutboxStore } from '../../dist/outbox/outbox-store.js'
 import { OutboxRelay } from '../../dist/outbox/relay.js'

@@ -1,10 +1,10 @@
 import { notice } from '@hermod/protocol/events'
+import { ConversationStore } from '../../dist/domain/messaging/conversations/conversation-store.js'
 import {
   directConversation,
   toEventConversation,
 } from '../../dist/domain/messaging/log/conversation-model.js'
 import { MessageStore } from '../../dist/domain/messaging/log/message-store.js'
-import { ConversationStore } from '../../dist/domain/messaging/reading/conversation-store.js'
 import type { OutboxNode } from './outbox-node.js'
 
 /** Recalls a message between two users as the service does, without its rules. */

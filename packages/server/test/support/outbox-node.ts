@@ -11,7 +11,7 @@ import { directConversation } from '../../dist/domain/messaging/log/conversation
 import { StoredMessages } from '../../dist/domain/messaging/log/stored-messages.js'
 import { MessageWriter } from '../../dist/domain/messaging/sending/message-writer.js'
 import { LeaseStore } from '../../dist/jobs/lease-store.js'
-import { IdGenerator } from '../../dist/lib/ids.js'
+import { IdGenerator } from '../../dist/lib/ids/ids.js'
 import type { Consumer, DeliveredEvent } from '../../dist/outbox/consumer.js'
 import { Outbox } from '../../dist/outbox/outbox.js'
 import { OutboxPurge } from '../../dist/outbox/outbox-purge.js'

@@ -11,7 +11,7 @@ import {
   readHistory,
 } from '@hermod/protocol'
 import type { HistoryMessage } from '../../domain/messaging/log/message-model.js'
-import { timestampOf } from '../../lib/ids.js'
+import { timestampOf } from '../../lib/ids/ids.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import { invalid } from '../../pipeline/parameters.js'
 import type { PrincipalOf } from '../../pipeline/principal.js'

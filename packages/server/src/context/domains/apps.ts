@@ -1,5 +1,5 @@
 import { AppService } from '../../domain/apps/app-service.js'
-import type { SecretBox } from '../../lib/secret-box.js'
+import type { SecretBox } from '../../lib/secrets/secret-box.js'
 import type { Foundation } from '../foundation.js'
 
 /** @param options.operatorToken given through the configuration, or null */

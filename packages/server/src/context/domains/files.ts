@@ -1,5 +1,5 @@
 import { FileCredentialService } from '../../domain/files/file-credential-service.js'
-import type { SecretKeys } from '../../lib/secret-keys.js'
+import type { SecretKeys } from '../../lib/secrets/secret-keys.js'
 import type { Foundation } from '../foundation.js'
 
 export function createFiles(

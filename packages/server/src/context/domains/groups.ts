@@ -16,7 +16,7 @@ import { GroupSuccession } from '../../domain/groups/membership/group-succession
 import { MembershipService } from '../../domain/groups/membership/membership-service.js'
 import { EndedBans } from '../../domain/groups/moderation/ended-bans.js'
 import { GroupModerationService } from '../../domain/groups/moderation/group-moderation-service.js'
-import type { SecretKeys } from '../../lib/secret-keys.js'
+import type { SecretKeys } from '../../lib/secrets/secret-keys.js'
 import type { Foundation } from '../foundation.js'
 
 export interface Groups {

@@ -1,7 +1,7 @@
 import type { AppService } from '../../domain/apps/app-service.js'
 import { type KeyFile, SecretService } from '../../domain/secrets/secret-service.js'
-import type { SecretBox } from '../../lib/secret-box.js'
-import type { SecretKeys } from '../../lib/secret-keys.js'
+import type { SecretBox } from '../../lib/secrets/secret-box.js'
+import type { SecretKeys } from '../../lib/secrets/secret-keys.js'
 import type { Foundation } from '../foundation.js'
 
 /** @param options.keyFile null: the keys come from the settings */

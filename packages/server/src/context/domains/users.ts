@@ -14,7 +14,7 @@ import { ProfileService } from '../../domain/users/profile-service.js'
 import {
   type ContactConnector,
   RegistrationService,
-} from '../../domain/users/registration-service.js'
+} from '../../domain/users/registration/registration-service.js'
 import { SettingsService } from '../../domain/users/settings/settings-service.js'
 import type { JobQueue } from '../../jobs/job-queue.js'
 import type { Foundation } from '../foundation.js'

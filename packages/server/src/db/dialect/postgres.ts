@@ -8,7 +8,7 @@ import {
   type QueryResult,
 } from 'kysely'
 import type pg from 'pg'
-import { toInt64 } from '../../lib/int64.js'
+import { toInt64 } from '../../lib/ids/int64.js'
 import type {
   Bulk,
   BulkAppend,

@@ -10,7 +10,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import { Mutex } from '../../lib/mutex.js'
+import { Mutex } from '../../lib/concurrency/mutex.js'
 import { ProcedureRestart } from '../procedure.js'
 import { toObject } from '../row.js'
 import type { BulkQuery, ProcedureCall, SqlDialect } from './dialect.js'

@@ -1,5 +1,5 @@
 import { type Kysely, type Migration, sql } from 'kysely'
-import { idSlots } from '../../lib/ids.js'
+import { idSlots } from '../../lib/ids/ids.js'
 import type { SqlDialect } from '../dialect/dialect.js'
 
 /** Every table. */

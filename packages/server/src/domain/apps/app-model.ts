@@ -1,5 +1,5 @@
 import type { AppSettings } from '@hermod/protocol'
-import type { SecretPlace } from '../../lib/secret-box.js'
+import type { SecretPlace } from '../../lib/secrets/secret-box.js'
 
 /** An application; times in ms. */
 export interface App {

@@ -2,10 +2,10 @@ import { AppError, type AppSettings, appStatus, type Int64 } from '@hermod/proto
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import { definedOnly } from '../../lib/defined-only.js'
-import type { IdGenerator } from '../../lib/ids.js'
+import type { IdGenerator } from '../../lib/ids/ids.js'
 import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
-import type { SecretBox } from '../../lib/secret-box.js'
-import { createToken, equalSecrets, hashToken } from '../../lib/tokens.js'
+import type { SecretBox } from '../../lib/secrets/secret-box.js'
+import { createToken, equalSecrets, hashToken } from '../../lib/secrets/tokens.js'
 import type { SealedColumn, SealedSecret } from '../secrets/secret-service.js'
 import {
   type App,

@@ -1,7 +1,7 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../lib/clock.js'
-import { networkOf } from '../../lib/network.js'
+import { networkOf } from '../../lib/limits/network.js'
 
 export interface LoginGuardOptions {
   readonly clock: Clock

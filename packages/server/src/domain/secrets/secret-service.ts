@@ -1,12 +1,12 @@
 import type { Database, Queryable } from '../../db/database.js'
-import { Mutex } from '../../lib/mutex.js'
+import { Mutex } from '../../lib/concurrency/mutex.js'
 import {
   SealedTextError,
   type SecretBox,
   type SecretPlace,
   sealedKeyId,
-} from '../../lib/secret-box.js'
-import type { SecretKeys } from '../../lib/secret-keys.js'
+} from '../../lib/secrets/secret-box.js'
+import type { SecretKeys } from '../../lib/secrets/secret-keys.js'
 import type { KeyCheckStore } from './key-check-store.js'
 
 /** A secret as it is stored. */

@@ -1,7 +1,7 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
 import { type Clock, runsOutAt } from '../../../lib/clock.js'
-import type { PurposeKeys, SecretKeys } from '../../../lib/secret-keys.js'
+import type { PurposeKeys, SecretKeys } from '../../../lib/secrets/secret-keys.js'
 import type { AppService } from '../../apps/app-service.js'
 import { requireNoRefusal } from '../../item-outcome.js'
 import { systemUserId } from '../../users/system-user.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { purposeKey } from '../../../lib/secret-keys.js'
+import { purposeKey } from '../../../lib/secrets/secret-keys.js'
 import { groupQrText, readGroupQrText } from './group-qr.js'
 
 const secretKey = Buffer.from('a secret key of the service, long enough')

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { Int64 } from '@hermod/protocol'
-import { equalSecrets } from '../../../lib/tokens.js'
+import { equalSecrets } from '../../../lib/secrets/tokens.js'
 
 /** What the QR code of a group says. */
 export interface GroupQr {

@@ -1,6 +1,6 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
-import type { IdGenerator } from '../../../lib/ids.js'
+import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { GroupAccess, GroupCaller, GroupContext } from '../core/group-access.js'
 import { type GroupAnnouncement, groupEvent } from '../core/group-model.js'

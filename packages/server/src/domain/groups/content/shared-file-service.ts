@@ -1,6 +1,6 @@
 import { AppError, type ErrorName, type Int64 } from '@hermod/protocol'
 import type { Tx } from '../../../db/database.js'
-import type { IdGenerator } from '../../../lib/ids.js'
+import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import { acceptedOf, type ItemOutcome, toOutcome } from '../../item-outcome.js'
 import {

@@ -3,7 +3,7 @@ import type { Selectable } from 'kysely'
 import type { Queryable, Tx } from '../../../db/database.js'
 import type { GroupFilesTable } from '../../../db/schema.js'
 import { padded } from '../../../lib/chunks.js'
-import { toInt64 } from '../../../lib/int64.js'
+import { toInt64 } from '../../../lib/ids/int64.js'
 import type { GroupFile, GroupKey } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
 

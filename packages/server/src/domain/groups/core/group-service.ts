@@ -1,7 +1,7 @@
 import { AppError, type AppSettings, groupStatus, type Int64, memberRole } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
-import type { IdGenerator } from '../../../lib/ids.js'
+import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { AppService } from '../../apps/app-service.js'
 import { readAppSettings } from '../../apps/app-settings.js'

@@ -1,8 +1,8 @@
 import type { Int64 } from '@hermod/protocol'
 import { sql } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
-import { hiddenBroadcasts, streamsOf } from '../reading/broadcast-streams.js'
-import { hiddenFrom, hiddenInGroup, joinedGroups } from '../reading/conversation-store.js'
+import { hiddenBroadcasts, streamsOf } from '../conversations/broadcast-streams.js'
+import { hiddenFrom, hiddenInGroup, joinedGroups } from '../conversations/conversation-store.js'
 import type { Alteration, AlterationKind, ChangeState, Tombstone } from './change-model.js'
 import { type Conversation, type ConversationKey, isBroadcastStream } from './conversation-model.js'
 

@@ -2,8 +2,8 @@ import type { Int64 } from '@hermod/protocol'
 import { type RawBuilder, sql } from 'kysely'
 import type { Database, Param, Queryable } from '../../../db/database.js'
 import type { MessagesTable } from '../../../db/schema.js'
-import { type BroadcastReader, hiddenBroadcasts } from '../reading/broadcast-streams.js'
-import { hiddenFrom, hiddenInGroup, joinedGroups } from '../reading/conversation-store.js'
+import { type BroadcastReader, hiddenBroadcasts } from '../conversations/broadcast-streams.js'
+import { hiddenFrom, hiddenInGroup, joinedGroups } from '../conversations/conversation-store.js'
 import type { PositionedMessage } from './change-model.js'
 import {
   type Conversation,

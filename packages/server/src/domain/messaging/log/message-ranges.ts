@@ -2,7 +2,7 @@
  * How the messages of a batch stand in the outbox: as ranges of message IDs, so that no message costs a row there. Loaded by the
  * writer's thread too.
  */
-import { toBase36 } from '../../../lib/base36.js'
+import { toBase36 } from '../../../lib/ids/base36.js'
 import type { Conversation } from './conversation-model.js'
 
 /** Messages of one conversation that were stored together: those with IDs from `firstId` to `lastId`. */

@@ -5,6 +5,7 @@ import type { GroupKey, MemberKey } from '../../groups/core/group-model.js'
 import type { ConversationEnd } from '../../groups/membership/group-conversations.js'
 import { type PageRequest, readIdCursor, unknownCursor, writeCursor } from '../../paging.js'
 import type { UserKey } from '../../users/user-model.js'
+import type { ConversationStore } from '../conversations/conversation-store.js'
 import {
   broadcastStream,
   type Conversation,
@@ -16,10 +17,9 @@ import {
 import type { HistoryStore } from '../log/history-store.js'
 import type { HistoryMessage } from '../log/message-model.js'
 import type { PeerKind, PeerKinds } from '../log/peer-kinds.js'
-import type { BroadcastMarkStore } from './broadcast-mark-store.js'
-import type { Broadcasters } from './broadcasters.js'
-import type { ConversationStore } from './conversation-store.js'
-import type { KnownReader, MarkWriter } from './mark-writer.js'
+import type { BroadcastMarkStore } from '../marks/broadcast-mark-store.js'
+import type { Broadcasters } from '../marks/broadcasters.js'
+import type { KnownReader, MarkWriter } from '../marks/mark-writer.js'
 
 /** The members of groups, as far as they delete conversations. */
 export interface HistoriesOfMembers {

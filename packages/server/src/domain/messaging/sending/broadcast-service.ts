@@ -1,10 +1,12 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import { rowOf } from '../../../db/rows.js'
-import { type IdGenerator, timestampOf } from '../../../lib/ids.js'
+import { type IdGenerator, timestampOf } from '../../../lib/ids/ids.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
+import { advanceConversations, positionColumns } from '../conversations/conversation-statements.js'
+import type { ConversationStore } from '../conversations/conversation-store.js'
 import { broadcastStream, type ConversationKey } from '../log/conversation-model.js'
 import {
   type MessageContent,
@@ -15,8 +17,6 @@ import {
 } from '../log/message-model.js'
 import { encodeRanges } from '../log/message-ranges.js'
 import { insertMessages } from '../log/message-statements.js'
-import { advanceConversations, positionColumns } from '../reading/conversation-statements.js'
-import type { ConversationStore } from '../reading/conversation-store.js'
 import { type SendingCaller, senderOf } from './sender.js'
 
 /** What puts a broadcast before or after each user who is added or deleted. */

@@ -1,7 +1,7 @@
 import { AppError, type ErrorName, type Int64, operationType } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
-import type { IdGenerator } from '../../../lib/ids.js'
+import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { MessageRules } from '../../contacts/message-rules.js'
 import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
 import type { AccountService } from '../../users/account-service.js'

@@ -6,7 +6,7 @@ import type { ConversationsTable, SentTransactionsTable, UsersTable } from '../.
 import { chunksOf } from '../../../lib/chunks.js'
 import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
-import { timestampOf } from '../../../lib/ids.js'
+import { timestampOf } from '../../../lib/ids/ids.js'
 import {
   appendInProcedure,
   type NewRow,
@@ -15,14 +15,6 @@ import {
 import { advancedMemberColumns, advanceMembers } from '../../groups/membership/member-statements.js'
 import { systemUserId } from '../../users/system-user.js'
 import { lockUsers } from '../../users/user-statements.js'
-import { type ConversationKey, compareConversations, readersOf } from '../log/conversation-model.js'
-import { type MessageRow, rowValue } from '../log/message-model.js'
-import { encodeRanges, type MessageRange } from '../log/message-ranges.js'
-import {
-  insertMessages,
-  insertOwnNotifications,
-  ownNotificationColumns,
-} from '../log/message-statements.js'
 import {
   addToLists,
   advanceConversations,
@@ -33,11 +25,19 @@ import {
   notifiedColumns,
   positionColumns,
   setLastMessageIds,
-} from '../reading/conversation-statements.js'
+} from '../conversations/conversation-statements.js'
+import { type ConversationKey, compareConversations, readersOf } from '../log/conversation-model.js'
+import { type MessageRow, rowValue } from '../log/message-model.js'
+import { encodeRanges, type MessageRange } from '../log/message-ranges.js'
+import {
+  insertMessages,
+  insertOwnNotifications,
+  ownNotificationColumns,
+} from '../log/message-statements.js'
 import {
   insertReceiptRequests,
   receiptRequestColumns,
-} from '../reading/receipt-request-statements.js'
+} from '../marks/receipt-request-statements.js'
 import {
   claimTransactions,
   findTransactions,

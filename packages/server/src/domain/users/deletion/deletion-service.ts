@@ -7,7 +7,7 @@ import type { GroupSuccession } from '../../groups/membership/group-succession.j
 import type { PasswordProof, PasswordService } from '../../login/password-service.js'
 import type { TokenService } from '../../login/token-service.js'
 import type { AccountService } from '../account-service.js'
-import type { UserCountStore } from '../user-count-store.js'
+import type { UserCountStore } from '../registration/user-count-store.js'
 import type { UserKey } from '../user-model.js'
 import type { UserStore } from '../user-store.js'
 import type { TextErasureService } from './text-erasure-service.js'

@@ -5,19 +5,19 @@ import type { ListenOptions } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { operations } from '@hermod/protocol'
-import { controlSocketPath } from '../commands/call.js'
-import type { ServerConfig } from '../config/config.js'
-import { addressReader } from '../http/address.js'
-import { Cors } from '../http/cors.js'
-import { Responses } from '../http/responses.js'
-import { assetRoutes } from '../http/routes/assets.js'
-import { operationRoutes } from '../http/routes/operations.js'
-import { pageRoutes, servicePages } from '../http/routes/pages.js'
-import { createHttpServer } from '../http/server.js'
-import { Lifecycle } from '../lib/lifecycle.js'
-import type { Logger } from '../observability/log.js'
-import { operatorPrincipal } from '../pipeline/principal.js'
-import type { Context } from './context.js'
+import { controlSocketPath } from '../../commands/runtime/call.js'
+import type { ServerConfig } from '../../config/config.js'
+import { addressReader } from '../../http/address.js'
+import { Cors } from '../../http/cors.js'
+import { Responses } from '../../http/responses.js'
+import { assetRoutes } from '../../http/routes/assets.js'
+import { operationRoutes } from '../../http/routes/operations.js'
+import { pageRoutes, servicePages } from '../../http/routes/pages.js'
+import { createHttpServer } from '../../http/server.js'
+import { Lifecycle } from '../../lib/lifecycle.js'
+import type { Logger } from '../../observability/log.js'
+import { operatorPrincipal } from '../../pipeline/principal.js'
+import type { Context } from '../context.js'
 
 export interface Transports {
   /** Where the operations are served. */
@@ -27,7 +27,7 @@ export interface Transports {
 }
 
 /** Beside the code, in the package. */
-const assetsFolder = fileURLToPath(new URL('../../assets', import.meta.url))
+const assetsFolder = fileURLToPath(new URL('../../../assets', import.meta.url))
 const readyCheckTimeoutMs = 2_000
 const lastWordsMs = 1_000
 

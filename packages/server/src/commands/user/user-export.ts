@@ -3,8 +3,8 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type ExportedUser, exportUsers } from '@hermod/protocol'
 import type { Command } from 'commander'
-import { definedOnly } from '../lib/defined-only.js'
-import { type CommandContext, type Operate, urlOption } from './command.js'
+import { definedOnly } from '../../lib/defined-only.js'
+import { type CommandContext, type Operate, urlOption } from '../runtime/command.js'
 import { formatOption, type UserFormat, writers } from './user-file.js'
 
 interface ExportOptions {

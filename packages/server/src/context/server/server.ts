@@ -1,8 +1,8 @@
-import type { LoadedConfig } from '../config/config.js'
-import type { FirstApp } from '../domain/apps/app-service.js'
-import { Lifecycle } from '../lib/lifecycle.js'
-import type { Logger } from '../observability/log.js'
-import { type Context, openContext } from './context.js'
+import type { LoadedConfig } from '../../config/config.js'
+import type { FirstApp } from '../../domain/apps/app-service.js'
+import { Lifecycle } from '../../lib/lifecycle.js'
+import type { Logger } from '../../observability/log.js'
+import { type Context, openContext } from '../context.js'
 import { startTransports } from './transports.js'
 import { createWorkers } from './workers.js'
 

@@ -1,7 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Tx } from '../../db/database.js'
+import type { Tx } from '../../../db/database.js'
+import type { UserStore } from '../user-store.js'
 import type { UserCountStore } from './user-count-store.js'
-import type { UserStore } from './user-store.js'
 
 /**
  * Counts users whom the transaction has added, as the last thing that it does: from then on broadcasts wait for it (rule E9).

@@ -4,8 +4,8 @@ import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
 import { join, relative } from 'node:path'
 import { operationsById } from '@hermod/protocol'
-import type { LoadedConfig } from '../config/config.js'
-import { options } from '../config/options.js'
+import type { LoadedConfig } from '../../config/config.js'
+import { options } from '../../config/options.js'
 
 /** The answer of every operation; code 200 is success. */
 export interface OperatorAnswer {

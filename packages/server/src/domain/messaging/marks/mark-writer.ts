@@ -1,10 +1,11 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import { type Event, notice } from '@hermod/protocol/events'
 import type { Database } from '../../../db/database.js'
-import { type BatchObserver, BatchQueue } from '../../../lib/batch-queue.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
+import { type BatchObserver, BatchQueue } from '../../../lib/concurrency/batch-queue.js'
 import type { UserKey } from '../../users/user-model.js'
+import type { ConversationStore, Mark, ReaderMarks } from '../conversations/conversation-store.js'
 import {
   broadcastStream,
   type Conversation,
@@ -17,7 +18,6 @@ import {
 } from '../log/conversation-model.js'
 import type { BroadcastMarkStore, BroadcastMarks } from './broadcast-mark-store.js'
 import type { Broadcasters } from './broadcasters.js'
-import type { ConversationStore, Mark, ReaderMarks } from './conversation-store.js'
 import { isFurther } from './furthest-readers.js'
 import type { GroupMarkStore, MemberMarks } from './group-mark-store.js'
 import {

@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import type { ExportedUser } from '@hermod/protocol'
 import { Option } from 'commander'
-import { CommandFailure } from './call.js'
+import { CommandFailure } from '../runtime/call.js'
 
 export const userFormats = ['ndjson', 'csv'] as const
 export type UserFormat = (typeof userFormats)[number]

@@ -2,7 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
 import type { MemberKey } from '../../groups/core/group-model.js'
 import type { UserKey } from '../../users/user-model.js'
-import { joinedGroups, type ReaderMarks } from './conversation-store.js'
+import { joinedGroups, type ReaderMarks } from '../conversations/conversation-store.js'
 import type { FurthestReaders } from './furthest-readers.js'
 
 /** Where the marks of a member stand. */

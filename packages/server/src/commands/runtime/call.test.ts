@@ -4,7 +4,7 @@ import type { AddressInfo, ListenOptions } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { loadConfig } from '../config/config.js'
+import { loadConfig } from '../../config/config.js'
 import { CommandFailure, controlSocketPath, type OperatorCalls, openOperatorCalls } from './call.js'
 
 const operatorToken = `hmo_${'x'.repeat(32)}`

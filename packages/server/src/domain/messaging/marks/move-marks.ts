@@ -9,6 +9,15 @@ import {
   setMemberMarks,
   writtenMemberMarkColumns,
 } from '../../groups/membership/member-statements.js'
+import {
+  lockFurthestReaders,
+  lockMarks,
+  setFurthestReaders,
+  setMarks,
+  writtenMarkColumns,
+  writtenReaderColumns,
+} from '../conversations/conversation-statements.js'
+import type { Mark } from '../conversations/conversation-store.js'
 import { type ConversationKey, compareConversations, type Side } from '../log/conversation-model.js'
 import {
   addBroadcastMarks,
@@ -19,15 +28,6 @@ import {
   setBroadcastMarks,
   writtenBroadcastMarkColumns,
 } from './broadcast-mark-statements.js'
-import {
-  lockFurthestReaders,
-  lockMarks,
-  setFurthestReaders,
-  setMarks,
-  writtenMarkColumns,
-  writtenReaderColumns,
-} from './conversation-statements.js'
-import type { Mark } from './conversation-store.js'
 import { type FurthestReaders, withReader } from './furthest-readers.js'
 import type { ReceiptRequest } from './receipt-request-store.js'
 

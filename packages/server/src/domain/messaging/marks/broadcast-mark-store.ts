@@ -4,15 +4,15 @@ import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { greater } from '../../../db/expressions.js'
 import { rowOf } from '../../../db/rows.js'
 import type { UserKey } from '../../users/user-model.js'
-import { everybodyId } from '../log/conversation-model.js'
-import { addBroadcastMarks, addedBroadcastMarkColumns } from './broadcast-mark-statements.js'
 import {
   type BroadcastReader,
   isLogOfStream,
   seenInStream,
   streamsOf,
-} from './broadcast-streams.js'
-import type { ReaderMarks } from './conversation-store.js'
+} from '../conversations/broadcast-streams.js'
+import type { ReaderMarks } from '../conversations/conversation-store.js'
+import { everybodyId } from '../log/conversation-model.js'
+import { addBroadcastMarks, addedBroadcastMarkColumns } from './broadcast-mark-statements.js'
 
 /** Where the marks of a user stand among the broadcasts of a sender, as far as they are for that user. */
 export interface BroadcastMarks extends ReaderMarks {

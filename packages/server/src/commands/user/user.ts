@@ -10,10 +10,10 @@ import {
   userStatus,
 } from '@hermod/protocol'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { definedOnly } from '../lib/defined-only.js'
-import { CommandFailure } from './call.js'
-import { type CommandContext, type CommonOptions, operatingCommand } from './command.js'
-import { formatTable, type OutputRow, record } from './output.js'
+import { definedOnly } from '../../lib/defined-only.js'
+import { CommandFailure } from '../runtime/call.js'
+import { type CommandContext, type CommonOptions, operatingCommand } from '../runtime/command.js'
+import { formatTable, type OutputRow, record } from '../runtime/output.js'
 import { addUserExportCommand } from './user-export.js'
 import { addUserImportCommand } from './user-import.js'
 

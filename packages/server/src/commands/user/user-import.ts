@@ -4,8 +4,8 @@ import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { errorCatalogue, importUsers, type ParamsOf } from '@hermod/protocol'
 import type { Command } from 'commander'
-import { CommandFailure } from './call.js'
-import { type CommandContext, type CommonOptions, operatingCommand } from './command.js'
+import { CommandFailure } from '../runtime/call.js'
+import { type CommandContext, type CommonOptions, operatingCommand } from '../runtime/command.js'
 import { openProgress, type Progress } from './progress.js'
 import {
   type FileEntry,

@@ -1,6 +1,6 @@
-import type { Tx } from '../../db/database.js'
-import type { App } from '../apps/app-model.js'
-import type { AppService } from '../apps/app-service.js'
+import type { Tx } from '../../../db/database.js'
+import type { App } from '../../apps/app-model.js'
+import type { AppService } from '../../apps/app-service.js'
 import type { UserCountStore } from './user-count-store.js'
 
 /**

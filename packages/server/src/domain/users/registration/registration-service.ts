@@ -1,17 +1,15 @@
 import { randomInt } from 'node:crypto'
 import { AppError, type Int64 } from '@hermod/protocol'
-import type { Database, Tx } from '../../db/database.js'
-import type { Clock } from '../../lib/clock.js'
-import type { IdGenerator } from '../../lib/ids.js'
-import { equalSecrets } from '../../lib/tokens.js'
-import type { App } from '../apps/app-model.js'
-import type { AppService } from '../apps/app-service.js'
-import type { DeviceService } from '../devices/device-service.js'
-import { type ItemOutcome, valuesOf } from '../item-outcome.js'
-import type { PasswordHasher } from '../login/password-hasher.js'
-import { countNewUsers } from './new-users.js'
-import type { SettingsStore } from './settings/settings-store.js'
-import type { UserCountStore } from './user-count-store.js'
+import type { Database, Tx } from '../../../db/database.js'
+import type { Clock } from '../../../lib/clock.js'
+import type { IdGenerator } from '../../../lib/ids/ids.js'
+import { equalSecrets } from '../../../lib/secrets/tokens.js'
+import type { App } from '../../apps/app-model.js'
+import type { AppService } from '../../apps/app-service.js'
+import type { DeviceService } from '../../devices/device-service.js'
+import { type ItemOutcome, valuesOf } from '../../item-outcome.js'
+import type { PasswordHasher } from '../../login/password-hasher.js'
+import type { SettingsStore } from '../settings/settings-store.js'
 import {
   defaultSettings,
   type NameRules,
@@ -21,9 +19,11 @@ import {
   type UserKey,
   usernameKey,
   usernameViolation,
-} from './user-model.js'
+} from '../user-model.js'
+import type { UserStore } from '../user-store.js'
+import { countNewUsers } from './new-users.js'
+import type { UserCountStore } from './user-count-store.js'
 import { userRoom } from './user-room.js'
-import type { UserStore } from './user-store.js'
 
 export interface RegistrationServiceOptions {
   readonly database: Database

@@ -1,5 +1,5 @@
-import { resource } from '../resource.js'
-import { array, boolean, int64, type Static, text } from '../schema.js'
+import { resource } from '../../resource.js'
+import { array, boolean, int64, type Static, text } from '../../schema.js'
 
 /** A stored value that the log does not confirm, named so that an operator finds the row. */
 export const CheckFault = resource(

@@ -2,8 +2,8 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Operation } from '@hermod/protocol'
 import { type Command, Option } from 'commander'
-import { type LoadedConfig, loadConfig } from '../config/config.js'
-import type { ReadFile } from '../config/env.js'
+import { type LoadedConfig, loadConfig } from '../../config/config.js'
+import type { ReadFile } from '../../config/env.js'
 import { CommandFailure, type LocalCalls, type OperatorParams, openOperatorCalls } from './call.js'
 import { Printer } from './output.js'
 
