@@ -514,6 +514,22 @@ for (const backend of testBackends()) {
         ])
       })
 
+      it('tells the sender of its own message before the broadcast that is acknowledged', async () => {
+        const direct = await sendText(bot.api, alice.id, 'direct')
+        await broadcast(admin, 'one', { from_user_id: bot.id })
+        await acknowledge(alice.api, {
+          peer: bot.id,
+          message: await newestId(alice.api, bot.id),
+        })
+        const rows = await query(
+          `select payload from outbox where app_id = '${appId}' and kind = 'message.read'`,
+        )
+        const told = rows
+          .map(({ payload }) => JSON.parse(String(payload)))
+          .filter(({ conversation }) => conversation.low_id !== -1)
+        expect(told.map(({ msg_id }) => msg_id)).toEqual([direct])
+      })
+
       it('is deleted for the user alone, and comes back with the next message only', async () => {
         await sendText(bot.api, alice.id, 'direct')
         await broadcast(admin, 'one', { from_user_id: bot.id })
