@@ -35,3 +35,10 @@ export function stringifyJson(value: unknown): string {
     return stringifyExactly(value) ?? 'null'
   }
 }
+
+/** Strings and numbers as text; "" for anything else. */
+export function scalarText(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
+    ? String(value)
+    : ''
+}

@@ -1,7 +1,8 @@
 /** Receipts of vendor_h and vendor_n: a list of statuses. */
+
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { scalarText } from '../../lib/json.js'
 import {
-  optionalText,
   optionalTime,
   type PushReceipt,
   type ReceiptKind,
@@ -59,7 +60,7 @@ function kitReceipts(body: string, table: StatusTable): PushReceipt[] {
       token: readText(entry.token, 'token'),
       kind: table[code] ?? 'ignored',
       code,
-      taskId: optionalText(entry.biTag),
+      taskId: scalarText(entry.biTag),
       at: optionalTime(place.timestamp ?? entry.timestamp),
     }
   })

@@ -1,5 +1,5 @@
 /** What gateways tell later about messages that they accepted. */
-import { type JsonObject, parseJson } from '../../lib/json.js'
+import { type JsonObject, parseJson, scalarText } from '../../lib/json.js'
 
 /** Channels whose gateways send receipts. */
 export const receiptChannels = [
@@ -76,19 +76,13 @@ export function readList(value: unknown, what: string): readonly unknown[] {
  * @throws ReceiptError when it is missing
  */
 export function readText(value: unknown, what: string): string {
-  const text = optionalText(value)
+  const text = scalarText(value)
   if (text === '') throw new ReceiptError(`${what} is missing`)
   return text
 }
 
-export function optionalText(value: unknown): string {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
-    ? String(value)
-    : ''
-}
-
 export function optionalTime(value: unknown): number | null {
-  const time = Number(optionalText(value) || Number.NaN)
+  const time = Number(scalarText(value) || Number.NaN)
   return Number.isSafeInteger(time) ? time : null
 }
 
@@ -97,7 +91,7 @@ export function optionalTime(value: unknown): number | null {
  * @throws ReceiptError when there is none
  */
 export function readTokens(value: unknown, what: string): string[] {
-  const tokens = Array.isArray(value) ? value.map(optionalText) : optionalText(value).split(',')
+  const tokens = Array.isArray(value) ? value.map(scalarText) : scalarText(value).split(',')
   const found = tokens.map((token) => token.trim()).filter((token) => token !== '')
   if (found.length === 0) throw new ReceiptError(`${what} is missing`)
   return found

@@ -1,7 +1,8 @@
 /** Receipts of vendor_f: a form field with JSON, by message ID and type. */
+
 import { timingSafeEqual } from 'node:crypto'
+import { scalarText } from '../../lib/json.js'
 import {
-  optionalText,
   type PushReceipt,
   ReceiptError,
   type ReceiptKind,
@@ -26,7 +27,7 @@ export function vendorFReceipts(body: string): PushReceipt[] {
       token,
       kind: types[code] ?? 'ignored',
       code,
-      taskId: optionalText(entry.param),
+      taskId: scalarText(entry.param),
       at: null,
     }))
   })

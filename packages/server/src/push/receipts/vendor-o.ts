@@ -1,6 +1,6 @@
 /** Receipts of vendor_o: a list of events. */
+import { scalarText } from '../../lib/json.js'
 import {
-  optionalText,
   optionalTime,
   type PushReceipt,
   type ReceiptKind,
@@ -27,7 +27,7 @@ export function vendorOReceipts(body: string): PushReceipt[] {
       token,
       kind: eventTypes[code] ?? 'ignored',
       code,
-      taskId: optionalText(event.param),
+      taskId: scalarText(event.param),
       at: optionalTime(event.eventTime),
     }))
   })

@@ -1,6 +1,6 @@
 /** Receipts of vendor_v: JSON, by task ID. */
+import { scalarText } from '../../lib/json.js'
 import {
-  optionalText,
   optionalTime,
   type PushReceipt,
   type ReceiptKind,
@@ -19,14 +19,14 @@ export function vendorVReceipts(body: string): PushReceipt[] {
   return Object.entries(tasks).flatMap(([messageId, value]) => {
     const entry = readMembers(value, 'a task')
     // Without a type it is of the older kind, which is sent for arrivals only.
-    const type = optionalText(entry.ackType) || arrived
-    const sub = optionalText(entry.subAckType)
+    const type = scalarText(entry.ackType) || arrived
+    const sub = scalarText(entry.subAckType)
     return readTokens(entry.targets, 'targets').map((token) => ({
       messageId,
       token,
       kind: kindOf(type, sub),
       code: sub === '' ? type : `${type}/${sub}`,
-      taskId: optionalText(entry.param),
+      taskId: scalarText(entry.param),
       at: optionalTime(entry.ackTime),
     }))
   })

@@ -1,6 +1,6 @@
 /** Receipts of vendor_x: a form field with JSON, by message ID. */
+import { scalarText } from '../../lib/json.js'
 import {
-  optionalText,
   optionalTime,
   type PushReceipt,
   ReceiptError,
@@ -31,13 +31,13 @@ export function vendorXReceipts(body: string): PushReceipt[] {
     const replaced =
       'replaceTarget' in entry ? readMembers(entry.replaceTarget, 'replaceTarget') : {}
     return readTokens(entry.targets, 'targets').map((token) => {
-      const newToken = optionalText(replaced[token])
+      const newToken = scalarText(replaced[token])
       return {
         messageId,
         token,
         kind: types[code] ?? 'ignored',
         code,
-        taskId: optionalText(entry.param),
+        taskId: scalarText(entry.param),
         at: optionalTime(entry.timestamp),
         ...(newToken === '' ? {} : { newToken }),
       }

@@ -2,7 +2,6 @@ import type { Int64 } from '@hermod/protocol'
 import { sql } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { greater } from '../../../db/expressions.js'
-import { rowOf } from '../../../db/rows.js'
 import type { UserKey } from '../../users/user-model.js'
 import {
   type BroadcastReader,
@@ -12,7 +11,7 @@ import {
 } from '../conversations/broadcast-streams.js'
 import type { ReaderMarks } from '../conversations/conversation-store.js'
 import { everybodyId } from '../log/conversation-model.js'
-import { addBroadcastMarks, addedBroadcastMarkColumns } from './broadcast-mark-statements.js'
+import { addBroadcastMarks, addedBroadcastMarks } from './broadcast-mark-statements.js'
 
 /** Where the marks of a user stand among the broadcasts of a sender, as far as they are for that user. */
 export interface BroadcastMarks extends ReaderMarks {
@@ -135,17 +134,6 @@ export class BroadcastMarkStore {
       .execute()
   }
 }
-
-/** The row of a user who has no marks yet. @param seen nothing up to and including this position is unread */
-export const addedBroadcastMarks = rowOf(
-  addedBroadcastMarkColumns,
-  ({ appId, userId, senderId }: BroadcastReader, seen: number) => ({
-    app_id: appId,
-    user_id: userId,
-    sender_id: senderId,
-    seen_seq: seen,
-  }),
-)
 
 /** Marks that were never moved stand where the user's time began. */
 function toBroadcastMarks(row: BroadcastMarksRow): BroadcastMarks {

@@ -9,6 +9,7 @@ import {
   setMemberMarks,
   writtenMemberMarkColumns,
 } from '../../groups/membership/member-statements.js'
+import type { BroadcastReader } from '../conversations/broadcast-streams.js'
 import {
   lockFurthestReaders,
   lockMarks,
@@ -21,7 +22,7 @@ import type { Mark } from '../conversations/conversation-store.js'
 import { type ConversationKey, compareConversations, type Side } from '../log/conversation-model.js'
 import {
   addBroadcastMarks,
-  addedBroadcastMarkColumns,
+  addedBroadcastMarks,
   broadcastMarkKey,
   findBroadcastMarks,
   lockBroadcastMarks,
@@ -212,7 +213,10 @@ async function lockBroadcastRows(
   const found = await context.run<LockedBroadcastMarks>(findBroadcastMarks, keys)
   // Adding a row locks its user, which users whose rows are there are spared.
   if (found.length < keys.length)
-    await context.change(addBroadcastMarks, inOrder.map(addedMarksRow))
+    await context.change(
+      addBroadcastMarks,
+      inOrder.map((move) => addedBroadcastMarks(broadcastReaderOf(move), move.seen)),
+    )
   return context.run<LockedBroadcastMarks>(lockBroadcastMarks, keys)
 }
 
@@ -374,15 +378,12 @@ const broadcastMarkKeyRow = rowOf(
   }),
 )
 
-const addedMarksRow = rowOf(
-  addedBroadcastMarkColumns,
-  ({ conversation: { appId, highId }, userId, seen }: BroadcastMove) => ({
-    app_id: appId,
-    user_id: userId,
-    sender_id: highId,
-    seen_seq: seen,
-  }),
-)
+function broadcastReaderOf({
+  conversation: { appId, highId },
+  userId,
+}: BroadcastMove): BroadcastReader {
+  return { appId, userId, senderId: highId }
+}
 
 const broadcastMarksRow = rowOf(writtenBroadcastMarkColumns, (row: LockedBroadcastMarks) => ({
   seen_seq: row.seen_seq,

@@ -256,7 +256,7 @@ async function place(
     insertMessages,
     conversations.flatMap(({ rows }) => rows),
   )
-  const notified = conversations.map(withNotifications).filter(({ rows }) => rows.length > 0)
+  const notified = conversations.filter(hasNotifications).map(withNotifications)
   await context.change(insertOwnNotifications, notified.flatMap(ownNotificationRows))
   await context.change(noteNotifications, notified.map(notifiedRow))
   const listed = begun.flatMap(({ conversation }) =>
@@ -553,6 +553,10 @@ const senderMarkRow = rowOf(
 /** Whose marks a message moves: its sender's, and nobody's where it is a notification. */
 function readerOf(row: MessageRow): Int64 {
   return rowValue.isUsersNotification(row) ? systemUserId : rowValue.senderId(row)
+}
+
+function hasNotifications({ rows }: ConversationRows): boolean {
+  return rows.some(rowValue.isUsersNotification)
 }
 
 function withNotifications(each: ConversationRows): ConversationRows {

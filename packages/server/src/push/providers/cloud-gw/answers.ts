@@ -1,5 +1,6 @@
 /** Answers of FCM HTTP v1: ErrorCode of the reference, and google.rpc.Status. */
 import type { JsonObject } from '../../../lib/json.js'
+import { scalarText } from '../../../lib/json.js'
 import type { PushOutcome } from '../../sender.js'
 import {
   asObject,
@@ -7,7 +8,6 @@ import {
   jsonObject,
   refusalByCode,
   refusalOfClass,
-  scalarText,
 } from '../content/answers.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 

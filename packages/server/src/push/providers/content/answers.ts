@@ -1,6 +1,6 @@
 /** From answers to outcomes, by a table for each gateway. */
 import assert from 'node:assert/strict'
-import { type JsonObject, parseJson } from '../../../lib/json.js'
+import { type JsonObject, parseJson, scalarText } from '../../../lib/json.js'
 import type { Accepted, PushOutcome, PushTarget, Refusal } from '../../sender.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 import { quotaEnd, retryAfterMs } from './times.js'
@@ -143,13 +143,6 @@ export function jsonObject(text: string): JsonObject {
 
 export function asObject(value: unknown): JsonObject {
   return typeof value === 'object' && value !== null ? (value as JsonObject) : {}
-}
-
-/** Strings and numbers as text; "" for anything else. */
-export function scalarText(value: unknown): string {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
-    ? String(value)
-    : ''
 }
 
 export function scalarTexts(value: unknown): string[] {

@@ -1,9 +1,11 @@
 /** Tokens that a gateway hands out for a form, as OAuth 2.0 has it (RFC 6749, section 5). */
+
+import { scalarText } from '../../../lib/json.js'
 import type { Refusal } from '../../sender.js'
 import type { GatewayToken } from '../runtime/auth-cache.js'
 import type { CallGateway } from '../runtime/protocol.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
-import { jsonObject, refusalOfClass, scalarText, statusCodes } from './answers.js'
+import { jsonObject, refusalOfClass, statusCodes } from './answers.js'
 import { formRequest } from './requests.js'
 
 const refreshBeforeEndMs = 5 * 60_000

@@ -1,6 +1,8 @@
 /** Answers of APNs: "Handling notification responses from APNs". */
+
+import { scalarText } from '../../../lib/json.js'
 import type { PushOutcome } from '../../sender.js'
-import { codeTable, jsonObject, refusalByCode, scalarText } from '../content/answers.js'
+import { codeTable, jsonObject, refusalByCode } from '../content/answers.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 
 /** Reasons of refusals. */

@@ -1,4 +1,6 @@
 /** Answers of vendor_f: one code for the request, and in `value` codes of single devices. */
+
+import { scalarText } from '../../../lib/json.js'
 import type { PushOutcome, PushTarget, Refusal } from '../../sender.js'
 import {
   acceptedBut,
@@ -7,7 +9,6 @@ import {
   forAll,
   jsonObject,
   refusalByCode,
-  scalarText,
   scalarTexts,
 } from '../content/answers.js'
 import type { GatewayAnswer } from '../runtime/transport.js'

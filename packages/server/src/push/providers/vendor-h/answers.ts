@@ -1,4 +1,6 @@
 /** Answers of vendor_h: "Result codes" of its downlink message API. */
+
+import { scalarText } from '../../../lib/json.js'
 import type { PushOutcome, PushTarget } from '../../sender.js'
 import {
   acceptedBut,
@@ -7,7 +9,6 @@ import {
   jsonObject,
   refusalByCode,
   refusalOfClass,
-  scalarText,
   scalarTexts,
 } from '../content/answers.js'
 import type { GatewayAnswer } from '../runtime/transport.js'

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
+import { scalarText } from '../../../lib/json.js'
 import type { GatewayCertificate } from '../../sender.js'
-import { jsonObject, scalarText } from '../content/answers.js'
+import { jsonObject } from '../content/answers.js'
 import { privateKey } from '../content/jwt.js'
 import { required } from '../runtime/protocol.js'
 

@@ -1,4 +1,6 @@
 /** Answers of vendor_n. */
+
+import { scalarText } from '../../../lib/json.js'
 import type { PushOutcome, PushTarget } from '../../sender.js'
 import {
   acceptedBut,
@@ -8,7 +10,6 @@ import {
   jsonObject,
   refusalByCode,
   refusalOfClass,
-  scalarText,
   scalarTexts,
 } from '../content/answers.js'
 import type { GatewayAnswer } from '../runtime/transport.js'

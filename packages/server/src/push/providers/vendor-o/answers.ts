@@ -1,14 +1,8 @@
 /** Answers of vendor_o: its table of return codes. */
 import type { JsonObject } from '../../../lib/json.js'
+import { scalarText } from '../../../lib/json.js'
 import type { PushOutcome, PushTarget, Refusal } from '../../sender.js'
-import {
-  asObject,
-  codeTable,
-  forAll,
-  jsonObject,
-  refusalByCode,
-  scalarText,
-} from '../content/answers.js'
+import { asObject, codeTable, forAll, jsonObject, refusalByCode } from '../content/answers.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 
 export const vendorOCodes = codeTable({

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { asObject, jsonObject, scalarText } from '../content/answers.js'
+import { scalarText } from '../../../lib/json.js'
+import { asObject, jsonObject } from '../content/answers.js'
 import { tokenRefusal } from '../content/oauth.js'
 import { formRequest } from '../content/requests.js'
 import type { AuthScheme } from '../runtime/protocol.js'

@@ -1,14 +1,8 @@
 /** Answers of vendor_v: its table of return codes. */
 import type { JsonObject } from '../../../lib/json.js'
+import { scalarText } from '../../../lib/json.js'
 import type { PushOutcome, PushTarget, Refusal } from '../../sender.js'
-import {
-  acceptedBut,
-  asObject,
-  codeTable,
-  jsonObject,
-  refusalByCode,
-  scalarText,
-} from '../content/answers.js'
+import { acceptedBut, asObject, codeTable, jsonObject, refusalByCode } from '../content/answers.js'
 import { nextTimeOfDay } from '../content/times.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 

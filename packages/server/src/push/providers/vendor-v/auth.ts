@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { jsonObject, scalarText } from '../content/answers.js'
+import { scalarText } from '../../../lib/json.js'
+import { jsonObject } from '../content/answers.js'
 import { tokenRefusal } from '../content/oauth.js'
 import { jsonRequest } from '../content/requests.js'
 import type { AuthScheme } from '../runtime/protocol.js'
