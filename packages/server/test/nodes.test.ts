@@ -116,6 +116,21 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       expect(await unreadCounts(second.api.as(alice.token))).toEqual({})
     })
 
+    it('read a whole conversation with its first broadcast, which another node has just taken', async () => {
+      const carol = await second.api.newSession()
+      const bot = await first.api.newSession()
+      const reader = second.api.as(carol.token)
+      await broadcast(first.api.admin(), 'somebody else was first')
+      await waitFor(async () => (await unreadCounts(reader))[0] === 1, {
+        what: 'the broadcast on the other node',
+        timeoutMs: 10_000,
+      })
+      await broadcast(first.api.admin(), 'hello', { from_user_id: bot.id })
+      expect((await unreadCounts(reader))[bot.id]).toBe(1)
+      await acknowledge(reader, { peer: bot.id })
+      expect(bot.id in (await unreadCounts(reader))).toBe(false)
+    })
+
     it('send after a broadcast of a node whose clock is ahead with greater IDs', async () => {
       const bob = await second.api.newSession()
       const bot = await first.api.newSession()
