@@ -280,6 +280,20 @@ describe('the data folder', () => {
     await server.kill9()
     await (await server.startAgain({ test })).api.newSession()
   })
+
+  test('that is too deep for a socket fails the start in a sentence', async () => {
+    using folder = new TempFolder('deep')
+    const dataDir = join(folder.path, 'x'.repeat(120))
+    mkdirSync(dataDir)
+    const refused = await startServer({ dataDir }).then(
+      () => null,
+      (error: unknown) => error,
+    )
+    expect(refused).toBeInstanceOf(ServerStartError)
+    const { exit, output } = refused as ServerStartError
+    expect(exit).toEqual({ code: 1, signal: null })
+    expect(output).toContain('choose a shorter HERMOD_DATA_DIR')
+  })
 })
 
 describe('what cannot be started', () => {

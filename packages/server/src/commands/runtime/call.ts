@@ -52,6 +52,14 @@ export function controlSocketPath(dataDir: string): string {
   return fromHere.length < absolute.length ? fromHere : absolute
 }
 
+/** What every system has room for in the path of a socket, less its end. */
+const maxSocketPathBytes = 103
+
+/** Whether a server can listen at a path; Node cuts longer ones or refuses them, by its version. */
+export function fitsSocketPath(path: string): boolean {
+  return Buffer.byteLength(path) <= maxSocketPathBytes
+}
+
 /** @param url of a server elsewhere; undefined: the server or the database of this machine's configuration */
 export async function openOperatorCalls(
   loaded: LoadedConfig,
@@ -60,7 +68,7 @@ export async function openOperatorCalls(
 ): Promise<OperatorCalls> {
   if (url !== undefined) return remoteCalls(url, loaded.secrets.operatorToken)
   const socketPath = controlSocketPath(loaded.config.dataDir)
-  return (await accepts(socketPath))
+  return fitsSocketPath(socketPath) && (await accepts(socketPath))
     ? new HttpCalls({ socketPath }, '', 'the running server')
     : local(loaded)
 }

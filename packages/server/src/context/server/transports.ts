@@ -5,7 +5,7 @@ import type { ListenOptions } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { operations } from '@hermod/protocol'
-import { controlSocketPath } from '../../commands/runtime/call.js'
+import { controlSocketPath, fitsSocketPath } from '../../commands/runtime/call.js'
 import type { ServerConfig } from '../../config/config.js'
 import { addressReader } from '../../http/address.js'
 import { Cors } from '../../http/cors.js'
@@ -77,6 +77,10 @@ export function startTransports(
     ],
   })
   const socketPath = controlSocketPath(config.dataDir)
+  if (!fitsSocketPath(socketPath))
+    throw new Error(
+      `the path of ${config.dataDir} is too long for the socket of the command; choose a shorter HERMOD_DATA_DIR`,
+    )
   return Lifecycle.start(async (parts) => {
     rmSync(socketPath, { force: true })
     parts.add(socketPath, (path) => rmSync(path, { force: true }))
