@@ -80,8 +80,17 @@ async function run(line: string, { answer, migrations = [], env = {}, serve }: S
     },
     line.split(' ').filter((word) => word !== ''),
   )
-  const text = (stream: PassThrough) => (stream.read() as Buffer | null)?.toString() ?? ''
-  return { code, calls, done, out: text(stdout), err: text(stderr) }
+  return { code, calls, done, out: textOf(stdout), err: textOf(stderr) }
+}
+
+/** What was written; how much one read takes out differs from version to version of Node. */
+function textOf(stream: PassThrough): string {
+  const chunks: Buffer[] = []
+  for (;;) {
+    const chunk: Buffer | null = stream.read()
+    if (chunk === null) return Buffer.concat(chunks).toString()
+    chunks.push(chunk)
+  }
 }
 
 describe('hermod', () => {
