@@ -215,6 +215,24 @@ export const pushChannels = [
 /** One of {@link pushChannels}. */
 export type PushChannel = (typeof pushChannels)[number]
 
+/** How far a push task is. */
+export const pushTaskState = enumeration({
+  waiting: [0, 'waiting'],
+  expanding: [1, 'expanding'],
+  expanded: [2, 'expanded'],
+  cancelled: [3, 'cancelled'],
+})
+
+/** What became of a push on one device: it waits for a try, was taken, was refused for good, or ended without having been sent. */
+export const pushDeliveryState = enumeration({
+  pending: [0, 'pending'],
+  accepted: [1, 'accepted'],
+  refused: [2, 'refused'],
+  suppressed: [3, 'suppressed'],
+  expired: [4, 'expired'],
+  cancelled: [5, 'cancelled'],
+})
+
 /** What ospush_sequence may name: vendor channels, and `ups` for all handset vendors together (rule G2). */
 export const vendorSequence = [
   'ups',

@@ -22,7 +22,7 @@ import type { MessageOperations } from '../domain/messaging/operations/message-o
 import type { ConversationService } from '../domain/messaging/reading/conversation-service.js'
 import type { BroadcastService } from '../domain/messaging/sending/broadcast-service.js'
 import type { MessageService } from '../domain/messaging/sending/message-service.js'
-import type { PushPreferenceService } from '../domain/push/push-preference-service.js'
+import type { PushPreferenceService } from '../domain/push/preferences/push-preference-service.js'
 import type { AccountService } from '../domain/users/account-service.js'
 import type { DeletionService } from '../domain/users/deletion/deletion-service.js'
 import type { UserImportService } from '../domain/users/import/user-import-service.js'

@@ -8,7 +8,7 @@ import type { FileCredentialService } from '../domain/files/file-credential-serv
 import type { IntegrityService } from '../domain/integrity/integrity-service.js'
 import type { PasswordService } from '../domain/login/password-service.js'
 import type { TokenService } from '../domain/login/token-service.js'
-import type { PushPreferenceService } from '../domain/push/push-preference-service.js'
+import type { PushPreferenceService } from '../domain/push/preferences/push-preference-service.js'
 import type { SecretService } from '../domain/secrets/secret-service.js'
 import type { AccountService } from '../domain/users/account-service.js'
 import type { JobQueue } from '../jobs/job-queue.js'

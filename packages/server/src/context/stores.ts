@@ -27,7 +27,7 @@ import { BroadcastMarkStore } from '../domain/messaging/marks/broadcast-mark-sto
 import { GroupMarkStore } from '../domain/messaging/marks/group-mark-store.js'
 import { ReceiptRequestStore } from '../domain/messaging/marks/receipt-request-store.js'
 import { TransactionStore } from '../domain/messaging/sending/transaction-store.js'
-import { PushPreferenceStore } from '../domain/push/push-preference-store.js'
+import { PushPreferenceStore } from '../domain/push/preferences/push-preference-store.js'
 import { KeyCheckStore } from '../domain/secrets/key-check-store.js'
 import { UserImportStore } from '../domain/users/import/user-import-store.js'
 import { UserCountStore } from '../domain/users/registration/user-count-store.js'

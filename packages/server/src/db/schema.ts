@@ -18,6 +18,10 @@ export interface Schema {
   devices: DevicesTable
   push_tags: PushTagsTable
   push_bindings: PushBindingsTable
+  push_certificates: PushCertificatesTable
+  push_tasks: PushTasksTable
+  push_task_counts: PushTaskCountsTable
+  push_deliveries: PushDeliveriesTable
   contacts: ContactsTable
   contact_requests: ContactRequestsTable
   pinned_conversations: PinnedConversationsTable
@@ -176,6 +180,98 @@ export interface PushBindingsTable {
   notifier_name: string
   device_token: string
   bound_at: number
+  /** The device is out of reach until then, said its gateway; 0 = it is not. */
+  paused_until: Generated<number>
+}
+
+/** Credentials of an application at the gateway of a channel. */
+export interface PushCertificatesTable {
+  app_id: string
+  certificate_id: Int64
+  /** What devices name as notifier_name; unique in the application. */
+  name: string
+  channel: string
+  /** 0 development, 1 production */
+  environment: number
+  /** The three public fields of the contract are in clear, the secret ones sealed. */
+  gateway_app_id: string
+  app_key: string
+  /** JSON of what is secret, encrypted by lib/secrets/secret-box.ts. */
+  sealed: string
+  /** JSON of what the contract has no field for. */
+  options: string
+  /** Milliseconds since 1970; null = it does not expire, or nobody can tell. */
+  expires_at: number | null
+  /** When a gateway last took a push with it; it grows in steps of a minute. 0 = never */
+  last_accepted_at: Generated<number>
+  /** The day's quota is used up until then; 0 = it is not. */
+  paused_until: Generated<number>
+  created_at: number
+  updated_at: number
+}
+
+/** A push to many devices: one that was asked for, or that of a message. */
+export interface PushTasksTable {
+  app_id: string
+  task_id: Int64
+  /** The message that is pushed; 0 = the task was asked for. */
+  msg_id: Int64
+  /** '' = none */
+  request_id: string
+  /** JSON: for whom it is, through which channels, and what devices are told. */
+  content: string
+  /** 0 waiting, 1 expanding, 2 expanded, 3 cancelled */
+  state: number
+  /** Users up to here have their deliveries. */
+  expanded_to: Generated<Int64>
+  /** How many deliveries there are, and how many of them have come to an end. */
+  devices: Generated<number>
+  finished: Generated<number>
+  begins_at: number
+  expires_at: number
+  created_at: number
+  updated_at: number
+}
+
+/** The counts of a task on one channel, in devices (rule G1). */
+export interface PushTaskCountsTable {
+  app_id: string
+  task_id: Int64
+  channel: string
+  target: number
+  sent: number
+  received: number
+}
+
+/** What became of a task on one device. */
+export interface PushDeliveriesTable {
+  app_id: string
+  task_id: Int64
+  user_id: Int64
+  device_sn: number
+  /** The deliveries of a batch are sent together. */
+  batch_id: Int64
+  /** 0 pending, 1 accepted, 2 refused, 3 suppressed, 4 expired, 5 cancelled */
+  state: number
+  /** '' = none was chosen */
+  channel: string
+  /** 0 = of no gateway */
+  certificate_id: Int64
+  /** Of the device token that it is for, so that receipts can be told from those for another one; '' = of no gateway. */
+  token_hash: string
+  /** The gateway's own ID; '' = it has none yet. */
+  message_id: Generated<string>
+  attempts: Generated<number>
+  /** When to try again. */
+  next_at: Generated<number>
+  /** What the badge shows with it; null = it stays as it is. */
+  badge: number | null
+  is_silent: Generated<number>
+  hides_details: Generated<number>
+  /** When the device confirmed it first; null = it has not. */
+  received_at: number | null
+  /** One JSON text a line: what was decided, tried and answered. */
+  steps: string
 }
 
 /** What one user has stored about another; each side of a contact has its own row. */

@@ -1,4 +1,4 @@
-import { PushPreferenceService } from '../../domain/push/push-preference-service.js'
+import { PushPreferenceService } from '../../domain/push/preferences/push-preference-service.js'
 import type { AccountService } from '../../domain/users/account-service.js'
 import type { Foundation } from '../foundation.js'
 

@@ -1,6 +1,6 @@
-import type { Queryable, Tx } from '../../db/database.js'
-import { padded } from '../../lib/chunks.js'
-import type { UserKey } from '../users/user-model.js'
+import type { Queryable, Tx } from '../../../db/database.js'
+import { padded } from '../../../lib/chunks.js'
+import type { UserKey } from '../../users/user-model.js'
 
 /** Aliases and tags of users. */
 export class PushPreferenceStore {

@@ -1,8 +1,8 @@
 import { AppError } from '@hermod/protocol'
-import type { Database } from '../../db/database.js'
-import type { AccountService } from '../users/account-service.js'
-import type { UserKey } from '../users/user-model.js'
-import type { UserBadge } from '../users/user-row.js'
+import type { Database } from '../../../db/database.js'
+import type { AccountService } from '../../users/account-service.js'
+import type { UserKey } from '../../users/user-model.js'
+import type { UserBadge } from '../../users/user-row.js'
 import type { PushPreferenceStore } from './push-preference-store.js'
 
 export interface PushPreferenceServiceOptions {
