@@ -28,6 +28,8 @@ import { GroupMarkStore } from '../domain/messaging/marks/group-mark-store.js'
 import { ReceiptRequestStore } from '../domain/messaging/marks/receipt-request-store.js'
 import { TransactionStore } from '../domain/messaging/sending/transaction-store.js'
 import { PushPreferenceStore } from '../domain/push/preferences/push-preference-store.js'
+import { DeliveryStore } from '../domain/push/tasks/delivery-store.js'
+import { TaskStore } from '../domain/push/tasks/task-store.js'
 import { KeyCheckStore } from '../domain/secrets/key-check-store.js'
 import { UserImportStore } from '../domain/users/import/user-import-store.js'
 import { UserCountStore } from '../domain/users/registration/user-count-store.js'
@@ -73,7 +75,9 @@ export function createStores({
     peerKinds: new PeerKinds(database),
     pins: new PinStore(database),
     pushBindings: new PushBindingStore(),
+    pushDeliveries: new DeliveryStore(database),
     pushPreferences: new PushPreferenceStore(),
+    pushTasks: new TaskStore(database),
     receiptRequests: new ReceiptRequestStore(database),
     removals: new RemovalStore(database),
     settings: new SettingsStore(database, userStates),

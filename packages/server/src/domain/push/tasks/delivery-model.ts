@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto'
+import type { Int64, PushChannel } from '@hermod/protocol'
+import type { TaskKey } from './task-model.js'
+
+/** Names what a task is on one device. */
+export interface DeliveryKey extends TaskKey {
+  readonly userId: Int64
+  readonly deviceSn: number
+}
+
+/** A push on one device, as far as it is. */
+export interface Delivery extends DeliveryKey {
+  readonly batchId: Int64
+  /** One of pushDeliveryState. */
+  readonly state: number
+  /** '' = none was chosen */
+  readonly channel: PushChannel | ''
+  /** 0 = of no gateway */
+  readonly certificateId: Int64
+  /** See {@link tokenHash}; '' = of no gateway. */
+  readonly tokenHash: string
+  /** The gateway's own ID; '' = it has none yet. */
+  readonly messageId: string
+  readonly attempts: number
+  /** Milliseconds since 1970: when to try again. */
+  readonly nextAt: number
+  /** What the badge shows with it; null: it stays as it is. */
+  readonly badge: number | null
+  readonly isSilent: boolean
+  readonly hidesDetails: boolean
+  /** Milliseconds since 1970: when the device confirmed it first; null: it has not. */
+  readonly receivedAt: number | null
+  /** See delivery-step.ts. */
+  readonly steps: string
+}
+
+/** Tells device tokens apart without keeping them: 22 characters. */
+export function tokenHash(token: string): string {
+  return createHash('sha256').update(token).digest('base64url').slice(0, 22)
+}

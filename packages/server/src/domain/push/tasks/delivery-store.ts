@@ -1,0 +1,153 @@
+import { type Int64, type PushChannel, pushDeliveryState } from '@hermod/protocol'
+import type { Selectable } from 'kysely'
+import type { Database, Queryable, Tx } from '../../../db/database.js'
+import type { BulkInsert, BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
+import { rowOf } from '../../../db/rows.js'
+import type { PushDeliveriesTable } from '../../../db/schema.js'
+import type { Delivery, DeliveryKey } from './delivery-model.js'
+import type { TaskKey } from './task-model.js'
+
+const keyColumns = {
+  app_id: 'text',
+  task_id: 'bigint',
+  user_id: 'bigint',
+  device_sn: 'integer',
+} as const
+const progressColumns = {
+  state: 'smallint',
+  channel: 'text',
+  certificate_id: 'bigint',
+  token_hash: 'text',
+  message_id: 'text',
+  attempts: 'smallint',
+  next_at: 'bigint',
+  received_at: 'bigint',
+  steps: 'text',
+} as const
+const insertedColumns = {
+  ...keyColumns,
+  ...progressColumns,
+  batch_id: 'bigint',
+  badge: 'integer',
+  is_silent: 'smallint',
+  hides_details: 'smallint',
+} as const
+
+const insertDeliveries: BulkInsert = {
+  module: import.meta.url,
+  table: 'push_deliveries',
+  columns: insertedColumns,
+}
+const findDeliveries: BulkSelect = { table: 'push_deliveries', keys: keyColumns, columns: 't.*' }
+const lockDeliveries: BulkSelect = { ...findDeliveries, lock: 'for update' }
+const changeDeliveries: BulkUpdate = {
+  module: import.meta.url,
+  table: 'push_deliveries',
+  set: progressColumns,
+  keys: keyColumns,
+}
+
+const keyRow = rowOf(keyColumns, ({ appId, taskId, userId, deviceSn }: DeliveryKey) => ({
+  app_id: appId,
+  task_id: taskId,
+  user_id: userId,
+  device_sn: deviceSn,
+}))
+const progressRow = rowOf(progressColumns, (delivery: Delivery) => ({
+  state: delivery.state,
+  channel: delivery.channel,
+  certificate_id: delivery.certificateId,
+  token_hash: delivery.tokenHash,
+  message_id: delivery.messageId,
+  attempts: delivery.attempts,
+  next_at: delivery.nextAt,
+  received_at: delivery.receivedAt,
+  steps: delivery.steps,
+}))
+
+/** What became of pushes on each device. */
+export class DeliveryStore {
+  readonly #pending
+
+  constructor(private readonly database: Database) {
+    this.#pending = database.prepared<
+      { appId: string; batchId: Int64 },
+      Selectable<PushDeliveriesTable>
+    >((db, param) =>
+      db
+        .selectFrom('push_deliveries')
+        .selectAll()
+        .where('app_id', '=', param('appId'))
+        .where('batch_id', '=', param('batchId'))
+        .where('state', '=', pushDeliveryState.pending),
+    )
+  }
+
+  async insert(tx: Tx, deliveries: readonly Delivery[]): Promise<void> {
+    const rows = deliveries.map((delivery) => [
+      ...keyRow(delivery),
+      ...progressRow(delivery),
+      delivery.batchId,
+      delivery.badge,
+      Number(delivery.isSilent),
+      Number(delivery.hidesDetails),
+    ])
+    await this.database.bulk(tx, insertDeliveries, rows)
+  }
+
+  /** Those of a batch that have not come to an end. */
+  async listPending(db: Queryable, appId: string, batchId: Int64): Promise<Delivery[]> {
+    return (await this.#pending.all(db, { appId, batchId })).map(toDelivery)
+  }
+
+  /** Those of a task on the devices of one user, by device. */
+  async listOfUser(db: Queryable, { appId, taskId }: TaskKey, userId: Int64): Promise<Delivery[]> {
+    const rows = await db
+      .selectFrom('push_deliveries')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .where('task_id', '=', taskId)
+      .where('user_id', '=', userId)
+      .orderBy('device_sn')
+      .execute()
+    return rows.map(toDelivery)
+  }
+
+  /** Locks those that are there, in the order of their keys, and gives them as they are now. */
+  async lock(tx: Tx, keys: readonly DeliveryKey[]): Promise<Delivery[]> {
+    const rows = await this.database.bulk<Selectable<PushDeliveriesTable>>(
+      tx,
+      lockDeliveries,
+      keys.map(keyRow),
+    )
+    return rows.map(toDelivery)
+  }
+
+  /** Sets how far deliveries are that are locked. */
+  async change(tx: Tx, deliveries: readonly Delivery[]): Promise<void> {
+    const rows = deliveries.map((delivery) => [...progressRow(delivery), ...keyRow(delivery)])
+    await this.database.bulk(tx, changeDeliveries, rows)
+  }
+}
+
+function toDelivery(row: Selectable<PushDeliveriesTable>): Delivery {
+  return {
+    appId: row.app_id,
+    taskId: row.task_id,
+    userId: row.user_id,
+    deviceSn: row.device_sn,
+    batchId: row.batch_id,
+    state: row.state,
+    channel: row.channel as PushChannel | '',
+    certificateId: row.certificate_id,
+    tokenHash: row.token_hash,
+    messageId: row.message_id,
+    attempts: row.attempts,
+    nextAt: row.next_at,
+    badge: row.badge,
+    isSilent: row.is_silent === 1,
+    hidesDetails: row.hides_details === 1,
+    receivedAt: row.received_at,
+    steps: row.steps,
+  }
+}

@@ -1,0 +1,252 @@
+import { type Int64, type PushChannel, pushTaskState } from '@hermod/protocol'
+import { type Selectable, sql } from 'kysely'
+import type { Database, Queryable, Tx } from '../../../db/database.js'
+import type { BulkInsert, BulkSelect } from '../../../db/dialect/dialect.js'
+import { lockForUpdate } from '../../../db/locking.js'
+import { rowOf } from '../../../db/rows.js'
+import type { PushTasksTable } from '../../../db/schema.js'
+import { compare } from '../../../lib/compare.js'
+import { parseJson, stringifyJson } from '../../../lib/json.js'
+import type { PushTask, TaskContent, TaskKey } from './task-model.js'
+
+/** A task that is to be stored; nothing of it is done yet. */
+export type NewPushTask = Omit<PushTask, 'state' | 'expandedTo' | 'devices' | 'finished'>
+
+/** What is added to the counts of a task on one channel. */
+export interface CountChange extends TaskKey {
+  readonly channel: PushChannel
+  readonly target: number
+  readonly sent: number
+  readonly received: number
+}
+
+/** The counts of a task on one channel. */
+export type ChannelCounts = CountChange
+
+const taskColumns = {
+  app_id: 'text',
+  task_id: 'bigint',
+  msg_id: 'bigint',
+  request_id: 'text',
+  content: 'text',
+  state: 'smallint',
+  begins_at: 'bigint',
+  expires_at: 'bigint',
+  created_at: 'bigint',
+  updated_at: 'bigint',
+} as const
+
+const insertTasks: BulkInsert = {
+  module: import.meta.url,
+  table: 'push_tasks',
+  columns: taskColumns,
+  conflict: 'on conflict do nothing',
+  returning: 'task_id',
+}
+const findTasks: BulkSelect = {
+  table: 'push_tasks',
+  keys: { app_id: 'text', task_id: 'bigint' },
+  columns: 't.*',
+}
+const countColumns = {
+  app_id: 'text',
+  task_id: 'bigint',
+  channel: 'text',
+  target: 'integer',
+  sent: 'integer',
+  received: 'integer',
+} as const
+const addToCounts: BulkInsert = {
+  module: import.meta.url,
+  table: 'push_task_counts',
+  columns: countColumns,
+  conflict: `on conflict (app_id, task_id, channel) do update set target = t.target + excluded.target,
+    sent = t.sent + excluded.sent, received = t.received + excluded.received`,
+}
+
+const taskRow = rowOf(taskColumns, (task: NewPushTask) => ({
+  app_id: task.appId,
+  task_id: task.taskId,
+  msg_id: task.msgId,
+  request_id: task.requestId,
+  content: stringifyJson(task.content),
+  state: pushTaskState.waiting,
+  begins_at: task.beginsAt,
+  expires_at: task.expiresAt,
+  created_at: task.createdAt,
+  updated_at: task.createdAt,
+}))
+const countRow = rowOf(countColumns, (change: CountChange) => ({
+  app_id: change.appId,
+  task_id: change.taskId,
+  channel: change.channel,
+  target: change.target,
+  sent: change.sent,
+  received: change.received,
+}))
+
+/** Push tasks and their counts. */
+export class TaskStore {
+  readonly #find
+
+  constructor(private readonly database: Database) {
+    this.#find = database.prepared<{ appId: string; taskId: Int64 }, Selectable<PushTasksTable>>(
+      (db, param) =>
+        db
+          .selectFrom('push_tasks')
+          .selectAll()
+          .where('app_id', '=', param('appId'))
+          .where('task_id', '=', param('taskId')),
+    )
+  }
+
+  /**
+   * Leaves out tasks whose request or message has a task already.
+   * @returns the IDs of those that were stored
+   */
+  async insert(tx: Tx, tasks: readonly NewPushTask[]): Promise<ReadonlySet<Int64>> {
+    const rows = await this.database.bulk<{ task_id: Int64 }>(tx, insertTasks, tasks.map(taskRow))
+    return new Set(rows.map(({ task_id }) => task_id))
+  }
+
+  async find(db: Queryable, { appId, taskId }: TaskKey): Promise<PushTask | null> {
+    const row = await this.#find.first(db, { appId, taskId })
+    return row ? toTask(row) : null
+  }
+
+  /** Those that there are, in no particular order. */
+  async list(db: Queryable, keys: readonly TaskKey[]): Promise<PushTask[]> {
+    const rows = keys.map(({ appId, taskId }) => [appId, taskId])
+    const found = await this.database.bulk<Selectable<PushTasksTable>>(db, findTasks, rows)
+    return found.map(toTask)
+  }
+
+  /** The task that was made for a request. */
+  async findByRequest(db: Queryable, appId: string, requestId: string): Promise<Int64 | null> {
+    const row = await db
+      .selectFrom('push_tasks')
+      .select('task_id')
+      .where('app_id', '=', appId)
+      .where('request_id', '=', requestId)
+      .where('request_id', '<>', '')
+      .executeTakeFirst()
+    return row?.task_id ?? null
+  }
+
+  /** Keeps the task as it is until the transaction ends. */
+  async lock(tx: Tx, { appId, taskId }: TaskKey): Promise<PushTask | null> {
+    const found = tx
+      .selectFrom('push_tasks')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .where('task_id', '=', taskId)
+    const row = await lockForUpdate(tx, found).executeTakeFirst()
+    return row ? toTask(row) : null
+  }
+
+  /** @param change of a task that is locked */
+  async setProgress(
+    tx: Tx,
+    { appId, taskId }: TaskKey,
+    change: { readonly state: number; readonly expandedTo: Int64; readonly at: number },
+  ): Promise<void> {
+    await tx
+      .updateTable('push_tasks')
+      .set({ state: change.state, expanded_to: change.expandedTo, updated_at: change.at })
+      .where('app_id', '=', appId)
+      .where('task_id', '=', taskId)
+      .execute()
+  }
+
+  /** Adds to the numbers of devices that have a delivery, and of those whose delivery has come to an end. */
+  async addDevices(
+    tx: Tx,
+    { appId, taskId }: TaskKey,
+    { devices, finished }: { readonly devices: number; readonly finished: number },
+  ): Promise<void> {
+    if (devices === 0 && finished === 0) return
+    await tx
+      .updateTable('push_tasks')
+      .set({
+        devices: sql`devices + ${devices}`,
+        finished: sql`finished + ${finished}`,
+      })
+      .where('app_id', '=', appId)
+      .where('task_id', '=', taskId)
+      .execute()
+  }
+
+  /** Several changes of one task and channel are added up. */
+  async addCounts(tx: Tx, changes: readonly CountChange[]): Promise<void> {
+    const rows = [...addedUp(changes)].sort(
+      (a, b) => compare(a.taskId, b.taskId) || compare(a.channel, b.channel),
+    )
+    await this.database.bulk(tx, addToCounts, rows.map(countRow))
+  }
+
+  /** The counts of tasks on the channels that they have used. */
+  async listCounts(
+    db: Queryable,
+    appId: string,
+    taskIds: readonly Int64[],
+  ): Promise<ChannelCounts[]> {
+    const rows = await this.database.bulk<
+      { task_id: Int64; channel: PushChannel } & Pick<CountChange, 'target' | 'sent' | 'received'>
+    >(
+      db,
+      findCounts,
+      taskIds.map((taskId) => [appId, taskId]),
+    )
+    return rows.map(({ task_id: taskId, channel, target, sent, received }) => ({
+      appId,
+      taskId,
+      channel,
+      target,
+      sent,
+      received,
+    }))
+  }
+}
+
+const findCounts: BulkSelect = {
+  table: 'push_task_counts',
+  keys: { app_id: 'text', task_id: 'bigint' },
+  columns: 't.task_id, t.channel, t.target, t.sent, t.received',
+}
+
+function addedUp(changes: readonly CountChange[]): Iterable<CountChange> {
+  const sums = new Map<string, CountChange>()
+  for (const change of changes) {
+    const key = `${change.taskId} ${change.channel}`
+    const sum = sums.get(key)
+    sums.set(
+      key,
+      sum
+        ? {
+            ...sum,
+            target: sum.target + change.target,
+            sent: sum.sent + change.sent,
+            received: sum.received + change.received,
+          }
+        : change,
+    )
+  }
+  return sums.values()
+}
+
+function toTask(row: Selectable<PushTasksTable>): PushTask {
+  return {
+    appId: row.app_id,
+    taskId: row.task_id,
+    msgId: row.msg_id,
+    requestId: row.request_id,
+    content: parseJson(row.content) as TaskContent,
+    state: row.state,
+    expandedTo: row.expanded_to,
+    devices: row.devices,
+    finished: row.finished,
+    beginsAt: row.begins_at,
+    expiresAt: row.expires_at,
+    createdAt: row.created_at,
+  }
+}
