@@ -14,8 +14,16 @@ export interface CoreChannel {
   connected(appId: string, userIds: readonly Int64[]): Promise<readonly ConnectedDevice[]>
   /** Users with a connected device, by ID, above `after`. */
   listUsers(appId: string, after: Int64, limit: number): Promise<readonly Int64[]>
-  /** @returns whether the notification was handed to the device; false: it is not connected any more */
-  deliver(appId: string, device: ConnectedDevice, notification: PushNotification): Promise<boolean>
+  /**
+   * @param badge what the badge is to show; null: it stays as it is
+   * @returns whether the notification was handed to the device; false: it is not connected any more
+   */
+  deliver(
+    appId: string,
+    device: ConnectedDevice,
+    notification: PushNotification,
+    badge: number | null,
+  ): Promise<boolean>
 }
 
 /** No device is connected. */

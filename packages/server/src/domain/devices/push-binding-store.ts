@@ -1,3 +1,4 @@
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Tx } from '../../db/database.js'
 import type { UserKey } from '../users/user-model.js'
 import type { DeviceKey, PushBinding } from './device-model.js'
@@ -25,7 +26,7 @@ export class PushBindingStore {
       .where('notifier_name', '=', notifierName)
       .where('device_token', '<>', deviceToken)
       .execute()
-    const owner = { user_id: userId, device_sn: deviceSn, bound_at: at }
+    const owner = { user_id: userId, device_sn: deviceSn, bound_at: at, paused_until: 0 }
     await tx
       .insertInto('push_bindings')
       .values({ app_id: appId, notifier_name: notifierName, device_token: deviceToken, ...owner })
@@ -33,6 +34,34 @@ export class PushBindingStore {
       .onConflict((conflict) =>
         conflict.columns(['app_id', 'device_token', 'notifier_name']).doUpdateSet(owner),
       )
+      .execute()
+  }
+
+  /**
+   * Ends a token that its gateway calls dead, unless the device has been given it again since.
+   * @param boundBefore milliseconds since 1970
+   * @returns whether the device had it
+   */
+  async clear(
+    tx: Tx,
+    device: DeviceKey,
+    binding: PushBinding,
+    boundBefore: number,
+  ): Promise<boolean> {
+    const { numDeletedRows } = await tx
+      .deleteFrom('push_bindings')
+      .where(isBinding(device, binding))
+      .where('bound_at', '<', boundBefore)
+      .executeTakeFirst()
+    return numDeletedRows > 0n
+  }
+
+  /** Leaves the device alone, if it still has the token. @param until milliseconds since 1970 */
+  async pause(tx: Tx, device: DeviceKey, binding: PushBinding, until: number): Promise<void> {
+    await tx
+      .updateTable('push_bindings')
+      .set({ paused_until: until })
+      .where(isBinding(device, binding))
       .execute()
   }
 
@@ -52,4 +81,12 @@ export class PushBindingStore {
       .where('device_sn', '=', deviceSn)
       .execute()
   }
+}
+
+function isBinding(
+  { appId, userId, deviceSn }: DeviceKey,
+  { notifierName, deviceToken }: PushBinding,
+): RawBuilder<SqlBool> {
+  return sql<SqlBool>`app_id = ${appId} and user_id = ${userId} and device_sn = ${deviceSn}
+    and notifier_name = ${notifierName} and device_token = ${deviceToken}`
 }

@@ -1,0 +1,129 @@
+import type { Int64 } from '@hermod/protocol'
+import type { Database } from '../../../db/database.js'
+import { compare } from '../../../lib/compare.js'
+import { groupBy } from '../../../lib/group-by.js'
+import type { CoreChannel } from '../../../push/core-channel.js'
+import type { PushedMessage } from '../messages/pushed-message.js'
+import type { AudienceStore, FoundDevice } from './audience-store.js'
+import type { PushTask, Recipient, RecipientPage } from './task-model.js'
+
+/** Who is told of a message. */
+export interface MessageAudience {
+  /** @param after users with IDs above it */
+  page(
+    appId: string,
+    message: PushedMessage,
+    after: Int64,
+    limit: number,
+  ): Promise<RecipientPage>
+}
+
+export interface AudienceReaderOptions {
+  readonly database: Database
+  readonly store: AudienceStore
+  readonly core: Pick<CoreChannel, 'listUsers'>
+  readonly messages: MessageAudience
+}
+
+/** Looks through the audience of a task, by user ID. */
+export class AudienceReader {
+  constructor(private readonly options: AudienceReaderOptions) {}
+
+  /** The next part of the audience after the users that have their deliveries. */
+  async page({ appId, content, expandedTo }: PushTask, limit: number): Promise<RecipientPage> {
+    const { audience, strategy } = content
+    switch (audience.kind) {
+      case 'all':
+        return this.#everybody(appId, strategy !== 'ospush_only', expandedTo, limit)
+      case 'tag':
+        return this.#tagged(appId, audience.values, expandedTo, limit)
+      case 'message':
+        return this.options.messages.page(appId, audience.message, expandedTo, limit)
+      case 'user_id':
+        return fewDevices(
+          audience.values.map((userId) => ({ userId, deviceSn: null })),
+          expandedTo,
+          limit,
+        )
+      case 'alias':
+        return fewDevices(await this.#find('findByAlias', appId, audience.values), expandedTo, limit)
+      case 'push_token':
+        return fewDevices(await this.#find('findByPushToken', appId, audience.values), expandedTo, limit)
+    }
+  }
+
+  #find(
+    name: 'findByAlias' | 'findByPushToken',
+    appId: string,
+    values: readonly string[],
+  ): Promise<FoundDevice[]> {
+    const { database, store } = this.options
+    return database.read((db) => store[name](db, appId, values))
+  }
+
+  async #everybody(
+    appId: string,
+    withConnected: boolean,
+    after: Int64,
+    limit: number,
+  ): Promise<RecipientPage> {
+    const { database, store, core } = this.options
+    const lists = await Promise.all([
+      database.read((db) => store.listBound(db, appId, after, limit)),
+      withConnected ? core.listUsers(appId, after, limit) : [],
+    ])
+    return pageOf(lists, after, limit)
+  }
+
+  async #tagged(
+    appId: string,
+    tags: readonly string[],
+    after: Int64,
+    limit: number,
+  ): Promise<RecipientPage> {
+    const { database, store } = this.options
+    const lists = await database.read((db) =>
+      Promise.all(tags.map((tag) => store.listTagged(db, { appId, tag }, after, limit))),
+    )
+    return pageOf(lists, after, limit)
+  }
+}
+
+/** Puts lists of the same length limit together: what comes after the end of a full one is not known yet. */
+function pageOf(
+  lists: readonly (readonly Int64[])[],
+  after: Int64,
+  limit: number,
+): RecipientPage {
+  const users = [...new Set(lists.flat())].sort(compare).slice(0, limit)
+  const isLast = lists.every((list) => list.length < limit) && users.length < limit
+  return {
+    recipients: users.map((userId) => recipient(userId, null)),
+    upTo: users.at(-1) ?? after,
+    isLast,
+  }
+}
+
+/** A part of an audience that is found as a whole. */
+function fewDevices(found: readonly FoundDevice[], after: Int64, limit: number): RecipientPage {
+  const users = groupBy(
+    found.filter(({ userId }) => userId > after),
+    ({ userId }) => userId,
+  )
+  const recipients = [...users]
+    .sort(([a], [b]) => compare(a, b))
+    .slice(0, limit)
+    .map(([userId, devices]) => {
+      const some = devices.flatMap(({ deviceSn }) => deviceSn ?? [])
+      return recipient(userId, some.length < devices.length ? null : [...new Set(some)])
+    })
+  return {
+    recipients,
+    upTo: recipients.at(-1)?.userId ?? after,
+    isLast: recipients.length === users.size,
+  }
+}
+
+function recipient(userId: Int64, deviceSns: readonly number[] | null): Recipient {
+  return { userId, deviceSns, suppressedBy: null, isSilent: false }
+}

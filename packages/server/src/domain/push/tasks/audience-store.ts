@@ -1,0 +1,115 @@
+import type { Int64 } from '@hermod/protocol'
+import type { Database, PreparedPage, Queryable } from '../../../db/database.js'
+import type { BulkSelect } from '../../../db/dialect/dialect.js'
+
+/** A device, or all devices of a user. */
+export interface FoundDevice {
+  readonly userId: Int64
+  /** null = all of them */
+  readonly deviceSn: number | null
+}
+
+interface FoundRow {
+  readonly user_id: Int64
+  readonly device_sn: number | null
+}
+
+type UserPage = PreparedPage<{ appId: string; after: Int64 }, { userId: Int64 }>
+type TagPage = PreparedPage<{ appId: string; tag: string; after: Int64 }, { userId: Int64 }>
+
+const findAliases: BulkSelect = {
+  table: 'push_aliases',
+  keys: { app_id: 'text', alias: 'text' },
+  columns: 't.user_id, null as device_sn',
+}
+const findDevices: BulkSelect = {
+  table: 'devices',
+  keys: { app_id: 'text', push_token: 'text' },
+  columns: 't.user_id, t.device_sn',
+}
+const findSettings: BulkSelect = {
+  table: 'user_settings',
+  keys: { app_id: 'text', push_token: 'text' },
+  columns: 't.user_id, null as device_sn',
+}
+
+/** Finds who is in an audience. */
+export class AudienceStore {
+  readonly #bound: UserPage
+  readonly #tagged: TagPage
+
+  constructor(private readonly database: Database) {
+    this.#bound = database.preparedPage((db, param, limit) =>
+      db
+        .selectFrom('push_bindings')
+        .select('user_id as userId')
+        .distinct()
+        .where('app_id', '=', param('appId'))
+        .where('user_id', '>', param('after'))
+        .orderBy('user_id')
+        .limit(limit),
+    )
+    this.#tagged = database.preparedPage((db, param, limit) =>
+      db
+        .selectFrom('push_tags')
+        .select('user_id as userId')
+        .where('app_id', '=', param('appId'))
+        .where('tag', '=', param('tag'))
+        .where('user_id', '>', param('after'))
+        .orderBy('user_id')
+        .limit(limit),
+    )
+  }
+
+  /** Users with a device that is bound to a gateway, by ID. */
+  async listBound(db: Queryable, appId: string, after: Int64, limit: number): Promise<Int64[]> {
+    const rows = await this.#bound.all(db, { appId, after, limit })
+    return rows.map(({ userId }) => userId)
+  }
+
+  /** Users with a tag, by ID. */
+  async listTagged(
+    db: Queryable,
+    { appId, tag }: { readonly appId: string; readonly tag: string },
+    after: Int64,
+    limit: number,
+  ): Promise<Int64[]> {
+    const rows = await this.#tagged.all(db, { appId, tag, after, limit })
+    return rows.map(({ userId }) => userId)
+  }
+
+  /** In no particular order; a device or user may come more than once. */
+  async findByAlias(
+    db: Queryable,
+    appId: string,
+    aliases: readonly string[],
+  ): Promise<FoundDevice[]> {
+    return this.#find(db, findAliases, appId, aliases)
+  }
+
+  /** Devices with one of these push tokens, and all devices of users whose settings have one. */
+  async findByPushToken(
+    db: Queryable,
+    appId: string,
+    pushTokens: readonly string[],
+  ): Promise<FoundDevice[]> {
+    const found = await Promise.all(
+      [findDevices, findSettings].map((statement) => this.#find(db, statement, appId, pushTokens)),
+    )
+    return found.flat()
+  }
+
+  async #find(
+    db: Queryable,
+    statement: BulkSelect,
+    appId: string,
+    values: readonly string[],
+  ): Promise<FoundDevice[]> {
+    const rows = await this.database.bulk<FoundRow>(
+      db,
+      statement,
+      values.map((value) => [appId, value]),
+    )
+    return rows.map(({ user_id: userId, device_sn: deviceSn }) => ({ userId, deviceSn }))
+  }
+}

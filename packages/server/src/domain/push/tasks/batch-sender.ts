@@ -1,0 +1,199 @@
+import { pushDeliveryState, pushTaskState } from '@hermod/protocol'
+import type { Database } from '../../../db/database.js'
+import type { Clock } from '../../../lib/clock.js'
+import { groupBy } from '../../../lib/group-by.js'
+import type { CoreChannel } from '../../../push/core-channel.js'
+import { guardAgainstMassPrune } from '../../../push/rules/mass-prune.js'
+import type { PushOutcome, PushSender, VendorChannel } from '../../../push/sender.js'
+import type { KnownCertificates, PushCertificateEntry } from '../certificates/certificate-model.js'
+import { type Delivery, tokenHash } from './delivery-model.js'
+import type { DeliveryRecorder, Result, ResultFacts } from './delivery-recorder.js'
+import type { DeliveryStore } from './delivery-store.js'
+import { notificationOf } from './device-notification.js'
+import { deviceName, type RecipientStore } from './recipient-store.js'
+import type { PushTask } from './task-model.js'
+import type { TaskStore } from './task-store.js'
+
+export interface BatchSenderOptions {
+  readonly database: Database
+  readonly tasks: TaskStore
+  readonly deliveries: DeliveryStore
+  readonly recipients: RecipientStore
+  readonly certificates: KnownCertificates
+  readonly senders: Readonly<Record<VendorChannel, PushSender>>
+  readonly core: Pick<CoreChannel, 'deliver'>
+  readonly recorder: DeliveryRecorder
+  readonly clock: Clock
+}
+
+/** A delivery whose way is open. */
+interface Sending {
+  readonly delivery: Delivery
+  readonly task: PushTask
+  readonly certificate: PushCertificateEntry
+  readonly token: string
+}
+
+/** Sends what is due of a batch, and has what came of it recorded. */
+export class BatchSender {
+  constructor(private readonly options: BatchSenderOptions) {}
+
+  /** What is to be tried later is ordered as another job. */
+  async send(appId: string, batchId: Delivery['batchId'], signal: AbortSignal): Promise<void> {
+    const { database, deliveries, recorder, clock } = this.options
+    for (;;) {
+      signal.throwIfAborted()
+      const pending = await database.read((db) => deliveries.listPending(db, appId, batchId))
+      if (pending.length === 0) return
+      const now = clock.now()
+      const due = pending.filter(({ nextAt }) => nextAt <= now)
+      if (due.length === 0) {
+        const nextAt = Math.min(...pending.map((each) => each.nextAt))
+        return recorder.sendLater(appId, batchId, nextAt)
+      }
+      await this.#sendDue(appId, due, now)
+    }
+  }
+
+  async #sendDue(appId: string, due: readonly Delivery[], now: number): Promise<void> {
+    const { recorder } = this.options
+    const facts = await this.#facts(appId, due)
+    const results: Result[] = []
+    const sendings: Sending[] = []
+    const connected: { delivery: Delivery; task: PushTask }[] = []
+    for (const delivery of due) {
+      const task = facts.tasks.get(delivery.taskId)
+      if (!task || task.state === pushTaskState.cancelled)
+        results.push({ delivery, kind: 'ended', state: pushDeliveryState.cancelled })
+      else if (task.expiresAt <= now)
+        results.push({ delivery, kind: 'ended', state: pushDeliveryState.expired })
+      else if (delivery.channel === 'core') connected.push({ delivery, task })
+      else {
+        const sending = openWay(delivery, facts)
+        if (sending === null) results.push({ delivery, kind: 'gone' })
+        else sendings.push({ delivery, task, ...sending })
+      }
+    }
+    await recorder.record(appId, facts, results)
+    const groups = groupBy(
+      sendings,
+      ({ delivery, certificate }) =>
+        `${delivery.taskId} ${certificate.certificateId} ${delivery.isSilent} ${delivery.hidesDetails}`,
+    )
+    await Promise.all([
+      ...[...groups.values()].map(async (group) =>
+        recorder.record(appId, facts, await this.#sendGroup(group)),
+      ),
+      connected.length > 0 &&
+        this.#handOver(connected).then((handed) => recorder.record(appId, facts, handed)),
+    ])
+  }
+
+  async #facts(appId: string, due: readonly Delivery[]): Promise<ResultFacts> {
+    const { database, tasks, recipients, certificates } = this.options
+    const taskIds = [...new Set(due.map(({ taskId }) => taskId))]
+    const userIds = due.map(({ userId }) => userId)
+    const [found, bindings, entries] = await Promise.all([
+      database.read((db) =>
+        tasks.list(
+          db,
+          taskIds.map((taskId) => ({ appId, taskId })),
+        ),
+      ),
+      database.read((db) => recipients.bindings(db, appId, userIds)),
+      certificates.of(appId),
+    ])
+    return {
+      tasks: new Map(found.map((task) => [task.taskId, task])),
+      bindings,
+      certificates: new Map(entries.map((entry) => [entry.certificateId, entry])),
+    }
+  }
+
+  /** Devices that are told the same through the same certificate. */
+  async #sendGroup(group: readonly Sending[]): Promise<Result[]> {
+    const { senders, clock } = this.options
+    const [first] = group
+    if (!first) return []
+    const { certificate, task, delivery } = first
+    const sentAt = clock.now()
+    const outcomes = await this.#outcomes(senders[certificate.gateway.channel], {
+      certificate,
+      notification: notificationOf(task, delivery),
+      targets: group.map(({ token, delivery: { badge } }) => ({ token, badgeCount: badge })),
+      now: sentAt,
+    })
+    return group.map((sending, index) => ({
+      kind: 'tried',
+      delivery: sending.delivery,
+      token: sending.token,
+      certificate,
+      sentAt,
+      outcome: outcomes[index] ?? missing,
+    }))
+  }
+
+  async #outcomes(
+    sender: PushSender,
+    {
+      certificate,
+      notification,
+      targets,
+      now,
+    }: {
+      readonly certificate: PushCertificateEntry
+      readonly notification: Parameters<PushSender['send']>[0]['notification']
+      readonly targets: Parameters<PushSender['send']>[0]['targets']
+      readonly now: number
+    },
+  ): Promise<readonly PushOutcome[]> {
+    if (certificate.pausedUntil > now)
+      return targets.map(() => ({
+        kind: 'quota',
+        code: 'quota_used_up',
+        reason: "the gateway takes no more of this class until the vendors' day ends",
+        endsAt: certificate.pausedUntil,
+      }))
+    const outcomes = await sender.send({ certificate: certificate.gateway, notification, targets })
+    const lastAcceptedAt = certificate.lastAcceptedAt === 0 ? null : certificate.lastAcceptedAt
+    return guardAgainstMassPrune(outcomes, { lastAcceptedAt, now })
+  }
+
+  #handOver(
+    connected: readonly { readonly delivery: Delivery; readonly task: PushTask }[],
+  ): Promise<Result[]> {
+    const { core } = this.options
+    return Promise.all(
+      connected.map(async ({ delivery, task }): Promise<Result> => {
+        const isHanded = await core.deliver(
+          delivery.appId,
+          delivery,
+          notificationOf(task, delivery),
+          delivery.badge,
+        )
+        return { kind: isHanded ? 'handed_over' : 'disconnected', delivery }
+      }),
+    )
+  }
+}
+
+const missing: PushOutcome = {
+  kind: 'server_error',
+  code: 'no_outcome',
+  reason: 'the gateway said nothing of this device',
+  retryAfterMs: null,
+}
+
+/** The token that the delivery was planned for, if the device still has it. */
+function openWay(
+  delivery: Delivery,
+  { bindings, certificates }: ResultFacts,
+): Pick<Sending, 'certificate' | 'token'> | null {
+  const certificate = certificates.get(delivery.certificateId)
+  const binding = bindings
+    .get(deviceName(delivery))
+    ?.find(({ notifierName }) => notifierName === certificate?.name)
+  return certificate && binding && tokenHash(binding.deviceToken) === delivery.tokenHash
+    ? { certificate, token: binding.deviceToken }
+    : null
+}

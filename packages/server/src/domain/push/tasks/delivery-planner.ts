@@ -1,0 +1,244 @@
+import { type Int64, pushDeliveryState, userStatus } from '@hermod/protocol'
+import type { Database, Tx } from '../../../db/database.js'
+import type { JobQueue } from '../../../jobs/job-queue.js'
+import { chunksOf } from '../../../lib/chunks.js'
+import type { Clock } from '../../../lib/clock.js'
+import { groupBy } from '../../../lib/group-by.js'
+import type { CoreChannel } from '../../../push/core-channel.js'
+import type { BadgeChange } from '../../../push/sender.js'
+import type { AppService } from '../../apps/app-service.js'
+import type { UserBadges } from '../../users/user-row.js'
+import type { KnownCertificates, PushCertificateEntry } from '../certificates/certificate-model.js'
+import { preferencesAt } from '../preferences/push-window.js'
+import { type ChannelChoice, chooseChannel } from './channel-choice.js'
+import { type Delivery, tokenHash } from './delivery-model.js'
+import { type DeliveryStep, withSteps } from './delivery-step.js'
+import type { DeliveryStore } from './delivery-store.js'
+import { sendBatch } from './push-jobs.js'
+import { deviceName, type RecipientFacts, type RecipientStore } from './recipient-store.js'
+import type { PushTask, Recipient, Suppression } from './task-model.js'
+import type { CountChange, NewPushTask, TaskStore } from './task-store.js'
+
+/** What of a task the planning of its deliveries needs. */
+export type PlannedTask = Pick<
+  PushTask | NewPushTask,
+  'appId' | 'taskId' | 'content' | 'expiresAt'
+>
+
+/** The deliveries of a task to some of its users; nothing of them is stored yet. */
+export interface DeliveryPlan {
+  readonly task: PlannedTask
+  readonly deliveries: readonly PlannedDelivery[]
+}
+
+type PlannedDelivery = Omit<Delivery, 'batchId' | 'badge'>
+
+export interface DeliveryPlannerOptions {
+  readonly database: Database
+  readonly recipients: RecipientStore
+  readonly deliveries: DeliveryStore
+  readonly tasks: TaskStore
+  readonly users: UserBadges
+  readonly apps: AppService
+  readonly certificates: KnownCertificates
+  readonly core: Pick<CoreChannel, 'connected'>
+  readonly jobs: JobQueue
+  readonly ids: { takeReserved(count: number): number[] }
+  readonly clock: Clock
+}
+
+/** So many deliveries are sent together. */
+const deliveriesPerBatch = 250
+
+interface Surroundings {
+  readonly task: PlannedTask
+  readonly facts: ReadonlyMap<Int64, RecipientFacts>
+  readonly certificates: ReadonlyMap<string, PushCertificateEntry>
+  /** Named by {@link deviceName}. */
+  readonly connected: ReadonlySet<string>
+  readonly timeZone: string
+  readonly now: number
+}
+
+/** Gives every device of a user its delivery: through which channel, with what badge, or why not. */
+export class DeliveryPlanner {
+  constructor(private readonly options: DeliveryPlannerOptions) {}
+
+  /** Reads and decides. */
+  async plan(task: PlannedTask, recipients: readonly Recipient[]): Promise<DeliveryPlan> {
+    const { database, recipients: store, apps, certificates, core, clock } = this.options
+    const { appId } = task
+    const userIds = recipients.map(({ userId }) => userId)
+    const [facts, entries, connected, app] = await Promise.all([
+      database.read((db) => store.facts(db, appId, userIds)),
+      certificates.of(appId),
+      core.connected(appId, userIds),
+      apps.get(appId),
+    ])
+    const surroundings: Surroundings = {
+      task,
+      facts,
+      certificates: new Map(entries.map((entry) => [entry.name, entry])),
+      connected: new Set(connected.map(deviceName)),
+      timeZone: app.settings.time_zone,
+      now: clock.now(),
+    }
+    const connectedOf = groupBy(connected, ({ userId }) => userId)
+    const deliveries = recipients.flatMap((recipient) => {
+      const user = facts.get(recipient.userId)
+      if (!user) return []
+      const online = connectedOf.get(recipient.userId) ?? []
+      const devices = new Set([
+        ...user.bindings.keys(),
+        ...online.map(({ deviceSn }) => deviceSn),
+      ])
+      return [...devices]
+        .filter((deviceSn) => recipient.deviceSns?.includes(deviceSn) ?? true)
+        .map((deviceSn) => deliveryTo(recipient, deviceSn, user, surroundings))
+    })
+    return { task, deliveries }
+  }
+
+  /** Stores plans of one application: deliveries, badges, counts and the jobs that send. */
+  async store(tx: Tx, plans: readonly DeliveryPlan[]): Promise<void> {
+    const { deliveries: store, tasks, jobs } = this.options
+    const [first] = plans
+    if (!first) return
+    const { appId } = first.task
+    const badges = await this.#countBadges(tx, appId, plans)
+    const all = plans.flatMap(({ task, deliveries }) =>
+      deliveries.map((delivery) => ({
+        ...delivery,
+        badge: isPending(delivery)
+          ? (badges.get(`${task.taskId} ${delivery.userId}`) ?? null)
+          : null,
+      })),
+    )
+    const batches = chunksOf(all.filter(isPending), deliveriesPerBatch)
+    const batchIds = this.options.ids.takeReserved(batches.length)
+    const ended = all.filter((delivery) => !isPending(delivery))
+    await store.insert(tx, [
+      ...batches.flatMap((batch, index) =>
+        batch.map((delivery) => ({ ...delivery, batchId: batchIds[index] ?? 0 })),
+      ),
+      ...ended.map((delivery) => ({ ...delivery, batchId: 0 })),
+    ])
+    for (const { task, deliveries } of plans)
+      await tasks.addDevices(tx, task, {
+        devices: deliveries.length,
+        finished: deliveries.filter((delivery) => !isPending(delivery)).length,
+      })
+    await tasks.addCounts(tx, all.filter(isPending).map(targetOf))
+    for (const batchId of batchIds) await jobs.enqueue(tx, sendBatch, { appId, payload: { batchId } })
+  }
+
+  /** A user's badge changes once with a push, however many devices show it. @returns what they show, by task and user */
+  async #countBadges(
+    tx: Tx,
+    appId: string,
+    plans: readonly DeliveryPlan[],
+  ): Promise<ReadonlyMap<string, number>> {
+    const changes = plans.flatMap(({ task, deliveries }) => {
+      const { badge } = task.content.notification
+      if (badge === null) return []
+      const userIds = new Set(deliveries.filter(isPending).map(({ userId }) => userId))
+      return [...userIds].map((userId) => ({ taskId: task.taskId, userId, badge }))
+    })
+    if (changes.length === 0) return new Map()
+    const { users } = this.options
+    const userIds = changes.map(({ userId }) => userId)
+    const badges = await users.lockBadges(tx, appId, userIds)
+    const shown = new Map<string, number>()
+    for (const { taskId, userId, badge } of changes) {
+      const before = badges.get(userId)
+      if (before === undefined) continue
+      const count = changedBadge(before, badge)
+      badges.set(userId, count)
+      shown.set(`${taskId} ${userId}`, count)
+    }
+    await users.setBadges(tx, appId, badges)
+    return shown
+  }
+}
+
+const greatestBadge = 2 ** 31 - 1
+
+function changedBadge(badge: number, { mode, count }: BadgeChange): number {
+  return Math.min(mode === 'set' ? count : badge + count, greatestBadge)
+}
+
+function isPending({ state }: Pick<Delivery, 'state'>): boolean {
+  return state === pushDeliveryState.pending
+}
+
+function targetOf({ appId, taskId, channel }: PlannedDelivery): CountChange {
+  if (channel === '') throw new Error('a pending delivery has a channel')
+  return { appId, taskId, channel, target: 1, sent: 0, received: 0 }
+}
+
+function deliveryTo(
+  recipient: Recipient,
+  deviceSn: number,
+  user: RecipientFacts,
+  { task, certificates, connected, timeZone, now }: Surroundings,
+): PlannedDelivery {
+  const { appId, taskId, content } = task
+  const { userId } = recipient
+  const preferences = preferencesAt(user.settings, now, timeZone)
+  const isConnected = connected.has(deviceName({ userId, deviceSn }))
+  const choice = chooseChannel({
+    ...content,
+    isConnected,
+    bindings: user.bindings.get(deviceSn) ?? [],
+    certificates,
+    now,
+  })
+  const suppressedBy: Suppression | null =
+    recipient.suppressedBy ??
+    (user.status === userStatus.disabled ? 'user_disabled' : null) ??
+    // A connected device has the message already.
+    (content.audience.kind === 'message' && isConnected ? 'connected' : null) ??
+    preferences.suppressedBy ??
+    (choice.kind === 'none' ? choice.reason : null)
+  const way = suppressedBy === null ? wayOf(choice) : noWay
+  const steps: DeliveryStep[] = [{ at: now, step: 'matched' }]
+  if (suppressedBy !== null) steps.push({ at: now, step: 'suppressed', result: suppressedBy })
+  else steps.push({ at: now, step: 'channel_chosen', ...way.step })
+  return {
+    appId,
+    taskId,
+    userId,
+    deviceSn,
+    state: suppressedBy === null ? pushDeliveryState.pending : pushDeliveryState.suppressed,
+    channel: way.channel,
+    certificateId: way.certificateId,
+    tokenHash: way.tokenHash,
+    messageId: '',
+    attempts: 0,
+    nextAt: 0,
+    isSilent: recipient.isSilent || preferences.isSilent,
+    hidesDetails: preferences.hidesDetails,
+    receivedAt: null,
+    steps: withSteps('', ...steps),
+  }
+}
+
+type Way = Pick<Delivery, 'channel' | 'certificateId' | 'tokenHash'> & {
+  readonly step: Pick<DeliveryStep, 'channel' | 'certificate'>
+}
+
+const noWay: Way = { channel: '', certificateId: 0, tokenHash: '', step: {} }
+
+/** A chosen channel as a delivery remembers it. */
+export function wayOf(choice: ChannelChoice): Way {
+  if (choice.kind === 'none') return noWay
+  if (choice.kind === 'core') return { ...noWay, channel: 'core', step: { channel: 'core' } }
+  const { certificate, binding } = choice
+  const { channel } = certificate.gateway
+  return {
+    channel,
+    certificateId: certificate.certificateId,
+    tokenHash: tokenHash(binding.deviceToken),
+    step: { channel, certificate: certificate.name },
+  }
+}

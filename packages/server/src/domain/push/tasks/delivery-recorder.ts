@@ -1,0 +1,333 @@
+import { type Int64, pushDeliveryState } from '@hermod/protocol'
+import type { Database, Tx } from '../../../db/database.js'
+import type { JobQueue } from '../../../jobs/job-queue.js'
+import type { Clock } from '../../../lib/clock.js'
+import { compare } from '../../../lib/compare.js'
+import { groupBy } from '../../../lib/group-by.js'
+import { nextTryAt, pauseAfter } from '../../../push/rules/retry.js'
+import type { PushOutcome } from '../../../push/sender.js'
+import type { PushBindingStore } from '../../devices/push-binding-store.js'
+import type { PushCertificateEntry } from '../certificates/certificate-model.js'
+import { compareWays, type DeviceBinding, type VendorWay, vendorWays } from './channel-choice.js'
+import { type Delivery, tokenHash } from './delivery-model.js'
+import { wayOf } from './delivery-planner.js'
+import { type DeliveryStep, withSteps } from './delivery-step.js'
+import type { DeliveryStore } from './delivery-store.js'
+import { sendBatch } from './push-jobs.js'
+import { deviceName } from './recipient-store.js'
+import type { PushTask } from './task-model.js'
+import type { CountChange, TaskStore } from './task-store.js'
+
+/** What came of one delivery. */
+export type Result = { readonly delivery: Delivery } & (
+  | Tried
+  /** Its time was over, or it was cancelled. */
+  | { readonly kind: 'ended'; readonly state: number }
+  /** The device has not got the token any more. */
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'handed_over' | 'disconnected' }
+)
+
+interface Tried {
+  readonly kind: 'tried'
+  readonly token: string
+  readonly certificate: PushCertificateEntry
+  /** Milliseconds since 1970. */
+  readonly sentAt: number
+  readonly outcome: PushOutcome
+}
+
+/** What the deliveries of a batch are about. */
+export interface ResultFacts {
+  readonly tasks: ReadonlyMap<unknown, PushTask>
+  /** By {@link deviceName}. */
+  readonly bindings: ReadonlyMap<string, readonly DeviceBinding[]>
+  readonly certificates: ReadonlyMap<unknown, PushCertificateEntry>
+}
+
+/** Notes how a certificate does. */
+export interface CertificateUse {
+  recordAccepted(tx: Tx, appId: string, certificateId: Int64, at: number): Promise<void>
+  pause(tx: Tx, appId: string, certificateId: Int64, until: number): Promise<void>
+}
+
+export interface DeliveryRecorderOptions {
+  readonly database: Database
+  readonly deliveries: DeliveryStore
+  readonly tasks: TaskStore
+  readonly bindings: PushBindingStore
+  readonly certificates: CertificateUse
+  readonly jobs: JobQueue
+  readonly clock: Clock
+  readonly random: () => number
+}
+
+/** How a delivery goes on, and what is counted for it. */
+interface Progress {
+  readonly delivery: Delivery
+  readonly steps: readonly DeliveryStep[]
+  /** The gateway took it, or the device has it. */
+  readonly isSent?: boolean
+  /** It goes another way now. */
+  readonly isRedirected?: boolean
+}
+
+/**
+ * Records what came of deliveries, each in the state in which it was read: of two that tried the same delivery one is recorded, so that
+ * nothing counts twice.
+ */
+export class DeliveryRecorder {
+  constructor(private readonly options: DeliveryRecorderOptions) {}
+
+  async record(appId: string, facts: ResultFacts, results: readonly Result[]): Promise<void> {
+    if (results.length === 0) return
+    const { database, deliveries, tasks, clock } = this.options
+    const now = clock.now()
+    await database.transaction(async (tx) => {
+      const locked = await deliveries.lock(tx, [...results].map(({ delivery }) => delivery).sort(compareKeys))
+      const current = new Map(locked.map((delivery) => [nameOf(delivery), delivery]))
+      const counted = results.filter(({ delivery }) =>
+        isUnchanged(delivery, current.get(nameOf(delivery))),
+      )
+      const progresses: Progress[] = []
+      for (const result of counted) {
+        const progress = this.#progress(result, facts, now)
+        const { steps } = current.get(nameOf(result.delivery)) ?? result.delivery
+        const cleared = await this.#settleToken(tx, result, now)
+        progresses.push({
+          ...progress,
+          delivery: {
+            ...progress.delivery,
+            receivedAt: current.get(nameOf(result.delivery))?.receivedAt ?? null,
+            steps: withSteps(steps, ...insertCleared(progress.steps, cleared)),
+          },
+        })
+      }
+      await deliveries.change(
+        tx,
+        progresses.map(({ delivery }) => delivery),
+      )
+      const byTask = groupBy(progresses, ({ delivery }) => delivery.taskId)
+      for (const [taskId, ofTask] of [...byTask].sort(([a], [b]) => compare(a, b)))
+        await tasks.addDevices(
+          tx,
+          { appId, taskId },
+          { devices: 0, finished: ofTask.filter(({ delivery }) => hasEnded(delivery)).length },
+        )
+      await tasks.addCounts(tx, progresses.flatMap(countsOf))
+      await this.#noteCertificates(tx, appId, counted, now)
+    })
+  }
+
+  /** Orders another look at a batch. */
+  async sendLater(appId: string, batchId: Int64, runAt: number): Promise<void> {
+    const { database, jobs } = this.options
+    const key = `${batchId}@${runAt}`
+    await database.transaction((tx) =>
+      jobs.enqueue(tx, sendBatch, { appId, key, runAt, payload: { batchId } }),
+    )
+  }
+
+  #progress(result: Result, facts: ResultFacts, now: number): Progress {
+    const { delivery } = result
+    const task = facts.tasks.get(delivery.taskId)
+    switch (result.kind) {
+      case 'ended': {
+        const step = result.state === pushDeliveryState.expired ? 'expired' : 'cancelled'
+        return ended(delivery, result.state, [{ at: now, step }])
+      }
+      case 'gone': {
+        const reason = 'the device has another token by now, or none'
+        const step = triedStep(delivery, now, {
+          result: 'invalid_token',
+          code: 'token_replaced',
+          reason,
+        })
+        return redirected(delivery, [step], this.#otherWay(delivery, task, facts, now, 'same'))
+      }
+      case 'handed_over':
+        return {
+          ...ended(delivery, pushDeliveryState.accepted, [
+            triedStep(delivery, now, { result: 'handed_over' }),
+          ]),
+          isSent: true,
+        }
+      case 'disconnected':
+        return redirected(
+          delivery,
+          [triedStep(delivery, now, { result: 'disconnected' })],
+          this.#otherWay(delivery, task, facts, now, 'any'),
+        )
+      case 'tried':
+        return this.#tried(result, task, facts, now)
+    }
+  }
+
+  #tried(
+    { delivery, certificate, outcome }: Tried & { readonly delivery: Delivery },
+    task: PushTask | undefined,
+    facts: ResultFacts,
+    now: number,
+  ): Progress {
+    const words =
+      outcome.kind === 'accepted' ? {} : { code: outcome.code, reason: outcome.reason }
+    const step: DeliveryStep = {
+      ...triedStep(delivery, now, { result: outcome.kind, ...words }),
+      certificate: certificate.name,
+    }
+    if (outcome.kind === 'accepted')
+      return {
+        ...ended({ ...delivery, messageId: outcome.messageId }, pushDeliveryState.accepted, [step]),
+        isSent: true,
+      }
+    if (outcome.kind === 'invalid_token')
+      return redirected(delivery, [step], this.#otherWay(delivery, task, facts, now, 'later'))
+    const nextAt = nextTryAt(outcome, {
+      channel: certificate.gateway.channel,
+      attempts: delivery.attempts + 1,
+      now,
+      expiresAt: task?.expiresAt ?? 0,
+      random: this.options.random(),
+    })
+    if (nextAt === null) return ended(delivery, pushDeliveryState.refused, [step])
+    return {
+      delivery: { ...delivery, attempts: delivery.attempts + 1, nextAt },
+      steps: [{ ...step, nextAt }],
+    }
+  }
+
+  /**
+   * Another way to the device.
+   * @param which `later`: behind the present one in the sequence; `same`: the present one too, with another token; `any`: the first one
+   */
+  #otherWay(
+    delivery: Delivery,
+    task: PushTask | undefined,
+    { bindings, certificates }: ResultFacts,
+    now: number,
+    which: 'later' | 'same' | 'any',
+  ): VendorWay | null {
+    if (!task || task.content.strategy === 'corepush_only') return null
+    const { sequence } = task.content
+    const present = certificates.get(delivery.certificateId)
+    const ways = vendorWays({
+      ...task.content,
+      isConnected: false,
+      bindings: bindings.get(deviceName(delivery)) ?? [],
+      certificates: new Map([...certificates.values()].map((entry) => [entry.name, entry])),
+      now,
+    })
+    const isBehind = ({ certificate, binding }: VendorWay) => {
+      if (which === 'any' || !present) return true
+      const order = compareWays(sequence, certificate, present)
+      if (order !== 0) return order > 0
+      return which === 'same' && tokenHash(binding.deviceToken) !== delivery.tokenHash
+    }
+    return ways.find(isBehind) ?? null
+  }
+
+  /** @returns the certificate whose token was cleared */
+  async #settleToken(tx: Tx, result: Result, now: number): Promise<string | null> {
+    if (result.kind !== 'tried') return null
+    const { delivery, certificate, outcome, sentAt, token } = result
+    const { bindings } = this.options
+    const binding = { notifierName: certificate.name, deviceToken: token }
+    if (outcome.kind === 'invalid_token') {
+      const boundBefore = outcome.since ?? sentAt
+      const isCleared = await bindings.clear(tx, delivery, binding, boundBefore)
+      return isCleared ? certificate.name : null
+    }
+    const pause = pauseAfter(outcome, now)
+    if (pause?.of === 'device') await bindings.pause(tx, delivery, binding, pause.until)
+    return null
+  }
+
+  async #noteCertificates(
+    tx: Tx,
+    appId: string,
+    results: readonly Result[],
+    now: number,
+  ): Promise<void> {
+    const { certificates } = this.options
+    const tried = results.filter((result) => result.kind === 'tried')
+    const byCertificate = groupBy(tried, ({ certificate }) => certificate.certificateId)
+    for (const [certificateId, ofCertificate] of [...byCertificate].sort(([a], [b]) => compare(a, b))) {
+      const outcomes = ofCertificate.map(({ outcome }) => outcome)
+      if (outcomes.some(({ kind }) => kind === 'accepted'))
+        await certificates.recordAccepted(tx, appId, certificateId, now)
+      const pauses = outcomes.flatMap((outcome) => pauseAfter(outcome, now) ?? [])
+      const ofClass = pauses.flatMap(({ of, until }) => (of === 'class' ? until : []))
+      if (ofClass.length > 0)
+        await certificates.pause(tx, appId, certificateId, Math.max(...ofClass))
+    }
+  }
+}
+
+/** As it was read, so that it was this try that brought it further. */
+function isUnchanged(read: Delivery, current: Delivery | undefined): boolean {
+  return (
+    current !== undefined &&
+    current.state === pushDeliveryState.pending &&
+    current.attempts === read.attempts
+  )
+}
+
+function hasEnded({ state }: Delivery): boolean {
+  return state !== pushDeliveryState.pending
+}
+
+function triedStep(
+  { channel }: Delivery,
+  at: number,
+  words: Pick<DeliveryStep, 'result' | 'code' | 'reason'>,
+): DeliveryStep {
+  return { at, step: 'tried', ...(channel !== '' && { channel }), ...words }
+}
+
+function ended(delivery: Delivery, state: number, steps: readonly DeliveryStep[]): Progress {
+  return { delivery: { ...delivery, state, attempts: delivery.attempts + 1 }, steps }
+}
+
+/** @param way null: there is none, and the delivery ends */
+function redirected(
+  delivery: Delivery,
+  steps: readonly DeliveryStep[],
+  way: VendorWay | null,
+): Progress {
+  if (way === null) return ended(delivery, pushDeliveryState.refused, steps)
+  const { step, ...chosen } = wayOf({ kind: 'vendor', ...way })
+  const [{ at }] = steps as [DeliveryStep]
+  return {
+    delivery: { ...delivery, ...chosen, attempts: delivery.attempts + 1, nextAt: at },
+    steps: [...steps, { at, step: 'channel_chosen', ...step }],
+    isRedirected: true,
+  }
+}
+
+/** The step of a token that was cleared comes after the try that said so. */
+function insertCleared(
+  steps: readonly DeliveryStep[],
+  certificate: string | null,
+): readonly DeliveryStep[] {
+  const [first, ...rest] = steps
+  if (certificate === null || !first) return steps
+  return [first, { at: first.at, step: 'token_cleared', certificate }, ...rest]
+}
+
+function countsOf({ delivery, isSent, isRedirected }: Progress): CountChange[] {
+  const { appId, taskId, channel } = delivery
+  if (channel === '' || !(isSent || isRedirected)) return []
+  return [
+    { appId, taskId, channel, target: isRedirected ? 1 : 0, sent: isSent ? 1 : 0, received: 0 },
+  ]
+}
+
+function compareKeys(a: Delivery, b: Delivery): number {
+  return (
+    compare(a.taskId, b.taskId) || compare(a.userId, b.userId) || compare(a.deviceSn, b.deviceSn)
+  )
+}
+
+function nameOf(delivery: Delivery): string {
+  return `${delivery.taskId} ${deviceName(delivery)}`
+}

@@ -1,0 +1,34 @@
+import type { PushNotification } from '../../../push/sender.js'
+import type { Delivery } from './delivery-model.js'
+import type { PushTask } from './task-model.js'
+
+/** What is shown to users who want no details on their screens (no_push_detail). */
+const hiddenBody = 'You have a new message.'
+
+/** What a task tells one device. */
+export function notificationOf(
+  { taskId, content, expiresAt }: PushTask,
+  { isSilent, hidesDetails }: Pick<Delivery, 'isSilent' | 'hidesDetails'>,
+): PushNotification {
+  const { notification } = content
+  const id = String(taskId)
+  return {
+    ...notification,
+    ...(hidesDetails && notification.kind !== 'cmd' && hidden(notification)),
+    expiresAt,
+    isSilent,
+    deduplicationId: id,
+    taskId: id,
+  }
+}
+
+function hidden({ ios: { subtitle: _, ...ios } }: Pick<PushNotification, 'ios'>) {
+  return {
+    kind: 'text' as const,
+    title: '',
+    body: hiddenBody,
+    bigText: '',
+    attachmentUrl: '',
+    ios,
+  }
+}
