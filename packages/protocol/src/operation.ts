@@ -68,6 +68,11 @@ export interface Operation<
   readonly answersFile: boolean
   /** The body is a file of at most so many bytes, and all parameters are in the query; null: the body contains parameters. */
   readonly takesFile: { readonly maxBytes: number } | null
+  /**
+   * What the schemas of the parameters cannot say, of the parameters as far as they could be read.
+   * @returns what is wrong, each beginning with the name of the parameter
+   */
+  readonly faults: ((params: Readonly<Record<string, unknown>>) => readonly string[]) | null
   /** Carries the types; never present at run time. */
   readonly types?: { readonly params: Params; readonly data: Data; readonly extras: Extras }
 }
@@ -98,6 +103,7 @@ interface Definition<
   readonly origin?: Operation['origin']
   readonly answersFile?: boolean
   readonly takesFile?: Operation['takesFile']
+  readonly faults?: Operation['faults']
 }
 
 // biome-ignore lint/complexity/noBannedTypes: the empty set of properties is what an omitted part means
@@ -123,6 +129,7 @@ export function operation<
     credentials: 'headers',
     answersFile: false,
     takesFile: null,
+    faults: null,
     ...definition,
   }
 }

@@ -23,6 +23,7 @@ import type { ConversationService } from '../domain/messaging/reading/conversati
 import type { BroadcastService } from '../domain/messaging/sending/broadcast-service.js'
 import type { MessageService } from '../domain/messaging/sending/message-service.js'
 import type { PushPreferenceService } from '../domain/push/preferences/push-preference-service.js'
+import type { PushTaskService } from '../domain/push/tasks/push-task-service.js'
 import type { AccountService } from '../domain/users/account-service.js'
 import type { DeletionService } from '../domain/users/deletion/deletion-service.js'
 import type { UserImportService } from '../domain/users/import/user-import-service.js'
@@ -60,6 +61,7 @@ export interface HandlerServices {
   readonly presence: PresenceService
   readonly profiles: ProfileService
   readonly pushPreferences: PushPreferenceService
+  readonly pushTasks: PushTaskService
   readonly registrations: RegistrationService
   readonly settings: SettingsService
   readonly sharedFiles: SharedFileService

@@ -20,6 +20,7 @@ import { pinHandlers } from '../api/messaging/pins.js'
 import { recallHandlers } from '../api/messaging/recall.js'
 import { sendingHandlers } from '../api/messaging/sending.js'
 import { pushPreferenceHandlers } from '../api/push/preferences.js'
+import { pushTaskHandlers } from '../api/push/tasks.js'
 import { secretHandlers } from '../api/secrets/operator.js'
 import { userAdministrationHandlers } from '../api/users/administration.js'
 import { deletionHandlers } from '../api/users/deletion.js'
@@ -45,6 +46,7 @@ export function createHandlers(services: Services): readonly Handler[] {
     userAdministrationHandlers,
     deviceHandlers,
     pushPreferenceHandlers,
+    pushTaskHandlers,
     pinHandlers,
     contactHandlers,
     contactRequestHandlers,

@@ -28,7 +28,9 @@ import { GroupMarkStore } from '../domain/messaging/marks/group-mark-store.js'
 import { ReceiptRequestStore } from '../domain/messaging/marks/receipt-request-store.js'
 import { TransactionStore } from '../domain/messaging/sending/transaction-store.js'
 import { PushPreferenceStore } from '../domain/push/preferences/push-preference-store.js'
+import { AudienceStore } from '../domain/push/tasks/audience-store.js'
 import { DeliveryStore } from '../domain/push/tasks/delivery-store.js'
+import { RecipientStore } from '../domain/push/tasks/recipient-store.js'
 import { TaskStore } from '../domain/push/tasks/task-store.js'
 import { KeyCheckStore } from '../domain/secrets/key-check-store.js'
 import { UserImportStore } from '../domain/users/import/user-import-store.js'
@@ -75,8 +77,10 @@ export function createStores({
     peerKinds: new PeerKinds(database),
     pins: new PinStore(database),
     pushBindings: new PushBindingStore(),
+    pushAudiences: new AudienceStore(database),
     pushDeliveries: new DeliveryStore(database),
     pushPreferences: new PushPreferenceStore(),
+    pushRecipients: new RecipientStore(database),
     pushTasks: new TaskStore(database),
     receiptRequests: new ReceiptRequestStore(database),
     removals: new RemovalStore(database),

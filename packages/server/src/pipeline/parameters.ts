@@ -31,7 +31,7 @@ interface Field {
  * @returns a function that throws AppError invalid_parameter naming every violation of the request
  */
 export function compileParameters(operation: Operation): ReadParameters {
-  const { body, takesFile } = operation
+  const { body, takesFile, faults } = operation
   if (isWholeBody(body)) return wholeBodyReader(body.whole, body.schema)
   const fields = [...fieldsOf(operation.query, 'query'), ...fieldsOf(body, 'body')]
   return (source) => {
@@ -42,6 +42,7 @@ export function compileParameters(operation: Operation): ReadParameters {
       const value = readField(field, source.query, fromBody, violations)
       if (value !== undefined) params[field.name] = value
     }
+    if (faults) violations.push(...faults(params))
     if (violations.length > 0) throw invalid(violations)
     return params
   }

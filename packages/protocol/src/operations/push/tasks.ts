@@ -25,8 +25,11 @@ import {
   Type,
 } from '../../schema.js'
 import { get, post } from '../fields.js'
+import { notifyFaults } from './notify-faults.js'
 
 const tag = 'Push'
+/** The end of the year 9999. */
+const lastSecond = 253_402_300_799
 
 /** A list of the audience: a longer one than 500 has its own error (12005), so the schema sets no bound. */
 const audienceIds = optional(array(int64(), { description: 'at most 500 user IDs' }))
@@ -78,6 +81,10 @@ function words(description: string, maxLength = 1024, examples: readonly string[
   return optional(string({ description, maxLength, ...(examples.length > 0 && { examples }) }))
 }
 
+function showTime(description: string) {
+  return optional(int64({ description, minimum: 0, maximum: lastSecond }))
+}
+
 const vendorFields = {
   sound: words('alert sound'),
   channel_id: words('notification channel'),
@@ -119,9 +126,9 @@ const message = object(
         form: 'a number of at most 9 digits, also after a +, or empty',
       }),
     ),
-    ext: optional(freeObject({ description: 'free JSON object' })),
-    show_begin_time: optional(int64({ description: 'show from, seconds; blank: immediately' })),
-    show_end_time: optional(int64({ description: 'show until, seconds; may be blank' })),
+    ext: optional(freeObject({ description: 'free JSON object; as JSON at most 4096 bytes' })),
+    show_begin_time: showTime('show from, seconds; blank: immediately'),
+    show_end_time: showTime('show until, seconds; blank: a day after it begins'),
     ios: optional(
       object(
         {
@@ -176,7 +183,7 @@ export const getPushCertificate = operation({
   errors: ['push_certificate_not_found'],
 })
 
-/** Planned. The whole body is checked before the task is stored (rule G3). */
+/** The whole body is checked before the task is stored (rule G3). */
 export const startPushTask = operation({
   id: 'push.notify',
   methods: post,
@@ -184,27 +191,25 @@ export const startPushTask = operation({
   tag,
   summary: 'Sends a push notification to devices.',
   description:
-    'Answers when the task is on disk; a request_id seen before answers the first task and pushes nothing.',
+    'Answers when the task is on disk and works in the background: push.task.detail counts, push.trace explains. A request_id seen before ' +
+    'answers the first task and pushes nothing. Each list of the audience has at most 500 items (12005); 12006 without a certificate where ' +
+    'distribution_strategy is ospush_only. Images are fetched by the gateways and the devices, not by the service.',
   callers: 'admin',
   body: { audience, setting: optional(setting), message },
+  faults: notifyFaults,
   data: PushTask,
-  errors: [
-    'audience_too_long',
-    'push_not_enabled',
-    'push_image_too_large',
-    'push_image_unreachable',
-  ],
+  errors: ['audience_too_long', 'push_not_enabled'],
 })
 
-/** Planned. Counts are exact to the device (rule G1). */
+/** Counts are exact to the device (rule G1). */
 export const listPushTaskStatistics = operation({
   id: 'push.task.detail',
   methods: post,
   path: '/push/task/detail',
   tag,
   summary: 'Reads the counts of push tasks on each channel.',
+  description: 'In the order of the list; a task that is not known is left out.',
   callers: 'admin',
-  body: { list: list(int64(), { description: 'task IDs' }) },
+  body: { list: list(int64(), { description: 'task IDs, at most 500' }) },
   data: array(PushTaskStatistics),
-  errors: ['push_task_not_found'],
 })

@@ -1,5 +1,6 @@
 import type { Bus } from '../../bus/bus.js'
 import type { Database } from '../../db/database.js'
+import { expandTask, sendBatch } from '../../domain/push/tasks/push-jobs.js'
 import { textErasure } from '../../domain/users/deletion/text-erasure-service.js'
 import { jobPurge } from '../../jobs/job-purge.js'
 import { JobWorker, jobHandler } from '../../jobs/job-worker.js'
@@ -18,7 +19,10 @@ export interface WorkersOptions {
   readonly stores: Pick<Stores, 'jobs' | 'outbox' | 'storedMessages'>
   /** How far a consumer may fall behind before events are removed all the same. */
   readonly maxLagMs: number
-  readonly services: Pick<Services, 'endedBans' | 'sweeper' | 'textErasures' | 'tokens'>
+  readonly services: Pick<
+    Services,
+    'batchSender' | 'endedBans' | 'sweeper' | 'taskExpander' | 'textErasures' | 'tokens'
+  >
   readonly metrics: Metrics
   readonly log: Logger
   readonly clock: Clock
@@ -33,13 +37,17 @@ export interface Workers {
 const minuteMs = 60_000
 /** Many users who are deleted together cost one walk through the events. */
 const erasuresPerRun = 500
+/** A task to a million devices takes minutes; killed nodes count as attempts too. */
+const expansion = { maxAttempts: 1_000, timeLimitMs: 3_600_000 }
+/** Gateways answer after seconds; so several batches are under way at once. */
+const sending = { maxAttempts: 1_000, concurrency: 4 }
 
 export function createWorkers({
   database,
   bus,
   stores,
   maxLagMs,
-  services: { endedBans, sweeper, textErasures, tokens },
+  services: { batchSender, endedBans, sweeper, taskExpander, textErasures, tokens },
   metrics,
   log,
   clock,
@@ -67,6 +75,20 @@ export function createWorkers({
             signal,
           ),
         { jobsPerRun: erasuresPerRun },
+      ),
+      jobHandler(
+        expandTask,
+        async ({ appId, payloads, signal }) => {
+          for (const { taskId } of payloads) await taskExpander.expand({ appId, taskId }, signal)
+        },
+        expansion,
+      ),
+      jobHandler(
+        sendBatch,
+        async ({ appId, payloads, signal }) => {
+          for (const { batchId } of payloads) await batchSender.send(appId, batchId, signal)
+        },
+        sending,
       ),
     ],
     observer: {

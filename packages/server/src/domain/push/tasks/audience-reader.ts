@@ -10,12 +10,7 @@ import type { PushTask, Recipient, RecipientPage } from './task-model.js'
 /** Who is told of a message. */
 export interface MessageAudience {
   /** @param after users with IDs above it */
-  page(
-    appId: string,
-    message: PushedMessage,
-    after: Int64,
-    limit: number,
-  ): Promise<RecipientPage>
+  page(appId: string, message: PushedMessage, after: Int64, limit: number): Promise<RecipientPage>
 }
 
 export interface AudienceReaderOptions {
@@ -46,9 +41,17 @@ export class AudienceReader {
           limit,
         )
       case 'alias':
-        return fewDevices(await this.#find('findByAlias', appId, audience.values), expandedTo, limit)
+        return fewDevices(
+          await this.#find('findByAlias', appId, audience.values),
+          expandedTo,
+          limit,
+        )
       case 'push_token':
-        return fewDevices(await this.#find('findByPushToken', appId, audience.values), expandedTo, limit)
+        return fewDevices(
+          await this.#find('findByPushToken', appId, audience.values),
+          expandedTo,
+          limit,
+        )
     }
   }
 
@@ -90,11 +93,7 @@ export class AudienceReader {
 }
 
 /** Puts lists of the same length limit together: what comes after the end of a full one is not known yet. */
-function pageOf(
-  lists: readonly (readonly Int64[])[],
-  after: Int64,
-  limit: number,
-): RecipientPage {
+function pageOf(lists: readonly (readonly Int64[])[], after: Int64, limit: number): RecipientPage {
   const users = [...new Set(lists.flat())].sort(compare).slice(0, limit)
   const isLast = lists.every((list) => list.length < limit) && users.length < limit
   return {

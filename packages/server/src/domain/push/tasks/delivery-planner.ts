@@ -20,10 +20,7 @@ import type { PushTask, Recipient, Suppression } from './task-model.js'
 import type { CountChange, NewPushTask, TaskStore } from './task-store.js'
 
 /** What of a task the planning of its deliveries needs. */
-export type PlannedTask = Pick<
-  PushTask | NewPushTask,
-  'appId' | 'taskId' | 'content' | 'expiresAt'
->
+export type PlannedTask = Pick<PushTask | NewPushTask, 'appId' | 'taskId' | 'content' | 'expiresAt'>
 
 /** The deliveries of a task to some of its users; nothing of them is stored yet. */
 export interface DeliveryPlan {
@@ -88,10 +85,7 @@ export class DeliveryPlanner {
       const user = facts.get(recipient.userId)
       if (!user) return []
       const online = connectedOf.get(recipient.userId) ?? []
-      const devices = new Set([
-        ...user.bindings.keys(),
-        ...online.map(({ deviceSn }) => deviceSn),
-      ])
+      const devices = new Set([...user.bindings.keys(), ...online.map(({ deviceSn }) => deviceSn)])
       return [...devices]
         .filter((deviceSn) => recipient.deviceSns?.includes(deviceSn) ?? true)
         .map((deviceSn) => deliveryTo(recipient, deviceSn, user, surroundings))
@@ -129,7 +123,8 @@ export class DeliveryPlanner {
         finished: deliveries.filter((delivery) => !isPending(delivery)).length,
       })
     await tasks.addCounts(tx, all.filter(isPending).map(targetOf))
-    for (const batchId of batchIds) await jobs.enqueue(tx, sendBatch, { appId, payload: { batchId } })
+    for (const batchId of batchIds)
+      await jobs.enqueue(tx, sendBatch, { appId, payload: { batchId } })
   }
 
   /** A user's badge changes once with a push, however many devices show it. @returns what they show, by task and user */

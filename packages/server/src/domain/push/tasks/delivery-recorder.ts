@@ -84,7 +84,10 @@ export class DeliveryRecorder {
     const { database, deliveries, tasks, clock } = this.options
     const now = clock.now()
     await database.transaction(async (tx) => {
-      const locked = await deliveries.lock(tx, [...results].map(({ delivery }) => delivery).sort(compareKeys))
+      const locked = await deliveries.lock(
+        tx,
+        [...results].map(({ delivery }) => delivery).sort(compareKeys),
+      )
       const current = new Map(locked.map((delivery) => [nameOf(delivery), delivery]))
       const counted = results.filter(({ delivery }) =>
         isUnchanged(delivery, current.get(nameOf(delivery))),
@@ -169,8 +172,7 @@ export class DeliveryRecorder {
     facts: ResultFacts,
     now: number,
   ): Progress {
-    const words =
-      outcome.kind === 'accepted' ? {} : { code: outcome.code, reason: outcome.reason }
+    const words = outcome.kind === 'accepted' ? {} : { code: outcome.code, reason: outcome.reason }
     const step: DeliveryStep = {
       ...triedStep(delivery, now, { result: outcome.kind, ...words }),
       certificate: certificate.name,
@@ -251,7 +253,9 @@ export class DeliveryRecorder {
     const { certificates } = this.options
     const tried = results.filter((result) => result.kind === 'tried')
     const byCertificate = groupBy(tried, ({ certificate }) => certificate.certificateId)
-    for (const [certificateId, ofCertificate] of [...byCertificate].sort(([a], [b]) => compare(a, b))) {
+    for (const [certificateId, ofCertificate] of [...byCertificate].sort(([a], [b]) =>
+      compare(a, b),
+    )) {
       const outcomes = ofCertificate.map(({ outcome }) => outcome)
       if (outcomes.some(({ kind }) => kind === 'accepted'))
         await certificates.recordAccepted(tx, appId, certificateId, now)

@@ -39,7 +39,9 @@ export class TaskExpander {
   async #step(task: PushTask): Promise<boolean> {
     const { database, tasks, audiences, planner, clock } = this.options
     const { recipients, upTo, isLast } =
-      task.expiresAt <= clock.now() ? nobody(task.expandedTo) : await audiences.page(task, usersPerPage)
+      task.expiresAt <= clock.now()
+        ? nobody(task.expandedTo)
+        : await audiences.page(task, usersPerPage)
     const plan = await planner.plan(task, recipients)
     return database.transaction(async (tx) => {
       const current = await tasks.lock(tx, task)

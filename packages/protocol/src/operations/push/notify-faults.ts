@@ -1,0 +1,88 @@
+/** What the schema of /push/notify cannot say (contract, "Push"; rule G3). */
+
+type Fields = Readonly<Record<string, unknown>>
+
+const audienceLists = ['tag', 'alias', 'user_id', 'push_token'] as const
+const vendorBlocks = [
+  'android',
+  'vendor_h',
+  'vendor_x',
+  'vendor_f',
+  'vendor_o',
+  'vendor_v',
+  'vendor_n',
+  'cloud_gw',
+] as const
+
+const extBytes = 4096
+const imageSuffixes = /\.(?:jpg|jpeg|png)$/i
+const otherImages = /\.(?:bmp|gif|webp|tiff?|heic|heif|avif|svg|ico)$/i
+
+/** What is wrong with a push body beyond its types; each text begins with the name of the field. */
+export function notifyFaults({ audience, message }: Fields): string[] {
+  return [
+    ...(isFields(audience) ? audienceFaults(audience) : []),
+    ...(isFields(message) ? messageFaults(message) : []),
+  ]
+}
+
+function audienceFaults(audience: Fields): string[] {
+  const given = audienceLists.filter((name) => audience[name] !== undefined)
+  const [only, second] = given
+  const names = audienceLists.join(', ')
+  if (only === undefined) return [`audience must be all or an object with one of ${names}`]
+  if (second !== undefined) return [`audience must have only one of ${names}`]
+  const values = audience[only]
+  return Array.isArray(values) && values.length === 0 ? [`audience.${only} must not be empty`] : []
+}
+
+function messageFaults(message: Fields): string[] {
+  if (Object.values(message).every((value) => value === undefined))
+    return ['message must not be blank']
+  return [
+    ...attachmentFaults(message),
+    ...timeFaults(message),
+    ...extFaults(message),
+    ...vendorBlocks.flatMap((name) => intentFaults(name, message[name])),
+  ]
+}
+
+function attachmentFaults({ type, attachment_url: url }: Fields): string[] {
+  if (typeof url !== 'string' || url === '') return []
+  const field = 'message.attachment_url'
+  if (!/^https?:\/\/[^\s/]+/i.test(url)) return [`${field} must be an http or https URL`]
+  const path = url.replace(/[?#].*$/s, '')
+  const isImage = imageSuffixes.test(path)
+  return otherImages.test(path) || (type === 'image' && !isImage)
+    ? [`${field} must end in jpg, jpeg or png when it is an image`]
+    : []
+}
+
+function timeFaults({ show_begin_time: begin, show_end_time: end }: Fields): string[] {
+  const isOrdered = typeof begin !== 'number' || typeof end !== 'number' || begin < end
+  return isOrdered ? [] : ['message.show_end_time must be after message.show_begin_time']
+}
+
+function extFaults({ ext }: Fields): string[] {
+  if (ext === undefined) return []
+  const text = JSON.stringify(ext, (_, value) => (typeof value === 'bigint' ? `${value}` : value))
+  return utf8Length(text) > extBytes
+    ? [`message.ext must have at most ${extBytes} bytes as JSON`]
+    : []
+}
+
+function utf8Length(text: string): number {
+  return encodeURIComponent(text).replaceAll(/%../g, '.').length
+}
+
+function intentFaults(name: string, block: unknown): string[] {
+  if (!isFields(block) || block['click_action'] !== 'intent') return []
+  const { intent } = block
+  return intent === undefined || intent === ''
+    ? [`message.${name}.intent is required when click_action is intent`]
+    : []
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest'
+import type { VendorChannel } from '../../../push/sender.js'
+import type { PushCertificateEntry } from '../certificates/certificate-model.js'
+import { type ChoiceFacts, chooseChannel, sequenceOf } from './channel-choice.js'
+
+const now = 1_000
+
+function certificate(certificateId: number, channel: VendorChannel): PushCertificateEntry {
+  return {
+    certificateId,
+    name: `${channel} ${certificateId}`,
+    gateway: {
+      channel,
+      environment: 'production',
+      appId: 'a',
+      appKey: '',
+      appSecret: '',
+      certificate: '',
+    },
+    expiresAt: null,
+    lastAcceptedAt: 0,
+    pausedUntil: 0,
+  }
+}
+
+function binding(notifierName: string, pausedUntil = 0) {
+  return { notifierName, deviceToken: `token of ${notifierName}`, boundAt: 1, pausedUntil }
+}
+
+const entries = [
+  certificate(1, 'cloud_gw'),
+  certificate(2, 'vendor_h'),
+  certificate(3, 'vendor_h'),
+  certificate(4, 'ios_gw'),
+]
+
+function choose(changes: Partial<ChoiceFacts>) {
+  const choice = chooseChannel({
+    strategy: 'combined',
+    sequence: sequenceOf(),
+    isConnected: false,
+    bindings: [],
+    certificates: new Map(entries.map((entry) => [entry.name, entry])),
+    now,
+    ...changes,
+  })
+  if (choice.kind === 'none') return choice.reason
+  return choice.kind === 'core' ? 'core' : choice.certificate.name
+}
+
+const both = [binding('cloud_gw 1'), binding('vendor_h 3'), binding('vendor_h 2')]
+
+describe('sequenceOf', () => {
+  it('has ios_gw first, ups as the handset vendors, and each channel once', () => {
+    const ups = ['vendor_h', 'vendor_n', 'vendor_x', 'vendor_o', 'vendor_v', 'vendor_f']
+    expect(sequenceOf()).toEqual(['ios_gw', ...ups, 'cloud_gw'])
+    expect(sequenceOf(['cloud_gw', 'vendor_x', 'ups'])).toEqual([
+      'ios_gw',
+      'cloud_gw',
+      'vendor_x',
+      ...ups.filter((name) => name !== 'vendor_x'),
+    ])
+  })
+})
+
+describe('chooseChannel', () => {
+  it('combined takes the own channel of a connected device, else the first vendor of the sequence', () => {
+    expect(choose({ isConnected: true, bindings: both })).toBe('core')
+    expect(choose({ bindings: both })).toBe('vendor_h 2')
+    expect(choose({ bindings: both, sequence: sequenceOf(['cloud_gw', 'ups']) })).toBe('cloud_gw 1')
+    expect(choose({ bindings: [binding('ios_gw 4')], sequence: sequenceOf(['cloud_gw']) })).toBe(
+      'ios_gw 4',
+    )
+  })
+
+  it('corepush_only and ospush_only keep to theirs', () => {
+    expect(choose({ strategy: 'corepush_only', isConnected: true, bindings: both })).toBe('core')
+    expect(choose({ strategy: 'corepush_only', bindings: both })).toBe('not_connected')
+    expect(choose({ strategy: 'ospush_only', isConnected: true, bindings: both })).toBe(
+      'vendor_h 2',
+    )
+  })
+
+  it('passes over a device that its gateway calls out of reach', () => {
+    expect(choose({ bindings: [binding('cloud_gw 1'), binding('vendor_h 2', now + 1)] })).toBe(
+      'cloud_gw 1',
+    )
+    expect(choose({ bindings: [binding('vendor_h 2', now)] })).toBe('vendor_h 2')
+  })
+
+  it('says why there is no way', () => {
+    expect(choose({})).toBe('not_connected')
+    expect(choose({ bindings: [binding('unknown')] })).toBe('no_certificate')
+    expect(choose({ bindings: [binding('cloud_gw 1')], sequence: sequenceOf(['vendor_x']) })).toBe(
+      'no_channel_of_the_sequence',
+    )
+    expect(choose({ bindings: [binding('cloud_gw 1', now + 1)] })).toBe('device_paused')
+  })
+})

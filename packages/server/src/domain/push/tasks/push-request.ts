@@ -1,0 +1,114 @@
+import type { Int64, ParamsOf, startPushTask } from '@hermod/protocol'
+import { badgeChange } from '../../../push/badge.js'
+import type { ChannelOptions, VendorChannel } from '../../../push/sender.js'
+import { sequenceOf } from './channel-choice.js'
+import type { Audience, TaskContent, TaskNotification } from './task-model.js'
+
+type Body = ParamsOf<typeof startPushTask>
+type Message = Body['message']
+type VendorBlock = NonNullable<Message['vendor_h'] & Message['vendor_v']>
+type AudienceLists = Exclude<Body['audience'], string>
+
+/** A push that an application asks for. */
+export interface PushRequest {
+  readonly content: TaskContent
+  /** '' = the request is not remembered */
+  readonly requestId: string
+  /** Milliseconds since 1970; null: at once. */
+  readonly beginsAt: number | null
+  /** Milliseconds since 1970; null: a day after it begins. */
+  readonly endsAt: number | null
+}
+
+/** Reads the body of /push/notify, which has been checked. */
+export function readPushRequest({ audience, setting = {}, message }: Body): PushRequest {
+  return {
+    content: {
+      audience: audienceOf(audience),
+      strategy: setting.distribution_strategy ?? 'combined',
+      sequence: sequenceOf(setting.ospush_sequence),
+      notification: notificationOf(message),
+    },
+    requestId: setting.request_id ?? '',
+    beginsAt: milliseconds(message.show_begin_time),
+    endsAt: milliseconds(message.show_end_time),
+  }
+}
+
+/** How many values an audience names; 0 for everybody. */
+export function audienceLength(audience: Audience): number {
+  return 'values' in audience ? audience.values.length : 0
+}
+
+function audienceOf(audience: Body['audience']): Audience {
+  if (audience === 'all') return { kind: 'all' }
+  const { user_id: userIds, ...lists } = audience as AudienceLists
+  if (userIds) return { kind: 'user_id', values: userIds }
+  const kinds = ['tag', 'alias', 'push_token'] as const
+  const kind = kinds.find((name) => lists[name] !== undefined) ?? 'tag'
+  return { kind, values: lists[kind] ?? [] }
+}
+
+function milliseconds(seconds: Int64 | undefined): number | null {
+  return seconds === undefined ? null : Number(seconds) * 1_000
+}
+
+const androidChannels = [
+  'vendor_h',
+  'vendor_x',
+  'vendor_f',
+  'vendor_o',
+  'vendor_v',
+  'vendor_n',
+  'cloud_gw',
+] as const satisfies readonly VendorChannel[]
+
+function notificationOf(message: Message): TaskNotification {
+  const kind = message.type ?? 'text'
+  const { ios = {} } = message
+  const channels = androidChannels.flatMap((name) => {
+    const block = message[name]
+    return block ? [[name, optionsOf(block)] as const] : []
+  })
+  return {
+    kind,
+    title: message.title ?? '',
+    body: message.body ?? '',
+    bigText: message.big_text ?? '',
+    attachmentUrl: message.attachment_url ?? '',
+    badge: kind === 'cmd' ? null : badgeChange(message.badge ?? ''),
+    ext: message.ext ?? null,
+    priority: 'high',
+    collapseKey: null,
+    ios: withoutUnset({
+      sound: ios.sound,
+      contentAvailable: ios.content_available,
+      mutableContent: ios.mutable_content,
+      category: ios.category,
+      threadId: ios.thread_id,
+      subtitle: ios.subtitle,
+      collapseId: ios.ios_gw_collapse_id,
+    }),
+    android: message.android ? optionsOf(message.android) : {},
+    channels: Object.fromEntries(channels),
+  }
+}
+
+function optionsOf(block: Partial<VendorBlock>): ChannelOptions {
+  return withoutUnset({
+    sound: block.sound,
+    channelId: block.channel_id,
+    clickAction: block.click_action,
+    intent: block.intent,
+    badgeClass: block.badge_class,
+    pushMode: block.push_mode,
+    classification: block.classification,
+  })
+}
+
+/** Blank texts are as good as none. */
+function withoutUnset<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined && value !== ''),
+  ) as { [K in keyof T]?: Exclude<T[K], undefined> }
+}

@@ -1,0 +1,102 @@
+import { AppError, type Int64, type PushTaskStatistics, pushChannels } from '@hermod/protocol'
+import type { Database } from '../../../db/database.js'
+import type { JobQueue } from '../../../jobs/job-queue.js'
+import type { Clock } from '../../../lib/clock.js'
+import type { IdGenerator } from '../../../lib/ids/ids.js'
+import type { KnownCertificates } from '../certificates/certificate-model.js'
+import { expandTask } from './push-jobs.js'
+import { audienceLength, type PushRequest } from './push-request.js'
+import type { NewPushTask, TaskStore } from './task-store.js'
+
+export interface PushTaskServiceOptions {
+  readonly database: Database
+  readonly store: TaskStore
+  readonly certificates: KnownCertificates
+  readonly jobs: JobQueue
+  readonly ids: IdGenerator
+  readonly clock: Clock
+}
+
+const maxAudienceLength = 500
+const dayMs = 24 * 3_600_000
+
+/** Pushes that applications ask for, and their counts. */
+export class PushTaskService {
+  constructor(private readonly options: PushTaskServiceOptions) {}
+
+  /**
+   * Stores the task; devices are looked for in the background.
+   * @returns the ID of the task, which is the first one's when the request was seen before (rule G3)
+   * @throws AppError audience_too_long, push_not_enabled
+   */
+  async start(appId: string, request: PushRequest): Promise<Int64> {
+    const { certificates, ids, clock } = this.options
+    const { content, requestId, endsAt } = request
+    if (audienceLength(content.audience) > maxAudienceLength)
+      throw new AppError('audience_too_long')
+    if (content.strategy === 'ospush_only' && (await certificates.of(appId)).length === 0)
+      throw new AppError('push_not_enabled')
+    const now = clock.now()
+    const beginsAt = Math.max(request.beginsAt ?? now, now)
+    return this.#store({
+      appId,
+      taskId: await ids.next(),
+      msgId: 0,
+      requestId,
+      content,
+      beginsAt,
+      expiresAt: Math.min(endsAt ?? Number.POSITIVE_INFINITY, beginsAt + dayMs),
+      createdAt: now,
+    })
+  }
+
+  async #store(task: NewPushTask): Promise<Int64> {
+    const { database, store, jobs } = this.options
+    const { appId, taskId, requestId, beginsAt } = task
+    return database.transaction(async (tx) => {
+      const stored = await store.insert(tx, [task])
+      if (!stored.has(taskId)) return (await store.findByRequest(tx, appId, requestId)) ?? taskId
+      await jobs.enqueue(tx, expandTask, { appId, runAt: beginsAt, payload: { taskId } })
+      return taskId
+    })
+  }
+
+  /** The counts of those tasks that there are, in the order of the list (rule G1). */
+  async statistics(appId: string, taskIds: readonly Int64[]): Promise<PushTaskStatistics[]> {
+    const { database, store } = this.options
+    const keys = [...new Set(taskIds)].map((taskId) => ({ appId, taskId }))
+    const [tasks, counts] = await database.read((db) =>
+      Promise.all([store.list(db, keys), store.listCounts(db, appId, taskIds)]),
+    )
+    const known = new Set(tasks.map(({ taskId }) => taskId))
+    return taskIds
+      .filter((taskId) => known.has(taskId))
+      .map((taskId) =>
+        toStatistics(
+          taskId,
+          counts.filter((count) => count.taskId === taskId),
+        ),
+      )
+  }
+}
+
+function toStatistics(
+  taskId: Int64,
+  counts: readonly {
+    readonly channel: string
+    readonly target: number
+    readonly sent: number
+    readonly received: number
+  }[],
+): PushTaskStatistics {
+  const byChannel = new Map(counts.map((count) => [count.channel, count]))
+  const fields = pushChannels.flatMap((channel) => {
+    const { target = 0, sent = 0, received = 0 } = byChannel.get(channel) ?? {}
+    return [
+      [`${channel}_target`, target],
+      [`${channel}_sent`, sent],
+      [`${channel}_received`, received],
+    ] as const
+  })
+  return { ...Object.fromEntries(fields), task_id: taskId } as PushTaskStatistics
+}

@@ -1,0 +1,292 @@
+/** Push tasks from the request to the gateways, on both databases (rules G1 to G4). */
+import { type Json, type Session, stopSharedCluster, testBackends, waitFor } from '@hermod/testkit'
+import { PushSimulator } from '@hermod/testkit/push'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
+import { PushWorld } from './support/push-world.js'
+import { WatchedServer } from './support/watched-server.js'
+
+const message = { title: 'News', body: 'There is something new.' }
+const handsets = ['vendor_h', 'vendor_n', 'vendor_x', 'vendor_o', 'vendor_v', 'vendor_f'] as const
+const channels = ['ios_gw', 'cloud_gw', ...handsets] as const
+let names = 0
+
+/** A device token that the gateway takes; that of ios_gw is hexadecimal. */
+function token(channel: string, prefix = ''): string {
+  const number = ++names
+  return channel === 'ios_gw'
+    ? prefix + number.toString(16).padStart(64 - prefix.length, '0')
+    : `${prefix}device-${number}`
+}
+
+afterAll(stopSharedCluster)
+
+for (const backend of testBackends()) {
+  describe(`push tasks on ${backend.name}`, () => {
+    let watched: WatchedServer
+    let simulator: PushSimulator
+    let world: PushWorld
+
+    beforeAll(async () => {
+      simulator = await PushSimulator.start()
+      watched = await WatchedServer.start(backend)
+      world = new PushWorld(watched.server, simulator)
+      await world.setCertificates(channels)
+    })
+    afterAll(async () => {
+      await watched?.[Symbol.asyncDispose]()
+      await simulator?.[Symbol.asyncDispose]()
+    })
+
+    const toUsers = (users: readonly Session[]) => ({ user_id: users.map(({ id }) => id) })
+    const wasTold = (channel: (typeof channels)[number], deviceToken: string) =>
+      simulator.gateways[channel].calls.some(
+        ({ path, body }) => path.includes(deviceToken) || body.includes(deviceToken),
+      )
+
+    it('reach a device through its channel, whichever it is, and count it', async () => {
+      const bound = channels.map((channel) => [channel, token(channel)] as const)
+      const users = await Promise.all(bound.map(([name, own]) => world.user({ [name]: own })))
+      const taskId = await world.notify({ audience: toUsers(users), message })
+      await world.reaches(
+        taskId,
+        Object.fromEntries(
+          channels.flatMap((name) => [
+            [`${name}_target`, 1],
+            [`${name}_sent`, 1],
+          ]),
+        ),
+      )
+      for (const [channel, own] of bound) expect(wasTold(channel, own), channel).toBe(true)
+    })
+
+    it('choose the first channel of the sequence, and the next one when its token is dead', async () => {
+      const [dead, alive] = [token('vendor_h', 'dead-'), token('cloud_gw')]
+      // The certificate of vendor_h works, so that dead tokens are believed.
+      const other = await world.user({ vendor_h: token('vendor_h') })
+      await world.reaches(await world.notify({ audience: toUsers([other]), message }), {
+        vendor_h_target: 1,
+        vendor_h_sent: 1,
+      })
+      const user = await world.user({ vendor_h: dead, cloud_gw: alive })
+      const audience = toUsers([user])
+      const first = await world.notify({ audience, message })
+      await world.reaches(first, { vendor_h_target: 1, cloud_gw_target: 1, cloud_gw_sent: 1 })
+      // The dead token is forgotten.
+      const second = await world.notify({ audience, message })
+      await world.reaches(second, { cloud_gw_target: 1, cloud_gw_sent: 1 })
+      const setting = { ospush_sequence: ['cloud_gw', 'ups'] }
+      await world.bind(user, 'vendor_h', token('vendor_h'))
+      const third = await world.notify({ audience, setting, message })
+      await world.reaches(third, { cloud_gw_target: 1, cloud_gw_sent: 1 })
+    })
+
+    it('find devices by tag, alias, user and push token, each device once', async () => {
+      const users = await Promise.all(
+        [1, 2, 3].map(() => world.user({ vendor_x: token('vendor_x') })),
+      )
+      const [a, b, c] = users as [Session, Session, Session]
+      const tag = `tag ${++names}`
+      const alias = `alias${++names}`
+      await a.api.succeed('POST', '/user/push/tag', { body: { tags: [tag, `${tag} too`] } })
+      await b.api.succeed('POST', '/user/push/tag', { body: { tags: [`${tag} too`] } })
+      await c.api.succeed('POST', '/user/push/alias', { body: { alias } })
+      const pushToken = c.record.push_token ?? ''
+      expect(pushToken).not.toBe('')
+      const cases: [Json, number][] = [
+        [{ tag: [tag, `${tag} too`, 'nobody'] }, 2],
+        [{ tag: [tag] }, 1],
+        [{ alias: [alias, alias, 'nobody'] }, 1],
+        [{ user_id: [a.id, b.id, c.id, a.id, 4] }, 3],
+        [{ push_token: [pushToken, 'nobody'] }, 1],
+        [{ user_id: [4] }, 0],
+      ]
+      for (const [audience, count] of cases) {
+        const taskId = await world.notify({ audience, message })
+        await world.reaches(taskId, count ? { vendor_x_target: count, vendor_x_sent: count } : {})
+      }
+    })
+
+    it('leave out who wants none, and hide details from who wants none', async () => {
+      const tokens = [1, 2, 3].map(() => token('vendor_o'))
+      const users = await Promise.all(tokens.map((own) => world.user({ vendor_o: own })))
+      const [none, hidden, plain] = users as [Session, Session, Session]
+      await none.api.succeed('POST', '/user/push', { query: { value: true } })
+      await hidden.api.succeed('POST', '/user/push/detail', { query: { value: true } })
+      const secret = { title: `title ${++names}`, body: `body ${names}` }
+      const taskId = await world.notify({
+        audience: toUsers([none, hidden, plain]),
+        message: secret,
+      })
+      await world.reaches(taskId, { vendor_o_target: 2, vendor_o_sent: 2 })
+      const bodies = (own = '') =>
+        simulator.gateways.vendor_o.calls
+          .map(({ body }) => decodeURIComponent(body.replaceAll('+', ' ')))
+          .filter((body) => body.includes(own))
+      expect(bodies(tokens[0])).toEqual([])
+      expect(bodies(tokens[1]).join()).not.toContain(secret.body)
+      expect(bodies(tokens[1]).join()).not.toContain(secret.title)
+      expect(bodies(tokens[2]).join()).toContain(secret.body)
+    })
+
+    it('count the badge on, or set it', async () => {
+      const own = token('ios_gw')
+      const user = await world.user({ ios_gw: own })
+      await user.api.succeed('POST', '/user/push/badge', { body: { badge: 4 } })
+      const shown: unknown[] = []
+      for (const badge of [undefined, '+3', '2', '0', '']) {
+        const taskId = await world.notify({
+          audience: toUsers([user]),
+          message: { ...message, ...(badge !== undefined && { badge }) },
+        })
+        await world.reaches(taskId, { ios_gw_target: 1, ios_gw_sent: 1 })
+        const call = simulator.gateways.ios_gw.calls.findLast(({ path }) => path.includes(own))
+        shown.push(JSON.parse(call?.body ?? '{}').aps.badge)
+      }
+      expect(shown).toEqual([5, 8, 2, 0, 1])
+    })
+
+    it('try again what the gateway puts off, and give up what it refuses', async () => {
+      const kinds = ['throttle-', 'error-', 'payload-', '']
+      const users = await Promise.all(
+        kinds.map((prefix) => world.user({ vendor_v: token('vendor_v', prefix) })),
+      )
+      // One by one, since a refused message is that of its whole request.
+      for (const [index, prefix] of kinds.entries()) {
+        const taskId = await world.notify({ audience: toUsers([users[index] as Session]), message })
+        const isSent = prefix !== 'payload-'
+        await world.reaches(taskId, { vendor_v_target: 1, ...(isSent && { vendor_v_sent: 1 }) })
+      }
+    })
+
+    it('a request that was seen before pushes nothing and answers the first task', async () => {
+      const user = await world.user({ vendor_n: token('vendor_n') })
+      const body = {
+        audience: toUsers([user]),
+        setting: { request_id: `request ${++names}` },
+        message,
+      }
+      const taskIds = await Promise.all([1, 2, 3, 4, 5].map(() => world.notify(body)))
+      expect(new Set(taskIds).size).toBe(1)
+      const [taskId = 0] = taskIds
+      await world.reaches(taskId, { vendor_n_target: 1, vendor_n_sent: 1 })
+      expect(await world.notify(body)).toBe(taskId)
+      const again = await world.notify({ ...body, setting: { request_id: '' } })
+      expect(again).not.toBe(taskId)
+      await world.reaches(again, { vendor_n_target: 1, vendor_n_sent: 1 })
+      await world.reaches(taskId, { vendor_n_target: 1, vendor_n_sent: 1 })
+    })
+
+    it('wait for show_begin_time, also over a restart, and send nothing after show_end_time', async () => {
+      const own = token('vendor_f')
+      const user = await world.user({ vendor_f: own })
+      const now = Math.floor(Date.now() / 1_000)
+      const late = await world.notify({
+        audience: toUsers([user]),
+        message: { ...message, show_end_time: now - 1 },
+      })
+      const begin = now + 4
+      const taskId = await world.notify({
+        audience: toUsers([user]),
+        message: { ...message, show_begin_time: begin },
+      })
+      await watched.server.stop()
+      world = new PushWorld(await watched.startAgain(), simulator)
+      await world.reaches(taskId, { vendor_f_target: 1, vendor_f_sent: 1 })
+      const calls = simulator.gateways.vendor_f.calls.filter(({ body }) => body.includes(own))
+      expect(calls).toHaveLength(1)
+      expect(calls[0]?.at).toBeGreaterThanOrEqual(begin * 1_000)
+      expect(await world.counts(late)).toEqual({})
+    })
+
+    it('to everybody reach all devices of all users once', async () => {
+      const before = simulator.gateways.vendor_h.calls.length
+      const users = await Promise.all(
+        Array.from({ length: 40 }, () => world.user({ vendor_h: token('vendor_h', 'all-') })),
+      )
+      const taskId = await world.notify({ audience: 'all', message })
+      await waitFor(async () => ((await world.counts(taskId)).vendor_h_sent ?? 0) >= users.length, {
+        what: 'all of them',
+        timeoutMs: 60_000,
+      })
+      const told = simulator.gateways.vendor_h.calls
+        .slice(before)
+        .flatMap(({ path, body }) =>
+          path.endsWith('messages:send') ? JSON.parse(body).message.token : [],
+        )
+        .filter((each: string) => each.startsWith('all-'))
+      expect(new Set(told).size).toBe(users.length)
+      expect(told).toHaveLength(users.length)
+    })
+
+    describe('a bad request', () => {
+      const audience = 'all'
+      it.each<[string, Json, number, string[]]>([
+        ['no audience', { message }, answerCode.invalidParameter, ['audience is required']],
+        ['a blank audience', { audience: '', message }, answerCode.invalidParameter, ['audience']],
+        ['an empty one', { audience: {}, message }, answerCode.invalidParameter, ['audience must']],
+        [
+          'two keys',
+          { audience: { tag: ['a'], alias: ['b'] }, message },
+          answerCode.invalidParameter,
+          ['audience must have only one'],
+        ],
+        ['no message', { audience }, answerCode.invalidParameter, ['message is required']],
+        [
+          'a blank message',
+          { audience, message: {} },
+          answerCode.invalidParameter,
+          ['message must not be blank'],
+        ],
+        [
+          'everything at once',
+          {
+            audience: { user_id: ['x'] },
+            setting: { ospush_sequence: ['ups', 'vendor_z'], distribution_strategy: 'all' },
+            message: {
+              type: 'video',
+              attachment_url: 'https://x.example/a.bmp',
+              show_begin_time: 10,
+              show_end_time: 9,
+              badge: '-1',
+              vendor_h: { click_action: 'intent' },
+              vendor_v: { push_mode: 2 },
+              ext: { text: 'x'.repeat(5_000) },
+            },
+          },
+          answerCode.invalidParameter,
+          [
+            'audience.user_id[0]',
+            'setting.ospush_sequence[1]',
+            'setting.distribution_strategy',
+            'message.type',
+            'message.attachment_url',
+            'message.show_end_time',
+            'message.badge',
+            'message.vendor_h.intent',
+            'message.vendor_v.push_mode',
+            'message.ext',
+          ],
+        ],
+        [
+          '501 users',
+          { audience: { user_id: Array.from({ length: 501 }, (_, index) => index + 1) }, message },
+          12005,
+          [],
+        ],
+      ])('with %s names it', async (_, body, code, words) => {
+        const answer = await world.admin.call('POST', '/push/notify', { body })
+        expect(answer.code, answer.text).toBe(code)
+        for (const word of words) expect(answer.envelope.message).toContain(word)
+      })
+
+      it('by a user is refused', async () => {
+        const user = await world.user()
+        const body = { audience, message }
+        expect((await user.api.call('POST', '/push/notify', { body })).code).toBe(
+          answerCode.noPermission,
+        )
+      })
+    })
+  })
+}

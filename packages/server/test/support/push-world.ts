@@ -1,0 +1,106 @@
+/** A server with certificates of simulated gateways, and users with devices that are bound to them. */
+import { type Api, type Json, type ServerProcess, type Session, waitFor } from '@hermod/testkit'
+import type { PushSimulator, SimulatedChannel } from '@hermod/testkit/push'
+
+const operatorPath = '/operator/v1/push/certificate/set'
+
+/** Counts of a task that are not 0, such as `vendor_h_sent`. */
+export type Counts = Readonly<Record<string, number>>
+
+export class PushWorld {
+  readonly #sessions = new Map<number, Session>()
+
+  constructor(
+    readonly server: ServerProcess,
+    readonly simulator: PushSimulator,
+  ) {}
+
+  get api(): Api {
+    return this.server.api
+  }
+
+  get admin(): Api {
+    return this.server.api.admin
+  }
+
+  get operator(): Api {
+    return this.server.api.as(this.server.operatorToken)
+  }
+
+  /** Makes a certificate for each channel, named as the channel. */
+  async setCertificates(channels: readonly SimulatedChannel[]): Promise<void> {
+    for (const channel of channels) await this.setCertificate(channel, channel)
+  }
+
+  async setCertificate(channel: SimulatedChannel, name: string, changes: Json = {}): Promise<void> {
+    const { certificate } = this.simulator.gateways[channel]
+    await this.operator.succeed('POST', operatorPath, {
+      body: {
+        app_id: this.server.appId,
+        name,
+        channel,
+        environment: 1,
+        gateway_app_id: certificate.appId,
+        app_key: certificate.appKey,
+        app_secret: certificate.appSecret,
+        certificate: certificate.certificate,
+        package_name: certificate.packageName ?? '',
+        send_url: certificate.endpoint.sendUrl,
+        auth_url: certificate.endpoint.authUrl ?? '',
+        ca: certificate.endpoint.ca,
+        ...changes,
+      },
+    })
+  }
+
+  /** A user with one device, bound to these certificates. @param bindings certificate name to device token */
+  async user(bindings: Readonly<Record<string, string>> = {}): Promise<Session> {
+    const account = await this.api.register()
+    const session = await this.api.login(account, `guid of ${account.username}`)
+    this.#sessions.set(session.id, session)
+    for (const [name, token] of Object.entries(bindings)) await this.bind(session, name, token)
+    return session
+  }
+
+  async bind(session: Session, notifierName: string, token: string, deviceSn = 1): Promise<void> {
+    await session.api.succeed('POST', '/user/token/bind', {
+      body: { device_sn: deviceSn, device_token: token, notifier_name: notifierName },
+    })
+  }
+
+  /** @returns the ID of the task */
+  async notify(body: Json): Promise<number> {
+    return (await this.admin.succeed('POST', '/push/notify', { body })).data.task_id
+  }
+
+  /** The counts of a task that are not 0. */
+  async counts(taskId: number): Promise<Counts> {
+    const { data } = await this.admin.succeed('POST', '/push/task/detail', {
+      body: { list: [taskId] },
+    })
+    const { task_id: _, ...counts } = data[0] ?? {}
+    return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0)) as Counts
+  }
+
+  /** Waits until a task has these counts and no others but 0. */
+  async reaches(taskId: number, expected: Counts): Promise<void> {
+    const text = JSON.stringify(sorted(expected))
+    let last = ''
+    await waitFor(
+      async () => {
+        last = JSON.stringify(sorted(await this.counts(taskId)))
+        return last === text
+      },
+      {
+        get what() {
+          return `the counts ${text}; they are ${last}`
+        },
+        timeoutMs: 60_000,
+      },
+    )
+  }
+}
+
+function sorted(counts: Counts): Counts {
+  return Object.fromEntries(Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
