@@ -76,7 +76,7 @@ function utf8Length(text: string): number {
 }
 
 function intentFaults(name: string, block: unknown): string[] {
-  if (!isFields(block) || block['click_action'] !== 'intent') return []
+  if (!isFields(block) || block.click_action !== 'intent') return []
   const { intent } = block
   return intent === undefined || intent === ''
     ? [`message.${name}.intent is required when click_action is intent`]

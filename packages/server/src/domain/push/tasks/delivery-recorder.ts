@@ -6,7 +6,7 @@ import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
 import { nextTryAt, pauseAfter } from '../../../push/rules/retry.js'
 import type { PushOutcome } from '../../../push/sender.js'
-import type { PushBindingStore } from '../../devices/push-binding-store.js'
+import type { DeviceBindings } from '../../devices/device-bindings.js'
 import type { PushCertificateEntry } from '../certificates/certificate-model.js'
 import { compareWays, type DeviceBinding, type VendorWay, vendorWays } from './channel-choice.js'
 import { type Delivery, tokenHash } from './delivery-model.js'
@@ -55,7 +55,7 @@ export interface DeliveryRecorderOptions {
   readonly database: Database
   readonly deliveries: DeliveryStore
   readonly tasks: TaskStore
-  readonly bindings: PushBindingStore
+  readonly bindings: DeviceBindings
   readonly certificates: CertificateUse
   readonly jobs: JobQueue
   readonly clock: Clock
