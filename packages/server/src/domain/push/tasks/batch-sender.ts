@@ -80,13 +80,11 @@ export class BatchSender {
       ({ delivery, certificate }) =>
         `${delivery.taskId} ${certificate.certificateId} ${delivery.isSilent} ${delivery.hidesDetails}`,
     )
-    await Promise.all([
-      ...[...groups.values()].map(async (group) =>
-        recorder.record(appId, facts, await this.#sendGroup(group)),
-      ),
-      connected.length > 0 &&
-        this.#handOver(connected).then((handed) => recorder.record(appId, facts, handed)),
-    ])
+    const running = [...groups.values()].map(async (group) =>
+      recorder.record(appId, facts, await this.#sendGroup(group)),
+    )
+    if (connected.length > 0) running.push(this.#handOverAll(appId, connected, facts))
+    await allEnded(running)
   }
 
   async #facts(appId: string, due: readonly Delivery[]): Promise<ResultFacts> {
@@ -159,11 +157,13 @@ export class BatchSender {
     return guardAgainstMassPrune(outcomes, { lastAcceptedAt, now })
   }
 
-  #handOver(
+  async #handOverAll(
+    appId: string,
     connected: readonly { readonly delivery: Delivery; readonly task: PushTask }[],
-  ): Promise<Result[]> {
-    const { core } = this.options
-    return Promise.all(
+    facts: ResultFacts,
+  ): Promise<void> {
+    const { core, recorder } = this.options
+    const results = await Promise.all(
       connected.map(async ({ delivery, task }): Promise<Result> => {
         const isHanded = await core.deliver(
           delivery.appId,
@@ -174,7 +174,15 @@ export class BatchSender {
         return { kind: isHanded ? 'handed_over' : 'disconnected', delivery }
       }),
     )
+    await recorder.record(appId, facts, results)
   }
+}
+
+/** Waits for all, also when one fails, so that nothing goes on behind the back of a run that is over. */
+async function allEnded(running: readonly Promise<void>[]): Promise<void> {
+  const outcomes = await Promise.allSettled(running)
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected')
+  if (failed) throw failed.reason
 }
 
 const missing: PushOutcome = {
