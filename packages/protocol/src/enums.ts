@@ -215,6 +215,18 @@ export const pushChannels = [
 /** One of {@link pushChannels}. */
 export type PushChannel = (typeof pushChannels)[number]
 
+/** Channels with a gateway of somebody else, which asks for a certificate. */
+export const gatewayChannels = [
+  'ios_gw',
+  'vendor_h',
+  'vendor_x',
+  'vendor_f',
+  'vendor_v',
+  'vendor_o',
+  'cloud_gw',
+  'vendor_n',
+] as const satisfies readonly PushChannel[]
+
 /** How far a push task is. */
 export const pushTaskState = enumeration({
   waiting: [0, 'waiting'],

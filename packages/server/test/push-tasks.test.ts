@@ -222,20 +222,25 @@ for (const backend of testBackends()) {
     describe('a bad request', () => {
       const audience = 'all'
       it.each<[string, Json, number, string[]]>([
-        ['no audience', { message }, answerCode.invalidParameter, ['audience is required']],
-        ['a blank audience', { audience: '', message }, answerCode.invalidParameter, ['audience']],
-        ['an empty one', { audience: {}, message }, answerCode.invalidParameter, ['audience must']],
+        ['no audience', { message }, answerCode.invalid_parameter, ['audience is required']],
+        ['a blank audience', { audience: '', message }, answerCode.invalid_parameter, ['audience']],
+        [
+          'an empty one',
+          { audience: {}, message },
+          answerCode.invalid_parameter,
+          ['audience must'],
+        ],
         [
           'two keys',
           { audience: { tag: ['a'], alias: ['b'] }, message },
-          answerCode.invalidParameter,
+          answerCode.invalid_parameter,
           ['audience must have only one'],
         ],
-        ['no message', { audience }, answerCode.invalidParameter, ['message is required']],
+        ['no message', { audience }, answerCode.invalid_parameter, ['message is required']],
         [
           'a blank message',
           { audience, message: {} },
-          answerCode.invalidParameter,
+          answerCode.invalid_parameter,
           ['message must not be blank'],
         ],
         [
@@ -254,7 +259,7 @@ for (const backend of testBackends()) {
               ext: { text: 'x'.repeat(5_000) },
             },
           },
-          answerCode.invalidParameter,
+          answerCode.invalid_parameter,
           [
             'audience.user_id[0]',
             'setting.ospush_sequence[1]',
@@ -284,7 +289,7 @@ for (const backend of testBackends()) {
         const user = await world.user()
         const body = { audience, message }
         expect((await user.api.call('POST', '/push/notify', { body })).code).toBe(
-          answerCode.noPermission,
+          answerCode.no_permission,
         )
       })
     })

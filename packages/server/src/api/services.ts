@@ -22,6 +22,8 @@ import type { MessageOperations } from '../domain/messaging/operations/message-o
 import type { ConversationService } from '../domain/messaging/reading/conversation-service.js'
 import type { BroadcastService } from '../domain/messaging/sending/broadcast-service.js'
 import type { MessageService } from '../domain/messaging/sending/message-service.js'
+import type { CertificateAdminService } from '../domain/push/certificates/certificate-admin-service.js'
+import type { CertificateService } from '../domain/push/certificates/certificate-service.js'
 import type { PushPreferenceService } from '../domain/push/preferences/push-preference-service.js'
 import type { PushTaskService } from '../domain/push/tasks/push-task-service.js'
 import type { AccountService } from '../domain/users/account-service.js'
@@ -38,6 +40,7 @@ export interface HandlerServices {
   readonly announcements: AnnouncementService
   readonly apps: AppService
   readonly broadcasts: BroadcastService
+  readonly certificateAdmin: CertificateAdminService
   readonly contactRequests: ContactRequestService
   readonly contacts: ContactService
   readonly conversations: ConversationService
@@ -60,6 +63,7 @@ export interface HandlerServices {
   readonly pins: PinService
   readonly presence: PresenceService
   readonly profiles: ProfileService
+  readonly pushCertificates: CertificateService
   readonly pushPreferences: PushPreferenceService
   readonly pushTasks: PushTaskService
   readonly registrations: RegistrationService

@@ -22,5 +22,9 @@ export function addCheckCommand(program: Command, context: CommandContext): void
 
 function checkSummary({ checked, faults, truncated }: CheckReport): string {
   const count = `${truncated ? 'more than ' : ''}${faults.length}`
-  return `${checked} facts checked, ${count} wrong; keep a copy of the data and restore a sound backup, or report the fault`
+  const isExpiry = faults.every(({ check }) => check === 'push_certificate_expiry')
+  const advice = isExpiry
+    ? 'set new push certificates'
+    : 'keep a copy of the data and restore a sound backup, or report the fault'
+  return `${checked} facts checked, ${count} wrong; ${advice}`
 }

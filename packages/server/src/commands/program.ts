@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config/config.js'
 import { addAppCommands } from './app.js'
+import { addCertificateCommands } from './certificate.js'
 import { addCheckCommand } from './check.js'
 import { addConfigCommand } from './config.js'
 import { addMigrateCommand } from './migrate.js'
@@ -35,6 +36,7 @@ export function createProgram(dependencies: CommandDependencies): Command {
   addServeCommand(program, context)
   addAppCommands(program, context)
   addTokenCommands(program, context)
+  addCertificateCommands(program, context)
   addSecretCommands(program, context)
   addUserCommands(program, context)
   addConfigCommand(program, context)

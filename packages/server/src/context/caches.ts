@@ -6,6 +6,10 @@ import { relationCache } from '../domain/contacts/relation-cache.js'
 import { groupCache, memberCache } from '../domain/groups/core/group-cache.js'
 import { tokenCache } from '../domain/login/token-cache.js'
 import { broadcasterCache } from '../domain/messaging/marks/broadcasters.js'
+import {
+  certificateCache,
+  certificateOwnerCache,
+} from '../domain/push/certificates/certificate-caches.js'
 import { userStateCache } from '../domain/users/user-state-cache.js'
 import { type CacheDefinition, InvalidatedCache } from '../lib/invalidated-cache.js'
 
@@ -27,6 +31,8 @@ export function createCaches({
     adminTokens: create(adminTokenCache),
     apps: create(appCache),
     broadcasters: create(broadcasterCache),
+    certificateOwners: create(certificateOwnerCache),
+    certificates: create(certificateCache),
     groups: create(groupCache),
     members: create(memberCache),
     relations: create(relationCache),

@@ -23,6 +23,7 @@ import { CallLimits, noCallLimits } from '../pipeline/call-limits.js'
 import { type CallObserver, Executor } from '../pipeline/executor.js'
 import { createCaches } from './caches.js'
 import { createHandlers } from './handlers.js'
+import { PushGateways } from './push-gateways.js'
 import { createServices, type Services } from './services.js'
 import { createStores, type Stores } from './stores.js'
 
@@ -35,6 +36,7 @@ export interface Context {
   readonly services: Services
   readonly executor: Executor
   readonly metrics: Metrics
+  readonly providers: PushGateways
   /** Waits for what is being stored, and closes everything. */
   stop(): Promise<void>
 }
@@ -82,7 +84,8 @@ export function openContext(options: ContextOptions): Promise<Context> {
     await requireDurableCommits(database, log)
     const applied = await migrate(database)
     if (applied.length > 0) log.info({ migrations: applied }, 'schema brought up to date')
-    const context = buildContext(options, database)
+    const providers = parts.add(new PushGateways(), (each) => each[Symbol.asyncDispose]())
+    const context = buildContext(options, { database, providers })
     await context.services.secretService.requireKeys()
     parts.add(context.services.writer, (writer) => writer.idle())
     parts.add(context.services.marks, (marks) => marks.idle())
@@ -104,7 +107,7 @@ async function requireDurableCommits(database: Database, log: Logger): Promise<v
 
 function buildContext(
   { config, secrets, log }: ContextOptions,
-  database: Database,
+  { database, providers }: Pick<Context, 'database' | 'providers'>,
 ): Omit<Context, 'stop'> {
   const clock = systemClock
   const bus = new MemoryBus()
@@ -131,6 +134,7 @@ function buildContext(
       config,
       secrets,
       jobs,
+      providers,
       batchObservers: metrics.batches,
       appended,
     },
@@ -149,7 +153,8 @@ function buildContext(
     observer: callObserver(log, metrics),
     checkAnswers: config.checkAnswers,
   })
-  return { config, database, bus, clock, stores, services, executor, metrics }
+  metrics.watchCertificates(() => services.certificateExpiry.list())
+  return { config, database, bus, clock, stores, services, executor, metrics, providers }
 }
 
 function callLimits({ address, user, app }: ServerConfig['rateLimit']): CallLimits {

@@ -19,6 +19,8 @@ import { conversationHandlers } from '../api/messaging/conversations.js'
 import { pinHandlers } from '../api/messaging/pins.js'
 import { recallHandlers } from '../api/messaging/recall.js'
 import { sendingHandlers } from '../api/messaging/sending.js'
+import { pushCertificateHandlers } from '../api/push/certificates.js'
+import { operatorPushHandlers } from '../api/push/operator.js'
 import { pushPreferenceHandlers } from '../api/push/preferences.js'
 import { pushTaskHandlers } from '../api/push/tasks.js'
 import { secretHandlers } from '../api/secrets/operator.js'
@@ -46,6 +48,7 @@ export function createHandlers(services: Services): readonly Handler[] {
     userAdministrationHandlers,
     deviceHandlers,
     pushPreferenceHandlers,
+    pushCertificateHandlers,
     pushTaskHandlers,
     pinHandlers,
     contactHandlers,
@@ -65,6 +68,7 @@ export function createHandlers(services: Services): readonly Handler[] {
     appHandlers,
     integrityHandlers,
     secretHandlers,
+    operatorPushHandlers,
     operatorUserHandlers,
   ].flatMap((create) => create(services))
 }

@@ -14,6 +14,7 @@ import type { AccountService } from '../domain/users/account-service.js'
 import type { JobQueue } from '../jobs/job-queue.js'
 import { SecretBox } from '../lib/secrets/secret-box.js'
 import { SecretKeys } from '../lib/secrets/secret-keys.js'
+import { noConnections } from '../push/core-channel.js'
 import { createApps } from './domains/apps.js'
 import { type Contacts, createContacts } from './domains/contacts.js'
 import { createDeviceAccess, createDevices } from './domains/devices.js'
@@ -22,13 +23,20 @@ import { createGroups, type Groups } from './domains/groups.js'
 import { createIntegrity } from './domains/integrity.js'
 import { createLogin, createPasswords } from './domains/login.js'
 import { type BatchObservers, createMessaging, type Messaging } from './domains/messaging.js'
-import { createPush } from './domains/push.js'
+import {
+  createPushCertificates,
+  createPushPreferences,
+  createPushTasks,
+  type PushCertificates,
+  type PushTasks,
+} from './domains/push.js'
 import { createSecrets } from './domains/secrets.js'
 import { createAccounts, createUsers, type Users } from './domains/users.js'
 import type { Foundation } from './foundation.js'
+import type { PushGateways } from './push-gateways.js'
 import { loadSecretKeys } from './secret-key.js'
 
-export interface Services extends Contacts, Groups, Messaging, Users {
+export interface Services extends Contacts, Groups, Messaging, PushCertificates, PushTasks, Users {
   readonly accounts: AccountService
   readonly apps: AppService
   readonly deviceAccess: DeviceAccessService
@@ -46,6 +54,7 @@ export interface ServicesOptions {
   readonly config: ServerConfig
   readonly secrets: ServerSecrets
   readonly jobs: JobQueue
+  readonly providers: PushGateways
   readonly batchObservers: BatchObservers
   /** Something was committed for the consumers of the app. */
   readonly appended: (appId: string) => void
@@ -54,7 +63,7 @@ export interface ServicesOptions {
 /** The services of all domains, in the order in which they need one another. */
 export function createServices(
   foundation: Foundation,
-  { config, secrets, jobs, batchObservers, appended }: ServicesOptions,
+  { config, secrets, jobs, providers, batchObservers, appended }: ServicesOptions,
 ): Services {
   const { current, previous, file: keyFile } = loadSecretKeys(config.dataDir, secrets)
   const secretKeys = new SecretKeys(current, previous)
@@ -82,7 +91,18 @@ export function createServices(
     succession: groups.groupSuccession,
     tokens,
   })
-  const { secretService } = createSecrets(foundation, { apps, secretKeys, secretBox, keyFile })
+  const certificates = createPushCertificates(foundation, {
+    apps,
+    secretBox,
+    inspector: providers,
+    publicUrl: config.http.publicUrl,
+  })
+  const { secretService } = createSecrets(foundation, {
+    columns: [apps.registrationSecrets, certificates.pushCertificates.sealedSecrets],
+    secretKeys,
+    secretBox,
+    keyFile,
+  })
   const messaging = createMessaging(foundation, {
     config,
     batchObservers,
@@ -96,10 +116,22 @@ export function createServices(
     ...contacts,
     ...groups,
     ...messaging,
+    ...certificates,
     ...users,
     ...createDeviceAccess(foundation, { devices, tokens }),
-    ...createIntegrity(foundation, { secrets: secretService }),
-    ...createPush(foundation, { accounts }),
+    ...createIntegrity(foundation, {
+      secrets: secretService,
+      expiry: certificates.certificateExpiry,
+    }),
+    ...createPushPreferences(foundation, { accounts }),
+    ...createPushTasks(foundation, {
+      apps,
+      certificates: certificates.pushCertificates,
+      core: noConnections,
+      jobs,
+      messages: { page: async (_, __, after) => ({ recipients: [], upTo: after, isLast: true }) },
+      senders: providers.senders,
+    }),
     accounts,
     apps,
     devices,

@@ -27,6 +27,7 @@ import { BroadcastMarkStore } from '../domain/messaging/marks/broadcast-mark-sto
 import { GroupMarkStore } from '../domain/messaging/marks/group-mark-store.js'
 import { ReceiptRequestStore } from '../domain/messaging/marks/receipt-request-store.js'
 import { TransactionStore } from '../domain/messaging/sending/transaction-store.js'
+import { CertificateStore } from '../domain/push/certificates/certificate-store.js'
 import { PushPreferenceStore } from '../domain/push/preferences/push-preference-store.js'
 import { AudienceStore } from '../domain/push/tasks/audience-store.js'
 import { DeliveryStore } from '../domain/push/tasks/delivery-store.js'
@@ -46,7 +47,18 @@ export type Stores = ReturnType<typeof createStores>
 /** Every store, once. A store that writes what a cache is made of invalidates the cache. */
 export function createStores({
   database,
-  caches: { adminTokens, apps, broadcasters, groups, members, relations, tokens, userStates },
+  caches: {
+    adminTokens,
+    apps,
+    broadcasters,
+    certificateOwners,
+    certificates,
+    groups,
+    members,
+    relations,
+    tokens,
+    userStates,
+  },
 }: {
   readonly database: Database
   readonly caches: Caches
@@ -55,6 +67,7 @@ export function createStores({
     announcements: new AnnouncementStore(),
     apps: new AppStore({ apps, adminTokens }),
     broadcastMarks: new BroadcastMarkStore(database),
+    certificates: new CertificateStore({ certificates, certificateOwners }),
     changes: new ChangeStore(database),
     contactRequests: new ContactRequestStore(),
     contacts: new ContactStore(database, { relations, userStates }),

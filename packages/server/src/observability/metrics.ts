@@ -24,6 +24,14 @@ export interface CheckpointFigures {
   readonly walBytes: number
 }
 
+/** When a push certificate expires. */
+export interface CertificateFigures {
+  readonly appId: string
+  readonly name: string
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+}
+
 /** The figures of one process, in the Prometheus format. */
 export class Metrics {
   readonly #registry = new Registry()
@@ -183,6 +191,24 @@ export class Metrics {
       registers: [this.#registry],
       collect() {
         this.set(read().walBytes)
+      },
+    })
+  }
+
+  /** @param list push certificates that expire; asked at every reading of the figures */
+  watchCertificates(list: () => Promise<readonly CertificateFigures[]>): void {
+    new Gauge({
+      name: 'hermod_push_certificate_expiry_timestamp_seconds',
+      help: 'When a push certificate expires, by application and name; those that do not are left out.',
+      labelNames: ['app', 'certificate'] as const,
+      registers: [this.#registry],
+      async collect() {
+        // Figures are there also when the database is not; then these are those of before.
+        const certificates = await list().catch(() => null)
+        if (certificates === null) return
+        this.reset()
+        for (const { appId: app, name: certificate, expiresAt } of certificates)
+          this.set({ app, certificate }, expiresAt / 1_000)
       },
     })
   }

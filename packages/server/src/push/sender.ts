@@ -49,6 +49,33 @@ export interface GatewayCertificate {
   readonly endpoint?: GatewayEndpoint
 }
 
+/** Looks at certificates for those who set them up. */
+export interface CertificateInspector {
+  /** Reads the credentials as a send does, without asking anybody. */
+  inspect(certificate: GatewayCertificate): Promise<CertificateInspection>
+  /**
+   * Shows the credentials to the gateway with a message to a device that cannot exist. No send hears of it, and none is held up by what
+   * comes of it.
+   */
+  probe(certificate: GatewayCertificate): Promise<PushOutcome>
+}
+
+export interface CertificateInspection {
+  /** All that is wrong; [] when it can be used. */
+  readonly faults: readonly CertificateFault[]
+  /** When the credentials end, milliseconds since 1970; null: they do not, or nobody can tell. */
+  readonly expiresAt: number | null
+}
+
+export interface CertificateFault {
+  readonly field: CertificateField
+  /** Goes on after the name of the field; has no secret. */
+  readonly text: string
+}
+
+/** By the names of the contract, and one that it does not have. */
+export type CertificateField = 'app_id' | 'app_key' | 'app_secret' | 'certificate' | 'package_name'
+
 /** Another place than the vendor's public gateway. */
 export interface GatewayEndpoint {
   /** Origin of sends, without a slash at the end; tokens are asked for there too by default. */

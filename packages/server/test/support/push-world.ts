@@ -20,7 +20,7 @@ export class PushWorld {
   }
 
   get admin(): Api {
-    return this.server.api.admin
+    return this.server.api.admin()
   }
 
   get operator(): Api {

@@ -7,6 +7,15 @@ const subjectHere = (context: WalkContext) => ({
   ...hereAsApp(context),
   user_id: context.subject.id,
 })
+/** Of a gateway that refuses connections. */
+const pushCertificate = ({ world }: Pick<WalkContext, 'world'>) => ({
+  app_id: world.there.appId,
+  name: 'walk',
+  channel: 'vendor_f' as const,
+  gateway_app_id: '1',
+  app_secret: 'walk-secret',
+  send_url: 'http://127.0.0.1:9',
+})
 const victim = { needsVictim: true }
 
 export const operatorFixtures: readonly Fixture[] = [
@@ -25,6 +34,15 @@ export const operatorFixtures: readonly Fixture[] = [
     })
     return { ...hereAsApp(context), token_id: made?.data.token_id ?? 0 }
   }),
+  fixture(api.setPushCertificate, pushCertificate),
+  fixture(api.listPushCertificates, hereAsApp),
+  ...[api.removePushCertificate, api.checkPushCertificate].map((operation) =>
+    fixture(operation, async ({ world }) => {
+      const { app_id, name, ...more } = pushCertificate({ world })
+      await world.prepare(api.setPushCertificate, world.operator, { app_id, name, ...more })
+      return { app_id, name }
+    }),
+  ),
   fixture(api.checkIntegrity),
   fixture(api.rotateSecretKey),
   fixture(api.retireSecretKey),

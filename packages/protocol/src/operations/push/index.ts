@@ -1,2 +1,3 @@
+export * from './certificates.js'
 export * from './preferences.js'
 export * from './tasks.js'

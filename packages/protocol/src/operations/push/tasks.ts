@@ -2,15 +2,13 @@ import {
   clickActions,
   distributionStrategies,
   meaningsOf,
-  pushEnvironment,
   pushMessageTypes,
-  pushProvider,
   vendorClassification,
   vendorPushMode,
   vendorSequence,
 } from '../../enums.js'
 import { operation } from '../../operation.js'
-import { PushCertificate, PushTask, PushTaskStatistics } from '../../resources/push.js'
+import { PushTask, PushTaskStatistics } from '../../resources/push.js'
 import {
   array,
   boolean,
@@ -24,7 +22,7 @@ import {
   stringEnum,
   Type,
 } from '../../schema.js'
-import { get, post } from '../fields.js'
+import { post } from '../fields.js'
 import { notifyFaults } from './notify-faults.js'
 
 const tag = 'Push'
@@ -165,23 +163,6 @@ const message = object(
   },
   { description: 'content of the push; must not be blank' },
 )
-
-/** Planned. Secrets are told to Admin tokens only (rule G6). */
-export const getPushCertificate = operation({
-  id: 'push.certificate',
-  methods: get,
-  path: '/push/certificate',
-  tag,
-  summary: 'Reads the certificate of a push channel.',
-  description: 'With a user token app_secret and certificate are "".',
-  callers: 'member',
-  query: {
-    environment: optional(intEnum(meaningsOf(pushEnvironment), { default: 1 })),
-    provider: intEnum(meaningsOf(pushProvider), { description: 'push channel' }),
-  },
-  data: PushCertificate,
-  errors: ['push_certificate_not_found'],
-})
 
 /** The whole body is checked before the task is stored (rule G3). */
 export const startPushTask = operation({

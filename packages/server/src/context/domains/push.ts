@@ -1,5 +1,8 @@
 import type { AppService } from '../../domain/apps/app-service.js'
+import { CertificateAdminService } from '../../domain/push/certificates/certificate-admin-service.js'
+import { CertificateExpiry } from '../../domain/push/certificates/certificate-expiry.js'
 import type { KnownCertificates } from '../../domain/push/certificates/certificate-model.js'
+import { CertificateService } from '../../domain/push/certificates/certificate-service.js'
 import { PushPreferenceService } from '../../domain/push/preferences/push-preference-service.js'
 import { AudienceReader, type MessageAudience } from '../../domain/push/tasks/audience-reader.js'
 import { BatchSender } from '../../domain/push/tasks/batch-sender.js'
@@ -9,9 +12,56 @@ import { PushTaskService } from '../../domain/push/tasks/push-task-service.js'
 import { TaskExpander } from '../../domain/push/tasks/task-expander.js'
 import type { AccountService } from '../../domain/users/account-service.js'
 import type { JobQueue } from '../../jobs/job-queue.js'
+import type { SecretBox } from '../../lib/secrets/secret-box.js'
 import type { CoreChannel } from '../../push/core-channel.js'
-import type { PushSender, VendorChannel } from '../../push/sender.js'
+import type { CertificateInspector, PushSender, VendorChannel } from '../../push/sender.js'
 import type { Foundation } from '../foundation.js'
+
+/** The credentials of applications at push gateways. */
+export interface PushCertificates {
+  readonly certificateAdmin: CertificateAdminService
+  readonly certificateExpiry: CertificateExpiry
+  readonly pushCertificates: CertificateService
+}
+
+/** @param options.publicUrl where gateways reach the service; null: they do not */
+export function createPushCertificates(
+  { database, caches, stores, ids, clock }: Foundation,
+  {
+    apps,
+    secretBox,
+    inspector,
+    publicUrl,
+  }: {
+    readonly apps: AppService
+    readonly secretBox: SecretBox
+    readonly inspector: CertificateInspector
+    readonly publicUrl: string | null
+  },
+): PushCertificates {
+  const store = stores.certificates
+  const pushCertificates = new CertificateService({
+    database,
+    store,
+    secretBox,
+    cache: caches.certificates,
+    ownerCache: caches.certificateOwners,
+    publicUrl,
+  })
+  const certificateAdmin = new CertificateAdminService({
+    database,
+    store,
+    certificates: pushCertificates,
+    apps,
+    inspector,
+    ids,
+    clock,
+    secretBox,
+    publicUrl,
+  })
+  const certificateExpiry = new CertificateExpiry({ database, store, clock })
+  return { certificateAdmin, certificateExpiry, pushCertificates }
+}
 
 export function createPushPreferences(
   { database, stores }: Foundation,
@@ -68,7 +118,7 @@ export function createPushTasks(
     deliveries,
     tasks,
     bindings: stores.pushBindings,
-    certificates: stores.pushCertificates,
+    certificates: stores.certificates,
     jobs,
     random: Math.random,
   })

@@ -1,19 +1,25 @@
-import type { AppService } from '../../domain/apps/app-service.js'
-import { type KeyFile, SecretService } from '../../domain/secrets/secret-service.js'
+import {
+  type KeyFile,
+  type SealedColumn,
+  SecretService,
+} from '../../domain/secrets/secret-service.js'
 import type { SecretBox } from '../../lib/secrets/secret-box.js'
 import type { SecretKeys } from '../../lib/secrets/secret-keys.js'
 import type { Foundation } from '../foundation.js'
 
-/** @param options.keyFile null: the keys come from the settings */
+/**
+ * @param options.columns every column of secrets
+ * @param options.keyFile null: the keys come from the settings
+ */
 export function createSecrets(
   { database, stores }: Foundation,
   {
-    apps,
+    columns,
     secretKeys,
     secretBox,
     keyFile,
   }: {
-    readonly apps: AppService
+    readonly columns: readonly SealedColumn[]
     readonly secretKeys: SecretKeys
     readonly secretBox: SecretBox
     readonly keyFile: KeyFile | null
@@ -26,7 +32,7 @@ export function createSecrets(
       keyFile,
       box: secretBox,
       keyChecks: stores.keyChecks,
-      columns: [apps.registrationSecrets],
+      columns,
     }),
   }
 }

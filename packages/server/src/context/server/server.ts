@@ -23,7 +23,7 @@ export function startService(
   return Lifecycle.start(async (parts) => {
     const context = parts.add(await openContext({ config, secrets, log }), (each) => each.stop())
     const first = await prepareApps(context, { config, secrets })
-    const { bus, clock, database, metrics, services, stores } = context
+    const { bus, clock, database, metrics, providers, services, stores } = context
     const workers = createWorkers({
       database,
       bus,
@@ -40,6 +40,8 @@ export function startService(
       each.stop(),
     )
     await workers.start()
+    // Listening comes first: nobody may need them for a while.
+    providers.load().catch((error: unknown) => log.error({ err: error }, 'push providers failed'))
     return { url, first, stop: () => parts.stop() }
   })
 }

@@ -11,6 +11,7 @@ import type { Logger } from '../../observability/log.js'
 import type { Metrics } from '../../observability/metrics.js'
 import type { Services } from '../services.js'
 import type { Stores } from '../stores.js'
+import { expiryObserver } from './expiry.js'
 import { createRelay, outboxObserver } from './outbox.js'
 
 export interface WorkersOptions {
@@ -21,7 +22,13 @@ export interface WorkersOptions {
   readonly maxLagMs: number
   readonly services: Pick<
     Services,
-    'batchSender' | 'endedBans' | 'sweeper' | 'taskExpander' | 'textErasures' | 'tokens'
+    | 'batchSender'
+    | 'certificateExpiry'
+    | 'endedBans'
+    | 'sweeper'
+    | 'taskExpander'
+    | 'textErasures'
+    | 'tokens'
   >
   readonly metrics: Metrics
   readonly log: Logger
@@ -47,7 +54,15 @@ export function createWorkers({
   bus,
   stores,
   maxLagMs,
-  services: { batchSender, endedBans, sweeper, taskExpander, textErasures, tokens },
+  services: {
+    batchSender,
+    certificateExpiry,
+    endedBans,
+    sweeper,
+    taskExpander,
+    textErasures,
+    tokens,
+  },
   metrics,
   log,
   clock,
@@ -108,6 +123,11 @@ export function createWorkers({
         name: 'finished jobs',
         intervalMs: 10 * minuteMs,
         run: jobPurge({ database, store: jobStore, clock }),
+      },
+      {
+        name: 'certificate expiry',
+        intervalMs: 10 * minuteMs,
+        run: () => certificateExpiry.tell(expiryObserver(log)),
       },
     ],
     leases: new LeaseStore(database, clock),

@@ -495,6 +495,7 @@ const indexes = [
   'create index push_tags_tag on push_tags (app_id, tag, user_id)',
   "create index devices_push_token on devices (app_id, push_token) where push_token <> ''",
   'create unique index push_certificates_name on push_certificates (app_id, name)',
+  'create unique index push_certificates_id on push_certificates (certificate_id)',
   "create unique index push_tasks_request on push_tasks (app_id, request_id) where request_id <> ''",
   'create unique index push_tasks_message on push_tasks (app_id, msg_id) where msg_id <> 0',
   'create index push_tasks_created on push_tasks (created_at)',

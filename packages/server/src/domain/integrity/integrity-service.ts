@@ -1,4 +1,6 @@
 import type { Database } from '../../db/database.js'
+import type { CertificateExpiry } from '../push/certificates/certificate-expiry.js'
+import type { ExpiringCertificate } from '../push/certificates/certificate-model.js'
 import type { SecretService } from '../secrets/secret-service.js'
 import { type IntegrityStore, integrityChecks } from './integrity-store.js'
 
@@ -28,11 +30,12 @@ export class IntegrityService {
       readonly database: Database
       readonly store: IntegrityStore
       readonly secrets: Pick<SecretService, 'check'>
+      readonly expiry: Pick<CertificateExpiry, 'check'>
     },
   ) {}
 
   async check(): Promise<IntegrityReport> {
-    const { database, store, secrets } = this.options
+    const { database, store, secrets, expiry } = this.options
     let checked = 0
     let isTruncated = false
     const faults: IntegrityFault[] = []
@@ -54,7 +57,21 @@ export class IntegrityService {
       if (stored.faults.length > maxFaultsPerCheck) isTruncated = true
       for (const fault of stored.faults.slice(0, maxFaultsPerCheck))
         faults.push({ check: 'stored_secret', ...fault })
+      const certificates = await expiry.check(db)
+      checked += certificates.checked
+      if (certificates.expired.length > maxFaultsPerCheck) isTruncated = true
+      for (const expired of certificates.expired.slice(0, maxFaultsPerCheck))
+        faults.push({ check: 'push_certificate_expiry', ...expiryFault(expired) })
     })
     return { checked, faults, isTruncated }
+  }
+}
+
+function expiryFault({ appId, name, channel, expiresAt }: ExpiringCertificate) {
+  const at = new Date(expiresAt).toISOString()
+  return {
+    appId,
+    subject: name,
+    detail: `the ${channel} certificate expired at ${at}; set a new one with hermod certificate set`,
   }
 }

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../../lib/clock.js'
-import type { PushSender, VendorChannel } from '../sender.js'
+import type { CertificateInspector, PushSender, VendorChannel } from '../sender.js'
 import { cloudProtocol } from './cloud-gw/protocol.js'
 import type { ConnectionCare } from './ios-gw/connection.js'
 import { iosProtocol } from './ios-gw/protocol.js'
@@ -30,7 +30,7 @@ const defaultCircuit: CircuitLimits = {
 }
 
 /** A sender for each channel. They share nothing, and are disposed of together. */
-export interface PushProviders extends AsyncDisposable {
+export interface PushProviders extends CertificateInspector, AsyncDisposable {
   readonly senders: Readonly<Record<VendorChannel, PushSender>>
 }
 
@@ -56,6 +56,8 @@ export function createProviders(options: ProvidersOptions = {}): PushProviders {
   }
   return {
     senders,
+    inspect: (certificate) => senders[certificate.channel].inspect(certificate),
+    probe: (certificate) => senders[certificate.channel].probe(certificate),
     async [Symbol.asyncDispose]() {
       await Promise.all(Object.values(senders).map((sender) => sender[Symbol.asyncDispose]()))
     },

@@ -1,5 +1,7 @@
-import type { Int64 } from '@hermod/protocol'
-import type { GatewayCertificate } from '../../../push/sender.js'
+import { type Int64, pushEnvironment } from '@hermod/protocol'
+import { toBase36 } from '../../../lib/ids/base36.js'
+import type { SecretPlace } from '../../../lib/secrets/secret-box.js'
+import type { GatewayCertificate, VendorChannel } from '../../../push/sender.js'
 
 /** A certificate of an application, opened. */
 export interface PushCertificateEntry {
@@ -19,4 +21,120 @@ export interface PushCertificateEntry {
 export interface KnownCertificates {
   /** By ID; empty when the application has none. */
   of(appId: string): Promise<readonly PushCertificateEntry[]>
+}
+
+/** A certificate as it is stored; times in ms. */
+export interface StoredCertificate {
+  readonly appId: string
+  readonly certificateId: Int64
+  readonly name: string
+  readonly channel: VendorChannel
+  /** 0 development, 1 production */
+  readonly environment: number
+  readonly gatewayAppId: string
+  readonly appKey: string
+  /** {@link CertificateSecrets} as JSON, encrypted. */
+  readonly sealed: string
+  readonly options: CertificateOptions
+  readonly expiresAt: number | null
+  readonly lastAcceptedAt: number
+  readonly pausedUntil: number
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+/** What is kept secret; members have the names of the JSON text. */
+export interface CertificateSecrets {
+  readonly app_secret: string
+  readonly certificate: string
+  /** The end of the path that takes receipts of the gateway. */
+  readonly receipt_secret: string
+}
+
+/** What the contract has no field for; members have the names of the JSON text. */
+export interface CertificateOptions {
+  readonly package_name?: string
+  readonly category?: string
+  readonly allows_pass_through?: boolean
+  readonly send_url?: string
+  readonly auth_url?: string
+  readonly ca?: string
+}
+
+/** A certificate that ends by itself. */
+export interface ExpiringCertificate {
+  readonly appId: string
+  readonly name: string
+  readonly channel: string
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+}
+
+/** Names the row of a certificate. */
+export interface CertificateKey {
+  readonly appId: string
+  readonly certificateId: Int64
+}
+
+/** Where the secrets of a certificate are stored. */
+export function certificatePlace({ appId, certificateId }: CertificateKey): SecretPlace {
+  return { column: 'push_certificates.sealed', row: `${appId}/${certificateId}` }
+}
+
+/** Where the service takes receipts of a certificate; the last part is a secret. */
+export function receiptPath(
+  { channel, certificateId }: Pick<StoredCertificate, 'channel' | 'certificateId'>,
+  { receipt_secret }: Pick<CertificateSecrets, 'receipt_secret'>,
+): string {
+  return `/push/receipts/${channel}/${toBase36(certificateId)}.${receipt_secret}`
+}
+
+const receiptText = /^([0-9a-z]{1,11})\.([\w-]{1,128})$/
+
+/** The last part of {@link receiptPath}; null when it is of another form. */
+export function parseReceiptText(
+  text: string,
+): { readonly certificateId: number; readonly secret: string } | null {
+  const [, id = '', secret = ''] = receiptText.exec(text) ?? []
+  const certificateId = Number.parseInt(id, 36)
+  return Number.isSafeInteger(certificateId) ? { certificateId, secret } : null
+}
+
+/**
+ * The certificate as senders take it.
+ *
+ * @param publicUrl where gateways reach the service; null: they are told no address for receipts
+ */
+export function gatewayCertificate(
+  stored: Pick<
+    StoredCertificate,
+    'channel' | 'certificateId' | 'environment' | 'gatewayAppId' | 'appKey' | 'options'
+  >,
+  secrets: CertificateSecrets,
+  publicUrl: string | null,
+): GatewayCertificate {
+  const { package_name, category, allows_pass_through } = stored.options
+  const endpoint = endpointOf(stored.options)
+  return {
+    channel: stored.channel,
+    environment: stored.environment === pushEnvironment.development ? 'development' : 'production',
+    appId: stored.gatewayAppId,
+    appKey: stored.appKey,
+    appSecret: secrets.app_secret,
+    certificate: secrets.certificate,
+    ...(package_name === undefined ? {} : { packageName: package_name }),
+    ...(category === undefined ? {} : { category }),
+    ...(allows_pass_through === undefined ? {} : { allowsPassThrough: allows_pass_through }),
+    ...(publicUrl === null ? {} : { receiptUrl: publicUrl + receiptPath(stored, secrets) }),
+    ...(endpoint === null ? {} : { endpoint }),
+  }
+}
+
+function endpointOf({ send_url, auth_url, ca }: CertificateOptions) {
+  if (send_url === undefined && auth_url === undefined && ca === undefined) return null
+  return {
+    ...(send_url === undefined ? {} : { sendUrl: send_url }),
+    ...(auth_url === undefined ? {} : { authUrl: auth_url }),
+    ...(ca === undefined ? {} : { ca }),
+  }
 }

@@ -56,7 +56,6 @@ export class BatchSender {
   }
 
   async #sendDue(appId: string, due: readonly Delivery[], now: number): Promise<void> {
-    const { recorder } = this.options
     const facts = await this.#facts(appId, due)
     const results: Result[] = []
     const sendings: Sending[] = []
@@ -74,17 +73,36 @@ export class BatchSender {
         else sendings.push({ delivery, task, ...sending })
       }
     }
-    await recorder.record(appId, facts, results)
+    const record = this.#recording(appId, facts)
     const groups = groupBy(
       sendings,
       ({ delivery, certificate }) =>
         `${delivery.taskId} ${certificate.certificateId} ${delivery.isSilent} ${delivery.hidesDetails}`,
     )
-    const running = [...groups.values()].map(async (group) =>
-      recorder.record(appId, facts, await this.#sendGroup(group)),
-    )
-    if (connected.length > 0) running.push(this.#handOverAll(appId, connected, facts))
-    await allEnded(running)
+    await allEnded([
+      record(results),
+      ...[...groups.values()].map(async (group) => record(await this.#sendGroup(group))),
+      ...connected.map(async (each) => record([await this.#handOver(each)])),
+    ])
+  }
+
+  /** Records results as they come; what comes while others are being recorded is recorded together. */
+  #recording(appId: string, facts: ResultFacts): (results: readonly Result[]) => Promise<void> {
+    const { recorder } = this.options
+    const waiting: Result[] = []
+    let running: Promise<void> | null = null
+    const drain = async () => {
+      while (waiting.length > 0) await recorder.record(appId, facts, waiting.splice(0))
+    }
+    return async (results) => {
+      waiting.push(...results)
+      do {
+        running ??= drain().finally(() => {
+          running = null
+        })
+        await running
+      } while (waiting.length > 0)
+    }
   }
 
   async #facts(appId: string, due: readonly Delivery[]): Promise<ResultFacts> {
@@ -157,24 +175,17 @@ export class BatchSender {
     return guardAgainstMassPrune(outcomes, { lastAcceptedAt, now })
   }
 
-  async #handOverAll(
-    appId: string,
-    connected: readonly { readonly delivery: Delivery; readonly task: PushTask }[],
-    facts: ResultFacts,
-  ): Promise<void> {
-    const { core, recorder } = this.options
-    const results = await Promise.all(
-      connected.map(async ({ delivery, task }): Promise<Result> => {
-        const isHanded = await core.deliver(
-          delivery.appId,
-          delivery,
-          notificationOf(task, delivery),
-          delivery.badge,
-        )
-        return { kind: isHanded ? 'handed_over' : 'disconnected', delivery }
-      }),
-    )
-    await recorder.record(appId, facts, results)
+  async #handOver({
+    delivery,
+    task,
+  }: {
+    readonly delivery: Delivery
+    readonly task: PushTask
+  }): Promise<Result> {
+    const { core } = this.options
+    const notification = notificationOf(task, delivery)
+    const isHanded = await core.deliver(delivery.appId, delivery, notification, delivery.badge)
+    return { kind: isHanded ? 'handed_over' : 'disconnected', delivery }
   }
 }
 

@@ -7,7 +7,7 @@ import { groupBy } from '../../../lib/group-by.js'
 import { nextTryAt, pauseAfter } from '../../../push/rules/retry.js'
 import type { PushOutcome } from '../../../push/sender.js'
 import type { DeviceBindings } from '../../devices/device-bindings.js'
-import type { PushCertificateEntry } from '../certificates/certificate-model.js'
+import type { CertificateKey, PushCertificateEntry } from '../certificates/certificate-model.js'
 import { compareWays, type DeviceBinding, type VendorWay, vendorWays } from './channel-choice.js'
 import { type Delivery, tokenHash } from './delivery-model.js'
 import { wayOf } from './delivery-planner.js'
@@ -47,8 +47,8 @@ export interface ResultFacts {
 
 /** Notes how a certificate does. */
 export interface CertificateUse {
-  recordAccepted(tx: Tx, appId: string, certificateId: Int64, at: number): Promise<void>
-  pause(tx: Tx, appId: string, certificateId: Int64, until: number): Promise<void>
+  recordAccepted(tx: Tx, certificate: CertificateKey, at: number): Promise<void>
+  pause(tx: Tx, certificate: CertificateKey, until: number): Promise<void>
 }
 
 export interface DeliveryRecorderOptions {
@@ -256,15 +256,22 @@ export class DeliveryRecorder {
     for (const [certificateId, ofCertificate] of [...byCertificate].sort(([a], [b]) =>
       compare(a, b),
     )) {
+      const key = { appId, certificateId }
       const outcomes = ofCertificate.map(({ outcome }) => outcome)
-      if (outcomes.some(({ kind }) => kind === 'accepted'))
-        await certificates.recordAccepted(tx, appId, certificateId, now)
+      if (outcomes.some(({ kind }) => kind === 'accepted') && isOlder(ofCertificate, now))
+        await certificates.recordAccepted(tx, key, now)
       const pauses = outcomes.flatMap((outcome) => pauseAfter(outcome, now) ?? [])
       const ofClass = pauses.flatMap(({ of, until }) => (of === 'class' ? until : []))
-      if (ofClass.length > 0)
-        await certificates.pause(tx, appId, certificateId, Math.max(...ofClass))
+      if (ofClass.length > 0) await certificates.pause(tx, key, Math.max(...ofClass))
     }
   }
+}
+
+const minuteMs = 60_000
+
+/** Whether the last success that is known was a while ago; more exactly nobody wants to know it. */
+function isOlder([first]: readonly Tried[], now: number): boolean {
+  return first !== undefined && first.certificate.lastAcceptedAt <= now - minuteMs
 }
 
 /** As it was read, so that it was this try that brought it further. */

@@ -1,9 +1,8 @@
 import type { KeyObject } from 'node:crypto'
-import { scalarText } from '../../../lib/json.js'
 import type { GatewayCertificate } from '../../sender.js'
-import { jsonObject } from '../content/answers.js'
+import { ServiceAccount } from '../content/account.js'
 import { privateKey } from '../content/jwt.js'
-import { required } from '../runtime/protocol.js'
+import { readFields } from '../runtime/credentials.js'
 
 export interface CloudCredentials {
   readonly projectId: string
@@ -15,15 +14,14 @@ export interface CloudCredentials {
 
 /** @throws CredentialError */
 export function readCloudCredentials(certificate: GatewayCertificate): CloudCredentials {
-  const text = required(certificate.certificate, 'certificate: the JSON of the service account')
-  const account = jsonObject(text)
-  const field = (name: string) =>
-    required(scalarText(account[name]), `${name} in its service account`)
-  return {
-    projectId: certificate.appId || field('project_id'),
-    clientEmail: field('client_email'),
-    keyId: field('private_key_id'),
-    key: privateKey(field('private_key'), 'rsa'),
-    tokenUrl: certificate.endpoint?.authUrl ?? field('token_uri'),
-  }
+  return readFields(certificate, (fields) => {
+    const account = new ServiceAccount(certificate.certificate, fields)
+    return {
+      projectId: certificate.appId || account.required('project_id'),
+      clientEmail: account.required('client_email'),
+      keyId: account.required('private_key_id'),
+      tokenUrl: certificate.endpoint?.authUrl ?? account.required('token_uri'),
+      key: privateKey(account.optional('private_key'), 'rsa'),
+    }
+  })
 }

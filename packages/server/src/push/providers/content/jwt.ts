@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { type JWTPayload, SignJWT } from 'jose'
-import { CredentialError } from '../runtime/protocol.js'
+import { badCertificate } from '../runtime/credentials.js'
 
 export interface JwtSigner {
   readonly alg: 'ES256' | 'RS256' | 'PS256'
@@ -24,5 +24,5 @@ export function privateKey(pem: string, type: 'ec' | 'rsa'): KeyObject {
   } catch {
     // The same as a key of another type.
   }
-  throw new CredentialError(`the private key of the certificate is no ${type.toUpperCase()} key`)
+  throw badCertificate(`has no ${type.toUpperCase()} private key that can be read`)
 }

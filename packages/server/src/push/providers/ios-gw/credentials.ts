@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto'
-import { createSecureContext } from 'node:tls'
 import type { GatewayCertificate } from '../../sender.js'
 import { privateKey } from '../content/jwt.js'
-import { CredentialError, required } from '../runtime/protocol.js'
+import { type FieldReader, readFields } from '../runtime/credentials.js'
+import { readClientFile } from './client-file.js'
 
 /** A signing key, or a client certificate. */
 export type IosCredentials = TokenCredentials | CertificateCredentials
@@ -20,36 +20,27 @@ export interface CertificateCredentials {
   readonly topic: string
   readonly pfx: Buffer
   readonly passphrase: string
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
 }
 
 /** @throws CredentialError */
 export function readIosCredentials(certificate: GatewayCertificate): IosCredentials {
-  const topic = required(certificate.appId, 'app_id: the bundle ID of the app')
-  const text = required(
-    certificate.certificate,
-    'certificate: the .p8 text or a .p12 file as base64',
-  )
-  if (!text.includes('PRIVATE KEY'))
-    return { kind: 'certificate', topic, ...readPfx(text, certificate.appSecret) }
+  return readFields(certificate, (fields) => {
+    const topic = fields.required('app_id', 'the bundle ID of the app')
+    const { certificate: text, appSecret } = certificate
+    return text.includes('PRIVATE KEY')
+      ? readKey(text, topic, fields)
+      : { kind: 'certificate', topic, ...readClientFile(text, appSecret, topic) }
+  })
+}
+
+function readKey(text: string, topic: string, fields: FieldReader): TokenCredentials {
   return {
     kind: 'token',
     topic,
-    keyId: required(certificate.appKey, 'app_key: the ID of the key'),
-    teamId: required(certificate.appSecret, 'app_secret: the ID of the team'),
+    keyId: fields.required('app_key', 'the ID of the key'),
+    teamId: fields.required('app_secret', 'the ID of the team'),
     key: privateKey(text, 'ec'),
   }
-}
-
-function readPfx(base64: string, passphrase: string) {
-  const pfx = Buffer.from(base64, 'base64')
-  try {
-    createSecureContext({ pfx, passphrase })
-  } catch (error) {
-    // OpenSSL 3 names the old RC2 and 3DES forms unsupported.
-    const hint = /unsupported/i.test((error as Error).message)
-      ? '; export it again with AES encryption'
-      : '; is app_secret its passphrase?'
-    throw new CredentialError(`the .p12 file cannot be opened (${(error as Error).message})${hint}`)
-  }
-  return { pfx, passphrase }
 }

@@ -22,6 +22,9 @@ export function iosProtocol(care: ConnectionCare = defaultCare): GatewayProtocol
     },
     auth: iosAuth,
     readCredentials: readIosCredentials,
+    // A signing key has no end.
+    expiresAt: (credentials) => (credentials.kind === 'certificate' ? credentials.expiresAt : null),
+    probeToken: '00'.repeat(32),
     openTransport: (credentials, { certificate, limits, clock }) =>
       new Http2Transport({
         origin: iosOrigin(certificate),

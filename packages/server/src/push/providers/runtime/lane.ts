@@ -4,14 +4,10 @@ import type { Clock } from '../../../lib/clock.js'
 import type { GatewayCertificate, PushOutcome, Refusal } from '../../sender.js'
 import { AuthCache, isIssued } from './auth-cache.js'
 import { type Blocked, Circuit, type CircuitLimits } from './circuit.js'
+import { CredentialError } from './credentials.js'
 import { type GateRefusal, RequestGate } from './gate.js'
 import { Http1Transport } from './http1-transport.js'
-import {
-  type ChannelLimits,
-  CredentialError,
-  type GatewayProtocol,
-  type PushBatch,
-} from './protocol.js'
+import type { ChannelLimits, GatewayProtocol, PushBatch } from './protocol.js'
 import { type GatewayRequest, type Transport, TransportError } from './transport.js'
 
 const maxLanes = 500
@@ -43,10 +39,15 @@ export class CertificateLanes<Credentials> {
     const key = createHash('sha256').update(JSON.stringify(certificate)).digest('base64')
     const known = this.#lanes.get(key)
     if (known) return known
+    const lane = this.openApart(certificate)
+    if (!('kind' in lane)) this.#lanes.set(key, lane)
+    return lane
+  }
+
+  /** One that nobody else sends with; the caller closes it. @returns as {@link open} */
+  openApart(certificate: GatewayCertificate): CertificateLane<Credentials> | Refusal {
     try {
-      const lane = new CertificateLane(this.protocol, certificate, this.options)
-      this.#lanes.set(key, lane)
-      return lane
+      return new CertificateLane(this.protocol, certificate, this.options)
     } catch (error) {
       if (!(error instanceof CredentialError)) throw error
       return { kind: 'config', code: 'bad_certificate', reason: error.message }

@@ -59,6 +59,10 @@ export interface GatewayProtocol<Credentials> {
   readonly auth: AuthScheme<Credentials> | null
   /** @throws CredentialError with what is wrong, for the operator */
   readCredentials(certificate: GatewayCertificate): Credentials
+  /** When they end, milliseconds since 1970; unset: they do not, or nobody can tell. */
+  expiresAt?(credentials: Credentials): number | null
+  /** The right form of a token that no device has; unset: any text will do. */
+  readonly probeToken?: string
   /** Null: the notification may be sent. */
   refuse?(notification: PushNotification, certificate: GatewayCertificate): Refusal | null
   /** One of a few words that has to be the same for all targets of a request. */
@@ -120,22 +124,7 @@ export function sendOneByOne<Credentials>(
     )
 }
 
-/** The certificate cannot be used. */
-export class CredentialError extends Error {
-  override readonly name = 'CredentialError'
-}
-
 /** The origin of sends: the certificate's own, else the vendor's. */
 export function sendUrl({ endpoint }: GatewayCertificate, vendorUrl: string): string {
   return endpoint?.sendUrl ?? vendorUrl
-}
-
-/**
- * A field that a channel cannot do without.
- * @throws CredentialError
- */
-export function required(value: string | undefined, what: string): string {
-  const trimmed = value?.trim() ?? ''
-  if (trimmed === '') throw new CredentialError(`the certificate has no ${what}`)
-  return trimmed
 }

@@ -1,9 +1,19 @@
 import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
 import { groupBy } from '../../../lib/group-by.js'
-import type { PushOutcome, PushRequest, PushSender, PushTarget } from '../../sender.js'
+import type {
+  CertificateInspection,
+  CertificateInspector,
+  GatewayCertificate,
+  PushOutcome,
+  PushRequest,
+  PushSender,
+  PushTarget,
+} from '../../sender.js'
 import type { CircuitLimits } from './circuit.js'
+import { CredentialError } from './credentials.js'
 import { CertificateLanes } from './lane.js'
+import { probeNotification } from './probe.js'
 import type { ChannelLimits, GatewayProtocol } from './protocol.js'
 
 export interface ProviderOptions {
@@ -14,13 +24,15 @@ export interface ProviderOptions {
 }
 
 /** Sends to one gateway: whole notifications in, one outcome for each target out. */
-export class GatewayProvider<Credentials> implements PushSender, AsyncDisposable {
+export class GatewayProvider<Credentials>
+  implements PushSender, CertificateInspector, AsyncDisposable
+{
   readonly #lanes: CertificateLanes<Credentials>
   readonly #limits: ChannelLimits
 
   constructor(
     private readonly protocol: GatewayProtocol<Credentials>,
-    options: ProviderOptions,
+    private readonly options: ProviderOptions,
   ) {
     this.#limits = { ...protocol.limits, ...options.limits }
     this.#lanes = new CertificateLanes(protocol, { ...options, limits: this.#limits })
@@ -41,6 +53,30 @@ export class GatewayProvider<Credentials> implements PushSender, AsyncDisposable
       }),
     )
     return targets.map(({ token }) => outcomes.get(token) ?? missing)
+  }
+
+  async inspect(certificate: GatewayCertificate): Promise<CertificateInspection> {
+    try {
+      const credentials = this.protocol.readCredentials(certificate)
+      return { faults: [], expiresAt: this.protocol.expiresAt?.(credentials) ?? null }
+    } catch (error) {
+      if (!(error instanceof CredentialError)) throw error
+      return { faults: error.faults, expiresAt: null }
+    }
+  }
+
+  async probe(certificate: GatewayCertificate): Promise<PushOutcome> {
+    const lane = this.#lanes.openApart(certificate)
+    if ('kind' in lane) return lane
+    const target = { token: this.protocol.probeToken ?? 'hermod-probe', badgeCount: null }
+    const part = this.protocol.partOf?.(target) ?? ''
+    const notification = probeNotification(this.options.clock.now())
+    try {
+      const [outcome = missing] = await lane.send({ notification, targets: [target], part })
+      return outcome
+    } finally {
+      await lane.close()
+    }
   }
 
   /** Ends all connections; what is under way is finished first. */

@@ -1,5 +1,5 @@
 import type { GatewayCertificate } from '../../sender.js'
-import { required } from '../runtime/protocol.js'
+import { readFields } from '../runtime/credentials.js'
 
 export interface VendorFCredentials {
   readonly appId: string
@@ -8,8 +8,8 @@ export interface VendorFCredentials {
 
 /** @throws CredentialError */
 export function readVendorFCredentials(certificate: GatewayCertificate): VendorFCredentials {
-  return {
-    appId: required(certificate.appId, 'app_id'),
-    secret: required(certificate.appSecret, 'app_secret'),
-  }
+  return readFields(certificate, (fields) => ({
+    appId: fields.required('app_id'),
+    secret: fields.required('app_secret'),
+  }))
 }

@@ -1,9 +1,8 @@
 import type { KeyObject } from 'node:crypto'
-import { scalarText } from '../../../lib/json.js'
 import type { GatewayCertificate } from '../../sender.js'
-import { jsonObject } from '../content/answers.js'
+import { ServiceAccount } from '../content/account.js'
 import { privateKey } from '../content/jwt.js'
-import { required } from '../runtime/protocol.js'
+import { readFields } from '../runtime/credentials.js'
 
 /** A client secret, or the key of a service account. */
 export interface VendorHCredentials {
@@ -27,30 +26,30 @@ export interface AccountKey {
 
 /** @throws CredentialError */
 export function readVendorHCredentials(certificate: GatewayCertificate): VendorHCredentials {
-  const account = certificate.certificate.trim() === '' ? null : jsonObject(certificate.certificate)
-  const projectId = certificate.appKey || scalarText(account?.project_id)
-  const sendPath =
-    projectId === ''
-      ? `/v1/${encodeURIComponent(required(certificate.appId, 'app_id'))}/messages:send`
-      : `/v2/${encodeURIComponent(projectId)}/messages:send`
-  if (account === null) return { sendPath, proof: readSecret(certificate) }
-  const field = (name: string) =>
-    required(scalarText(account[name]), `${name} in its service account`)
-  return {
-    sendPath,
-    proof: {
-      kind: 'account',
-      subAccount: field('sub_account'),
-      keyId: field('key_id'),
-      key: privateKey(field('private_key'), 'rsa'),
-    },
-  }
+  return readFields(certificate, (fields) => {
+    const text = certificate.certificate.trim()
+    const account = text === '' ? null : new ServiceAccount(text, fields)
+    const projectId = certificate.appKey || account?.optional('project_id') || ''
+    const clientId =
+      account === null || projectId === '' ? fields.required('app_id', 'the client ID') : ''
+    return {
+      sendPath:
+        projectId === ''
+          ? `/v1/${encodeURIComponent(clientId)}/messages:send`
+          : `/v2/${encodeURIComponent(projectId)}/messages:send`,
+      proof:
+        account === null
+          ? { kind: 'secret', clientId, secret: fields.required('app_secret', 'the client secret') }
+          : accountKey(account),
+    }
+  })
 }
 
-function readSecret(certificate: GatewayCertificate): ClientSecret {
+function accountKey(account: ServiceAccount): AccountKey {
   return {
-    kind: 'secret',
-    clientId: required(certificate.appId, 'app_id: the client ID'),
-    secret: required(certificate.appSecret, 'app_secret: the client secret'),
+    kind: 'account',
+    subAccount: account.required('sub_account'),
+    keyId: account.required('key_id'),
+    key: privateKey(account.optional('private_key'), 'rsa'),
   }
 }

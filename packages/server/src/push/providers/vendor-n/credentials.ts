@@ -1,5 +1,5 @@
 import type { GatewayCertificate } from '../../sender.js'
-import { required } from '../runtime/protocol.js'
+import { readFields } from '../runtime/credentials.js'
 
 export interface VendorNCredentials {
   readonly appId: string
@@ -9,9 +9,9 @@ export interface VendorNCredentials {
 
 /** @throws CredentialError */
 export function readVendorNCredentials(certificate: GatewayCertificate): VendorNCredentials {
-  return {
-    appId: required(certificate.appId, 'app_id'),
-    clientId: required(certificate.appKey, 'app_key: the client ID'),
-    secret: required(certificate.appSecret, 'app_secret: the client secret'),
-  }
+  return readFields(certificate, (fields) => ({
+    appId: fields.required('app_id'),
+    clientId: fields.required('app_key', 'the client ID'),
+    secret: fields.required('app_secret', 'the client secret'),
+  }))
 }

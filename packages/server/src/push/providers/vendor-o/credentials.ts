@@ -1,5 +1,5 @@
 import type { GatewayCertificate } from '../../sender.js'
-import { required } from '../runtime/protocol.js'
+import { readFields } from '../runtime/credentials.js'
 
 export interface VendorOCredentials {
   readonly appKey: string
@@ -8,8 +8,8 @@ export interface VendorOCredentials {
 
 /** @throws CredentialError */
 export function readVendorOCredentials(certificate: GatewayCertificate): VendorOCredentials {
-  return {
-    appKey: required(certificate.appKey, 'app_key'),
-    masterSecret: required(certificate.appSecret, 'app_secret: the MasterSecret'),
-  }
+  return readFields(certificate, (fields) => ({
+    appKey: fields.required('app_key'),
+    masterSecret: fields.required('app_secret', 'the MasterSecret'),
+  }))
 }

@@ -1,5 +1,5 @@
 import type { GatewayCertificate } from '../../sender.js'
-import { CredentialError, required } from '../runtime/protocol.js'
+import { readFields } from '../runtime/credentials.js'
 
 export interface VendorVCredentials {
   readonly appId: number
@@ -9,11 +9,14 @@ export interface VendorVCredentials {
 
 /** @throws CredentialError */
 export function readVendorVCredentials(certificate: GatewayCertificate): VendorVCredentials {
-  const appId = Number(required(certificate.appId, 'app_id'))
-  if (!Number.isSafeInteger(appId)) throw new CredentialError('app_id of vendor_v is a number')
-  return {
-    appId,
-    appKey: required(certificate.appKey, 'app_key'),
-    secret: required(certificate.appSecret, 'app_secret'),
-  }
+  return readFields(certificate, (fields) => {
+    const appId = fields.required('app_id', 'a number')
+    if (appId !== '' && !Number.isSafeInteger(Number(appId)))
+      fields.note('app_id', 'must be a number')
+    return {
+      appId: Number(appId),
+      appKey: fields.required('app_key'),
+      secret: fields.required('app_secret'),
+    }
+  })
 }

@@ -1,5 +1,5 @@
 import type { GatewayCertificate } from '../../sender.js'
-import { required } from '../runtime/protocol.js'
+import { readFields } from '../runtime/credentials.js'
 
 export interface VendorXCredentials {
   readonly secret: string
@@ -8,8 +8,8 @@ export interface VendorXCredentials {
 
 /** @throws CredentialError */
 export function readVendorXCredentials(certificate: GatewayCertificate): VendorXCredentials {
-  return {
-    secret: required(certificate.appSecret, 'app_secret'),
-    packageName: required(certificate.packageName, 'package name of the app'),
-  }
+  return readFields(certificate, (fields) => ({
+    secret: fields.required('app_secret'),
+    packageName: fields.required('package_name', 'the Android package of the app'),
+  }))
 }

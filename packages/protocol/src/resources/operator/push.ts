@@ -1,0 +1,49 @@
+import { gatewayChannels, meaningsOf, pushEnvironment } from '../../enums.js'
+import { resource } from '../../resource.js'
+import { boolean, int64, intEnum, type Static, stringEnum, text } from '../../schema.js'
+
+/** A push certificate as operators see it. Its secrets are not shown; receipt_url holds the secret of receipts alone. */
+export const OperatorPushCertificate = resource(
+  'OperatorPushCertificate',
+  'A push certificate without its secrets.',
+  {
+    certificate_id: int64({ description: 'certificate ID' }),
+    name: text('certificate name, which devices give as notifier_name'),
+    channel: stringEnum(gatewayChannels, { description: 'push channel' }),
+    environment: intEnum(meaningsOf(pushEnvironment)),
+    gateway_app_id: text('application ID at the gateway'),
+    app_key: text('application key at the gateway'),
+    fingerprint: text('hash of the secrets, by which two can be told apart; "": no key opens them'),
+    package_name: text('Android package of the app; "": none'),
+    category: text('class of messages that the vendor has approved; "": none'),
+    allows_pass_through: boolean({ description: 'the vendor lets the app get commands' }),
+    send_url: text('another gateway than that of the vendor; "": none'),
+    auth_url: text('another place for the token call; "": none'),
+    has_ca: boolean({ description: 'a certificate authority is trusted besides' }),
+    receipt_url: text(
+      'where the gateway is to send receipts; only a path without HERMOD_PUBLIC_URL; to be kept between the two',
+    ),
+    expires_at: int64({ description: 'when it expires, ms; 0: never, or nobody can tell' }),
+    last_accepted_at: int64({
+      description: 'when the gateway last took a push, ms, to the minute; 0: never',
+    }),
+    paused_until: int64({ description: 'when its used-up quota starts anew, ms; 0: it is not' }),
+    created_at: int64({ description: 'when it was made, ms' }),
+    updated_at: int64({ description: 'when it was set last, ms' }),
+  },
+)
+/** A push certificate without its secrets. */
+export type OperatorPushCertificate = Static<typeof OperatorPushCertificate>
+
+/** What a gateway says of credentials. */
+export const PushCertificateCheck = resource(
+  'PushCertificateCheck',
+  'Whether the gateway takes the credentials of a push certificate.',
+  {
+    ok: boolean({ description: 'true: pushes can be sent with it' }),
+    code: text('code of the gateway, or a word of the service; "": none'),
+    words: text('what the gateway says, in a sentence'),
+  },
+)
+/** Whether the gateway takes the credentials of a push certificate. */
+export type PushCertificateCheck = Static<typeof PushCertificateCheck>

@@ -1,0 +1,88 @@
+import {
+  checkPushCertificate,
+  listPushCertificates,
+  type ParamsOf,
+  pushEnvironment,
+  removePushCertificate,
+  setPushCertificate,
+} from '@hermod/protocol'
+import type {
+  CertificateDraft,
+  CertificateSummary,
+} from '../../domain/push/certificates/certificate-admin-service.js'
+import { definedOnly } from '../../lib/defined-only.js'
+import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
+import type { HandlerServices } from '../services.js'
+
+export function operatorPushHandlers({
+  certificateAdmin,
+}: Pick<HandlerServices, 'certificateAdmin'>): Handler[] {
+  return [
+    handle(setPushCertificate, async ({ app_id, ...params }) =>
+      data(toResource(await certificateAdmin.set(app_id, toDraft(params)))),
+    ),
+    handle(listPushCertificates, async ({ app_id }) =>
+      data((await certificateAdmin.list(app_id)).map(toResource)),
+    ),
+    handle(removePushCertificate, ({ app_id, name }) =>
+      whenDone(certificateAdmin.remove(app_id, name)),
+    ),
+    handle(checkPushCertificate, async ({ app_id, name }) => {
+      const { isOk, code, words } = await certificateAdmin.check(app_id, name)
+      return data({ ok: isOk, code, words })
+    }),
+  ]
+}
+
+type SetParams = Omit<ParamsOf<typeof setPushCertificate>, 'app_id'>
+
+function toDraft(params: SetParams): CertificateDraft {
+  const { package_name, category, allows_pass_through, send_url, auth_url, ca } = params
+  return {
+    name: params.name,
+    channel: params.channel,
+    environment: params.environment ?? pushEnvironment.production,
+    gatewayAppId: params.gateway_app_id ?? '',
+    appKey: params.app_key ?? '',
+    appSecret: params.app_secret ?? '',
+    certificate: params.certificate ?? '',
+    options: definedOnly({
+      package_name: filled(package_name),
+      category: filled(category),
+      allows_pass_through,
+      send_url: filled(send_url),
+      auth_url: filled(auth_url),
+      ca: filled(ca),
+    }),
+  }
+}
+
+/** "" is none. */
+function filled(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text
+}
+
+function toResource({ stored, fingerprint, receiptUrl }: CertificateSummary) {
+  const { options } = stored
+  return {
+    certificate_id: stored.certificateId,
+    name: stored.name,
+    channel: stored.channel,
+    environment: stored.environment,
+    gateway_app_id: stored.gatewayAppId,
+    app_key: stored.appKey,
+    fingerprint,
+    package_name: options.package_name ?? '',
+    category: options.category ?? '',
+    allows_pass_through: options.allows_pass_through ?? false,
+    send_url: options.send_url ?? '',
+    auth_url: options.auth_url ?? '',
+    has_ca: options.ca !== undefined,
+    receipt_url: receiptUrl,
+    expires_at: stored.expiresAt ?? 0,
+    last_accepted_at: stored.lastAcceptedAt,
+    paused_until: stored.pausedUntil,
+    created_at: stored.createdAt,
+    updated_at: stored.updatedAt,
+  }
+}

@@ -1,0 +1,204 @@
+import { isUtf8 } from 'node:buffer'
+import { readFile } from 'node:fs/promises'
+import {
+  checkPushCertificate,
+  gatewayChannels,
+  listPushCertificates,
+  meaningsOf,
+  type OperatorPushCertificate,
+  pushEnvironment,
+  removePushCertificate,
+  setPushCertificate,
+} from '@hermod/protocol'
+import { type Command, Option } from 'commander'
+import { definedOnly } from '../lib/defined-only.js'
+import { CommandFailure } from './runtime/call.js'
+import { type CommandContext, type CommonOptions, operatingCommand } from './runtime/command.js'
+import { formatTable, type OutputRow, record } from './runtime/output.js'
+
+interface AppOptions extends CommonOptions {
+  readonly app: string
+}
+
+interface SetOptions extends AppOptions {
+  readonly channel: (typeof gatewayChannels)[number]
+  readonly environment: 'development' | 'production'
+  readonly gatewayAppId?: string
+  readonly appKey?: string
+  readonly secretFile?: string
+  readonly certificateFile?: string
+  readonly packageName?: string
+  readonly category?: string
+  readonly passThrough?: true
+  readonly sendUrl?: string
+  readonly authUrl?: string
+  readonly caFile?: string
+}
+
+const environments = Object.values(meaningsOf(pushEnvironment))
+const fileNote = '- reads standard input'
+
+export function addCertificateCommands(program: Command, context: CommandContext): void {
+  const certificate = program
+    .command('certificate')
+    .description('Sets, checks, lists and removes the credentials for push gateways.')
+
+  addSet(certificate, context)
+
+  named(
+    ofApp(
+      operatingCommand(
+        certificate,
+        'check',
+        'Asks the gateway whether it takes the credentials; no device is reached. Exit code 1 when it does not.',
+      ),
+    ),
+  ).action(async (name: string, options: AppOptions) => {
+    const params = { app_id: options.app, name }
+    const answer = await context.operate(checkPushCertificate, params, options)
+    context.printer(options).print(answer, () => `${name}: ${answer.ok ? answer.words : 'failed'}`)
+    if (!answer.ok) throw new CommandFailure(`${name}: ${answer.words}`)
+  })
+
+  ofApp(
+    operatingCommand(
+      certificate,
+      'list',
+      'Lists the push certificates of an application, without their secrets.',
+    ),
+  ).action(async (options: AppOptions) => {
+    const all = await context.operate(listPushCertificates, { app_id: options.app }, options)
+    context
+      .printer(options)
+      .print(all, () => formatTable(all.map(brief), `${options.app} has no push certificate.`))
+  })
+
+  named(
+    ofApp(
+      operatingCommand(certificate, 'remove', 'Removes a push certificate; devices stay bound.'),
+    ),
+  ).action(async (name: string, options: AppOptions) => {
+    const params = { app_id: options.app, name }
+    const answer = await context.operate(removePushCertificate, params, options)
+    context.printer(options).print(answer, () => `${name} of ${options.app} is removed.`)
+  })
+}
+
+function addSet(certificate: Command, context: CommandContext): void {
+  named(
+    ofApp(
+      operatingCommand(
+        certificate,
+        'set',
+        'Makes a push certificate, or replaces all of the one of that name.',
+      ),
+    ),
+  )
+    .addOption(
+      new Option('--channel <channel>', 'the push channel')
+        .choices(gatewayChannels)
+        .makeOptionMandatory(),
+    )
+    .addOption(
+      new Option('--environment <environment>', 'which devices it is for')
+        .choices(environments)
+        .default('production'),
+    )
+    .option('--gateway-app-id <id>', 'application ID at the gateway; ios_gw: the bundle ID')
+    .option('--app-key <key>', 'application key; ios_gw: the key ID; vendor_n: the client ID')
+    .option(
+      '--secret-file <file>',
+      `the secret; ios_gw: the team ID or the passphrase of the .p12 file; ${fileNote}`,
+    )
+    .option(
+      '--certificate-file <file>',
+      `the .p8 or .p12 file, or the JSON of the service account; ${fileNote}`,
+    )
+    .option('--package-name <name>', 'Android package of the app; vendor_x needs it')
+    .option('--category <category>', 'class of messages that the vendor has approved, such as IM')
+    .option('--pass-through', 'the vendor lets the app get commands')
+    .option('--send-url <url>', 'another gateway than that of the vendor')
+    .option('--auth-url <url>', 'another place for the token call')
+    .option('--ca-file <file>', 'PEM file of a certificate authority to trust besides')
+    .action(async (name: string, options: SetOptions) => {
+      const params = await setParams(name, options, context)
+      const set = await context.operate(setPushCertificate, params, options)
+      context
+        .printer(options)
+        .print(set, () => `${record(readable(set))}\n\n${nextSteps(set, options.app)}`)
+    })
+}
+
+async function setParams(name: string, options: SetOptions, context: CommandContext) {
+  const { secretFile, certificateFile, caFile } = options
+  if (secretFile === '-' && certificateFile === '-')
+    throw new CommandFailure('standard input holds one of the two; give the other one as a file')
+  const text = async (file: string | undefined) =>
+    file === undefined ? undefined : textOf(await read(file, context))
+  return {
+    app_id: options.app,
+    name,
+    channel: options.channel,
+    ...definedOnly({
+      environment: pushEnvironment[options.environment],
+      gateway_app_id: options.gatewayAppId,
+      app_key: options.appKey,
+      app_secret: (await text(secretFile))?.replace(/\r?\n$/, ''),
+      certificate: await text(certificateFile),
+      package_name: options.packageName,
+      category: options.category,
+      allows_pass_through: options.passThrough,
+      send_url: options.sendUrl,
+      auth_url: options.authUrl,
+      ca: await text(caFile),
+    }),
+  }
+}
+
+/** Secrets come from files, because everybody on the machine can read the arguments of a command. */
+async function read(file: string, { dependencies }: CommandContext): Promise<Buffer> {
+  if (file === '-') {
+    const chunks: Buffer[] = []
+    for await (const chunk of dependencies.stdin) chunks.push(Buffer.from(chunk))
+    return Buffer.concat(chunks)
+  }
+  try {
+    return await readFile(file)
+  } catch (error) {
+    throw new CommandFailure(`${file} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+/** A .p12 file is no text. */
+function textOf(bytes: Buffer): string {
+  const isDer = bytes[0] === 0x30 && bytes[1] !== undefined && bytes[1] >= 0x80
+  return isDer || !isUtf8(bytes) ? bytes.toString('base64') : bytes.toString('utf8')
+}
+
+function ofApp(command: Command): Command {
+  return command.requiredOption('--app <app_id>', 'the application')
+}
+
+function named(command: Command): Command {
+  return command.argument('<name>', 'what devices give as notifier_name')
+}
+
+/** With the environment as a word. */
+function readable(certificate: OperatorPushCertificate): OutputRow {
+  const environment = environments[certificate.environment]
+  return { ...certificate, environment }
+}
+
+/** One line of a table. */
+function brief(certificate: OperatorPushCertificate): OutputRow {
+  const { name, channel, gateway_app_id, expires_at, last_accepted_at, paused_until } = certificate
+  const { environment } = readable(certificate)
+  return { name, channel, environment, gateway_app_id, expires_at, last_accepted_at, paused_until }
+}
+
+function nextSteps({ name, channel, receipt_url }: OperatorPushCertificate, app: string): string {
+  const check = `Try it with hermod certificate check ${name} --app ${app}.`
+  return channel === 'vendor_h' || channel === 'vendor_n'
+    ? `${check}\nGive the vendor ${receipt_url} as the address for receipts, and nobody else.`
+    : check
+}

@@ -1,0 +1,251 @@
+import { createHash, randomBytes, X509Certificate } from 'node:crypto'
+import { AppError } from '@hermod/protocol'
+import type { Database, Tx } from '../../../db/database.js'
+import type { Clock } from '../../../lib/clock.js'
+import { definedOnly } from '../../../lib/defined-only.js'
+import type { IdGenerator } from '../../../lib/ids/ids.js'
+import type { SecretBox } from '../../../lib/secrets/secret-box.js'
+import type {
+  CertificateField,
+  CertificateInspection,
+  CertificateInspector,
+  VendorChannel,
+} from '../../../push/sender.js'
+import type { AppService } from '../../apps/app-service.js'
+import { type CertificateCheck, checkOf } from './certificate-check.js'
+import {
+  type CertificateOptions,
+  type CertificateSecrets,
+  certificatePlace,
+  gatewayCertificate,
+  receiptPath,
+  type StoredCertificate,
+} from './certificate-model.js'
+import type { CertificateService } from './certificate-service.js'
+import type { CertificateStore } from './certificate-store.js'
+
+export interface CertificateAdminServiceOptions {
+  readonly database: Database
+  readonly store: CertificateStore
+  readonly certificates: CertificateService
+  readonly apps: Pick<AppService, 'get' | 'lockForUpdate'>
+  readonly inspector: CertificateInspector
+  readonly ids: IdGenerator
+  readonly clock: Clock
+  readonly secretBox: SecretBox
+  /** Where gateways reach the service; null: they do not. */
+  readonly publicUrl: string | null
+}
+
+/** A certificate as an operator gives it; credentials are always given as a whole. */
+export interface CertificateDraft {
+  readonly name: string
+  readonly channel: VendorChannel
+  /** 0 development, 1 production */
+  readonly environment: number
+  readonly gatewayAppId: string
+  readonly appKey: string
+  readonly appSecret: string
+  readonly certificate: string
+  readonly options: CertificateOptions
+}
+
+/** A certificate as operators see it: without its secrets. */
+export interface CertificateSummary {
+  readonly stored: StoredCertificate
+  /** Of the secrets, so that two can be told apart; "" when no key opens them. */
+  readonly fingerprint: string
+  /** Where its gateway is to send receipts, or the path alone; "" when no key opens it. */
+  readonly receiptUrl: string
+}
+
+const receiptSecretBytes = 24
+const fingerprintLength = 16
+
+/** What operators do with the certificates of applications. */
+export class CertificateAdminService {
+  constructor(private readonly options: CertificateAdminServiceOptions) {}
+
+  /**
+   * Makes a certificate, or replaces all of one but its ID and the address of its receipts.
+   *
+   * @throws AppError app_not_found; invalid_parameter with all that is wrong
+   */
+  async set(appId: string, draft: CertificateDraft): Promise<CertificateSummary> {
+    const { database, store, apps, certificates } = this.options
+    await apps.get(appId)
+    const { expiresAt } = await this.#inspect(draft)
+    const certificateId = await this.options.ids.next()
+    await database.transaction(async (tx) => {
+      await apps.lockForUpdate(tx, appId)
+      const before = await store.findByName(tx, appId, draft.name)
+      if (before === null) return this.#insert(tx, { appId, certificateId }, draft, expiresAt)
+      if (before.channel !== draft.channel)
+        throw invalid(`channel must be ${before.channel}, as it is; remove the certificate first`)
+      // When no key opens the old secrets, the path of receipts is lost with them.
+      const receiptSecret = certificates.secretsOf(before)?.receipt_secret ?? newReceiptSecret()
+      await store.update(tx, before, this.#columns(before, draft, { expiresAt, receiptSecret }))
+    })
+    return this.#summary(await this.#get(appId, draft.name))
+  }
+
+  /**
+   * The oldest first.
+   *
+   * @throws AppError app_not_found
+   */
+  async list(appId: string): Promise<CertificateSummary[]> {
+    const { database, store, apps } = this.options
+    await apps.get(appId)
+    const all = await database.read((db) => store.list(db, appId))
+    return all.map((stored) => this.#summary(stored))
+  }
+
+  /**
+   * Devices stay bound to its name.
+   *
+   * @throws AppError app_not_found, push_certificate_not_found
+   */
+  async remove(appId: string, name: string): Promise<void> {
+    const { database, store, apps } = this.options
+    await database.transaction(async (tx) => {
+      await apps.lockForUpdate(tx, appId)
+      const stored = await store.findByName(tx, appId, name)
+      if (stored === null) throw new AppError('push_certificate_not_found')
+      await store.delete(tx, stored)
+    })
+  }
+
+  /**
+   * Asks the gateway; no device is reached.
+   *
+   * @throws AppError app_not_found, push_certificate_not_found
+   */
+  async check(appId: string, name: string): Promise<CertificateCheck> {
+    const { apps, certificates, inspector, publicUrl } = this.options
+    await apps.get(appId)
+    const stored = await this.#get(appId, name)
+    const secrets = certificates.secretsOf(stored)
+    if (secrets === null)
+      return { isOk: false, code: 'unreadable', words: 'no secret key opens its secrets' }
+    return checkOf(await inspector.probe(gatewayCertificate(stored, secrets, publicUrl)))
+  }
+
+  async #get(appId: string, name: string): Promise<StoredCertificate> {
+    const { database, store } = this.options
+    const stored = await database.read((db) => store.findByName(db, appId, name))
+    if (stored === null) throw new AppError('push_certificate_not_found')
+    return stored
+  }
+
+  async #inspect(draft: CertificateDraft): Promise<CertificateInspection> {
+    const secrets = secretsOf(draft, '')
+    const gateway = gatewayCertificate({ ...draft, certificateId: 0 }, secrets, null)
+    const inspection = await this.options.inspector.inspect(gateway)
+    const violations = [
+      ...inspection.faults.map(({ field, text }) => `${parameterOf(field)} ${text}`),
+      ...endpointViolations(draft.options),
+    ]
+    if (violations.length > 0) throw invalid(violations.join('; '))
+    return inspection
+  }
+
+  async #insert(
+    tx: Tx,
+    key: Pick<StoredCertificate, 'appId' | 'certificateId'>,
+    draft: CertificateDraft,
+    expiresAt: number | null,
+  ): Promise<void> {
+    const columns = this.#columns(key, draft, { expiresAt, receiptSecret: newReceiptSecret() })
+    await this.options.store.insert(tx, {
+      ...columns,
+      app_id: key.appId,
+      certificate_id: key.certificateId,
+      name: draft.name,
+      channel: draft.channel,
+      created_at: columns.updated_at,
+    })
+  }
+
+  #columns(
+    key: Pick<StoredCertificate, 'appId' | 'certificateId'>,
+    draft: CertificateDraft,
+    { expiresAt, receiptSecret }: { expiresAt: number | null; receiptSecret: string },
+  ) {
+    const { secretBox, clock } = this.options
+    const secrets = JSON.stringify(secretsOf(draft, receiptSecret))
+    return {
+      environment: draft.environment,
+      gateway_app_id: draft.gatewayAppId,
+      app_key: draft.appKey,
+      sealed: secretBox.seal(secrets, certificatePlace(key)),
+      options: JSON.stringify(draft.options),
+      expires_at: expiresAt,
+      // What was known of the old credentials says nothing of the new ones.
+      last_accepted_at: 0,
+      paused_until: 0,
+      updated_at: clock.now(),
+    }
+  }
+
+  #summary(stored: StoredCertificate): CertificateSummary {
+    const { certificates, publicUrl } = this.options
+    const secrets = certificates.secretsOf(stored)
+    if (secrets === null) return { stored, fingerprint: '', receiptUrl: '' }
+    const receiptUrl = (publicUrl ?? '') + receiptPath(stored, secrets)
+    return { stored, fingerprint: fingerprintOf(secrets), receiptUrl }
+  }
+}
+
+function secretsOf(draft: CertificateDraft, receiptSecret: string): CertificateSecrets {
+  return {
+    app_secret: draft.appSecret,
+    certificate: draft.certificate,
+    receipt_secret: receiptSecret,
+  }
+}
+
+function newReceiptSecret(): string {
+  return randomBytes(receiptSecretBytes).toString('base64url')
+}
+
+function fingerprintOf({ app_secret, certificate }: CertificateSecrets): string {
+  const text = JSON.stringify([app_secret, certificate])
+  return createHash('sha256').update(text).digest('hex').slice(0, fingerprintLength)
+}
+
+/** In operator operations app_id is the application of this service. */
+function parameterOf(field: CertificateField): string {
+  return field === 'app_id' ? 'gateway_app_id' : field
+}
+
+function invalid(detail: string): AppError {
+  return new AppError('invalid_parameter', detail)
+}
+
+function endpointViolations({ send_url, auth_url, ca }: CertificateOptions): string[] {
+  const violations = Object.entries(definedOnly({ send_url, auth_url }))
+    .filter(([, url]) => !isSafeUrl(url))
+    .map(([name]) => `${name} must be an https URL without user, query and fragment`)
+  if (send_url?.endsWith('/')) violations.push('send_url must not end in a slash')
+  if (ca !== undefined && !isCertificate(ca))
+    violations.push('ca must be the PEM text of a certificate')
+  return violations
+}
+
+/** Secrets travel in it; only on this machine they need no encryption. */
+function isSafeUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname, username, password, search, hash } = new URL(text)
+  const isHere = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
+  const isPlain = [username, password, search, hash].every((part) => part === '')
+  return isPlain && (protocol === 'https:' || (protocol === 'http:' && isHere))
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem) !== undefined
+  } catch {
+    return false
+  }
+}

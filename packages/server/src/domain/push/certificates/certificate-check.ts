@@ -1,0 +1,51 @@
+import type { PushOutcome } from '../../../push/sender.js'
+
+/** What a gateway says of credentials. */
+export interface CertificateCheck {
+  readonly isOk: boolean
+  /** The gateway's own code, or a word of ours; "" when it took the message. */
+  readonly code: string
+  /** A sentence for the operator; has no secret. */
+  readonly words: string
+}
+
+const works = 'the gateway takes the credentials'
+
+/** What the answer to a message for a device that cannot exist says of the credentials. */
+export function checkOf(outcome: PushOutcome): CertificateCheck {
+  if (outcome.kind === 'accepted') return { isOk: true, code: '', words: works }
+  return { code: outcome.code, ...verdictOn(outcome) }
+}
+
+function verdictOn(refusal: Exclude<PushOutcome, { kind: 'accepted' }>) {
+  const { kind, code, reason } = refusal
+  const said = `${reason} (${code})`
+  switch (kind) {
+    case 'invalid_token':
+      return {
+        isOk: true,
+        words: `${works}${refusal.isSuspect ? '; that the app of the devices is the same shows with the first device only' : ''}`,
+      }
+    case 'suppressed':
+      return { isOk: true, words: works }
+    case 'quota':
+      return { isOk: true, words: `${works}, and its quota of the day is used up: ${said}` }
+    case 'payload':
+      // A bare status is no answer to a message: somebody else may have given it.
+      return code.startsWith('http_')
+        ? {
+            isOk: false,
+            words: `the gateway does not answer as it should; is send_url right? ${said}`,
+          }
+        : { isOk: true, words: `${works}, and refuses the message of the check: ${said}` }
+    case 'auth_expired':
+    case 'config':
+      return { isOk: false, words: `the gateway refuses the credentials or the set-up: ${said}` }
+    case 'throttled':
+      return { isOk: false, words: `the gateway asks to slow down; check again later: ${said}` }
+    case 'server_error':
+      return { isOk: false, words: `the gateway fails; check again later: ${said}` }
+    case 'network':
+      return { isOk: false, words: `the gateway cannot be reached: ${said}` }
+  }
+}

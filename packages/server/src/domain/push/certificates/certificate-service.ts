@@ -1,0 +1,135 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { Database } from '../../../db/database.js'
+import type { InvalidatedCache } from '../../../lib/invalidated-cache.js'
+import { SealedTextError, type SecretBox } from '../../../lib/secrets/secret-box.js'
+import { equalSecrets } from '../../../lib/secrets/tokens.js'
+import type { GatewayCertificate } from '../../../push/sender.js'
+import type { SealedColumn } from '../../secrets/secret-service.js'
+import type { AppCertificates } from './certificate-caches.js'
+import {
+  type CertificateSecrets,
+  certificatePlace,
+  gatewayCertificate,
+  type KnownCertificates,
+  type PushCertificateEntry,
+  parseReceiptText,
+  type StoredCertificate,
+} from './certificate-model.js'
+import type { CertificateStore } from './certificate-store.js'
+
+export interface CertificateServiceOptions {
+  readonly database: Database
+  readonly store: CertificateStore
+  readonly secretBox: SecretBox
+  readonly cache: InvalidatedCache<string, AppCertificates>
+  readonly ownerCache: InvalidatedCache<Int64, { readonly appId: string }>
+  /** Where gateways reach the service; null: they do not. */
+  readonly publicUrl: string | null
+}
+
+/** What a receipt was sent to. */
+export interface ReceiptAddressee {
+  readonly appId: string
+  readonly certificate: PushCertificateEntry
+}
+
+/** Which of the gateways; undefined is none. */
+type GatewayKind = {
+  readonly [K in 'channel' | 'environment']: GatewayCertificate[K] | undefined
+}
+
+/** The certificates of applications, opened. */
+export class CertificateService implements KnownCertificates {
+  constructor(private readonly options: CertificateServiceOptions) {}
+
+  /** Those that no key opens are left out; `hermod check` names them. */
+  async of(appId: string): Promise<readonly PushCertificateEntry[]> {
+    return (await this.#certificates(appId)).entries
+  }
+
+  /**
+   * The oldest certificate of a gateway (rule G6).
+   *
+   * @throws AppError push_certificate_not_found
+   */
+  async first(appId: string, { channel, environment }: GatewayKind): Promise<PushCertificateEntry> {
+    const found = (await this.of(appId)).find(
+      ({ gateway }) => gateway.channel === channel && gateway.environment === environment,
+    )
+    if (!found) throw new AppError('push_certificate_not_found')
+    return found
+  }
+
+  /**
+   * The certificate whose gateway a receipt comes from.
+   *
+   * @param text what follows the channel in the path
+   * @returns null when the path is not one of this service
+   */
+  async findByReceiptPath(channel: string, text: string): Promise<ReceiptAddressee | null> {
+    const parsed = parseReceiptText(text)
+    if (parsed === null) return null
+    const { certificateId, secret } = parsed
+    const { database, store, ownerCache } = this.options
+    const owner = await ownerCache.load(certificateId, () =>
+      database.read((db) => store.findOwner(db, certificateId)),
+    )
+    if (owner === null) return null
+    const { entries, receiptSecrets } = await this.#certificates(owner.appId)
+    const certificate = entries.find((entry) => entry.certificateId === certificateId)
+    const isRight = equalSecrets(secret, receiptSecrets.get(certificateId) ?? '')
+    return certificate?.gateway.channel === channel && isRight
+      ? { appId: owner.appId, certificate }
+      : null
+  }
+
+  /** null when no key opens them. */
+  secretsOf(stored: StoredCertificate): CertificateSecrets | null {
+    try {
+      const text = this.options.secretBox.open(stored.sealed, certificatePlace(stored))
+      return JSON.parse(text) as CertificateSecrets
+    } catch (error) {
+      if (error instanceof SealedTextError) return null
+      throw error
+    }
+  }
+
+  /** The secrets of all certificates as they are stored. */
+  get sealedSecrets(): SealedColumn {
+    const { database, store } = this.options
+    return {
+      list: async (db) =>
+        (await store.listAll(db)).map((stored) => ({
+          appId: stored.appId,
+          place: certificatePlace(stored),
+          sealed: stored.sealed,
+        })),
+      replace: ({ appId, sealed: before }, sealed) =>
+        database.transaction((tx) => store.reseal(tx, appId, before, sealed)),
+    }
+  }
+
+  async #certificates(appId: string): Promise<AppCertificates> {
+    const { database, store, cache } = this.options
+    const known = await cache.load(appId, async () =>
+      this.#opened(await database.read((db) => store.list(db, appId))),
+    )
+    return known ?? none
+  }
+
+  #opened(all: readonly StoredCertificate[]): AppCertificates {
+    const entries: PushCertificateEntry[] = []
+    const receiptSecrets = new Map<Int64, string>()
+    for (const stored of all) {
+      const secrets = this.secretsOf(stored)
+      if (secrets === null) continue
+      receiptSecrets.set(stored.certificateId, secrets.receipt_secret)
+      const { certificateId, name, expiresAt, lastAcceptedAt, pausedUntil } = stored
+      const gateway = gatewayCertificate(stored, secrets, this.options.publicUrl)
+      entries.push({ certificateId, name, gateway, expiresAt, lastAcceptedAt, pausedUntil })
+    }
+    return { entries, receiptSecrets }
+  }
+}
+
+const none: AppCertificates = { entries: [], receiptSecrets: new Map() }

@@ -1,0 +1,182 @@
+import type { Int64 } from '@hermod/protocol'
+import type { Insertable, Selectable, Updateable } from 'kysely'
+import type { Queryable, Tx } from '../../../db/database.js'
+import type { PushCertificatesTable } from '../../../db/schema.js'
+import type { Invalidates } from '../../../lib/invalidated-cache.js'
+import type {
+  CertificateKey,
+  CertificateOptions,
+  ExpiringCertificate,
+  StoredCertificate,
+} from './certificate-model.js'
+
+/** How exactly it is known when a gateway last took a push. */
+const acceptedStepMs = 60_000
+
+/** Credentials of applications at push gateways. */
+export class CertificateStore {
+  constructor(
+    private readonly caches: {
+      readonly certificates: Invalidates<string>
+      readonly certificateOwners: Invalidates<Int64>
+    },
+  ) {}
+
+  /** By ID, which is the order in which they were made. */
+  async list(db: Queryable, appId: string): Promise<StoredCertificate[]> {
+    const rows = await db
+      .selectFrom('push_certificates')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .orderBy('certificate_id')
+      .execute()
+    return rows.map(toCertificate)
+  }
+
+  /** Of all applications. */
+  async listAll(db: Queryable): Promise<StoredCertificate[]> {
+    const rows = await db
+      .selectFrom('push_certificates')
+      .selectAll()
+      .orderBy('app_id')
+      .orderBy('certificate_id')
+      .execute()
+    return rows.map(toCertificate)
+  }
+
+  /** The certificates of all applications that expire, the first one to do so first. */
+  async listExpiring(db: Queryable): Promise<ExpiringCertificate[]> {
+    const rows = await db
+      .selectFrom('push_certificates')
+      .select(['app_id', 'name', 'channel', 'expires_at'])
+      .where('expires_at', 'is not', null)
+      .orderBy('expires_at')
+      .orderBy('certificate_id')
+      .execute()
+    return rows.map(({ app_id: appId, name, channel, expires_at }) => ({
+      appId,
+      name,
+      channel,
+      expiresAt: Number(expires_at),
+    }))
+  }
+
+  async count(db: Queryable): Promise<number> {
+    const { count } = await db
+      .selectFrom('push_certificates')
+      .select(db.fn.countAll().as('count'))
+      .executeTakeFirstOrThrow()
+    return Number(count)
+  }
+
+  async findByName(db: Queryable, appId: string, name: string): Promise<StoredCertificate | null> {
+    const row = await db
+      .selectFrom('push_certificates')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .where('name', '=', name)
+      .executeTakeFirst()
+    return row ? toCertificate(row) : null
+  }
+
+  /** The application that a certificate belongs to. */
+  async findOwner(db: Queryable, certificateId: Int64): Promise<{ appId: string } | null> {
+    const row = await db
+      .selectFrom('push_certificates')
+      .select('app_id')
+      .where('certificate_id', '=', certificateId)
+      .executeTakeFirst()
+    return row ? { appId: row.app_id } : null
+  }
+
+  /** The caller has locked the application and knows that the name is free. */
+  async insert(tx: Tx, row: Insertable<PushCertificatesTable>): Promise<void> {
+    this.caches.certificates.forget(tx, row.app_id)
+    await tx.insertInto('push_certificates').values(row).execute()
+  }
+
+  async update(
+    tx: Tx,
+    { appId, certificateId }: CertificateKey,
+    changes: Updateable<PushCertificatesTable>,
+  ): Promise<void> {
+    this.caches.certificates.forget(tx, appId)
+    await tx
+      .updateTable('push_certificates')
+      .set(changes)
+      .where('app_id', '=', appId)
+      .where('certificate_id', '=', certificateId)
+      .execute()
+  }
+
+  /** Does nothing when the secrets are others by now. */
+  async reseal(tx: Tx, appId: string, before: string, sealed: string): Promise<void> {
+    this.caches.certificates.forget(tx, appId)
+    await tx
+      .updateTable('push_certificates')
+      .set({ sealed })
+      .where('app_id', '=', appId)
+      .where('sealed', '=', before)
+      .execute()
+  }
+
+  async delete(tx: Tx, { appId, certificateId }: CertificateKey): Promise<void> {
+    this.caches.certificates.forget(tx, appId)
+    this.caches.certificateOwners.forget(tx, certificateId)
+    await tx
+      .deleteFrom('push_certificates')
+      .where('app_id', '=', appId)
+      .where('certificate_id', '=', certificateId)
+      .execute()
+  }
+
+  /**
+   * A gateway took a push with it. Less than a minute after the last time nothing is written; callers that look at
+   * `lastAcceptedAt` of the entry first spare themselves the statement.
+   */
+  async recordAccepted(
+    tx: Tx,
+    { appId, certificateId }: CertificateKey,
+    at: number,
+  ): Promise<void> {
+    const { numUpdatedRows } = await tx
+      .updateTable('push_certificates')
+      .set({ last_accepted_at: at })
+      .where('app_id', '=', appId)
+      .where('certificate_id', '=', certificateId)
+      .where('last_accepted_at', '<=', at - acceptedStepMs)
+      .executeTakeFirst()
+    if (numUpdatedRows > 0n) this.caches.certificates.forget(tx, appId)
+  }
+
+  /** The quota is used up until then; an end that is known already and later stays. */
+  async pause(tx: Tx, { appId, certificateId }: CertificateKey, until: number): Promise<void> {
+    const { numUpdatedRows } = await tx
+      .updateTable('push_certificates')
+      .set({ paused_until: until })
+      .where('app_id', '=', appId)
+      .where('certificate_id', '=', certificateId)
+      .where('paused_until', '<', until)
+      .executeTakeFirst()
+    if (numUpdatedRows > 0n) this.caches.certificates.forget(tx, appId)
+  }
+}
+
+function toCertificate(row: Selectable<PushCertificatesTable>): StoredCertificate {
+  return {
+    appId: row.app_id,
+    certificateId: row.certificate_id,
+    name: row.name,
+    channel: row.channel as StoredCertificate['channel'],
+    environment: row.environment,
+    gatewayAppId: row.gateway_app_id,
+    appKey: row.app_key,
+    sealed: row.sealed,
+    options: JSON.parse(row.options) as CertificateOptions,
+    expiresAt: row.expires_at,
+    lastAcceptedAt: row.last_accepted_at,
+    pausedUntil: row.paused_until,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}

@@ -1,0 +1,69 @@
+/** How the fields of certificates are read, so that an operator hears of all that is wrong at once. */
+import type { CertificateFault, CertificateField, GatewayCertificate } from '../../sender.js'
+
+/** The certificate cannot be used. */
+export class CredentialError extends Error {
+  override readonly name = 'CredentialError'
+
+  constructor(readonly faults: readonly CertificateFault[]) {
+    super(faults.map(({ field, text }) => `${field} ${text}`).join('; '))
+  }
+}
+
+const values = {
+  app_id: 'appId',
+  app_key: 'appKey',
+  app_secret: 'appSecret',
+  certificate: 'certificate',
+  package_name: 'packageName',
+} as const satisfies Record<CertificateField, keyof GatewayCertificate>
+
+/** Notes what is wrong with fields while they are read. */
+export class FieldReader {
+  readonly faults: CertificateFault[] = []
+
+  constructor(private readonly certificate: GatewayCertificate) {}
+
+  note(field: CertificateField, text: string): void {
+    this.faults.push({ field, text })
+  }
+
+  /**
+   * A field that the channel cannot do without; it may go into a header.
+   *
+   * @param meaning what the field is on this channel
+   */
+  required(field: Exclude<CertificateField, 'certificate'>, meaning?: string): string {
+    const value = (this.certificate[values[field]] ?? '').trim()
+    if (value === '')
+      this.note(field, meaning === undefined ? 'is missing' : `is missing: ${meaning}`)
+    if (!/^[\x20-\x7e]*$/.test(value)) this.note(field, 'must be printable ASCII text')
+    return value
+  }
+}
+
+/**
+ * Reads credentials from the fields of a certificate.
+ *
+ * @param read may throw CredentialError where nothing can be read on
+ * @throws CredentialError with all that was noted
+ */
+export function readFields<T>(
+  certificate: GatewayCertificate,
+  read: (fields: FieldReader) => T,
+): T {
+  const fields = new FieldReader(certificate)
+  try {
+    const credentials = read(fields)
+    if (fields.faults.length === 0) return credentials
+  } catch (error) {
+    if (!(error instanceof CredentialError)) throw error
+    fields.faults.push(...error.faults)
+  }
+  throw new CredentialError(fields.faults)
+}
+
+/** A fault that leaves nothing to read on. */
+export function badCertificate(text: string): CredentialError {
+  return new CredentialError([{ field: 'certificate', text }])
+}

@@ -1,0 +1,26 @@
+import { randomUUID } from 'node:crypto'
+import type { PushNotification } from '../../sender.js'
+
+const lifeMs = 60_000
+
+/** A plain text that no device gets to see. */
+export function probeNotification(now: number): PushNotification {
+  return {
+    kind: 'text',
+    title: 'Hermod',
+    body: 'Check of a push certificate',
+    bigText: '',
+    attachmentUrl: '',
+    badge: null,
+    ext: null,
+    expiresAt: now + lifeMs,
+    priority: 'normal',
+    isSilent: true,
+    collapseKey: null,
+    deduplicationId: randomUUID(),
+    taskId: 'check',
+    ios: {},
+    android: {},
+    channels: {},
+  }
+}
