@@ -319,3 +319,45 @@ describe('access tokens', () => {
     },
   )
 })
+
+describe('a probe', () => {
+  const certificateOf = (channel: SimulatedChannel) => simulator.gateways[channel].certificate
+
+  it.each(simulatedChannels)('%s: reaches the gateway and no device', async (channel) => {
+    await using providers = newProviders()
+    const { calls } = simulator.gateways[channel]
+    const before = calls.length
+    expect(await providers.probe(certificateOf(channel))).toMatchObject({ kind: 'accepted' })
+    // A token call may come first; the message goes to one made-up token.
+    expect(calls.length - before).toBeLessThanOrEqual(2)
+    expect(calls.at(-1)?.path + (calls.at(-1)?.body ?? '')).toMatch(/hermod-probe|0{64}/)
+  })
+
+  it('does not stop the sends of others, whatever comes of it', async () => {
+    await using providers = newProviders()
+    const certificate = { ...certificateOf('vendor_x'), appSecret: 'wrong' }
+    const probes = [await providers.probe(certificate), await providers.probe(certificate)]
+    // The second one was not spared the gateway either.
+    expect(probes).toMatchObject([
+      { kind: 'config', code: '21301' },
+      { kind: 'config', code: '21301' },
+    ])
+    const sending = { certificate: { appSecret: 'wrong' } }
+    const token = tokenFor('vendor_x')
+    expect(await send(providers, 'vendor_x', [token], sending)).toMatchObject([{ code: '21301' }])
+    expect(await send(providers, 'vendor_x', [token], sending)).toMatchObject([
+      { code: 'circuit_open' },
+    ])
+    expect(await providers.probe(certificate)).toMatchObject({ code: '21301' })
+  })
+
+  it('of what cannot be read says so without a call', async () => {
+    await using providers = newProviders()
+    const certificate = { ...certificateOf('vendor_v'), appId: 'seven', appKey: '' }
+    expect(await providers.probe(certificate)).toEqual({
+      kind: 'config',
+      code: 'bad_certificate',
+      reason: 'app_id must be a number; app_key is missing',
+    })
+  })
+})
