@@ -545,6 +545,29 @@ for (const backend of testBackends()) {
       const failed = await hermod(['check', 'by-key'])
       expect(failed.code).toBe(1)
       expect(failed.err).toContain('InvalidProviderToken')
+      const whole = { channel: 'ios_gw', gateway_app_id: 'com.example.app', certificate }
+      const all = file(
+        'ios_gw.json',
+        JSON.stringify({
+          ...whole,
+          ...{ app_key: 'KEY1234567', app_secret: 'TEAM123456' },
+          ...{ send_url: endpoint.sendUrl, ca: endpoint.ca },
+        }),
+      )
+      expect(await hermod(['set', 'whole', '--from', all])).toMatchObject({ code: 0, err: '' })
+      expect(await hermod(['check', 'whole'])).toMatchObject({ code: 0 })
+      await hermod(['set', 'whole', '--from', all, '--app-key', 'KEY0000000'])
+      expect((await hermod(['check', 'whole'])).err).toContain('InvalidProviderToken')
+      await hermod(['remove', 'whole'])
+      const isRefused = async (text: string, words: string) => {
+        const { code, err } = await hermod(['set', 'none', '--from', file('none.json', text)])
+        expect([code, err]).toEqual([1, expect.stringContaining(words)])
+      }
+      await isRefused('{}', 'name the channel')
+      await isRefused('[]', 'does not hold a JSON object')
+      await isRefused('channel=ios_gw', 'does not hold a JSON object')
+      await isRefused('{"channel":"ios"}', 'channel must be one of')
+      await isRefused(JSON.stringify({ ...whole, app_key: 5 }), 'app_key must be a string')
       const table = await hermod(['list'])
       expect(table.out.split('\n').map((line) => line.split(/ +/).slice(0, 3))).toEqual([
         ['name', 'channel', 'environment'],

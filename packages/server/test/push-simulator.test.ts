@@ -26,17 +26,18 @@ it('hermod push-simulator: takes messages until it is told to stop, and prints t
   expect(readFileSync(join(folder.path, 'ca.pem'), 'utf8')).toBe(ca)
 
   const gateway = JSON.parse(readFileSync(join(folder.path, 'vendor_x.json'), 'utf8'))
+  expect(gateway.ca).toBe(ca)
   await using providers = createProviders()
   const outcomes = await providers.senders.vendor_x.send({
     certificate: {
       channel: 'vendor_x',
       environment: 'production',
-      appId: gateway.app_id,
+      appId: gateway.gateway_app_id,
       appKey: gateway.app_key,
       appSecret: gateway.app_secret,
       certificate: '',
       packageName: gateway.package_name,
-      endpoint: { sendUrl: gateway.url, ca },
+      endpoint: { sendUrl: gateway.send_url, ca: gateway.ca },
     },
     notification: aNotification({ title: 'Hello' }),
     targets: targetsOf(['device-1', 'dead-2']),

@@ -6,6 +6,7 @@ import {
   listPushCertificates,
   meaningsOf,
   type OperatorPushCertificate,
+  type ParamsOf,
   pushEnvironment,
   removePushCertificate,
   setPushCertificate,
@@ -21,8 +22,9 @@ interface AppOptions extends CommonOptions {
 }
 
 interface SetOptions extends AppOptions {
-  readonly channel: (typeof gatewayChannels)[number]
-  readonly environment: 'development' | 'production'
+  readonly from?: string
+  readonly channel?: (typeof gatewayChannels)[number]
+  readonly environment?: 'development' | 'production'
   readonly gatewayAppId?: string
   readonly appKey?: string
   readonly secretFile?: string
@@ -94,15 +96,16 @@ function addSet(certificate: Command, context: CommandContext): void {
       ),
     ),
   )
-    .addOption(
-      new Option('--channel <channel>', 'the push channel')
-        .choices(gatewayChannels)
-        .makeOptionMandatory(),
+    .option(
+      '--from <file>',
+      `JSON with any of the fields, named as in the API; other options win; ${fileNote}`,
     )
+    .addOption(new Option('--channel <channel>', 'the push channel').choices(gatewayChannels))
     .addOption(
-      new Option('--environment <environment>', 'which devices it is for')
-        .choices(environments)
-        .default('production'),
+      new Option(
+        '--environment <environment>',
+        'which devices it is for; default production',
+      ).choices(environments),
     )
     .option('--gateway-app-id <id>', 'application ID at the gateway; ios_gw: the bundle ID')
     .option('--app-key <key>', 'application key; ios_gw: the key ID; vendor_n: the client ID')
@@ -130,17 +133,21 @@ function addSet(certificate: Command, context: CommandContext): void {
 }
 
 async function setParams(name: string, options: SetOptions, context: CommandContext) {
-  const { secretFile, certificateFile, caFile } = options
-  if (secretFile === '-' && certificateFile === '-')
-    throw new CommandFailure('standard input holds one of the two; give the other one as a file')
+  const { from, secretFile, certificateFile, caFile } = options
+  if ([from, secretFile, certificateFile, caFile].filter((file) => file === '-').length > 1)
+    throw new CommandFailure('standard input holds one of them; give the others as files')
   const text = async (file: string | undefined) =>
     file === undefined ? undefined : textOf(await read(file, context))
+  const fields = from === undefined ? {} : fieldsOf(from, (await read(from, context)).toString())
+  const channel = options.channel ?? fields.channel
+  if (channel === undefined) throw new CommandFailure('name the channel with --channel')
   return {
+    ...fields,
     app_id: options.app,
     name,
-    channel: options.channel,
+    channel,
     ...definedOnly({
-      environment: pushEnvironment[options.environment],
+      environment: options.environment && pushEnvironment[options.environment],
       gateway_app_id: options.gatewayAppId,
       app_key: options.appKey,
       app_secret: (await text(secretFile))?.replace(/\r?\n$/, ''),
@@ -153,6 +160,17 @@ async function setParams(name: string, options: SetOptions, context: CommandCont
       ca: await text(caFile),
     }),
   }
+}
+
+/** What the file has wrong is for the operation to say. */
+function fieldsOf(file: string, text: string): Partial<ParamsOf<typeof setPushCertificate>> {
+  try {
+    const fields: unknown = JSON.parse(text)
+    if (typeof fields === 'object' && fields !== null && !Array.isArray(fields)) return fields
+  } catch {
+    // As anything else that is no object.
+  }
+  throw new CommandFailure(`${file} does not hold a JSON object`)
 }
 
 /** Secrets come from files, because everybody on the machine can read the arguments of a command. */

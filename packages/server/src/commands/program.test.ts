@@ -16,13 +16,13 @@ const simulation = {
   gateways: [
     {
       channel: 'vendor_x',
-      url: 'https://127.0.0.1:4000',
-      auth_url: '',
-      app_id: '1',
+      gateway_app_id: '1',
       app_key: 'key',
       app_secret: 'secret',
       certificate: '',
       package_name: 'com.example.app',
+      send_url: 'https://127.0.0.1:4000',
+      auth_url: '',
     },
   ],
   ca: 'PEM',
@@ -377,7 +377,7 @@ describe('hermod push-simulator', () => {
   it('prints the gateways, the scripts, and what the gateways get', async () => {
     const { code, done, out } = await run('push-simulator --port 4000')
     expect([code, done]).toEqual([0, ['simulate 4000']])
-    expect(out).toContain('vendor_x  https://127.0.0.1:4000  1       key      secret')
+    expect(out).toContain('vendor_x  https://127.0.0.1:4000  1               key      secret')
     expect(out).toContain('dead    dead-   dead        has ended')
     expect(out).toContain(
       '2026-01-01T00:00:00.000Z vendor_x POST /v3/message/regid: 200 {}\n  title=Hello you\n  pass_through=0\n',

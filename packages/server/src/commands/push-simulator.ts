@@ -27,7 +27,7 @@ export function addPushSimulatorCommand(program: Command, context: CommandContex
   )
     .option('--port <port>', 'the first of eight ports; 0: any free ones', parsePort, 0)
     .option('--receipts <url>', 'where the gateways of vendor_h and vendor_n send their receipts')
-    .option('--out <folder>', 'write ca.pem and the certificate of each channel as JSON there')
+    .option('--out <folder>', 'write the certificate of each channel there as JSON, and ca.pem')
     .action(async (options: SimulatorCommandOptions) => {
       const printer = context.printer(options)
       await context.dependencies.simulatePush({
@@ -56,15 +56,15 @@ async function writeFiles(folder: string, { gateways, ca }: PushSimulation): Pro
   await writeFile(join(folder, 'ca.pem'), ca)
   for (const gateway of gateways) {
     const file = join(folder, `${gateway.channel}.json`)
-    await writeFile(file, `${JSON.stringify(gateway, null, 2)}\n`)
+    await writeFile(file, `${JSON.stringify({ ...gateway, ca }, null, 2)}\n`)
   }
 }
 
 function startText({ gateways, scripts }: PushSimulation, folder: string | undefined): string {
-  const table = gateways.map(({ channel, url, app_id, app_key, app_secret }) => ({
+  const table = gateways.map(({ channel, send_url, gateway_app_id, app_key, app_secret }) => ({
     channel,
-    url,
-    app_id,
+    send_url,
+    gateway_app_id,
     app_key,
     app_secret,
   }))
@@ -72,8 +72,8 @@ function startText({ gateways, scripts }: PushSimulation, folder: string | undef
     formatTable(table, ''),
     '',
     folder === undefined
-      ? 'Certificates and the authority are in the files that --out <folder> writes.'
-      : `Certificates and the authority (ca.pem) are in ${folder}.`,
+      ? 'The whole certificates are in the files that --out <folder> writes.'
+      : `The whole certificates are in ${folder}, for hermod certificate set <name> --from <file>.`,
     '',
     'Device tokens of these beginnings get another answer than success:',
     '',

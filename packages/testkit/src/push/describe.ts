@@ -8,13 +8,13 @@ export function describeSimulator({ gateways, authority }: PushSimulator) {
   return {
     gateways: Object.values(gateways).map(({ channel, url, certificate }) => ({
       channel,
-      url,
-      auth_url: certificate.endpoint.authUrl ?? '',
-      app_id: certificate.appId,
+      gateway_app_id: certificate.appId,
       app_key: certificate.appKey,
       app_secret: certificate.appSecret,
       certificate: certificate.certificate,
       package_name: certificate.packageName ?? '',
+      send_url: url,
+      auth_url: certificate.endpoint.authUrl ?? '',
     })),
     ca: authority.ca,
     scripts: scriptNames

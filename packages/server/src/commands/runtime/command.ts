@@ -18,16 +18,16 @@ export interface Migration {
 /** A gateway of the simulator: a push certificate that it takes, and where it listens. */
 export interface SimulatedGatewaySettings {
   readonly channel: string
-  /** Where messages are sent to. */
-  readonly url: string
-  /** Where access tokens are asked for; "": at `url`. */
-  readonly auth_url: string
-  readonly app_id: string
+  readonly gateway_app_id: string
   readonly app_key: string
   readonly app_secret: string
   readonly certificate: string
   /** "" where the channel needs none. */
   readonly package_name: string
+  /** Where messages are sent to. */
+  readonly send_url: string
+  /** Where access tokens are asked for; "": at `send_url`. */
+  readonly auth_url: string
 }
 
 /** Simulated push gateways that run. */
