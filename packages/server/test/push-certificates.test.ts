@@ -240,6 +240,8 @@ for (const backend of testBackends()) {
       expect((await set('com.other', 'open sesame')).envelope.message).toContain(
         'gateway_app_id must be com.example.app, as in the certificate',
       )
+      // Topics such as this one have the same certificate.
+      expect((await set('com.example.app.voip', 'open sesame')).code).toBe(200)
       const { message } = (await set('com.example.app', 'guess-4711')).envelope
       expect(message).toContain('is it a .p12 file as base64, and app_secret its passphrase?')
       expect(message).not.toContain('guess-4711')

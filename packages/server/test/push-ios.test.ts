@@ -196,11 +196,13 @@ describe('credentials of ios_gw', () => {
       if (outcome && 'reason' in outcome) reasons.push(outcome.reason)
     }
     expect(reasons).toEqual([
-      expect.stringMatching(/\.p12 file cannot be opened.*is app_secret its passphrase/),
-      expect.stringContaining('.p12 file cannot be opened'),
-      'the private key of the certificate is no EC key',
-      'the certificate has no app_key: the ID of the key',
-      'the certificate has no app_id: the bundle ID of the app',
+      expect.stringMatching(
+        /^certificate cannot be opened as a \.p12 file.*app_secret its passphrase/,
+      ),
+      expect.stringContaining('certificate cannot be opened as a .p12 file'),
+      'certificate has no EC private key that can be read',
+      'app_key is missing: the ID of the key',
+      'app_id is missing: the bundle ID of the app',
     ])
     expect(gateway.calls).toEqual([])
   })

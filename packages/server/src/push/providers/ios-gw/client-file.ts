@@ -2,25 +2,32 @@
 import type { X509Certificate } from 'node:crypto'
 import { Duplex } from 'node:stream'
 import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls'
-import { badCertificate, CredentialError } from '../runtime/credentials.js'
+import { badCertificate } from '../runtime/credentials.js'
+
+/** A client certificate with its key. */
+export interface ClientFile {
+  readonly pfx: Buffer
+  readonly passphrase: string
+  /** The bundle ID in its subject; "": none. */
+  readonly bundleId: string
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+}
 
 /**
  * Opens a .p12 file.
  *
  * @param base64 the file
- * @param topic the bundle ID that the certificate is to be for
  * @throws CredentialError
  */
-export function readClientFile(base64: string, passphrase: string, topic: string) {
+export function readClientFile(base64: string, passphrase: string): ClientFile {
   if (base64.trim() === '')
     throw badCertificate('is missing: the .p8 text or a .p12 file as base64')
   const pfx = Buffer.from(base64, 'base64')
   const certificate = certificateOf(openFile(pfx, passphrase))
   if (certificate === null) throw badCertificate('has no certificate in its .p12 file')
-  const uid = /^UID=(.+)$/m.exec(certificate.subject)?.[1]
-  if (uid !== undefined && topic !== '' && uid !== topic && !uid.startsWith(`${topic}.`))
-    throw new CredentialError([{ field: 'app_id', text: `must be ${uid}, as in the certificate` }])
-  return { pfx, passphrase, expiresAt: Date.parse(certificate.validTo) }
+  const bundleId = /^UID=(.+)$/m.exec(certificate.subject)?.[1] ?? ''
+  return { pfx, passphrase, bundleId, expiresAt: Date.parse(certificate.validTo) }
 }
 
 function openFile(pfx: Buffer, passphrase: string): SecureContext {

@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto'
-import type { GatewayCertificate } from '../../sender.js'
+import type { CertificateInspection, GatewayCertificate } from '../../sender.js'
 import { privateKey } from '../content/jwt.js'
 import { type FieldReader, readFields } from '../runtime/credentials.js'
-import { readClientFile } from './client-file.js'
+import { type ClientFile, readClientFile } from './client-file.js'
 
 /** A signing key, or a client certificate. */
 export type IosCredentials = TokenCredentials | CertificateCredentials
@@ -15,13 +15,9 @@ export interface TokenCredentials {
   readonly key: KeyObject
 }
 
-export interface CertificateCredentials {
+export interface CertificateCredentials extends ClientFile {
   readonly kind: 'certificate'
   readonly topic: string
-  readonly pfx: Buffer
-  readonly passphrase: string
-  /** Milliseconds since 1970. */
-  readonly expiresAt: number
 }
 
 /** @throws CredentialError */
@@ -31,7 +27,7 @@ export function readIosCredentials(certificate: GatewayCertificate): IosCredenti
     const { certificate: text, appSecret } = certificate
     return text.includes('PRIVATE KEY')
       ? readKey(text, topic, fields)
-      : { kind: 'certificate', topic, ...readClientFile(text, appSecret, topic) }
+      : { kind: 'certificate', topic, ...readClientFile(text, appSecret) }
   })
 }
 
@@ -43,4 +39,19 @@ function readKey(text: string, topic: string, fields: FieldReader): TokenCredent
     teamId: fields.required('app_secret', 'the ID of the team'),
     key: privateKey(text, 'ec'),
   }
+}
+
+/** What is known of credentials that can be read. A signing key is for every app of its team and has no end. */
+export function inspectIosCredentials(credentials: IosCredentials): CertificateInspection {
+  if (credentials.kind === 'token') return { faults: [], expiresAt: null }
+  const { topic, bundleId, expiresAt } = credentials
+  const text = `must be ${bundleId}, as in the certificate`
+  return { faults: isSameApp(topic, bundleId) ? [] : [{ field: 'app_id', text }], expiresAt }
+}
+
+/** Topics such as that of VoIP have one more part. */
+function isSameApp(topic: string, bundleId: string): boolean {
+  return (
+    bundleId === '' || `${topic}.`.startsWith(`${bundleId}.`) || bundleId.startsWith(`${topic}.`)
+  )
 }

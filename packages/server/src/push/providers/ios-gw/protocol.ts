@@ -2,7 +2,7 @@ import { defaultLimits, type GatewayProtocol, sendOneByOne } from '../runtime/pr
 import { iosOutcome } from './answers.js'
 import { iosAuth } from './auth.js'
 import type { ConnectionCare } from './connection.js'
-import { type IosCredentials, readIosCredentials } from './credentials.js'
+import { type IosCredentials, inspectIosCredentials, readIosCredentials } from './credentials.js'
 import { iosOrigin, iosRequest } from './payload.js'
 import { Http2Transport } from './transport.js'
 
@@ -22,8 +22,7 @@ export function iosProtocol(care: ConnectionCare = defaultCare): GatewayProtocol
     },
     auth: iosAuth,
     readCredentials: readIosCredentials,
-    // A signing key has no end.
-    expiresAt: (credentials) => (credentials.kind === 'certificate' ? credentials.expiresAt : null),
+    inspect: inspectIosCredentials,
     probeToken: '00'.repeat(32),
     openTransport: (credentials, { certificate, limits, clock }) =>
       new Http2Transport({

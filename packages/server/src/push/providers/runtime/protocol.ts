@@ -1,6 +1,7 @@
 /** What the runtime has to know of a gateway to send to it. */
 import type { Clock } from '../../../lib/clock.js'
 import type {
+  CertificateInspection,
   GatewayCertificate,
   PushNotification,
   PushOutcome,
@@ -59,8 +60,8 @@ export interface GatewayProtocol<Credentials> {
   readonly auth: AuthScheme<Credentials> | null
   /** @throws CredentialError with what is wrong, for the operator */
   readCredentials(certificate: GatewayCertificate): Credentials
-  /** When they end, milliseconds since 1970; unset: they do not, or nobody can tell. */
-  expiresAt?(credentials: Credentials): number | null
+  /** What more can be known of them without asking the gateway; unset: nothing. */
+  inspect?(credentials: Credentials): CertificateInspection
   /** The right form of a token that no device has; unset: any text will do. */
   readonly probeToken?: string
   /** Null: the notification may be sent. */

@@ -58,7 +58,7 @@ export class GatewayProvider<Credentials>
   async inspect(certificate: GatewayCertificate): Promise<CertificateInspection> {
     try {
       const credentials = this.protocol.readCredentials(certificate)
-      return { faults: [], expiresAt: this.protocol.expiresAt?.(credentials) ?? null }
+      return this.protocol.inspect?.(credentials) ?? { faults: [], expiresAt: null }
     } catch (error) {
       if (!(error instanceof CredentialError)) throw error
       return { faults: error.faults, expiresAt: null }
