@@ -4,6 +4,8 @@ import { type Event, notice } from '@hermod/protocol/events'
 import { stopSharedCluster, testBackends, waitFor } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ConsumerRunner } from '../dist/outbox/consumer-runner.js'
+import { everyNodesTurn, StoredPositions } from '../dist/outbox/positions.js'
 import { recallMessage } from './support/outbox-messages.js'
 import {
   draft,
@@ -30,6 +32,15 @@ function labelOf(event: Event): string {
   if (event.kind === 'user.info_updated') return event.payload.properties[0] ?? ''
   if (event.kind === 'message.stored') return event.payload.content
   return event.kind
+}
+
+/** Waits until the consumer stands there. */
+function passed(node: OutboxNode, consumer: string, appId: string, position: number) {
+  return waitFor(
+    async () =>
+      (await node.database.read((db) => node.store.positionOf(db, consumer, appId))) === position,
+    { what: `${consumer} stands at ${position}`, ...patience },
+  )
 }
 
 afterAll(stopSharedCluster)
@@ -301,6 +312,50 @@ for (const backend of testBackends()) {
       await consumers[1].got(1)
       const labels = consumers.map(({ events }) => events.map(labelOf))
       expect(labels).toEqual([Array.from({ length: 20 }, (_, index) => String(index)), ['20']])
+    })
+
+    it('passes over what a consumer does not want, and begins with what comes once it does', async () => {
+      const [choosy, all] = [new TestConsumer('choosy'), new TestConsumer('all')]
+      choosy.unwantedApps.add(apps[0])
+      await using node = open(choosy, all)
+      await node.relay.start()
+      await node.send(apps[0], [1, 2], 'unwanted')
+      await node.append(fact('unwanted too'), fact('b', apps[1]))
+      await Promise.all([choosy.got(1), all.got(3)])
+      await passed(node, 'choosy', apps[0], 2)
+      expect(choosy.events.map(labelOf)).toEqual(['b'])
+      choosy.unwantedApps.delete(apps[0])
+      await node.append(fact('wanted'))
+      await node.send(apps[0], [1, 2], 'wanted too')
+      await choosy.got(3)
+      expect(choosy.events.map(labelOf)).toEqual(['b', 'wanted', 'wanted too'])
+      expect([choosy.missedApps, node.failures]).toEqual([[], []])
+    })
+
+    it('asks a consumer that does not want an application again by looking, not at every wake', async () => {
+      const consumer = new TestConsumer('choosy')
+      consumer.unwantedApps.add(apps[0])
+      await using node = open()
+      const { database, store, messages } = node
+      const runner = new ConsumerRunner({
+        ...{ database, store, messages, consumer, retryMs: 20, turn: everyNodesTurn },
+        positions: new StoredPositions('choosy', { database, store }),
+        observer: { lagging: () => {}, missed: () => {}, failed: () => {} },
+      })
+      await node.append(fact('first'))
+      await runner.start()
+      await passed(node, 'choosy', apps[0], 1)
+      const { wantsCalls } = consumer
+      for (let index = 0; index < 20; index++) {
+        await node.append(fact(String(index)))
+        runner.wake(apps[0])
+      }
+      expect(consumer.wantsCalls).toBe(wantsCalls)
+      await runner.poll()
+      await passed(node, 'choosy', apps[0], 21)
+      await runner.stop()
+      expect(consumer.wantsCalls).toBeGreaterThan(wantsCalls)
+      expect(consumer.events).toEqual([])
     })
 
     it('changes the words of recorded events and nothing else', async () => {

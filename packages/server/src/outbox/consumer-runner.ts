@@ -41,6 +41,8 @@ interface ConsumerFailures {
 /** Brings one consumer through the outboxes of all applications, each in its order and independent of the others. */
 export class ConsumerRunner {
   readonly #wanted = new Set<string>()
+  /** Applications that the consumer did not want when it was asked last; only looking asks again. */
+  readonly #unwanted = new Set<string>()
   readonly #running = new Map<string, Promise<void>>()
   readonly #failures = new Map<string, ConsumerFailures>()
   #turnSignal = new AbortController()
@@ -61,7 +63,7 @@ export class ConsumerRunner {
 
   /** Something was appended for the application. */
   wake(appId: string): void {
-    if (!this.#isRunning) return
+    if (!this.#isRunning || this.#unwanted.has(appId)) return
     this.#wanted.add(appId)
     if (this.#hasTurn) this.#startWanted()
     else if (performance.now() - this.#refusedAt > refusalMs) void this.poll()
@@ -146,6 +148,7 @@ export class ConsumerRunner {
   async #step(appId: string, signal: AbortSignal): Promise<boolean> {
     const { database, store, consumer, positions, observer } = this.options
     const from = await positions.get(appId)
+    if (!(await this.#isWanted(appId))) return this.#passOver(appId, from)
     const list = () => database.read((db) => store.listAfter(db, appId, from, rowsPerStep))
     let rows = await list()
     if (rows.length === 0) {
@@ -171,6 +174,23 @@ export class ConsumerRunner {
       return false
     }
     return taken.length < rows.length || rows.length === rowsPerStep
+  }
+
+  async #isWanted(appId: string): Promise<boolean> {
+    const isWanted = (await this.options.consumer.wants?.(appId)) ?? true
+    if (isWanted) this.#unwanted.delete(appId)
+    else this.#unwanted.add(appId)
+    return isWanted
+  }
+
+  /** @returns whether there may be something to read; else what is appended from now on is found by looking */
+  async #passOver(appId: string, from: number): Promise<boolean> {
+    const { database, store, positions } = this.options
+    const head = await database.read((db) => store.head(db, appId))
+    // Asked after the head is read: nothing is passed over that was appended once the consumer wanted it.
+    if (await this.#isWanted(appId)) return true
+    if (head > from) await positions.move(appId, from, head)
+    return false
   }
 
   async #tellMissed(appId: string): Promise<void> {

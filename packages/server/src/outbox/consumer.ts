@@ -20,6 +20,11 @@ export interface Consumer {
    */
   readonly isDurable: boolean
   /**
+   * Whether events of the application are of any use now. While they are not, they are passed over unread, at most once a second. Left
+   * out: they always are.
+   */
+  wants?(appId: string): Promise<boolean>
+  /**
    * Takes events of one application in their order. When it rejects, the same events come again, and so they do after a crash: handling
    * an event twice must do no harm.
    * @param signal aborted when the node stops or another node has taken over

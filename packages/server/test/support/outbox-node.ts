@@ -65,11 +65,19 @@ export class TestConsumer implements Consumer {
   readonly missedApps: string[] = []
   /** Called first; what it throws is what handling fails with. */
   before: (events: readonly DeliveredEvent[]) => void | Promise<void> = () => {}
+  readonly unwantedApps = new Set<string>()
+  /** How many times it was asked. */
+  wantsCalls = 0
 
   constructor(
     readonly name: string,
     readonly isDurable = true,
   ) {}
+
+  async wants(appId: string): Promise<boolean> {
+    this.wantsCalls++
+    return !this.unwantedApps.has(appId)
+  }
 
   async handle(events: readonly DeliveredEvent[]): Promise<void> {
     await this.before(events)
