@@ -20,7 +20,8 @@ export function configOf(config: string): MessageConfig {
   }
 }
 
-function idsOf(list: unknown): Int64[] {
+/** IDs in a list of numbers, or of digits; anything else in it is passed over. */
+export function idsOf(list: unknown): Int64[] {
   if (!Array.isArray(list)) return []
   return list.flatMap((each: unknown) => {
     if (typeof each === 'bigint' || Number.isSafeInteger(each)) return [each as Int64]

@@ -1,0 +1,79 @@
+/** Of several messages of a conversation that come at once, a user is told of the newest. */
+import type { Int64 } from '@hermod/protocol'
+import { systemUserId } from '../../users/system-user.js'
+import type { Recipient } from '../tasks/task-model.js'
+import { isMentioned } from './push-config.js'
+import type { Mentions, PushedMessage } from './pushed-message.js'
+
+/** A message and those whom it is for. */
+export interface MessageRecipients {
+  readonly message: PushedMessage
+  readonly recipients: readonly Recipient[]
+}
+
+/** A message of a conversation beside others. */
+export interface ConversationMessage {
+  readonly message: PushedMessage
+  /** In the name of its sender, who need not have seen what is in the conversation (rule E5). */
+  readonly isNotification: boolean
+}
+
+/**
+ * Names for each message a later one that everybody is told of who would be told of it, so that it need not be expanded at all.
+ * @param messages of one conversation, oldest first
+ * @returns them in their order
+ */
+export function collapseMessages(messages: readonly ConversationMessage[]): PushedMessage[] {
+  const told: ConversationMessage[] = []
+  const collapsed = messages.toReversed().map((each) => {
+    const later = told.find((one) => standsFor(one, each))
+    if (!later) told.push(each)
+    return { ...each.message, collapsedBy: later?.message.msgId ?? null }
+  })
+  return collapsed.reverse()
+}
+
+function standsFor(later: ConversationMessage, { message }: ConversationMessage): boolean {
+  const { senderId, isFromAdmin, mentions, isSilent } = later.message
+  return (
+    // The sender of the later one is not told of it, and has read the earlier one by sending.
+    (!later.isNotification || senderId === systemUserId || senderId === message.senderId) &&
+    (isFromAdmin || !message.isFromAdmin) &&
+    (!isSilent || message.isSilent) &&
+    mentionsAll(mentions, message.mentions)
+  )
+}
+
+function mentionsAll(mentions: Mentions, others: Mentions): boolean {
+  if (others === 'all') return mentions === 'all'
+  return others.every((userId) => isMentioned(mentions, userId))
+}
+
+/**
+ * Suppresses what a later message stands for of which the same user is told: a mention only where that one mentions the user too, and
+ * what is heard only where that one is heard too.
+ * @param messages of one conversation, oldest first
+ * @returns them in their order
+ */
+export function collapseRecipients(messages: readonly MessageRecipients[]): MessageRecipients[] {
+  const told = new Map<Int64, Told[]>()
+  const collapsed = messages.toReversed().map(({ message, recipients }) => ({
+    message,
+    recipients: recipients.map((recipient) => {
+      const { userId, suppressedBy, isSilent } = recipient
+      if (suppressedBy !== null) return recipient
+      const isMention = isMentioned(message.mentions, userId)
+      const later = told.get(userId) ?? []
+      if (later.some((one) => (one.isMention || !isMention) && (!one.isSilent || isSilent)))
+        return { ...recipient, suppressedBy: 'collapsed' as const }
+      told.set(userId, [...later, { isMention, isSilent }])
+      return recipient
+    }),
+  }))
+  return collapsed.reverse()
+}
+
+interface Told {
+  readonly isMention: boolean
+  readonly isSilent: boolean
+}

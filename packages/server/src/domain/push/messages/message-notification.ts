@@ -1,0 +1,120 @@
+/** What devices are told of a message (rule K16). */
+import { contentType, targetType } from '@hermod/protocol'
+import type { EventPayloads } from '@hermod/protocol/events'
+import { parseJson, scalarText } from '../../../lib/json.js'
+import type { TaskNotification } from '../tasks/task-model.js'
+import type { PushConfig } from './push-config.js'
+import type { PushedMessage } from './pushed-message.js'
+
+/** What a notification is made of. */
+export interface NotificationParts {
+  readonly message: PushedMessage
+  readonly texts: Pick<EventPayloads['message.stored'], 'content_type' | 'content' | 'attachment'>
+  readonly config: PushConfig
+  /** As those who get the push are to see it. */
+  readonly senderName: string
+  /** null outside of groups */
+  readonly groupName: string | null
+}
+
+/** Gateways show less; a task keeps no more. */
+const maxTitleLength = 100
+const maxBodyLength = 1_000
+
+/** The notification of a message, the same for everybody who is told of it. */
+export function messageNotification(parts: NotificationParts): TaskNotification {
+  const { message, texts, config, senderName, groupName } = parts
+  const conversation = conversationName(message)
+  return {
+    kind: 'text',
+    title: beginning(config.pushTitle || config.senderNickname || senderName, maxTitleLength),
+    body: beginning(bodyOf(parts), maxBodyLength),
+    bigText: '',
+    attachmentUrl: '',
+    badge: config.badge,
+    ext: appMembers(message, texts, config),
+    priority: 'high',
+    // A mention stays beside what is said later without one.
+    collapseKey: mentionsAnybody(message) ? `${conversation}-mention` : conversation,
+    ios: {
+      threadId: conversation,
+      ...(groupName && { subtitle: beginning(groupName, maxTitleLength) }),
+    },
+    android: {},
+    channels: {},
+  }
+}
+
+function bodyOf({ message, texts, config }: NotificationParts): string {
+  const mentioned = message.mentions === 'all' ? config.mentionedMessage : ''
+  return config.pushMessage || mentioned || texts.content || describe(texts)
+}
+
+/** Words for what has no text. */
+function describe({ content_type, attachment }: NotificationParts['texts']): string {
+  const member = (name: string) => attachmentText(attachment, name)
+  switch (content_type) {
+    case contentType.image:
+      return 'Picture'
+    case contentType.audio:
+      return 'Voice message'
+    case contentType.video:
+      return 'Video'
+    case contentType.file:
+      return withDetail('File', member('dName'))
+    case contentType.location:
+      return withDetail('Location', member('addr'))
+    case contentType.forward:
+      return 'Forwarded message'
+    default:
+      return 'New message'
+  }
+}
+
+function withDetail(word: string, detail: string): string {
+  return detail === '' ? word : `${word}: ${detail}`
+}
+
+/** A member of an attachment as clients write them; "" when there is none. */
+function attachmentText(attachment: string, name: string): string {
+  try {
+    const parsed = parseJson(attachment)
+    return typeof parsed === 'object' && parsed !== null
+      ? scalarText((parsed as Readonly<Record<string, unknown>>)[name])
+      : ''
+  } catch {
+    return ''
+  }
+}
+
+/** What the app needs to open the conversation at the message. */
+function appMembers(
+  message: PushedMessage,
+  { content_type }: NotificationParts['texts'],
+  { locKey, locArgs }: PushConfig,
+): TaskNotification['ext'] {
+  const { kind, msgId, senderId, targetId } = message
+  return {
+    msg_id: msgId,
+    conversation_id: kind === 'group' ? targetId : senderId,
+    conversation_type: kind === 'group' ? targetType.group : targetType.user,
+    from_user_id: senderId,
+    content_type,
+    ...(locKey !== '' && { loc_key: locKey, loc_args: locArgs }),
+  }
+}
+
+/** The conversation as its receivers name it, so that later pushes replace earlier ones on their devices. */
+function conversationName({ kind, senderId, targetId }: PushedMessage): string {
+  return kind === 'group' ? `group-${targetId}` : `user-${senderId}`
+}
+
+function mentionsAnybody({ mentions }: PushedMessage): boolean {
+  return mentions === 'all' || mentions.length > 0
+}
+
+/** So many characters of a text at most. */
+function beginning(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text
+  return [...text.slice(0, 2 * maxLength)].slice(0, maxLength).join('')
+}

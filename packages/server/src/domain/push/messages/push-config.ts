@@ -1,0 +1,79 @@
+import type { Int64 } from '@hermod/protocol'
+import { type JsonObject, parseJson, scalarText } from '../../../lib/json.js'
+import { badgeChange } from '../../../push/badge.js'
+import type { BadgeChange } from '../../../push/sender.js'
+import { idsOf } from '../../messaging/sending/message-config.js'
+import type { Mentions } from './pushed-message.js'
+
+/** What the `config` of a message says about its push (rule K7); texts are "" when it says nothing. */
+export interface PushConfig {
+  readonly mentions: Mentions
+  /** For those who are mentioned. */
+  readonly mentionedMessage: string
+  readonly pushMessage: string
+  readonly pushTitle: string
+  readonly senderNickname: string
+  /** For the app, which has the text of the push in its own languages. */
+  readonly locKey: string
+  readonly locArgs: readonly string[]
+  readonly isSilent: boolean
+  readonly badge: BadgeChange
+}
+
+const addsOne: BadgeChange = { mode: 'add', count: 1 }
+
+const nothing: PushConfig = {
+  mentions: [],
+  mentionedMessage: '',
+  pushMessage: '',
+  pushTitle: '',
+  senderNickname: '',
+  locKey: '',
+  locArgs: [],
+  isSilent: false,
+  badge: addsOne,
+}
+
+/** As the field `badge` of /push/notify. */
+const badgeText = /^\+?\d{1,9}$/
+
+/** @param config JSON text; what has not the documented form means nothing */
+export function pushConfigOf(config: string): PushConfig {
+  const members = objectOf(config)
+  if (members === null) return nothing
+  const badge = scalarText(members.pushBadge)
+  return {
+    mentions: members.mentionAll === true ? 'all' : [...new Set(idsOf(members.mentionList))],
+    mentionedMessage: textOf(members.mentionedMessage),
+    pushMessage: textOf(members.pushMessage),
+    pushTitle: textOf(members.pushTitle),
+    senderNickname: textOf(members.senderNickname),
+    locKey: textOf(members.pushMessageLocKey),
+    locArgs: argumentsOf(members.pushMessageLocArgs),
+    isSilent: members.pushSilent === true,
+    badge: badgeText.test(badge) ? badgeChange(badge) : addsOne,
+  }
+}
+
+/** Whether the user is among the mentioned. */
+export function isMentioned(mentions: Mentions, userId: Int64): boolean {
+  return mentions === 'all' || mentions.includes(userId)
+}
+
+function objectOf(json: string): JsonObject | null {
+  if (!json.startsWith('{') && !json.trimStart().startsWith('{')) return null
+  try {
+    return parseJson(json) as JsonObject
+  } catch {
+    return null
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function argumentsOf(value: unknown): readonly string[] {
+  if (Array.isArray(value)) return value.map(scalarText)
+  return typeof value === 'string' && value !== '' ? [value] : []
+}
