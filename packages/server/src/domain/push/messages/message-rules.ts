@@ -11,6 +11,7 @@ import type { Group } from '../../groups/core/group-model.js'
 import type { Recipient, Suppression } from '../tasks/task-model.js'
 import { isMentioned, type PushConfig } from './push-config.js'
 import type { PushedMessage } from './pushed-message.js'
+import type { MemberReader } from './receiver-store.js'
 
 /** What decides whether one user is told of one message. */
 export interface ReceiverFacts {
@@ -34,6 +35,19 @@ export function isWorthPush(
 /** Messages of chatrooms are never pushed (rule F1). */
 export function isPushedGroup({ type, status }: Pick<Group, 'type' | 'status'>): boolean {
   return type !== groupType.chatroom && status === groupStatus.normal
+}
+
+/** A member as the receiver of a message in the group. */
+export function memberFacts(
+  { seq }: Pick<PushedMessage, 'seq'>,
+  { userId, seenSeq, muteMode, pushMode }: MemberReader,
+): ReceiverFacts {
+  return {
+    userId,
+    isSeen: seenSeq >= seq,
+    isSenderMuted: false,
+    membership: { muteMode, pushMode },
+  }
 }
 
 /** @param receiver not the sender, who is told of nothing */

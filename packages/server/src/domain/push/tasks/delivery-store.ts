@@ -100,6 +100,25 @@ export class DeliveryStore {
     return (await this.#pending.all(db, { appId, batchId })).map(toDelivery)
   }
 
+  /** Of a task, those that have not come to an end, by key, at most `limit`. */
+  async listPendingOf(
+    db: Queryable,
+    { appId, taskId }: TaskKey,
+    limit: number,
+  ): Promise<DeliveryKey[]> {
+    const rows = await db
+      .selectFrom('push_deliveries')
+      .select(['user_id as userId', 'device_sn as deviceSn'])
+      .where('app_id', '=', appId)
+      .where('task_id', '=', taskId)
+      .where('state', '=', pushDeliveryState.pending)
+      .orderBy('user_id')
+      .orderBy('device_sn')
+      .limit(limit)
+      .execute()
+    return rows.map(({ userId, deviceSn }) => ({ appId, taskId, userId, deviceSn }))
+  }
+
   /** Those of a task on the devices of one user, by device. */
   async listOfUser(db: Queryable, { appId, taskId }: TaskKey, userId: Int64): Promise<Delivery[]> {
     const rows = await db

@@ -5,6 +5,7 @@ import type { BulkInsert, BulkSelect } from '../../../db/dialect/dialect.js'
 import { lockForUpdate } from '../../../db/locking.js'
 import { rowOf } from '../../../db/rows.js'
 import type { PushTasksTable } from '../../../db/schema.js'
+import { padded } from '../../../lib/chunks.js'
 import { compare } from '../../../lib/compare.js'
 import { parseJson, stringifyJson } from '../../../lib/json.js'
 import type { PushTask, TaskContent, TaskKey } from './task-model.js'
@@ -64,13 +65,13 @@ const addToCounts: BulkInsert = {
     sent = t.sent + excluded.sent, received = t.received + excluded.received`,
 }
 
-const taskRow = rowOf(taskColumns, (task: NewPushTask) => ({
+const taskRow = rowOf(taskColumns, (task: NewPushTask, state: number) => ({
   app_id: task.appId,
   task_id: task.taskId,
   msg_id: task.msgId,
   request_id: task.requestId,
   content: stringifyJson(task.content),
-  state: pushTaskState.waiting,
+  state,
   begins_at: task.beginsAt,
   expires_at: task.expiresAt,
   created_at: task.createdAt,
@@ -102,10 +103,19 @@ export class TaskStore {
 
   /**
    * Leaves out tasks whose request or message has a task already.
+   * @param state one of pushTaskState; expanded: all deliveries follow in the same transaction
    * @returns the IDs of those that were stored
    */
-  async insert(tx: Tx, tasks: readonly NewPushTask[]): Promise<ReadonlySet<Int64>> {
-    const rows = await this.database.bulk<{ task_id: Int64 }>(tx, insertTasks, tasks.map(taskRow))
+  async insert(
+    tx: Tx,
+    tasks: readonly NewPushTask[],
+    state: number = pushTaskState.waiting,
+  ): Promise<ReadonlySet<Int64>> {
+    const rows = await this.database.bulk<{ task_id: Int64 }>(
+      tx,
+      insertTasks,
+      tasks.map((task) => taskRow(task, state)),
+    )
     return new Set(rows.map(({ task_id }) => task_id))
   }
 
@@ -153,6 +163,33 @@ export class TaskStore {
     await tx
       .updateTable('push_tasks')
       .set({ state: change.state, expanded_to: change.expandedTo, updated_at: change.at })
+      .where('app_id', '=', appId)
+      .where('task_id', '=', taskId)
+      .execute()
+  }
+
+  /** The tasks of messages, in no particular order. */
+  async listOfMessages(
+    db: Queryable,
+    appId: string,
+    messageIds: readonly Int64[],
+  ): Promise<TaskKey[]> {
+    const rows = await db
+      .selectFrom('push_tasks')
+      .select('task_id as taskId')
+      .where('app_id', '=', appId)
+      .where('msg_id', 'in', padded(messageIds))
+      // The condition of the partial index, word by word, so that the index is used.
+      .where(sql<boolean>`msg_id <> 0`)
+      .execute()
+    return rows.map(({ taskId }) => ({ appId, taskId }))
+  }
+
+  /** Nothing of the task is expanded or sent from then on. */
+  async cancel(tx: Tx, { appId, taskId }: TaskKey, at: number): Promise<void> {
+    await tx
+      .updateTable('push_tasks')
+      .set({ state: pushTaskState.cancelled, updated_at: at })
       .where('app_id', '=', appId)
       .where('task_id', '=', taskId)
       .execute()

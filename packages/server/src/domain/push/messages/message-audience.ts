@@ -1,0 +1,96 @@
+import type { Int64 } from '@hermod/protocol'
+import type { Database } from '../../../db/database.js'
+import type { RecipientPage } from '../tasks/task-model.js'
+import { memberFacts, recipientOf } from './message-rules.js'
+import type { PushedMessage } from './pushed-message.js'
+import { pairName, type ReceiverStore } from './receiver-store.js'
+
+/** Who is told of a message, by user ID: those who have a device that is bound to a gateway. */
+export class MessageAudience {
+  constructor(
+    private readonly options: { readonly database: Database; readonly store: ReceiverStore },
+  ) {}
+
+  /** @param after users with IDs above it */
+  async page(
+    appId: string,
+    message: PushedMessage,
+    after: Int64,
+    limit: number,
+  ): Promise<RecipientPage> {
+    if (message.collapsedBy !== null) return { recipients: [], upTo: after, isLast: true }
+    switch (message.kind) {
+      case 'direct':
+        return this.#receiver(appId, message, after)
+      case 'group':
+        return this.#members(appId, message, after, limit)
+      case 'broadcast':
+        return this.#everybody(appId, message, after, limit)
+    }
+  }
+
+  async #receiver(appId: string, message: PushedMessage, after: Int64): Promise<RecipientPage> {
+    const { database, store } = this.options
+    const { targetId: userId, seq } = message
+    if (userId <= after) return { recipients: [], upTo: after, isLast: true }
+    const [bound, muted, seen] = await database.read((db) =>
+      Promise.all([
+        store.findBound(db, appId, [userId]),
+        store.findMutes(db, appId, [message]),
+        store.findSeen(db, appId, [message]),
+      ]),
+    )
+    const name = pairName(message)
+    const receiver = {
+      userId,
+      isSeen: (seen.get(name) ?? 0) >= seq,
+      isSenderMuted: muted.has(name),
+      membership: null,
+    }
+    return {
+      recipients: bound.has(userId) ? [recipientOf(message, receiver)] : [],
+      upTo: userId,
+      isLast: true,
+    }
+  }
+
+  async #members(
+    appId: string,
+    message: PushedMessage,
+    after: Int64,
+    limit: number,
+  ): Promise<RecipientPage> {
+    const { database, store } = this.options
+    const group = { appId, groupId: message.targetId }
+    const members = await database.read((db) => store.listMembers(db, group, after, limit))
+    return {
+      recipients: members
+        .filter(({ userId }) => userId !== message.senderId)
+        .map((member) => recipientOf(message, memberFacts(message, member))),
+      upTo: members.at(-1)?.userId ?? after,
+      isLast: members.length < limit,
+    }
+  }
+
+  async #everybody(
+    appId: string,
+    message: PushedMessage,
+    after: Int64,
+    limit: number,
+  ): Promise<RecipientPage> {
+    const { database, store } = this.options
+    const { senderId, msgId, seq } = message
+    const readers = await database.read((db) =>
+      store.listBroadcastReaders(db, { appId, senderId }, after, limit),
+    )
+    return {
+      recipients: readers
+        .filter(({ userId, afterId }) => userId !== senderId && afterId < msgId)
+        .map(({ userId, seenSeq, isSenderMuted }) =>
+          recipientOf(message, { userId, isSeen: seenSeq >= seq, isSenderMuted, membership: null }),
+        ),
+      upTo: readers.at(-1)?.userId ?? after,
+      isLast: readers.length < limit,
+    }
+  }
+}

@@ -1,0 +1,206 @@
+import { type Int64, memberRole } from '@hermod/protocol'
+import type { EventPayloads } from '@hermod/protocol/events'
+import type { Database } from '../../../db/database.js'
+import { groupBy } from '../../../lib/group-by.js'
+import type { GroupCache } from '../../groups/core/group-cache.js'
+import type { Group } from '../../groups/core/group-model.js'
+import { everybodyId, peerOf, readersOf } from '../../messaging/log/conversation-model.js'
+import { systemUserId } from '../../users/system-user.js'
+import type { Recipient } from '../tasks/task-model.js'
+import { collapseMessages, collapseRecipients } from './collapse.js'
+import { isPushedGroup, memberFacts, recipientOf } from './message-rules.js'
+import type { PushConfig } from './push-config.js'
+import type { PushedMessage } from './pushed-message.js'
+import { pairName, type ReceiverStore } from './receiver-store.js'
+
+/** A message that may be pushed, with what its sender says about it. */
+export interface Candidate {
+  readonly event: EventPayloads['message.stored']
+  readonly config: PushConfig
+}
+
+/** A message that is to be pushed. */
+export interface Expansion extends Candidate {
+  readonly message: PushedMessage
+  /** null outside of groups */
+  readonly group: Group | null
+  /** null: the audience is large, and looked through later */
+  readonly recipients: readonly Recipient[] | null
+}
+
+export interface MessageExpansionOptions {
+  readonly database: Database
+  readonly store: ReceiverStore
+  readonly groups: Pick<GroupCache, 'findGroup'>
+}
+
+/** The members of larger groups are looked through later, page by page. */
+const maxMembersAtOnce = 500
+
+/** Finds out who is told of messages that come together; those of whom nobody can be told are left out. */
+export class MessageExpansion {
+  constructor(private readonly options: MessageExpansionOptions) {}
+
+  async expand(appId: string, candidates: readonly Candidate[]): Promise<Expansion[]> {
+    const kinds = groupBy(candidates, ({ event }) => kindOf(event))
+    const expansions = await Promise.all([
+      this.#direct(appId, kinds.get('direct') ?? []),
+      this.#inGroups(appId, kinds.get('group') ?? []),
+      broadcasts(kinds.get('broadcast') ?? []),
+    ])
+    return expansions.flat()
+  }
+
+  async #direct(appId: string, candidates: readonly Candidate[]): Promise<Expansion[]> {
+    const { database, store } = this.options
+    const messages = candidates.flatMap((candidate) => {
+      const receiver = receiverOf(candidate.event)
+      return receiver === null ? [] : [{ candidate, message: pushed(candidate, receiver) }]
+    })
+    if (messages.length === 0) return []
+    const receivers = messages.map(({ message }) => message.targetId)
+    const bound = await database.read((db) => store.findBound(db, appId, receivers))
+    const reachable = messages.filter(({ message }) => bound.has(message.targetId))
+    if (reachable.length === 0) return []
+    const pairs = distinctPairs(reachable.map(({ message }) => message))
+    const [muted, seen] = await database.read((db) =>
+      Promise.all([store.findMutes(db, appId, pairs), store.findSeen(db, appId, pairs)]),
+    )
+    const expanded = reachable.map(({ candidate, message }) => {
+      const name = pairName(message)
+      const recipient = recipientOf(message, {
+        userId: message.targetId,
+        isSeen: (seen.get(name) ?? 0) >= message.seq,
+        isSenderMuted: muted.has(name),
+        membership: null,
+      })
+      return { ...candidate, group: null, message, recipients: [recipient] }
+    })
+    return [...groupBy(expanded, ({ message }) => pairName(message)).values()].flatMap(collapsed)
+  }
+
+  async #inGroups(appId: string, candidates: readonly Candidate[]): Promise<Expansion[]> {
+    if (candidates.length === 0) return []
+    const { database, store, groups } = this.options
+    const byGroup = groupBy(candidates, ({ event }) => event.conversation.low_id)
+    const pairs = distinctPairs(
+      candidates.map(({ event }) => ({
+        senderId: event.sender_id,
+        targetId: event.conversation.low_id,
+      })),
+    )
+    const roles = await database.read((db) => store.findRoles(db, appId, pairs))
+    const expansions = await Promise.all(
+      [...byGroup].map(async ([groupId, ofGroup]) => {
+        const group = await groups.findGroup({ appId, groupId })
+        return group && isPushedGroup(group) ? this.#inGroup(group, ofGroup, roles) : []
+      }),
+    )
+    return expansions.flat()
+  }
+
+  async #inGroup(
+    group: Group,
+    candidates: readonly Candidate[],
+    roles: ReadonlyMap<string, number>,
+  ): Promise<Expansion[]> {
+    const { database, store } = this.options
+    const { appId, groupId } = group
+    const messages = candidates.map((candidate) => {
+      const message = pushed(candidate, groupId)
+      const isFromAdmin =
+        message.senderId === systemUserId ||
+        (roles.get(pairName(message)) ?? memberRole.member) > memberRole.member
+      return { ...message, isFromAdmin, mentions: candidate.config.mentions }
+    })
+    const told = withCollapsed(candidates, messages)
+    if (group.memberCount > maxMembersAtOnce)
+      return told.map((each) => ({ ...each, group, recipients: laterUnlessCollapsed(each) }))
+    const members = await database.read((db) =>
+      store.listMembers(db, { appId, groupId }, 0, maxMembersAtOnce),
+    )
+    const expanded = told.flatMap((each) => {
+      const { message } = each
+      const others = members.filter(({ userId }) => userId !== message.senderId)
+      if (others.length === 0) return []
+      const recipients =
+        message.collapsedBy === null
+          ? others.map((member) => recipientOf(message, memberFacts(message, member)))
+          : []
+      return [{ ...each, group, recipients }]
+    })
+    return collapsed(expanded)
+  }
+}
+
+function kindOf({ conversation }: Candidate['event']): PushedMessage['kind'] {
+  if (conversation.is_group) return 'group'
+  return conversation.low_id === everybodyId ? 'broadcast' : 'direct'
+}
+
+/** Nobody is told of what they send, and nobody reads for the system; then null. */
+function receiverOf({ conversation, sender_id }: Candidate['event']): Int64 | null {
+  const key = { lowId: conversation.low_id, highId: conversation.high_id }
+  const receiver = peerOf(key, sender_id)
+  return receiver !== sender_id && readersOf(key).includes(receiver) ? receiver : null
+}
+
+function broadcasts(candidates: readonly Candidate[]): Expansion[] {
+  const streams = groupBy(candidates, ({ event }) => event.sender_id)
+  return [...streams.values()].flatMap((ofSender) =>
+    withCollapsed(
+      ofSender,
+      ofSender.map((candidate) => pushed(candidate, 0)),
+    ).map((each) => ({ ...each, group: null, recipients: laterUnlessCollapsed(each) })),
+  )
+}
+
+function pushed({ event, config }: Candidate, targetId: Int64): PushedMessage {
+  return {
+    kind: kindOf(event),
+    msgId: event.msg_id,
+    seq: Number(event.seq),
+    senderId: event.sender_id,
+    targetId,
+    isFromAdmin: false,
+    mentions: [],
+    isSilent: config.isSilent,
+    collapsedBy: null,
+  }
+}
+
+function laterUnlessCollapsed({ message }: { readonly message: PushedMessage }): [] | null {
+  return message.collapsedBy === null ? null : []
+}
+
+/** Messages of one conversation, oldest first. */
+function withCollapsed(
+  candidates: readonly Candidate[],
+  messages: readonly PushedMessage[],
+): (Candidate & { readonly message: PushedMessage })[] {
+  const together = messages.map((message, index) => ({
+    message,
+    isNotification: candidates[index]?.event.is_system ?? false,
+  }))
+  const named = collapseMessages(together)
+  return candidates.flatMap((candidate, index) => {
+    const message = named[index]
+    return message ? [{ ...candidate, message }] : []
+  })
+}
+
+/** Messages of one conversation, oldest first. */
+function collapsed(
+  expansions: readonly (Expansion & { readonly recipients: readonly Recipient[] })[],
+): Expansion[] {
+  return collapseRecipients(expansions).map(({ recipients }, index) => ({
+    ...(expansions[index] as Expansion),
+    recipients,
+  }))
+}
+
+function distinctPairs<Pair extends Pick<PushedMessage, 'senderId' | 'targetId'>>(
+  pairs: readonly Pair[],
+): Pair[] {
+  return [...new Map(pairs.map((pair) => [pairName(pair), pair])).values()]
+}

@@ -1,0 +1,50 @@
+import type { EventKind, EventPayloads } from '@hermod/protocol/events'
+import type { Consumer, DeliveredEvent } from '../../../outbox/consumer.js'
+import type { KnownCertificates } from '../certificates/certificate-model.js'
+import type { MessagePushService } from './message-push-service.js'
+import type { MessageWithdrawal } from './message-withdrawal.js'
+
+export interface MessagePushConsumerOptions {
+  readonly certificates: KnownCertificates
+  readonly messages: MessagePushService
+  readonly withdrawal: MessageWithdrawal
+}
+
+/** Follows what happens to messages, for the pushes to those who are away. */
+export class MessagePushConsumer implements Consumer {
+  readonly name = 'push'
+  readonly isDurable = true
+
+  constructor(private readonly options: MessagePushConsumerOptions) {}
+
+  /** An application without certificates can push nothing. */
+  async wants(appId: string): Promise<boolean> {
+    return (await this.options.certificates.of(appId)).length > 0
+  }
+
+  /** The events are of one application. */
+  async handle(events: readonly DeliveredEvent[], signal: AbortSignal): Promise<void> {
+    const [first] = events
+    if (!first) return
+    const { appId } = first
+    const { messages, withdrawal } = this.options
+    await messages.push(appId, payloadsOf(events, 'message.stored'), signal)
+    await withdrawal.recalled(
+      appId,
+      payloadsOf(events, 'message.recalled').map(({ msg_id }) => msg_id),
+    )
+    await withdrawal.read(appId, payloadsOf(events, 'message.read'))
+  }
+
+  /** What is older than what is kept is pushed to nobody. */
+  async missed(): Promise<void> {}
+}
+
+function payloadsOf<Kind extends EventKind>(
+  events: readonly DeliveredEvent[],
+  kind: Kind,
+): EventPayloads[Kind][] {
+  return events.flatMap((event) =>
+    event.kind === kind ? [event.payload as EventPayloads[Kind]] : [],
+  )
+}

@@ -1,0 +1,180 @@
+import { pushTaskState } from '@hermod/protocol'
+import type { EventPayloads } from '@hermod/protocol/events'
+import type { Database, Tx } from '../../../db/database.js'
+import type { JobQueue } from '../../../jobs/job-queue.js'
+import type { Clock } from '../../../lib/clock.js'
+import { timestampOf } from '../../../lib/ids/ids.js'
+import type { AppService } from '../../apps/app-service.js'
+import { systemUserId } from '../../users/system-user.js'
+import { sequenceOf } from '../tasks/channel-choice.js'
+import type { DeliveryPlan, DeliveryPlanner } from '../tasks/delivery-planner.js'
+import { expandTask } from '../tasks/push-jobs.js'
+import type { NewPushTask, TaskStore } from '../tasks/task-store.js'
+import type { Expansion, MessageExpansion } from './message-expansion.js'
+import { messageNotification } from './message-notification.js'
+import { isWorthPush } from './message-rules.js'
+import { pushConfigOf } from './push-config.js'
+import type { ReceiverStore, SenderNames } from './receiver-store.js'
+
+export interface MessagePushServiceOptions {
+  readonly database: Database
+  readonly store: ReceiverStore
+  readonly expansion: MessageExpansion
+  readonly tasks: TaskStore
+  readonly planner: DeliveryPlanner
+  readonly apps: AppService
+  readonly jobs: JobQueue
+  readonly ids: { takeReserved(count: number): number[] }
+  readonly clock: Clock
+}
+
+/** A task of a message beside whom it is for. */
+interface MessageTask {
+  readonly task: NewPushTask
+  readonly recipients: Expansion['recipients']
+}
+
+/** Nothing is pushed of a message that is older: whoever was away for so long finds it in the app. */
+const lifetimeMs = 24 * 3_600_000
+/** Users that get their deliveries in one transaction: few, so that messages do not wait for it. */
+const usersPerTransaction = 250
+const sequence = sequenceOf()
+
+/** Makes push tasks of messages (rules G5, K16). */
+export class MessagePushService {
+  constructor(private readonly options: MessagePushServiceOptions) {}
+
+  /**
+   * Orders the pushes of messages of one application, in their order within each conversation. Messages that have their task already are
+   * left out.
+   */
+  async push(
+    appId: string,
+    messages: readonly EventPayloads['message.stored'][],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { expansion, clock } = this.options
+    const now = clock.now()
+    const candidates = messages
+      .filter(({ msg_id }) => expiryOf(msg_id) > now)
+      .map((event) => ({ event, config: pushConfigOf(event.config) }))
+      .filter(({ event, config }) => isWorthPush(event, config))
+    if (candidates.length === 0) return
+    const expansions = await expansion.expand(appId, candidates)
+    if (expansions.length === 0) return
+    for (const part of partsOf(await this.#tasksOf(appId, expansions, now))) {
+      signal.throwIfAborted()
+      await this.#order(appId, part)
+    }
+  }
+
+  async #tasksOf(
+    appId: string,
+    expansions: readonly Expansion[],
+    now: number,
+  ): Promise<MessageTask[]> {
+    const { database, store, apps, ids } = this.options
+    const senders = expansions.map(({ message }) => message.senderId)
+    const [names, { settings }] = await Promise.all([
+      database.read((db) => store.findSenders(db, appId, senders)),
+      apps.get(appId),
+    ])
+    const taskIds = ids.takeReserved(expansions.length)
+    return expansions.map(({ event, config, message, group, recipients }, index) => {
+      const senderName =
+        message.senderId === systemUserId
+          ? settings.system_name
+          : nameOf(names.get(message.senderId), {
+              nameless:
+                group?.flags.hide_member_info && settings.hide_member_info ? group.name : null,
+            })
+      const notification = messageNotification({
+        message,
+        texts: event,
+        config,
+        senderName,
+        groupName: group?.name ?? null,
+      })
+      const task = {
+        appId,
+        taskId: taskIds[index] ?? 0,
+        msgId: message.msgId,
+        requestId: '',
+        content: {
+          audience: { kind: 'message', message },
+          strategy: 'ospush_only',
+          sequence,
+          notification,
+        },
+        beginsAt: now,
+        expiresAt: expiryOf(message.msgId),
+        createdAt: now,
+      } as const
+      return { task, recipients }
+    })
+  }
+
+  /** In one transaction, so that a task is there with all of its deliveries, or with the job that makes them. */
+  async #order(appId: string, part: readonly MessageTask[]): Promise<void> {
+    const { database, planner } = this.options
+    const small = part.flatMap(({ task, recipients }) =>
+      recipients === null ? [] : [{ task, recipients }],
+    )
+    const large = part.flatMap(({ task, recipients }) => (recipients === null ? [task] : []))
+    const plans = await Promise.all(
+      small.map(({ task, recipients }) => planner.plan(task, recipients)),
+    )
+    await database.transaction(async (tx) => {
+      await this.#insertPlanned(tx, plans)
+      await this.#insertLarge(tx, appId, large)
+    })
+  }
+
+  async #insertPlanned(tx: Tx, plans: readonly DeliveryPlan[]): Promise<void> {
+    const { tasks, planner } = this.options
+    const wanted = plans.map(({ task }) => task as NewPushTask)
+    if (wanted.length === 0) return
+    const stored = await tasks.insert(tx, wanted, pushTaskState.expanded)
+    await planner.store(
+      tx,
+      plans.filter(({ task }) => stored.has(task.taskId)),
+    )
+  }
+
+  async #insertLarge(tx: Tx, appId: string, large: readonly NewPushTask[]): Promise<void> {
+    const { tasks, jobs } = this.options
+    if (large.length === 0) return
+    const stored = await tasks.insert(tx, large)
+    for (const taskId of stored) await jobs.enqueue(tx, expandTask, { appId, payload: { taskId } })
+  }
+}
+
+function expiryOf(messageId: Expansion['message']['msgId']): number {
+  return timestampOf(Number(messageId)) + lifetimeMs
+}
+
+/**
+ * What those who get the push are to call the sender.
+ * @param nameless for users without a name of their own, where the group hides who is in it (rule F9); null: the username
+ */
+function nameOf(
+  names: SenderNames | undefined,
+  { nameless }: { readonly nameless: string | null },
+): string {
+  return names?.pushNickName || names?.nickName || (nameless ?? names?.username ?? '')
+}
+
+/** Tasks that are stored together, in their order. */
+function partsOf(tasks: readonly MessageTask[]): MessageTask[][] {
+  const parts: MessageTask[][] = []
+  let users = usersPerTransaction
+  for (const each of tasks) {
+    users += Math.max(each.recipients?.length ?? 1, 1)
+    if (users > usersPerTransaction) {
+      parts.push([])
+      users = each.recipients?.length ?? 1
+    }
+    parts.at(-1)?.push(each)
+  }
+  return parts
+}

@@ -1,0 +1,95 @@
+import { type Int64, pushDeliveryState } from '@hermod/protocol'
+import type { EventPayloads } from '@hermod/protocol/events'
+import type { Database } from '../../../db/database.js'
+import type { Clock } from '../../../lib/clock.js'
+import { compare } from '../../../lib/compare.js'
+import type { DeliveryKey } from '../tasks/delivery-model.js'
+import { withSteps } from '../tasks/delivery-step.js'
+import type { DeliveryStore } from '../tasks/delivery-store.js'
+import type { Suppression, TaskKey } from '../tasks/task-model.js'
+import type { TaskStore } from '../tasks/task-store.js'
+import type { ReadMessageStore } from './read-message-store.js'
+
+export interface MessageWithdrawalOptions {
+  readonly database: Database
+  readonly tasks: TaskStore
+  readonly deliveries: DeliveryStore
+  readonly reads: ReadMessageStore
+  readonly clock: Clock
+}
+
+const deliveriesPerTransaction = 250
+
+/** Takes back pushes that nobody needs any more, as far as they are not sent yet. */
+export class MessageWithdrawal {
+  constructor(private readonly options: MessageWithdrawalOptions) {}
+
+  /** Messages that were recalled. */
+  async recalled(appId: string, messageIds: readonly Int64[]): Promise<void> {
+    const { database, tasks } = this.options
+    if (messageIds.length === 0) return
+    const found = await database.read((db) => tasks.listOfMessages(db, appId, messageIds))
+    for (const task of found) await this.#withdraw(task)
+  }
+
+  /** Messages that their receivers have read meanwhile. */
+  async read(appId: string, events: readonly EventPayloads['message.read'][]): Promise<void> {
+    const { database, reads } = this.options
+    // Later ones have read what earlier ones have, and more.
+    const latest = new Map(
+      events.map((event) => {
+        const { low_id, high_id } = event.conversation
+        return [`${event.actor_id} ${low_id} ${high_id}`, event]
+      }),
+    )
+    for (const { actor_id, conversation, msg_id } of latest.values()) {
+      const keys = await database.read((db) =>
+        reads.listPending(db, {
+          appId,
+          userId: actor_id,
+          lowId: conversation.low_id,
+          highId: conversation.high_id,
+          upToId: msg_id,
+        }),
+      )
+      await this.#suppress(keys, 'message_read')
+    }
+  }
+
+  async #withdraw(task: TaskKey): Promise<void> {
+    const { database, tasks, deliveries, clock } = this.options
+    await database.transaction((tx) => tasks.cancel(tx, task, clock.now()))
+    for (;;) {
+      const keys = await database.read((db) =>
+        deliveries.listPendingOf(db, task, deliveriesPerTransaction),
+      )
+      if (keys.length === 0) return
+      await this.#suppress(keys, 'message_recalled')
+    }
+  }
+
+  /** Those that have come to an end meanwhile stay as they are. */
+  async #suppress(keys: readonly DeliveryKey[], reason: Suppression): Promise<void> {
+    const { database, tasks, deliveries, clock } = this.options
+    if (keys.length === 0) return
+    const at = clock.now()
+    await database.transaction(async (tx) => {
+      const locked = await deliveries.lock(tx, [...keys].sort(compareKeys))
+      const changed = locked
+        .filter(({ state }) => state === pushDeliveryState.pending)
+        .map((delivery) => ({
+          ...delivery,
+          state: pushDeliveryState.suppressed,
+          steps: withSteps(delivery.steps, { at, step: 'suppressed', result: reason }),
+        }))
+      await deliveries.change(tx, changed)
+      for (const task of changed) await tasks.addDevices(tx, task, { devices: 0, finished: 1 })
+    })
+  }
+}
+
+function compareKeys(a: DeliveryKey, b: DeliveryKey): number {
+  return (
+    compare(a.taskId, b.taskId) || compare(a.userId, b.userId) || compare(a.deviceSn, b.deviceSn)
+  )
+}

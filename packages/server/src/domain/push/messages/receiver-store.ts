@@ -1,0 +1,291 @@
+import type { Int64 } from '@hermod/protocol'
+import { sql } from 'kysely'
+import type { Database, PreparedPage, Queryable } from '../../../db/database.js'
+import type { BulkSelect } from '../../../db/dialect/dialect.js'
+import type { GroupKey } from '../../groups/core/group-model.js'
+import type { PushedMessage } from './pushed-message.js'
+
+/** A user with a device that is bound to a gateway, as a reader of a conversation. */
+export interface Reader {
+  readonly userId: Int64
+  /** Nothing up to this position is unread to the user. */
+  readonly seenSeq: number
+}
+
+export interface MemberReader extends Reader {
+  readonly muteMode: number
+  readonly pushMode: number
+}
+
+/** A reader of the broadcasts of one sender. */
+export interface BroadcastReader extends Reader {
+  /** Broadcasts up to and including this one are from before the user's time. */
+  readonly afterId: number
+  /** The user has muted or blocked the sender. */
+  readonly isSenderMuted: boolean
+}
+
+/** What the name of a sender is chosen from; texts are "" when they are not set. */
+export interface SenderNames {
+  readonly username: string
+  readonly nickName: string
+  readonly pushNickName: string
+}
+
+/** The receiver of direct messages and their sender. */
+export type Pair = Pick<PushedMessage, 'senderId' | 'targetId'>
+
+interface UserRow {
+  readonly user_id: Int64
+}
+
+const userKey = { app_id: 'text', user_id: 'bigint' } as const
+
+const findBound: BulkSelect = { table: 'push_bindings', keys: userKey, columns: 't.user_id' }
+const findSenders: BulkSelect = {
+  table: 'users',
+  keys: userKey,
+  columns: 't.user_id, t.username, t.nick_name',
+}
+const findPushNames: BulkSelect = {
+  table: 'user_settings',
+  keys: userKey,
+  columns: 't.user_id, t.push_nick_name',
+}
+const findRoles: BulkSelect = {
+  table: 'group_members',
+  keys: { app_id: 'text', group_id: 'bigint', user_id: 'bigint' },
+  columns: 't.group_id, t.user_id, t.role',
+}
+const findMutes: BulkSelect = {
+  table: 'contacts',
+  keys: { app_id: 'text', user_id: 'bigint', peer_id: 'bigint' },
+  columns: 't.user_id, t.peer_id, t.mute_notification, t.is_blocked',
+}
+const findMarks: BulkSelect = {
+  table: 'conversations',
+  keys: { app_id: 'text', low_id: 'bigint', high_id: 'bigint' },
+  columns: 't.low_id, t.high_id, t.low_seen_seq, t.low_read_seq, t.high_seen_seq, t.high_read_seq',
+}
+
+interface MarksRow {
+  readonly low_id: Int64
+  readonly high_id: Int64
+  readonly low_seen_seq: number
+  readonly low_read_seq: number
+  readonly high_seen_seq: number
+  readonly high_read_seq: number
+}
+
+type MemberRow = Omit<MemberReader, 'seenSeq'> & ReadMarks
+type BroadcastRow = UserRow & {
+  readonly broadcasts_after: number
+  readonly seen_seq: number | null
+  readonly read_seq: number | null
+  readonly mute_notification: number | null
+  readonly is_blocked: number | null
+}
+
+interface ReadMarks {
+  readonly seen_seq: number
+  readonly read_seq: number
+}
+
+/** Reads what decides who is told of messages. */
+export class ReceiverStore {
+  readonly #members: PreparedPage<GroupKey & { after: Int64 }, MemberRow>
+  readonly #broadcastReaders: PreparedPage<
+    { appId: string; senderId: Int64; after: Int64 },
+    BroadcastRow
+  >
+
+  constructor(private readonly database: Database) {
+    this.#members = database.preparedPage((db, param, limit) =>
+      db
+        .selectFrom('group_members as m')
+        .select(['m.user_id as userId', 'm.msg_mute_mode as muteMode'])
+        .select(['m.msg_push_mode as pushMode', 'm.seen_seq', 'm.read_seq'])
+        .where('m.app_id', '=', param('appId'))
+        .where('m.group_id', '=', param('groupId'))
+        .where('m.user_id', '>', param('after'))
+        .where(
+          sql<boolean>`exists (select 1 from push_bindings b where b.app_id = m.app_id and b.user_id = m.user_id)`,
+        )
+        .orderBy('m.user_id')
+        .limit(limit),
+    )
+    this.#broadcastReaders = database.preparedPage((db, param, limit) =>
+      db
+        .selectFrom(
+          db
+            .selectFrom('push_bindings')
+            .select(['app_id', 'user_id'])
+            .distinct()
+            .where('app_id', '=', param('appId'))
+            .where('user_id', '>', param('after'))
+            .orderBy('user_id')
+            .limit(limit)
+            .as('b'),
+        )
+        .innerJoin('users as u', (join) =>
+          join.onRef('u.app_id', '=', 'b.app_id').onRef('u.user_id', '=', 'b.user_id'),
+        )
+        .leftJoin('broadcast_marks as m', (join) =>
+          join
+            .onRef('m.app_id', '=', 'b.app_id')
+            .onRef('m.user_id', '=', 'b.user_id')
+            .on('m.sender_id', '=', param('senderId')),
+        )
+        .leftJoin('contacts as c', (join) =>
+          join
+            .onRef('c.app_id', '=', 'b.app_id')
+            .onRef('c.user_id', '=', 'b.user_id')
+            .on('c.peer_id', '=', param('senderId')),
+        )
+        .select(['b.user_id', 'u.broadcasts_after', 'm.seen_seq', 'm.read_seq'])
+        .select(['c.mute_notification', 'c.is_blocked'])
+        .orderBy('b.user_id'),
+    )
+  }
+
+  /** Those of the users who have a device that is bound to a gateway. */
+  async findBound(
+    db: Queryable,
+    appId: string,
+    userIds: readonly Int64[],
+  ): Promise<ReadonlySet<Int64>> {
+    const rows = await this.database.bulk<UserRow>(db, findBound, keysOf(appId, userIds))
+    return new Set(rows.map((row) => row.user_id))
+  }
+
+  /** Members with a device that is bound to a gateway, by ID, above `after`. */
+  async listMembers(
+    db: Queryable,
+    group: GroupKey,
+    after: Int64,
+    limit: number,
+  ): Promise<MemberReader[]> {
+    const rows = await this.#members.all(db, { ...group, after, limit })
+    return rows.map(({ seen_seq, read_seq, ...member }) => ({
+      ...member,
+      seenSeq: Math.max(seen_seq, read_seq),
+    }))
+  }
+
+  /** All users with a device that is bound to a gateway, by ID, above `after`, as readers of a sender's broadcasts. */
+  async listBroadcastReaders(
+    db: Queryable,
+    sender: { readonly appId: string; readonly senderId: Int64 },
+    after: Int64,
+    limit: number,
+  ): Promise<BroadcastReader[]> {
+    const rows = await this.#broadcastReaders.all(db, { ...sender, after, limit })
+    return rows.map((row) => ({
+      userId: row.user_id,
+      seenSeq: Math.max(row.seen_seq ?? 0, row.read_seq ?? 0),
+      afterId: row.broadcasts_after,
+      isSenderMuted: row.mute_notification === 1 || row.is_blocked === 1,
+    }))
+  }
+
+  /** The pairs, by {@link pairName}, of which the receiver has muted or blocked the sender. */
+  async findMutes(
+    db: Queryable,
+    appId: string,
+    pairs: readonly Pair[],
+  ): Promise<ReadonlySet<string>> {
+    const rows = await this.database.bulk<{
+      readonly user_id: Int64
+      readonly peer_id: Int64
+      readonly mute_notification: number
+      readonly is_blocked: number
+    }>(
+      db,
+      findMutes,
+      pairs.map(({ senderId, targetId }) => [appId, targetId, senderId]),
+    )
+    const muted = rows.filter((row) => row.mute_notification === 1 || row.is_blocked === 1)
+    return new Set(
+      muted.map(({ user_id, peer_id }) => pairName({ senderId: peer_id, targetId: user_id })),
+    )
+  }
+
+  /** How far the receivers have read, or hidden, their conversations with the senders; by {@link pairName}. */
+  async findSeen(
+    db: Queryable,
+    appId: string,
+    pairs: readonly Pair[],
+  ): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.database.bulk<MarksRow>(
+      db,
+      findMarks,
+      pairs.map(({ senderId, targetId }) =>
+        senderId < targetId ? [appId, senderId, targetId] : [appId, targetId, senderId],
+      ),
+    )
+    return new Map(
+      rows.flatMap((row): [string, number][] => [
+        [
+          pairName({ senderId: row.low_id, targetId: row.high_id }),
+          Math.max(row.high_seen_seq, row.high_read_seq),
+        ],
+        [
+          pairName({ senderId: row.high_id, targetId: row.low_id }),
+          Math.max(row.low_seen_seq, row.low_read_seq),
+        ],
+      ]),
+    )
+  }
+
+  /** The roles of the members among the senders, by {@link pairName} with the group as the target. */
+  async findRoles(
+    db: Queryable,
+    appId: string,
+    pairs: readonly Pair[],
+  ): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.database.bulk<{
+      readonly group_id: Int64
+      readonly user_id: Int64
+      readonly role: number
+    }>(
+      db,
+      findRoles,
+      pairs.map(({ senderId, targetId }) => [appId, targetId, senderId]),
+    )
+    return new Map(
+      rows.map(({ group_id, user_id, role }) => [
+        pairName({ senderId: user_id, targetId: group_id }),
+        role,
+      ]),
+    )
+  }
+
+  /** The names of users who are there. */
+  async findSenders(
+    db: Queryable,
+    appId: string,
+    userIds: readonly Int64[],
+  ): Promise<ReadonlyMap<Int64, SenderNames>> {
+    const keys = keysOf(appId, userIds)
+    const [users, settings] = await Promise.all([
+      this.database.bulk<UserRow & { username: string; nick_name: string }>(db, findSenders, keys),
+      this.database.bulk<UserRow & { push_nick_name: string }>(db, findPushNames, keys),
+    ])
+    const pushNames = new Map(settings.map((row) => [row.user_id, row.push_nick_name]))
+    return new Map(
+      users.map(({ user_id, username, nick_name: nickName }) => [
+        user_id,
+        { username, nickName, pushNickName: pushNames.get(user_id) ?? '' },
+      ]),
+    )
+  }
+}
+
+/** Names a sender and a receiver within their application. */
+export function pairName({ senderId, targetId }: Pair): string {
+  return `${senderId} ${targetId}`
+}
+
+function keysOf(appId: string, userIds: readonly Int64[]): unknown[][] {
+  return [...new Set(userIds)].map((userId) => [appId, userId])
+}
