@@ -24,10 +24,13 @@ import { createIntegrity } from './domains/integrity.js'
 import { createLogin, createPasswords } from './domains/login.js'
 import { type BatchObservers, createMessaging, type Messaging } from './domains/messaging.js'
 import {
+  createMessageAudience,
   createPushCertificates,
+  createPushMessages,
   createPushPreferences,
   createPushTasks,
   type PushCertificates,
+  type PushMessages,
   type PushTasks,
 } from './domains/push.js'
 import { createSecrets } from './domains/secrets.js'
@@ -36,7 +39,14 @@ import type { Foundation } from './foundation.js'
 import type { PushGateways } from './push-gateways.js'
 import { loadSecretKeys } from './secret-key.js'
 
-export interface Services extends Contacts, Groups, Messaging, PushCertificates, PushTasks, Users {
+export interface Services
+  extends Contacts,
+    Groups,
+    Messaging,
+    PushCertificates,
+    PushMessages,
+    PushTasks,
+    Users {
   readonly accounts: AccountService
   readonly apps: AppService
   readonly deviceAccess: DeviceAccessService
@@ -103,6 +113,14 @@ export function createServices(
     secretBox,
     keyFile,
   })
+  const pushTasks = createPushTasks(foundation, {
+    apps,
+    certificates: certificates.pushCertificates,
+    core: noConnections,
+    jobs,
+    messages: createMessageAudience(foundation),
+    senders: providers.senders,
+  })
   const messaging = createMessaging(foundation, {
     config,
     batchObservers,
@@ -124,14 +142,14 @@ export function createServices(
       expiry: certificates.certificateExpiry,
     }),
     ...createPushPreferences(foundation, { accounts }),
-    ...createPushTasks(foundation, {
+    ...createPushMessages(foundation, {
       apps,
       certificates: certificates.pushCertificates,
-      core: noConnections,
+      deliveryPlanner: pushTasks.deliveryPlanner,
+      groupCache: groups.groupCache,
       jobs,
-      messages: { page: async (_, __, after) => ({ recipients: [], upTo: after, isLast: true }) },
-      senders: providers.senders,
     }),
+    ...pushTasks,
     accounts,
     apps,
     devices,

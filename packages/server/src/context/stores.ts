@@ -28,6 +28,8 @@ import { GroupMarkStore } from '../domain/messaging/marks/group-mark-store.js'
 import { ReceiptRequestStore } from '../domain/messaging/marks/receipt-request-store.js'
 import { TransactionStore } from '../domain/messaging/sending/transaction-store.js'
 import { CertificateStore } from '../domain/push/certificates/certificate-store.js'
+import { ReadMessageStore } from '../domain/push/messages/read-message-store.js'
+import { ReceiverStore } from '../domain/push/messages/receiver-store.js'
 import { PushPreferenceStore } from '../domain/push/preferences/push-preference-store.js'
 import { AudienceStore } from '../domain/push/tasks/audience-store.js'
 import { DeliveryStore } from '../domain/push/tasks/delivery-store.js'
@@ -95,7 +97,9 @@ export function createStores({
     pushPreferences: new PushPreferenceStore(),
     pushRecipients: new RecipientStore(database),
     pushTasks: new TaskStore(database),
+    readMessages: new ReadMessageStore(database),
     receiptRequests: new ReceiptRequestStore(database),
+    receivers: new ReceiverStore(database),
     removals: new RemovalStore(database),
     settings: new SettingsStore(database, userStates),
     sharedFiles: new SharedFileStore(),

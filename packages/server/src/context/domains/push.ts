@@ -3,8 +3,13 @@ import { CertificateAdminService } from '../../domain/push/certificates/certific
 import { CertificateExpiry } from '../../domain/push/certificates/certificate-expiry.js'
 import type { KnownCertificates } from '../../domain/push/certificates/certificate-model.js'
 import { CertificateService } from '../../domain/push/certificates/certificate-service.js'
+import { MessageAudience } from '../../domain/push/messages/message-audience.js'
+import { MessageExpansion } from '../../domain/push/messages/message-expansion.js'
+import { MessagePushConsumer } from '../../domain/push/messages/message-push-consumer.js'
+import { MessagePushService } from '../../domain/push/messages/message-push-service.js'
+import { MessageWithdrawal } from '../../domain/push/messages/message-withdrawal.js'
 import { PushPreferenceService } from '../../domain/push/preferences/push-preference-service.js'
-import { AudienceReader, type MessageAudience } from '../../domain/push/tasks/audience-reader.js'
+import { AudienceReader } from '../../domain/push/tasks/audience-reader.js'
 import { BatchSender } from '../../domain/push/tasks/batch-sender.js'
 import { DeliveryPlanner } from '../../domain/push/tasks/delivery-planner.js'
 import { DeliveryRecorder } from '../../domain/push/tasks/delivery-recorder.js'
@@ -16,6 +21,7 @@ import type { SecretBox } from '../../lib/secrets/secret-box.js'
 import type { CoreChannel } from '../../push/core-channel.js'
 import type { CertificateInspector, PushSender, VendorChannel } from '../../push/sender.js'
 import type { Foundation } from '../foundation.js'
+import type { Groups } from './groups.js'
 
 /** The credentials of applications at push gateways. */
 export interface PushCertificates {
@@ -91,6 +97,50 @@ export interface PushTasksOptions {
   readonly jobs: JobQueue
   readonly messages: MessageAudience
   readonly senders: Readonly<Record<VendorChannel, PushSender>>
+}
+
+export interface PushMessages {
+  readonly messagePushes: MessagePushConsumer
+}
+
+/** Who is told of messages. */
+export function createMessageAudience({ database, stores }: Foundation): MessageAudience {
+  return new MessageAudience({ database, store: stores.receivers })
+}
+
+/** Pushes of messages to those who are away. */
+export function createPushMessages(
+  { database, stores, ids, clock }: Foundation,
+  {
+    apps,
+    certificates,
+    deliveryPlanner: planner,
+    groupCache: groups,
+    jobs,
+  }: Pick<PushTasksOptions, 'apps' | 'certificates' | 'jobs'> &
+    Pick<PushTasks, 'deliveryPlanner'> &
+    Pick<Groups, 'groupCache'>,
+): PushMessages {
+  const { receivers: store, pushTasks: tasks, pushDeliveries: deliveries, readMessages } = stores
+  const messages = new MessagePushService({
+    database,
+    store,
+    expansion: new MessageExpansion({ database, store, groups }),
+    tasks,
+    planner,
+    apps,
+    jobs,
+    ids,
+    clock,
+  })
+  const withdrawal = new MessageWithdrawal({
+    database,
+    tasks,
+    deliveries,
+    reads: readMessages,
+    clock,
+  })
+  return { messagePushes: new MessagePushConsumer({ certificates, messages, withdrawal }) }
 }
 
 /** From what is asked for to what the gateways answered. */

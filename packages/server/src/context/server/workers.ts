@@ -25,6 +25,7 @@ export interface WorkersOptions {
     | 'batchSender'
     | 'certificateExpiry'
     | 'endedBans'
+    | 'messagePushes'
     | 'sweeper'
     | 'taskExpander'
     | 'textErasures'
@@ -58,6 +59,7 @@ export function createWorkers({
     batchSender,
     certificateExpiry,
     endedBans,
+    messagePushes,
     sweeper,
     taskExpander,
     textErasures,
@@ -74,7 +76,7 @@ export function createWorkers({
     stores,
     clock,
     maxLagMs,
-    consumers: [],
+    consumers: [messagePushes],
     observer: outboxObserver(log, metrics),
   })
   const jobs = new JobWorker({
