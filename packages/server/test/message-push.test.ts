@@ -169,6 +169,19 @@ for (const backend of testBackends()) {
       },
     )
 
+    it('hide the words from which the app would make the text, too', async () => {
+      const config = JSON.stringify({ pushMessageLocKey: 'key', pushMessageLocArgs: ['word'] })
+      const send = (ben: Receiver) => sendText(ann.api, ben.id, aText(), { config })
+      const { shown } = await shownAfter(send)
+      expect(shown?.members).toMatchObject({
+        pushMessageLocKey: 'key',
+        pushMessageLocArgs: ['word'],
+      })
+      const hidden = await shownAfter(send, (ben) => setSettings(ben, { no_push_detail: true }))
+      expect(JSON.stringify(hidden.shown)).not.toMatch(/key|word/)
+      expect(hidden.shown?.members.msg_id).toBe(hidden.message)
+    })
+
     const silences: [string, (ben: Receiver) => Promise<unknown>][] = [
       ['no_push', (ben) => setSettings(ben, { no_push: true })],
       [

@@ -196,7 +196,7 @@ const anyPushMode = int32({
     .join(', '),
 })
 
-/** Stored; pushes of groups will follow it (rule G5). Only the caller is told, on other devices. */
+/** Pushes of the group's messages follow it (rule G5). Only the caller is told, on other devices. */
 export const setPushMode = ownSetting({
   name: 'push_mode',
   methods: putOrPost,

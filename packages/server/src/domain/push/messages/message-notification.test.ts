@@ -122,7 +122,7 @@ describe('messageNotification', () => {
     [{ pushBadge: 0 }, { badge: { mode: 'set', count: 0 } }],
     [
       { pushMessageLocKey: 'k', pushMessageLocArgs: ['a'] },
-      { body: 'Hello', ext: { msg_id: 900, loc_key: 'k', loc_args: ['a'] } },
+      { body: 'Hello', ext: { pushMessageLocKey: 'k', pushMessageLocArgs: ['a'] } },
     ],
   ])('config %j', (config, expected) => {
     expect(notification({ config })).toMatchObject(expected)

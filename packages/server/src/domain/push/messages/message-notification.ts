@@ -100,7 +100,7 @@ function appMembers(
     conversation_type: kind === 'group' ? targetType.group : targetType.user,
     from_user_id: senderId,
     content_type,
-    ...(locKey !== '' && { loc_key: locKey, loc_args: locArgs }),
+    ...(locKey !== '' && { pushMessageLocKey: locKey, pushMessageLocArgs: locArgs }),
   }
 }
 

@@ -21,7 +21,7 @@ export interface MessagePushServiceOptions {
   readonly store: ReceiverStore
   readonly expansion: MessageExpansion
   readonly tasks: TaskStore
-  readonly planner: DeliveryPlanner
+  readonly planner: Pick<DeliveryPlanner, 'planAll' | 'store'>
   readonly apps: AppService
   readonly jobs: JobQueue
   readonly ids: { takeReserved(count: number): number[] }
@@ -121,9 +121,7 @@ export class MessagePushService {
       recipients === null ? [] : [{ task, recipients }],
     )
     const large = part.flatMap(({ task, recipients }) => (recipients === null ? [task] : []))
-    const plans = await Promise.all(
-      small.map(({ task, recipients }) => planner.plan(task, recipients)),
-    )
+    const plans = await planner.planAll(small)
     await database.transaction(async (tx) => {
       await this.#insertPlanned(tx, plans)
       await this.#insertLarge(tx, appId, large)

@@ -4,7 +4,7 @@ import type { JobQueue } from '../../../jobs/job-queue.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
 import { groupBy } from '../../../lib/group-by.js'
-import type { CoreChannel } from '../../../push/core-channel.js'
+import type { ConnectedDevice, CoreChannel } from '../../../push/core-channel.js'
 import type { BadgeChange } from '../../../push/sender.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { UserBadges } from '../../users/user-row.js'
@@ -26,6 +26,12 @@ export type PlannedTask = Pick<PushTask | NewPushTask, 'appId' | 'taskId' | 'con
 export interface DeliveryPlan {
   readonly task: PlannedTask
   readonly deliveries: readonly PlannedDelivery[]
+}
+
+/** A task and whom it is for. */
+export interface PlannedAudience {
+  readonly task: PlannedTask
+  readonly recipients: readonly Recipient[]
 }
 
 type PlannedDelivery = Omit<Delivery, 'batchId' | 'badge'>
@@ -63,17 +69,26 @@ export class DeliveryPlanner {
 
   /** Reads and decides. */
   async plan(task: PlannedTask, recipients: readonly Recipient[]): Promise<DeliveryPlan> {
+    const [plan] = await this.planAll([{ task, recipients }])
+    return plan ?? { task, deliveries: [] }
+  }
+
+  /** As {@link plan}, for tasks of one application; a plan for each in their order. */
+  async planAll(audiences: readonly PlannedAudience[]): Promise<DeliveryPlan[]> {
     const { database, recipients: store, apps, certificates, core, clock } = this.options
-    const { appId } = task
-    const userIds = recipients.map(({ userId }) => userId)
+    const [first] = audiences
+    if (!first) return []
+    const { appId } = first.task
+    const userIds = [
+      ...new Set(audiences.flatMap(({ recipients }) => recipients.map(({ userId }) => userId))),
+    ]
     const [facts, entries, connected, app] = await Promise.all([
       database.read((db) => store.facts(db, appId, userIds)),
       certificates.of(appId),
       core.connected(appId, userIds),
       apps.get(appId),
     ])
-    const surroundings: Surroundings = {
-      task,
+    const surroundings = {
       facts,
       certificates: new Map(entries.map((entry) => [entry.name, entry])),
       connected: new Set(connected.map(deviceName)),
@@ -81,16 +96,12 @@ export class DeliveryPlanner {
       now: clock.now(),
     }
     const connectedOf = groupBy(connected, ({ userId }) => userId)
-    const deliveries = recipients.flatMap((recipient) => {
-      const user = facts.get(recipient.userId)
-      if (!user) return []
-      const online = connectedOf.get(recipient.userId) ?? []
-      const devices = new Set([...user.bindings.keys(), ...online.map(({ deviceSn }) => deviceSn)])
-      return [...devices]
-        .filter((deviceSn) => recipient.deviceSns?.includes(deviceSn) ?? true)
-        .map((deviceSn) => deliveryTo(recipient, deviceSn, user, surroundings))
-    })
-    return { task, deliveries }
+    return audiences.map(({ task, recipients }) => ({
+      task,
+      deliveries: recipients.flatMap((recipient) =>
+        deliveriesTo(recipient, connectedOf.get(recipient.userId) ?? [], { ...surroundings, task }),
+      ),
+    }))
   }
 
   /** Stores plans of one application: deliveries, badges, counts and the jobs that send. */
@@ -169,6 +180,20 @@ function isPending({ state }: Pick<Delivery, 'state'>): boolean {
 function targetOf({ appId, taskId, channel }: PlannedDelivery): CountChange {
   if (channel === '') throw new Error('a pending delivery has a channel')
   return { appId, taskId, channel, target: 1, sent: 0, received: 0 }
+}
+
+/** One for each device that is bound or connected. */
+function deliveriesTo(
+  recipient: Recipient,
+  online: readonly ConnectedDevice[],
+  surroundings: Surroundings,
+): PlannedDelivery[] {
+  const user = surroundings.facts.get(recipient.userId)
+  if (!user) return []
+  const devices = new Set([...user.bindings.keys(), ...online.map(({ deviceSn }) => deviceSn)])
+  return [...devices]
+    .filter((deviceSn) => recipient.deviceSns?.includes(deviceSn) ?? true)
+    .map((deviceSn) => deliveryTo(recipient, deviceSn, user, surroundings))
 }
 
 function deliveryTo(

@@ -22,13 +22,23 @@ export function notificationOf(
   }
 }
 
-function hidden({ ios: { subtitle: _, ...ios } }: Pick<PushNotification, 'ios'>) {
+function hidden({ ext, ios: { subtitle: _, ...ios } }: Pick<PushNotification, 'ext' | 'ios'>) {
   return {
     kind: 'text' as const,
     title: '',
     body: hiddenBody,
     bigText: '',
     attachmentUrl: '',
+    ext: ext && withoutWords(ext),
     ios,
   }
+}
+
+/** Without that from which the app would make the text of a message. */
+function withoutWords({
+  pushMessageLocKey: _key,
+  pushMessageLocArgs: _args,
+  ...members
+}: Readonly<Record<string, unknown>>) {
+  return members
 }
