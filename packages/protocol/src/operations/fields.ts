@@ -180,3 +180,10 @@ export const appId = string({
 export function flag(description: string) {
   return boolean({ description })
 }
+
+/** Which push is explained, and for whom. */
+export const pushTraceParameters = {
+  task_id: optional(id('the task; or msg_id')),
+  msg_id: optional(id('the message that was pushed; or task_id')),
+  user_id: id('the user'),
+}

@@ -1,6 +1,6 @@
-import { type PushChannel, pushChannels } from '../enums.js'
-import { resource } from '../resource.js'
-import { int64, type Static, text } from '../schema.js'
+import { meaningsOf, type PushChannel, pushChannels, pushTaskState } from '../enums.js'
+import { instant, resource } from '../resource.js'
+import { array, int64, intEnum, type Static, stringEnum, text } from '../schema.js'
 
 /** Push certificate of the contract; what is secret is "" with a user token (rule G6). */
 export const PushCertificate = resource(
@@ -54,3 +54,43 @@ export const PushTaskStatistics = resource(
 )
 /** Counts of one task, in devices. */
 export type PushTaskStatistics = Static<typeof PushTaskStatistics>
+
+/** The counts of a task on one channel, for a list of the channels that it uses (rule G1). */
+export const PushChannelCounts = resource(
+  'PushChannelCounts',
+  'The counts of a push task on one channel, in devices.',
+  {
+    channel: stringEnum(pushChannels, { description: 'channel' }),
+    target: int64({ description: 'devices that it is for' }),
+    sent: int64({ description: 'devices that the gateway has accepted it for' }),
+    received: int64({ description: 'devices that have confirmed it' }),
+  },
+)
+/** Counts on one channel, in devices. */
+export type PushChannelCounts = Static<typeof PushChannelCounts>
+
+/** What operators see of a task. */
+export const PushTaskProgress = resource('PushTaskProgress', 'How far a push task is.', {
+  app_id: text('application ID'),
+  task_id: int64({ description: 'task ID' }),
+  msg_id: int64({ description: 'the message that is pushed; 0: the task was asked for' }),
+  request_id: text('request ID; "": none'),
+  state: intEnum(meaningsOf(pushTaskState), { description: 'how far it is' }),
+  audience: text('whom it is for, in words'),
+  created_at: instant('when it was made'),
+  begins_at: instant('nothing is sent before'),
+  expires_at: instant('nothing is sent from then on'),
+  devices: int64({ description: 'devices that it was found to be for so far' }),
+  finished: int64({ description: 'how many of these have come to an end' }),
+  counts: array(PushChannelCounts, { description: 'by channel; channels without a device are left out' }),
+})
+/** How far a task is, and what it counts. */
+export type PushTaskProgress = Static<typeof PushTaskProgress>
+
+/** A page of the tasks of an application. */
+export const PushTaskPage = resource('PushTaskPage', 'Some push tasks, newest first.', {
+  tasks: array(PushTaskProgress),
+  next_cursor: text('where the next page starts; "": this was the last one'),
+})
+/** A page of tasks. */
+export type PushTaskPage = Static<typeof PushTaskPage>

@@ -1,3 +1,5 @@
 export * from './certificates.js'
+export * from './operator.js'
 export * from './preferences.js'
+export * from './reports.js'
 export * from './tasks.js'

@@ -1,9 +1,10 @@
 import { type Int64, type PushChannel, pushDeliveryState } from '@hermod/protocol'
 import type { Selectable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
-import type { BulkInsert, BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
+import type { BulkDelete, BulkInsert, BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
 import { rowOf } from '../../../db/rows.js'
 import type { PushDeliveriesTable } from '../../../db/schema.js'
+import type { UserKey } from '../../users/user-model.js'
 import type { Delivery, DeliveryKey } from './delivery-model.js'
 import type { TaskKey } from './task-model.js'
 
@@ -44,6 +45,17 @@ const changeDeliveries: BulkUpdate = {
   module: import.meta.url,
   table: 'push_deliveries',
   set: progressColumns,
+  keys: keyColumns,
+}
+
+const findByToken: BulkSelect = {
+  table: 'push_deliveries',
+  keys: { app_id: 'text', task_id: 'bigint', token_hash: 'text' },
+  columns: 't.*',
+}
+const deleteDeliveries: BulkDelete = {
+  module: import.meta.url,
+  deleteFrom: 'push_deliveries',
   keys: keyColumns,
 }
 
@@ -146,6 +158,68 @@ export class DeliveryStore {
   async change(tx: Tx, deliveries: readonly Delivery[]): Promise<void> {
     const rows = deliveries.map((delivery) => [...progressRow(delivery), ...keyRow(delivery)])
     await this.database.bulk(tx, changeDeliveries, rows)
+  }
+
+  /** Those of tasks for the device tokens with these hashes, in no particular order. */
+  async listByTokens(
+    db: Queryable,
+    appId: string,
+    tokens: readonly { readonly taskId: Int64; readonly tokenHash: string }[],
+  ): Promise<Delivery[]> {
+    const rows = await this.database.bulk<Selectable<PushDeliveriesTable>>(
+      db,
+      findByToken,
+      tokens.map(({ taskId, tokenHash }) => [appId, taskId, tokenHash]),
+    )
+    return rows.map(toDelivery)
+  }
+
+  /**
+   * The keys of deliveries of an application in their order.
+   * @param after exclusive: a delivery, or a task of which and before which nothing is listed
+   */
+  async listKeys(
+    db: Queryable,
+    appId: string,
+    after: DeliveryKey | Int64,
+    limit: number,
+  ): Promise<DeliveryKey[]> {
+    const rows = await db
+      .selectFrom('push_deliveries')
+      .select(['task_id', 'user_id', 'device_sn'])
+      .where('app_id', '=', appId)
+      .where((eb) =>
+        typeof after === 'object'
+          ? eb(
+              eb.refTuple('task_id', 'user_id', 'device_sn'),
+              '>',
+              eb.tuple(after.taskId, after.userId, after.deviceSn),
+            )
+          : eb('task_id', '>', after),
+      )
+      .orderBy('task_id')
+      .orderBy('user_id')
+      .orderBy('device_sn')
+      .limit(limit)
+      .execute()
+    return rows.map((row) => ({
+      appId,
+      taskId: row.task_id,
+      userId: row.user_id,
+      deviceSn: row.device_sn,
+    }))
+  }
+
+  async delete(tx: Tx, keys: readonly DeliveryKey[]): Promise<void> {
+    await this.database.bulk(tx, deleteDeliveries, keys.map(keyRow))
+  }
+
+  async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
+    await tx
+      .deleteFrom('push_deliveries')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .execute()
   }
 }
 

@@ -1,7 +1,7 @@
 import { type Int64, type PushChannel, pushTaskState } from '@hermod/protocol'
 import { type Selectable, sql } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
-import type { BulkInsert, BulkSelect } from '../../../db/dialect/dialect.js'
+import type { BulkDelete, BulkInsert, BulkSelect } from '../../../db/dialect/dialect.js'
 import { lockForUpdate } from '../../../db/locking.js'
 import { rowOf } from '../../../db/rows.js'
 import type { PushTasksTable } from '../../../db/schema.js'
@@ -243,8 +243,67 @@ export class TaskStore {
       received,
     }))
   }
+
+  /** The task that pushes a message. */
+  async findByMessage(db: Queryable, appId: string, msgId: Int64): Promise<PushTask | null> {
+    const row = await db
+      .selectFrom('push_tasks')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .where('msg_id', '=', msgId)
+      .where('msg_id', '<>', 0)
+      .executeTakeFirst()
+    return row ? toTask(row) : null
+  }
+
+  /** By ID, the greatest first. @param before exclusive; undefined: from the newest */
+  async listNewest(
+    db: Queryable,
+    appId: string,
+    { before, limit }: { readonly before?: Int64 | undefined; readonly limit: number },
+  ): Promise<PushTask[]> {
+    const rows = await db
+      .selectFrom('push_tasks')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .$if(before !== undefined, (all) => all.where('task_id', '<', before as Int64))
+      .orderBy('task_id', 'desc')
+      .limit(limit)
+      .execute()
+    return rows.map(toTask)
+  }
+
+  /** Tasks of all applications that were made before, and have expired before, some point in time; the oldest first. */
+  async listOld(
+    db: Queryable,
+    { madeBefore, expiredBefore }: { readonly madeBefore: number; readonly expiredBefore: number },
+    limit: number,
+  ): Promise<TaskKey[]> {
+    const rows = await db
+      .selectFrom('push_tasks')
+      .select(['app_id', 'task_id'])
+      .where('created_at', '<', madeBefore)
+      .where('expires_at', '<', expiredBefore)
+      .orderBy('created_at')
+      .limit(limit)
+      .execute()
+    return rows.map((row) => ({ appId: row.app_id, taskId: row.task_id }))
+  }
+
+  /** With their counts. */
+  async delete(tx: Tx, tasks: readonly TaskKey[]): Promise<void> {
+    const rows = tasks.map(({ appId, taskId }) => [appId, taskId])
+    await this.database.bulk(tx, deleteCounts, rows)
+    await this.database.bulk(tx, deleteTasks, rows)
+  }
 }
 
+const deleteTasks: BulkDelete = {
+  module: import.meta.url,
+  deleteFrom: 'push_tasks',
+  keys: { app_id: 'text', task_id: 'bigint' },
+}
+const deleteCounts: BulkDelete = { ...deleteTasks, deleteFrom: 'push_task_counts' }
 const findCounts: BulkSelect = {
   table: 'push_task_counts',
   keys: { app_id: 'text', task_id: 'bigint' },

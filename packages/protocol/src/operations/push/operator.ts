@@ -1,0 +1,70 @@
+import { operation } from '../../operation.js'
+import { PushTrace } from '../../resources/push-trace.js'
+import { PushTaskPage, PushTaskProgress } from '../../resources/push.js'
+import { int32, optional, string } from '../../schema.js'
+import { appId, get, id, operatorOperation, post, pushTraceParameters } from '../fields.js'
+
+const whichTask = { app_id: appId, task_id: id('task ID') }
+
+/** Newest first. A walk over the pages sees every task that exists throughout exactly once. */
+export const listPushTasks = operation({
+  ...operatorOperation,
+  id: 'operator.push.task.list',
+  methods: get,
+  path: '/operator/v1/push/task/list',
+  summary: 'Lists the push tasks of an application, newest first.',
+  query: {
+    app_id: appId,
+    cursor: optional(
+      string({
+        description: 'next_cursor of the page before; absent or "": from the newest',
+        maxLength: 64,
+      }),
+    ),
+    limit: optional(
+      int32({ description: 'how many tasks, default 50 and at most 200', minimum: 1 }),
+    ),
+  },
+  data: PushTaskPage,
+  errors: ['app_not_found'],
+})
+
+/** How far a task is, and what it counts on each channel (rule G1). */
+export const getPushTask = operation({
+  ...operatorOperation,
+  id: 'operator.push.task.get',
+  methods: get,
+  path: '/operator/v1/push/task/get',
+  summary: 'Shows how far a push task is.',
+  query: whichTask,
+  data: PushTaskProgress,
+  errors: ['app_not_found', 'push_task_not_found'],
+})
+
+/**
+ * Safe to repeat. Devices that have been sent to keep what they have got; a task that has come to
+ * its end stays what it is.
+ */
+export const cancelPushTask = operation({
+  ...operatorOperation,
+  id: 'operator.push.task.cancel',
+  methods: post,
+  path: '/operator/v1/push/task/cancel',
+  summary: 'Ends a push task: nothing more is sent of it.',
+  body: whichTask,
+  data: PushTaskProgress,
+  errors: ['app_not_found', 'push_task_not_found'],
+})
+
+/** The same as {@link tracePush}. */
+export const tracePushByOperator = operation({
+  ...operatorOperation,
+  id: 'operator.push.trace',
+  methods: get,
+  path: '/operator/v1/push/trace',
+  summary: 'Explains what became of a push for one user.',
+  description: 'Give either task_id or msg_id. At most 100 devices.',
+  query: { app_id: appId, ...pushTraceParameters },
+  data: PushTrace,
+  errors: ['app_not_found', 'push_task_not_found', 'user_not_found', 'user_deleted'],
+})
