@@ -82,7 +82,9 @@ export const PushTaskProgress = resource('PushTaskProgress', 'How far a push tas
   expires_at: instant('nothing is sent from then on'),
   devices: int64({ description: 'devices that it was found to be for so far' }),
   finished: int64({ description: 'how many of these have come to an end' }),
-  counts: array(PushChannelCounts, { description: 'by channel; channels without a device are left out' }),
+  counts: array(PushChannelCounts, {
+    description: 'by channel; channels without a device are left out',
+  }),
 })
 /** How far a task is, and what it counts. */
 export type PushTaskProgress = Static<typeof PushTaskProgress>

@@ -25,7 +25,10 @@ import type { MessageService } from '../domain/messaging/sending/message-service
 import type { CertificateAdminService } from '../domain/push/certificates/certificate-admin-service.js'
 import type { CertificateService } from '../domain/push/certificates/certificate-service.js'
 import type { PushPreferenceService } from '../domain/push/preferences/push-preference-service.js'
+import type { ReportService } from '../domain/push/receipts/report-service.js'
+import type { OperatorTaskService } from '../domain/push/tasks/operator-task-service.js'
 import type { PushTaskService } from '../domain/push/tasks/push-task-service.js'
+import type { TraceService } from '../domain/push/trace/trace-service.js'
 import type { AccountService } from '../domain/users/account-service.js'
 import type { DeletionService } from '../domain/users/deletion/deletion-service.js'
 import type { UserImportService } from '../domain/users/import/user-import-service.js'
@@ -58,6 +61,7 @@ export interface HandlerServices {
   readonly messageOperations: MessageOperations
   readonly messageRules: MessageRules
   readonly messages: MessageService
+  readonly operatorTasks: OperatorTaskService
   readonly operatorUsers: OperatorUserService
   readonly passwords: PasswordService
   readonly pins: PinService
@@ -66,9 +70,11 @@ export interface HandlerServices {
   readonly pushCertificates: CertificateService
   readonly pushPreferences: PushPreferenceService
   readonly pushTasks: PushTaskService
+  readonly pushReports: ReportService
   readonly registrations: RegistrationService
   readonly settings: SettingsService
   readonly sharedFiles: SharedFileService
   readonly tokens: TokenService
+  readonly traces: TraceService
   readonly userImports: UserImportService
 }

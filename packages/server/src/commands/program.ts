@@ -6,6 +6,7 @@ import { addCertificateCommands } from './certificate.js'
 import { addCheckCommand } from './check.js'
 import { addConfigCommand } from './config.js'
 import { addMigrateCommand } from './migrate.js'
+import { addPushCommands } from './push.js'
 import { addPushSimulatorCommand } from './push-simulator.js'
 import { CommandFailure } from './runtime/call.js'
 import { CommandContext, type CommandDependencies } from './runtime/command.js'
@@ -42,6 +43,7 @@ export function createProgram(dependencies: CommandDependencies): Command {
   addConfigCommand(program, context)
   addMigrateCommand(program, context)
   addCheckCommand(program, context)
+  addPushCommands(program, context)
   addPushSimulatorCommand(program, context)
   return program
 }

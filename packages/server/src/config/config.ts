@@ -63,6 +63,8 @@ export interface ServerConfig {
   }
   readonly writer: { readonly batchMessages: number; readonly queueMessages: number }
   readonly outbox: { readonly maxLagMs: number }
+  /** For how long deliveries, and then tasks, are kept. */
+  readonly push: { readonly traceMs: number; readonly taskMs: number }
   /** Null: the service chooses the app_id on the first start. */
   readonly bootstrap: { readonly appId: string | null }
 }
@@ -135,6 +137,12 @@ function contradictions(values: OptionValues): string[] {
       `${queue.name} (${values.queueMessages}) must not be below ${batch.name} (${values.batchMessages}); for example ${queue.name}=${values.batchMessages}`,
     )
   }
+  if (values.pushTaskDays < values.pushTraceDays) {
+    const { pushTraceDays: trace, pushTaskDays: task } = options
+    faults.push(
+      `${task.name} (${values.pushTaskDays}) must not be below ${trace.name} (${values.pushTraceDays}); for example ${task.name}=${values.pushTraceDays}`,
+    )
+  }
   const { secretKey: key, secretKeyOld: old } = options
   if (values.secretKeyOld !== null && values.secretKey === null)
     faults.push(
@@ -188,6 +196,10 @@ function serverConfig(values: OptionValues): ServerConfig {
     },
     writer: { batchMessages: values.batchMessages, queueMessages: values.queueMessages },
     outbox: { maxLagMs: values.outboxMaxLagDays * 86_400_000 },
+    push: {
+      traceMs: values.pushTraceDays * 86_400_000,
+      taskMs: values.pushTaskDays * 86_400_000,
+    },
     bootstrap: { appId: values.bootstrapAppId },
   }
 }

@@ -236,6 +236,22 @@ export const options = {
     default: 7,
     text: 'How long events are kept for a consumer that does not take them; after it the consumer is left behind.',
   }),
+  pushTraceDays: integer({
+    name: 'HERMOD_PUSH_TRACE_DAYS',
+    unit: 'days',
+    min: 1,
+    max: 365,
+    default: 7,
+    text: 'How long one can see what became of a push on each device; receipts that come later count no more.',
+  }),
+  pushTaskDays: integer({
+    name: 'HERMOD_PUSH_TASK_DAYS',
+    unit: 'days',
+    min: 1,
+    max: 3650,
+    default: 90,
+    text: 'How long push tasks, their counts and their request IDs are kept; not shorter than HERMOD_PUSH_TRACE_DAYS.',
+  }),
   secretKey: secretText({
     name: 'HERMOD_SECRET_KEY',
     text: 'Encrypts secrets at rest and signs file credentials and QR codes; unset: made once and kept in the data folder. Processes that share a database need the same one.',

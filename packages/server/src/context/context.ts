@@ -10,6 +10,7 @@ import { sqliteDialect } from '../db/dialect/sqlite.js'
 import { idReservations } from '../db/id-reservations.js'
 import { migrate } from '../db/migrations/migrate.js'
 import { TableWriterCheck } from '../db/table-writers.js'
+import type { ReceiptObserver } from '../domain/push/receipts/receipt-service.js'
 import { JobQueue } from '../jobs/job-queue.js'
 import { type Clock, systemClock } from '../lib/clock.js'
 import { lockFolder } from '../lib/concurrency/folder-lock.js'
@@ -35,6 +36,7 @@ export interface Context {
   readonly stores: Stores
   readonly services: Services
   readonly executor: Executor
+  readonly limits: Pick<CallLimits, 'requestArrived'>
   readonly metrics: Metrics
   readonly providers: PushGateways
   /** Waits for what is being stored, and closes everything. */
@@ -136,10 +138,12 @@ function buildContext(
       jobs,
       providers,
       batchObservers: metrics.batches,
+      receiptObserver: receiptObserver(log, metrics),
       appended,
     },
   )
   const { apps, tokens } = services
+  const limits = config.rateLimit.enabled ? callLimits(config.rateLimit) : noCallLimits
   const executor = new Executor({
     handlers: createHandlers(services),
     authenticator: {
@@ -149,12 +153,12 @@ function buildContext(
       isOperatorToken: (token) => apps.isOperatorToken(token),
     },
     users: services.accounts,
-    limits: config.rateLimit.enabled ? callLimits(config.rateLimit) : noCallLimits,
+    limits,
     observer: callObserver(log, metrics),
     checkAnswers: config.checkAnswers,
   })
   metrics.watchCertificates(() => services.certificateExpiry.list())
-  return { config, database, bus, clock, stores, services, executor, metrics, providers }
+  return { config, database, bus, clock, stores, services, executor, limits, metrics, providers }
 }
 
 function callLimits({ address, user, app }: ServerConfig['rateLimit']): CallLimits {
@@ -164,6 +168,18 @@ function callLimits({ address, user, app }: ServerConfig['rateLimit']): CallLimi
     users: new RateLimiter(user),
     apps: new RateLimiter(app),
   })
+}
+
+function receiptObserver(log: Logger, metrics: Metrics): ReceiptObserver {
+  return {
+    counted: (channel, result, count) => metrics.receiptsCounted(channel, result, count),
+    unknown({ appId, certificate }, { taskId, messageId, code }) {
+      log.debug(
+        { app: appId, certificate: certificate.name, taskId, messageId, code },
+        'receipt of no push',
+      )
+    },
+  }
 }
 
 function callObserver(log: Logger, metrics: Metrics): CallObserver {

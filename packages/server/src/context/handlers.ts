@@ -21,7 +21,9 @@ import { recallHandlers } from '../api/messaging/recall.js'
 import { sendingHandlers } from '../api/messaging/sending.js'
 import { pushCertificateHandlers } from '../api/push/certificates.js'
 import { operatorPushHandlers } from '../api/push/operator.js'
+import { operatorTaskHandlers } from '../api/push/operator-tasks.js'
 import { pushPreferenceHandlers } from '../api/push/preferences.js'
+import { pushReportHandlers } from '../api/push/reports.js'
 import { pushTaskHandlers } from '../api/push/tasks.js'
 import { secretHandlers } from '../api/secrets/operator.js'
 import { userAdministrationHandlers } from '../api/users/administration.js'
@@ -50,6 +52,7 @@ export function createHandlers(services: Services): readonly Handler[] {
     pushPreferenceHandlers,
     pushCertificateHandlers,
     pushTaskHandlers,
+    pushReportHandlers,
     pinHandlers,
     contactHandlers,
     contactRequestHandlers,
@@ -70,6 +73,7 @@ export function createHandlers(services: Services): readonly Handler[] {
     secretHandlers,
     operatorPushHandlers,
     operatorUserHandlers,
+    operatorTaskHandlers,
   ].flatMap((create) => create(services))
 }
 

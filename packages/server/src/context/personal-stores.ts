@@ -3,13 +3,15 @@ import type { Stores } from './stores.js'
 
 /**
  * Every store with rows that go with a user (rule D5). What stays is what belongs to the others: conversations, messages, their recalls
- * and receipts, groups with their announcements and files; what ends by itself: revoked tokens, transaction IDs and events; and the
- * user's row, which keeps the ID from being unknown. Devices come before what is added to them by those who lock them.
+ * and receipts, groups with their announcements and files; what ends by itself: revoked tokens, transaction IDs and events; the
+ * counts of pushes; and the user's row, which keeps the ID from being unknown. Deliveries of pushes come before devices, and devices
+ * before what is added to them, as those lock who change several of them.
  */
 export function personalStores(stores: Stores): readonly UserRows[] {
   return [
     stores.contactRequests,
     stores.contacts,
+    stores.pushDeliveries,
     stores.devices,
     stores.joinRequests,
     stores.groupBlocks,

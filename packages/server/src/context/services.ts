@@ -9,6 +9,7 @@ import type { IntegrityService } from '../domain/integrity/integrity-service.js'
 import type { PasswordService } from '../domain/login/password-service.js'
 import type { TokenService } from '../domain/login/token-service.js'
 import type { PushPreferenceService } from '../domain/push/preferences/push-preference-service.js'
+import type { ReceiptObserver } from '../domain/push/receipts/receipt-service.js'
 import type { SecretService } from '../domain/secrets/secret-service.js'
 import type { AccountService } from '../domain/users/account-service.js'
 import type { JobQueue } from '../jobs/job-queue.js'
@@ -28,9 +29,11 @@ import {
   createPushCertificates,
   createPushMessages,
   createPushPreferences,
+  createPushReports,
   createPushTasks,
   type PushCertificates,
   type PushMessages,
+  type PushReports,
   type PushTasks,
 } from './domains/push.js'
 import { createSecrets } from './domains/secrets.js'
@@ -45,6 +48,7 @@ export interface Services
     Messaging,
     PushCertificates,
     PushMessages,
+    PushReports,
     PushTasks,
     Users {
   readonly accounts: AccountService
@@ -66,6 +70,7 @@ export interface ServicesOptions {
   readonly jobs: JobQueue
   readonly providers: PushGateways
   readonly batchObservers: BatchObservers
+  readonly receiptObserver: ReceiptObserver
   /** Something was committed for the consumers of the app. */
   readonly appended: (appId: string) => void
 }
@@ -73,7 +78,7 @@ export interface ServicesOptions {
 /** The services of all domains, in the order in which they need one another. */
 export function createServices(
   foundation: Foundation,
-  { config, secrets, jobs, providers, batchObservers, appended }: ServicesOptions,
+  { config, secrets, jobs, providers, batchObservers, receiptObserver, appended }: ServicesOptions,
 ): Services {
   const { current, previous, file: keyFile } = loadSecretKeys(config.dataDir, secrets)
   const secretKeys = new SecretKeys(current, previous)
@@ -150,6 +155,13 @@ export function createServices(
       jobs,
     }),
     ...pushTasks,
+    ...createPushReports(foundation, {
+      config: config.push,
+      accounts,
+      apps,
+      certificates: certificates.pushCertificates,
+      observer: receiptObserver,
+    }),
     accounts,
     apps,
     devices,

@@ -92,6 +92,12 @@ export class Metrics {
     buckets: taskBuckets,
     registers: [this.#registry],
   })
+  readonly #receipts = new Counter({
+    name: 'hermod_push_receipts_total',
+    help: 'Receipts of push gateways by channel and result: received (counts a device), noted, repeated, unknown; requests that were refused or malformed.',
+    labelNames: ['channel', 'result'] as const,
+    registers: [this.#registry],
+  })
   /** Children by label, because looking them up through prom-client costs more than counting. */
   readonly #byOperation = new Map<
     string,
@@ -248,6 +254,10 @@ export class Metrics {
   maintenanceFinished(task: string, outcome: string, seconds: number): void {
     this.#maintenance.inc({ task, outcome })
     this.#maintenanceSeconds.observe({ task }, seconds)
+  }
+
+  receiptsCounted(channel: string, result: string, count: number): void {
+    if (count > 0) this.#receipts.inc({ channel, result }, count)
   }
 
   /** The text of /metrics and its content type. */

@@ -35,6 +35,11 @@ export class CallLimits {
 
   constructor(private readonly limiters: Limiters) {}
 
+  /** Of a request that is no call, such as a receipt. @throws AppError address_limited */
+  requestArrived(address: string): void {
+    requireNoWait('address_limited', this.limiters.addresses.take(networkOf(address)))
+  }
+
   /** @throws AppError address_limited, before anything is looked up */
   arrived(call: Call): void {
     if (isUnlimited(call.principal)) return
@@ -89,7 +94,11 @@ function requireNoWait(error: 'address_limited' | 'too_many_requests', waitSecon
 }
 
 /** For HERMOD_RATE_LIMIT=off. */
-export const noCallLimits: Pick<CallLimits, 'arrived' | 'refused' | 'authenticated'> = {
+export const noCallLimits: Pick<
+  CallLimits,
+  'requestArrived' | 'arrived' | 'refused' | 'authenticated'
+> = {
+  requestArrived() {},
   arrived() {},
   refused() {},
   authenticated() {},

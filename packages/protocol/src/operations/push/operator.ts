@@ -1,6 +1,6 @@
 import { operation } from '../../operation.js'
-import { PushTrace } from '../../resources/push-trace.js'
 import { PushTaskPage, PushTaskProgress } from '../../resources/push.js'
+import { PushTrace } from '../../resources/push-trace.js'
 import { int32, optional, string } from '../../schema.js'
 import { appId, get, id, operatorOperation, post, pushTraceParameters } from '../fields.js'
 

@@ -1,3 +1,4 @@
+import type { ServerConfig } from '../../config/config.js'
 import type { AppService } from '../../domain/apps/app-service.js'
 import { CertificateAdminService } from '../../domain/push/certificates/certificate-admin-service.js'
 import { CertificateExpiry } from '../../domain/push/certificates/certificate-expiry.js'
@@ -10,11 +11,18 @@ import { MessagePushService } from '../../domain/push/messages/message-push-serv
 import { MessageWithdrawal } from '../../domain/push/messages/message-withdrawal.js'
 import { PushPreferenceService } from '../../domain/push/preferences/push-preference-service.js'
 import { AudienceReader } from '../../domain/push/tasks/audience-reader.js'
+import { type ReceiptObserver, ReceiptService } from '../../domain/push/receipts/receipt-service.js'
+import { ReceiptTokens } from '../../domain/push/receipts/receipt-tokens.js'
+import { ReportService } from '../../domain/push/receipts/report-service.js'
 import { BatchSender } from '../../domain/push/tasks/batch-sender.js'
 import { DeliveryPlanner } from '../../domain/push/tasks/delivery-planner.js'
 import { DeliveryRecorder } from '../../domain/push/tasks/delivery-recorder.js'
+import { OperatorTaskService } from '../../domain/push/tasks/operator-task-service.js'
+import { PushPurge } from '../../domain/push/tasks/push-purge.js'
 import { PushTaskService } from '../../domain/push/tasks/push-task-service.js'
 import { TaskExpander } from '../../domain/push/tasks/task-expander.js'
+import { AudienceCheck } from '../../domain/push/trace/audience-check.js'
+import { TraceService } from '../../domain/push/trace/trace-service.js'
 import type { AccountService } from '../../domain/users/account-service.js'
 import type { JobQueue } from '../../jobs/job-queue.js'
 import type { SecretBox } from '../../lib/secrets/secret-box.js'
@@ -189,5 +197,64 @@ export function createPushTasks(
       planner: deliveryPlanner,
     }),
     batchSender: new BatchSender({ ...shared, tasks, deliveries, recipients, senders, recorder }),
+  }
+}
+
+export interface PushReports {
+  readonly operatorTasks: OperatorTaskService
+  readonly pushPurge: PushPurge
+  readonly pushReports: ReportService
+  readonly receipts: ReceiptService
+  readonly traces: TraceService
+}
+
+export interface PushReportsOptions {
+  readonly config: ServerConfig['push']
+  readonly accounts: AccountService
+  readonly apps: AppService
+  readonly certificates: CertificateService
+  readonly observer: ReceiptObserver
+}
+
+/** What becomes of pushes after they were sent, and what one can see of it. */
+export function createPushReports(
+  { database, stores, clock }: Foundation,
+  { config: { traceMs, taskMs }, accounts, apps, certificates, observer }: PushReportsOptions,
+): PushReports {
+  const tasks = stores.pushTasks
+  const deliveries = stores.pushDeliveries
+  const operatorTasks = new OperatorTaskService({ database, store: tasks, apps, clock })
+  const audiences = new AudienceCheck({
+    database,
+    audiences: stores.pushAudiences,
+    preferences: stores.pushPreferences,
+    members: stores.members,
+  })
+  return {
+    operatorTasks,
+    pushPurge: new PushPurge({ database, apps, deliveries, tasks, traceMs, taskMs, clock }),
+    pushReports: new ReportService({ database, deliveries, tasks, clock }),
+    receipts: new ReceiptService({
+      database,
+      addresses: certificates,
+      deliveries,
+      tasks,
+      tokens: new ReceiptTokens({ devices: stores.devices, bindings: stores.pushBindings }),
+      observer,
+      clock,
+    }),
+    traces: new TraceService({
+      database,
+      accounts,
+      tasks,
+      operatorTasks,
+      deliveries,
+      recipients: stores.pushRecipients,
+      devices: stores.devices,
+      audiences,
+      certificates,
+      traceMs,
+      clock,
+    }),
   }
 }

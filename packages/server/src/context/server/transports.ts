@@ -13,6 +13,7 @@ import { Responses } from '../../http/responses.js'
 import { assetRoutes } from '../../http/routes/assets.js'
 import { operationRoutes } from '../../http/routes/operations.js'
 import { pageRoutes, servicePages } from '../../http/routes/pages.js'
+import { receiptRoutes } from '../../http/routes/receipts.js'
 import { createHttpServer } from '../../http/server.js'
 import { Lifecycle } from '../../lib/lifecycle.js'
 import type { Logger } from '../../observability/log.js'
@@ -33,11 +34,11 @@ const lastWordsMs = 1_000
 
 /** What listens: HTTP for callers, and a socket in the data folder for its operator. */
 export function startTransports(
-  context: Pick<Context, 'executor' | 'metrics' | 'services' | 'database'>,
+  context: Pick<Context, 'executor' | 'limits' | 'metrics' | 'services' | 'database'>,
   { config, log }: { readonly config: ServerConfig; readonly log: Logger },
 ): Promise<Transports> {
-  const { executor } = context
-  const { apps } = context.services
+  const { executor, limits } = context
+  const { apps, receipts } = context.services
   const onError = (error: unknown) => log.error({ err: error }, 'page failed')
   const addressOf = addressReader(config.http.trustProxy)
   const cors = new Cors(config.http.corsOrigins)
@@ -57,6 +58,13 @@ export function startTransports(
     onError,
     families: [
       operationRoutes({ executor, responses, operations, addressOf, principal: null }),
+      receiptRoutes({
+        responses,
+        addressOf,
+        limitAddress: (address) => limits.requestArrived(address),
+        isDraining,
+        find: (channel, secret) => receipts.find(channel, secret),
+      }),
       pageRoutes(responses, cors, pages),
       assetRoutes(responses, '/docs/', join(assetsFolder, 'docs')),
     ],

@@ -23,6 +23,7 @@ export interface WorkersOptions {
   readonly services: Pick<
     Services,
     | 'batchSender'
+    | 'pushPurge'
     | 'certificateExpiry'
     | 'endedBans'
     | 'messagePushes'
@@ -57,6 +58,7 @@ export function createWorkers({
   maxLagMs,
   services: {
     batchSender,
+    pushPurge,
     certificateExpiry,
     endedBans,
     messagePushes,
@@ -120,6 +122,7 @@ export function createWorkers({
       { name: 'expired tokens', intervalMs: minuteMs, run: () => tokens.purge() },
       { name: 'ended bans', intervalMs: minuteMs, run: (signal) => endedBans.clear(signal) },
       { name: 'old transaction IDs', intervalMs: minuteMs, run: () => sweeper.run() },
+      { name: 'old pushes', intervalMs: 10 * minuteMs, run: (signal) => pushPurge.run(signal) },
       { name: 'old events', intervalMs: minuteMs, run: (signal) => purge.run(signal) },
       {
         name: 'finished jobs',

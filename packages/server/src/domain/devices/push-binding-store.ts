@@ -65,6 +65,16 @@ export class PushBindingStore {
       .execute()
   }
 
+  /** Whether any device has the token. */
+  async isBound(tx: Tx, appId: string, deviceToken: string): Promise<boolean> {
+    const found = tx
+      .selectFrom('push_bindings')
+      .select('device_sn')
+      .where('app_id', '=', appId)
+      .where('device_token', '=', deviceToken)
+    return (await found.limit(1).executeTakeFirst()) !== undefined
+  }
+
   async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {
     await tx
       .deleteFrom('push_bindings')

@@ -1,4 +1,6 @@
 /** When a device is tried again, by what became of the last try. */
+import { quotaEnd } from '../../lib/china-time.js'
+import type { ReceiptKind } from '../receipts/receipt.js'
 import type { PushOutcome, VendorChannel } from '../sender.js'
 
 export interface Attempt {
@@ -69,4 +71,16 @@ export interface Pause {
 export function pauseAfter(outcome: PushOutcome, now: number): Pause | null {
   if (outcome.kind === 'quota') return { of: 'class', until: outcome.endsAt }
   return outcome.kind === 'suppressed' ? { of: 'device', until: now + dayMs } : null
+}
+
+/**
+ * Until when to leave a device alone after a receipt: a day while it shows nothing or is out of
+ * reach, to the end of the vendors' day when it has had its share.
+ *
+ * @param at when the gateway said it, milliseconds since 1970
+ * @returns milliseconds since 1970; null: there is no reason to
+ */
+export function pauseAfterReceipt(kind: ReceiptKind, at: number): number | null {
+  if (kind === 'muted' || kind === 'suppressed') return at + dayMs
+  return kind === 'throttled' ? quotaEnd(at) : null
 }

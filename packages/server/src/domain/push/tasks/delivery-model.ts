@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Int64, PushChannel } from '@hermod/protocol'
+import { compare } from '../../../lib/compare.js'
 import type { TaskKey } from './task-model.js'
 
 /** Names what a task is on one device. */
@@ -37,4 +38,16 @@ export interface Delivery extends DeliveryKey {
 /** Tells device tokens apart without keeping them: 22 characters. */
 export function tokenHash(token: string): string {
   return createHash('sha256').update(token).digest('base64url').slice(0, 22)
+}
+
+/** Names a delivery within its application. */
+export function deliveryName({ taskId, userId, deviceSn }: DeliveryKey): string {
+  return `${taskId} ${userId} ${deviceSn}`
+}
+
+/** The order in which deliveries are locked. */
+export function compareDeliveries(a: DeliveryKey, b: DeliveryKey): number {
+  return (
+    compare(a.taskId, b.taskId) || compare(a.userId, b.userId) || compare(a.deviceSn, b.deviceSn)
+  )
 }

@@ -44,3 +44,9 @@ export function readSteps(steps: string): DeliveryStep[] {
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as DeliveryStep)
 }
+
+/** When a delivery was sent last, else when its channel was chosen, milliseconds since 1970; null: neither. */
+export function lastSentAt({ steps }: { readonly steps: string }): number | null {
+  const sent = readSteps(steps).filter(({ step }) => step === 'tried' || step === 'channel_chosen')
+  return sent.at(-1)?.at ?? null
+}

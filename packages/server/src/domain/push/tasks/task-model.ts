@@ -1,4 +1,4 @@
-import type { Int64 } from '@hermod/protocol'
+import type { Int64, PushChannel } from '@hermod/protocol'
 import type { PushNotification, VendorChannel } from '../../../push/sender.js'
 import type { PushedMessage } from '../messages/pushed-message.js'
 
@@ -52,6 +52,12 @@ export interface PushTask extends TaskKey {
   readonly createdAt: number
 }
 
+/** When a task was and how far it is, without what it is about. */
+export type TaskTimes = Pick<
+  PushTask,
+  'taskId' | 'createdAt' | 'beginsAt' | 'expiresAt' | 'devices' | 'finished'
+>
+
 /** Somebody whom a push is for, before their own preferences and devices are looked at. */
 export interface Recipient {
   readonly userId: Int64
@@ -89,4 +95,19 @@ export interface RecipientPage {
   /** The audience has been looked through up to this user. */
   readonly upTo: Int64
   readonly isLast: boolean
+}
+
+/** The counts of a task on one channel, in devices (rule G1). */
+export interface TaskCounts {
+  readonly channel: PushChannel
+  readonly target: number
+  readonly sent: number
+  readonly received: number
+}
+
+/** How far a task is. */
+export interface TaskProgress {
+  readonly task: PushTask
+  /** Of the channels that it has used. */
+  readonly counts: readonly TaskCounts[]
 }

@@ -8,7 +8,7 @@ import type { PushTasksTable } from '../../../db/schema.js'
 import { padded } from '../../../lib/chunks.js'
 import { compare } from '../../../lib/compare.js'
 import { parseJson, stringifyJson } from '../../../lib/json.js'
-import type { PushTask, TaskContent, TaskKey } from './task-model.js'
+import type { PushTask, TaskContent, TaskKey, TaskTimes } from './task-model.js'
 
 /** A task that is to be stored; nothing of it is done yet. */
 export type NewPushTask = Omit<PushTask, 'state' | 'expandedTo' | 'devices' | 'finished'>
@@ -273,6 +273,12 @@ export class TaskStore {
     return rows.map(toTask)
   }
 
+  /** Those that there are, in no particular order. */
+  async listTimes(db: Queryable, keys: readonly TaskKey[]): Promise<TaskTimes[]> {
+    const rows = keys.map(({ appId, taskId }) => [appId, taskId])
+    return this.database.bulk<TaskTimes>(db, findTimes, rows)
+  }
+
   /** Tasks of all applications that were made before, and have expired before, some point in time; the oldest first. */
   async listOld(
     db: Queryable,
@@ -298,6 +304,11 @@ export class TaskStore {
   }
 }
 
+const findTimes: BulkSelect = {
+  ...findTasks,
+  columns: `t.task_id as "taskId", t.created_at as "createdAt", t.begins_at as "beginsAt",
+    t.expires_at as "expiresAt", t.devices, t.finished`,
+}
 const deleteTasks: BulkDelete = {
   module: import.meta.url,
   deleteFrom: 'push_tasks',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { nextTimeOfDay, quotaEnd } from '../../../lib/china-time.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 import { codeTable, refusalByCode } from './answers.js'
-import { nextTimeOfDay, quotaEnd } from './times.js'
 
 const receivedAt = Date.UTC(2026, 0, 2, 3, 4, 5)
 

@@ -1,9 +1,10 @@
 /** From answers to outcomes, by a table for each gateway. */
 import assert from 'node:assert/strict'
+import { quotaEnd } from '../../../lib/china-time.js'
 import { type JsonObject, parseJson, scalarText } from '../../../lib/json.js'
 import type { Accepted, PushOutcome, PushTarget, Refusal } from '../../sender.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
-import { quotaEnd, retryAfterMs } from './times.js'
+import { retryAfterMs } from './times.js'
 
 /**
  * Kinds of outcomes as tables name them. `suspect_token`: invalid, but a wrong package or project

@@ -1,20 +1,4 @@
-/** Times of day in China, where the handset vendors count their days. */
 import type { GatewayAnswer } from '../runtime/transport.js'
-
-const hourMs = 3_600_000
-const dayMs = 24 * hourMs
-const chinaOffsetMs = 8 * hourMs
-
-/** The next midnight of UTC+8, at which daily quotas begin again; milliseconds since 1970. */
-export function quotaEnd(now: number): number {
-  return nextTimeOfDay(now, 0)
-}
-
-/** The next time that the clock of UTC+8 shows the full hour; milliseconds since 1970. */
-export function nextTimeOfDay(now: number, hour: number): number {
-  const local = now + chinaOffsetMs - hour * hourMs
-  return (Math.floor(local / dayMs) + 1) * dayMs - chinaOffsetMs + hour * hourMs
-}
 
 /** What the header Retry-After asks for, in seconds or as a date; null: nothing. */
 export function retryAfterMs({ headers, receivedAt }: GatewayAnswer): number | null {

@@ -1,9 +1,10 @@
 /** Answers of vendor_v: its table of return codes. */
+
+import { nextTimeOfDay } from '../../../lib/china-time.js'
 import type { JsonObject } from '../../../lib/json.js'
 import { scalarText } from '../../../lib/json.js'
 import type { PushOutcome, PushTarget, Refusal } from '../../sender.js'
 import { acceptedBut, asObject, codeTable, jsonObject, refusalByCode } from '../content/answers.js'
-import { nextTimeOfDay } from '../content/times.js'
 import type { GatewayAnswer } from '../runtime/transport.js'
 
 export const vendorVCodes = codeTable({

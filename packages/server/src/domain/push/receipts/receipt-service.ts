@@ -1,0 +1,281 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { Database, Tx } from '../../../db/database.js'
+import { chunksOf } from '../../../lib/chunks.js'
+import type { Clock } from '../../../lib/clock.js'
+import { groupBy } from '../../../lib/group-by.js'
+import { isSignedByVendorH } from '../../../push/receipts/kit.js'
+import { parseReceipts, receiptAnswer } from '../../../push/receipts/parse.js'
+import {
+  type PushReceipt,
+  type ReceiptChannel,
+  ReceiptError,
+  receiptChannels,
+} from '../../../push/receipts/receipt.js'
+import { isSentByVendorF } from '../../../push/receipts/vendor-f.js'
+import {
+  compareDeliveries,
+  type Delivery,
+  deliveryName,
+  tokenHash,
+} from '../tasks/delivery-model.js'
+import { withSteps } from '../tasks/delivery-step.js'
+import type { DeliveryStore } from '../tasks/delivery-store.js'
+import type { CountChange, TaskStore } from '../tasks/task-store.js'
+import {
+  type Confirmation,
+  type ConfirmationResult,
+  canBeConfirmed,
+  confirmed,
+  receivedOf,
+} from './confirmation.js'
+import type { ReceiptTokens } from './receipt-tokens.js'
+
+/** The certificate that an address of receipts belongs to. */
+export interface ReceiptSource {
+  readonly appId: string
+  readonly certificate: {
+    readonly certificateId: Int64
+    readonly name: string
+    /** What the gateway proves itself with; undefined: the address alone proves it. */
+    readonly receiptProof?: ReceiptProof
+  }
+}
+
+/** As it was set in the vendor's console. */
+export interface ReceiptProof {
+  /** Name of the callback user; "" where the vendor has none. */
+  readonly user: string
+  readonly secret: string
+}
+
+/** Knows the addresses of receipts. */
+export interface ReceiptAddresses {
+  /**
+   * @param text what follows the channel in the path
+   * @returns null when no certificate has this address
+   */
+  findByReceiptPath(channel: string, text: string): Promise<ReceiptSource | null>
+}
+
+/** `unknown`: of no delivery that there is. Otherwise what it was worth. */
+export type ReceiptResult = ConfirmationResult | 'unknown'
+
+/** What is told of receipts. */
+export interface ReceiptObserver {
+  /** Receipts of a channel, by what they were worth. */
+  counted(
+    channel: ReceiptChannel,
+    result: ReceiptResult | 'refused' | 'malformed',
+    count: number,
+  ): void
+  /** A receipt that belongs to no delivery. */
+  unknown(source: ReceiptSource, receipt: PushReceipt): void
+}
+
+export interface ReceiptServiceOptions {
+  readonly database: Database
+  readonly addresses: ReceiptAddresses
+  readonly deliveries: DeliveryStore
+  readonly tasks: TaskStore
+  readonly tokens: ReceiptTokens
+  readonly observer: ReceiptObserver
+  readonly clock: Clock
+}
+
+/** The request that brought receipts. */
+export interface ReceiptRequest {
+  readonly body: string
+  /** The header with vendor_h's signature; "" when it is not there. */
+  readonly signature: string
+}
+
+/** @returns the answer; null: the request is not the vendor's */
+export type TakeReceipts = (request: ReceiptRequest) => Promise<string | null>
+
+/** A receipt and the delivery that it is about. */
+interface Match {
+  readonly receipt: PushReceipt
+  readonly delivery: Delivery
+}
+
+/** Receipts that are looked at in one transaction. */
+const receiptsPerTransaction = 1_000
+
+/**
+ * Takes the receipts of gateways: each device counts once, whatever comes late, twice or from
+ * elsewhere (rule G1), and a gateway's word about a token is followed only for the token that was
+ * sent (rule G8).
+ */
+export class ReceiptService {
+  constructor(private readonly options: ReceiptServiceOptions) {}
+
+  /** Who takes what is sent to an address; null: nobody. */
+  async find(channel: string, text: string): Promise<TakeReceipts | null> {
+    if (!isReceiptChannel(channel)) return null
+    const source = await this.options.addresses.findByReceiptPath(channel, text)
+    if (source === null) this.options.observer.counted(channel, 'refused', 1)
+    return source && ((request) => this.#take(channel, source, request))
+  }
+
+  /** @throws AppError malformed_request; then nothing is stored */
+  async #take(
+    channel: ReceiptChannel,
+    source: ReceiptSource,
+    request: ReceiptRequest,
+  ): Promise<string | null> {
+    const { observer } = this.options
+    if (!isProved(channel, source, request)) {
+      observer.counted(channel, 'refused', 1)
+      return null
+    }
+    for (const receipts of chunksOf(this.#parse(channel, request), receiptsPerTransaction)) {
+      const results = await this.#apply(channel, source, receipts)
+      for (const [result, count] of results) observer.counted(channel, result, count)
+    }
+    return receiptAnswer(channel)
+  }
+
+  #parse(channel: ReceiptChannel, { body }: ReceiptRequest): PushReceipt[] {
+    try {
+      return parseReceipts(channel, body)
+    } catch (error) {
+      if (!(error instanceof ReceiptError)) throw error
+      this.options.observer.counted(channel, 'malformed', 1)
+      throw new AppError('malformed_request', error.message, { cause: error })
+    }
+  }
+
+  /** @returns how many receipts were worth what */
+  async #apply(
+    channel: ReceiptChannel,
+    source: ReceiptSource,
+    receipts: readonly PushReceipt[],
+  ): Promise<ReadonlyMap<ReceiptResult, number>> {
+    const { database, observer, clock } = this.options
+    const now = clock.now()
+    const matches = await this.#match(channel, source, receipts)
+    const found = new Set(matches.map(({ receipt }) => receipt))
+    for (const receipt of receipts) if (!found.has(receipt)) observer.unknown(source, receipt)
+    const about = { certificate: source.certificate.name, now }
+    const news = matches.filter(
+      ({ delivery, receipt }) =>
+        confirmed(delivery, confirmationOf(receipt, about)).result !== 'repeated',
+    )
+    // What is repeated costs no transaction.
+    const worth =
+      news.length === 0
+        ? { received: 0, noted: 0 }
+        : await database.transaction((tx) => this.#record(tx, source, news, now))
+    return new Map<ReceiptResult, number>([
+      ['received', worth.received],
+      ['noted', worth.noted],
+      ['repeated', matches.length - worth.received - worth.noted],
+      ['unknown', receipts.length - matches.length],
+    ])
+  }
+
+  /** The deliveries that receipts are about: of the task, to the token, through this certificate. */
+  async #match(
+    channel: ReceiptChannel,
+    { appId, certificate }: ReceiptSource,
+    receipts: readonly PushReceipt[],
+  ): Promise<Match[]> {
+    const { database, deliveries } = this.options
+    const named = receipts.flatMap((receipt) => {
+      const taskId = taskIdOf(receipt)
+      return taskId === null ? [] : [{ receipt, taskId, tokenHash: tokenHash(receipt.token) }]
+    })
+    const wanted = new Map(named.map((each) => [tokenName(each), each]))
+    const found = await database.read((db) =>
+      deliveries.listByTokens(db, appId, [...wanted.values()]),
+    )
+    const byName = groupBy(
+      found.filter(
+        (delivery) =>
+          delivery.channel === channel &&
+          delivery.certificateId === certificate.certificateId &&
+          canBeConfirmed(delivery),
+      ),
+      tokenName,
+    )
+    return named.flatMap(({ receipt, ...name }) => {
+      const candidates = byName.get(tokenName(name)) ?? []
+      // A token that has gone from one device to another while the task went on has a delivery on both.
+      const delivery =
+        candidates.find(({ messageId }) => messageId === receipt.messageId) ?? candidates[0]
+      return delivery ? [{ receipt, delivery }] : []
+    })
+  }
+
+  async #record(
+    tx: Tx,
+    { certificate }: ReceiptSource,
+    matches: readonly Match[],
+    now: number,
+  ): Promise<Worth> {
+    const { deliveries, tasks, tokens } = this.options
+    const keys = [...new Map(matches.map(({ delivery }) => [deliveryName(delivery), delivery]))]
+    const locked = await deliveries.lock(
+      tx,
+      keys.map(([, delivery]) => delivery).sort(compareDeliveries),
+    )
+    const current = new Map(locked.map((delivery) => [deliveryName(delivery), delivery]))
+    const changed = new Map<string, Delivery>()
+    const worth = { received: 0, noted: 0 }
+    const counts: CountChange[] = []
+    const about = { certificate: certificate.name, now }
+    for (const { receipt, delivery: read } of matches) {
+      const name = deliveryName(read)
+      const delivery = changed.get(name) ?? current.get(name)
+      // It goes another way meanwhile, or is gone.
+      if (!delivery || delivery.tokenHash !== read.tokenHash) continue
+      const after = confirmed(delivery, confirmationOf(receipt, about))
+      if (after.result === 'repeated') continue
+      worth[after.result]++
+      if (after.result === 'received') counts.push(receivedOf(delivery))
+      const step = await tokens.follow(tx, delivery, { receipt, ...about })
+      const { steps } = after.delivery
+      changed.set(name, { ...after.delivery, steps: step ? withSteps(steps, step) : steps })
+    }
+    await deliveries.change(tx, [...changed.values()].sort(compareDeliveries))
+    await tasks.addCounts(tx, counts)
+    return worth
+  }
+}
+
+interface Worth {
+  readonly received: number
+  readonly noted: number
+}
+
+function confirmationOf(
+  { kind, code }: PushReceipt,
+  { certificate, now }: { readonly certificate: string; readonly now: number },
+): Confirmation {
+  return { kind, code, certificate, at: now }
+}
+
+function isReceiptChannel(channel: string): channel is ReceiptChannel {
+  return receiptChannels.some((each) => each === channel)
+}
+
+function isProved(
+  channel: ReceiptChannel,
+  { certificate: { receiptProof } }: ReceiptSource,
+  { body, signature }: ReceiptRequest,
+): boolean {
+  if (receiptProof === undefined) return true
+  if (channel === 'vendor_h') return isSignedByVendorH(signature, receiptProof)
+  return channel === 'vendor_f' ? isSentByVendorF(body, receiptProof.secret) : true
+}
+
+/** Null when it is none of ours. */
+function taskIdOf({ taskId }: PushReceipt): Int64 | null {
+  return /^[1-9]\d{0,15}$/.test(taskId) && Number.isSafeInteger(Number(taskId))
+    ? Number(taskId)
+    : null
+}
+
+function tokenName({ taskId, tokenHash }: { taskId: Int64; tokenHash: string }): string {
+  return `${taskId} ${tokenHash}`
+}

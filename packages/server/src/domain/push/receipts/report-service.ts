@@ -1,0 +1,59 @@
+import { AppError, type Int64 } from '@hermod/protocol'
+import type { Database } from '../../../db/database.js'
+import type { Clock } from '../../../lib/clock.js'
+import type { UserKey } from '../../users/user-model.js'
+import type { Delivery, DeliveryKey } from '../tasks/delivery-model.js'
+import type { DeliveryStore } from '../tasks/delivery-store.js'
+import type { TaskStore } from '../tasks/task-store.js'
+import { type Confirmation, canBeConfirmed, confirmed, receivedOf } from './confirmation.js'
+
+export interface ReportServiceOptions {
+  readonly database: Database
+  readonly deliveries: DeliveryStore
+  readonly tasks: TaskStore
+  readonly clock: Clock
+}
+
+/** The device that a token is tied to. */
+export interface ReportingDevice extends UserKey {
+  /** null: the token is tied to none */
+  readonly deviceSn: number | null
+}
+
+/** Takes what the app itself tells of a push, where the gateway sends no receipts (rule G1). */
+export class ReportService {
+  constructor(private readonly options: ReportServiceOptions) {}
+
+  /** Safe to repeat. @throws AppError push_task_not_found when the push is not for the device */
+  async report(
+    { appId, userId, deviceSn }: ReportingDevice,
+    taskId: Int64,
+    kind: 'delivered' | 'clicked',
+  ): Promise<void> {
+    const { database, deliveries, clock } = this.options
+    if (deviceSn === null)
+      throw new AppError('push_task_not_found', 'the token is not tied to a device')
+    const confirmation: Confirmation = { kind, code: 'app', at: clock.now() }
+    const ofUser = await database.read((db) => deliveries.listOfUser(db, { appId, taskId }, userId))
+    const delivery = ofUser.find((each) => each.deviceSn === deviceSn)
+    if (!delivery) throw new AppError('push_task_not_found', 'none of this ID is for this device')
+    // What is repeated costs no transaction.
+    if (!isNews(delivery, confirmation)) return
+    await this.#record({ appId, taskId, userId, deviceSn }, confirmation)
+  }
+
+  async #record(key: DeliveryKey, confirmation: Confirmation): Promise<void> {
+    const { database, deliveries, tasks } = this.options
+    await database.transaction(async (tx) => {
+      const [current] = await deliveries.lock(tx, [key])
+      if (!current || !isNews(current, confirmation)) return
+      const { delivery, result } = confirmed(current, confirmation)
+      await deliveries.change(tx, [delivery])
+      if (result === 'received') await tasks.addCounts(tx, [receivedOf(delivery)])
+    })
+  }
+}
+
+function isNews(delivery: Delivery, confirmation: Confirmation): boolean {
+  return canBeConfirmed(delivery) && confirmed(delivery, confirmation).result !== 'repeated'
+}

@@ -1,0 +1,96 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Int64 } from '@hermod/protocol'
+import type { Database } from '../../../db/database.js'
+import type { Clock } from '../../../lib/clock.js'
+import type { DeliveryKey } from './delivery-model.js'
+import type { DeliveryStore } from './delivery-store.js'
+import type { TaskTimes } from './task-model.js'
+import type { TaskStore } from './task-store.js'
+
+export interface PushPurgeOptions {
+  readonly database: Database
+  readonly apps: { list(): Promise<readonly { readonly appId: string }[]> }
+  readonly deliveries: DeliveryStore
+  readonly tasks: TaskStore
+  /** For how long one can see what became of a push on a device. */
+  readonly traceMs: number
+  /** For how long tasks, their counts and their request IDs are kept. */
+  readonly taskMs: number
+  readonly clock: Clock
+}
+
+/** So many rows are deleted at once, so that no message waits for it. */
+const rowsPerStep = 1_000
+const pauseMs = 20
+
+/** Deletes deliveries, and later the tasks, of pushes that were long ago. */
+export class PushPurge {
+  constructor(private readonly options: PushPurgeOptions) {}
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { apps } = this.options
+    for (const { appId } of await apps.list()) {
+      if (signal.aborted) return
+      await this.#purgeDeliveries(appId, signal)
+    }
+    await this.#purgeTasks(signal)
+  }
+
+  /** In the order of their keys, which is that in which tasks were made. */
+  async #purgeDeliveries(appId: string, signal: AbortSignal): Promise<void> {
+    let after: DeliveryKey | Int64 | null = 0
+    while (after !== null && !signal.aborted) {
+      after = await this.#step(appId, after)
+      await pause(signal)
+    }
+  }
+
+  /** @returns where to go on; null: what comes is younger */
+  async #step(appId: string, after: DeliveryKey | Int64): Promise<DeliveryKey | Int64 | null> {
+    const { database, deliveries, tasks } = this.options
+    const keys = await database.read((db) => deliveries.listKeys(db, appId, after, rowsPerStep))
+    const last = keys.at(-1)
+    if (!last) return null
+    const found = await database.read((db) => tasks.listTimes(db, distinctTasks(keys)))
+    const kept = found.filter((task) => this.#isKept(task))
+    const keptIds = new Set(kept.map(({ taskId }) => taskId))
+    const old = keys.filter(({ taskId }) => !keptIds.has(taskId))
+    if (old.length > 0) await database.transaction((tx) => deliveries.delete(tx, old))
+    if (kept.some((task) => this.#isYoung(task))) return null
+    return keptIds.has(last.taskId) ? last.taskId : last
+  }
+
+  async #purgeTasks(signal: AbortSignal): Promise<void> {
+    const { database, tasks, taskMs, clock } = this.options
+    const ends = { madeBefore: clock.now() - taskMs, expiredBefore: clock.now() }
+    let count = rowsPerStep
+    while (count === rowsPerStep && !signal.aborted) {
+      const old = await database.read((db) => tasks.listOld(db, ends, rowsPerStep))
+      count = old.length
+      if (count > 0) await database.transaction((tx) => tasks.delete(tx, old))
+      await pause(signal)
+    }
+  }
+
+  #isYoung({ createdAt }: TaskTimes): boolean {
+    const { traceMs, clock } = this.options
+    return createdAt >= clock.now() - traceMs
+  }
+
+  /** A push may begin, and go on, long after it was asked for. */
+  #isKept(task: TaskTimes): boolean {
+    const { traceMs, clock } = this.options
+    const now = clock.now()
+    const isUnderWay = task.expiresAt > now && task.finished < task.devices
+    return isUnderWay || task.beginsAt >= now - traceMs || this.#isYoung(task)
+  }
+}
+
+function distinctTasks(keys: readonly DeliveryKey[]): DeliveryKey[] {
+  return [...new Map(keys.map((key) => [key.taskId, key])).values()]
+}
+
+/** Others write meanwhile. */
+async function pause(signal: AbortSignal): Promise<void> {
+  await delay(pauseMs, undefined, { signal }).catch(() => {})
+}

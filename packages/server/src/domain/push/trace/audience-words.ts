@@ -1,0 +1,36 @@
+import type { PushedMessage } from '../messages/pushed-message.js'
+import type { Audience } from '../tasks/task-model.js'
+
+const maxNamed = 10
+
+/** Whom a push is for, in words; push tokens are counted and not named. */
+export function audienceWords(audience: Audience): string {
+  switch (audience.kind) {
+    case 'all':
+      return 'all devices'
+    case 'tag':
+      return `users with one of the tags ${listed(audience.values)}`
+    case 'alias':
+      return `users with one of the aliases ${listed(audience.values)}`
+    case 'user_id':
+      return `the users ${listed(audience.values)}`
+    case 'push_token':
+      return `the devices of ${audience.values.length} push tokens`
+    case 'message':
+      return messageWords(audience.message)
+  }
+}
+
+function messageWords({ kind, senderId, targetId }: PushedMessage): string {
+  const from = senderId === 0 ? 'the system' : `user ${senderId}`
+  if (kind === 'broadcast') return `all users, of a broadcast of ${from}`
+  return kind === 'group'
+    ? `the members of group ${targetId}, of a message of ${from}`
+    : `user ${targetId}, of a message of ${from}`
+}
+
+function listed(values: readonly unknown[]): string {
+  const named = values.slice(0, maxNamed).join(', ')
+  const others = values.length - maxNamed
+  return others > 0 ? `${named} and ${others} more` : named
+}

@@ -1,0 +1,32 @@
+import type { Int64, PushChannel } from '@hermod/protocol'
+import type { DeviceBinding } from '../tasks/channel-choice.js'
+import type { Delivery } from '../tasks/delivery-model.js'
+import type { TaskProgress } from '../tasks/task-model.js'
+
+/** What a device has bound, with the channel of the certificate that it names; '' = there is no such certificate. */
+export type TracedBinding = Omit<DeviceBinding, 'deviceToken'> & {
+  readonly channel: PushChannel | ''
+}
+
+/** A push, as one device met it. */
+export interface TracedDevice {
+  readonly deviceSn: number
+  /** One of platform; null: the device was removed since. */
+  readonly platform: number | null
+  readonly bindings: readonly TracedBinding[]
+  /** null: there is none, or it is not kept any more */
+  readonly delivery: Delivery | null
+  /** What became of it, as a sentence. */
+  readonly text: string
+}
+
+/** What became of a push for one user. */
+export interface Trace {
+  readonly progress: TaskProgress
+  readonly userId: Int64
+  readonly isInAudience: boolean
+  /** In sentences. */
+  readonly text: string
+  /** By serial number. */
+  readonly devices: readonly TracedDevice[]
+}

@@ -1,0 +1,189 @@
+/** What happened to a push, in sentences. */
+import { pushDeliveryState, pushTaskState } from '@hermod/protocol'
+import type { ReceiptKind } from '../../../push/receipts/receipt.js'
+import type { PushOutcomeKind } from '../../../push/sender.js'
+import type { Delivery } from '../tasks/delivery-model.js'
+import { type DeliveryStep, readSteps } from '../tasks/delivery-step.js'
+import type { PushTask, Suppression } from '../tasks/task-model.js'
+import type { TracedBinding } from './trace-model.js'
+
+const suppressions: Readonly<Record<Suppression, string>> = {
+  no_push: 'the user has turned pushes off',
+  quiet_hours: "it was in the user's quiet hours",
+  user_disabled: 'the user is disabled',
+  contact_muted: 'the user has muted the sender',
+  group_muted: 'the user receives nothing of the group (msg_mute_mode)',
+  group_push_mode: 'the user wants no pushes of such messages of the group (msg_push_mode)',
+  collapsed: 'a later message of the conversation took its place',
+  message_recalled: 'the message was recalled before',
+  message_read: 'the user had read the message before',
+  connected: 'the device was connected and got the message itself',
+  no_certificate: 'the application has no certificate of the name that the device gave',
+  not_connected: 'the device was not connected and has no token of a gateway',
+  no_channel_of_the_sequence: 'the push excludes the channels that the device can be reached by',
+  device_paused: 'its gateway wants no push for the device for a while',
+}
+
+const outcomes: Readonly<Record<PushOutcomeKind | 'handed_over' | 'disconnected', string>> = {
+  accepted: 'The gateway took it',
+  invalid_token: 'The token of the device has ended',
+  throttled: 'The gateway wants fewer pushes at a time',
+  server_error: 'The gateway failed',
+  network: 'The gateway could not be reached',
+  quota: 'The quota of the day is used up',
+  auth_expired: 'The gateway wants fresh credentials',
+  payload: 'The gateway does not take such a message',
+  config: 'The certificate or the set-up at the gateway is wrong',
+  suppressed: 'The device is out of reach for now',
+  handed_over: 'It was handed to the connected device',
+  disconnected: 'The device was not connected any more',
+}
+
+const receipts: Readonly<Record<ReceiptKind, string>> = {
+  delivered: 'The device has it',
+  clicked: 'It was opened on the device',
+  invalid_token: 'The gateway found that the token of the device has ended',
+  muted: 'The device shows no notifications of the app',
+  suppressed: 'The gateway could not reach the device',
+  throttled: 'The device has had as many pushes today as its vendor allows',
+  ignored: 'The gateway said something that changes nothing',
+}
+
+/** Why a device gets no push, to go on after "because". */
+export function suppressionWords(reason: Suppression): string {
+  return suppressions[reason]
+}
+
+/** A step as a sentence. */
+export function stepWords(step: DeliveryStep): string {
+  const { result, certificate, channel } = step
+  switch (step.step) {
+    case 'matched':
+      return 'The audience contains the device.'
+    case 'suppressed':
+      return `It is not sent: ${suppressions[result as Suppression] ?? result}.`
+    case 'channel_chosen':
+      return `It goes through ${channel}${certificate === undefined ? '' : ` with the certificate ${certificate}`}.`
+    case 'tried':
+      return `${outcomes[result as keyof typeof outcomes] ?? result}${details(step)}${again(step)}.`
+    case 'receipt':
+      return `${receipts[result as ReceiptKind] ?? result}, says ${certificate === undefined ? 'the app' : `the gateway${details(step)}`}.`
+    case 'token_cleared':
+      return `The token was taken from the device${step.reason === undefined ? '' : `: ${step.reason}`}.`
+    case 'expired':
+      return 'Its time was over.'
+    case 'cancelled':
+      return 'The push was cancelled.'
+  }
+}
+
+function details({ code = '', reason = '' }: DeliveryStep): string {
+  const words = [code, reason].filter((word) => word !== '').join(': ')
+  return words === '' ? '' : ` (${words})`
+}
+
+function again({ nextAt }: DeliveryStep): string {
+  return nextAt === undefined ? '' : `; it is tried again at ${timeWords(nextAt)}`
+}
+
+/** What became of a delivery, as a sentence. */
+export function deliveryWords(delivery: Delivery): string {
+  const { state, channel, receivedAt, nextAt, attempts } = delivery
+  if (receivedAt !== null) return `The device has confirmed it at ${timeWords(receivedAt)}.`
+  const steps = readSteps(delivery.steps)
+  const lastOf = (kind: DeliveryStep['step']) => steps.findLast(({ step }) => step === kind)
+  const last = lastOf('tried')
+  switch (state) {
+    case pushDeliveryState.pending:
+      return attempts === 0
+        ? 'It waits to be sent.'
+        : `It has not been taken yet and is tried again at ${timeWords(nextAt)}.`
+    case pushDeliveryState.accepted:
+      return `${channel === 'core' ? 'It was handed to the device' : `The gateway of ${channel} took it`}; the device has not confirmed it${reportHint(channel)}.`
+    case pushDeliveryState.suppressed: {
+      const { result } = lastOf('suppressed') ?? {}
+      return `It was not sent: ${suppressions[result as Suppression] ?? 'the reason is not known'}.`
+    }
+    case pushDeliveryState.expired:
+      return 'Its time was over before it could be sent.'
+    case pushDeliveryState.cancelled:
+      return 'The push was cancelled before it was sent to the device.'
+    default:
+      return `It could not be delivered. ${last ? stepWords(last) : ''}`.trimEnd()
+  }
+}
+
+function reportHint(channel: Delivery['channel']): string {
+  const hasReceipts = channel !== 'ios_gw' && channel !== 'cloud_gw' && channel !== 'core'
+  return hasReceipts ? '' : ', which only the app can do here (/push/report)'
+}
+
+/** What is known where a device has no delivery. */
+export interface MissingFacts {
+  readonly task: PushTask
+  readonly userId: PushTask['taskId']
+  readonly isInAudience: boolean
+  /** The audience names other devices of the user. */
+  readonly isOtherDevice: boolean
+  readonly bindings: readonly TracedBinding[]
+  readonly hasCertificates: boolean
+  /** What became of pushes that began before is not kept any more. */
+  readonly keptSince: number
+  readonly now: number
+}
+
+/** Why a device has no delivery, as far as can be told. */
+export function missingWords(facts: MissingFacts): string {
+  const { task, userId, bindings, now } = facts
+  if (task.beginsAt < facts.keptSince)
+    return 'What became of the push on devices is not kept any more.'
+  if (!facts.isInAudience) return 'The audience does not contain the user, as things are now.'
+  if (facts.isOtherDevice) return 'The audience names other devices of the user.'
+  if (task.state !== pushTaskState.expanded && userId > task.expandedTo) {
+    if (task.state === pushTaskState.cancelled)
+      return 'The push was cancelled before it came to the user.'
+    return task.beginsAt > now
+      ? `The push begins at ${timeWords(task.beginsAt)}.`
+      : 'The push has not come to the user yet.'
+  }
+  if (task.expiresAt <= task.beginsAt) return 'The time of the push was over before it began.'
+  if (!facts.hasCertificates) return 'The application has no certificate of a push gateway.'
+  if (bindings.length === 0)
+    return 'The device has bound no token of a gateway, and was not connected when the push came.'
+  if (bindings.every(({ boundAt }) => boundAt >= task.beginsAt))
+    return 'The device bound its token after the push had begun.'
+  return 'Nothing of the device is on record: it could not be reached when the push came.'
+}
+
+/** What became of a push for a user, in sentences. */
+export function userWords(isInAudience: boolean, deliveries: readonly (Delivery | null)[]): string {
+  if (deliveries.length === 0)
+    return isInAudience
+      ? 'The audience contains the user, who has no device.'
+      : 'The audience does not contain the user, who has no device.'
+  const found = deliveries.filter((delivery) => delivery !== null)
+  const count = (is: (delivery: Delivery) => boolean) => found.filter(is).length
+  const parts = [
+    [count(({ receivedAt }) => receivedAt !== null), 'confirmed'],
+    ...[
+      [pushDeliveryState.accepted, 'sent'],
+      [pushDeliveryState.pending, 'waiting'],
+      [pushDeliveryState.refused, 'failed'],
+      [pushDeliveryState.suppressed, 'not sent'],
+      [pushDeliveryState.expired, 'expired'],
+      [pushDeliveryState.cancelled, 'cancelled'],
+    ].map(([state, word]) => [
+      count((delivery) => delivery.receivedAt === null && delivery.state === state),
+      word,
+    ]),
+    [deliveries.length - found.length, 'without a delivery'],
+  ].filter(([number]) => number !== 0)
+  const audience = isInAudience
+    ? 'The audience contains the user, as things are now.'
+    : 'The audience does not contain the user, as things are now.'
+  return `${audience} Devices: ${parts.map((part) => part.join(' ')).join(', ')}.`
+}
+
+function timeWords(at: number): string {
+  return new Date(at).toISOString()
+}

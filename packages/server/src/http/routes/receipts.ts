@@ -1,0 +1,79 @@
+/** The family of addresses that push gateways send their receipts to; the last part of each is a secret. */
+import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { AppError } from '@hermod/protocol'
+import type { AddressOf } from '../address.js'
+import { bodyTooLarge, readBody, tooLarge } from '../body.js'
+import { jsonContentType, type Responses } from '../responses.js'
+import type { Methods, RouteFamily } from './router.js'
+
+export interface ReceiptRoutesOptions {
+  readonly responses: Responses
+  readonly addressOf: AddressOf
+  /** @throws AppError address_limited */
+  limitAddress(address: string): void
+  /** The service takes nothing more. */
+  isDraining(): boolean
+  /** Who takes what is sent to an address; null: there is no such address. */
+  find(channel: string, secret: string): Promise<TakeReceipts | null>
+}
+
+/**
+ * @returns the answer of the gateway's own form; null: the request is not the gateway's
+ * @throws AppError
+ */
+type TakeReceipts = (request: {
+  readonly body: string
+  readonly signature: string
+}) => Promise<string | null>
+
+const prefix = '/push/receipts/'
+const maxBodyBytes = 1_048_576
+
+/** An address that is not known and a request that is not the gateway's are answered alike. */
+export function receiptRoutes(options: ReceiptRoutesOptions): RouteFamily {
+  return {
+    below: {
+      prefix,
+      find(path): Methods | null {
+        const [channel = '', secret = '', ...others] = path.slice(prefix.length).split('/')
+        if (channel === '' || secret === '' || others.length > 0) return null
+        return new Map([
+          ['POST', (request, response) => receive(options, { channel, secret }, request, response)],
+        ])
+      },
+    },
+  }
+}
+
+async function receive(
+  options: ReceiptRoutesOptions,
+  { channel, secret }: { readonly channel: string; readonly secret: string },
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { responses } = options
+  try {
+    if (options.isDraining()) throw new AppError('unavailable', 'shutting down')
+    options.limitAddress(options.addressOf(request))
+    const take = await options.find(channel, secret)
+    if (take === null) throw new AppError('path_not_found')
+    const bytes = await readBody(request, maxBodyBytes)
+    if (bytes === null) return
+    if (bytes === tooLarge) throw bodyTooLarge(maxBodyBytes)
+    const signature = String(request.headers['x-huawei-callback-id'] ?? '')
+    const answer = await take({ body: textOf(bytes), signature })
+    if (answer === null) throw new AppError('path_not_found')
+    const headers = ['content-type', jsonContentType]
+    responses.write(request, response, { status: 200, headers, body: answer })
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    responses.failure(request, response, error)
+  }
+}
+
+/** @throws AppError malformed_request */
+function textOf(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new AppError('malformed_request', 'the body is not UTF-8')
+  return bytes.toString('utf8')
+}
