@@ -32,6 +32,8 @@ interface SetOptions extends AppOptions {
   readonly packageName?: string
   readonly category?: string
   readonly passThrough?: true
+  readonly receiptUser?: string
+  readonly receiptKeyFile?: string
   readonly sendUrl?: string
   readonly authUrl?: string
   readonly caFile?: string
@@ -120,6 +122,11 @@ function addSet(certificate: Command, context: CommandContext): void {
     .option('--package-name <name>', 'Android package of the app; vendor_x needs it')
     .option('--category <category>', 'class of messages that the vendor has approved, such as IM')
     .option('--pass-through', 'the vendor lets the app get commands')
+    .option('--receipt-user <name>', 'vendor_h: the callback user that receipts are signed for')
+    .option(
+      '--receipt-key-file <file>',
+      `what receipts are signed with (vendor_h) or carry (vendor_f); ${fileNote}`,
+    )
     .option('--send-url <url>', 'another gateway than that of the vendor')
     .option('--auth-url <url>', 'another place for the token call')
     .option('--ca-file <file>', 'PEM file of a certificate authority to trust besides')
@@ -133,8 +140,9 @@ function addSet(certificate: Command, context: CommandContext): void {
 }
 
 async function setParams(name: string, options: SetOptions, context: CommandContext) {
-  const { from, secretFile, certificateFile, caFile } = options
-  if ([from, secretFile, certificateFile, caFile].filter((file) => file === '-').length > 1)
+  const { from, secretFile, certificateFile, receiptKeyFile, caFile } = options
+  const files = [from, secretFile, certificateFile, receiptKeyFile, caFile]
+  if (files.filter((file) => file === '-').length > 1)
     throw new CommandFailure('standard input holds one of them; give the others as files')
   const text = async (file: string | undefined) =>
     file === undefined ? undefined : textOf(await read(file, context))
@@ -155,6 +163,8 @@ async function setParams(name: string, options: SetOptions, context: CommandCont
       package_name: options.packageName,
       category: options.category,
       allows_pass_through: options.passThrough,
+      receipt_user: options.receiptUser,
+      receipt_key: (await text(receiptKeyFile))?.replace(/\r?\n$/, ''),
       send_url: options.sendUrl,
       auth_url: options.authUrl,
       ca: await text(caFile),

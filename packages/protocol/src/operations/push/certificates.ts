@@ -84,6 +84,10 @@ export const setPushCertificate = operation({
     allows_pass_through: optional(
       boolean({ description: 'the vendor lets the app get commands (vendor_x, vendor_f)' }),
     ),
+    receipt_user: plain('vendor_h: name of the callback user that receipts are signed for'),
+    receipt_key: plain(
+      'vendor_h: key that receipts are signed with; vendor_f: access token that they carry',
+    ),
     send_url: plain('another gateway than that of the vendor, without a slash at the end', 1024),
     auth_url: plain('another place for the token call', 1024),
     ca: optional(

@@ -23,6 +23,8 @@ export const OperatorPushCertificate = resource(
     receipt_url: text(
       'where the gateway is to send receipts; only a path without HERMOD_PUBLIC_URL; to be kept between the two',
     ),
+    receipt_user: text('callback user that receipts are signed for; "": none'),
+    has_receipt_key: boolean({ description: 'receipts without their proof are refused' }),
     expires_at: int64({ description: 'when it expires, ms; 0: never, or nobody can tell' }),
     last_accepted_at: int64({
       description: 'when the gateway last took a push, ms, to the minute; 0: never',

@@ -37,7 +37,8 @@ export function operatorPushHandlers({
 type SetParams = Omit<ParamsOf<typeof setPushCertificate>, 'app_id'>
 
 function toDraft(params: SetParams): CertificateDraft {
-  const { package_name, category, allows_pass_through, send_url, auth_url, ca } = params
+  const { package_name, category, allows_pass_through, receipt_user, send_url, auth_url, ca } =
+    params
   return {
     name: params.name,
     channel: params.channel,
@@ -46,10 +47,12 @@ function toDraft(params: SetParams): CertificateDraft {
     appKey: params.app_key ?? '',
     appSecret: params.app_secret ?? '',
     certificate: params.certificate ?? '',
+    receiptKey: params.receipt_key ?? '',
     options: definedOnly({
       package_name: filled(package_name),
       category: filled(category),
       allows_pass_through,
+      receipt_user: filled(receipt_user),
       send_url: filled(send_url),
       auth_url: filled(auth_url),
       ca: filled(ca),
@@ -62,7 +65,7 @@ function filled(text: string | undefined): string | undefined {
   return text === '' ? undefined : text
 }
 
-function toResource({ stored, fingerprint, receiptUrl }: CertificateSummary) {
+function toResource({ stored, fingerprint, hasReceiptKey, receiptUrl }: CertificateSummary) {
   const { options } = stored
   return {
     certificate_id: stored.certificateId,
@@ -79,6 +82,8 @@ function toResource({ stored, fingerprint, receiptUrl }: CertificateSummary) {
     auth_url: options.auth_url ?? '',
     has_ca: options.ca !== undefined,
     receipt_url: receiptUrl,
+    receipt_user: options.receipt_user ?? '',
+    has_receipt_key: hasReceiptKey,
     expires_at: stored.expiresAt ?? 0,
     last_accepted_at: stored.lastAcceptedAt,
     paused_until: stored.pausedUntil,

@@ -47,6 +47,8 @@ export interface CertificateDraft {
   readonly appKey: string
   readonly appSecret: string
   readonly certificate: string
+  /** What its gateway proves receipts with; "": nothing. */
+  readonly receiptKey: string
   readonly options: CertificateOptions
 }
 
@@ -55,6 +57,7 @@ export interface CertificateSummary {
   readonly stored: StoredCertificate
   /** Of the secrets, so that two can be told apart; "" when no key opens them. */
   readonly fingerprint: string
+  readonly hasReceiptKey: boolean
   /** Where its gateway is to send receipts, or the path alone; "" when no key opens it. */
   readonly receiptUrl: string
 }
@@ -191,9 +194,10 @@ export class CertificateAdminService {
   #summary(stored: StoredCertificate): CertificateSummary {
     const { certificates, publicUrl } = this.options
     const secrets = certificates.secretsOf(stored)
-    if (secrets === null) return { stored, fingerprint: '', receiptUrl: '' }
+    if (secrets === null) return { stored, fingerprint: '', hasReceiptKey: false, receiptUrl: '' }
     const receiptUrl = (publicUrl ?? '') + receiptPath(stored, secrets)
-    return { stored, fingerprint: fingerprintOf(secrets), receiptUrl }
+    const hasReceiptKey = secrets.receipt_key !== undefined
+    return { stored, fingerprint: fingerprintOf(secrets), hasReceiptKey, receiptUrl }
   }
 }
 
@@ -202,6 +206,7 @@ function secretsOf(draft: CertificateDraft, receiptSecret: string): CertificateS
     app_secret: draft.appSecret,
     certificate: draft.certificate,
     receipt_secret: receiptSecret,
+    ...(draft.receiptKey !== '' && { receipt_key: draft.receiptKey }),
   }
 }
 

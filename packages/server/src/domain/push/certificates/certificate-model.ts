@@ -15,6 +15,15 @@ export interface PushCertificateEntry {
   readonly lastAcceptedAt: number
   /** The day's quota is used up until then, milliseconds since 1970; 0: it is not. */
   readonly pausedUntil: number
+  /** What its gateway proves itself with when it sends receipts; undefined: their address alone proves it. */
+  readonly receiptProof?: ReceiptProof
+}
+
+/** As it was set in the vendor's console. */
+export interface ReceiptProof {
+  /** Name of the callback user; "" where the vendor has none. */
+  readonly user: string
+  readonly secret: string
 }
 
 /** The certificates of applications, as those who send need them; the answers may be a second old. */
@@ -49,6 +58,8 @@ export interface CertificateSecrets {
   readonly certificate: string
   /** The end of the path that takes receipts of the gateway. */
   readonly receipt_secret: string
+  /** What the gateway signs receipts with, or sends with them. */
+  readonly receipt_key?: string
 }
 
 /** What the contract has no field for; members have the names of the JSON text. */
@@ -56,6 +67,7 @@ export interface CertificateOptions {
   readonly package_name?: string
   readonly category?: string
   readonly allows_pass_through?: boolean
+  readonly receipt_user?: string
   readonly send_url?: string
   readonly auth_url?: string
   readonly ca?: string

@@ -126,7 +126,17 @@ export class CertificateService implements KnownCertificates {
       receiptSecrets.set(stored.certificateId, secrets.receipt_secret)
       const { certificateId, name, expiresAt, lastAcceptedAt, pausedUntil } = stored
       const gateway = gatewayCertificate(stored, secrets, this.options.publicUrl)
-      entries.push({ certificateId, name, gateway, expiresAt, lastAcceptedAt, pausedUntil })
+      const { receipt_key: secret = '' } = secrets
+      const { receipt_user: user = '' } = stored.options
+      entries.push({
+        certificateId,
+        name,
+        gateway,
+        expiresAt,
+        lastAcceptedAt,
+        pausedUntil,
+        ...(secret !== '' && { receiptProof: { user, secret } }),
+      })
     }
     return { entries, receiptSecrets }
   }

@@ -12,6 +12,7 @@ import {
   receiptChannels,
 } from '../../../push/receipts/receipt.js'
 import { isSentByVendorF } from '../../../push/receipts/vendor-f.js'
+import type { PushCertificateEntry } from '../certificates/certificate-model.js'
 import {
   compareDeliveries,
   type Delivery,
@@ -33,19 +34,7 @@ import type { ReceiptTokens } from './receipt-tokens.js'
 /** The certificate that an address of receipts belongs to. */
 export interface ReceiptSource {
   readonly appId: string
-  readonly certificate: {
-    readonly certificateId: Int64
-    readonly name: string
-    /** What the gateway proves itself with; undefined: the address alone proves it. */
-    readonly receiptProof?: ReceiptProof
-  }
-}
-
-/** As it was set in the vendor's console. */
-export interface ReceiptProof {
-  /** Name of the callback user; "" where the vendor has none. */
-  readonly user: string
-  readonly secret: string
+  readonly certificate: Pick<PushCertificateEntry, 'certificateId' | 'name' | 'receiptProof'>
 }
 
 /** Knows the addresses of receipts. */
