@@ -224,10 +224,10 @@ for (const backend of testBackends()) {
       expect(Number(binding.paused_until)).toBeLessThan(Date.now() + dayMs + 60_000)
       expect(await receivedBy('vendor_h', taskId)).toBe(0)
       const next = await world.notify({ audience, message })
-      const { data } = await world.operator.succeed('GET', '/operator/v1/push/task/get', {
-        query: { app_id: watched.server.appId, task_id: next },
-      })
-      expect(data.task_id).toBe(next)
+      await world.isExpanded(next)
+      expect(await world.counts(next)).toEqual({})
+      const { devices } = await world.trace({ task_id: next }, user.id)
+      expect(devices[0].delivery.steps.at(-1)).toMatchObject({ result: 'device_paused' })
       // Bound again, it is in reach again.
       await world.bind(user, 'vendor_h', own)
       await world.reaches(await world.notify({ audience, message }), {

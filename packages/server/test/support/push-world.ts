@@ -1,4 +1,5 @@
 /** A server with certificates of simulated gateways, and users with devices that are bound to them. */
+import { pushTaskState } from '@hermod/protocol'
 import { type Api, type Json, type ServerProcess, type Session, waitFor } from '@hermod/testkit'
 import type { PushSimulator, SimulatedChannel } from '@hermod/testkit/push'
 
@@ -80,6 +81,26 @@ export class PushWorld {
     })
     const { task_id: _, ...counts } = data[0] ?? {}
     return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0)) as Counts
+  }
+
+  /** How far a task is, as the operator sees it. */
+  async progress(taskId: number): Promise<Json> {
+    const query = { app_id: this.server.appId, task_id: taskId }
+    return (await this.operator.succeed('GET', '/operator/v1/push/task/get', { query })).data
+  }
+
+  /** Waits until all devices of a task have been found. */
+  async isExpanded(taskId: number): Promise<void> {
+    await waitFor(async () => (await this.progress(taskId)).state === pushTaskState.expanded, {
+      what: 'the devices of the task',
+      timeoutMs: 60_000,
+    })
+  }
+
+  /** What became of a push for a user. @param which task_id or msg_id */
+  async trace(which: Json, userId: number): Promise<Json> {
+    const query = { ...which, user_id: userId }
+    return (await this.admin.succeed('GET', '/push/trace', { query })).data
   }
 
   /** Waits until a task has these counts and no others but 0. */
