@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 import { freePort, type Json, type Session, stopSharedCluster, testBackends } from '@hermod/testkit'
 import { PushSimulator, vendorFAccessToken, vendorHCallback } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { receiptAddresses, ReceiptForwarder, sendReceipt } from './support/push-receipts.js'
+import { ReceiptForwarder, receiptAddresses, sendReceipt } from './support/push-receipts.js'
 import { PushWorld } from './support/push-world.js'
 import { WatchedServer } from './support/watched-server.js'
 

@@ -1,6 +1,7 @@
 /** Receipts of simulated gateways on their way to a server. */
-import { createServer } from 'node:http'
+
 import { once } from 'node:events'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Api } from '@hermod/testkit'
 

@@ -122,4 +122,8 @@ export const pushFixtures: readonly Fixture[] = [
     const task = await context.world.prepare(api.startPushTask, { token, appId }, pushTo(context))
     return { list: [task?.data.task_id ?? 1] }
   }),
+  fixture(api.reportPush, { task_id: 1 }, { error: 'push_task_not_found' }),
+  fixture(api.tracePush, ({ subject }) => ({ task_id: 1, user_id: subject.id }), {
+    error: 'push_task_not_found',
+  }),
 ]

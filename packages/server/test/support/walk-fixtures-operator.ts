@@ -17,6 +17,7 @@ const pushCertificate = ({ world }: Pick<WalkContext, 'world'>) => ({
   send_url: 'http://127.0.0.1:9',
 })
 const victim = { needsVictim: true }
+const noPush = { error: 'push_task_not_found' } as const
 
 export const operatorFixtures: readonly Fixture[] = [
   fixture(api.getAppFlags, { platform: 1 }),
@@ -43,6 +44,11 @@ export const operatorFixtures: readonly Fixture[] = [
       return { app_id, name }
     }),
   ),
+  fixture(api.listPushTasks, hereAsApp),
+  ...[api.getPushTask, api.cancelPushTask].map((operation) =>
+    fixture(operation, (context) => ({ ...hereAsApp(context), task_id: 1 }), noPush),
+  ),
+  fixture(api.tracePushByOperator, (context) => ({ ...subjectHere(context), task_id: 1 }), noPush),
   fixture(api.checkIntegrity),
   fixture(api.rotateSecretKey),
   fixture(api.retireSecretKey),

@@ -9,7 +9,7 @@ import type { PushOutcome } from '../../../push/sender.js'
 import type { DeviceBindings } from '../../devices/device-bindings.js'
 import type { CertificateKey, PushCertificateEntry } from '../certificates/certificate-model.js'
 import { compareWays, type DeviceBinding, type VendorWay, vendorWays } from './channel-choice.js'
-import { type Delivery, tokenHash } from './delivery-model.js'
+import { compareDeliveries, type Delivery, deliveryName, tokenHash } from './delivery-model.js'
 import { wayOf } from './delivery-planner.js'
 import { type DeliveryStep, withSteps } from './delivery-step.js'
 import type { DeliveryStore } from './delivery-store.js'
@@ -86,22 +86,22 @@ export class DeliveryRecorder {
     await database.transaction(async (tx) => {
       const locked = await deliveries.lock(
         tx,
-        [...results].map(({ delivery }) => delivery).sort(compareKeys),
+        [...results].map(({ delivery }) => delivery).sort(compareDeliveries),
       )
-      const current = new Map(locked.map((delivery) => [nameOf(delivery), delivery]))
+      const current = new Map(locked.map((delivery) => [deliveryName(delivery), delivery]))
       const counted = results.filter(({ delivery }) =>
-        isUnchanged(delivery, current.get(nameOf(delivery))),
+        isUnchanged(delivery, current.get(deliveryName(delivery))),
       )
       const progresses: Progress[] = []
       for (const result of counted) {
         const progress = this.#progress(result, facts, now)
-        const { steps } = current.get(nameOf(result.delivery)) ?? result.delivery
+        const { steps } = current.get(deliveryName(result.delivery)) ?? result.delivery
         const cleared = await this.#settleToken(tx, result, now)
         progresses.push({
           ...progress,
           delivery: {
             ...progress.delivery,
-            receivedAt: current.get(nameOf(result.delivery))?.receivedAt ?? null,
+            receivedAt: current.get(deliveryName(result.delivery))?.receivedAt ?? null,
             steps: withSteps(steps, ...insertCleared(progress.steps, cleared)),
           },
         })
@@ -331,14 +331,4 @@ function countsOf({ delivery, isSent, isRedirected }: Progress): CountChange[] {
   return [
     { appId, taskId, channel, target: isRedirected ? 1 : 0, sent: isSent ? 1 : 0, received: 0 },
   ]
-}
-
-function compareKeys(a: Delivery, b: Delivery): number {
-  return (
-    compare(a.taskId, b.taskId) || compare(a.userId, b.userId) || compare(a.deviceSn, b.deviceSn)
-  )
-}
-
-function nameOf(delivery: Delivery): string {
-  return `${delivery.taskId} ${deviceName(delivery)}`
 }
