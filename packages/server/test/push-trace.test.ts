@@ -178,6 +178,33 @@ for (const backend of testBackends()) {
       expect(JSON.stringify(trace)).not.toContain(tablet.record.push_token)
     })
 
+    it('explain the push of a message by the ID of the message', async () => {
+      const [sender, receiver] = [await world.user(), await world.user({ vendor_n: token() })]
+      const { msg_ids: ids } = await sender.api.succeed('POST', '/message/send', {
+        body: { type: 1, content_type: 0, content: 'hi', targets: [receiver.id] },
+      })
+      const [msgId] = ids
+      const trace = await waitFor(
+        async () => {
+          const query = { msg_id: msgId, user_id: receiver.id }
+          const { code, data } = await world.admin.call('GET', '/push/trace', { query })
+          return code === 200 && data.devices[0]?.delivery?.state !== 0 && data
+        },
+        { what: 'the push of the message', timeoutMs: 60_000 },
+      )
+      expect(trace.task).toMatchObject({
+        msg_id: msgId,
+        audience: `user ${receiver.id}, of a message of user ${sender.id}`,
+      })
+      expect(trace.in_audience).toBe(true)
+      expect(steps(trace).at(-1)).toBe('tried accepted')
+      const own = await world.trace({ msg_id: msgId }, sender.id)
+      expect([own.in_audience, own.devices[0].text]).toEqual([
+        false,
+        'The audience does not contain the user, as things are now.',
+      ])
+    })
+
     it('are for Admin tokens, and name one push of a user who is there', async () => {
       const user = await world.user({ vendor_n: token() })
       const taskId = await world.notify({ audience: toUser(user), message })

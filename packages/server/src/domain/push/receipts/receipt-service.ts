@@ -163,7 +163,7 @@ export class ReceiptService {
     ])
   }
 
-  /** The deliveries that receipts are about: of the task, to the token, through this certificate. */
+  /** By the deliveries that receipts are about: of the task, to the token, through this certificate. */
   async #match(
     channel: ReceiptChannel,
     { appId, certificate }: ReceiptSource,
@@ -178,22 +178,22 @@ export class ReceiptService {
     const found = await database.read((db) =>
       deliveries.listByTokens(db, appId, [...wanted.values()]),
     )
-    const byName = groupBy(
-      found.filter(
-        (delivery) =>
-          delivery.channel === channel &&
-          delivery.certificateId === certificate.certificateId &&
-          canBeConfirmed(delivery),
-      ),
-      tokenName,
+    const sent = found.filter(
+      (delivery) =>
+        delivery.channel === channel &&
+        delivery.certificateId === certificate.certificateId &&
+        canBeConfirmed(delivery),
     )
-    return named.flatMap(({ receipt, ...name }) => {
+    // In one order, so that a repeated receipt finds the same one.
+    const byName = groupBy(sent.sort(compareDeliveries), tokenName)
+    const matches = named.flatMap(({ receipt, ...name }) => {
       const candidates = byName.get(tokenName(name)) ?? []
       // A token that has gone from one device to another while the task went on has a delivery on both.
       const delivery =
         candidates.find(({ messageId }) => messageId === receipt.messageId) ?? candidates[0]
       return delivery ? [{ receipt, delivery }] : []
     })
+    return matches.sort((a, b) => compareDeliveries(a.delivery, b.delivery))
   }
 
   async #record(
@@ -203,21 +203,18 @@ export class ReceiptService {
     now: number,
   ): Promise<Worth> {
     const { deliveries, tasks, tokens } = this.options
-    const keys = [...new Map(matches.map(({ delivery }) => [deliveryName(delivery), delivery]))]
-    const locked = await deliveries.lock(
-      tx,
-      keys.map(([, delivery]) => delivery).sort(compareDeliveries),
-    )
+    const read = new Map(matches.map(({ delivery }) => [deliveryName(delivery), delivery]))
+    const locked = await deliveries.lock(tx, [...read.values()])
     const current = new Map(locked.map((delivery) => [deliveryName(delivery), delivery]))
     const changed = new Map<string, Delivery>()
     const worth = { received: 0, noted: 0 }
     const counts: CountChange[] = []
     const about = { certificate: certificate.name, now }
-    for (const { receipt, delivery: read } of matches) {
-      const name = deliveryName(read)
+    for (const { receipt, delivery: before } of matches) {
+      const name = deliveryName(before)
       const delivery = changed.get(name) ?? current.get(name)
       // It goes another way meanwhile, or is gone.
-      if (!delivery || delivery.tokenHash !== read.tokenHash) continue
+      if (!delivery || delivery.tokenHash !== before.tokenHash) continue
       const after = confirmed(delivery, confirmationOf(receipt, about))
       if (after.result === 'repeated') continue
       worth[after.result]++
@@ -226,7 +223,7 @@ export class ReceiptService {
       const { steps } = after.delivery
       changed.set(name, { ...after.delivery, steps: step ? withSteps(steps, step) : steps })
     }
-    await deliveries.change(tx, [...changed.values()].sort(compareDeliveries))
+    await deliveries.change(tx, [...changed.values()])
     await tasks.addCounts(tx, counts)
     return worth
   }
