@@ -16,17 +16,20 @@ import { CommandFailure } from './runtime/call.js'
 import { type CommandContext, type CommonOptions, operatingCommand } from './runtime/command.js'
 import { formatTable, type OutputRow, record } from './runtime/output.js'
 
-interface ListOptions extends CommonOptions {
+interface AppOptions extends CommonOptions {
+  readonly app: string
+}
+
+interface ListOptions extends AppOptions {
   readonly limit: number
   readonly after?: string
 }
 
-interface TraceOptions extends CommonOptions {
+interface TraceOptions extends AppOptions {
   readonly task?: number
   readonly message?: number
 }
 
-const appArgument = '<app_id>'
 const stateWords = meaningsOf(pushTaskState)
 const platformWords = meaningsOf(platform)
 
@@ -35,57 +38,61 @@ export function addPushCommands(program: Command, context: CommandContext): void
     .command('push')
     .description('Shows and cancels push tasks, and explains what became of a push.')
   const ofTask = (name: string, description: string) =>
-    operatingCommand(push, name, description)
-      .argument(appArgument, 'the application')
-      .argument('<task_id>', 'as /push/notify answers it', parseId)
+    ofApp(operatingCommand(push, name, description)).argument(
+      '<task_id>',
+      'as /push/notify answers it',
+      parseId,
+    )
 
-  operatingCommand(push, 'list', 'Lists push tasks, newest first.')
-    .argument(appArgument, 'the application')
+  ofApp(operatingCommand(push, 'list', 'Lists push tasks, newest first.'))
     .addOption(
       new Option('--limit <number>', 'at most this many, up to 200').default(50).argParser(parseId),
     )
     .option('--after <cursor>', 'where the list before this one ended')
-    .action(async (appId: string, { limit, after, ...options }: ListOptions) => {
-      const params = definedOnly({ app_id: appId, limit, cursor: after })
+    .action(async ({ limit, after, ...options }: ListOptions) => {
+      const params = definedOnly({ app_id: options.app, limit, cursor: after })
       const page = await context.operate(listPushTasks, params, options)
       const more = page.next_cursor === '' ? '' : `\n\nThere are more: --after ${page.next_cursor}`
       context
         .printer(options)
         .print(
           page,
-          () => formatTable(page.tasks.map(briefTask), `${appId} has no such push task.`) + more,
+          () => formatTable(page.tasks.map(briefTask), `${options.app} has no such push task.`) + more,
         )
     })
 
   ofTask('show', 'Shows how far a push task is, and what it counts.').action(
-    async (appId: string, taskId: number, options: CommonOptions) => {
-      const params = { app_id: appId, task_id: taskId }
+    async (taskId: number, options: AppOptions) => {
+      const params = { app_id: options.app, task_id: taskId }
       const task = await context.operate(getPushTask, params, options)
       context.printer(options).print(task, () => taskText(task))
     },
   )
 
   ofTask('cancel', 'Ends a push task; nothing more is sent of it.').action(
-    async (appId: string, taskId: number, options: CommonOptions) => {
-      const params = { app_id: appId, task_id: taskId }
+    async (taskId: number, options: AppOptions) => {
+      const params = { app_id: options.app, task_id: taskId }
       const task = await context.operate(cancelPushTask, params, options)
       context.printer(options).print(task, () => taskText(task))
     },
   )
 
-  operatingCommand(push, 'trace', 'Explains what became of a push for one user.')
-    .argument(appArgument, 'the application')
+  ofApp(operatingCommand(push, 'trace', 'Explains what became of a push for one user.'))
     .argument('<user_id>', 'the user', parseId)
     .option('--task <task_id>', 'the push task', parseId)
     .option('--message <msg_id>', 'the message that was pushed', parseId)
-    .action(async (appId: string, userId: number, { task, message, ...options }: TraceOptions) => {
+    .action(async (userId: number, { task, message, ...options }: TraceOptions) => {
       if ((task === undefined) === (message === undefined))
         throw new CommandFailure('give either --task or --message')
       const which = definedOnly({ task_id: task, msg_id: message })
-      const params = { app_id: appId, user_id: userId, ...which }
+      const params = { app_id: options.app, user_id: userId, ...which }
       const trace = await context.operate(tracePushByOperator, params, options)
       context.printer(options).print(trace, () => traceText(trace))
     })
+}
+
+function ofApp(command: Command): Command {
+  return command.requiredOption('--app <app_id>', 'the application')
 }
 
 /** One line of a table. */
