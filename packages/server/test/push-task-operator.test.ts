@@ -147,7 +147,8 @@ for (const backend of testBackends()) {
 
     it('are shown, explained and cancelled by the command', async () => {
       const { taskId, user } = await sent()
-      const run = (...args: string[]) => runHermod(['push', ...args, '--app', appId()], watched.settings)
+      const run = (...args: string[]) =>
+        runHermod(['push', ...args, '--app', appId()], watched.settings)
       const list = await run('list', '--limit', '3')
       expect(list.out).toContain(String(taskId))
       expect(list.out).toContain('There are more: --after')

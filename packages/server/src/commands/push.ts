@@ -57,7 +57,8 @@ export function addPushCommands(program: Command, context: CommandContext): void
         .printer(options)
         .print(
           page,
-          () => formatTable(page.tasks.map(briefTask), `${options.app} has no such push task.`) + more,
+          () =>
+            formatTable(page.tasks.map(briefTask), `${options.app} has no such push task.`) + more,
         )
     })
 
