@@ -1,4 +1,5 @@
 /** What is left of a deleted user, on both databases (rule D5). */
+import { pushDeliveryState } from '@hermod/protocol'
 import {
   type Answer,
   type Api,
@@ -70,7 +71,12 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   pinned_conversations: 'erased',
   push_aliases: 'erased',
   push_bindings: 'erased',
+  push_certificates: 'names nobody',
+  push_deliveries: 'erased',
   push_tags: 'erased',
+  push_task_counts: 'names nobody',
+  // Whom the push was for, for as long as tasks are kept.
+  push_tasks: 'ends',
   receipt_requests: 'kept',
   recalled_messages: 'kept',
   sent_transactions: 'ends',
@@ -183,6 +189,9 @@ for (const backend of testBackends()) {
         notifier_name: marker,
       }
       await post(api.as(record.token), '/user/token/bind', binding)
+      await query(`insert into push_deliveries
+        (app_id, task_id, user_id, device_sn, batch_id, state, channel, certificate_id, token_hash, steps)
+        values ('${server.appId}', 1, ${id}, 1, 0, ${pushDeliveryState.suppressed}, '', 0, '', '')`)
       await post(own, '/user/conversation/pin', { conversation_id: bob.id })
       await post(bob.api, '/user/conversation/pin', { conversation_id: id })
       // Contacts of both sides, an application that was declined, and two that are open.
