@@ -22,6 +22,7 @@ import { Metrics } from '../observability/metrics.js'
 import { Outbox } from '../outbox/outbox.js'
 import { CallLimits, noCallLimits } from '../pipeline/call-limits.js'
 import { type CallObserver, Executor } from '../pipeline/executor.js'
+import { type CoreChannel, noConnections } from '../push/core-channel.js'
 import { createCaches } from './caches.js'
 import { createHandlers } from './handlers.js'
 import { PushGateways } from './push-gateways.js'
@@ -47,6 +48,8 @@ export interface ContextOptions {
   readonly config: ServerConfig
   readonly secrets: ServerSecrets
   readonly log: Logger
+  /** The channel to devices that are connected; unset: no device is. */
+  readonly core?: CoreChannel | undefined
 }
 
 const databaseFile = 'hermod.db'
@@ -108,7 +111,7 @@ async function requireDurableCommits(database: Database, log: Logger): Promise<v
 }
 
 function buildContext(
-  { config, secrets, log }: ContextOptions,
+  { config, secrets, log, core = noConnections }: ContextOptions,
   { database, providers }: Pick<Context, 'database' | 'providers'>,
 ): Omit<Context, 'stop'> {
   const clock = systemClock
@@ -137,6 +140,7 @@ function buildContext(
       secrets,
       jobs,
       providers,
+      core,
       batchObservers: metrics.batches,
       receiptObserver: receiptObserver(log, metrics),
       appended,

@@ -15,7 +15,7 @@ import type { AccountService } from '../domain/users/account-service.js'
 import type { JobQueue } from '../jobs/job-queue.js'
 import { SecretBox } from '../lib/secrets/secret-box.js'
 import { SecretKeys } from '../lib/secrets/secret-keys.js'
-import { noConnections } from '../push/core-channel.js'
+import type { CoreChannel } from '../push/core-channel.js'
 import { createApps } from './domains/apps.js'
 import { type Contacts, createContacts } from './domains/contacts.js'
 import { createDeviceAccess, createDevices } from './domains/devices.js'
@@ -69,6 +69,7 @@ export interface ServicesOptions {
   readonly secrets: ServerSecrets
   readonly jobs: JobQueue
   readonly providers: PushGateways
+  readonly core: CoreChannel
   readonly batchObservers: BatchObservers
   readonly receiptObserver: ReceiptObserver
   /** Something was committed for the consumers of the app. */
@@ -78,7 +79,16 @@ export interface ServicesOptions {
 /** The services of all domains, in the order in which they need one another. */
 export function createServices(
   foundation: Foundation,
-  { config, secrets, jobs, providers, batchObservers, receiptObserver, appended }: ServicesOptions,
+  {
+    config,
+    secrets,
+    jobs,
+    providers,
+    core,
+    batchObservers,
+    receiptObserver,
+    appended,
+  }: ServicesOptions,
 ): Services {
   const { current, previous, file: keyFile } = loadSecretKeys(config.dataDir, secrets)
   const secretKeys = new SecretKeys(current, previous)
@@ -121,7 +131,7 @@ export function createServices(
   const pushTasks = createPushTasks(foundation, {
     apps,
     certificates: certificates.pushCertificates,
-    core: noConnections,
+    core,
     jobs,
     messages: createMessageAudience(foundation),
     senders: providers.senders,

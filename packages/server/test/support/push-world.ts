@@ -12,7 +12,7 @@ export class PushWorld {
   readonly #sessions = new Map<number, Session>()
 
   constructor(
-    readonly server: ServerProcess,
+    readonly server: Pick<ServerProcess, 'api' | 'appId' | 'operatorToken'>,
     readonly simulator: PushSimulator,
   ) {}
 

@@ -2,7 +2,7 @@ import type { LoadedConfig } from '../../config/config.js'
 import type { FirstApp } from '../../domain/apps/app-service.js'
 import { Lifecycle } from '../../lib/lifecycle.js'
 import type { Logger } from '../../observability/log.js'
-import { type Context, openContext } from '../context.js'
+import { type Context, type ContextOptions, openContext } from '../context.js'
 import { startTransports } from './transports.js'
 import { createWorkers } from './workers.js'
 
@@ -15,13 +15,16 @@ export interface RunningServer {
   stop(): Promise<void>
 }
 
-/** Opens everything, listens and works. */
+/** Opens everything, listens and works. @param parts what takes the place of the service's own */
 export function startService(
   { config, secrets }: LoadedConfig,
   log: Logger,
+  { core }: Pick<ContextOptions, 'core'> = {},
 ): Promise<RunningServer> {
   return Lifecycle.start(async (parts) => {
-    const context = parts.add(await openContext({ config, secrets, log }), (each) => each.stop())
+    const context = parts.add(await openContext({ config, secrets, log, core }), (each) =>
+      each.stop(),
+    )
     const first = await prepareApps(context, { config, secrets })
     const { bus, clock, database, metrics, providers, services, stores } = context
     const workers = createWorkers({
