@@ -81,6 +81,17 @@ for (const backend of testBackends()) {
       await world.reaches(third, { cloud_gw_target: 1, cloud_gw_sent: 1 })
     })
 
+    it('go to the new token of a device that was bound anew meanwhile, which is still one device', async () => {
+      const [old, current] = [token('cloud_gw', 'throttle-'), token('cloud_gw')]
+      const user = await world.user({ cloud_gw: old })
+      const taskId = await world.notify({ audience: toUsers([user]), message })
+      await waitFor(() => wasTold('cloud_gw', old), { what: 'the first try', timeoutMs: 30_000 })
+      // The gateway wants to be left alone for a second.
+      await world.bind(user, 'cloud_gw', current)
+      await world.reaches(taskId, { cloud_gw_target: 1, cloud_gw_sent: 1 })
+      expect(wasTold('cloud_gw', current)).toBe(true)
+    })
+
     it('find devices by tag, alias, user and push token, each device once', async () => {
       const users = await Promise.all(
         [1, 2, 3].map(() => world.user({ vendor_x: token('vendor_x') })),

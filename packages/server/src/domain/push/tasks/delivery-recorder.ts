@@ -68,7 +68,7 @@ interface Progress {
   readonly steps: readonly DeliveryStep[]
   /** The gateway took it, or the device has it. */
   readonly isSent?: boolean
-  /** It goes another way now. */
+  /** It goes through another channel now, and not with another token through the same. */
   readonly isRedirected?: boolean
 }
 
@@ -311,7 +311,7 @@ function redirected(
   return {
     delivery: { ...delivery, ...chosen, attempts: delivery.attempts + 1, nextAt: at },
     steps: [...steps, { at, step: 'channel_chosen', ...step }],
-    isRedirected: true,
+    isRedirected: chosen.channel !== delivery.channel,
   }
 }
 
