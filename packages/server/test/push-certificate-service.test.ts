@@ -17,6 +17,7 @@ const draft = {
   appKey: 'key',
   appSecret: 'secret',
   certificate: '',
+  receiptKey: '',
   options: {},
 }
 
