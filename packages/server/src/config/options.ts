@@ -250,7 +250,7 @@ export const options = {
     min: 1,
     max: 3650,
     default: 90,
-    text: 'How long push tasks, their counts and their request IDs are kept; not shorter than HERMOD_PUSH_TRACE_DAYS.',
+    text: 'How long push tasks that were asked for, their counts and their request IDs are kept, and not shorter than HERMOD_PUSH_TRACE_DAYS; pushes of messages are kept as long as their traces.',
   }),
   secretKey: secretText({
     name: 'HERMOD_SECRET_KEY',

@@ -2,8 +2,7 @@ import { type Int64, pushDeliveryState } from '@hermod/protocol'
 import type { EventPayloads } from '@hermod/protocol/events'
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
-import { compare } from '../../../lib/compare.js'
-import type { DeliveryKey } from '../tasks/delivery-model.js'
+import { compareDeliveries, type DeliveryKey } from '../tasks/delivery-model.js'
 import { withSteps } from '../tasks/delivery-step.js'
 import type { DeliveryStore } from '../tasks/delivery-store.js'
 import type { Suppression, TaskKey } from '../tasks/task-model.js'
@@ -74,7 +73,7 @@ export class MessageWithdrawal {
     if (keys.length === 0) return
     const at = clock.now()
     await database.transaction(async (tx) => {
-      const locked = await deliveries.lock(tx, [...keys].sort(compareKeys))
+      const locked = await deliveries.lock(tx, [...keys].sort(compareDeliveries))
       const changed = locked
         .filter(({ state }) => state === pushDeliveryState.pending)
         .map((delivery) => ({
@@ -86,10 +85,4 @@ export class MessageWithdrawal {
       for (const task of changed) await tasks.addDevices(tx, task, { devices: 0, finished: 1 })
     })
   }
-}
-
-function compareKeys(a: DeliveryKey, b: DeliveryKey): number {
-  return (
-    compare(a.taskId, b.taskId) || compare(a.userId, b.userId) || compare(a.deviceSn, b.deviceSn)
-  )
 }

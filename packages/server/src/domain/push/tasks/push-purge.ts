@@ -14,7 +14,7 @@ export interface PushPurgeOptions {
   readonly tasks: TaskStore
   /** For how long one can see what became of a push on a device. */
   readonly traceMs: number
-  /** For how long tasks, their counts and their request IDs are kept. */
+  /** For how long tasks that were asked for, their counts and their request IDs are kept; those of messages go with the traces. */
   readonly taskMs: number
   readonly clock: Clock
 }
@@ -61,8 +61,13 @@ export class PushPurge {
   }
 
   async #purgeTasks(signal: AbortSignal): Promise<void> {
-    const { database, tasks, taskMs, clock } = this.options
-    const ends = { madeBefore: clock.now() - taskMs, expiredBefore: clock.now() }
+    const { database, tasks, taskMs, traceMs, clock } = this.options
+    const now = clock.now()
+    const ends = {
+      madeBefore: now - taskMs,
+      ofMessagesBefore: now - traceMs,
+      expiredBefore: now,
+    }
     let count = rowsPerStep
     while (count === rowsPerStep && !signal.aborted) {
       const old = await database.read((db) => tasks.listOld(db, ends, rowsPerStep))

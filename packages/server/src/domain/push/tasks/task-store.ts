@@ -86,6 +86,10 @@ const countRow = rowOf(countColumns, (change: CountChange) => ({
   received: change.received,
 }))
 
+// The conditions of the partial indexes, word by word, so that the indexes are used.
+const hasRequest = sql<boolean>`request_id <> ''`
+const hasMessage = sql<boolean>`msg_id <> 0`
+
 /** Push tasks and their counts. */
 export class TaskStore {
   readonly #find
@@ -138,7 +142,7 @@ export class TaskStore {
       .select('task_id')
       .where('app_id', '=', appId)
       .where('request_id', '=', requestId)
-      .where('request_id', '<>', '')
+      .where(hasRequest)
       .executeTakeFirst()
     return row?.task_id ?? null
   }
@@ -179,8 +183,7 @@ export class TaskStore {
       .select('task_id as taskId')
       .where('app_id', '=', appId)
       .where('msg_id', 'in', padded(messageIds))
-      // The condition of the partial index, word by word, so that the index is used.
-      .where(sql<boolean>`msg_id <> 0`)
+      .where(hasMessage)
       .execute()
     return rows.map(({ taskId }) => ({ appId, taskId }))
   }
@@ -251,7 +254,7 @@ export class TaskStore {
       .selectAll()
       .where('app_id', '=', appId)
       .where('msg_id', '=', msgId)
-      .where('msg_id', '<>', 0)
+      .where(hasMessage)
       .executeTakeFirst()
     return row ? toTask(row) : null
   }
@@ -282,13 +285,23 @@ export class TaskStore {
   /** Tasks of all applications that were made before, and have expired before, some point in time; the oldest first. */
   async listOld(
     db: Queryable,
-    { madeBefore, expiredBefore }: { readonly madeBefore: number; readonly expiredBefore: number },
+    {
+      madeBefore,
+      ofMessagesBefore,
+      expiredBefore,
+    }: {
+      readonly madeBefore: number
+      /** Those of messages go sooner, since they contain the text. */
+      readonly ofMessagesBefore: number
+      readonly expiredBefore: number
+    },
     limit: number,
   ): Promise<TaskKey[]> {
     const rows = await db
       .selectFrom('push_tasks')
       .select(['app_id', 'task_id'])
-      .where('created_at', '<', madeBefore)
+      .where('created_at', '<', Math.max(madeBefore, ofMessagesBefore))
+      .where((eb) => eb.or([eb('created_at', '<', madeBefore), eb('msg_id', '<>', 0)]))
       .where('expires_at', '<', expiredBefore)
       .orderBy('created_at')
       .limit(limit)

@@ -129,4 +129,5 @@ export class TraceService {
 }
 
 const noPushOfMessage =
-  'none was made of this message: messages of chatrooms, typing signals, messages with online_only and commands without pushMessage are never pushed'
+  'none was made of this message: none of its receivers had bound a device, or it is one that is never pushed (of a chatroom, a typing signal, ' +
+  'with online_only, or a command without pushMessage)'

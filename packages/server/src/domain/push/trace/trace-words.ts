@@ -146,6 +146,9 @@ export function missingWords(facts: MissingFacts): string {
       ? `The push begins at ${timeWords(task.beginsAt)}.`
       : 'The push has not come to the user yet.'
   }
+  const { audience } = task.content
+  if (audience.kind === 'message' && audience.message.collapsedBy !== null)
+    return `It is not sent: ${suppressions.collapsed} (${audience.message.collapsedBy}).`
   if (task.expiresAt <= task.beginsAt) return 'The time of the push was over before it began.'
   if (!facts.hasCertificates) return 'The application has no certificate of a push gateway.'
   if (bindings.length === 0)
