@@ -26,7 +26,7 @@ const calmScripts = ['dead', 'wrong', 'gone', 'muted'] as const
 /** Their first request fails; then the token is taken. */
 const onceScripts = ['throttle', 'error', 'goaway', 'auth'] as const
 /** The whole request fares as one of its tokens does. */
-const stormScripts = ['denied', 'config', 'payload', 'slow', 'cut'] as const
+const stormScripts = ['denied', 'config', 'payload', 'cut'] as const
 /** More failures of a batch would use up its tries. */
 const maxUnspent = 2
 const tags = ['red', 'green', 'blue', 'far', 'near']
@@ -123,11 +123,13 @@ export class PushModelWorld {
 
   /**
    * Tokens that have gateways refuse whole requests, on devices of some users.
-   * @param isLast nothing is sent any more to a gateway whose quota is used up
+   * @param isLast also by silence, which lasts, and by a quota that is used up, after which nothing is sent
    */
   async bringStorm(count: number, isLast: boolean): Promise<void> {
     const { random } = this
-    const choices: readonly ScriptName[] = isLast ? [...stormScripts, 'quota'] : stormScripts
+    const choices: readonly ScriptName[] = isLast
+      ? [...stormScripts, 'slow', 'quota']
+      : stormScripts
     const devices = this.#individuals.flatMap((user) => user.devices)
     for (let each = 0; each < count; each++) {
       const channel = random.pick(simulatedChannels)
@@ -152,15 +154,17 @@ export class PushModelWorld {
     }
   }
 
-  draft(isStormy: boolean): DraftedTask {
+  /** @param isToAll to everybody, through all gateways */
+  draft({ isStormy, isToAll }: { isStormy: boolean; isToAll: boolean }): DraftedTask {
     const { random } = this
-    const audience = this.#audience()
-    const strategy = random.pick(['combined', 'combined', 'ospush_only', 'corepush_only'] as const)
-    const names = random.chance(0.5) ? undefined : this.#sequenceNames()
+    const audience: ModelAudience = isToAll ? { kind: 'all' } : this.#audience()
+    const strategies = ['combined', 'ospush_only', 'corepush_only', 'combined'] as const
+    const strategy = isToAll ? 'combined' : random.pick(strategies)
+    const names = isToAll || random.chance(0.5) ? undefined : this.#sequenceNames()
     const type = random.chance(0.15) ? 'cmd' : 'text'
     const badge = random.pick(['', '', '', '+2', '+5', String(random.integer(0, 30))])
     const now = Math.floor(Date.now() / 1_000)
-    const isOver = !isStormy && random.chance(0.08)
+    const isOver = !isStormy && !isToAll && random.chance(0.08)
     const end = isOver ? now - 1 : isStormy ? now + 4 : undefined
     const begin = !isOver && random.chance(0.2) ? now + random.integer(1, 2) : undefined
     return {

@@ -226,18 +226,12 @@ function isMeant(audience: ModelAudience, { user, pushToken }: ModelDevice): boo
 
 const dead: readonly ScriptName[] = ['dead', 'wrong']
 
-function fateOf(channel: SimulatedChannel, token: string, { badge, isStormy }: ModelTask): Fate {
+function fateOf(channel: SimulatedChannel, token: string, { badge }: ModelTask): Fate {
   if (badge === null && refusesCommands.includes(channel)) return 'refused'
   const script = scriptOf(token, channel === 'ios_gw')
   if (dead.includes(script)) return 'dead'
   if (script === 'muted' && tellsMuted.includes(channel)) return 'muted'
-  return isStormy && isRefused(script) ? 'refused' : 'taken'
-}
-
-const refusing: readonly ScriptName[] = ['denied', 'config', 'payload', 'slow', 'cut']
-
-function isRefused(script: ScriptName): boolean {
-  return refusing.includes(script)
+  return 'taken'
 }
 
 function rangeOf(stations: readonly Station[]): Range {
