@@ -13,6 +13,7 @@ import {
 import { measure, type ResultRow } from './measure/measure.js'
 import { measureStartup, type StartupFigures } from './measure/startup.js'
 import { type BenchOptions, parseOptions, UsageError, usage } from './options.js'
+import { measurePush, type PushFigures } from './push/push.js'
 import { describeMachine } from './report/machine.js'
 import { formatReport, type GroupFill, type Report } from './report/report.js'
 
@@ -24,6 +25,7 @@ async function run(options: BenchOptions): Promise<Report> {
   const rows: ResultRow[] = []
   const groupFills: GroupFill[] = []
   const growth: GrowthRow[] = []
+  const push: PushFigures[] = []
   if (machine.dataInMemory)
     notes.push(
       'the temporary folder is in memory: set TMPDIR to a folder on disk for figures about durable writes',
@@ -42,10 +44,18 @@ async function run(options: BenchOptions): Promise<Report> {
       growth.push(
         ...(await measureGrowth(storage, builds, { ...options, ...options.growth }, tell)),
       )
+    if (options.push) {
+      const own = builds[0] as Build
+      push.push(await measurePush(storage, own, { ...options, ...options.push }, tell))
+    }
   }
   return {
     machine,
     growth,
+    push: {
+      channels: push.flatMap(({ channels }) => channels),
+      crowds: push.flatMap(({ crowds }) => crowds),
+    },
     effort: { seconds: options.seconds, rounds: options.rounds },
     startups,
     rows,
@@ -101,7 +111,9 @@ async function main(): Promise<number> {
   }
   const report = await run(options)
   process.stdout.write(`${options.json ? JSON.stringify(report, null, 2) : formatReport(report)}\n`)
-  return [...report.rows, ...report.growth].some(({ errors }) => errors > 0) ? 1 : 0
+  return [...report.rows, ...report.growth, ...report.push.crowds].some(({ errors }) => errors > 0)
+    ? 1
+    : 0
 }
 
 try {

@@ -1,10 +1,12 @@
 import { parseArgs } from 'node:util'
 import type { GrowthOptions } from './growth/growth.js'
 import type { Effort } from './measure/measure.js'
+import type { PushOptions } from './push/push.js'
 import { scenarios } from './scenarios/direct-scenarios.js'
 import { type Scenario, setOf } from './scenarios/scenario.js'
 
 const growthSet = 'growth'
+const pushSet = 'push'
 const sets = [...new Set(scenarios.map(setOf))]
 
 export const usage = `Usage: npm run bench -- [options]
@@ -12,15 +14,17 @@ export const usage = `Usage: npm run bench -- [options]
   --seconds N       measured time of each run, default 8
   --rounds N        how often echo and server take turns, default 2
   --only NAME       sqlite or postgres; default: both when PostgreSQL 15 or newer is found
-  --scenario NAMES  ${sets.join(', ')}, ${growthSet};
-                    several with commas; default: all but ${growthSet}
+  --scenario NAMES  ${sets.join(', ')}, ${growthSet}, ${pushSet};
+                    several with commas; default: all but ${growthSet} and ${pushSet}
   --against FOLDER  another build to measure in turns with this one: a checkout of any
                     commit after npm ci and npm run build
   --members N       size of the large group, default 100000
-  --crowd N         users to whom broadcasts are sent, default 1000000
+  --crowd N         users to whom broadcasts and pushes are sent, default 1000000
   --growth-steps L  numbers of messages at which growth measures, with commas,
                     default 0,1000000,2000000,5000000
   --growth-users N  users of growth, default 10000
+  --push-devices N  devices on each channel, default 20000
+  --push-parts L    channels, crowd, or both with a comma, which is the default
   --json            the report as JSON
 `
 
@@ -33,6 +37,8 @@ export interface BenchOptions extends Effort {
   readonly crowdSize: number
   /** Null: not asked for. */
   readonly growth: GrowthOptions | null
+  /** Null: not asked for. */
+  readonly push: PushOptions | null
   /** The checkout of another build to compare with. */
   readonly against: string | null
   readonly json: boolean
@@ -40,6 +46,8 @@ export interface BenchOptions extends Effort {
 
 // Each user begins 25 conversations with users who do not begin one with it.
 const growthUsersMin = 100
+
+const pushParts = ['channels', 'crowd']
 
 export class UsageError extends Error {}
 
@@ -63,6 +71,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
           users: atLeast('--growth-users', values['growth-users'], growthUsersMin),
         }
       : null,
+    push: names(scenario).includes(pushSet) ? pushOptions(values) : null,
     against: against ?? null,
     json,
   }
@@ -79,6 +88,8 @@ function parse(args: readonly string[]) {
         scenario: { type: 'string', default: 'all' },
         members: { type: 'string', default: '100000' },
         crowd: { type: 'string', default: '1000000' },
+        'push-devices': { type: 'string', default: '20000' },
+        'push-parts': { type: 'string', default: pushParts.join() },
         against: { type: 'string' },
         'growth-steps': { type: 'string', default: '0,1000000,2000000,5000000' },
         'growth-users': { type: 'string', default: '10000' },
@@ -88,6 +99,16 @@ function parse(args: readonly string[]) {
     }).values
   } catch (error) {
     throw new UsageError((error as Error).message)
+  }
+}
+
+function pushOptions(values: ReturnType<typeof parse>): PushOptions {
+  const parts = names(values['push-parts'])
+  const unknown = parts.find((part) => !pushParts.includes(part))
+  if (unknown !== undefined) throw new UsageError(`--push-parts does not know ${unknown}`)
+  return {
+    devices: parts.includes('channels') ? positive('--push-devices', values['push-devices']) : 0,
+    crowdSize: parts.includes('crowd') ? positive('--crowd', values.crowd) : 0,
   }
 }
 
@@ -113,7 +134,7 @@ function names(text: string): string[] {
 
 function chooseScenarios(text: string): readonly (readonly Scenario[])[] {
   const asked = names(text)
-  const known = ['all', growthSet, ...sets]
+  const known = ['all', growthSet, pushSet, ...sets]
   const unknown = asked.find((name) => !known.includes(name))
   if (unknown !== undefined) throw new UsageError(`--scenario does not know ${unknown}`)
   const chosen = sets.filter((set) => asked.includes('all') || asked.includes(set))

@@ -11,6 +11,8 @@ export interface LoadOrder {
   readonly warmUpMs: number
   /** Null: until the plan ends, with everything counted. */
   readonly measureMs: number | null
+  /** Requests a second of all connections together; unset: as many as are answered. */
+  readonly perSecond?: number
   /** A successful answer with a shorter body counts as an error. */
   readonly minBodyBytes: number
   /** A successful answer with this in its body counts as an error, too. */
@@ -46,7 +48,10 @@ const reconnectMs = 20
 // A server that is gone for good would otherwise be asked for ever when the run has no end in time.
 const maxErrors = 10_000
 
-/** A closed loop: every connection sends its next request when the answer to the last one is there. */
+/**
+ * A closed loop: every connection sends its next request when the answer to the last one is there. With a rate it sends when it is time, or
+ * at once when it is late, and the latency runs from that time.
+ */
 export async function runLoad(order: LoadOrder, events: LoadEvents): Promise<LoadResult> {
   const run = new LoadRun(order)
   if (order.measureMs === null) {
@@ -99,8 +104,11 @@ class LoadRun {
   }
 
   open(): void {
-    for (let index = 0; index < this.#order.connections; index++)
-      this.#connections.add(new LoadConnection(this.#order.port, this))
+    const { connections, port, perSecond } = this.#order
+    for (let index = 0; index < connections; index++) {
+      const pace = perSecond === undefined ? null : paceOf(perSecond, connections, index)
+      this.#connections.add(new LoadConnection(port, this, pace))
+    }
   }
 
   startMeasuring(): void {
@@ -182,6 +190,17 @@ class LoadRun {
   }
 }
 
+/** When a connection sends, in milliseconds as performance.now() has them. */
+interface Pace {
+  readonly firstAt: number
+  readonly everyMs: number
+}
+
+function paceOf(perSecond: number, connections: number, index: number): Pace {
+  const everyMs = (connections / perSecond) * 1000
+  return { firstAt: performance.now() + (everyMs * index) / connections, everyMs }
+}
+
 class LoadConnection {
   readonly #port: number
   readonly #run: LoadRun
@@ -189,18 +208,27 @@ class LoadConnection {
   readonly #buffer = Buffer.allocUnsafe(65_536)
   #reader = new ResponseReader()
   #socket: Socket
+  /** When the request was sent; with a pace when it should have been. */
   #sentAt = 0
+  #nextAt: number
+  #timer: NodeJS.Timeout | undefined
   #waiting = false
   #closed = false
 
-  constructor(port: number, run: LoadRun) {
+  constructor(
+    port: number,
+    run: LoadRun,
+    private readonly pace: Pace | null,
+  ) {
     this.#port = port
     this.#run = run
+    this.#nextAt = pace?.firstAt ?? 0
     this.#socket = this.#connect()
   }
 
   close(): void {
     this.#closed = true
+    clearTimeout(this.#timer)
     this.#socket.destroy()
     this.#run.left(this)
   }
@@ -208,11 +236,17 @@ class LoadConnection {
   #connect(): Socket {
     const onread = { buffer: this.#buffer, callback: (length: number) => this.#received(length) }
     const socket = connect({ host: '127.0.0.1', port: this.#port, noDelay: true, onread })
-    socket.once('connect', () => this.#send())
+    socket.once('connect', () => this.#sendInTime())
     socket.once('error', (error) => this.#cut(error.message))
     socket.once('close', () => this.#cut('the server closed the connection'))
     this.#waiting = true
     return socket
+  }
+
+  #sendInTime(): void {
+    const waitMs = this.pace === null ? 0 : this.#nextAt - performance.now()
+    if (waitMs > 0) this.#timer = setTimeout(() => this.#send(), waitMs)
+    else this.#send()
   }
 
   #send(): void {
@@ -222,7 +256,9 @@ class LoadConnection {
       return
     }
     this.#waiting = true
-    this.#sentAt = performance.now()
+    const now = performance.now()
+    this.#sentAt = this.pace === null ? now : Math.min(now, this.#nextAt)
+    this.#nextAt += this.pace?.everyMs ?? 0
     this.#socket.write(request, 'latin1')
   }
 
@@ -240,7 +276,7 @@ class LoadConnection {
     this.#waiting = false
     this.#run.answered(this.#reader, performance.now() - this.#sentAt)
     if (this.#reader.closes) this.#reconnect()
-    else this.#send()
+    else this.#sendInTime()
   }
 
   /** An idle connection that the server closes is no error. */
@@ -251,6 +287,7 @@ class LoadConnection {
   }
 
   #reconnect(): void {
+    clearTimeout(this.#timer)
     this.#socket.removeAllListeners().on('error', () => {})
     this.#socket.destroy()
     this.#reader = new ResponseReader()

@@ -8,7 +8,7 @@ const noEvents: LoadEvents = { measuring: () => {}, measured: () => {} }
 
 /** Runs a load in a process of its own. */
 export function load(order: LoadOrder, events: LoadEvents = noEvents): Promise<LoadResult> {
-  const child = start('load')
+  const child = startProcess('load')
   return new Promise((resolve, reject) => {
     child.on('message', (message: LoadMessage) => {
       if (message.type === 'result') resolve(message.result)
@@ -28,7 +28,7 @@ export interface Echo extends Disposable {
 
 /** @param body what it answers to every request */
 export function startEcho(body: string): Promise<Echo> {
-  const child = start('echo')
+  const child = startProcess('echo')
   return new Promise((resolve, reject) => {
     child.once('message', ({ port }: { readonly port: number }) =>
       resolve({ port, [Symbol.dispose]: () => void child.kill() }),
@@ -40,7 +40,8 @@ export function startEcho(body: string): Promise<Echo> {
   })
 }
 
-function start(name: string): ChildProcess {
+/** @param name of a script, from the folder of this file */
+export function startProcess(name: string): ChildProcess {
   // JSON, the default, has no NaN, which a run without any success answers.
   const child = fork(resolve(import.meta.dirname, `${name}.js`), { serialization: 'advanced' })
   const forget = atExit(() => child.kill('SIGKILL'))

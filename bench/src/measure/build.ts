@@ -2,6 +2,8 @@
 import { existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { PostgresCluster, type ServerProcess, startServer } from '@hermod/testkit'
+import { DatabaseSync } from '@photostructure/sqlite'
+import pg from 'pg'
 import { makeBroadcastReaders, makeCrowd } from '../population/broadcasts.js'
 import { makeGroups } from '../population/groups.js'
 import { createConversations, makeUsers } from '../population/people.js'
@@ -56,6 +58,8 @@ export interface StoredServer extends AsyncDisposable {
   databaseBytes(): Promise<number>
   /** Of the write-ahead log; with PostgreSQL that of all databases together. */
   walBytes(): Promise<number>
+  /** Runs a statement beside the server, for what no call can make or tell. @returns its rows */
+  sql(statement: string): Promise<Readonly<Record<string, unknown>>[]>
 }
 
 export function sqliteStorage(): Storage {
@@ -69,6 +73,7 @@ export function sqliteStorage(): Storage {
         process: server,
         databaseBytes: () => bytes('hermod.db'),
         walBytes: () => bytes('hermod.db-wal'),
+        sql: async (statement) => sqliteRows(join(server.dataDir, 'hermod.db'), statement),
         [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
       }
     },
@@ -89,11 +94,32 @@ export async function postgresStorage(): Promise<Storage> {
         process: server,
         databaseBytes: () => database.sizeBytes(),
         walBytes: () => cluster.walBytes(),
+        sql: (statement) => postgresRows(database.url, statement),
         [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
       }
     },
     cpuMs: () => cluster.cpuMs(),
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
+  }
+}
+
+function sqliteRows(path: string, statement: string): Record<string, unknown>[] {
+  const database = new DatabaseSync(path)
+  try {
+    database.exec('pragma busy_timeout = 10000')
+    return database.prepare(statement).all() as Record<string, unknown>[]
+  } finally {
+    database.close()
+  }
+}
+
+async function postgresRows(url: string, statement: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query<Record<string, unknown>>(statement)).rows
+  } finally {
+    await client.end()
   }
 }
 

@@ -48,7 +48,8 @@ export async function makeCrowd(
 
 export const broadcastBody = { type: 1, content_type: 0, content: 'x'.repeat(100) }
 
-async function createApp(api: Api, operator: Api): Promise<Api> {
+/** An application of its own. @returns calls it with its Admin token */
+export async function createApp(api: Api, operator: Api): Promise<Api> {
   const { data } = await operator.succeed('POST', '/operator/v1/app/create')
   const { url } = api.options
   return new Api({ url, appId: data.app_id, adminToken: data.admin_token })

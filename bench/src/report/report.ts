@@ -2,6 +2,7 @@ import type { GrowthRow } from '../growth/growth.js'
 import type { Effort, ResultRow } from '../measure/measure.js'
 import { idleTargetBytes, readyTargetMs, type StartupFigures } from '../measure/startup.js'
 import type { GroupFillFigures } from '../population/population.js'
+import type { PushFigures } from '../push/push.js'
 import type { DatabaseName } from '../scenarios/scenario.js'
 import {
   gigabytes,
@@ -15,6 +16,7 @@ import {
 } from './format.js'
 import { growthTables } from './growth-report.js'
 import type { Machine } from './machine.js'
+import { pushTables } from './push-report.js'
 
 export interface Report {
   readonly machine: Machine
@@ -23,6 +25,7 @@ export interface Report {
   readonly rows: readonly ResultRow[]
   readonly groupFills: readonly GroupFill[]
   readonly growth: readonly GrowthRow[]
+  readonly push: PushFigures
   /** What was left out, and why. */
   readonly notes: readonly string[]
 }
@@ -39,6 +42,7 @@ export function formatReport({
   rows,
   groupFills,
   growth,
+  push,
   notes,
 }: Report): string {
   const { cpu, cores, memoryBytes, system, node, postgres } = machine
@@ -54,6 +58,7 @@ export function formatReport({
     ),
     ...groupFills.map(groupFillLine),
     growthTables(growth),
+    pushTables(push),
     ...notes.map((note) => `Note: ${note}`),
   ]
     .filter((part, index, parts) => part !== '' || parts[index - 1] !== '')

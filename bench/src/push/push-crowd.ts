@@ -1,0 +1,171 @@
+/** What a push to very many devices costs those who send messages meanwhile. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pushTaskState } from '@hermod/protocol'
+import type { LoadOrder, LoadResult } from '../load/load-run.js'
+import { load } from '../load/processes.js'
+import { portOf, type Storage, type StoredServer, usageOf } from '../measure/build.js'
+import { type Effort, quiet } from '../measure/measure.js'
+import { median } from '../measure/statistics.js'
+import { createApp } from '../population/broadcasts.js'
+import { createImportedUsers } from '../population/imported-users.js'
+import { transactionCounter } from '../population/population.js'
+import { type DatabaseName, transactionsPerRun } from '../scenarios/scenario.js'
+import { makePushApp, notify, type PushApp, sentOf, warmUp } from './push-app.js'
+import type { RunningSimulator } from './push-processes.js'
+
+/** A push to everybody. */
+export interface PushCrowdRow {
+  readonly database: DatabaseName
+  readonly devices: number
+  /** The slowest of several. */
+  readonly notifyMs: number
+  /** From the request until every device has its delivery. */
+  readonly expandedSeconds: number
+  /** What the gateway had taken by then, for each second. */
+  readonly sentPerSecond: number
+  readonly peakRssBytes: number
+  /** Of sends to one user at a fixed rate: medians of runs, and the worst one. */
+  readonly before: SendFigures
+  readonly during: SendFigures
+  readonly errors: number
+  readonly errorSamples: readonly string[]
+}
+
+export interface SendFigures {
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly worstP99Ms: number
+  readonly maxMs: number
+}
+
+/** Moderate: a twentieth of what the service can do alone on two cores. */
+export const sendsPerSecond = 500
+const connections = 16
+const senderCount = 1_000
+const notifications = 20
+const pollMs = 100
+const maxExpandingMs = 300_000
+const daySeconds = 86_400
+
+export async function measureCrowd(
+  storage: Storage,
+  server: StoredServer,
+  simulator: RunningSimulator,
+  { devices, seconds, rounds, tell }: Effort & { devices: number; tell(text: string): void },
+): Promise<PushCrowdRow> {
+  tell(`push: ${devices} devices`)
+  const app = await makePushApp(server, simulator.certificates.ios_gw, devices)
+  const usage = usageOf(server.process, storage)
+  const nextSends = await makeSenders(server, seconds)
+  await warmUp(app)
+  await quiet([usage])
+  tell('push: sends before')
+  const before: LoadResult[] = []
+  for (let round = 0; round < rounds; round++) before.push(await load(nextSends()))
+  // Those of tomorrow are stored as the one of now, and do nothing more.
+  let notifyMs = 0
+  const timed = async (changes?: object) => {
+    const startedAt = performance.now()
+    const taskId = await notify(app, changes)
+    notifyMs = Math.max(notifyMs, performance.now() - startedAt)
+    return { taskId, startedAt }
+  }
+  const message = {
+    title: 'News',
+    body: 'x',
+    show_begin_time: Math.floor(Date.now() / 1000) + daySeconds,
+  }
+  for (let index = 0; index < notifications; index++) await timed({ message })
+  tell('push: sends meanwhile')
+  const { taskId, startedAt } = await timed()
+  const watch = watchExpansion(server, { app, taskId, startedAt })
+  const during: LoadResult[] = []
+  while (!watch.isOver()) during.push(await load(nextSends()))
+  const { expandedSeconds, sent, peakRssBytes } = await watch.result
+  const all = [...before, ...during]
+  return {
+    database: storage.name,
+    devices,
+    notifyMs,
+    expandedSeconds,
+    sentPerSecond: sent / expandedSeconds,
+    peakRssBytes,
+    before: figuresOf(before),
+    during: figuresOf(during),
+    errors: all.reduce((total, { errors }) => total + errors, 0),
+    errorSamples: [...new Set(all.flatMap(({ errorSamples }) => errorSamples))],
+  }
+}
+
+/** @returns gives the order of one run of sends */
+async function makeSenders({ process }: StoredServer, seconds: number): Promise<() => LoadOrder> {
+  const operator = process.api.as(process.operatorToken)
+  const { appId, adminToken = '' } = (await createApp(process.api, operator)).options
+  const ids = await createImportedUsers(operator, appId, 'sender', senderCount)
+  const transactions = transactionCounter()
+  return () => ({
+    port: portOf(process),
+    connections,
+    perSecond: sendsPerSecond,
+    plan: {
+      kind: 'send',
+      appId,
+      users: ids.map((id) => ({ id, token: adminToken, isOnBehalf: true })),
+      offsets: Array.from({ length: 30 }, (_, index) => [index + 1]),
+      firstTransaction: transactions(transactionsPerRun),
+    },
+    warmUpMs: 250,
+    measureMs: seconds * 1000,
+    minBodyBytes: 0,
+  })
+}
+
+interface Watched {
+  readonly app: PushApp
+  readonly taskId: number
+  readonly startedAt: number
+}
+
+interface Expansion {
+  readonly expandedSeconds: number
+  readonly sent: number
+  readonly peakRssBytes: number
+}
+
+/** Looks at a task until the whole audience has its deliveries. */
+function watchExpansion(
+  { process, sql }: StoredServer,
+  { app, taskId, startedAt }: Watched,
+): { isOver(): boolean; readonly result: Promise<Expansion> } {
+  let isOver = false
+  let peakRssBytes = 0
+  const watch = async (): Promise<Expansion> => {
+    for (;;) {
+      peakRssBytes = Math.max(peakRssBytes, process.rssBytes())
+      const rows = await sql(`select state from push_tasks where task_id = ${taskId}`)
+      const elapsedMs = performance.now() - startedAt
+      if (Number(rows[0]?.state) === pushTaskState.expanded)
+        return {
+          expandedSeconds: elapsedMs / 1000,
+          sent: await sentOf(app, taskId),
+          peakRssBytes,
+        }
+      if (elapsedMs > maxExpandingMs) throw new Error(`not expanded after ${elapsedMs} ms`)
+      await sleep(pollMs)
+    }
+  }
+  const result = watch().finally(() => {
+    isOver = true
+  })
+  result.catch(() => {})
+  return { isOver: () => isOver, result }
+}
+
+function figuresOf(runs: readonly LoadResult[]): SendFigures {
+  return {
+    p50Ms: median(runs.map(({ p50Ms }) => p50Ms)),
+    p99Ms: median(runs.map(({ p99Ms }) => p99Ms)),
+    worstP99Ms: Math.max(...runs.map(({ p99Ms }) => p99Ms)),
+    maxMs: Math.max(...runs.map(({ maxMs }) => maxMs)),
+  }
+}

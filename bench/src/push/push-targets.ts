@@ -1,0 +1,32 @@
+/** What pushes have to reach. */
+import type { PushChannelRow } from './push-channels.js'
+import type { PushCrowdRow } from './push-crowd.js'
+
+/** So many sends a second over ios_gw, or so much of the bare client, whichever is less. */
+export const channelTarget = { channel: 'ios_gw', perSecond: 5_000, ofBare: 0.6 } as const
+
+export const crowdTarget = { notifyMs: 20, expandedSeconds: 60, p99Growth: 2 } as const
+
+/** A figure that could not be measured is a miss as well. Null: the channel has no target. */
+export function missedChannelTarget({
+  channel,
+  sendsPerSecond,
+  ofBare,
+}: Pick<PushChannelRow, 'channel' | 'sendsPerSecond' | 'ofBare'>): string[] | null {
+  if (channel !== channelTarget.channel) return null
+  const isMet = sendsPerSecond >= channelTarget.perSecond || ofBare >= channelTarget.ofBare
+  return isMet ? [] : ['sends']
+}
+
+export function missedCrowdTargets({
+  notifyMs,
+  expandedSeconds,
+  before,
+  during,
+}: Pick<PushCrowdRow, 'notifyMs' | 'expandedSeconds' | 'before' | 'during'>): string[] {
+  return [
+    ...(notifyMs <= crowdTarget.notifyMs ? [] : ['answer']),
+    ...(expandedSeconds <= crowdTarget.expandedSeconds ? [] : ['expanded']),
+    ...(during.p99Ms <= before.p99Ms * crowdTarget.p99Growth ? [] : ['p99']),
+  ]
+}

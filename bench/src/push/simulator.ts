@@ -1,0 +1,59 @@
+/** The simulated gateways as a process: tells their certificates over IPC, and what was asked of them when it is told to. */
+import {
+  PushSimulator,
+  type SimulatedCertificate,
+  type SimulatedChannel,
+  simulatedChannels,
+} from '@hermod/testkit/push'
+import type { BareRequest } from './bare-run.js'
+
+/** The first message of the process. */
+export interface SimulatorStarted {
+  readonly certificates: Readonly<Record<SimulatedChannel, SimulatedCertificate>>
+}
+
+/** What a gateway was asked to send. */
+export interface RecordedSends {
+  /** The last ones, at most 10 000. */
+  readonly requests: readonly BareRequest[]
+  /** All of them since the last time. */
+  readonly count: number
+}
+
+const counts = new Map<SimulatedChannel, number>()
+const simulator = await PushSimulator.start({
+  onCall: ({ channel, path }) => {
+    if (isSend(path)) counts.set(channel, (counts.get(channel) ?? 0) + 1)
+  },
+})
+const certificates = Object.fromEntries(
+  simulatedChannels.map((channel) => [channel, simulator.gateways[channel].certificate]),
+) as SimulatorStarted['certificates']
+
+// The process that started it is gone.
+process.once('disconnect', () => process.exit())
+process.on('message', (channel: SimulatedChannel) => {
+  const sends = simulator.gateways[channel].calls.filter(({ path }) => isSend(path))
+  const requests = sends.map(({ path, headers, body }) => ({
+    path,
+    headers: Object.fromEntries(Object.entries(headers).filter(([name]) => isOwn(name))),
+    body,
+  }))
+  tell({ requests, count: counts.get(channel) ?? 0 } satisfies RecordedSends)
+  counts.delete(channel)
+})
+tell({ certificates } satisfies SimulatorStarted)
+
+/** Access tokens are asked for elsewhere. */
+function isSend(path: string): boolean {
+  return !/\/(auth|token)$/.test(path)
+}
+
+/** Headers that clients of HTTP do not write by themselves. */
+function isOwn(name: string): boolean {
+  return !name.startsWith(':') && !['host', 'connection', 'content-length'].includes(name)
+}
+
+function tell(message: SimulatorStarted | RecordedSends): void {
+  process.send?.(message)
+}
