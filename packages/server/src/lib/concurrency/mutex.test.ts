@@ -47,6 +47,29 @@ describe('Mutex', () => {
     expect(order).toEqual(['waiting', 'late'])
   })
 
+  it('those who share wait for one holder, and then go together', async () => {
+    const mutex = new Mutex()
+    const order: string[] = []
+    await mutex.lock()
+    const alone = async (name: string) => {
+      await mutex.lock()
+      order.push(name)
+      mutex.unlock()
+    }
+    const sharing = async (name: string) => {
+      await mutex.lockShared()
+      order.push(name)
+      await settled()
+      mutex.unlockShared()
+    }
+    const all = [alone('a'), alone('b'), sharing('1'), sharing('2')]
+    mutex.unlock()
+    // Comes while those who wait to be alone are there.
+    all.push(sharing('3'))
+    await Promise.all(all)
+    expect(order).toEqual(['1', '2', 'a', '3', 'b'])
+  })
+
   it('is free again when nobody waits', async () => {
     const mutex = new Mutex()
     for (let round = 0; round < 3; round++) {

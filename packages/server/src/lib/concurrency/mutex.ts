@@ -1,48 +1,49 @@
-interface Waiting {
-  readonly isShared: boolean
-  readonly enter: () => void
-}
-
 /**
- * Exclusion between asynchronous callers of one process, first come, first served: one holder by itself, or any number of those who
- * share. A caller that shares waits behind one that waits to be alone, so that no caller waits for ever.
+ * Exclusion between asynchronous callers of one process: one holder by itself, or any number of those who share. Both take turns: who
+ * shares waits for one holder at the most, and who waits to be alone for those who shared before; each kind is served in its order.
  */
 export class Mutex {
   #isLocked = false
   #sharing = 0
-  readonly #waiting: Waiting[] = []
+  readonly #alone: (() => void)[] = []
+  readonly #toShare: (() => void)[] = []
 
   async lock(): Promise<void> {
-    if (this.#isLocked || this.#sharing > 0 || this.#waiting.length > 0) return this.#wait(false)
+    if (this.#isLocked || this.#sharing > 0) return wait(this.#alone)
     this.#isLocked = true
   }
 
   unlock(): void {
     this.#isLocked = false
-    this.#admit()
+    this.#admitSharing()
+    this.#admitAlone()
   }
 
   async lockShared(): Promise<void> {
-    if (this.#isLocked || this.#waiting.length > 0) return this.#wait(true)
+    if (this.#isLocked || this.#alone.length > 0) return wait(this.#toShare)
     this.#sharing++
   }
 
   unlockShared(): void {
     this.#sharing--
-    this.#admit()
+    this.#admitAlone()
   }
 
-  #wait(isShared: boolean): Promise<void> {
-    return new Promise((enter) => this.#waiting.push({ isShared, enter }))
+  #admitSharing(): void {
+    const waiting = this.#toShare.splice(0)
+    this.#sharing += waiting.length
+    for (const enter of waiting) enter()
   }
 
-  #admit(): void {
-    for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
-      if (this.#isLocked || (!next.isShared && this.#sharing > 0)) return
-      this.#waiting.shift()
-      if (next.isShared) this.#sharing++
-      else this.#isLocked = true
-      next.enter()
-    }
+  #admitAlone(): void {
+    if (this.#isLocked || this.#sharing > 0) return
+    const next = this.#alone.shift()
+    if (!next) return
+    this.#isLocked = true
+    next()
   }
+}
+
+function wait(queue: (() => void)[]): Promise<void> {
+  return new Promise((enter) => queue.push(enter))
 }

@@ -12,10 +12,11 @@ const defaultCare: ConnectionCare = { pingAfterMs: 60_000, pingTimeoutMs: 10_000
 export function iosProtocol(care: ConnectionCare = defaultCare): GatewayProtocol<IosCredentials> {
   return {
     channel: 'ios_gw',
+    // The vendor publishes no rate of an app.
     limits: {
       ...defaultLimits,
-      perSecond: 2_000,
-      burst: 2_000,
+      perSecond: 10_000,
+      burst: 1_000,
       maxInFlight: 500,
       maxQueued: 20_000,
       maxConnections: 2,

@@ -20,6 +20,7 @@ function endedEarly(): TransportError {
  */
 export class Http2Transport implements Transport {
   readonly #connections = new Set<Http2Connection>()
+  /** For a stream: one goes on when a stream ends, all when there is a connection more or less. */
   readonly #waiting: (() => void)[] = []
 
   constructor(private readonly options: ConnectionOptions) {}
@@ -32,7 +33,7 @@ export class Http2Transport implements Transport {
       } catch (error) {
         if (!(error instanceof StreamRefused) || tries >= maxConnectionsPerRequest) throw error
       } finally {
-        this.#wake()
+        this.#waiting.shift()?.()
       }
     }
   }
@@ -67,15 +68,16 @@ export class Http2Transport implements Transport {
   #open(): Http2Connection {
     const connection = new Http2Connection(this.options)
     this.#connections.add(connection)
+    void connection.ready.then(() => this.#wakeAll())
     void connection.gone.then(() => {
       this.#connections.delete(connection)
-      this.#wake()
+      this.#wakeAll()
     })
     return connection
   }
 
   /** All of them look again: which of them finds room is decided then. */
-  #wake(): void {
+  #wakeAll(): void {
     for (const resolve of this.#waiting.splice(0)) resolve()
   }
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../lib/clock.js'
 import { type BucketLimits, TokenBucket } from './token-bucket.js'
+import { TurnPacer } from './turn-pacer.js'
 
 export interface GateLimits extends BucketLimits {
   readonly maxInFlight: number
@@ -12,9 +13,13 @@ export interface GateLimits extends BucketLimits {
 /** Why a request was not let through. */
 export type GateRefusal = 'queue_full' | 'rate_exceeded'
 
+/** A request of one device takes a tenth of a millisecond to make. */
+const requestsPerTurn = 16
+
 /** Lets a bounded number of requests to one gateway run at once, at a bounded rate. */
 export class RequestGate {
   readonly #bucket: TokenBucket
+  readonly #pacer = new TurnPacer(requestsPerTurn)
   readonly #waiting: (() => void)[] = []
   #inFlight = 0
 
@@ -39,6 +44,7 @@ export class RequestGate {
       const waitMs = this.#bucket.reserve(cost, this.limits.maxWaitMs)
       if (waitMs === null) return 'rate_exceeded'
       if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
+      await this.#pacer.begin()
       return await work()
     } finally {
       this.#leave()
