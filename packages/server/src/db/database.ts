@@ -218,7 +218,7 @@ export class Database implements AsyncDisposable {
   ): Promise<Output> {
     const { runProcedure } = this.dialect
     if (!runProcedure)
-      return this.transaction((tx) => procedure.run(this.#contextOf(tx), input, host))
+      return this.transaction((tx) => procedure.run(this.contextOf(tx), input, host))
     const { module, name } = procedure
     try {
       return (await runProcedure({ module, name, input })) as Output
@@ -263,7 +263,8 @@ export class Database implements AsyncDisposable {
     return db.executeQuery<Row>(query as unknown as CompiledQuery<Row>)
   }
 
-  #contextOf(tx: Tx): ProcedureContext {
+  /** Lets what procedures are made of run in a transaction. */
+  contextOf(tx: Tx): ProcedureContext {
     const compiled = this.#appendOf
     return {
       run: async <Row>(statement: Bulk, rows: readonly (readonly unknown[])[]) =>

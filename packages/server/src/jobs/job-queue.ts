@@ -1,6 +1,7 @@
 import type { Tx } from '../db/database.js'
 import type { Clock } from '../lib/clock.js'
 import type { JobKind, NewJob } from './job-model.js'
+import { jobRow } from './job-statements.js'
 import type { JobStore } from './job-store.js'
 
 export interface JobQueueOptions {
@@ -32,5 +33,27 @@ export class JobQueue {
       updated_at: now,
     })
     tx.afterCommit(() => announce(kind.name))
+  }
+  /** Rows of insertJobs for a procedure, due at once; after its commit call {@link announce}. */
+  rows<Payload>(kind: JobKind<Payload>, appId: string, payloads: readonly Payload[]): unknown[][] {
+    const { ids, clock } = this.options
+    const now = clock.now()
+    const jobIds = ids.takeReserved(payloads.length)
+    return payloads.map((payload, index) =>
+      jobRow({
+        app_id: appId,
+        job_id: jobIds[index] ?? 0,
+        kind: kind.name,
+        payload: JSON.stringify(payload),
+        run_at: now,
+        created_at: now,
+        updated_at: now,
+      }),
+    )
+  }
+
+  /** Jobs of the kind were committed. */
+  announce<Payload>(kind: JobKind<Payload>): void {
+    this.options.announce(kind.name)
   }
 }

@@ -163,9 +163,6 @@ export function createPushTasks(
   const deliveryPlanner = new DeliveryPlanner({
     ...shared,
     recipients,
-    deliveries,
-    tasks,
-    users: stores.users,
     apps,
     jobs,
     ids,

@@ -9,6 +9,3 @@ export type UserDevices = Pick<
 
 /** The badge. */
 export type UserBadge = Pick<UserStore, 'update'>
-
-/** The badges of many users. */
-export type UserBadges = Pick<UserStore, 'lockBadges' | 'setBadges'>

@@ -60,19 +60,6 @@ const setCredentialEpochs: BulkUpdate = {
   set: { credential_epoch: 'integer' },
   keys: { app_id: 'text', user_id: 'bigint' },
 }
-const lockBadges: BulkSelect = {
-  table: 'users',
-  keys: { app_id: 'text', user_id: 'bigint' },
-  columns: 't.user_id, t.badge, t.deleted_at',
-  lock: 'for no key update',
-}
-const setBadges: BulkUpdate = {
-  module: import.meta.url,
-  table: 'users',
-  set: { badge: 'integer' },
-  keys: { app_id: 'text', user_id: 'bigint' },
-}
-
 /** Users. Deleted users keep their row and ID and nothing else. */
 export class UserStore {
   readonly #database: Database
@@ -239,23 +226,6 @@ export class UserStore {
   ): Promise<void> {
     const rows = [...userIds].sort(compare).map((userId) => [messageId, appId, userId])
     await this.#database.bulk(tx, setBroadcastsAfter, rows)
-  }
-
-  /** The badges of users who are not deleted; they stay as they are until the transaction ends. */
-  async lockBadges(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<Map<Int64, number>> {
-    const keys = [...new Set(userIds)].sort(compare).map((userId) => [appId, userId])
-    const rows = await this.#database.bulk<
-      Pick<Selectable<UsersTable>, 'user_id' | 'badge' | 'deleted_at'>
-    >(tx, lockBadges, keys)
-    return new Map(
-      rows.flatMap((row) => (row.deleted_at === null ? [[row.user_id, row.badge]] : [])),
-    )
-  }
-
-  /** @param badges of users who are locked by {@link lockBadges} */
-  async setBadges(tx: Tx, appId: string, badges: ReadonlyMap<Int64, number>): Promise<void> {
-    const rows = [...badges].map(([userId, badge]) => [badge, appId, userId])
-    await this.#database.bulk(tx, setBadges, rows)
   }
 
   /** @returns false when there is no such user, or it was deleted */

@@ -2,7 +2,7 @@ import { pushDeliveryState } from '@hermod/protocol'
 import type { ReceiptKind } from '../../../push/receipts/receipt.js'
 import type { Delivery } from '../tasks/delivery-model.js'
 import { type DeliveryStep, readSteps, withSteps } from '../tasks/delivery-step.js'
-import type { CountChange } from '../tasks/task-store.js'
+import type { CountChange } from '../tasks/task-statements.js'
 
 /** What a gateway or the app itself tells of a delivery after it was sent. */
 export interface Confirmation {

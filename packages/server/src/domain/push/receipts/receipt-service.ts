@@ -21,7 +21,8 @@ import {
 } from '../tasks/delivery-model.js'
 import { withSteps } from '../tasks/delivery-step.js'
 import type { DeliveryStore } from '../tasks/delivery-store.js'
-import type { CountChange, TaskStore } from '../tasks/task-store.js'
+import type { CountChange } from '../tasks/task-statements.js'
+import type { TaskStore } from '../tasks/task-store.js'
 import {
   type Confirmation,
   type ConfirmationResult,

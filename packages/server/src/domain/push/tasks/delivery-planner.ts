@@ -5,19 +5,18 @@ import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
 import { groupBy } from '../../../lib/group-by.js'
 import type { ConnectedDevice, CoreChannel } from '../../../push/core-channel.js'
-import type { BadgeChange } from '../../../push/sender.js'
 import type { AppService } from '../../apps/app-service.js'
-import type { UserBadges } from '../../users/user-row.js'
 import type { KnownCertificates, PushCertificateEntry } from '../certificates/certificate-model.js'
 import { preferencesAt } from '../preferences/push-window.js'
 import { type ChannelChoice, chooseChannel } from './channel-choice.js'
 import { type Delivery, tokenHash } from './delivery-model.js'
 import { type DeliveryStep, withSteps } from './delivery-step.js'
-import type { DeliveryStore } from './delivery-store.js'
 import { sendBatch } from './push-jobs.js'
 import { deviceName, type RecipientFacts, type RecipientStore } from './recipient-store.js'
+import { type BadgeOfUser, type PlannedDeliveries, storeDeliveries } from './store-deliveries.js'
 import type { PushTask, Recipient, Suppression } from './task-model.js'
-import type { CountChange, NewPushTask, TaskStore } from './task-store.js'
+import type { CountChange } from './task-statements.js'
+import type { NewPushTask } from './task-store.js'
 
 /** What of a task the planning of its deliveries needs. */
 export type PlannedTask = Pick<PushTask | NewPushTask, 'appId' | 'taskId' | 'content' | 'expiresAt'>
@@ -39,9 +38,6 @@ type PlannedDelivery = Omit<Delivery, 'batchId' | 'badge'>
 export interface DeliveryPlannerOptions {
   readonly database: Database
   readonly recipients: RecipientStore
-  readonly deliveries: DeliveryStore
-  readonly tasks: TaskStore
-  readonly users: UserBadges
   readonly apps: AppService
   readonly certificates: KnownCertificates
   readonly core: Pick<CoreChannel, 'connected'>
@@ -106,71 +102,59 @@ export class DeliveryPlanner {
 
   /** Stores plans of one application: deliveries, badges, counts and the jobs that send. */
   async store(tx: Tx, plans: readonly DeliveryPlan[]): Promise<void> {
-    const { deliveries: store, tasks, jobs } = this.options
-    const [first] = plans
-    if (!first) return
-    const { appId } = first.task
-    const badges = await this.#countBadges(tx, appId, plans)
-    const all = plans.flatMap(({ task, deliveries }) =>
-      deliveries.map((delivery) => ({
-        ...delivery,
-        badge: isPending(delivery)
-          ? (badges.get(`${task.taskId} ${delivery.userId}`) ?? null)
-          : null,
-      })),
-    )
-    const batches = chunksOf(all.filter(isPending), deliveriesPerBatch)
-    const batchIds = this.options.ids.takeReserved(batches.length)
-    const ended = all.filter((delivery) => !isPending(delivery))
-    await store.insert(tx, [
-      ...batches.flatMap((batch, index) =>
-        batch.map((delivery) => ({ ...delivery, batchId: batchIds[index] ?? 0 })),
-      ),
-      ...ended.map((delivery) => ({ ...delivery, batchId: 0 })),
-    ])
-    for (const { task, deliveries } of plans)
-      await tasks.addDevices(tx, task, {
-        devices: deliveries.length,
-        finished: deliveries.filter((delivery) => !isPending(delivery)).length,
-      })
-    await tasks.addCounts(tx, all.filter(isPending).map(targetOf))
-    for (const batchId of batchIds)
-      await jobs.enqueue(tx, sendBatch, { appId, payload: { batchId } })
+    const planned = this.prepare(plans)
+    if (!planned) return
+    await storeDeliveries(this.options.database.contextOf(tx), planned)
+    tx.afterCommit(() => this.announce(planned))
   }
 
-  /** A user's badge changes once with a push, however many devices show it. @returns what they show, by task and user */
-  async #countBadges(
-    tx: Tx,
-    appId: string,
-    plans: readonly DeliveryPlan[],
-  ): Promise<ReadonlyMap<string, number>> {
-    const changes = plans.flatMap(({ task, deliveries }) => {
-      const { badge } = task.content.notification
-      if (badge === null) return []
-      const userIds = new Set(deliveries.filter(isPending).map(({ userId }) => userId))
-      return [...userIds].map((userId) => ({ taskId: task.taskId, userId, badge }))
-    })
-    if (changes.length === 0) return new Map()
-    const { users } = this.options
-    const userIds = changes.map(({ userId }) => userId)
-    const badges = await users.lockBadges(tx, appId, userIds)
-    const shown = new Map<string, number>()
-    for (const { taskId, userId, badge } of changes) {
-      const before = badges.get(userId)
-      if (before === undefined) continue
-      const count = changedBadge(before, badge)
-      badges.set(userId, count)
-      shown.set(`${taskId} ${userId}`, count)
+  /** What is stored of plans of one application; null for none. */
+  prepare(plans: readonly DeliveryPlan[]): PlannedDeliveries | null {
+    const { ids, jobs } = this.options
+    const [first] = plans
+    if (!first) return null
+    const { appId } = first.task
+    const all = plans.flatMap(({ deliveries }) => deliveries)
+    const pending = all.filter(isPending)
+    const batches = chunksOf(pending, deliveriesPerBatch)
+    const batchIds = ids.takeReserved(batches.length)
+    return {
+      appId,
+      deliveries: [
+        ...batches.flatMap((batch, index) =>
+          batch.map((delivery) => ({ ...delivery, badge: null, batchId: batchIds[index] ?? 0 })),
+        ),
+        ...all
+          .filter((delivery) => !isPending(delivery))
+          .map((delivery) => ({ ...delivery, badge: null, batchId: 0 })),
+      ],
+      badges: plans.flatMap(badgesOf),
+      devices: plans.map(({ task: { taskId }, deliveries }) => ({
+        appId,
+        taskId,
+        devices: deliveries.length,
+        finished: deliveries.filter((delivery) => !isPending(delivery)).length,
+      })),
+      counts: pending.map(targetOf),
+      jobs: jobs.rows(
+        sendBatch,
+        appId,
+        batchIds.map((batchId) => ({ batchId })),
+      ),
     }
-    await users.setBadges(tx, appId, badges)
-    return shown
+  }
+
+  /** What was prepared is committed. */
+  announce({ jobs }: PlannedDeliveries): void {
+    if (jobs.length > 0) this.options.jobs.announce(sendBatch)
   }
 }
 
-const greatestBadge = 2 ** 31 - 1
-
-function changedBadge(badge: number, { mode, count }: BadgeChange): number {
-  return Math.min(mode === 'set' ? count : badge + count, greatestBadge)
+function badgesOf({ task, deliveries }: DeliveryPlan): BadgeOfUser[] {
+  const { badge: change } = task.content.notification
+  if (change === null) return []
+  const userIds = new Set(deliveries.filter(isPending).map(({ userId }) => userId))
+  return [...userIds].map((userId) => ({ taskId: task.taskId, userId, change }))
 }
 
 function isPending({ state }: Pick<Delivery, 'state'>): boolean {

@@ -14,9 +14,11 @@ import { wayOf } from './delivery-planner.js'
 import { type DeliveryStep, withSteps } from './delivery-step.js'
 import type { DeliveryStore } from './delivery-store.js'
 import { sendBatch } from './push-jobs.js'
+import { type AcceptedDelivery, recordAccepted } from './record-accepted.js'
 import { deviceName } from './recipient-store.js'
 import type { PushTask } from './task-model.js'
-import type { CountChange, TaskStore } from './task-store.js'
+import type { CountChange } from './task-statements.js'
+import type { TaskStore } from './task-store.js'
 
 /** What came of one delivery. */
 export type Result = { readonly delivery: Delivery } & (
@@ -80,9 +82,28 @@ export class DeliveryRecorder {
   constructor(private readonly options: DeliveryRecorderOptions) {}
 
   async record(appId: string, facts: ResultFacts, results: readonly Result[]): Promise<void> {
-    if (results.length === 0) return
-    const { database, deliveries, tasks, clock } = this.options
-    const now = clock.now()
+    const now = this.options.clock.now()
+    const accepted = results.flatMap((result) => acceptedOf(result, now) ?? [])
+    // What most results are keeps the writer for a moment only.
+    if (accepted.length === results.length) await this.#recordAccepted(accepted)
+    else await this.#recordAny(appId, facts, results, now)
+  }
+
+  async #recordAccepted(accepted: readonly AcceptedDelivery[]): Promise<void> {
+    if (accepted.length === 0) return
+    const { pending, accepted: taken } = pushDeliveryState
+    const states = { pending, accepted: taken }
+    const deliveries = [...accepted].sort(compareDeliveries)
+    await this.options.database.procedure(recordAccepted, { deliveries, states }, null)
+  }
+
+  async #recordAny(
+    appId: string,
+    facts: ResultFacts,
+    results: readonly Result[],
+    now: number,
+  ): Promise<void> {
+    const { database, deliveries, tasks } = this.options
     await database.transaction(async (tx) => {
       const locked = await deliveries.lock(
         tx,
@@ -272,6 +293,20 @@ const minuteMs = 60_000
 /** Whether the last success that is known was a while ago; more exactly nobody wants to know it. */
 function isOlder([first]: readonly Tried[], now: number): boolean {
   return first !== undefined && first.certificate.lastAcceptedAt <= now - minuteMs
+}
+
+/** Null: it is more than a delivery that was taken; its certificate is to be noted, too, or it was not taken at all. */
+function acceptedOf(result: Result, now: number): AcceptedDelivery | null {
+  if (result.kind !== 'tried' || result.outcome.kind !== 'accepted') return null
+  const { delivery, certificate, outcome } = result
+  const { appId, taskId, userId, deviceSn, channel, attempts } = delivery
+  if (channel === '' || isOlder([result], now)) return null
+  const step: DeliveryStep = {
+    ...triedStep(delivery, now, { result: 'accepted' }),
+    certificate: certificate.name,
+  }
+  const { messageId } = outcome
+  return { appId, taskId, userId, deviceSn, channel, attempts, messageId, step }
 }
 
 /** As it was read, so that it was this try that brought it further. */

@@ -1,51 +1,29 @@
 import { type Int64, type PushChannel, pushDeliveryState } from '@hermod/protocol'
 import type { Selectable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
-import type { BulkDelete, BulkInsert, BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
-import { rowOf } from '../../../db/rows.js'
+import type { BulkDelete, BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
 import type { PushDeliveriesTable } from '../../../db/schema.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { Delivery, DeliveryKey } from './delivery-model.js'
+import {
+  deliveryKeyColumns,
+  deliveryKeyRow,
+  deliveryProgressColumns,
+  deliveryProgressRow,
+} from './delivery-statements.js'
 import type { TaskKey } from './task-model.js'
 
-const keyColumns = {
-  app_id: 'text',
-  task_id: 'bigint',
-  user_id: 'bigint',
-  device_sn: 'integer',
-} as const
-const progressColumns = {
-  state: 'smallint',
-  channel: 'text',
-  certificate_id: 'bigint',
-  token_hash: 'text',
-  message_id: 'text',
-  attempts: 'smallint',
-  next_at: 'bigint',
-  received_at: 'bigint',
-  steps: 'text',
-} as const
-const insertedColumns = {
-  ...keyColumns,
-  ...progressColumns,
-  batch_id: 'bigint',
-  badge: 'integer',
-  is_silent: 'smallint',
-  hides_details: 'smallint',
-} as const
-
-const insertDeliveries: BulkInsert = {
-  module: import.meta.url,
+const findDeliveries: BulkSelect = {
   table: 'push_deliveries',
-  columns: insertedColumns,
+  keys: deliveryKeyColumns,
+  columns: 't.*',
 }
-const findDeliveries: BulkSelect = { table: 'push_deliveries', keys: keyColumns, columns: 't.*' }
 const lockDeliveries: BulkSelect = { ...findDeliveries, lock: 'for update' }
 const changeDeliveries: BulkUpdate = {
   module: import.meta.url,
   table: 'push_deliveries',
-  set: progressColumns,
-  keys: keyColumns,
+  set: deliveryProgressColumns,
+  keys: deliveryKeyColumns,
 }
 
 const findByToken: BulkSelect = {
@@ -56,26 +34,8 @@ const findByToken: BulkSelect = {
 const deleteDeliveries: BulkDelete = {
   module: import.meta.url,
   deleteFrom: 'push_deliveries',
-  keys: keyColumns,
+  keys: deliveryKeyColumns,
 }
-
-const keyRow = rowOf(keyColumns, ({ appId, taskId, userId, deviceSn }: DeliveryKey) => ({
-  app_id: appId,
-  task_id: taskId,
-  user_id: userId,
-  device_sn: deviceSn,
-}))
-const progressRow = rowOf(progressColumns, (delivery: Delivery) => ({
-  state: delivery.state,
-  channel: delivery.channel,
-  certificate_id: delivery.certificateId,
-  token_hash: delivery.tokenHash,
-  message_id: delivery.messageId,
-  attempts: delivery.attempts,
-  next_at: delivery.nextAt,
-  received_at: delivery.receivedAt,
-  steps: delivery.steps,
-}))
 
 /** What became of pushes on each device. */
 export class DeliveryStore {
@@ -93,18 +53,6 @@ export class DeliveryStore {
         .where('batch_id', '=', param('batchId'))
         .where('state', '=', pushDeliveryState.pending),
     )
-  }
-
-  async insert(tx: Tx, deliveries: readonly Delivery[]): Promise<void> {
-    const rows = deliveries.map((delivery) => [
-      ...keyRow(delivery),
-      ...progressRow(delivery),
-      delivery.batchId,
-      delivery.badge,
-      Number(delivery.isSilent),
-      Number(delivery.hidesDetails),
-    ])
-    await this.database.bulk(tx, insertDeliveries, rows)
   }
 
   /** Those of a batch that have not come to an end. */
@@ -149,14 +97,17 @@ export class DeliveryStore {
     const rows = await this.database.bulk<Selectable<PushDeliveriesTable>>(
       tx,
       lockDeliveries,
-      keys.map(keyRow),
+      keys.map(deliveryKeyRow),
     )
     return rows.map(toDelivery)
   }
 
   /** Sets how far deliveries are that are locked. */
   async change(tx: Tx, deliveries: readonly Delivery[]): Promise<void> {
-    const rows = deliveries.map((delivery) => [...progressRow(delivery), ...keyRow(delivery)])
+    const rows = deliveries.map((delivery) => [
+      ...deliveryProgressRow(delivery),
+      ...deliveryKeyRow(delivery),
+    ])
     await this.database.bulk(tx, changeDeliveries, rows)
   }
 
@@ -211,7 +162,7 @@ export class DeliveryStore {
   }
 
   async delete(tx: Tx, keys: readonly DeliveryKey[]): Promise<void> {
-    await this.database.bulk(tx, deleteDeliveries, keys.map(keyRow))
+    await this.database.bulk(tx, deleteDeliveries, keys.map(deliveryKeyRow))
   }
 
   async eraseUser(tx: Tx, { appId, userId }: UserKey): Promise<void> {

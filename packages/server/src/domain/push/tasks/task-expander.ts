@@ -4,6 +4,7 @@ import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { AudienceReader } from './audience-reader.js'
 import type { DeliveryPlanner } from './delivery-planner.js'
+import { type ExpandedPage, storePage } from './store-deliveries.js'
 import type { PushTask, TaskKey } from './task-model.js'
 import type { TaskStore } from './task-store.js'
 
@@ -37,30 +38,32 @@ export class TaskExpander {
 
   /** @returns whether the whole audience has its deliveries */
   async #step(task: PushTask): Promise<boolean> {
-    const { database, tasks, audiences, planner, clock } = this.options
+    const { database, audiences, planner, clock } = this.options
     const { recipients, upTo, isLast } =
       task.expiresAt <= clock.now()
         ? nobody(task.expandedTo)
         : await audiences.page(task, usersPerPage)
-    const plan = await planner.plan(task, recipients)
-    return database.transaction(async (tx) => {
-      const current = await tasks.lock(tx, task)
-      if (!current || !isOpen(current)) return true
-      // Another run was faster.
-      if (current.expandedTo !== task.expandedTo) return false
-      await tasks.setProgress(tx, task, {
-        state: isLast ? pushTaskState.expanded : pushTaskState.expanding,
-        expandedTo: upTo,
-        at: clock.now(),
-      })
-      await planner.store(tx, [plan])
-      return isLast
-    })
+    const planned = planner.prepare([await planner.plan(task, recipients)])
+    if (!planned) throw new Error('a plan has something to store')
+    const page: ExpandedPage = {
+      task: { appId: task.appId, taskId: task.taskId },
+      openStates,
+      expandedFrom: task.expandedTo,
+      expandedTo: upTo,
+      state: isLast ? pushTaskState.expanded : pushTaskState.expanding,
+      at: clock.now(),
+      planned,
+    }
+    const outcome = await database.procedure(storePage, page, null)
+    if (outcome === 'stored') planner.announce(planned)
+    return outcome === 'over' || (outcome === 'stored' && isLast)
   }
 }
 
+const openStates: readonly number[] = [pushTaskState.waiting, pushTaskState.expanding]
+
 function isOpen({ state }: PushTask): boolean {
-  return state === pushTaskState.waiting || state === pushTaskState.expanding
+  return openStates.includes(state)
 }
 
 function nobody(upTo: Int64) {

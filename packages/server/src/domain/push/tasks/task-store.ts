@@ -6,20 +6,12 @@ import { lockForUpdate } from '../../../db/locking.js'
 import { rowOf } from '../../../db/rows.js'
 import type { PushTasksTable } from '../../../db/schema.js'
 import { padded } from '../../../lib/chunks.js'
-import { compare } from '../../../lib/compare.js'
 import { parseJson, stringifyJson } from '../../../lib/json.js'
 import type { PushTask, TaskContent, TaskKey, TaskTimes } from './task-model.js'
+import { addToCounts, type CountChange, countRows } from './task-statements.js'
 
 /** A task that is to be stored; nothing of it is done yet. */
 export type NewPushTask = Omit<PushTask, 'state' | 'expandedTo' | 'devices' | 'finished'>
-
-/** What is added to the counts of a task on one channel. */
-export interface CountChange extends TaskKey {
-  readonly channel: PushChannel
-  readonly target: number
-  readonly sent: number
-  readonly received: number
-}
 
 /** The counts of a task on one channel. */
 export type ChannelCounts = CountChange
@@ -49,22 +41,6 @@ const findTasks: BulkSelect = {
   keys: { app_id: 'text', task_id: 'bigint' },
   columns: 't.*',
 }
-const countColumns = {
-  app_id: 'text',
-  task_id: 'bigint',
-  channel: 'text',
-  target: 'integer',
-  sent: 'integer',
-  received: 'integer',
-} as const
-const addToCounts: BulkInsert = {
-  module: import.meta.url,
-  table: 'push_task_counts',
-  columns: countColumns,
-  conflict: `on conflict (app_id, task_id, channel) do update set target = t.target + excluded.target,
-    sent = t.sent + excluded.sent, received = t.received + excluded.received`,
-}
-
 const taskRow = rowOf(taskColumns, (task: NewPushTask, state: number) => ({
   app_id: task.appId,
   task_id: task.taskId,
@@ -76,14 +52,6 @@ const taskRow = rowOf(taskColumns, (task: NewPushTask, state: number) => ({
   expires_at: task.expiresAt,
   created_at: task.createdAt,
   updated_at: task.createdAt,
-}))
-const countRow = rowOf(countColumns, (change: CountChange) => ({
-  app_id: change.appId,
-  task_id: change.taskId,
-  channel: change.channel,
-  target: change.target,
-  sent: change.sent,
-  received: change.received,
 }))
 
 // The conditions of the partial indexes, word by word, so that the indexes are used.
@@ -147,31 +115,6 @@ export class TaskStore {
     return row?.task_id ?? null
   }
 
-  /** Keeps the task as it is until the transaction ends. */
-  async lock(tx: Tx, { appId, taskId }: TaskKey): Promise<PushTask | null> {
-    const found = tx
-      .selectFrom('push_tasks')
-      .selectAll()
-      .where('app_id', '=', appId)
-      .where('task_id', '=', taskId)
-    const row = await lockForUpdate(tx, found).executeTakeFirst()
-    return row ? toTask(row) : null
-  }
-
-  /** @param change of a task that is locked */
-  async setProgress(
-    tx: Tx,
-    { appId, taskId }: TaskKey,
-    change: { readonly state: number; readonly expandedTo: Int64; readonly at: number },
-  ): Promise<void> {
-    await tx
-      .updateTable('push_tasks')
-      .set({ state: change.state, expanded_to: change.expandedTo, updated_at: change.at })
-      .where('app_id', '=', appId)
-      .where('task_id', '=', taskId)
-      .execute()
-  }
-
   /** The tasks of messages, in no particular order. */
   async listOfMessages(
     db: Queryable,
@@ -198,6 +141,31 @@ export class TaskStore {
       .execute()
   }
 
+  /** Keeps the task as it is until the transaction ends. */
+  async lock(tx: Tx, { appId, taskId }: TaskKey): Promise<PushTask | null> {
+    const found = tx
+      .selectFrom('push_tasks')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .where('task_id', '=', taskId)
+    const row = await lockForUpdate(tx, found).executeTakeFirst()
+    return row ? toTask(row) : null
+  }
+
+  /** @param change of a task that is locked */
+  async setProgress(
+    tx: Tx,
+    { appId, taskId }: TaskKey,
+    change: { readonly state: number; readonly expandedTo: Int64; readonly at: number },
+  ): Promise<void> {
+    await tx
+      .updateTable('push_tasks')
+      .set({ state: change.state, expanded_to: change.expandedTo, updated_at: change.at })
+      .where('app_id', '=', appId)
+      .where('task_id', '=', taskId)
+      .execute()
+  }
+
   /** Adds to the numbers of devices that have a delivery, and of those whose delivery has come to an end. */
   async addDevices(
     tx: Tx,
@@ -218,10 +186,7 @@ export class TaskStore {
 
   /** Several changes of one task and channel are added up. */
   async addCounts(tx: Tx, changes: readonly CountChange[]): Promise<void> {
-    const rows = [...addedUp(changes)].sort(
-      (a, b) => compare(a.taskId, b.taskId) || compare(a.channel, b.channel),
-    )
-    await this.database.bulk(tx, addToCounts, rows.map(countRow))
+    await this.database.bulk(tx, addToCounts, countRows(changes))
   }
 
   /** The counts of tasks on the channels that they have used. */
@@ -332,26 +297,6 @@ const findCounts: BulkSelect = {
   table: 'push_task_counts',
   keys: { app_id: 'text', task_id: 'bigint' },
   columns: 't.task_id, t.channel, t.target, t.sent, t.received',
-}
-
-function addedUp(changes: readonly CountChange[]): Iterable<CountChange> {
-  const sums = new Map<string, CountChange>()
-  for (const change of changes) {
-    const key = `${change.taskId} ${change.channel}`
-    const sum = sums.get(key)
-    sums.set(
-      key,
-      sum
-        ? {
-            ...sum,
-            target: sum.target + change.target,
-            sent: sum.sent + change.sent,
-            received: sum.received + change.received,
-          }
-        : change,
-    )
-  }
-  return sums.values()
 }
 
 function toTask(row: Selectable<PushTasksTable>): PushTask {

@@ -1,0 +1,118 @@
+/** Bulk statements of deliveries. Loaded by the writer's thread too. */
+import type { Int64 } from '@hermod/protocol'
+import type { BulkInsert, BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
+import { rowOf } from '../../../db/rows.js'
+import type { Delivery, DeliveryKey } from './delivery-model.js'
+
+export const deliveryKeyColumns = {
+  app_id: 'text',
+  task_id: 'bigint',
+  user_id: 'bigint',
+  device_sn: 'integer',
+} as const
+export const deliveryProgressColumns = {
+  state: 'smallint',
+  channel: 'text',
+  certificate_id: 'bigint',
+  token_hash: 'text',
+  message_id: 'text',
+  attempts: 'smallint',
+  next_at: 'bigint',
+  received_at: 'bigint',
+  steps: 'text',
+} as const
+const insertedColumns = {
+  ...deliveryKeyColumns,
+  ...deliveryProgressColumns,
+  batch_id: 'bigint',
+  badge: 'integer',
+  is_silent: 'smallint',
+  hides_details: 'smallint',
+} as const
+const acceptedColumns = {
+  state: 'smallint',
+  message_id: 'text',
+  attempts: 'smallint',
+  steps: 'text',
+} as const
+
+export const deliveryKeyRow = rowOf(
+  deliveryKeyColumns,
+  ({ appId, taskId, userId, deviceSn }: DeliveryKey) => ({
+    app_id: appId,
+    task_id: taskId,
+    user_id: userId,
+    device_sn: deviceSn,
+  }),
+)
+
+export const deliveryProgressRow = rowOf(deliveryProgressColumns, (delivery: Delivery) => ({
+  state: delivery.state,
+  channel: delivery.channel,
+  certificate_id: delivery.certificateId,
+  token_hash: delivery.tokenHash,
+  message_id: delivery.messageId,
+  attempts: delivery.attempts,
+  next_at: delivery.nextAt,
+  received_at: delivery.receivedAt,
+  steps: delivery.steps,
+}))
+
+export const insertDeliveries: BulkInsert = {
+  module: import.meta.url,
+  table: 'push_deliveries',
+  columns: insertedColumns,
+}
+
+/** A row of {@link insertDeliveries}. */
+export function deliveryRow(delivery: Delivery): unknown[] {
+  return [
+    ...deliveryKeyRow(delivery),
+    ...deliveryProgressRow(delivery),
+    delivery.batchId,
+    delivery.badge,
+    Number(delivery.isSilent),
+    Number(delivery.hidesDetails),
+  ]
+}
+
+/** How far deliveries are. */
+export const lockProgress: BulkSelect = {
+  table: 'push_deliveries',
+  keys: deliveryKeyColumns,
+  columns: 't.task_id, t.user_id, t.device_sn, t.state, t.attempts, t.steps',
+  lock: 'for update',
+}
+
+/** A row of {@link lockProgress}. */
+export interface LockedProgress {
+  readonly task_id: Int64
+  readonly user_id: Int64
+  readonly device_sn: number
+  readonly state: number
+  readonly attempts: number
+  readonly steps: string
+}
+
+/** Deliveries that a gateway has taken. */
+export const acceptDeliveries: BulkUpdate = {
+  module: import.meta.url,
+  table: 'push_deliveries',
+  set: acceptedColumns,
+  keys: deliveryKeyColumns,
+}
+
+export const acceptedRow = rowOf(
+  acceptedColumns,
+  (delivery: {
+    readonly state: number
+    readonly messageId: string
+    readonly attempts: number
+    readonly steps: string
+  }) => ({
+    state: delivery.state,
+    message_id: delivery.messageId,
+    attempts: delivery.attempts,
+    steps: delivery.steps,
+  }),
+)

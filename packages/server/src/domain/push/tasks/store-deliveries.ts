@@ -1,0 +1,127 @@
+/** Storing of planned deliveries where the writer is. Loaded by the writer's thread too. */
+import type { Int64 } from '@hermod/protocol'
+import type { Procedure, ProcedureContext } from '../../../db/procedure.js'
+import { insertJobs } from '../../../jobs/job-statements.js'
+import { compare } from '../../../lib/compare.js'
+import type { BadgeChange } from '../../../push/sender.js'
+import { type LockedBadge, lockBadges, setBadges } from '../../users/user-statements.js'
+import type { Delivery } from './delivery-model.js'
+import { deliveryRow, insertDeliveries } from './delivery-statements.js'
+import {
+  addDevices,
+  addToCounts,
+  type CountChange,
+  countRows,
+  type DeviceChange,
+  type LockedTask,
+  lockTasks,
+  setProgress,
+} from './task-statements.js'
+import type { TaskKey } from './task-model.js'
+
+/** Deliveries of one application, in plain data. */
+export interface PlannedDeliveries {
+  readonly appId: string
+  /** Their badges are not counted yet. */
+  readonly deliveries: readonly Delivery[]
+  /** One for each task and user, in the order in which they count. */
+  readonly badges: readonly BadgeOfUser[]
+  readonly devices: readonly DeviceChange[]
+  readonly counts: readonly CountChange[]
+  /** Of insertJobs. */
+  readonly jobs: readonly (readonly unknown[])[]
+}
+
+export interface BadgeOfUser {
+  readonly taskId: Int64
+  readonly userId: Int64
+  readonly change: BadgeChange
+}
+
+/** A page of the audience of a task. */
+export interface ExpandedPage {
+  readonly task: TaskKey
+  /** States in which a task goes on. */
+  readonly openStates: readonly number[]
+  /** How far the task was when the page was read. */
+  readonly expandedFrom: Int64
+  readonly expandedTo: Int64
+  /** What the task is in then. */
+  readonly state: number
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly planned: PlannedDeliveries
+}
+
+/** `over`: the task does not go on; `moved`: another run has brought it further. */
+export type PageOutcome = 'stored' | 'over' | 'moved'
+
+/** Moves a task on by a page of its audience. */
+export const storePage: Procedure<ExpandedPage, PageOutcome> = {
+  module: import.meta.url,
+  name: 'storePage',
+  async run(context, { task: { appId, taskId }, openStates, expandedFrom, planned, ...next }) {
+    const [task] = await context.run<LockedTask>(lockTasks, [[appId, taskId]])
+    if (!task || !openStates.includes(task.state)) return 'over'
+    if (task.expanded_to !== expandedFrom) return 'moved'
+    await context.change(setProgress, [[next.state, next.expandedTo, next.at, appId, taskId]])
+    await storeDeliveries(context, planned)
+    return 'stored'
+  },
+}
+
+/** Stores deliveries, badges, counts and the jobs that send. */
+export async function storeDeliveries(
+  context: ProcedureContext,
+  { appId, deliveries, badges, devices, counts, jobs }: PlannedDeliveries,
+): Promise<void> {
+  const shown = await countBadges(context, appId, badges)
+  const rows = deliveries.map((delivery) => {
+    // Those that are not sent have no batch, and show nothing.
+    const badge = delivery.batchId === 0 ? null : (shown.get(badgeName(delivery)) ?? null)
+    return deliveryRow({ ...delivery, badge })
+  })
+  await context.run(insertDeliveries, rows)
+  await addDevices(context, devices)
+  await context.run(addToCounts, countRows(counts))
+  await context.run(insertJobs, jobs)
+}
+
+/** A user's badge changes once with a push, however many devices show it. @returns what they show */
+async function countBadges(
+  { run, change }: ProcedureContext,
+  appId: string,
+  changes: readonly BadgeOfUser[],
+): Promise<ReadonlyMap<string, number>> {
+  const userIds = [...new Set(changes.map(({ userId }) => userId))].sort(compare)
+  const locked = await run<LockedBadge>(
+    lockBadges,
+    userIds.map((userId) => [appId, userId]),
+  )
+  const badges = new Map(
+    locked.flatMap((user) => (user.deleted_at === null ? [[user.user_id, user.badge]] : [])),
+  )
+  const shown = new Map<string, number>()
+  for (const { taskId, userId, change: by } of changes) {
+    const before = badges.get(userId)
+    if (before === undefined) continue
+    const count = changedBadge(before, by)
+    badges.set(userId, count)
+    shown.set(badgeName({ taskId, userId }), count)
+  }
+  await change(
+    setBadges,
+    [...badges].map(([userId, badge]) => [badge, appId, userId]),
+  )
+  return shown
+}
+
+const greatestBadge = 2 ** 31 - 1
+
+function changedBadge(badge: number, { mode, count }: BadgeChange): number {
+  return Math.min(mode === 'set' ? count : badge + count, greatestBadge)
+}
+
+function badgeName({ taskId, userId }: Pick<Delivery, 'taskId' | 'userId'>): string {
+  return `${taskId} ${userId}`
+}

@@ -1,0 +1,125 @@
+/** Bulk statements of tasks and their counts. Loaded by the writer's thread too. */
+import type { Int64, PushChannel } from '@hermod/protocol'
+import type { BulkInsert, BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
+import type { ProcedureContext } from '../../../db/procedure.js'
+import { rowOf } from '../../../db/rows.js'
+import { compare } from '../../../lib/compare.js'
+import type { TaskKey } from './task-model.js'
+
+/** What is added to the counts of a task on one channel. */
+export interface CountChange extends TaskKey {
+  readonly channel: PushChannel
+  readonly target: number
+  readonly sent: number
+  readonly received: number
+}
+
+const taskKeyColumns = { app_id: 'text', task_id: 'bigint' } as const
+const countColumns = {
+  app_id: 'text',
+  task_id: 'bigint',
+  channel: 'text',
+  target: 'integer',
+  sent: 'integer',
+  received: 'integer',
+} as const
+
+export const lockTasks: BulkSelect = {
+  table: 'push_tasks',
+  keys: taskKeyColumns,
+  columns: 't.task_id, t.state, t.expanded_to, t.devices, t.finished',
+  lock: 'for no key update',
+}
+
+/** A row of {@link lockTasks}. */
+export interface LockedTask {
+  readonly task_id: Int64
+  readonly state: number
+  readonly expanded_to: Int64
+  readonly devices: number
+  readonly finished: number
+}
+
+/** Rows: devices and finished, then app_id and task_id. */
+export const setDevices: BulkUpdate = {
+  module: import.meta.url,
+  table: 'push_tasks',
+  set: { devices: 'integer', finished: 'integer' },
+  keys: taskKeyColumns,
+}
+
+/** Rows: state, expanded_to and updated_at, then app_id and task_id. */
+export const setProgress: BulkUpdate = {
+  module: import.meta.url,
+  table: 'push_tasks',
+  set: { state: 'smallint', expanded_to: 'bigint', updated_at: 'bigint' },
+  keys: taskKeyColumns,
+}
+
+export const addToCounts: BulkInsert = {
+  module: import.meta.url,
+  table: 'push_task_counts',
+  columns: countColumns,
+  conflict: `on conflict (app_id, task_id, channel) do update set target = t.target + excluded.target,
+    sent = t.sent + excluded.sent, received = t.received + excluded.received`,
+}
+
+const countRow = rowOf(countColumns, (change: CountChange) => ({
+  app_id: change.appId,
+  task_id: change.taskId,
+  channel: change.channel,
+  target: change.target,
+  sent: change.sent,
+  received: change.received,
+}))
+
+/** What is added to the numbers of devices of a task. */
+export interface DeviceChange extends TaskKey {
+  readonly devices: number
+  readonly finished: number
+}
+
+/** Adds to the numbers of devices that have a delivery, and of those whose delivery has come to an end. */
+export async function addDevices(
+  { run, change }: ProcedureContext,
+  changes: readonly DeviceChange[],
+): Promise<void> {
+  const sorted = changes
+    .filter(({ devices, finished }) => devices > 0 || finished > 0)
+    .sort((a, b) => compare(a.taskId, b.taskId))
+  const keys = sorted.map(({ appId, taskId }) => [appId, taskId])
+  const locked = await run<LockedTask>(lockTasks, keys)
+  const tasks = new Map(locked.map((task) => [task.task_id, task]))
+  const rows = sorted.flatMap(({ appId, taskId, devices, finished }) => {
+    const task = tasks.get(taskId)
+    return task ? [[task.devices + devices, task.finished + finished, appId, taskId]] : []
+  })
+  await change(setDevices, rows)
+}
+
+/** Rows of {@link addToCounts}, one for each task and channel, in the order in which they are locked. */
+export function countRows(changes: readonly CountChange[]): unknown[][] {
+  return [...addedUp(changes)]
+    .sort((a, b) => compare(a.taskId, b.taskId) || compare(a.channel, b.channel))
+    .map((change) => countRow(change))
+}
+
+function addedUp(changes: readonly CountChange[]): Iterable<CountChange> {
+  const sums = new Map<string, CountChange>()
+  for (const change of changes) {
+    const key = `${change.taskId} ${change.channel}`
+    const sum = sums.get(key)
+    sums.set(
+      key,
+      sum
+        ? {
+            ...sum,
+            target: sum.target + change.target,
+            sent: sum.sent + change.sent,
+            received: sum.received + change.received,
+          }
+        : change,
+    )
+  }
+  return sums.values()
+}
