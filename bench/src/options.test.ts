@@ -25,6 +25,14 @@ test('growth is measured only when it is named', () => {
   expect(options).toMatchObject({ chosen: [], growth: { steps: [0, 5000], users: 10_000 } })
 })
 
+test('pushes are measured only when they are named, in two parts', () => {
+  expect(parseOptions([])?.push).toBeNull()
+  const both = { devices: 20_000, crowdSize: 1_000_000 }
+  expect(parseOptions(['--scenario', 'push'])).toMatchObject({ chosen: [], push: both })
+  const crowd = ['--scenario', 'push', '--push-parts', 'crowd', '--crowd', '5']
+  expect(parseOptions(crowd)?.push).toEqual({ devices: 0, crowdSize: 5 })
+})
+
 test('what the options do not allow is refused', () => {
   for (const args of [
     ['--scenario', 'nothing'],
@@ -35,6 +43,8 @@ test('what the options do not allow is refused', () => {
     ['--scenario', 'growth', '--growth-steps', '5,5'],
     ['--scenario', 'growth', '--growth-steps', '0,,5'],
     ['--scenario', 'growth', '--growth-users', '99'],
+    ['--scenario', 'push', '--push-parts', 'half'],
+    ['--scenario', 'push', '--push-devices', '0'],
     ['--unknown'],
   ])
     expect(() => parseOptions(args), args.join(' ')).toThrow(UsageError)

@@ -104,8 +104,6 @@ async function sendToAll(app: PushApp, usage: Usage, simulator: RunningSimulator
   }
 }
 
-type Requests = Awaited<ReturnType<RunningSimulator['sends']>>['requests']
-
 async function bareRound({
   channel,
   simulator,
