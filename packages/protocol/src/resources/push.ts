@@ -91,7 +91,7 @@ export type PushTaskProgress = Static<typeof PushTaskProgress>
 
 /** A page of the tasks of an application. */
 export const PushTaskPage = resource('PushTaskPage', 'Some push tasks, newest first.', {
-  tasks: array(PushTaskProgress),
+  tasks: array(PushTaskProgress, { description: 'newest first' }),
   next_cursor: text('where the next page starts; "": this was the last one'),
 })
 /** A page of tasks. */

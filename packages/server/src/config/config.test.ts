@@ -60,6 +60,7 @@ describe('loadConfig', () => {
       },
       messages: { maxMessageBytes: 65_536, maxTargets: 500, transactionTtlMs: 86_400_000 },
       outbox: { maxLagMs: 604_800_000 },
+      push: { traceMs: 7 * 86_400_000, taskMs: 90 * 86_400_000 },
       writer: { batchMessages: 256, queueMessages: 20_000 },
       bootstrap: { appId: null },
     })
