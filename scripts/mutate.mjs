@@ -1,0 +1,175 @@
+#!/usr/bin/env node
+/**
+ * Plants faults, one at a time, and looks whether a test notices: each is a small change of the code, built and tested in a copy of the
+ * tree. What survives is a rule that no test holds, or a change that makes no difference.
+ *
+ *   npm run mutate -- --count 100 --seed 7 --only domain/login
+ */
+import { existsSync } from 'node:fs'
+import { basename, dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { API } from 'typescript/unstable/sync'
+import { CopiedTree } from './mutate/copied-tree.mjs'
+import { faultsIn } from './mutate/faults.mjs'
+import { integrationTestsOf } from './mutate/related-tests.mjs'
+
+const usage = `Usage: npm run mutate -- [options]
+  --count <n>    how many faults (default 100)
+  --seed <n>     which ones; the same seed picks the same ones from the same code (default 1)
+  --only <path>  only files whose path below packages/server/src begins so; may be repeated
+  --list         say which faults would be planted, and plant none`
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+const sources = join(root, 'packages/server/src')
+const folders = ['domain/', 'pipeline/', 'db/', 'http/']
+const minuteMs = 60_000
+const buildTimeoutMs = 5 * minuteMs
+const testTimeoutMs = 15 * minuteMs
+
+const { values } = parseArgs({
+  options: {
+    count: { type: 'string', default: '100' },
+    seed: { type: 'string', default: '1' },
+    only: { type: 'string', multiple: true, default: [] },
+    list: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+})
+if (values.help) {
+  console.log(usage)
+  process.exit()
+}
+
+const faults = sample(allFaults(), Number(values.count), Number(values.seed))
+for (const fault of values.list ? faults : []) console.log(describe(fault))
+if (!values.list) await tryAll()
+
+/** Every fault that may be planted, in the order of the files. */
+function allFaults() {
+  const api = new API({ cwd: root })
+  try {
+    const config = join(root, 'packages/server/tsconfig.json')
+    const { program } = api.updateSnapshot({ openProjects: [config] }).getProjects()[0]
+    const files = program.getSourceFileNames().filter(isMeant).sort()
+    return files.flatMap((name) => {
+      const source = program.getSourceFile(name)
+      const path = relative(sources, name)
+      return faultsIn(source).map((fault) => ({ ...fault, path, source: source.text }))
+    })
+  } finally {
+    api.close()
+  }
+}
+
+function isMeant(name) {
+  const path = relative(sources, name)
+  const { only } = values
+  return (
+    folders.some((folder) => path.startsWith(folder)) &&
+    !path.endsWith('.test.ts') &&
+    (only.length === 0 || only.some((beginning) => path.startsWith(beginning)))
+  )
+}
+
+/** Without repeating any; by a generator of which the same seed makes the same numbers (mulberry32). */
+function sample(all, count, seed) {
+  let state = seed >>> 0
+  const random = () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+  const left = [...all]
+  const picked = []
+  while (picked.length < count && left.length > 0)
+    picked.push(...left.splice(Math.floor(random() * left.length), 1))
+  return picked
+}
+
+function describe({ path, source, start, end, text, operator }) {
+  const before = source.slice(0, start)
+  const line = before.split('\n').length
+  const shown = (code) => code.replace(/\s+/g, ' ').slice(0, 100)
+  return `${path}:${line} ${operator}: ${shown(source.slice(start, end))} → ${shown(text)}`
+}
+
+async function tryAll() {
+  const tree = new CopiedTree(root)
+  for (const signal of ['SIGINT', 'SIGTERM'])
+    process.once(signal, () => {
+      tree.remove()
+      process.exit(1)
+    })
+  try {
+    await requireBuild(tree)
+    const counts = { 'killed by a test': 0, 'killed by the compiler': 0, survived: 0 }
+    const survivors = []
+    for (const [index, fault] of faults.entries()) {
+      const outcome = await tryOne(tree, fault)
+      counts[outcome]++
+      if (outcome === 'survived') survivors.push(fault)
+      console.log(`${index + 1}/${faults.length} ${outcome}: ${describe(fault)}`)
+    }
+    console.log(`\n${faults.length} faults, seed ${values.seed}: ${JSON.stringify(counts)}`)
+    if (survivors.length > 0) console.log('survived:')
+    for (const fault of survivors) console.log(`  ${describe(fault)}`)
+  } finally {
+    tree.remove()
+  }
+}
+
+async function requireBuild(tree) {
+  const { code, output } = await build(tree)
+  if (code !== 0) throw new Error(`the tree does not build as it is:\n${output}`)
+}
+
+async function tryOne(tree, fault) {
+  const { path, source, start, end, text } = fault
+  const file = join('packages/server/src', path)
+  tree.write(file, source.slice(0, start) + text + source.slice(end))
+  try {
+    if ((await build(tree)).code !== 0) return 'killed by the compiler'
+    for (const tests of [unitTestsOf(path), integrationTestsOf(path)])
+      if (tests.length > 0 && !(await passes(tree, tests))) {
+        tree.write(file, source)
+        await requireGreen(tree, tests)
+        return 'killed by a test'
+      }
+    return 'survived'
+  } finally {
+    tree.write(file, source)
+  }
+}
+
+/** The one beside the file. */
+function unitTestsOf(path) {
+  const own = join(dirname(path), `${basename(path, '.ts')}.test.ts`)
+  return existsSync(join(sources, own)) ? [join('packages/server/src', own)] : []
+}
+
+const known = new Set()
+
+/** Tests that fail without a fault would kill every fault. */
+async function requireGreen(tree, tests) {
+  const key = tests.join(' ')
+  if (known.has(key)) return
+  await requireBuild(tree)
+  if (!(await passes(tree, tests))) throw new Error(`these tests fail without a fault: ${key}`)
+  known.add(key)
+}
+
+function build(tree) {
+  return tree.run(
+    process.execPath,
+    [join(root, 'node_modules/typescript/bin/tsc'), '-b'],
+    buildTimeoutMs,
+  )
+}
+
+async function passes(tree, tests) {
+  const vitest = join(root, 'node_modules/vitest/vitest.mjs')
+  const args = [vitest, 'run', '--bail=1', '--reporter=dot', ...tests]
+  return (await tree.run(process.execPath, args, testTimeoutMs)).code === 0
+}

@@ -1,0 +1,72 @@
+/** Which integration tests look at which folder of packages/server/src. Unit tests are found beside their files. */
+
+/** From the beginning of a path to names in packages/server/test; the longest beginning counts. */
+const tests = {
+  'domain/': ['walk', 'users', 'messages', 'groups'],
+  'domain/apps/': ['app-config', 'commands', 'walk'],
+  'domain/contacts/': ['contacts', 'contact-model', 'names'],
+  'domain/devices/': ['devices', 'tokens'],
+  'domain/files/': ['tokens', 'accounts'],
+  'domain/groups/admission/': ['group-admission', 'group-qr', 'group-model'],
+  'domain/groups/content/': ['group-announcements', 'group-files'],
+  'domain/groups/core/': [
+    'groups',
+    'group-settings',
+    'group-rights',
+    'group-messages',
+    'group-model',
+  ],
+  'domain/groups/membership/': ['group-members', 'group-succession', 'group-mute', 'group-model'],
+  'domain/groups/moderation/': ['group-members', 'group-rights', 'group-totals', 'group-model'],
+  'domain/integrity/': ['integrity', 'broadcasts'],
+  'domain/login/': ['tokens', 'login-race', 'limits', 'users', 'commands-user'],
+  'domain/messaging/conversations/': ['messages', 'pins', 'conversation-model', 'broadcasts'],
+  'domain/messaging/log/': ['messages', 'changes', 'edits', 'group-messages', 'broadcasts'],
+  'domain/messaging/marks/': [
+    'acknowledgements',
+    'conversation-model',
+    'broadcasts',
+    'group-messages',
+  ],
+  'domain/messaging/operations/': ['recall', 'edits', 'changes', 'broadcasts'],
+  'domain/messaging/reading/': [
+    'messages',
+    'changes',
+    'conversation-model',
+    'group-conversation-model',
+  ],
+  'domain/messaging/sending/': [
+    'messages',
+    'send-batches',
+    'group-messages',
+    'broadcasts',
+    'recall',
+  ],
+  'domain/push/': ['push-preferences'],
+  'domain/secrets/': ['secrets'],
+  'domain/users/': ['users', 'names', 'user-settings', 'accounts'],
+  'domain/users/deletion/': ['deletion', 'deletion-race'],
+  'domain/users/import/': ['commands-user'],
+  'domain/users/registration/': ['accounts', 'users'],
+  'domain/users/settings/': ['user-settings', 'accounts'],
+  'pipeline/': ['pipeline', 'bad-parameters', 'limits', 'walk'],
+  'pipeline/call-limits': ['limits'],
+  'db/': ['cache-check', 'table-writers', 'database-thread', 'messages', 'nodes'],
+  'db/dialect/postgres': ['messages', 'faults', 'nodes'],
+  'db/dialect/sqlite-checkpointer': ['checkpoints'],
+  'db/migrations/': ['schema', 'lifecycle'],
+  'http/': ['http', 'limits', 'lifecycle'],
+}
+
+/**
+ * @param {string} path of a source file, from packages/server/src on
+ * @returns {string[]} test files from the root on; none where nothing is known
+ */
+export function integrationTestsOf(path) {
+  const known = Object.keys(tests).filter((beginning) => path.startsWith(beginning))
+  const longest = known.reduce((a, b) => (b.length > a.length ? b : a), '')
+  return (tests[longest] ?? []).map((name) => `packages/server/test/${name}.test.ts`)
+}
+
+/** Every test that is named, for the test of this table. */
+export const namedTests = [...new Set(Object.values(tests).flat())]
