@@ -38,7 +38,7 @@ export function lookUpList(description: string) {
  */
 export const username = string({
   description:
-    'username: letters, digits, underscores and CJK ideographs, not digits alone; compared without regard to case',
+    'username: letters, digits, underscores and CJK ideographs, not digits alone; compared without regard to case and to compatibility forms',
   minLength: 1,
   maxLength: 64,
   examples: ['alice'],
@@ -80,9 +80,9 @@ export const mobile = string({
   form: `${mobileForm}, or empty`,
   examples: ['+15551234567'],
 })
-/** An e-mail address, whose form is not looked at beyond the @; "" clears it (rule D1a). */
+/** An e-mail address; its domain is checked by the service; "" clears it (rule D1a). */
 export const email = string({
-  description: 'e-mail address; "": none',
+  description: 'e-mail address, compared without regard to case; "": none',
   maxLength: 254,
   pattern: '^([^\\s@]+@[^\\s@]+)?$',
   form: 'an e-mail address with one @ and no spaces, or empty',
@@ -93,8 +93,11 @@ export const email = string({
 export const avatar = location('avatar; "": none')
 /** A text about a user or group, which others see. */
 export const description = string({ description: 'description', maxLength: 1024 })
+/** What a name may be that others see; the service checks it (rule D1b). */
+export const nameForm =
+  'one line of which something is seen, and which ends every change of the direction of its text; "": none'
 /** The name that others see. */
-export const nickName = string({ description: 'nickname', maxLength: 256 })
+export const nickName = string({ description: `nickname: ${nameForm}`, maxLength: 256 })
 /** Text of the application, for the user alone. */
 export const privateInfo = string({
   description: 'private information, visible only to the user',
@@ -108,14 +111,21 @@ export const publicInfo = string({
 /** Text of the application that the service does not look into. */
 export const ext = string({ description: 'extension data', maxLength: 8192 })
 /** What a user calls a contact. */
-export const contactAlias = string({ description: 'remark name for this user', maxLength: 128 })
+export const contactAlias = string({
+  description: `remark name for this user: ${nameForm}`,
+  maxLength: 128,
+})
 /** What the other side is told beside a request or a refusal. */
 export const reason = optional(string({ description: 'text for the other side', maxLength: 1024 }))
 
 /** The group that the call is about. */
 export const groupId = id('group ID')
 /** The name of a group; it may be empty (rule F8b). */
-export const groupName = string({ description: 'group name', maxLength: 128, examples: ['Team'] })
+export const groupName = string({
+  description: `group name: ${nameForm}`,
+  maxLength: 128,
+  examples: ['Team'],
+})
 /** A group and the users of it that something is done to. */
 export const groupAndUsers = { group_id: groupId, user_list: idList('user IDs') }
 

@@ -7,14 +7,20 @@ type Malformed = Extract<Item<unknown>, { readonly raw: unknown }>
 /** The ID that a malformed entry names, 0 when it names none. */
 export function rawUserId({ raw }: Malformed): number {
   const userId = fieldOf(raw, 'user_id')
-  return Number.isSafeInteger(userId) ? (userId as number) : 0
+  // Without the sign of a zero.
+  return Number.isSafeInteger(userId) ? (userId as number) + 0 : 0
 }
 
 /** The username of an entry, '' when a malformed one has none. */
 export function usernameOf(item: Item<{ readonly username: string }>): string {
   if ('value' in item) return item.value.username
   const username = fieldOf(item.raw, 'username')
-  return typeof username === 'string' ? username : ''
+  return typeof username === 'string' ? shown(username) : ''
+}
+
+/** A text that was refused, as an answer can carry it: half characters and U+0000 are replaced. */
+function shown(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\ufffd')
 }
 
 function fieldOf(raw: unknown, name: string): unknown {
@@ -38,7 +44,9 @@ export async function itemResults<T, Entry, O, R>(
   { toEntry, work, toResult }: ItemWork<T, Entry, O, R>,
 ): Promise<R[]> {
   const checked = list.map((item) =>
-    'value' in item ? toEntry(item.value) : new AppError('invalid_parameter', item.violation),
+    'value' in item
+      ? toEntry(item.value)
+      : new AppError('invalid_parameter', shown(item.violation)),
   )
   const outcomes = await work(valuesOf(checked))
   const next = outcomes.values()

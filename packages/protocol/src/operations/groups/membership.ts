@@ -2,7 +2,16 @@ import { operation } from '../../operation.js'
 import { GroupMember, GroupMemberInfo } from '../../resources/groups.js'
 import { UserResults } from '../../resources/results.js'
 import { array, string } from '../../schema.js'
-import { deleteOrPost, done, get, groupAndUsers, lookUpList, post, putOrPost } from '../fields.js'
+import {
+  deleteOrPost,
+  done,
+  get,
+  groupAndUsers,
+  lookUpList,
+  nameForm,
+  post,
+  putOrPost,
+} from '../fields.js'
 import { adminErrors, group, memberErrors, oneGroupErrors } from './fields.js'
 import { groupList } from './shapes.js'
 
@@ -114,7 +123,10 @@ export const setDisplayName = operation({
   summary: 'Sets the name of the caller in a group.',
   callers: 'groupUser',
   right: 'own',
-  body: { ...group, value: string({ description: 'name in this group', maxLength: 256 }) },
+  body: {
+    ...group,
+    value: string({ description: `name in this group: ${nameForm}`, maxLength: 256 }),
+  },
   data: done,
   errors: [...oneGroupErrors, 'not_group_member'],
 })

@@ -37,8 +37,7 @@ export const getProfile = operation({
 })
 
 /**
- * Atomic. Names must not contain control characters. The user's devices are told which fields changed,
- * not their values. Rule D1b.
+ * Atomic. The user's devices are told which fields changed, not their values. Rule D1b.
  */
 export const updateProfile = operation({
   id: 'user.profile.update',

@@ -2,7 +2,7 @@ import { authMode, meaningsOf, strangerChat } from '../../enums.js'
 import { operation } from '../../operation.js'
 import { UserSettings, userSettingChanges } from '../../resources/users.js'
 import { int32, intEnum, string, type TSchema } from '../../schema.js'
-import { done, flag, get, id, putOrPost } from '../fields.js'
+import { done, flag, get, id, nameForm, putOrPost } from '../fields.js'
 
 const tag = 'User settings'
 
@@ -110,7 +110,7 @@ export const setPushNickname = settingWriter(
   'push.nickname',
   '/user/push/nickname',
   'Sets the name that pushes show.',
-  string({ description: 'push display name', maxLength: 256 }),
+  string({ description: `push display name: ${nameForm}`, maxLength: 256 }),
 )
 
 /** Both hours together, so that no window stands half changed. Rule D7. */

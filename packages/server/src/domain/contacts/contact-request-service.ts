@@ -4,6 +4,7 @@ import { chunksOf } from '../../lib/chunks.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Outbox } from '../../outbox/outbox.js'
 import { type ItemOutcome, outcomeOf } from '../item-outcome.js'
+import { requireName } from '../names.js'
 import { type PageRequest, readCursor, writeCursor } from '../paging.js'
 import type { LockedUsers } from '../users/locked-users.js'
 import type { ContactBook } from './contact-book.js'
@@ -48,7 +49,7 @@ export class ContactRequestService {
 
   /**
    * @throws AppError user_not_found, user_deleted, already_contact, in_block_list, contact_requests_refused, wrong_auth_answer,
-   *   contact_limit_reached, invalid_parameter for oneself
+   *   contact_limit_reached, invalid_parameter
    */
   async apply(actor: ContactActor, request: NewContactRequest): Promise<void> {
     await this.options.contacts.change(actor, [request.userId], (tx, users) =>
@@ -148,6 +149,7 @@ export class ContactRequestService {
     const { userId: peerId, alias = '', reason = '' } = request
     if (peerId === actor.userId)
       throw new AppError('invalid_parameter', 'user_id must not be the user itself')
+    requireName(alias, 'alias')
     users.require(actor.userId)
     users.require(peerId)
     const side: ContactSide = { ...actor, peerId }

@@ -5,6 +5,7 @@ import type { Clock } from '../../lib/clock.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { Outbox } from '../../outbox/outbox.js'
 import type { AppService } from '../apps/app-service.js'
+import { requireName } from '../names.js'
 import { type PageRequest, readIdCursor, writeCursor } from '../paging.js'
 import type { AccountService } from '../users/account-service.js'
 import type { LockedUsers } from '../users/locked-users.js'
@@ -72,7 +73,7 @@ export class ContactService {
 
   /**
    * Changes what is given and nothing else.
-   * @throws AppError not_contact
+   * @throws AppError invalid_parameter, not_contact
    */
   async update(
     actor: ContactActor,
@@ -80,6 +81,7 @@ export class ContactService {
     { isMuted, ...texts }: ContactChanges,
   ): Promise<void> {
     const { store, clock } = this.options
+    requireName(texts.alias ?? '', 'alias')
     await this.change(actor, [peerId], async (tx) => {
       const side = { ...actor, peerId }
       const before = await this.#requireContact(tx, side)

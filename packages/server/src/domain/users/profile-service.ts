@@ -4,8 +4,9 @@ import type { Database, Tx } from '../../db/database.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { Outbox } from '../../outbox/outbox.js'
 import { type ItemOutcome, outcomeOf, requireNoRefusal } from '../item-outcome.js'
+import { requireName } from '../names.js'
 import type { AccountService } from './account-service.js'
-import { type NameRules, requireName, usernameKey, usernameViolation } from './user-model.js'
+import { emailViolation, type NameRules, usernameKey, usernameViolation } from './user-model.js'
 import { addressColumns, type UserStore } from './user-store.js'
 
 export interface ProfileServiceOptions {
@@ -101,8 +102,8 @@ export class ProfileService {
     actorId: Int64,
     { userId, field, value }: UniqueUpdate,
   ): Promise<void> {
-    const { database, store, accounts, names } = this.options
-    const violation = field === 'username' ? usernameViolation(value, names) : null
+    const { database, store, accounts } = this.options
+    const violation = this.#violation(field, value)
     if (violation !== null) throw new AppError('invalid_parameter', violation)
     const row = columnsOf[field](value)
     const isStored = await database.transactionUnlessTaken(async (tx) => {
@@ -111,6 +112,11 @@ export class ProfileService {
       await this.#announce(tx, { appId, actorId, userId, fields: [field] })
     })
     if (!isStored) throw new AppError(takenErrors[field])
+  }
+
+  #violation(field: UniqueField, value: string): string | null {
+    if (field === 'username') return usernameViolation(value, this.options.names)
+    return field === 'email' ? emailViolation(value) : null
   }
 
   /** By the names of the fields: a value would outlive a user who is deleted. */

@@ -2,6 +2,8 @@ import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
+  emailKey,
+  emailViolation,
   loginNameKind,
   passwordViolation,
   registrationSign,
@@ -73,6 +75,50 @@ describe('usernameKey', () => {
   it('is the same for names that differ in case only', () => {
     expect(usernameKey('ALICE_用')).toBe(usernameKey('alice_用'))
     expect(usernameKey('alice')).not.toBe(usernameKey('alice_'))
+  })
+
+  it('is the same for names that are compatible', () => {
+    expect(usernameKey('\uf900')).toBe(usernameKey('\u8c48'))
+    expect(usernameKey('\uff21lice')).toBe('alice')
+  })
+})
+
+describe('emailKey', () => {
+  it.each([
+    ['', ''],
+    ['Alice@Example.ORG', 'alice@example.org'],
+    ['alice@example.org.', 'alice@example.org'],
+    ['alice@b\u00fccher.example', 'alice@xn--bcher-kva.example'],
+    ['alice@example\u3002org', 'alice@example.org'],
+    ['Al.I+ce@x', 'al.i+ce@x'],
+    ['alice@[IPv6:2001:db8::1]', 'alice@[ipv6:2001:db8::1]'],
+    ['alice@a/b', 'alice@a/b'],
+    ['alice', 'alice'],
+  ])('makes of %j %j', (email, key) => {
+    expect(emailKey(email)).toBe(key)
+  })
+})
+
+describe('emailViolation', () => {
+  it.each([
+    '',
+    'alice@example.org',
+    'alice@localhost',
+    'alice@[192.0.2.7]',
+    '\u7528@\u4f8b.example',
+  ])('accepts %j', (email) => {
+    expect(emailViolation(email)).toBeNull()
+  })
+
+  it.each([
+    'alice@a/b',
+    'alice@%61',
+    'alice@xn--a.example',
+    'a\uff20b@c',
+    'alice@a\u200b',
+    'a\u0007@b',
+  ])('refuses %j', (email) => {
+    expect(emailViolation(email)).toMatch(/^email must /)
   })
 })
 

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
-import { AppError, type Int64 } from '@hermod/protocol'
+import { domainToASCII } from 'node:url'
+import type { Int64 } from '@hermod/protocol'
 import type { UserSettingsTable } from '../../db/schema.js'
 
 /** Who, of which application. */
@@ -71,14 +72,38 @@ export interface NameRules {
   readonly reservedPrefixes: readonly string[]
 }
 
-/** The form in which usernames are unique: without regard to case. */
+/** The form in which usernames are unique and looked up: without regard to case and to compatibility forms (rule D1b). */
 export function usernameKey(username: string): string {
-  return username.toLowerCase()
+  return username.normalize('NFKC').toLowerCase()
 }
 
-/** The form in which e-mail addresses are unique and looked up: without regard to case. */
+// Besides letters and digits of any script: a full stop of any script, which all separate labels (UTS #46).
+const emailDomain = /^[\p{L}\p{M}\p{N}._\-\u3002]+$/u
+/** A host in place of a domain (RFC 5321, section 4.1.3). */
+const addressLiteral = /^\[[\p{L}\p{N}.:]+\]$/u
+
+/**
+ * The form in which e-mail addresses are unique and looked up: as usernames are, and the domain as it is in the DNS, so that all
+ * spellings of a domain are one (rule D1a).
+ */
 export function emailKey(email: string): string {
-  return email.toLowerCase()
+  const folded = usernameKey(email)
+  const at = folded.lastIndexOf('@') + 1
+  return folded.slice(0, at) + (domainKey(folded.slice(at)) || folded.slice(at))
+}
+
+/** @param domain folded; @returns '' when no domain is written so */
+function domainKey(domain: string): string {
+  if (addressLiteral.test(domain)) return domain
+  return emailDomain.test(domain) ? domainToASCII(domain).replace(/\.$/, '') : ''
+}
+
+/** @returns what is wrong with an e-mail address beside its form (rule D1a), or null; '' is none */
+export function emailViolation(email: string): string | null {
+  if (/[\p{Cc}\p{Cf}]/u.test(email)) return 'email must not contain characters that are not seen'
+  const folded = usernameKey(email)
+  const isSound = email === '' || domainKey(folded.slice(folded.indexOf('@') + 1)) !== ''
+  return isSound ? null : 'email must have a domain of letters, digits, hyphens and full stops'
 }
 
 /** @returns what is wrong with a username (rule D1), or null */
@@ -92,15 +117,6 @@ export function usernameViolation(username: string, rules: NameRules): string | 
     usernameKey(username).startsWith(usernameKey(prefix)),
   )
   return reserved === undefined ? null : `username must not start with ${reserved}`
-}
-
-// Also the two separators of lines and paragraphs: a name is one line wherever it is shown.
-const breaksLine = /[\p{Cc}\p{Zl}\p{Zp}]/u
-
-/** @throws AppError invalid_parameter when a name that others see contains control characters */
-export function requireName(name: string, field: string): void {
-  if (breaksLine.test(name))
-    throw new AppError('invalid_parameter', `${field} must not contain control characters`)
 }
 
 /** @returns what is wrong with a new password (rule D1), or null */

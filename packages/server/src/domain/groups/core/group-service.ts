@@ -5,6 +5,7 @@ import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { AppService } from '../../apps/app-service.js'
 import { readAppSettings } from '../../apps/app-settings.js'
+import { requireName } from '../../names.js'
 import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
 import type { GroupInviter } from '../admission/group-inviter.js'
 import type { OpenAdmissions } from '../admission/open-admissions.js'
@@ -63,7 +64,7 @@ export class GroupService {
   /**
    * The caller is the owner and a member.
    * @param caller for a user
-   * @throws AppError user_not_found, user_deleted, application_group_limit_reached, created_group_limit_reached, joined_group_limit_reached
+   * @throws AppError invalid_parameter, user_not_found, user_deleted, application_group_limit_reached, created_group_limit_reached, joined_group_limit_reached
    */
   async create(
     caller: GroupCaller & { readonly userId: Int64 },
@@ -82,6 +83,7 @@ export class GroupService {
       apps,
     } = this.options
     const { appId, userId: ownerId } = caller
+    requireName(info.name, 'name')
     const key: GroupKey = { appId, groupId: await ids.next() }
     const invitedIds = [...new Set(userIds)].filter((userId) => userId !== ownerId)
     const app = await apps.get(appId)

@@ -9,6 +9,7 @@ import {
 import type { Tx } from '../../../db/database.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import { readAppSettings } from '../../apps/app-settings.js'
+import { requireName } from '../../names.js'
 import type { GroupConversations } from '../membership/group-conversations.js'
 import type { MemberChanges, MemberStore } from '../membership/member-store.js'
 import type { MuteGapStore } from '../membership/mute-gap-store.js'
@@ -71,13 +72,14 @@ type OwnSetting = { readonly msg_mute_mode: number } | { readonly msg_push_mode:
 export class GroupSettingsService {
   constructor(private readonly options: GroupSettingsServiceOptions) {}
 
-  /** @throws AppError group_not_found, and what the right asks for */
+  /** @throws AppError invalid_parameter for a name, group_not_found, and what the right asks for */
   async set(
     caller: GroupCaller,
     groupId: Int64,
     property: PlainProperty,
     value: PropertyValue,
   ): Promise<void> {
+    if (property === 'name') requireName(String(value), property)
     await this.#change(caller, groupId, property, (tx, context) =>
       this.#write(tx, context, property, value),
     )
@@ -115,9 +117,10 @@ export class GroupSettingsService {
     })
   }
 
-  /** @throws AppError group_not_found, not_group_member */
+  /** @throws AppError invalid_parameter, group_not_found, not_group_member */
   async setDisplayName(caller: UserCaller, groupId: Int64, name: string): Promise<void> {
     const { access, groups, members, outbox } = this.options
+    requireName(name, 'value')
     await access.change(caller, groupId, 'own', {}, async (tx, { group, member, now }) => {
       if (member?.displayName === name) return
       await members.update(tx, group, [caller.userId], { display_name: name })

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { AppError, type Int64 } from '@hermod/protocol'
+import { nameViolation } from '../../names.js'
 import { importViolation } from '../../login/password-hasher-formats.js'
 import {
   emailKey,
+  emailViolation,
   type NameRules,
   passwordViolation,
-  requireName,
   usernameKey,
   usernameViolation,
 } from '../user-model.js'
@@ -61,9 +62,10 @@ export function requireGoodEntry(user: UserToImport, { passwordMinLength, now }:
     password !== undefined && passwordHash !== '' ? 'give either password or password_hash' : null,
     passwordHash === '' ? null : importViolation(passwordHash),
     createdAt > now + maxClockDifferenceMs ? 'created_at must not lie in the future' : null,
+    emailViolation(profile.email ?? ''),
+    nameViolation(profile.nick_name ?? '', 'nick_name'),
   ].filter((violation) => violation !== null)
   if (violations.length > 0) throw new AppError('invalid_parameter', violations.join('; '))
-  requireName(profile.nick_name ?? '', 'nick_name')
 }
 
 /** A password for a user who was given none: 120 random bits. */

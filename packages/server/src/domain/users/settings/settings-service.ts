@@ -1,7 +1,8 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
+import { requireName } from '../../names.js'
 import type { AccountService } from '../account-service.js'
-import { defaultSettings, requireName, type StoredSettings } from '../user-model.js'
+import { defaultSettings, type StoredSettings } from '../user-model.js'
 import type { SettingsStore } from './settings-store.js'
 
 /** How users want to be found, reached and notified (rule D7). */
