@@ -64,6 +64,50 @@ for (const backend of testBackends()) {
         expect(await codeOfToken(session.token)).toBe(tokenEnded)
       })
 
+      describe('that has many others beside it', () => {
+        const columns = 'app_id, user_id, created_at, expires_at'
+        /** Tokens that the user got after those that there are. */
+        const addTokens = (user: Account, count: number, revokedAt: string) =>
+          sql(
+            `with recursive n(x) as (select 1 union all select x + 1 from n where x < ${count})
+             insert into user_tokens (token_hash, ${columns}, revoked_at)
+             select ${backend.name === 'sqlite' ? "'made_up_' || x" : "'made_up_' || x::text"}, app_id, user_id, created_at + 1, expires_at, ${revokedAt}
+             from n, (select ${columns} from user_tokens where user_id = ${user.id} order by created_at desc limit 1) as latest`,
+          )
+        const countOf = async (user: Account, condition = 'true') =>
+          Number(
+            (
+              await sql(
+                `select count(*) as count from user_tokens where user_id = ${user.id} and ${condition}`,
+              )
+            )[0]?.count,
+          )
+
+        it('ends when a hundred without a device are newer, and one with a device does not', async () => {
+          const alice = await api.register()
+          const tablet = await api.login(alice, 'tablet')
+          const oldest = await api.login(alice)
+          await addTokens(alice, 98, 'null')
+          const last = await api.login(alice)
+          expect(await codeOfToken(oldest.token)).toBe(200)
+          await api.login(alice)
+          expect(await codeOfToken(oldest.token)).toBe(tokenEnded)
+          for (const { token } of [tablet, last]) expect(await codeOfToken(token)).toBe(200)
+          expect(await countOf(alice, 'device_sn is null and revoked_at is null')).toBe(100)
+          await sql(`delete from user_tokens where token_hash like 'made_up_%'`)
+        })
+
+        it('is forgotten when a thousand are newer, also of those that ended', async () => {
+          const alice = await api.register()
+          const oldest = await api.login(alice, 'tablet')
+          await addTokens(alice, 1_100, '1')
+          const latest = await api.login(alice, 'tablet')
+          expect(await countOf(alice)).toBe(1_000)
+          expect(await codeOfToken(oldest.token)).toBe(answerCode.token_invalid)
+          expect(await codeOfToken(latest.token)).toBe(200)
+        })
+      })
+
       it('is never left working by a login that comes while the user is disabled', async () => {
         const user = await api.register()
         for (let round = 0; round < 5; round++) {

@@ -51,6 +51,10 @@ export interface IssuedToken extends FileCredentials {
   readonly pushToken?: string
 }
 
+/** So many tokens of a user without a device work at once; the oldest one gives way. */
+const maxTokensWithoutDevice = 100
+/** So many tokens of a user are remembered, those that ended included. */
+const maxTokensOfUser = 1_000
 const purgeRows = 500
 const purgeSteps = 20
 /** For how long the holder of a token that expired hears that, and not that it is unknown. */
@@ -111,6 +115,7 @@ export class TokenService {
         token_hash: hashToken(token),
         device_sn: device?.deviceSn ?? null,
       })
+      await this.#makeRoom(tx, { appId, userId }, createdAt)
       return { device, credentials: fileCredentials.of(current) }
     })
     if (!stored) return this.logIn(login)
@@ -166,6 +171,13 @@ export class TokenService {
     const { appId, userId, deviceSns, at } = which
     for (const deviceSn of deviceSns)
       await this.options.store.revokeOfDevice(tx, appId, userId, deviceSn, at)
+  }
+
+  /** Logging in again and again leaves a bounded number of tokens behind. */
+  async #makeRoom(tx: Tx, user: UserKey, at: number): Promise<void> {
+    const { store } = this.options
+    await store.revokeOldest(tx, user, { keep: maxTokensWithoutDevice, revokedAt: at })
+    await store.deleteOldest(tx, user, { keep: maxTokensOfUser, limit: purgeRows })
   }
 
   /** Deletes tokens that expired long ago; some at a time, so that no message waits for it. */

@@ -4,6 +4,7 @@ import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { UserTokensTable } from '../../db/schema.js'
 import { padded } from '../../lib/chunks.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
+import type { UserKey } from '../users/user-model.js'
 
 /** A token by its hash. */
 export interface TokenKey {
@@ -21,6 +22,9 @@ export interface UserToken {
 }
 
 type TokenRow = Pick<UserTokensTable, 'user_id' | 'device_sn' | 'expires_at' | 'revoked_at'>
+
+/** So many end at a time; one login makes one too many. */
+const maxEnded = 100
 
 /** Tokens of users, as hashes. Those that ended stay for a while, so that their holders hear why they stopped working. */
 export class TokenStore {
@@ -92,6 +96,43 @@ export class TokenStore {
     this.#forget(tx, appId, rows)
   }
 
+  /** Ends the tokens of a user that have no device, but for the newest ones. */
+  async revokeOldest(
+    tx: Tx,
+    { appId, userId }: UserKey,
+    { keep, revokedAt }: { readonly keep: number; readonly revokedAt: number },
+  ): Promise<void> {
+    const oldest = newestFirst(tx, appId, userId)
+      .where('device_sn', 'is', null)
+      .where('revoked_at', 'is', null)
+      .limit(maxEnded)
+      .offset(keep)
+    const rows = await tx
+      .updateTable('user_tokens')
+      .set({ revoked_at: revokedAt })
+      .where('app_id', '=', appId)
+      .where('token_hash', 'in', oldest)
+      .returning('token_hash')
+      .execute()
+    this.#forget(tx, appId, rows)
+  }
+
+  /** Deletes the tokens of a user but for the newest ones, at most `limit` at a time. */
+  async deleteOldest(
+    tx: Tx,
+    { appId, userId }: UserKey,
+    { keep, limit }: { readonly keep: number; readonly limit: number },
+  ): Promise<void> {
+    const oldest = newestFirst(tx, appId, userId).limit(limit).offset(keep)
+    const rows = await tx
+      .deleteFrom('user_tokens')
+      .where('app_id', '=', appId)
+      .where('token_hash', 'in', oldest)
+      .returning('token_hash')
+      .execute()
+    this.#forget(tx, appId, rows)
+  }
+
   /** Deletes at most `limit` tokens that expired before the instant; @returns how many. */
   async deleteExpired(tx: Tx, before: number, limit: number): Promise<number> {
     const expired = tx
@@ -116,4 +157,14 @@ export class TokenStore {
   #forget(tx: Tx, appId: string, rows: readonly { readonly token_hash: string }[]): void {
     for (const { token_hash: tokenHash } of rows) this.cache.forget(tx, { appId, tokenHash })
   }
+}
+
+function newestFirst(tx: Tx, appId: string, userId: Int64) {
+  return tx
+    .selectFrom('user_tokens')
+    .select('token_hash')
+    .where('app_id', '=', appId)
+    .where('user_id', '=', userId)
+    .orderBy('created_at', 'desc')
+    .orderBy('token_hash', 'desc')
 }
