@@ -1,5 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import type { ServerSecrets } from '../config/secrets.js'
 import type { KeyFile } from '../domain/secrets/secret-service.js'
@@ -69,4 +77,20 @@ function syncFolder(folder: string): void {
   } finally {
     closeSync(descriptor)
   }
+}
+
+/** What other users of the machine have access to and should not, with its mode and the one that it needs, both as octal text. */
+export function openToOthers(
+  dataDir: string,
+): { readonly path: string; readonly mode: string; readonly needed: string }[] {
+  // There are no such modes on Windows.
+  if (process.platform === 'win32') return []
+  const places = [
+    { path: dataDir, needed: '700' },
+    { path: join(dataDir, fileName), needed: '600' },
+  ]
+  return places.flatMap(({ path, needed }) => {
+    const mode = (statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o777
+    return (mode & 0o077) === 0 ? [] : [{ path, mode: mode.toString(8), needed }]
+  })
 }

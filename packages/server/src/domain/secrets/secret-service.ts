@@ -212,6 +212,6 @@ export class SecretService {
     const found = `the secrets in the database need key ${missing}`
     return keyFile === null
       ? `HERMOD_SECRET_KEY is not the right key: ${found}, the settings hold ${keys.ids.join(', ')}; set HERMOD_SECRET_KEY back to the key that was used before, or HERMOD_SECRET_KEY_OLD to it if the key is to be changed`
-      : `secret.key in the data folder is not the right key: ${found}, the file holds ${keys.ids.join(', ')}; restore the file from a backup, or set HERMOD_SECRET_KEY to the key that was used before`
+      : `secret.key in the data folder is not the right key: ${found}, the file holds ${keys.ids.join(', ')}; restore the file from a backup, or set HERMOD_SECRET_KEY to the key that was used before; nodes that share a database are all given the same HERMOD_SECRET_KEY`
   }
 }

@@ -78,6 +78,26 @@ describe('lockFolder', () => {
     lock.release()
   })
 
+  it('refuses a folder whose lock file was removed while its holder lives', async () => {
+    const holder = await holdInChild()
+    try {
+      rmSync(join(folder, 'hermod.lock'))
+      const error = refusal()
+      expect(error).toMatchObject({ name: 'FolderLockedError', folder, pid: holder.pid })
+      expect((error as Error).message).toContain('hermod.lock is missing')
+      expect(existsSync(join(folder, 'hermod.lock'))).toBe(false)
+    } finally {
+      holder.kill('SIGKILL')
+      await once(holder, 'exit')
+    }
+    expect(refusal()).toBeNull()
+  })
+
+  it('takes a folder without a lock file whose pid is its own, as in a container that starts again', () => {
+    writeFileSync(join(folder, 'hermod.pid'), `${process.pid}\n`)
+    expect(refusal()).toBeNull()
+  })
+
   it('creates the folder and leaves only the empty lock file behind', () => {
     const inner = join(folder, 'a', 'b')
     lockFolder(inner).release()

@@ -7,7 +7,7 @@
  * NOTE: POSIX drops a process's locks on a file as soon as that process closes any descriptor of it. The holder must never open
  * hermod.lock in another way, not even to copy the folder.
  */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 
@@ -22,15 +22,19 @@ export interface FolderLock {
 export class FolderLockedError extends Error {
   override readonly name = 'FolderLockedError'
 
-  /** @param pid the holder's process id; null when it cannot be told */
+  /**
+   * @param pid the holder's process id; null when it cannot be told
+   * @param isLockGone only the pid file says so
+   */
   constructor(
     readonly folder: string,
     readonly pid: number | null,
+    isLockGone = false,
   ) {
     const holder = pid === null ? 'another process' : `process ${pid}`
-    super(
-      `the data folder ${folder} is in use by ${holder}; stop that process or set HERMOD_DATA_DIR to another folder`,
-    )
+    const remedy = 'stop that process or set HERMOD_DATA_DIR to another folder'
+    const doubt = '; if it is no Hermod, remove hermod.pid from the folder (hermod.lock is missing)'
+    super(`the data folder ${folder} is in use by ${holder}; ${remedy}${isLockGone ? doubt : ''}`)
   }
 }
 
@@ -57,18 +61,32 @@ function openExclusively(folder: string, pidFile: string): DatabaseSyncInstance 
   let database: DatabaseSyncInstance | undefined
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    database = new DatabaseSync(join(folder, 'hermod.lock'), { timeout: 0 })
+    const lockFile = join(folder, 'hermod.lock')
+    requireNoHolder(folder, lockFile, pidFile)
+    database = new DatabaseSync(lockFile, { timeout: 0 })
     // Nothing is ever written, so the journal may live in memory and a killed holder leaves no file to clean up.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
     return database
   } catch (error) {
     database?.close()
+    if (error instanceof FolderLockedError) throw error
     if ((error as { errcode?: number }).errcode === sqliteBusy)
       throw new FolderLockedError(folder, livingHolder(pidFile))
     throw new Error(`the data folder ${folder} cannot be used: ${(error as Error).message}`, {
       cause: error,
     })
   }
+}
+
+/**
+ * When somebody removes the lock file, its holder keeps a lock that nobody else can see. A holder that was killed leaves both files and
+ * one that was stopped leaves the lock file alone, so a pid without a lock file is looked at.
+ */
+function requireNoHolder(folder: string, lockFile: string, pidFile: string): void {
+  if (existsSync(lockFile)) return
+  const pid = livingHolder(pidFile)
+  // In a container every start may have the same pid.
+  if (pid !== null && pid !== process.pid) throw new FolderLockedError(folder, pid, true)
 }
 
 function livingHolder(pidFile: string): number | null {
