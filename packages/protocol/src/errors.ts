@@ -551,6 +551,13 @@ export const errorCatalogue = {
     'An unexpected error of the service; its log has the details under the request ID.',
     { always: true },
   ),
+  transfer_coding_unknown: entry(
+    50101,
+    501,
+    'transfer coding is not known',
+    'A body comes whole or in chunks (transfer-encoding: chunked), and in no other coding.',
+    { always: true },
+  ),
   not_built: entry(
     50100,
     501,

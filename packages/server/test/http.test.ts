@@ -205,6 +205,12 @@ describe('bytes that are no HTTP', () => {
       'POST /token/id HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
     ],
     ['no host', 'GET /healthz HTTP/1.1\r\n\r\n'],
+    [
+      'chunks inside of another coding',
+      'POST /token/id HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked, gzip\r\n\r\n0\r\n\r\n',
+    ],
+    ['two hosts', 'GET /healthz HTTP/1.1\r\nhost: x\r\nHost: y\r\n\r\n'],
+    ['the same host twice', 'GET /healthz HTTP/1.1\r\nhost: x\r\nhost: x\r\n\r\n'],
   ])('are answered with 400 and the envelope: %s', async (_, bytes) => {
     const answer = await answerTo(server.url, bytes)
     expect(answer.status).toBe(400)
@@ -213,6 +219,38 @@ describe('bytes that are no HTTP', () => {
       data: null,
       message: 'malformed HTTP request',
     })
+  })
+
+  it.each(['gzip', 'gzip, chunked', 'identity'])(
+    'are answered with 501 when their body comes in the coding %s',
+    async (coding) => {
+      const answer = await answerTo(
+        server.url,
+        head('POST /token/id HTTP/1.1', `transfer-encoding: ${coding}`),
+        '0\r\n\r\n',
+      )
+      expect(answer.status).toBe(501)
+      expect(JSON.parse(answer.body)).toMatchObject({
+        code: answerCode.transfer_coding_unknown,
+        data: null,
+      })
+    },
+  )
+
+  it('are none when the target is in absolute form, with and without a path', async () => {
+    const { host } = new URL(server.url)
+    const get = (target: string) => answerTo(server.url, head(`GET ${target} HTTP/1.1`))
+    expect((await get(`http://${host}/healthz?x=1`)).status).toBe(200)
+    expect((await get(`HTTP://elsewhere.example/healthz`)).status).toBe(200)
+    expect((await get(`http://${host}`)).status).toBe(404)
+    const body = credentials()
+    const length = `content-length: ${body.length}`
+    const answer = await answerTo(
+      server.url,
+      head(`POST http://${host}/user/register/v2 HTTP/1.1`, length),
+      body,
+    )
+    expect(JSON.parse(answer.body)).toMatchObject({ code: 200 })
   })
 
   it('are answered with 431 when they are headers beyond all measure', async () => {
@@ -597,6 +635,30 @@ describe('headers', () => {
   })
 })
 
+describe('every answer', () => {
+  const headersOf = ({
+    'cache-control': cache,
+    'x-content-type-options': type,
+  }: Answer['headers']) => [cache, type]
+
+  it('is kept by no cache and guessed by no browser', async () => {
+    const answers = [
+      await register(credentials()),
+      await call('POST', '/token/id', { body: {} }),
+      await call('GET', '/nowhere'),
+      await call('PATCH', '/token/id'),
+      ...(await Promise.all(
+        ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs'].map((path) =>
+          call('GET', path),
+        ),
+      )),
+      await call('OPTIONS', '/token/id'),
+      await answerTo(server.url, 'GARBAGE\r\n\r\n'),
+    ]
+    for (const { headers } of answers) expect(headersOf(headers)).toEqual(['no-store', 'nosniff'])
+  })
+})
+
 describe('browser clients', () => {
   const origin = 'https://app.example.org'
   const preflight = {
@@ -661,6 +723,16 @@ describe('browser clients', () => {
           (await at(method, stranger)).headers['access-control-allow-origin'],
           stranger,
         ).toBeUndefined()
+      }
+    }
+  })
+
+  it('have no access to metrics and to what operators call', async () => {
+    for (const path of ['/metrics', '/metrics?x=1', '/operator/v1/app/list']) {
+      for (const method of ['OPTIONS', 'GET', 'POST']) {
+        const { headers } = await call(method, path, { headers: preflight })
+        expect(headers['access-control-allow-origin'], `${method} ${path}`).toBeUndefined()
+        expect(headers['access-control-allow-methods'], `${method} ${path}`).toBeUndefined()
       }
     }
   })

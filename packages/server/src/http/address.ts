@@ -8,5 +8,14 @@ export type AddressOf = (request: IncomingMessage) => string
 export function addressReader(trustProxy: boolean | readonly string[]): AddressOf {
   if (trustProxy === false) return (request) => request.socket.remoteAddress ?? 'local'
   const isTrusted = trustProxy === true ? () => true : proxyAddress.compile([...trustProxy])
-  return (request) => proxyAddress(request, isTrusted) ?? 'local'
+  const isTrustedHop = (hop: string, distance: number) => isTrusted(withoutPort(hop), distance)
+  return (request) => withoutPort(proxyAddress(request, isTrustedHop) ?? 'local')
+}
+
+/** Some proxies write the port behind the address; then IPv6 stands in brackets, as in a URL. */
+const withPort = /^"?(?:\[([\da-f:.]+)\]|(\d{1,3}(?:\.\d{1,3}){3}))(?::\d{1,5})?"?$/i
+
+function withoutPort(hop: string): string {
+  const [, v6, v4] = withPort.exec(hop) ?? []
+  return v6 ?? v4 ?? hop
 }

@@ -18,6 +18,13 @@ export interface ResponsesOptions {
 
 export const jsonContentType = 'application/json; charset=utf-8'
 
+/** Answers are for the caller alone and are what their type says: no cache keeps them, no browser guesses. */
+export const privateAnswer = [
+  ['cache-control', 'no-store'],
+  ['x-content-type-options', 'nosniff'],
+] as const
+const privateHeaders = privateAnswer.flat()
+
 /** Everything that is written as an answer goes through here, so that every answer has the headers that all of them have. */
 export class Responses {
   /** A new one for each request. */
@@ -69,11 +76,14 @@ export class Responses {
       readonly status: number
       readonly headers: readonly string[]
       readonly body: string | Buffer
+      /** The same for everybody: caches may keep it, as its headers say. */
+      readonly isPublic?: boolean
     },
     requestId = this.nextRequestId(),
   ): void {
-    const { status, body } = answer
+    const { status, body, isPublic = false } = answer
     const headers = this.#common(request, answer.headers, requestId)
+    if (!isPublic) headers.push(...privateHeaders)
     // 204 has no content, and so no length (RFC 9110, section 8.6); 304 has none of its own.
     if (status !== 204 && status !== 304)
       headers.push('content-length', String(Buffer.byteLength(body)))
@@ -86,11 +96,9 @@ export class Responses {
     { contentType, length, body }: FileStream,
     requestId: string,
   ): void {
-    const own = [
-      ...['content-type', contentType, 'x-content-type-options', 'nosniff'],
-      ...this.options.cors.headers(request),
-    ]
+    const own = ['content-type', contentType, ...this.options.cors.headers(request)]
     const headers = this.#common(request, own, requestId)
+    headers.push(...privateHeaders)
     if (length !== null) headers.push('content-length', String(length))
     if (request.method === 'HEAD') {
       body.destroy()

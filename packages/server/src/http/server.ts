@@ -8,6 +8,7 @@ import { isBoundToProgress, requestTimeoutMs } from './deadlines.js'
 import { answerMalformed } from './malformed.js'
 import type { Responses } from './responses.js'
 import { type RouteFamily, Router } from './routes/router.js'
+import { originForm } from './target.js'
 
 export interface HttpServerOptions {
   readonly families: readonly RouteFamily[]
@@ -62,9 +63,13 @@ async function route(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { url = '/', method = 'GET', headers } = request
-  if (headers.host === undefined && request.httpVersion === '1.1')
-    return responses.failure(request, response, 'malformed_request')
+  const { method = 'GET' } = request
+  const refusal = refusalOf(request)
+  if (refusal !== null) {
+    request.resume()
+    return responses.failure(request, response, refusal)
+  }
+  const url = originForm(request.url ?? '/')
   const queryAt = url.indexOf('?')
   const methods = router.find(queryAt < 0 ? url : url.slice(0, queryAt))
   const found = methods?.get(method)
@@ -73,4 +78,28 @@ async function route(
   if (method === 'OPTIONS') return responses.preflight(request, response)
   if (methods === null) return responses.failure(request, response, 'path_not_found')
   return responses.failure(request, response, 'method_not_accepted', { allow: [...methods.keys()] })
+}
+
+/** What the parser lets pass and a server has to refuse (RFC 9112, sections 3.2 and 6.1). */
+function refusalOf({
+  headers,
+  rawHeaders,
+  httpVersion,
+}: IncomingMessage): 'malformed_request' | 'transfer_coding_unknown' | null {
+  const hosts = countOfHosts(rawHeaders)
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) return 'malformed_request'
+  const coding = headers['transfer-encoding']
+  return coding === undefined || coding.toLowerCase() === 'chunked'
+    ? null
+    : 'transfer_coding_unknown'
+}
+
+/** Node keeps the first one of several and says nothing. @param headers names and values, one after another */
+function countOfHosts(headers: readonly string[]): number {
+  let count = 0
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') count++
+  }
+  return count
 }

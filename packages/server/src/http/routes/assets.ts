@@ -60,6 +60,7 @@ function assetRoute(responses: Responses, file: string): Route {
     if (!isKnown) headers.push('content-type', contentType)
     responses.write(request, response, {
       status: isKnown ? 304 : 200,
+      isPublic: true,
       headers,
       body: isKnown ? '' : bytes,
     })
