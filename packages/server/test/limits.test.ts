@@ -208,6 +208,39 @@ for (const backend of testBackends()) {
         })
       })
 
+      it('hold for operator tokens too, by address, and never for the operator who is known there', async () => {
+        await using server = await backend.startServer(
+          limits({ ...few, HERMOD_LOGIN_ADDRESS_FAILURES: '3' }),
+        )
+        const { api, operatorToken } = server
+        const list = (token: string, address: string) =>
+          api.as(token).call('GET', '/operator/v1/app/list', from(address))
+        const metrics = (token: string, address: string) =>
+          api.as(token).call('GET', '/metrics', from(address))
+        const guess = () =>
+          failUntilSlowed(
+            () => list(`hmo_${'x'.repeat(43)}`, '192.0.2.66'),
+            answerCode.token_invalid,
+          )
+        expect((await list(operatorToken, '198.51.100.1')).code).toBe(200)
+        expect(await guess()).toBe(3)
+        await expectToWait(guess, () => list(`hmo_${'y'.repeat(43)}`, '192.0.2.66'))
+        const slowed = await waitFor(
+          async () => {
+            await guess()
+            const answer = await metrics(`hmo_${'y'.repeat(43)}`, '192.0.2.66')
+            return answer.status === 429 && answer
+          },
+          { what: 'a refusal of the metrics', ...patience },
+        )
+        expectToSayWhen([slowed])
+        expect((await list(operatorToken, '192.0.2.66')).code).toBe(200)
+        expect((await metrics(operatorToken, '192.0.2.66')).status).toBe(200)
+        expect((await list(`hmo_${'z'.repeat(43)}`, '192.0.2.67')).code).toBe(
+          answerCode.token_invalid,
+        )
+      })
+
       it('of a user elsewhere do not lock out the user at an address that the user logged in from', async () => {
         await using server = await backend.startServer(limits(few))
         const alice = await server.api.register()

@@ -26,6 +26,7 @@ import { type CoreChannel, noConnections } from '../push/core-channel.js'
 import { createCaches } from './caches.js'
 import { createHandlers } from './handlers.js'
 import { PushGateways } from './push-gateways.js'
+import { openToOthers } from './secret-key.js'
 import { createServices, type Services } from './services.js'
 import { createStores, type Stores } from './stores.js'
 
@@ -92,6 +93,11 @@ export function openContext(options: ContextOptions): Promise<Context> {
     const providers = parts.add(new PushGateways(), (each) => each[Symbol.asyncDispose]())
     const context = buildContext(options, { database, providers })
     await context.services.secretService.requireKeys()
+    for (const { path, mode, needed } of openToOthers(config.dataDir))
+      log.warn(
+        { path, mode },
+        `other users of this machine have access to the data of the service; give ${path} the mode ${needed}`,
+      )
     parts.add(context.services.writer, (writer) => writer.idle())
     parts.add(context.services.marks, (marks) => marks.idle())
     return { ...context, stop: () => parts.stop() }
@@ -146,7 +152,7 @@ function buildContext(
       appended,
     },
   )
-  const { apps, tokens } = services
+  const { apps, operatorGuard, tokens } = services
   const limits = config.rateLimit.enabled ? callLimits(config.rateLimit) : noCallLimits
   const executor = new Executor({
     handlers: createHandlers(services),
@@ -154,7 +160,7 @@ function buildContext(
       requireApp: (appId) => apps.requireActive(appId),
       findAdminToken: (appId, token) => apps.findAdminToken(appId, token),
       findUserToken: (appId, token) => tokens.find(appId, token),
-      isOperatorToken: (token) => apps.isOperatorToken(token),
+      isOperatorToken: (token, address) => operatorGuard.isOperatorToken(token, address),
     },
     users: services.accounts,
     limits,

@@ -6,6 +6,7 @@ import type { DeviceService } from '../domain/devices/device-service.js'
 import type { PresenceService } from '../domain/devices/presence-service.js'
 import type { FileCredentialService } from '../domain/files/file-credential-service.js'
 import type { IntegrityService } from '../domain/integrity/integrity-service.js'
+import type { OperatorGuard } from '../domain/login/operator-guard.js'
 import type { PasswordService } from '../domain/login/password-service.js'
 import type { TokenService } from '../domain/login/token-service.js'
 import type { PushPreferenceService } from '../domain/push/preferences/push-preference-service.js'
@@ -57,6 +58,7 @@ export interface Services
   readonly devices: DeviceService
   readonly fileCredentials: FileCredentialService
   readonly integrity: IntegrityService
+  readonly operatorGuard: OperatorGuard
   readonly passwords: PasswordService
   readonly presence: PresenceService
   readonly pushPreferences: PushPreferenceService
@@ -98,7 +100,7 @@ export function createServices(
     devicesPerUser: config.accounts.devicesPerUser,
   })
   const { fileCredentials } = createFiles(foundation, { secretKeys })
-  const login = createLogin(foundation, { config, devices, fileCredentials })
+  const login = createLogin(foundation, { config, apps, devices, fileCredentials })
   const { tokens, hasher } = login
   const { accounts } = createAccounts(foundation, { tokens })
   const { passwords } = createPasswords(foundation, { config: config.accounts, accounts, login })
@@ -176,6 +178,7 @@ export function createServices(
     apps,
     devices,
     fileCredentials,
+    operatorGuard: login.operatorGuard,
     passwords,
     secretService,
     tokens,

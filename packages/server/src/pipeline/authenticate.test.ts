@@ -64,7 +64,10 @@ async function principalOrRefusal(
     const principal =
       'kind' in sent
         ? sent
-        : await authenticate(authenticator, operation, { ...noCredentials, ...sent })
+        : await authenticate(authenticator, operation, {
+            credentials: { ...noCredentials, ...sent },
+            address: '192.0.2.1',
+          })
     requireCaller(operation, principal)
     return principal
   } catch (error) {

@@ -18,7 +18,8 @@ export interface Authenticator {
   /** @returns null for a token that is malformed, unknown or of another app, `expired` for one that ended */
   findAdminToken(appId: string, token: string): Soon<'valid' | 'expired' | null>
   findUserToken(appId: string, token: string): Soon<UserSession | 'expired' | null>
-  isOperatorToken(token: string): Promise<boolean>
+  /** @throws AppError too_many_requests for an address that guesses */
+  isOperatorToken(token: string, address: string): Promise<boolean>
 }
 
 export interface UserSession {
@@ -44,9 +45,10 @@ const nobodyNamed: Named = { userId: null, groupId: null }
 export function authenticate(
   authenticator: Authenticator,
   operation: Operation,
-  credentials: Credentials,
+  { credentials, address }: { readonly credentials: Credentials; readonly address: string },
 ): Soon<Principal> {
-  if (operation.callers === 'operator') return operatorTokenPrincipal(authenticator, credentials)
+  if (operation.callers === 'operator')
+    return operatorTokenPrincipal(authenticator, credentials, address)
   const { appId } = credentials
   if (appId === undefined || appId === '') throw invalid(['header app_id is required'])
   const isOpen = callerRules[operation.callers].tokens.includes('none')
@@ -122,10 +124,12 @@ async function adminTokenPrincipal(
 async function operatorTokenPrincipal(
   authenticator: Authenticator,
   { accessToken }: Credentials,
+  address: string,
 ): Promise<Principal> {
   if (accessToken === undefined || accessToken === '') throw new AppError('token_missing')
   if (!accessToken.startsWith('hmo_'))
     throw new AppError(/^hm[au]_/.test(accessToken) ? 'no_permission' : 'token_invalid')
-  if (!(await authenticator.isOperatorToken(accessToken))) throw new AppError('token_invalid')
+  if (!(await authenticator.isOperatorToken(accessToken, address)))
+    throw new AppError('token_invalid')
   return operatorPrincipal
 }

@@ -155,7 +155,7 @@ export class Executor {
       throw error
     }
     try {
-      const found = authenticate(authenticator, operation, call.credentials)
+      const found = authenticate(authenticator, operation, call)
       return found instanceof Promise ? found.catch(refused) : found
     } catch (error) {
       return refused(error)

@@ -1,7 +1,9 @@
 import type { ServerConfig } from '../../config/config.js'
+import type { AppService } from '../../domain/apps/app-service.js'
 import type { DeviceService } from '../../domain/devices/device-service.js'
 import type { FileCredentialService } from '../../domain/files/file-credential-service.js'
 import { LoginGuard } from '../../domain/login/login-guard.js'
+import { OperatorGuard } from '../../domain/login/operator-guard.js'
 import { PasswordHasher } from '../../domain/login/password-hasher.js'
 import { PasswordService } from '../../domain/login/password-service.js'
 import { TokenService } from '../../domain/login/token-service.js'
@@ -11,6 +13,7 @@ import type { Foundation } from '../foundation.js'
 export interface LoginParts {
   readonly guard: LoginGuard
   readonly hasher: PasswordHasher
+  readonly operatorGuard: OperatorGuard
   readonly tokens: TokenService
 }
 
@@ -18,10 +21,12 @@ export function createLogin(
   { database, caches, stores, clock }: Foundation,
   {
     config,
+    apps,
     devices,
     fileCredentials,
   }: {
     readonly config: Pick<ServerConfig, 'accounts' | 'logins'>
+    readonly apps: AppService
     readonly devices: DeviceService
     readonly fileCredentials: FileCredentialService
   },
@@ -40,7 +45,11 @@ export function createLogin(
     clock,
     tokenLifeMs: config.accounts.userTokenTtlMs,
   })
-  return { guard, hasher, tokens }
+  const operatorGuard = new OperatorGuard({
+    guard: new LoginGuard({ clock, ...config.logins }),
+    isOperatorToken: (token) => apps.isOperatorToken(token),
+  })
+  return { guard, hasher, operatorGuard, tokens }
 }
 
 /** Passwords are those of accounts, which need the tokens. */

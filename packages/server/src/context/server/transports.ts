@@ -38,7 +38,7 @@ export function startTransports(
   { config, log }: { readonly config: ServerConfig; readonly log: Logger },
 ): Promise<Transports> {
   const { executor, limits } = context
-  const { apps, receipts } = context.services
+  const { operatorGuard, receipts } = context.services
   const onError = (error: unknown) => log.error({ err: error }, 'page failed')
   const addressOf = addressReader(config.http.trustProxy)
   const cors = new Cors(config.http.corsOrigins)
@@ -51,7 +51,7 @@ export function startTransports(
     publicUrl: config.http.publicUrl,
     isBehindProxy: config.http.trustProxy !== false,
     isReady: () => isReady(context),
-    isOperatorToken: (token) => apps.isOperatorToken(token),
+    isOperatorToken: (token, request) => operatorGuard.isOperatorToken(token, addressOf(request)),
   })
   const server = createHttpServer({
     responses,

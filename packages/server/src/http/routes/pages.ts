@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
+import { AppError } from '@hermod/protocol'
 import { openApiDocument } from '@hermod/protocol/openapi'
 import type { Metrics } from '../../observability/metrics.js'
 import type { Executor } from '../../pipeline/executor.js'
@@ -17,6 +18,7 @@ export interface PageAnswer {
   readonly body: string
   /** The Content-Security-Policy of an HTML page. */
   readonly contentPolicy?: string
+  readonly retryAfterSeconds?: number
 }
 
 export interface PagesOptions {
@@ -27,7 +29,8 @@ export interface PagesOptions {
   readonly isBehindProxy: boolean
   /** False when the service cannot do its work, for example without its database. */
   isReady(): Promise<boolean>
-  isOperatorToken(token: string): Promise<boolean>
+  /** @throws AppError too_many_requests for an address that guesses */
+  isOperatorToken(token: string, request: IncomingMessage): Promise<boolean>
 }
 
 const { version } = createRequire(import.meta.url)('../../../package.json') as { version: string }
@@ -40,9 +43,10 @@ export function pageRoutes(
 ): RouteFamily {
   const exact = Object.entries(pages).flatMap(([path, page]) =>
     readingRoutes(path, async (request, response) => {
-      const { status, contentType, body, contentPolicy } = await page(request)
+      const { status, contentType, body, contentPolicy, retryAfterSeconds } = await page(request)
       const headers = ['content-type', contentType, ...cors.headers(request)]
       if (contentPolicy !== undefined) headers.push('content-security-policy', contentPolicy)
+      if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds))
       responses.write(request, response, { status, headers, body })
     }),
   )
@@ -72,8 +76,8 @@ export function servicePages(options: PagesOptions): Readonly<Record<string, Pag
       return isReady ? json(200, '{"status":"ready"}') : json(503, '{"status":"not ready"}')
     },
     '/metrics': async (request) => {
-      if (!(await mayReadMetrics(request, options)))
-        return json(403, '{"status":"operator token needed"}')
+      const refusal = await metricsRefusal(request, options)
+      if (refusal !== null) return refusal
       const { contentType, text } = await metrics.render()
       return { status: 200, contentType, body: text }
     },
@@ -91,17 +95,36 @@ function json(status: number, body: string): PageAnswer {
   return { status, contentType: 'application/json; charset=utf-8', body }
 }
 
+/** @returns null for a caller that may read the metrics */
+async function metricsRefusal(
+  request: IncomingMessage,
+  options: PagesOptions,
+): Promise<PageAnswer | null> {
+  try {
+    if (await mayReadMetrics(request, options)) return null
+    return json(403, '{"status":"operator token needed"}')
+  } catch (error) {
+    if (!(error instanceof AppError) || error.errorName !== 'too_many_requests') throw error
+    const { retryAfterSeconds } = error.options
+    return {
+      ...json(429, '{"status":"too many wrong tokens"}'),
+      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    }
+  }
+}
+
 /** Loopback, but not what a proxy on this machine passes on; else the operator. */
 async function mayReadMetrics(
-  { headers, socket }: IncomingMessage,
+  request: IncomingMessage,
   { isBehindProxy, isOperatorToken }: PagesOptions,
 ): Promise<boolean> {
+  const { headers, socket } = request
   const isForwarded =
     isBehindProxy || headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined
   if (!isForwarded && /^(?:127\.|::1$|::ffff:127\.)/.test(socket.remoteAddress ?? '')) return true
   const bearer = /^Bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1]
   const token = headers['access-token'] ?? bearer
-  return typeof token === 'string' && isOperatorToken(token)
+  return typeof token === 'string' && token.startsWith('hmo_') && isOperatorToken(token, request)
 }
 
 function lazy<T>(make: () => T): () => T {

@@ -1,0 +1,36 @@
+import { LRUCache } from 'lru-cache'
+import { hashToken } from '../../lib/secrets/tokens.js'
+import type { LoginGuard } from './login-guard.js'
+
+export interface OperatorGuardOptions {
+  /** Of its own, so that users who mistype passwords do not keep the operator waiting. */
+  readonly guard: LoginGuard
+  isOperatorToken(token: string): Promise<boolean>
+}
+
+const maxKnown = 1_000
+
+/**
+ * Slows down callers that guess operator tokens as those that guess passwords (rule D2), by address. A token that was valid when it was
+ * last checked never waits for what others try.
+ */
+export class OperatorGuard {
+  /** Hashes of tokens. */
+  readonly #valid = new LRUCache<string, true>({ max: maxKnown })
+
+  constructor(private readonly options: OperatorGuardOptions) {}
+
+  /** @throws AppError too_many_requests with the time to wait */
+  async isOperatorToken(token: string, address: string): Promise<boolean> {
+    const { guard, isOperatorToken } = this.options
+    const key = hashToken(token)
+    if (this.#valid.has(key)) {
+      if (await isOperatorToken(token)) return true
+      this.#valid.delete(key)
+    }
+    const attempt = { appId: '', userId: null, address }
+    const isRight = await guard.verify(attempt, () => isOperatorToken(token))
+    if (isRight) this.#valid.set(key, true)
+    return isRight
+  }
+}
