@@ -94,6 +94,7 @@ const published = {
   method_not_accepted: 40500,
   body_too_large: 41300,
   too_many_requests: 42900,
+  transfer_coding_unknown: 50101,
   address_limited: 42901,
   internal_error: 50000,
   not_built: 50100,

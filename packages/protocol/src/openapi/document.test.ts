@@ -147,7 +147,7 @@ describe('the OpenAPI document', () => {
 
   it('describes the answers whose HTTP status is always real', () => {
     expect(Object.keys(served.components.responses)).toEqual(
-      [400, 404, 405, 413, 429, 500, 503].map((status) => `Status${status}`),
+      [400, 404, 405, 413, 429, 500, 501, 503].map((status) => `Status${status}`),
     )
   })
 })

@@ -436,7 +436,7 @@ function describeStatus(status: number): OpenApiResponse {
 /** References to the answers that the path of an operation may give beside its own; an unknown path or method has none. */
 function statusReferences(hasBody: boolean): Record<string, OpenApiReference> {
   const possible = realStatuses.filter(
-    (status) => status !== 404 && status !== 405 && (hasBody || status !== 413),
+    (status) => status !== 404 && status !== 405 && (hasBody || (status !== 413 && status !== 501)),
   )
   return Object.fromEntries(
     possible.map((status) => [status, { $ref: `#/components/responses/Status${status}` }]),
