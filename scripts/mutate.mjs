@@ -5,8 +5,8 @@
  *
  *   npm run mutate -- --count 100 --seed 7 --only domain/login
  */
-import { existsSync } from 'node:fs'
-import { basename, dirname, join, relative } from 'node:path'
+import { readdirSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { API } from 'typescript/unstable/sync'
@@ -145,10 +145,12 @@ async function tryOne(tree, fault) {
   }
 }
 
-/** The one beside the file. */
+/** Those beside the file: the one of its name, and the others, which may reach it through another file. */
 function unitTestsOf(path) {
-  const own = join(dirname(path), `${basename(path, '.ts')}.test.ts`)
-  return existsSync(join(sources, own)) ? [join('packages/server/src', own)] : []
+  const folder = dirname(path)
+  return readdirSync(join(sources, folder))
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => join('packages/server/src', folder, name))
 }
 
 /** Tests that fail without a fault would kill every fault. */

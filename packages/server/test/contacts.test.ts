@@ -494,6 +494,9 @@ for (const backend of testBackends()) {
         ).toEqual(newestFirst)
         expect(third).not.toHaveProperty('cursor')
         expect(second.data[2]).toMatchObject({ user_id: newestFirst[12], status: 1 })
+        const whole = await bob.api.succeed('GET', '/roster/apply/list', { query: { limit: 23 } })
+        expect(whole.data).toHaveLength(23)
+        expect(whole).not.toHaveProperty('cursor')
         for (const limit of [1, 7, 23, 24])
           expect((await contactRequests(bob.api, limit)).map(({ user_id }) => user_id)).toEqual(
             newestFirst,
@@ -705,6 +708,8 @@ for (const backend of testBackends()) {
         const page = await alice.api.succeed('GET', '/roster/list')
         expect(page.data).toEqual(ids)
         expect(page).not.toHaveProperty('cursor')
+        const whole = await alice.api.succeed('GET', '/roster/list', { query: { limit: 130 } })
+        expect(whole).not.toHaveProperty('cursor')
         for (const limit of [1, 9, 130, 131, 2_147_483_647])
           expect(await contactIds(alice.api, limit)).toEqual(ids)
         const first = await alice.api.succeed('GET', '/roster/list', { query: { limit: 50 } })
