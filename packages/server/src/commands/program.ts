@@ -1,25 +1,35 @@
 /** The `hermod` command: its subcommands, its exit codes and how failures are reported. */
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../config/config.js'
-import { addAppCommands } from './app.js'
-import { addCertificateCommands } from './certificate.js'
-import { addCheckCommand } from './check.js'
-import { addConfigCommand } from './config.js'
-import { addMigrateCommand } from './migrate.js'
-import { addPushCommands } from './push.js'
-import { addPushSimulatorCommand } from './push-simulator.js'
 import { CommandFailure } from './runtime/call.js'
 import { CommandContext, type CommandDependencies } from './runtime/command.js'
-import { addSecretCommands } from './secret.js'
-import { addServeCommand } from './serve.js'
-import { addTokenCommands } from './token.js'
-import { addUserCommands } from './user/user.js'
 
 export type { CommandDependencies, Migration, MigrationState } from './runtime/command.js'
 
 export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
 
-export function createProgram(dependencies: CommandDependencies): Command {
+type AddCommands = (program: Command, context: CommandContext) => void
+
+/** Each is loaded when it is called, or when help is asked for, so that a start does not load the others. */
+const commands: Readonly<Record<string, () => Promise<AddCommands>>> = {
+  serve: async () => (await import('./serve.js')).addServeCommand,
+  app: async () => (await import('./app.js')).addAppCommands,
+  token: async () => (await import('./token.js')).addTokenCommands,
+  certificate: async () => (await import('./certificate.js')).addCertificateCommands,
+  secret: async () => (await import('./secret.js')).addSecretCommands,
+  user: async () => (await import('./user/user.js')).addUserCommands,
+  config: async () => (await import('./config.js')).addConfigCommand,
+  migrate: async () => (await import('./migrate.js')).addMigrateCommand,
+  check: async () => (await import('./check.js')).addCheckCommand,
+  push: async () => (await import('./push.js')).addPushCommands,
+  'push-simulator': async () => (await import('./push-simulator.js')).addPushSimulatorCommand,
+}
+
+/** @param name of the only command that is needed; all when there is none of that name */
+async function createProgram(
+  dependencies: CommandDependencies,
+  name: string | undefined,
+): Promise<Command> {
   const program = new Command('hermod')
     .description('A self-hosted instant-messaging backend.')
     .version(dependencies.version)
@@ -34,17 +44,9 @@ export function createProgram(dependencies: CommandDependencies): Command {
         '\nExit codes: 0 done, 1 failed, 2 wrong usage or configuration.',
     )
   const context = new CommandContext(dependencies)
-  addServeCommand(program, context)
-  addAppCommands(program, context)
-  addTokenCommands(program, context)
-  addCertificateCommands(program, context)
-  addSecretCommands(program, context)
-  addUserCommands(program, context)
-  addConfigCommand(program, context)
-  addMigrateCommand(program, context)
-  addCheckCommand(program, context)
-  addPushCommands(program, context)
-  addPushSimulatorCommand(program, context)
+  const only = Object.hasOwn(commands, name ?? '') ? commands[name ?? ''] : undefined
+  const wanted = only ? [only] : Object.values(commands)
+  for (const add of await Promise.all(wanted.map((load) => load()))) add(program, context)
   return program
 }
 
@@ -58,7 +60,8 @@ export async function runProgram(
   args: readonly string[],
 ): Promise<number> {
   try {
-    await createProgram(dependencies).parseAsync(args, { from: 'user' })
+    const program = await createProgram(dependencies, args[0])
+    await program.parseAsync(args, { from: 'user' })
     return exitCodes.ok
   } catch (error) {
     // Commander has reported its own failures already.

@@ -8,8 +8,8 @@ import type {
 } from '../push/sender.js'
 
 /**
- * The providers of the whole service. Their libraries take a tenth of a second to load, so that they are loaded when the service listens
- * already, or by the first who needs them.
+ * The providers of the whole service. Their libraries take a tenth of a second and some memory to load, so that a service without any
+ * certificate does without them: they are loaded at the start when there is one, else by the first who needs them.
  */
 export class PushGateways implements PushProviders {
   #loading: Promise<PushProviders> | undefined
@@ -26,8 +26,12 @@ export class PushGateways implements PushProviders {
   }
 
   load(): Promise<PushProviders> {
-    this.#loading ??= import('../push/providers/providers.js').then(({ createProviders }) =>
-      createProviders(),
+    this.#loading ??= import('../push/providers/providers.js').then(
+      ({ createProviders }) => createProviders(),
+      (error: unknown) => {
+        this.#loading = undefined
+        throw error
+      },
     )
     return this.#loading
   }

@@ -27,6 +27,8 @@ export function startService(
     )
     const first = await prepareApps(context, { config, secrets })
     const { bus, clock, database, metrics, providers, services, stores } = context
+    // Without a certificate nobody needs them; setting the first one loads them.
+    if (await services.pushCertificates.exist()) await providers.load()
     const workers = createWorkers({
       database,
       bus,
@@ -43,8 +45,6 @@ export function startService(
       each.stop(),
     )
     await workers.start()
-    // Listening comes first: nobody may need them for a while.
-    providers.load().catch((error: unknown) => log.error({ err: error }, 'push providers failed'))
     return { url, first, stop: () => parts.stop() }
   })
 }

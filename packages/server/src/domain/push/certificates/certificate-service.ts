@@ -42,6 +42,12 @@ type GatewayKind = {
 export class CertificateService implements KnownCertificates {
   constructor(private readonly options: CertificateServiceOptions) {}
 
+  /** Whether any application has one. */
+  async exist(): Promise<boolean> {
+    const { database, store } = this.options
+    return (await database.read((db) => store.count(db))) > 0
+  }
+
   /** Those that no key opens are left out; `hermod check` names them. */
   async of(appId: string): Promise<readonly PushCertificateEntry[]> {
     return (await this.#certificates(appId)).entries

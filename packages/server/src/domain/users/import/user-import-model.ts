@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { AppError, type Int64 } from '@hermod/protocol'
-import { nameViolation } from '../../names.js'
 import { importViolation } from '../../login/password-hasher-formats.js'
+import { nameViolation } from '../../names.js'
 import {
   emailKey,
   emailViolation,
