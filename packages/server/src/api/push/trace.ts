@@ -5,8 +5,8 @@ import {
   type PushTraceStep,
   platform,
 } from '@hermod/protocol'
-import type { Delivery } from '../../domain/push/tasks/delivery-model.js'
-import { type DeliveryStep, readSteps } from '../../domain/push/tasks/delivery-step.js'
+import type { Delivery } from '../../domain/push/deliveries/delivery-model.js'
+import { type DeliveryStep, readSteps } from '../../domain/push/deliveries/delivery-step.js'
 import type { Trace, TracedDevice } from '../../domain/push/trace/trace-model.js'
 import { stepWords } from '../../domain/push/trace/trace-words.js'
 import { definedOnly } from '../../lib/defined-only.js'

@@ -1,7 +1,7 @@
 import { type Int64, pushDeliveryState } from '@hermod/protocol'
 import { sql } from 'kysely'
 import type { Database, Prepared, Queryable } from '../../../db/database.js'
-import type { DeliveryKey } from '../tasks/delivery-model.js'
+import type { DeliveryKey } from '../deliveries/delivery-model.js'
 
 /** How far a user has read a conversation, or the broadcasts of a sender. */
 export interface ReadUpTo {

@@ -1,7 +1,7 @@
 import { pushDeliveryState } from '@hermod/protocol'
 import type { ReceiptKind } from '../../../push/receipts/receipt.js'
-import type { Delivery } from '../tasks/delivery-model.js'
-import { type DeliveryStep, readSteps, withSteps } from '../tasks/delivery-step.js'
+import type { Delivery } from '../deliveries/delivery-model.js'
+import { type DeliveryStep, readSteps, withSteps } from '../deliveries/delivery-step.js'
 import type { CountChange } from '../tasks/task-statements.js'
 
 /** What a gateway or the app itself tells of a delivery after it was sent. */

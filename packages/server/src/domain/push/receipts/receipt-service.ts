@@ -18,9 +18,9 @@ import {
   type Delivery,
   deliveryName,
   tokenHash,
-} from '../tasks/delivery-model.js'
-import { withSteps } from '../tasks/delivery-step.js'
-import type { DeliveryStore } from '../tasks/delivery-store.js'
+} from '../deliveries/delivery-model.js'
+import { withSteps } from '../deliveries/delivery-step.js'
+import type { DeliveryStore } from '../deliveries/delivery-store.js'
 import type { CountChange } from '../tasks/task-statements.js'
 import type { TaskStore } from '../tasks/task-store.js'
 import {

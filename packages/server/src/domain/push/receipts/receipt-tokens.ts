@@ -3,8 +3,8 @@ import type { PushReceipt } from '../../../push/receipts/receipt.js'
 import { pauseAfterReceipt } from '../../../push/rules/retry.js'
 import type { DeviceBindings } from '../../devices/device-bindings.js'
 import type { DeviceKey, PushBinding } from '../../devices/device-model.js'
-import type { Delivery } from '../tasks/delivery-model.js'
-import { type DeliveryStep, lastSentAt } from '../tasks/delivery-step.js'
+import type { Delivery } from '../deliveries/delivery-model.js'
+import { type DeliveryStep, lastSentAt } from '../deliveries/delivery-step.js'
 
 export interface ReceiptTokensOptions {
   readonly devices: {

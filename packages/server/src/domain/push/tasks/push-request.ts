@@ -1,7 +1,7 @@
 import type { Int64, ParamsOf, startPushTask } from '@hermod/protocol'
 import { badgeChange } from '../../../push/badge.js'
 import type { ChannelOptions, VendorChannel } from '../../../push/sender.js'
-import { sequenceOf } from './channel-choice.js'
+import { sequenceOf } from '../deliveries/channel-choice.js'
 import type { Audience, TaskContent, TaskNotification } from './task-model.js'
 
 type Body = ParamsOf<typeof startPushTask>

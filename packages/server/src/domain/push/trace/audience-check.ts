@@ -4,7 +4,7 @@ import type { GroupKey } from '../../groups/core/group-model.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { PushedMessage } from '../messages/pushed-message.js'
 import type { PushPreferenceStore } from '../preferences/push-preference-store.js'
-import type { AudienceStore, FoundDevice } from '../tasks/audience-store.js'
+import type { AudienceStore, FoundDevice } from '../audience/audience-store.js'
 import type { PushTask } from '../tasks/task-model.js'
 
 export interface AudienceCheckOptions {

@@ -1,6 +1,6 @@
 import type { Int64, PushChannel } from '@hermod/protocol'
-import type { DeviceBinding } from '../tasks/channel-choice.js'
-import type { Delivery } from '../tasks/delivery-model.js'
+import type { DeviceBinding } from '../deliveries/channel-choice.js'
+import type { Delivery } from '../deliveries/delivery-model.js'
 import type { TaskProgress } from '../tasks/task-model.js'
 
 /** What a device has bound, with the channel of the certificate that it names; '' = there is no such certificate. */

@@ -2,8 +2,8 @@
 import { pushDeliveryState, pushTaskState } from '@hermod/protocol'
 import type { ReceiptKind } from '../../../push/receipts/receipt.js'
 import type { PushOutcomeKind } from '../../../push/sender.js'
-import type { Delivery } from '../tasks/delivery-model.js'
-import { type DeliveryStep, readSteps } from '../tasks/delivery-step.js'
+import type { Delivery } from '../deliveries/delivery-model.js'
+import { type DeliveryStep, readSteps } from '../deliveries/delivery-step.js'
 import type { PushTask, Suppression } from '../tasks/task-model.js'
 import type { TracedBinding } from './trace-model.js'
 

@@ -1,6 +1,6 @@
 import type { PushNotification } from '../../../push/sender.js'
-import type { Delivery } from './delivery-model.js'
-import type { PushTask } from './task-model.js'
+import type { Delivery } from '../deliveries/delivery-model.js'
+import type { PushTask } from '../tasks/task-model.js'
 
 /** What is shown to users who want no details on their screens (no_push_detail). */
 const hiddenBody = 'You have a new message.'

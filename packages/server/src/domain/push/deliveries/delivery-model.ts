@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Int64, PushChannel } from '@hermod/protocol'
 import { compare } from '../../../lib/compare.js'
-import type { TaskKey } from './task-model.js'
+import type { TaskKey } from '../tasks/task-model.js'
 
 /** Names what a task is on one device. */
 export interface DeliveryKey extends TaskKey {

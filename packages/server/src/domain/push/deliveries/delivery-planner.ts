@@ -11,12 +11,12 @@ import { preferencesAt } from '../preferences/push-window.js'
 import { type ChannelChoice, chooseChannel } from './channel-choice.js'
 import { type Delivery, tokenHash } from './delivery-model.js'
 import { type DeliveryStep, withSteps } from './delivery-step.js'
-import { sendBatch } from './push-jobs.js'
+import { sendBatch } from '../tasks/push-jobs.js'
 import { deviceName, type RecipientFacts, type RecipientStore } from './recipient-store.js'
 import { type BadgeOfUser, type PlannedDeliveries, storeDeliveries } from './store-deliveries.js'
-import type { PushTask, Recipient, Suppression } from './task-model.js'
-import type { CountChange } from './task-statements.js'
-import type { NewPushTask } from './task-store.js'
+import type { PushTask, Recipient, Suppression } from '../tasks/task-model.js'
+import type { CountChange } from '../tasks/task-statements.js'
+import type { NewPushTask } from '../tasks/task-store.js'
 
 /** What of a task the planning of its deliveries needs. */
 export type PlannedTask = Pick<PushTask | NewPushTask, 'appId' | 'taskId' | 'content' | 'expiresAt'>

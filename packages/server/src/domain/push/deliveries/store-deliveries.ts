@@ -7,7 +7,7 @@ import type { BadgeChange } from '../../../push/sender.js'
 import { type LockedBadge, lockBadges, setBadges } from '../../users/user-statements.js'
 import type { Delivery } from './delivery-model.js'
 import { deliveryRow, insertDeliveries } from './delivery-statements.js'
-import type { TaskKey } from './task-model.js'
+import type { TaskKey } from '../tasks/task-model.js'
 import {
   addDevices,
   addToCounts,
@@ -17,7 +17,7 @@ import {
   type LockedTask,
   lockTasks,
   setProgress,
-} from './task-statements.js'
+} from '../tasks/task-statements.js'
 
 /** Deliveries of one application, in plain data. */
 export interface PlannedDeliveries {

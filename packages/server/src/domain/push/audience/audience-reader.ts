@@ -5,7 +5,7 @@ import { groupBy } from '../../../lib/group-by.js'
 import type { CoreChannel } from '../../../push/core-channel.js'
 import type { PushedMessage } from '../messages/pushed-message.js'
 import type { AudienceStore, FoundDevice } from './audience-store.js'
-import type { PushTask, Recipient, RecipientPage } from './task-model.js'
+import type { PushTask, Recipient, RecipientPage } from '../tasks/task-model.js'
 
 /** Who is told of a message. */
 export interface MessageAudience {

@@ -11,7 +11,7 @@ import {
   deliveryProgressColumns,
   deliveryProgressRow,
 } from './delivery-statements.js'
-import type { TaskKey } from './task-model.js'
+import type { TaskKey } from '../tasks/task-model.js'
 
 const findDeliveries: BulkSelect = {
   table: 'push_deliveries',

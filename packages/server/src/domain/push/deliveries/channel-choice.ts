@@ -2,7 +2,7 @@
 import { compare } from '../../../lib/compare.js'
 import type { VendorChannel } from '../../../push/sender.js'
 import type { PushCertificateEntry } from '../certificates/certificate-model.js'
-import type { DistributionStrategy, Suppression } from './task-model.js'
+import type { DistributionStrategy, Suppression } from '../tasks/task-model.js'
 
 /** `ups` in ospush_sequence: the handset vendors, in this order. */
 export const handsetVendors = [

@@ -3,10 +3,10 @@ import { type Int64, pushTaskState } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { AudienceReader } from './audience-reader.js'
-import type { DeliveryPlanner } from './delivery-planner.js'
-import { type ExpandedPage, storePage } from './store-deliveries.js'
-import type { PushTask, TaskKey } from './task-model.js'
-import type { TaskStore } from './task-store.js'
+import type { DeliveryPlanner } from '../deliveries/delivery-planner.js'
+import { type ExpandedPage, storePage } from '../deliveries/store-deliveries.js'
+import type { PushTask, TaskKey } from '../tasks/task-model.js'
+import type { TaskStore } from '../tasks/task-store.js'
 
 export interface TaskExpanderOptions {
   readonly database: Database

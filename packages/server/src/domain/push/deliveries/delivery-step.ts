@@ -1,7 +1,7 @@
 import type { PushChannel } from '@hermod/protocol'
 import type { ReceiptKind } from '../../../push/receipts/receipt.js'
 import type { PushOutcomeKind } from '../../../push/sender.js'
-import type { Suppression } from './task-model.js'
+import type { Suppression } from '../tasks/task-model.js'
 
 /** One step of what happened to a push on one device; `GET /push/trace` shows them in order. */
 export interface DeliveryStep {

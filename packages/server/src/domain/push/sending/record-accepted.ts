@@ -2,16 +2,16 @@
 import type { Int64, PushChannel } from '@hermod/protocol'
 import type { Procedure } from '../../../db/procedure.js'
 import { groupBy } from '../../../lib/group-by.js'
-import type { DeliveryKey } from './delivery-model.js'
+import type { DeliveryKey } from '../deliveries/delivery-model.js'
 import {
   acceptDeliveries,
   acceptedRow,
   deliveryKeyRow,
   type LockedProgress,
   lockProgress,
-} from './delivery-statements.js'
-import { type DeliveryStep, withSteps } from './delivery-step.js'
-import { addDevices, addToCounts, countRows } from './task-statements.js'
+} from '../deliveries/delivery-statements.js'
+import { type DeliveryStep, withSteps } from '../deliveries/delivery-step.js'
+import { addDevices, addToCounts, countRows } from '../tasks/task-statements.js'
 
 /** A delivery as it was read, and what the gateway said. */
 export interface AcceptedDelivery extends DeliveryKey {

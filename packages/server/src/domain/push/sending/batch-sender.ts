@@ -6,13 +6,13 @@ import type { CoreChannel } from '../../../push/core-channel.js'
 import { guardAgainstMassPrune } from '../../../push/rules/mass-prune.js'
 import type { PushOutcome, PushSender, VendorChannel } from '../../../push/sender.js'
 import type { KnownCertificates, PushCertificateEntry } from '../certificates/certificate-model.js'
-import { type Delivery, tokenHash } from './delivery-model.js'
+import { type Delivery, tokenHash } from '../deliveries/delivery-model.js'
 import type { DeliveryRecorder, Result, ResultFacts } from './delivery-recorder.js'
-import type { DeliveryStore } from './delivery-store.js'
+import type { DeliveryStore } from '../deliveries/delivery-store.js'
 import { notificationOf } from './device-notification.js'
-import { deviceName, type RecipientStore } from './recipient-store.js'
-import type { PushTask } from './task-model.js'
-import type { TaskStore } from './task-store.js'
+import { deviceName, type RecipientStore } from '../deliveries/recipient-store.js'
+import type { PushTask } from '../tasks/task-model.js'
+import type { TaskStore } from '../tasks/task-store.js'
 
 export interface BatchSenderOptions {
   readonly database: Database
