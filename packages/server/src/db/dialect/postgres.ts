@@ -20,9 +20,9 @@ import type {
   ColumnType,
   SqlDialect,
 } from './dialect.js'
-import { encodeArray } from './postgres-arrays.js'
-import { PostgresConnection } from './postgres-connection.js'
-import { CombinedReads, type ReadQuery, type ReadRows } from './postgres-reads.js'
+import { encodeArray } from './postgres/arrays.js'
+import { PostgresConnection } from './postgres/connection.js'
+import { CombinedReads, type ReadQuery, type ReadRows } from './postgres/reads.js'
 
 const int8Oid = 20
 const connectTimeoutMs = 5_000

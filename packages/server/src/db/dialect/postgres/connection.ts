@@ -1,6 +1,6 @@
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely'
 import type pg from 'pg'
-import { type ExchangeResult, type ExchangeStatement, exchange } from './postgres-exchange.js'
+import { type ExchangeResult, type ExchangeStatement, exchange } from './exchange.js'
 
 interface WaitingStatement extends ExchangeStatement {
   resolve(result: ExchangeResult): void

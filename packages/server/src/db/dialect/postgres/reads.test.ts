@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CombinedReads, type ReadQuery, type ReadRows } from './postgres-reads.js'
+import { CombinedReads, type ReadQuery, type ReadRows } from './reads.js'
 
 const sql = 'select a, b from t where k = $1 and n <= $2'
 

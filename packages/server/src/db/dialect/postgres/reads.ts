@@ -3,8 +3,8 @@
  * calls of one statement from the same turn of the event loop, and those that arrive while it is busy with earlier ones, become a
  * single statement that runs the original once for each row of arrays of parameters.
  */
-import { toObject } from '../row.js'
-import { encodeArray } from './postgres-arrays.js'
+import { toObject } from '../../row.js'
+import { encodeArray } from './arrays.js'
 
 export interface ReadQuery {
   readonly sql: string
