@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { createHistogram } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type LoadPlan, type RequestSource, requestSource } from './plan.js'
 import { ResponseReader } from './response-reader.js'
 
@@ -70,10 +71,6 @@ export async function runLoad(order: LoadOrder, events: LoadEvents): Promise<Loa
     await Promise.race([run.drained, sleep(drainMs)])
   }
   return run.close()
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
 class LoadRun {

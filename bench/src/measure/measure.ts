@@ -115,10 +115,10 @@ async function prepareCourse(
     const sample = await sampleAnswer(nextPlan(), build.port)
     lanes.push({ build, nextPlan, sample, runs: [] })
   }
-  return { scenario, echo: await startEcho(own(lanes).sample), echoRuns: [], lanes }
+  return { scenario, echo: await startEcho(ownBuild(lanes).sample), echoRuns: [], lanes }
 }
 
-function own<T>(ofBuilds: readonly T[]): T {
+function ownBuild<T>(ofBuilds: readonly T[]): T {
   return ofBuilds[0] as T
 }
 
@@ -132,7 +132,9 @@ async function sampleAnswer(plan: LoadPlan, port: number): Promise<string> {
 async function runRound(courses: readonly Course[], round: number, seconds: number): Promise<void> {
   for (const { echo, echoRuns, scenario, lanes } of inTurn(courses, round)) {
     await quiet(lanes.map(({ build }) => build))
-    echoRuns.push(await load({ ...scenarioOrder(scenario, own(lanes), seconds), port: echo.port }))
+    echoRuns.push(
+      await load({ ...scenarioOrder(scenario, ownBuild(lanes), seconds), port: echo.port }),
+    )
   }
   const turns = courses.flatMap(({ scenario, lanes }) => lanes.map((lane) => ({ scenario, lane })))
   for (const { scenario, lane } of inTurn(turns, round)) {
@@ -207,7 +209,7 @@ class CpuWatch {
 
 function summarise(course: Course, set: readonly Course[]): ResultRow {
   const { scenario, echoRuns, lanes } = course
-  const { build, runs } = own(lanes)
+  const { build, runs } = ownBuild(lanes)
   const loads = runs.map(({ load }) => load)
   const all = [...echoRuns, ...lanes.flatMap(({ runs }) => runs.map(({ load }) => load))]
   const target = scenario.targets[build.database] ?? null
@@ -262,7 +264,7 @@ export function compareBuilds(
 /** The rates of a scenario of the set on this build; empty: the set does not have it. */
 function ratesOf(name: string, set: readonly Course[]): number[] {
   const course = set.find(({ scenario }) => scenario.name === name)
-  return course ? own(course.lanes).runs.map(({ load }) => rateOf(load)) : []
+  return course ? ownBuild(course.lanes).runs.map(({ load }) => rateOf(load)) : []
 }
 
 /** A figure that could not be measured is a miss as well. */

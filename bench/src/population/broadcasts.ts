@@ -13,7 +13,7 @@ export async function makeBroadcastReaders(
   { api, operator, transactionIds }: Base,
   tell: (text: string) => void,
 ): Promise<BroadcastReaders> {
-  const own = await createApp(api, operator)
+  const own = await apiOfNewApp(api, operator)
   const { appId, url } = own.options
   tell(`filling an application with ${broadcastCount} broadcasts`)
   const users = await makeUsers(own)
@@ -36,7 +36,7 @@ export async function makeCrowd(
   { api, operator, crowdSize }: Base,
   tell: (text: string) => void,
 ): Promise<Crowd> {
-  const own = await createApp(api, operator)
+  const own = await apiOfNewApp(api, operator)
   const { appId, adminToken } = own.options
   tell(`importing ${crowdSize} users`)
   await createImportedUsers(operator, appId, 'crowd', crowdSize)
@@ -49,7 +49,7 @@ export async function makeCrowd(
 export const broadcastBody = { type: 1, content_type: 0, content: 'x'.repeat(100) }
 
 /** An application of its own. @returns calls it with its Admin token */
-export async function createApp(api: Api, operator: Api): Promise<Api> {
+export async function apiOfNewApp(api: Api, operator: Api): Promise<Api> {
   const { data } = await operator.succeed('POST', '/operator/v1/app/create')
   const { url } = api.options
   return new Api({ url, appId: data.app_id, adminToken: data.admin_token })

@@ -1,6 +1,7 @@
 /** What an HTTP client alone can do: requests that the service has made, again and again. */
 import { once } from 'node:events'
 import { type ClientHttp2Session, connect } from 'node:http2'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request as sendRequest } from 'undici'
 
 /** A request as the gateway got it. */
@@ -72,10 +73,6 @@ export async function runBare(order: BareOrder): Promise<BareResult> {
   return result
 }
 
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
-}
-
 function openHttp1({ url, ca, connections }: BareOrder): Client {
   const dispatcher = new Agent({ connections, pipelining: 1, connect: { ca } })
   return {
@@ -93,7 +90,7 @@ async function openHttp2({ url, ca, connections }: BareOrder): Promise<Client> {
   await Promise.all(sessions.map((session) => once(session, 'remoteSettings')))
   let turn = 0
   return {
-    send: (request) => exchange(sessions[turn++ % connections] as ClientHttp2Session, request),
+    send: (request) => sendHttp2(sessions[turn++ % connections] as ClientHttp2Session, request),
     async close() {
       await Promise.all(
         sessions.map((session) => new Promise<void>((resolve) => session.close(resolve))),
@@ -102,7 +99,7 @@ async function openHttp2({ url, ca, connections }: BareOrder): Promise<Client> {
   }
 }
 
-function exchange(
+function sendHttp2(
   session: ClientHttp2Session,
   { path, headers, body }: BareRequest,
 ): Promise<number> {

@@ -2,7 +2,7 @@
 import { type Api, waitFor } from '@hermod/testkit'
 import type { SimulatedCertificate, SimulatedChannel } from '@hermod/testkit/push'
 import type { StoredServer } from '../measure/build.js'
-import { createApp } from '../population/broadcasts.js'
+import { apiOfNewApp } from '../population/broadcasts.js'
 import { createImportedUsers } from '../population/imported-users.js'
 
 export interface PushApp {
@@ -24,7 +24,7 @@ export async function makePushApp(
 ): Promise<PushApp> {
   const { channel } = certificate
   const operator = process.api.as(process.operatorToken)
-  const own = await createApp(process.api, operator)
+  const own = await apiOfNewApp(process.api, operator)
   const { appId } = own.options
   const userIds = await createImportedUsers(operator, appId, channel, users)
   await operator.succeed('POST', '/operator/v1/push/certificate/set', {

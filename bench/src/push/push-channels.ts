@@ -74,7 +74,7 @@ export async function measureChannels(
       sendsPerRequest = devices / count
       bare.push(await bareRound({ channel, simulator, requests, sendsPerRequest, seconds }))
     }
-    rows.push(rowOf(storage.name, app, { own, bare, sendsPerRequest }))
+    rows.push(channelRow(storage.name, app, { own, bare, sendsPerRequest }))
   }
   return rows
 }
@@ -133,7 +133,7 @@ async function bareRound({
   return { perSecond: sends / result.seconds, cpuUs: (result.cpuMs * 1000) / sends }
 }
 
-function rowOf(
+function channelRow(
   database: DatabaseName,
   { channel, userIds }: PushApp,
   {

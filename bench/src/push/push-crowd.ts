@@ -6,7 +6,7 @@ import { load } from '../load/processes.js'
 import { portOf, type Storage, type StoredServer, usageOf } from '../measure/build.js'
 import { type Effort, quiet } from '../measure/measure.js'
 import { median } from '../measure/statistics.js'
-import { createApp } from '../population/broadcasts.js'
+import { apiOfNewApp } from '../population/broadcasts.js'
 import { createImportedUsers } from '../population/imported-users.js'
 import { transactionCounter } from '../population/population.js'
 import { type DatabaseName, transactionsPerRun } from '../scenarios/scenario.js'
@@ -90,8 +90,8 @@ export async function measureCrowd(
     expandedSeconds,
     sentPerSecond: sent / expandedSeconds,
     peakRssBytes,
-    before: figuresOf(before),
-    during: figuresOf(during),
+    before: sendFigures(before),
+    during: sendFigures(during),
     errors: all.reduce((total, { errors }) => total + errors, 0),
     errorSamples: [...new Set(all.flatMap(({ errorSamples }) => errorSamples))],
   }
@@ -100,7 +100,7 @@ export async function measureCrowd(
 /** @returns gives the order of one run of sends */
 async function makeSenders({ process }: StoredServer, seconds: number): Promise<() => LoadOrder> {
   const operator = process.api.as(process.operatorToken)
-  const { appId, adminToken = '' } = (await createApp(process.api, operator)).options
+  const { appId, adminToken = '' } = (await apiOfNewApp(process.api, operator)).options
   const ids = await createImportedUsers(operator, appId, 'sender', senderCount)
   const transactions = transactionCounter()
   return () => ({
@@ -126,7 +126,7 @@ interface Watched {
   readonly startedAt: number
 }
 
-interface Expansion {
+interface CrowdExpansion {
   readonly expandedSeconds: number
   readonly sent: number
   readonly peakRssBytes: number
@@ -136,10 +136,10 @@ interface Expansion {
 function watchExpansion(
   { process, sql }: StoredServer,
   { app, taskId, startedAt }: Watched,
-): { isOver(): boolean; readonly result: Promise<Expansion> } {
+): { isOver(): boolean; readonly result: Promise<CrowdExpansion> } {
   let isOver = false
   let peakRssBytes = 0
-  const watch = async (): Promise<Expansion> => {
+  const watch = async (): Promise<CrowdExpansion> => {
     for (;;) {
       peakRssBytes = Math.max(peakRssBytes, process.rssBytes())
       const rows = await sql(`select state from push_tasks where task_id = ${taskId}`)
@@ -161,7 +161,7 @@ function watchExpansion(
   return { isOver: () => isOver, result }
 }
 
-function figuresOf(runs: readonly LoadResult[]): SendFigures {
+function sendFigures(runs: readonly LoadResult[]): SendFigures {
   return {
     p50Ms: median(runs.map(({ p50Ms }) => p50Ms)),
     p99Ms: median(runs.map(({ p99Ms }) => p99Ms)),

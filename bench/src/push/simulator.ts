@@ -39,10 +39,10 @@ process.on('message', (channel: SimulatedChannel) => {
     headers: Object.fromEntries(Object.entries(headers).filter(([name]) => isOwn(name))),
     body,
   }))
-  tell({ requests, count: counts.get(channel) ?? 0 } satisfies RecordedSends)
+  tellParent({ requests, count: counts.get(channel) ?? 0 } satisfies RecordedSends)
   counts.delete(channel)
 })
-tell({ certificates } satisfies SimulatorStarted)
+tellParent({ certificates } satisfies SimulatorStarted)
 
 /** Access tokens are asked for elsewhere. */
 function isSend(path: string): boolean {
@@ -54,6 +54,6 @@ function isOwn(name: string): boolean {
   return !name.startsWith(':') && !['host', 'connection', 'content-length'].includes(name)
 }
 
-function tell(message: SimulatorStarted | RecordedSends): void {
+function tellParent(message: SimulatorStarted | RecordedSends): void {
   process.send?.(message)
 }

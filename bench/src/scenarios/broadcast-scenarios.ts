@@ -22,13 +22,13 @@ const broadcast: Scenario = {
   },
 }
 
-type Reader = Pick<Population, 'appId' | 'users'>
+type ReaderApp = Pick<Population, 'appId' | 'users'>
 
 /** The same read in an application without broadcasts and in one with them, in turns. */
 function pair(
   name: string,
   what: string,
-  requests: (reader: Reader, hasBroadcasts: boolean) => Promise<string[]>,
+  requests: (reader: ReaderApp, hasBroadcasts: boolean) => Promise<string[]>,
 ): Scenario[] {
   const set = `broadcast-${name}`
   const common = { set, connections, needsConversations: true }
@@ -52,12 +52,13 @@ function pair(
 }
 
 function reads(path: string) {
-  return async ({ appId, users }: Reader) => users.map((user) => getRequest(path, { appId, user }))
+  return async ({ appId, users }: ReaderApp) =>
+    users.map((user) => getRequest(path, { appId, user }))
 }
 
 /** Pages as long: of the conversation with the next user, or of that with the system. */
 async function historyRequests(
-  { appId, users }: Reader,
+  { appId, users }: ReaderApp,
   hasBroadcasts: boolean,
 ): Promise<string[]> {
   const path = (oppositeId: number, start: number) =>
@@ -70,7 +71,7 @@ async function historyRequests(
   }
   const starts: number[] = [0]
   while (starts.length < pagesDeep) {
-    const { data } = await (users[0] as Reader['users'][number]).api.succeed(
+    const { data } = await (users[0] as ReaderApp['users'][number]).api.succeed(
       'GET',
       path(0, starts.at(-1) ?? 0),
     )

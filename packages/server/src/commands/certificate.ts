@@ -14,12 +14,8 @@ import {
 import { type Command, Option } from 'commander'
 import { definedOnly } from '../lib/defined-only.js'
 import { CommandFailure } from './runtime/call.js'
-import { type CommandContext, type CommonOptions, operatingCommand } from './runtime/command.js'
+import { type AppOptions, type CommandContext, ofApp, operatingCommand } from './runtime/command.js'
 import { formatTable, type OutputRow, record } from './runtime/output.js'
-
-interface AppOptions extends CommonOptions {
-  readonly app: string
-}
 
 interface SetOptions extends AppOptions {
   readonly from?: string
@@ -135,7 +131,7 @@ function addSet(certificate: Command, context: CommandContext): void {
       const set = await context.operate(setPushCertificate, params, options)
       context
         .printer(options)
-        .print(set, () => `${record(readable(set))}\n\n${nextSteps(set, options.app)}`)
+        .print(set, () => `${record(readableCertificate(set))}\n\n${nextSteps(set, options.app)}`)
     })
 }
 
@@ -145,8 +141,8 @@ async function setParams(name: string, options: SetOptions, context: CommandCont
   if (files.filter((file) => file === '-').length > 1)
     throw new CommandFailure('standard input holds one of them; give the others as files')
   const text = async (file: string | undefined) =>
-    file === undefined ? undefined : textOf(await read(file, context))
-  const fields = from === undefined ? {} : fieldsOf(from, (await read(from, context)).toString())
+    file === undefined ? undefined : fileText(await read(file, context))
+  const fields = from === undefined ? {} : fileFields(from, (await read(from, context)).toString())
   const channel = options.channel ?? fields.channel
   if (channel === undefined) throw new CommandFailure('name the channel with --channel')
   return {
@@ -173,7 +169,7 @@ async function setParams(name: string, options: SetOptions, context: CommandCont
 }
 
 /** What the file has wrong is for the operation to say. */
-function fieldsOf(file: string, text: string): Partial<ParamsOf<typeof setPushCertificate>> {
+function fileFields(file: string, text: string): Partial<ParamsOf<typeof setPushCertificate>> {
   try {
     const fields: unknown = JSON.parse(text)
     if (typeof fields === 'object' && fields !== null && !Array.isArray(fields)) return fields
@@ -198,13 +194,9 @@ async function read(file: string, { dependencies }: CommandContext): Promise<Buf
 }
 
 /** A .p12 file is no text. */
-function textOf(bytes: Buffer): string {
+function fileText(bytes: Buffer): string {
   const isDer = bytes[0] === 0x30 && bytes[1] !== undefined && bytes[1] >= 0x80
   return isDer || !isUtf8(bytes) ? bytes.toString('base64') : bytes.toString('utf8')
-}
-
-function ofApp(command: Command): Command {
-  return command.requiredOption('--app <app_id>', 'the application')
 }
 
 function named(command: Command): Command {
@@ -212,7 +204,7 @@ function named(command: Command): Command {
 }
 
 /** With the environment as a word. */
-function readable(certificate: OperatorPushCertificate): OutputRow {
+function readableCertificate(certificate: OperatorPushCertificate): OutputRow {
   const environment = environments[certificate.environment]
   return { ...certificate, environment }
 }
@@ -220,7 +212,7 @@ function readable(certificate: OperatorPushCertificate): OutputRow {
 /** One line of a table. */
 function brief(certificate: OperatorPushCertificate): OutputRow {
   const { name, channel, gateway_app_id, expires_at, last_accepted_at, paused_until } = certificate
-  const { environment } = readable(certificate)
+  const { environment } = readableCertificate(certificate)
   return { name, channel, environment, gateway_app_id, expires_at, last_accepted_at, paused_until }
 }
 

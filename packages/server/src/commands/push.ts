@@ -10,17 +10,19 @@ import {
   pushTaskState,
   tracePushByOperator,
 } from '@hermod/protocol'
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { definedOnly } from '../lib/defined-only.js'
 import { CommandFailure } from './runtime/call.js'
-import { type CommandContext, type CommonOptions, operatingCommand } from './runtime/command.js'
+import {
+  type AppOptions,
+  type CommandContext,
+  ofApp,
+  operatingCommand,
+  parseId,
+} from './runtime/command.js'
 import { formatTable, type OutputRow, record } from './runtime/output.js'
 
-interface AppOptions extends CommonOptions {
-  readonly app: string
-}
-
-interface ListOptions extends AppOptions {
+interface ListTasksOptions extends AppOptions {
   readonly limit: number
   readonly after?: string
 }
@@ -49,7 +51,7 @@ export function addPushCommands(program: Command, context: CommandContext): void
       new Option('--limit <number>', 'at most this many, up to 200').default(50).argParser(parseId),
     )
     .option('--after <cursor>', 'where the list before this one ended')
-    .action(async ({ limit, after, ...options }: ListOptions) => {
+    .action(async ({ limit, after, ...options }: ListTasksOptions) => {
       const params = definedOnly({ app_id: options.app, limit, cursor: after })
       const page = await context.operate(listPushTasks, params, options)
       const more = page.next_cursor === '' ? '' : `\n\nThere are more: --after ${page.next_cursor}`
@@ -90,10 +92,6 @@ export function addPushCommands(program: Command, context: CommandContext): void
       const trace = await context.operate(tracePushByOperator, params, options)
       context.printer(options).print(trace, () => traceText(trace))
     })
-}
-
-function ofApp(command: Command): Command {
-  return command.requiredOption('--app <app_id>', 'the application')
 }
 
 /** One line of a table. */
@@ -138,10 +136,4 @@ function deviceLines(device: PushTraceDevice): string[] {
 
 function time(at: number | bigint): string {
   return new Date(Number(at)).toISOString()
-}
-
-function parseId(input: string): number {
-  if (!/^[1-9]\d{0,15}$/.test(input) || !Number.isSafeInteger(Number(input)))
-    throw new InvalidArgumentError('It must be a positive integer.')
-  return Number(input)
 }

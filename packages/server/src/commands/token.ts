@@ -1,12 +1,14 @@
 import { createAdminToken, listAdminTokens, revokeAdminToken } from '@hermod/protocol'
 import { type Command, InvalidArgumentError } from 'commander'
 import { definedOnly } from '../lib/defined-only.js'
-import { type CommandContext, type CommonOptions, operatingCommand } from './runtime/command.js'
+import {
+  type AppOptions,
+  type CommandContext,
+  ofApp,
+  operatingCommand,
+  parseId,
+} from './runtime/command.js'
 import { formatTable, record } from './runtime/output.js'
-
-interface AppOptions extends CommonOptions {
-  readonly app: string
-}
 
 interface CreateTokenOptions extends AppOptions {
   readonly name: string
@@ -61,16 +63,6 @@ export function addTokenCommands(program: Command, context: CommandContext): voi
       )
       context.printer(options).print(answer, () => `Token ${tokenId} of ${options.app} is revoked.`)
     })
-}
-
-function ofApp(command: Command): Command {
-  return command.requiredOption('--app <app_id>', 'the application')
-}
-
-function parseId(input: string): number {
-  if (!/^[1-9]\d{0,15}$/.test(input) || !Number.isSafeInteger(Number(input)))
-    throw new InvalidArgumentError('It must be a positive integer.')
-  return Number(input)
 }
 
 const spanMs: Readonly<Record<string, number>> = { h: 3_600_000, d: 86_400_000, w: 604_800_000 }

@@ -64,7 +64,7 @@ async function route(
   response: ServerResponse,
 ): Promise<void> {
   const { method = 'GET' } = request
-  const refusal = refusalOf(request)
+  const refusal = requestRefusal(request)
   if (refusal !== null) {
     request.resume()
     return responses.failure(request, response, refusal)
@@ -81,7 +81,7 @@ async function route(
 }
 
 /** What the parser lets pass and a server has to refuse (RFC 9112, sections 3.2 and 6.1). */
-function refusalOf({
+function requestRefusal({
   headers,
   rawHeaders,
   httpVersion,

@@ -32,7 +32,7 @@ const lastSecond = 253_402_300_799
 /** A list of the audience: a longer one than 500 has its own error (12005), so the schema sets no bound. */
 const audienceIds = optional(array(int64(), { description: 'at most 500 user IDs' }))
 
-function audienceWords(description: string) {
+function audienceValues(description: string) {
   return optional(array(string(), { description }))
 }
 
@@ -41,10 +41,10 @@ const audience = Type.Union(
     stringEnum(['all'], { description: 'all devices' }),
     object(
       {
-        tag: audienceWords('at most 500 tags'),
-        alias: audienceWords('at most 500 aliases'),
+        tag: audienceValues('at most 500 tags'),
+        alias: audienceValues('at most 500 aliases'),
         user_id: audienceIds,
-        push_token: audienceWords('at most 500 push tokens'),
+        push_token: audienceValues('at most 500 push tokens'),
       },
       { description: 'exactly one of the lists; a device that matches any value is targeted' },
     ),

@@ -34,12 +34,12 @@ function toDevice(device: TracedDevice): PushTraceDevice {
       bound_at: binding.boundAt,
       paused_until: binding.pausedUntil,
     })),
-    ...(device.delivery === null ? {} : { delivery: toDelivery(device.delivery) }),
+    ...(device.delivery === null ? {} : { delivery: toTraceDelivery(device.delivery) }),
     text: device.text,
   }
 }
 
-function toDelivery(delivery: Delivery): PushTraceDelivery {
+function toTraceDelivery(delivery: Delivery): PushTraceDelivery {
   return {
     state: delivery.state,
     channel: delivery.channel,

@@ -1,7 +1,7 @@
 /** What the subcommands share: the dependencies handed in, the options of all, and one way to call an operator operation. */
 import type { Readable, Writable } from 'node:stream'
 import type { Operation } from '@hermod/protocol'
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type LoadedConfig, loadConfig } from '../../config/config.js'
 import type { ReadFile } from '../../config/env.js'
 import { CommandFailure, type LocalCalls, type OperatorParams, openOperatorCalls } from './call.js'
@@ -94,6 +94,12 @@ export interface CommonOptions {
   readonly url?: string
 }
 
+/** Options of a subcommand that is about one application, see {@link ofApp}. */
+export interface AppOptions extends CommonOptions {
+  /** The ID of the application. */
+  readonly app: string
+}
+
 /** What a subcommand sees of the dependencies. */
 export class CommandContext {
   constructor(readonly dependencies: CommandDependencies) {}
@@ -153,6 +159,22 @@ export function operatingCommand(parent: Command, usage: string, description: st
   return printingCommand(parent, usage, description).addOption(urlOption())
 }
 
+/** The subcommand with the application it is about, which must be named. */
+export function ofApp(command: Command): Command {
+  return command.requiredOption('--app <app_id>', 'the application')
+}
+
+/**
+ * Reads a positive integer of an argument or option.
+ * @throws InvalidArgumentError
+ */
+export function parseId(input: string): number {
+  if (!/^[1-9]\d{0,15}$/.test(input) || !Number.isSafeInteger(Number(input)))
+    throw new InvalidArgumentError('It must be a positive integer.')
+  return Number(input)
+}
+
+/** --url: the server that operator operations are called at. */
 export function urlOption(): Option {
   return new Option(
     '--url <url>',

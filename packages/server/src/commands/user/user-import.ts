@@ -171,7 +171,7 @@ interface RunOptions {
   readonly isJson: boolean
 }
 
-type Send = (
+type SendUsers = (
   users: UsersToImport,
 ) => Promise<
   readonly { readonly username: string; readonly result: ImportOutcome; readonly reason?: string }[]
@@ -188,7 +188,7 @@ class ImportRun {
   constructor(private readonly options: RunOptions) {}
 
   /** @throws CommandFailure when the call as a whole failed */
-  async take(entries: readonly FileEntry[], send: Send): Promise<void> {
+  async take(entries: readonly FileEntry[], send: SendUsers): Promise<void> {
     const users = entries.filter((entry) => 'user' in entry)
     const results =
       users.length === 0 ? [] : await this.#send(send, users as readonly { user: UserRecord }[])
@@ -231,7 +231,7 @@ class ImportRun {
       )
   }
 
-  async #send(send: Send, entries: readonly { user: UserRecord }[]) {
+  async #send(send: SendUsers, entries: readonly { user: UserRecord }[]) {
     try {
       return await send(entries.map(({ user }) => user) as unknown as UsersToImport)
     } catch (error) {
@@ -243,7 +243,7 @@ class ImportRun {
 
   #count(
     { line, user }: Extract<FileEntry, { user: UserRecord }>,
-    answer: Awaited<ReturnType<Send>>[number] | undefined,
+    answer: Awaited<ReturnType<SendUsers>>[number] | undefined,
   ): void {
     if (answer === undefined)
       throw new CommandFailure('the server answered less than it was asked; is it another version?')

@@ -15,14 +15,14 @@ export interface ReceiptRoutesOptions {
   /** The service takes nothing more. */
   isDraining(): boolean
   /** Who takes what is sent to an address; null: there is no such address. */
-  find(channel: string, secret: string): Promise<TakeReceipts | null>
+  find(channel: string, secret: string): Promise<ReceiptTaker | null>
 }
 
 /**
  * @returns the answer of the gateway's own form; null: the request is not the gateway's
  * @throws AppError
  */
-type TakeReceipts = (request: {
+type ReceiptTaker = (request: {
   readonly body: string
   readonly signature: string
 }) => Promise<string | null>
@@ -62,7 +62,7 @@ async function receive(
     if (bytes === null) return
     if (bytes === tooLarge) throw bodyTooLarge(maxBodyBytes)
     const signature = String(request.headers['x-huawei-callback-id'] ?? '')
-    const answer = await take({ body: textOf(bytes), signature })
+    const answer = await take({ body: bodyText(bytes), signature })
     if (answer === null) throw new AppError('path_not_found')
     const headers = ['content-type', jsonContentType]
     responses.write(request, response, { status: 200, headers, body: answer })
@@ -73,7 +73,7 @@ async function receive(
 }
 
 /** @throws AppError malformed_request */
-function textOf(bytes: Buffer): string {
+function bodyText(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new AppError('malformed_request', 'the body is not UTF-8')
   return bytes.toString('utf8')
 }

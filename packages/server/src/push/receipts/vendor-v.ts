@@ -24,7 +24,7 @@ export function vendorVReceipts(body: string): PushReceipt[] {
     return readTokens(entry.targets, 'targets').map((token) => ({
       messageId,
       token,
-      kind: kindOf(type, sub),
+      kind: receiptKindOf(type, sub),
       code: sub === '' ? type : `${type}/${sub}`,
       taskId: scalarText(entry.param),
       at: optionalTime(entry.ackTime),
@@ -32,7 +32,7 @@ export function vendorVReceipts(body: string): PushReceipt[] {
   })
 }
 
-function kindOf(type: string, sub: string): ReceiptKind {
+function receiptKindOf(type: string, sub: string): ReceiptKind {
   if (type === arrived) return 'delivered'
   return sub === endedToken ? 'invalid_token' : 'ignored'
 }

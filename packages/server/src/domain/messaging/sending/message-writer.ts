@@ -22,7 +22,7 @@ export interface MessageWriterOptions {
 }
 
 /** The messages of one send; they are stored together or not at all. */
-export interface Delivery {
+export interface QueuedSend {
   /** null = the send is not to be recognised again. */
   readonly transactionId: Int64 | null
   readonly drafts: readonly Draft[]
@@ -36,15 +36,15 @@ const retryAfterSeconds = 1
 
 /** Stores the sends of all callers in batches (rules E2 to E4). A send resolves when it is durable. */
 export class MessageWriter {
-  readonly #queue: BatchQueue<Delivery, MessageIds>
+  readonly #queue: BatchQueue<QueuedSend, MessageIds>
 
   constructor(private readonly options: MessageWriterOptions) {
-    this.#queue = new BatchQueue<Delivery, MessageIds>({
+    this.#queue = new BatchQueue<QueuedSend, MessageIds>({
       sizeOf: ({ drafts }) => drafts.length,
       maxBatchSize: options.maxBatchMessages,
       maxQueuedSize: options.maxQueuedMessages,
       maxBatches: options.database.dialect.concurrentBatches,
-      run: (deliveries) => this.#commit(deliveries),
+      run: (sends) => this.#commit(sends),
       full: () =>
         new AppError('unavailable', 'too many messages are waiting', { retryAfterSeconds }),
       isErrorOfOne: (error) => !(error instanceof AppError),
@@ -57,8 +57,8 @@ export class MessageWriter {
    * @returns the message IDs in the order of the drafts, or those of the first send with the same transaction ID
    * @throws AppError user_deleted when no draft is left, unavailable when too many messages wait, storage_failed
    */
-  write(delivery: Delivery): Promise<MessageIds> {
-    return this.#queue.add(delivery)
+  write(send: QueuedSend): Promise<MessageIds> {
+    return this.#queue.add(send)
   }
 
   get queuedMessages(): number {
@@ -70,24 +70,24 @@ export class MessageWriter {
     return this.#queue.idle()
   }
 
-  async #commit(deliveries: readonly Delivery[]): Promise<readonly ItemOutcome<MessageIds>[]> {
+  async #commit(sends: readonly QueuedSend[]): Promise<readonly ItemOutcome<MessageIds>[]> {
     try {
-      const stored = await this.#store(deliveries)
-      for (const appId of appsOf(deliveries)) this.options.appended(appId)
+      const stored = await this.#store(sends)
+      for (const appId of appsOf(sends)) this.options.appended(appId)
       return stored
     } catch (error) {
       const { refused } = restartOf(error)
-      if (refused) return this.#commitWithout(deliveries, refused)
+      if (refused) return this.#commitWithout(sends, refused)
       throw error
     }
   }
 
   /** Turns away the sends of which nothing is left. */
   async #commitWithout(
-    deliveries: readonly Delivery[],
+    sends: readonly QueuedSend[],
     refused: readonly (readonly number[])[],
   ): Promise<readonly ItemOutcome<MessageIds>[]> {
-    const rest = deliveries.map((each, index) => withoutPlaces(each, refused[index] ?? []))
+    const rest = sends.map((each, index) => withoutPlaces(each, refused[index] ?? []))
     const left = rest.filter(({ drafts }) => drafts.length > 0)
     const stored = (left.length > 0 ? await this.#commit(left) : []).values()
     return rest.map(({ drafts }) =>
@@ -98,10 +98,10 @@ export class MessageWriter {
   }
 
   /** @param after the messages take IDs above this one */
-  async #store(deliveries: readonly Delivery[], after = 0): Promise<readonly MessageIds[]> {
+  async #store(sends: readonly QueuedSend[], after = 0): Promise<readonly MessageIds[]> {
     const { database, ids, clock, transactionLifeMs } = this.options
-    const messageIds = (await ids.take(messagesOf(deliveries), after)).values()
-    const submissions = deliveries.map(({ transactionId, drafts, groups }) => ({
+    const messageIds = (await ids.take(messagesOf(sends), after)).values()
+    const submissions = sends.map(({ transactionId, drafts, groups }) => ({
       transactionId,
       groups,
       rows: drafts.map((draft) => messageRow(draft, messageIds.next().value as number)),
@@ -115,13 +115,13 @@ export class MessageWriter {
     } catch (error) {
       const { idsAfter } = restartOf(error)
       if (idsAfter === undefined || idsAfter <= after) throw error
-      return this.#store(deliveries, idsAfter)
+      return this.#store(sends, idsAfter)
     }
   }
 }
 
-function appsOf(deliveries: readonly Delivery[]): Set<string> {
-  return new Set(deliveries.flatMap(({ drafts }) => drafts[0]?.conversation.appId ?? []))
+function appsOf(sends: readonly QueuedSend[]): Set<string> {
+  return new Set(sends.flatMap(({ drafts }) => drafts[0]?.conversation.appId ?? []))
 }
 
 /** What a batch that failed must be given to be run again; nothing when it failed for another reason. */
@@ -129,11 +129,14 @@ function restartOf(error: unknown): BatchRestart {
   return error instanceof ProcedureRestart ? (error.detail as BatchRestart) : {}
 }
 
-function withoutPlaces({ drafts, groups, ...rest }: Delivery, places: readonly number[]): Delivery {
+function withoutPlaces(
+  { drafts, groups, ...rest }: QueuedSend,
+  places: readonly number[],
+): QueuedSend {
   const isLeft = (_: unknown, place: number) => !places.includes(place)
   return { ...rest, drafts: drafts.filter(isLeft), groups: groups?.filter(isLeft) }
 }
 
-function messagesOf(deliveries: readonly Delivery[]): number {
-  return deliveries.reduce((sum, { drafts }) => sum + drafts.length, 0)
+function messagesOf(sends: readonly QueuedSend[]): number {
+  return sends.reduce((sum, { drafts }) => sum + drafts.length, 0)
 }

@@ -3,21 +3,15 @@ import type { Database } from '../../../db/database.js'
 import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
 import type { CoreChannel } from '../../../push/core-channel.js'
-import type { PushedMessage } from '../messages/pushed-message.js'
+import type { MessageAudience } from '../messages/message-audience.js'
+import type { Recipient, RecipientPage, StoredPushTask } from '../tasks/task-model.js'
 import type { AudienceStore, FoundDevice } from './audience-store.js'
-import type { PushTask, Recipient, RecipientPage } from '../tasks/task-model.js'
-
-/** Who is told of a message. */
-export interface MessageAudience {
-  /** @param after users with IDs above it */
-  page(appId: string, message: PushedMessage, after: Int64, limit: number): Promise<RecipientPage>
-}
 
 export interface AudienceReaderOptions {
   readonly database: Database
   readonly store: AudienceStore
   readonly core: Pick<CoreChannel, 'listUsers'>
-  readonly messages: MessageAudience
+  readonly messages: Pick<MessageAudience, 'page'>
 }
 
 /** Looks through the audience of a task, by user ID. */
@@ -25,7 +19,10 @@ export class AudienceReader {
   constructor(private readonly options: AudienceReaderOptions) {}
 
   /** The next part of the audience after the users that have their deliveries. */
-  async page({ appId, content, expandedTo }: PushTask, limit: number): Promise<RecipientPage> {
+  async page(
+    { appId, content, expandedTo }: StoredPushTask,
+    limit: number,
+  ): Promise<RecipientPage> {
     const { audience, strategy } = content
     switch (audience.kind) {
       case 'all':

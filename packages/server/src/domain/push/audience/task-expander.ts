@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Int64, pushTaskState } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
-import type { AudienceReader } from './audience-reader.js'
 import type { DeliveryPlanner } from '../deliveries/delivery-planner.js'
-import { type ExpandedPage, storePage } from '../deliveries/store-deliveries.js'
-import type { PushTask, TaskKey } from '../tasks/task-model.js'
+import { type ExpandedPage, storeExpandedPage } from '../deliveries/store-deliveries.js'
+import type { StoredPushTask, TaskKey } from '../tasks/task-model.js'
 import type { TaskStore } from '../tasks/task-store.js'
+import type { AudienceReader } from './audience-reader.js'
 
 export interface TaskExpanderOptions {
   readonly database: Database
@@ -37,7 +37,7 @@ export class TaskExpander {
   }
 
   /** @returns whether the whole audience has its deliveries */
-  async #step(task: PushTask): Promise<boolean> {
+  async #step(task: StoredPushTask): Promise<boolean> {
     const { database, audiences, planner, clock } = this.options
     const { recipients, upTo, isLast } =
       task.expiresAt <= clock.now()
@@ -54,7 +54,7 @@ export class TaskExpander {
       at: clock.now(),
       planned,
     }
-    const outcome = await database.procedure(storePage, page, null)
+    const outcome = await database.procedure(storeExpandedPage, page, null)
     if (outcome === 'stored') planner.announce(planned)
     return outcome === 'over' || (outcome === 'stored' && isLast)
   }
@@ -62,7 +62,7 @@ export class TaskExpander {
 
 const openStates: readonly number[] = [pushTaskState.waiting, pushTaskState.expanding]
 
-function isOpen({ state }: PushTask): boolean {
+function isOpen({ state }: StoredPushTask): boolean {
   return openStates.includes(state)
 }
 

@@ -84,7 +84,10 @@ export class CertificateAdminService {
       const before = await store.findByName(tx, appId, draft.name)
       if (before === null) return this.#insert(tx, { appId, certificateId }, draft, expiresAt)
       if (before.channel !== draft.channel)
-        throw invalid(`channel must be ${before.channel}, as it is; remove the certificate first`)
+        throw new AppError(
+          'invalid_parameter',
+          `channel must be ${before.channel}, as it is; remove the certificate first`,
+        )
       // When no key opens the old secrets, the path of receipts is lost with them.
       const receiptSecret = certificates.secretsOf(before)?.receipt_secret ?? newReceiptSecret()
       await store.update(tx, before, this.#columns(before, draft, { expiresAt, receiptSecret }))
@@ -149,7 +152,7 @@ export class CertificateAdminService {
       ...inspection.faults.map(({ field, text }) => `${parameterOf(field)} ${text}`),
       ...endpointViolations(draft.options),
     ]
-    if (violations.length > 0) throw invalid(violations.join('; '))
+    if (violations.length > 0) throw new AppError('invalid_parameter', violations.join('; '))
     return inspection
   }
 
@@ -222,10 +225,6 @@ function fingerprintOf({ app_secret, certificate }: CertificateSecrets): string 
 /** In operator operations app_id is the application of this service. */
 function parameterOf(field: CertificateField): string {
   return field === 'app_id' ? 'gateway_app_id' : field
-}
-
-function invalid(detail: string): AppError {
-  return new AppError('invalid_parameter', detail)
 }
 
 function endpointViolations({ send_url, auth_url, ca }: CertificateOptions): string[] {

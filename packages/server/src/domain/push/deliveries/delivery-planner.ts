@@ -8,18 +8,21 @@ import type { ConnectedDevice, CoreChannel } from '../../../push/core-channel.js
 import type { AppService } from '../../apps/app-service.js'
 import type { KnownCertificates, PushCertificateEntry } from '../certificates/certificate-model.js'
 import { preferencesAt } from '../preferences/push-window.js'
+import { sendBatch } from '../tasks/push-jobs.js'
+import type { Recipient, StoredPushTask, Suppression } from '../tasks/task-model.js'
+import type { CountChange } from '../tasks/task-statements.js'
+import type { NewPushTask } from '../tasks/task-store.js'
 import { type ChannelChoice, chooseChannel } from './channel-choice.js'
 import { type Delivery, tokenHash } from './delivery-model.js'
 import { type DeliveryStep, withSteps } from './delivery-step.js'
-import { sendBatch } from '../tasks/push-jobs.js'
 import { deviceName, type RecipientFacts, type RecipientStore } from './recipient-store.js'
 import { type BadgeOfUser, type PlannedDeliveries, storeDeliveries } from './store-deliveries.js'
-import type { PushTask, Recipient, Suppression } from '../tasks/task-model.js'
-import type { CountChange } from '../tasks/task-statements.js'
-import type { NewPushTask } from '../tasks/task-store.js'
 
 /** What of a task the planning of its deliveries needs. */
-export type PlannedTask = Pick<PushTask | NewPushTask, 'appId' | 'taskId' | 'content' | 'expiresAt'>
+export type PlannedTask = Pick<
+  StoredPushTask | NewPushTask,
+  'appId' | 'taskId' | 'content' | 'expiresAt'
+>
 
 /** The deliveries of a task to some of its users; nothing of them is stored yet. */
 export interface DeliveryPlan {
@@ -49,7 +52,7 @@ export interface DeliveryPlannerOptions {
 /** So many deliveries are sent together. */
 const deliveriesPerBatch = 250
 
-interface Surroundings {
+interface PlanningFacts {
   readonly task: PlannedTask
   readonly facts: ReadonlyMap<Int64, RecipientFacts>
   readonly certificates: ReadonlyMap<string, PushCertificateEntry>
@@ -170,7 +173,7 @@ function targetOf({ appId, taskId, channel }: PlannedDelivery): CountChange {
 function deliveriesTo(
   recipient: Recipient,
   online: readonly ConnectedDevice[],
-  surroundings: Surroundings,
+  surroundings: PlanningFacts,
 ): PlannedDelivery[] {
   const user = surroundings.facts.get(recipient.userId)
   if (!user) return []
@@ -184,7 +187,7 @@ function deliveryTo(
   recipient: Recipient,
   deviceSn: number,
   user: RecipientFacts,
-  { task, certificates, connected, timeZone, now }: Surroundings,
+  { task, certificates, connected, timeZone, now }: PlanningFacts,
 ): PlannedDelivery {
   const { appId, taskId, content } = task
   const { userId } = recipient

@@ -4,6 +4,7 @@ import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { BulkDelete, BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
 import type { PushDeliveriesTable } from '../../../db/schema.js'
 import type { UserKey } from '../../users/user-model.js'
+import type { TaskKey } from '../tasks/task-model.js'
 import type { Delivery, DeliveryKey } from './delivery-model.js'
 import {
   deliveryKeyColumns,
@@ -11,7 +12,6 @@ import {
   deliveryProgressColumns,
   deliveryProgressRow,
 } from './delivery-statements.js'
-import type { TaskKey } from '../tasks/task-model.js'
 
 const findDeliveries: BulkSelect = {
   table: 'push_deliveries',

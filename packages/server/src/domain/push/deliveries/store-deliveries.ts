@@ -5,8 +5,6 @@ import { insertJobs } from '../../../jobs/job-statements.js'
 import { compare } from '../../../lib/compare.js'
 import type { BadgeChange } from '../../../push/sender.js'
 import { type LockedBadge, lockBadges, setBadges } from '../../users/user-statements.js'
-import type { Delivery } from './delivery-model.js'
-import { deliveryRow, insertDeliveries } from './delivery-statements.js'
 import type { TaskKey } from '../tasks/task-model.js'
 import {
   addDevices,
@@ -18,6 +16,8 @@ import {
   lockTasks,
   setProgress,
 } from '../tasks/task-statements.js'
+import type { Delivery } from './delivery-model.js'
+import { deliveryRow, insertDeliveries } from './delivery-statements.js'
 
 /** Deliveries of one application, in plain data. */
 export interface PlannedDeliveries {
@@ -57,9 +57,9 @@ export interface ExpandedPage {
 export type PageOutcome = 'stored' | 'over' | 'moved'
 
 /** Moves a task on by a page of its audience. */
-export const storePage: Procedure<ExpandedPage, PageOutcome> = {
+export const storeExpandedPage: Procedure<ExpandedPage, PageOutcome> = {
   module: import.meta.url,
-  name: 'storePage',
+  name: 'storeExpandedPage',
   async run(context, { task: { appId, taskId }, openStates, expandedFrom, planned, ...next }) {
     const [task] = await context.run<LockedTask>(lockTasks, [[appId, taskId]])
     if (!task || !openStates.includes(task.state)) return 'over'

@@ -11,7 +11,7 @@ import { collapseMessages, collapseRecipients } from './collapse.js'
 import { isPushedGroup, memberFacts, recipientOf } from './message-rules.js'
 import type { PushConfig } from './push-config.js'
 import type { PushedMessage } from './pushed-message.js'
-import { pairName, type ReceiverStore } from './receiver-store.js'
+import { type MessagePair, pairName, type ReceiverStore } from './receiver-store.js'
 
 /** A message that may be pushed, with what its sender says about it. */
 export interface Candidate {
@@ -199,8 +199,6 @@ function collapsed(
   }))
 }
 
-function distinctPairs<Pair extends Pick<PushedMessage, 'senderId' | 'targetId'>>(
-  pairs: readonly Pair[],
-): Pair[] {
+function distinctPairs<Pair extends MessagePair>(pairs: readonly Pair[]): Pair[] {
   return [...new Map(pairs.map((pair) => [pairName(pair), pair])).values()]
 }

@@ -28,7 +28,7 @@ export function messageNotification(parts: NotificationParts): TaskNotification 
   return {
     kind: 'text',
     title: beginning(config.pushTitle || config.senderNickname || senderName, maxTitleLength),
-    body: beginning(bodyOf(parts), maxBodyLength),
+    body: beginning(notificationBody(parts), maxBodyLength),
     bigText: '',
     attachmentUrl: '',
     badge: config.badge,
@@ -45,13 +45,13 @@ export function messageNotification(parts: NotificationParts): TaskNotification 
   }
 }
 
-function bodyOf({ message, texts, config }: NotificationParts): string {
+function notificationBody({ message, texts, config }: NotificationParts): string {
   const mentioned = message.mentions === 'all' ? config.mentionedMessage : ''
-  return config.pushMessage || mentioned || texts.content || describe(texts)
+  return config.pushMessage || mentioned || texts.content || wordsForContent(texts)
 }
 
 /** Words for what has no text. */
-function describe({ content_type, attachment }: NotificationParts['texts']): string {
+function wordsForContent({ content_type, attachment }: NotificationParts['texts']): string {
   const member = (name: string) => attachmentText(attachment, name)
   switch (content_type) {
     case contentType.image:

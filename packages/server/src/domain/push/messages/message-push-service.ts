@@ -34,7 +34,7 @@ interface MessageTask {
   readonly recipients: Expansion['recipients']
 }
 
-/** Nothing is pushed of a message that is older: whoever was away for so long finds it in the app. */
+/** Nothing is pushed of a message that is older: a user who was away for so long finds it in the app. */
 const lifetimeMs = 24 * 3_600_000
 /** Users that get their deliveries in one transaction: few, so that messages do not wait for it. */
 const usersPerTransaction = 250
@@ -84,7 +84,7 @@ export class MessagePushService {
       const senderName =
         message.senderId === systemUserId
           ? settings.system_name
-          : nameOf(names.get(message.senderId), {
+          : senderNameOf(names.get(message.senderId), {
               nameless:
                 group?.flags.hide_member_info && settings.hide_member_info ? group.name : null,
             })
@@ -155,7 +155,7 @@ function expiryOf(messageId: Expansion['message']['msgId']): number {
  * What those who get the push are to call the sender.
  * @param nameless for users without a name of their own, where the group hides who is in it (rule F9); null: the username
  */
-function nameOf(
+function senderNameOf(
   names: SenderNames | undefined,
   { nameless }: { readonly nameless: string | null },
 ): string {

@@ -44,11 +44,11 @@ export function pushConfigOf(config: string): PushConfig {
   const badge = scalarText(members.pushBadge)
   return {
     mentions: members.mentionAll === true ? 'all' : [...new Set(idsOf(members.mentionList))],
-    mentionedMessage: textOf(members.mentionedMessage),
-    pushMessage: textOf(members.pushMessage),
-    pushTitle: textOf(members.pushTitle),
-    senderNickname: textOf(members.senderNickname),
-    locKey: textOf(members.pushMessageLocKey),
+    mentionedMessage: textOrEmpty(members.mentionedMessage),
+    pushMessage: textOrEmpty(members.pushMessage),
+    pushTitle: textOrEmpty(members.pushTitle),
+    senderNickname: textOrEmpty(members.senderNickname),
+    locKey: textOrEmpty(members.pushMessageLocKey),
     locArgs: argumentsOf(members.pushMessageLocArgs),
     isSilent: members.pushSilent === true,
     badge: badgeText.test(badge) ? badgeChange(badge) : addsOne,
@@ -69,7 +69,7 @@ function objectOf(json: string): JsonObject | null {
   }
 }
 
-function textOf(value: unknown): string {
+function textOrEmpty(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 

@@ -18,7 +18,7 @@ export interface MemberReader extends Reader {
 }
 
 /** A reader of the broadcasts of one sender. */
-export interface BroadcastReader extends Reader {
+export interface BoundBroadcastReader extends Reader {
   /** Broadcasts up to and including this one are from before the user's time. */
   readonly afterId: number
   /** The user has muted or blocked the sender. */
@@ -33,9 +33,9 @@ export interface SenderNames {
 }
 
 /** The receiver of direct messages and their sender. */
-export type Pair = Pick<PushedMessage, 'senderId' | 'targetId'>
+export type MessagePair = Pick<PushedMessage, 'senderId' | 'targetId'>
 
-interface UserRow {
+interface BoundUserRow {
   readonly user_id: Int64
 }
 
@@ -68,7 +68,7 @@ const findMarks: BulkSelect = {
   columns: 't.low_id, t.high_id, t.low_seen_seq, t.low_read_seq, t.high_seen_seq, t.high_read_seq',
 }
 
-interface MarksRow {
+interface SeenMarksRow {
   readonly low_id: Int64
   readonly high_id: Int64
   readonly low_seen_seq: number
@@ -77,8 +77,8 @@ interface MarksRow {
   readonly high_read_seq: number
 }
 
-type MemberRow = Omit<MemberReader, 'seenSeq'> & ReadMarks
-type BroadcastRow = UserRow & {
+type BoundMemberRow = Omit<MemberReader, 'seenSeq'> & ReadMarks
+type BroadcastRow = BoundUserRow & {
   readonly broadcasts_after: number
   readonly seen_seq: number | null
   readonly read_seq: number | null
@@ -93,7 +93,7 @@ interface ReadMarks {
 
 /** Reads what decides who is told of messages. */
 export class ReceiverStore {
-  readonly #members: PreparedPage<GroupKey & { after: Int64 }, MemberRow>
+  readonly #members: PreparedPage<GroupKey & { after: Int64 }, BoundMemberRow>
   readonly #broadcastReaders: PreparedPage<
     { appId: string; senderId: Int64; after: Int64 },
     BroadcastRow
@@ -154,7 +154,7 @@ export class ReceiverStore {
     appId: string,
     userIds: readonly Int64[],
   ): Promise<ReadonlySet<Int64>> {
-    const rows = await this.database.bulk<UserRow>(db, findBound, keysOf(appId, userIds))
+    const rows = await this.database.bulk<BoundUserRow>(db, findBound, keysOf(appId, userIds))
     return new Set(rows.map((row) => row.user_id))
   }
 
@@ -178,7 +178,7 @@ export class ReceiverStore {
     sender: { readonly appId: string; readonly senderId: Int64 },
     after: Int64,
     limit: number,
-  ): Promise<BroadcastReader[]> {
+  ): Promise<BoundBroadcastReader[]> {
     const rows = await this.#broadcastReaders.all(db, { ...sender, after, limit })
     return rows.map((row) => ({
       userId: row.user_id,
@@ -192,7 +192,7 @@ export class ReceiverStore {
   async findMutes(
     db: Queryable,
     appId: string,
-    pairs: readonly Pair[],
+    pairs: readonly MessagePair[],
   ): Promise<ReadonlySet<string>> {
     const rows = await this.database.bulk<{
       readonly user_id: Int64
@@ -214,9 +214,9 @@ export class ReceiverStore {
   async findSeen(
     db: Queryable,
     appId: string,
-    pairs: readonly Pair[],
+    pairs: readonly MessagePair[],
   ): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.database.bulk<MarksRow>(
+    const rows = await this.database.bulk<SeenMarksRow>(
       db,
       findMarks,
       pairs.map(({ senderId, targetId }) =>
@@ -241,7 +241,7 @@ export class ReceiverStore {
   async findRoles(
     db: Queryable,
     appId: string,
-    pairs: readonly Pair[],
+    pairs: readonly MessagePair[],
   ): Promise<ReadonlyMap<string, number>> {
     const rows = await this.database.bulk<{
       readonly group_id: Int64
@@ -268,8 +268,12 @@ export class ReceiverStore {
   ): Promise<ReadonlyMap<Int64, SenderNames>> {
     const keys = keysOf(appId, userIds)
     const [users, settings] = await Promise.all([
-      this.database.bulk<UserRow & { username: string; nick_name: string }>(db, findSenders, keys),
-      this.database.bulk<UserRow & { push_nick_name: string }>(db, findPushNames, keys),
+      this.database.bulk<BoundUserRow & { username: string; nick_name: string }>(
+        db,
+        findSenders,
+        keys,
+      ),
+      this.database.bulk<BoundUserRow & { push_nick_name: string }>(db, findPushNames, keys),
     ])
     const pushNames = new Map(settings.map((row) => [row.user_id, row.push_nick_name]))
     return new Map(
@@ -282,7 +286,7 @@ export class ReceiverStore {
 }
 
 /** Names a sender and a receiver within their application. */
-export function pairName({ senderId, targetId }: Pair): string {
+export function pairName({ senderId, targetId }: MessagePair): string {
   return `${senderId} ${targetId}`
 }
 

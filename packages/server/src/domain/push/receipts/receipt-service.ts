@@ -73,14 +73,14 @@ export interface ReceiptServiceOptions {
 }
 
 /** The request that brought receipts. */
-export interface ReceiptRequest {
+export interface GatewayReceiptRequest {
   readonly body: string
   /** The header with vendor_h's signature; "" when it is not there. */
   readonly signature: string
 }
 
 /** @returns the answer; null: the request is not the vendor's */
-export type TakeReceipts = (request: ReceiptRequest) => Promise<string | null>
+export type TakeReceipts = (request: GatewayReceiptRequest) => Promise<string | null>
 
 /** A receipt and the delivery that it is about. */
 interface Match {
@@ -111,7 +111,7 @@ export class ReceiptService {
   async #take(
     channel: ReceiptChannel,
     source: ReceiptSource,
-    request: ReceiptRequest,
+    request: GatewayReceiptRequest,
   ): Promise<string | null> {
     const { observer } = this.options
     if (!isProved(channel, source, request)) {
@@ -125,7 +125,7 @@ export class ReceiptService {
     return receiptAnswer(channel)
   }
 
-  #parse(channel: ReceiptChannel, { body }: ReceiptRequest): PushReceipt[] {
+  #parse(channel: ReceiptChannel, { body }: GatewayReceiptRequest): PushReceipt[] {
     try {
       return parseReceipts(channel, body)
     } catch (error) {
@@ -249,7 +249,7 @@ function isReceiptChannel(channel: string): channel is ReceiptChannel {
 function isProved(
   channel: ReceiptChannel,
   { certificate: { receiptProof } }: ReceiptSource,
-  { body, signature }: ReceiptRequest,
+  { body, signature }: GatewayReceiptRequest,
 ): boolean {
   if (receiptProof === undefined) return true
   if (channel === 'vendor_h') return isSignedByVendorH(signature, receiptProof)

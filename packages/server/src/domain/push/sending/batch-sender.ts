@@ -7,12 +7,12 @@ import { guardAgainstMassPrune } from '../../../push/rules/mass-prune.js'
 import type { PushOutcome, PushSender, VendorChannel } from '../../../push/sender.js'
 import type { KnownCertificates, PushCertificateEntry } from '../certificates/certificate-model.js'
 import { type Delivery, tokenHash } from '../deliveries/delivery-model.js'
-import type { DeliveryRecorder, Result, ResultFacts } from './delivery-recorder.js'
 import type { DeliveryStore } from '../deliveries/delivery-store.js'
-import { notificationOf } from './device-notification.js'
 import { deviceName, type RecipientStore } from '../deliveries/recipient-store.js'
-import type { PushTask } from '../tasks/task-model.js'
+import type { StoredPushTask } from '../tasks/task-model.js'
 import type { TaskStore } from '../tasks/task-store.js'
+import type { DeliveryRecorder, Result, ResultFacts } from './delivery-recorder.js'
+import { notificationOf } from './device-notification.js'
 
 export interface BatchSenderOptions {
   readonly database: Database
@@ -27,9 +27,9 @@ export interface BatchSenderOptions {
 }
 
 /** A delivery whose way is open. */
-interface Sending {
+interface PreparedDelivery {
   readonly delivery: Delivery
-  readonly task: PushTask
+  readonly task: StoredPushTask
   readonly certificate: PushCertificateEntry
   readonly token: string
 }
@@ -58,8 +58,8 @@ export class BatchSender {
   async #sendDue(appId: string, due: readonly Delivery[], now: number): Promise<void> {
     const facts = await this.#facts(appId, due)
     const results: Result[] = []
-    const sendings: Sending[] = []
-    const connected: { delivery: Delivery; task: PushTask }[] = []
+    const sendings: PreparedDelivery[] = []
+    const connected: { delivery: Delivery; task: StoredPushTask }[] = []
     for (const delivery of due) {
       const task = facts.tasks.get(delivery.taskId)
       if (!task || task.state === pushTaskState.cancelled)
@@ -127,7 +127,7 @@ export class BatchSender {
   }
 
   /** Devices that are told the same through the same certificate. */
-  async #sendGroup(group: readonly Sending[]): Promise<Result[]> {
+  async #sendGroup(group: readonly PreparedDelivery[]): Promise<Result[]> {
     const { senders, clock } = this.options
     const [first] = group
     if (!first) return []
@@ -180,7 +180,7 @@ export class BatchSender {
     task,
   }: {
     readonly delivery: Delivery
-    readonly task: PushTask
+    readonly task: StoredPushTask
   }): Promise<Result> {
     const { core } = this.options
     const notification = notificationOf(task, delivery)
@@ -207,7 +207,7 @@ const missing: PushOutcome = {
 function openWay(
   delivery: Delivery,
   { bindings, certificates }: ResultFacts,
-): Pick<Sending, 'certificate' | 'token'> | null {
+): Pick<PreparedDelivery, 'certificate' | 'token'> | null {
   const certificate = certificates.get(delivery.certificateId)
   const binding = bindings
     .get(deviceName(delivery))

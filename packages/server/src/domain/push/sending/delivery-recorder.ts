@@ -8,17 +8,27 @@ import { nextTryAt, pauseAfter } from '../../../push/rules/retry.js'
 import type { PushOutcome } from '../../../push/sender.js'
 import type { DeviceBindings } from '../../devices/device-bindings.js'
 import type { CertificateKey, PushCertificateEntry } from '../certificates/certificate-model.js'
-import { compareWays, type DeviceBinding, type VendorWay, vendorWays } from '../deliveries/channel-choice.js'
-import { compareDeliveries, type Delivery, deliveryName, tokenHash } from '../deliveries/delivery-model.js'
+import {
+  compareWays,
+  type DeviceBinding,
+  type VendorWay,
+  vendorWays,
+} from '../deliveries/channel-choice.js'
+import {
+  compareDeliveries,
+  type Delivery,
+  deliveryName,
+  tokenHash,
+} from '../deliveries/delivery-model.js'
 import { wayOf } from '../deliveries/delivery-planner.js'
 import { type DeliveryStep, withSteps } from '../deliveries/delivery-step.js'
 import type { DeliveryStore } from '../deliveries/delivery-store.js'
-import { sendBatch } from '../tasks/push-jobs.js'
 import { deviceName } from '../deliveries/recipient-store.js'
-import { type AcceptedDelivery, recordAccepted } from './record-accepted.js'
-import type { PushTask } from '../tasks/task-model.js'
+import { sendBatch } from '../tasks/push-jobs.js'
+import type { StoredPushTask } from '../tasks/task-model.js'
 import type { CountChange } from '../tasks/task-statements.js'
 import type { TaskStore } from '../tasks/task-store.js'
+import { type AcceptedDelivery, recordAccepted } from './record-accepted.js'
 
 /** What came of one delivery. */
 export type Result = { readonly delivery: Delivery } & (
@@ -41,7 +51,7 @@ interface Tried {
 
 /** What the deliveries of a batch are about. */
 export interface ResultFacts {
-  readonly tasks: ReadonlyMap<unknown, PushTask>
+  readonly tasks: ReadonlyMap<unknown, StoredPushTask>
   /** By {@link deviceName}. */
   readonly bindings: ReadonlyMap<string, readonly DeviceBinding[]>
   readonly certificates: ReadonlyMap<unknown, PushCertificateEntry>
@@ -65,7 +75,7 @@ export interface DeliveryRecorderOptions {
 }
 
 /** How a delivery goes on, and what is counted for it. */
-interface Progress {
+interface DeliveryProgress {
   readonly delivery: Delivery
   readonly steps: readonly DeliveryStep[]
   /** The gateway took it, or the device has it. */
@@ -83,7 +93,7 @@ export class DeliveryRecorder {
 
   async record(appId: string, facts: ResultFacts, results: readonly Result[]): Promise<void> {
     const now = this.options.clock.now()
-    const accepted = results.flatMap((result) => acceptedOf(result, now) ?? [])
+    const accepted = results.flatMap((result) => acceptedDelivery(result, now) ?? [])
     // What most results are keeps the writer for a moment only.
     if (accepted.length === results.length) await this.#recordAccepted(accepted)
     else await this.#recordAny(appId, facts, results, now)
@@ -113,7 +123,7 @@ export class DeliveryRecorder {
       const counted = results.filter(({ delivery }) =>
         isUnchanged(delivery, current.get(deliveryName(delivery))),
       )
-      const progresses: Progress[] = []
+      const progresses: DeliveryProgress[] = []
       for (const result of counted) {
         const progress = this.#progress(result, facts, now)
         const { steps } = current.get(deliveryName(result.delivery)) ?? result.delivery
@@ -136,7 +146,10 @@ export class DeliveryRecorder {
         await tasks.addDevices(
           tx,
           { appId, taskId },
-          { devices: 0, finished: ofTask.filter(({ delivery }) => hasEnded(delivery)).length },
+          {
+            devices: 0,
+            finished: ofTask.filter(({ delivery }) => hasDeliveryEnded(delivery)).length,
+          },
         )
       await tasks.addCounts(tx, progresses.flatMap(countsOf))
       await this.#noteCertificates(tx, appId, counted, now)
@@ -152,7 +165,7 @@ export class DeliveryRecorder {
     )
   }
 
-  #progress(result: Result, facts: ResultFacts, now: number): Progress {
+  #progress(result: Result, facts: ResultFacts, now: number): DeliveryProgress {
     const { delivery } = result
     const task = facts.tasks.get(delivery.taskId)
     switch (result.kind) {
@@ -189,10 +202,10 @@ export class DeliveryRecorder {
 
   #tried(
     { delivery, certificate, outcome }: Tried & { readonly delivery: Delivery },
-    task: PushTask | undefined,
+    task: StoredPushTask | undefined,
     facts: ResultFacts,
     now: number,
-  ): Progress {
+  ): DeliveryProgress {
     const words = outcome.kind === 'accepted' ? {} : { code: outcome.code, reason: outcome.reason }
     const step: DeliveryStep = {
       ...triedStep(delivery, now, { result: outcome.kind, ...words }),
@@ -225,7 +238,7 @@ export class DeliveryRecorder {
    */
   #otherWay(
     delivery: Delivery,
-    task: PushTask | undefined,
+    task: StoredPushTask | undefined,
     { bindings, certificates }: ResultFacts,
     now: number,
     which: 'later' | 'same' | 'any',
@@ -296,7 +309,7 @@ function isOlder([first]: readonly Tried[], now: number): boolean {
 }
 
 /** Null: it is more than a delivery that was taken; its certificate is to be noted, too, or it was not taken at all. */
-function acceptedOf(result: Result, now: number): AcceptedDelivery | null {
+function acceptedDelivery(result: Result, now: number): AcceptedDelivery | null {
   if (result.kind !== 'tried' || result.outcome.kind !== 'accepted') return null
   const { delivery, certificate, outcome } = result
   const { appId, taskId, userId, deviceSn, channel, attempts } = delivery
@@ -318,7 +331,7 @@ function isUnchanged(read: Delivery, current: Delivery | undefined): boolean {
   )
 }
 
-function hasEnded({ state }: Delivery): boolean {
+function hasDeliveryEnded({ state }: Delivery): boolean {
   return state !== pushDeliveryState.pending
 }
 
@@ -330,7 +343,11 @@ function triedStep(
   return { at, step: 'tried', ...(channel !== '' && { channel }), ...words }
 }
 
-function ended(delivery: Delivery, state: number, steps: readonly DeliveryStep[]): Progress {
+function ended(
+  delivery: Delivery,
+  state: number,
+  steps: readonly DeliveryStep[],
+): DeliveryProgress {
   return { delivery: { ...delivery, state, attempts: delivery.attempts + 1 }, steps }
 }
 
@@ -339,7 +356,7 @@ function redirected(
   delivery: Delivery,
   steps: readonly DeliveryStep[],
   way: VendorWay | null,
-): Progress {
+): DeliveryProgress {
   if (way === null) return ended(delivery, pushDeliveryState.refused, steps)
   const { step, ...chosen } = wayOf({ kind: 'vendor', ...way })
   const [{ at }] = steps as [DeliveryStep]
@@ -360,7 +377,7 @@ function insertCleared(
   return [first, { at: first.at, step: 'token_cleared', certificate }, ...rest]
 }
 
-function countsOf({ delivery, isSent, isRedirected }: Progress): CountChange[] {
+function countsOf({ delivery, isSent, isRedirected }: DeliveryProgress): CountChange[] {
   const { appId, taskId, channel } = delivery
   if (channel === '' || !(isSent || isRedirected)) return []
   return [

@@ -1,13 +1,13 @@
 import type { PushNotification } from '../../../push/sender.js'
 import type { Delivery } from '../deliveries/delivery-model.js'
-import type { PushTask } from '../tasks/task-model.js'
+import type { StoredPushTask } from '../tasks/task-model.js'
 
 /** What is shown to users who want no details on their screens (no_push_detail). */
 const hiddenBody = 'You have a new message.'
 
 /** What a task tells one device. */
 export function notificationOf(
-  { taskId, content, expiresAt }: PushTask,
+  { taskId, content, expiresAt }: StoredPushTask,
   { isSilent, hidesDetails }: Pick<Delivery, 'isSilent' | 'hidesDetails'>,
 ): PushNotification {
   const { notification } = content

@@ -1,8 +1,8 @@
 /** Recording of deliveries that a gateway has taken, which most are, where the writer is. Loaded by the writer's thread too. */
-import type { Int64, PushChannel } from '@hermod/protocol'
+import type { PushChannel } from '@hermod/protocol'
 import type { Procedure } from '../../../db/procedure.js'
 import { groupBy } from '../../../lib/group-by.js'
-import type { DeliveryKey } from '../deliveries/delivery-model.js'
+import { type DeliveryKey, deliveryName } from '../deliveries/delivery-model.js'
 import {
   acceptDeliveries,
   acceptedRow,
@@ -34,13 +34,17 @@ export const recordAccepted: Procedure<AcceptedInput, void> = {
   name: 'recordAccepted',
   async run(context, { deliveries, states }) {
     const locked = await context.run<LockedProgress>(lockProgress, deliveries.map(deliveryKeyRow))
+    const appId = deliveries[0]?.appId ?? ''
     const current = new Map(
-      locked.map((row) => [nameOf(row.task_id, row.user_id, row.device_sn), row]),
+      locked.map((row) => [
+        deliveryName({ appId, taskId: row.task_id, userId: row.user_id, deviceSn: row.device_sn }),
+        row,
+      ]),
     )
     const rows: unknown[][] = []
     const counted: AcceptedDelivery[] = []
     for (const delivery of deliveries) {
-      const row = current.get(nameOf(delivery.taskId, delivery.userId, delivery.deviceSn))
+      const row = current.get(deliveryName(delivery))
       if (row?.state !== states.pending || row.attempts !== delivery.attempts) continue
       counted.push(delivery)
       rows.push([
@@ -58,7 +62,7 @@ export const recordAccepted: Procedure<AcceptedInput, void> = {
     await addDevices(
       context,
       [...byTask].map(([taskId, { length }]) => ({
-        appId: counted[0]?.appId ?? '',
+        appId,
         taskId,
         devices: 0,
         finished: length,
@@ -70,8 +74,4 @@ export const recordAccepted: Procedure<AcceptedInput, void> = {
 
 function sentOne({ appId, taskId, channel }: AcceptedDelivery) {
   return { appId, taskId, channel, target: 0, sent: 1, received: 0 }
-}
-
-function nameOf(taskId: Int64, userId: Int64, deviceSn: number): string {
-  return `${taskId} ${userId} ${deviceSn}`
 }

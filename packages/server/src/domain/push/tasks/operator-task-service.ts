@@ -4,7 +4,7 @@ import type { Clock } from '../../../lib/clock.js'
 import { groupBy } from '../../../lib/group-by.js'
 import type { AppService } from '../../apps/app-service.js'
 import { type PageRequest, readIdCursor, writeCursor } from '../../paging.js'
-import type { PushTask, TaskKey, TaskProgress } from './task-model.js'
+import type { StoredPushTask, TaskKey, TaskProgress } from './task-model.js'
 import type { TaskStore } from './task-store.js'
 
 export interface OperatorTaskServiceOptions {
@@ -64,12 +64,12 @@ export class OperatorTaskService {
     return this.get(key)
   }
 
-  async progressOf(task: PushTask): Promise<TaskProgress> {
+  async progressOf(task: StoredPushTask): Promise<TaskProgress> {
     const [progress] = await this.#withCounts(task.appId, [task])
     return progress as TaskProgress
   }
 
-  async #withCounts(appId: string, tasks: readonly PushTask[]): Promise<TaskProgress[]> {
+  async #withCounts(appId: string, tasks: readonly StoredPushTask[]): Promise<TaskProgress[]> {
     const { database, store } = this.options
     const taskIds = tasks.map(({ taskId }) => taskId)
     const counts = await database.read((db) => store.listCounts(db, appId, taskIds))
@@ -78,7 +78,7 @@ export class OperatorTaskService {
   }
 }
 
-function hasEnded({ state, devices, finished }: PushTask): boolean {
+function hasEnded({ state, devices, finished }: StoredPushTask): boolean {
   return (
     state === pushTaskState.cancelled || (state === pushTaskState.expanded && finished >= devices)
   )

@@ -4,13 +4,13 @@ import type { ChannelOptions, VendorChannel } from '../../../push/sender.js'
 import { sequenceOf } from '../deliveries/channel-choice.js'
 import type { Audience, TaskContent, TaskNotification } from './task-model.js'
 
-type Body = ParamsOf<typeof startPushTask>
-type Message = Body['message']
-type VendorBlock = NonNullable<Message['vendor_h'] & Message['vendor_v']>
-type AudienceLists = Exclude<Body['audience'], string>
+type PushTaskBody = ParamsOf<typeof startPushTask>
+type RequestedMessage = PushTaskBody['message']
+type VendorBlock = NonNullable<RequestedMessage['vendor_h'] & RequestedMessage['vendor_v']>
+type AudienceLists = Exclude<PushTaskBody['audience'], string>
 
 /** A push that an application asks for. */
-export interface PushRequest {
+export interface PushTaskRequest {
   readonly content: TaskContent
   /** '' = the request is not remembered */
   readonly requestId: string
@@ -21,13 +21,17 @@ export interface PushRequest {
 }
 
 /** Reads the body of /push/notify, which has been checked. */
-export function readPushRequest({ audience, setting = {}, message }: Body): PushRequest {
+export function readPushRequest({
+  audience,
+  setting = {},
+  message,
+}: PushTaskBody): PushTaskRequest {
   return {
     content: {
       audience: audienceOf(audience),
       strategy: setting.distribution_strategy ?? 'combined',
       sequence: sequenceOf(setting.ospush_sequence),
-      notification: notificationOf(message),
+      notification: requestedNotification(message),
     },
     requestId: setting.request_id ?? '',
     beginsAt: milliseconds(message.show_begin_time),
@@ -40,7 +44,7 @@ export function audienceLength(audience: Audience): number {
   return 'values' in audience ? audience.values.length : 0
 }
 
-function audienceOf(audience: Body['audience']): Audience {
+function audienceOf(audience: PushTaskBody['audience']): Audience {
   if (audience === 'all') return { kind: 'all' }
   const { user_id: userIds, ...lists } = audience as AudienceLists
   if (userIds) return { kind: 'user_id', values: userIds }
@@ -63,7 +67,7 @@ const androidChannels = [
   'cloud_gw',
 ] as const satisfies readonly VendorChannel[]
 
-function notificationOf(message: Message): TaskNotification {
+function requestedNotification(message: RequestedMessage): TaskNotification {
   const kind = message.type ?? 'text'
   const { ios = {} } = message
   const channels = androidChannels.flatMap((name) => {

@@ -5,7 +5,7 @@ import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { KnownCertificates } from '../certificates/certificate-model.js'
 import { expandTask } from './push-jobs.js'
-import { audienceLength, type PushRequest } from './push-request.js'
+import { audienceLength, type PushTaskRequest } from './push-request.js'
 import type { NewPushTask, TaskStore } from './task-store.js'
 
 export interface PushTaskServiceOptions {
@@ -29,7 +29,7 @@ export class PushTaskService {
    * @returns the ID of the task, which is the first one's when the request was seen before (rule G3)
    * @throws AppError audience_too_long, push_not_enabled
    */
-  async start(appId: string, request: PushRequest): Promise<Int64> {
+  async start(appId: string, request: PushTaskRequest): Promise<Int64> {
     const { certificates, ids, clock } = this.options
     const { content, requestId, endsAt } = request
     if (audienceLength(content.audience) > maxAudienceLength)

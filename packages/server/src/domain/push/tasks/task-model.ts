@@ -33,7 +33,7 @@ export interface TaskKey {
   readonly taskId: Int64
 }
 
-export interface PushTask extends TaskKey {
+export interface StoredPushTask extends TaskKey {
   /** The message that is pushed; 0: the task was asked for. */
   readonly msgId: Int64
   /** '' = none */
@@ -54,7 +54,7 @@ export interface PushTask extends TaskKey {
 
 /** When a task was and how far it is, without what it is about. */
 export type TaskTimes = Pick<
-  PushTask,
+  StoredPushTask,
   'taskId' | 'createdAt' | 'beginsAt' | 'expiresAt' | 'devices' | 'finished'
 >
 
@@ -107,7 +107,7 @@ export interface TaskCounts {
 
 /** How far a task is. */
 export interface TaskProgress {
-  readonly task: PushTask
+  readonly task: StoredPushTask
   /** Of the channels that it has used. */
   readonly counts: readonly TaskCounts[]
 }

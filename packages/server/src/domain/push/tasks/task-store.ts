@@ -7,11 +7,11 @@ import { rowOf } from '../../../db/rows.js'
 import type { PushTasksTable } from '../../../db/schema.js'
 import { padded } from '../../../lib/chunks.js'
 import { parseJson, stringifyJson } from '../../../lib/json.js'
-import type { PushTask, TaskContent, TaskKey, TaskTimes } from './task-model.js'
+import type { StoredPushTask, TaskContent, TaskKey, TaskTimes } from './task-model.js'
 import { addToCounts, type CountChange, countRows } from './task-statements.js'
 
 /** A task that is to be stored; nothing of it is done yet. */
-export type NewPushTask = Omit<PushTask, 'state' | 'expandedTo' | 'devices' | 'finished'>
+export type NewPushTask = Omit<StoredPushTask, 'state' | 'expandedTo' | 'devices' | 'finished'>
 
 /** The counts of a task on one channel. */
 export type ChannelCounts = CountChange
@@ -91,13 +91,13 @@ export class TaskStore {
     return new Set(rows.map(({ task_id }) => task_id))
   }
 
-  async find(db: Queryable, { appId, taskId }: TaskKey): Promise<PushTask | null> {
+  async find(db: Queryable, { appId, taskId }: TaskKey): Promise<StoredPushTask | null> {
     const row = await this.#find.first(db, { appId, taskId })
     return row ? toTask(row) : null
   }
 
   /** Those that there are, in no particular order. */
-  async list(db: Queryable, keys: readonly TaskKey[]): Promise<PushTask[]> {
+  async list(db: Queryable, keys: readonly TaskKey[]): Promise<StoredPushTask[]> {
     const rows = keys.map(({ appId, taskId }) => [appId, taskId])
     const found = await this.database.bulk<Selectable<PushTasksTable>>(db, findTasks, rows)
     return found.map(toTask)
@@ -142,7 +142,7 @@ export class TaskStore {
   }
 
   /** Keeps the task as it is until the transaction ends. */
-  async lock(tx: Tx, { appId, taskId }: TaskKey): Promise<PushTask | null> {
+  async lock(tx: Tx, { appId, taskId }: TaskKey): Promise<StoredPushTask | null> {
     const found = tx
       .selectFrom('push_tasks')
       .selectAll()
@@ -213,7 +213,7 @@ export class TaskStore {
   }
 
   /** The task that pushes a message. */
-  async findByMessage(db: Queryable, appId: string, msgId: Int64): Promise<PushTask | null> {
+  async findByMessage(db: Queryable, appId: string, msgId: Int64): Promise<StoredPushTask | null> {
     const row = await db
       .selectFrom('push_tasks')
       .selectAll()
@@ -229,7 +229,7 @@ export class TaskStore {
     db: Queryable,
     appId: string,
     { before, limit }: { readonly before?: Int64 | undefined; readonly limit: number },
-  ): Promise<PushTask[]> {
+  ): Promise<StoredPushTask[]> {
     const rows = await db
       .selectFrom('push_tasks')
       .selectAll()
@@ -299,7 +299,7 @@ const findCounts: BulkSelect = {
   columns: 't.task_id, t.channel, t.target, t.sent, t.received',
 }
 
-function toTask(row: Selectable<PushTasksTable>): PushTask {
+function toTask(row: Selectable<PushTasksTable>): StoredPushTask {
   return {
     appId: row.app_id,
     taskId: row.task_id,

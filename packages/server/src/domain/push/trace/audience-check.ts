@@ -2,10 +2,10 @@ import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
 import type { GroupKey } from '../../groups/core/group-model.js'
 import type { UserKey } from '../../users/user-model.js'
+import type { AudienceStore, FoundDevice } from '../audience/audience-store.js'
 import type { PushedMessage } from '../messages/pushed-message.js'
 import type { PushPreferenceStore } from '../preferences/push-preference-store.js'
-import type { AudienceStore, FoundDevice } from '../audience/audience-store.js'
-import type { PushTask } from '../tasks/task-model.js'
+import type { StoredPushTask } from '../tasks/task-model.js'
 
 export interface AudienceCheckOptions {
   readonly database: Database
@@ -28,17 +28,20 @@ export interface Membership {
 export class AudienceCheck {
   constructor(private readonly options: AudienceCheckOptions) {}
 
-  async check({ appId, content: { audience } }: PushTask, userId: Int64): Promise<Membership> {
+  async check(
+    { appId, content: { audience } }: StoredPushTask,
+    userId: Int64,
+  ): Promise<Membership> {
     const { database, audiences } = this.options
     switch (audience.kind) {
       case 'all':
-        return whole(true)
+        return ofWholeUser(true)
       case 'user_id':
-        return whole(audience.values.includes(userId))
+        return ofWholeUser(audience.values.includes(userId))
       case 'tag':
-        return whole(await this.#hasTag({ appId, userId }, audience.values))
+        return ofWholeUser(await this.#hasTag({ appId, userId }, audience.values))
       case 'message':
-        return whole(await this.#isTold(appId, audience.message, userId))
+        return ofWholeUser(await this.#isTold(appId, audience.message, userId))
       case 'alias':
         return some(
           await database.read((db) => audiences.findByAlias(db, appId, audience.values)),
@@ -72,7 +75,7 @@ export class AudienceCheck {
   }
 }
 
-function whole(isIn: boolean): Membership {
+function ofWholeUser(isIn: boolean): Membership {
   return { isIn, deviceSns: null }
 }
 

@@ -6,9 +6,9 @@ import type { AccountService } from '../../users/account-service.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { KnownCertificates } from '../certificates/certificate-model.js'
 import type { DeliveryStore } from '../deliveries/delivery-store.js'
-import type { OperatorTaskService } from '../tasks/operator-task-service.js'
 import type { RecipientStore } from '../deliveries/recipient-store.js'
-import type { PushTask } from '../tasks/task-model.js'
+import type { OperatorTaskService } from '../tasks/operator-task-service.js'
+import type { StoredPushTask } from '../tasks/task-model.js'
 import type { TaskStore } from '../tasks/task-store.js'
 import type { AudienceCheck, Membership } from './audience-check.js'
 import type { Trace, TracedBinding, TracedDevice } from './trace-model.js'
@@ -68,7 +68,10 @@ export class TraceService {
     }
   }
 
-  async #find(appId: string, { task_id: taskId, msg_id: msgId }: WhichPush): Promise<PushTask> {
+  async #find(
+    appId: string,
+    { task_id: taskId, msg_id: msgId }: WhichPush,
+  ): Promise<StoredPushTask> {
     const { database, tasks } = this.options
     if ((taskId === undefined) === (msgId === undefined))
       throw new AppError('invalid_parameter', 'give either task_id or msg_id')
@@ -82,7 +85,7 @@ export class TraceService {
   }
 
   async #devices(
-    task: PushTask,
+    task: StoredPushTask,
     userId: Int64,
     membership: Membership,
   ): Promise<readonly TracedDevice[]> {

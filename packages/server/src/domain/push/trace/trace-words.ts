@@ -4,7 +4,7 @@ import type { ReceiptKind } from '../../../push/receipts/receipt.js'
 import type { PushOutcomeKind } from '../../../push/sender.js'
 import type { Delivery } from '../deliveries/delivery-model.js'
 import { type DeliveryStep, readSteps } from '../deliveries/delivery-step.js'
-import type { PushTask, Suppression } from '../tasks/task-model.js'
+import type { StoredPushTask, Suppression } from '../tasks/task-model.js'
 import type { TracedBinding } from './trace-model.js'
 
 const suppressions: Readonly<Record<Suppression, string>> = {
@@ -120,8 +120,8 @@ function reportHint(channel: Delivery['channel']): string {
 
 /** What is known where a device has no delivery. */
 export interface MissingFacts {
-  readonly task: PushTask
-  readonly userId: PushTask['taskId']
+  readonly task: StoredPushTask
+  readonly userId: StoredPushTask['taskId']
   readonly isInAudience: boolean
   /** The audience names other devices of the user. */
   readonly isOtherDevice: boolean
