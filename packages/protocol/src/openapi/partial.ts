@@ -17,6 +17,7 @@ import {
   setPushQuietHours,
 } from '../operations/index.js'
 
+/** A part of the service that is not there yet, and the operations that need it. */
 export interface MissingPart {
   /** What its operations do until the part is there; one or two sentences. */
   readonly effect: string

@@ -10,6 +10,7 @@ export interface PushSender {
   send(request: PushRequest): Promise<readonly PushOutcome[]>
 }
 
+/** One notification to devices of one channel, with the credentials to use. */
 export interface PushRequest {
   readonly certificate: GatewayCertificate
   readonly notification: PushNotification
@@ -60,6 +61,7 @@ export interface CertificateInspector {
   probe(certificate: GatewayCertificate): Promise<PushOutcome>
 }
 
+/** What is known of credentials without asking the gateway. */
 export interface CertificateInspection {
   /** All that is wrong; [] when it can be used. */
   readonly faults: readonly CertificateFault[]
@@ -67,6 +69,7 @@ export interface CertificateInspection {
   readonly expiresAt: number | null
 }
 
+/** Something that is wrong with a field of the credentials. */
 export interface CertificateFault {
   readonly field: CertificateField
   /** Goes on after the name of the field; has no secret. */
@@ -155,6 +158,7 @@ export interface ChannelOptions extends AndroidOptions {
 /** What became of one device. */
 export type PushOutcome = Accepted | Refusal
 
+/** The gateway took the message; whether the device got it, a receipt tells. */
 export interface Accepted {
   readonly kind: 'accepted'
   /** The gateway's ID of the message; receipts name it. */
@@ -184,6 +188,7 @@ export interface GatewayReason {
   readonly reason: string
 }
 
+/** The gateway knows no device by the token, or none that this app may reach. */
 export interface InvalidToken extends GatewayReason {
   readonly kind: 'invalid_token'
   /** Milliseconds since 1970, where the gateway says it; a token bound later is another one. */

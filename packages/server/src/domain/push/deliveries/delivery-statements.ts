@@ -36,6 +36,7 @@ const acceptedColumns = {
   steps: 'text',
 } as const
 
+/** The key of a delivery as a row of a bulk statement; also the last columns of its changes. */
 export const deliveryKeyRow = rowOf(
   deliveryKeyColumns,
   ({ appId, taskId, userId, deviceSn }: DeliveryKey) => ({
@@ -102,6 +103,7 @@ export const acceptDeliveries: BulkUpdate = {
   keys: deliveryKeyColumns,
 }
 
+/** What {@link acceptDeliveries} sets; the key of the delivery follows it. */
 export const acceptedRow = rowOf(
   acceptedColumns,
   (delivery: {

@@ -33,6 +33,7 @@ export interface TaskKey {
   readonly taskId: Int64
 }
 
+/** A push task as it is in the database, with how far it is. */
 export interface StoredPushTask extends TaskKey {
   /** The message that is pushed; 0: the task was asked for. */
   readonly msgId: Int64

@@ -24,6 +24,7 @@ const countColumns = {
   received: 'integer',
 } as const
 
+/** Reads and locks tasks by their keys; see {@link LockedTask}. */
 export const lockTasks: BulkSelect = {
   table: 'push_tasks',
   keys: taskKeyColumns,
@@ -56,6 +57,7 @@ export const setProgress: BulkUpdate = {
   keys: taskKeyColumns,
 }
 
+/** Adds to what tasks have counted on their channels; rows are made by {@link countRows}. */
 export const addToCounts: BulkInsert = {
   module: import.meta.url,
   table: 'push_task_counts',

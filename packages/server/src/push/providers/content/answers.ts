@@ -142,10 +142,12 @@ export function jsonObject(text: string): JsonObject {
   }
 }
 
+/** @returns {} for what is no object */
 export function asObject(value: unknown): JsonObject {
   return typeof value === 'object' && value !== null ? (value as JsonObject) : {}
 }
 
+/** The texts and numbers of a list as texts, without empty ones; [] for what is no list. */
 export function scalarTexts(value: unknown): string[] {
   return Array.isArray(value) ? value.map(scalarText).filter((text) => text !== '') : []
 }

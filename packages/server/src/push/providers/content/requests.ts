@@ -4,6 +4,7 @@ import type { GatewayRequest } from '../runtime/transport.js'
 
 export type Headers = Readonly<Record<string, string>>
 
+/** A POST with a value as JSON. */
 export function jsonRequest(url: string, body: unknown, headers: Headers = {}): GatewayRequest {
   return {
     method: 'POST',
@@ -13,6 +14,7 @@ export function jsonRequest(url: string, body: unknown, headers: Headers = {}): 
   }
 }
 
+/** A POST with fields as an HTML form sends them. */
 export function formRequest(
   url: string,
   fields: Readonly<Record<string, string>>,

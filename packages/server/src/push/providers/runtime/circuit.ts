@@ -1,6 +1,7 @@
 import type { Clock } from '../../../lib/clock.js'
 import type { PushOutcome } from '../../sender.js'
 
+/** When a circuit opens, and for how long. */
 export interface CircuitLimits {
   /** How long nothing is sent after the gateway refused the credentials or the set-up. */
   readonly configPauseMs: number

@@ -77,6 +77,7 @@ export interface GatewayProtocol<Credentials> {
   send(batch: PushBatch<Credentials>, call: CallGateway): Promise<readonly PushOutcome[]>
 }
 
+/** What a transport to the gateway of a certificate is made of. */
 export interface TransportOptions {
   readonly certificate: GatewayCertificate
   readonly limits: TransportLimits

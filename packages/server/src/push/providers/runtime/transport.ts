@@ -8,6 +8,7 @@ export interface GatewayRequest {
   readonly body: string
 }
 
+/** An answer of a gateway, of any status; its body is read to the end. */
 export interface GatewayAnswer {
   readonly status: number
   /** Names in lower case. */
