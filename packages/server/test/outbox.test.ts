@@ -75,8 +75,10 @@ for (const backend of testBackends()) {
           run++
           const committed = new Set<string>()
           let isWriting = true
+          // Known before anything is written: what comes afterwards is to be seen.
+          const heads = await node.database.read((db) => node.store.heads(db))
           const readers = apps.map(async (appId) => {
-            let position = await node.database.read((db) => node.store.head(db, appId))
+            let position = heads.get(appId) ?? 0
             const seen: string[] = []
             for (let isLast = false; ; ) {
               const rows = await node.database.read((db) =>
