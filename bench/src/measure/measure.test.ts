@@ -32,8 +32,8 @@ function runsAt(rates: readonly number[]): ServerRun[] {
   const rest = { errors: 0, errorSamples: [], p50Ms: 1, maxMs: 9, cpuMs: 0 }
   return rates.map((rate, index) => ({
     load: { seconds: 2, issued: rate * 2, succeeded: rate * 2, p99Ms: index, ...rest },
-    serverCpuMs: 0,
-    databaseCpuMs: 0,
+    serverCpuMs: 90,
+    databaseCpuMs: 10,
   }))
 }
 
@@ -42,6 +42,7 @@ test('the other build is compared by the rates of the same rounds', () => {
     achievedPerSecond: 100,
     p99Ms: 2,
     ratio: { median: 1, min: 0.9, max: 1.5 },
+    cpuRatio: { median: 1, min: 2 / 3, max: expect.closeTo(1 / 0.9) },
   })
 })
 

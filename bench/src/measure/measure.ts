@@ -58,6 +58,8 @@ export interface Comparison {
   readonly p99Ms: number
   /** Of the rates achieved. */
   readonly ratio: Ratio
+  /** Of the processor time of server and database for a request, which other work on the machine changes less than rates. */
+  readonly cpuRatio: Ratio
 }
 
 const warmUpShare = 0.25
@@ -258,7 +260,12 @@ export function compareBuilds(
       runs.map(({ load }) => rateOf(load)),
       rates,
     ),
+    cpuRatio: ratioOf(runs.map(cpuMsOf), others.map(cpuMsOf)),
   }
+}
+
+function cpuMsOf({ serverCpuMs, databaseCpuMs, load }: ServerRun): number {
+  return (serverCpuMs + databaseCpuMs) / load.succeeded
 }
 
 /** The rates of a scenario of the set on this build; empty: the set does not have it. */

@@ -93,6 +93,7 @@ const comparisonHeads = [
   'this/other',
   'lowest',
   'highest',
+  'CPU',
   'p99 ms',
   'other p99',
 ]
@@ -112,6 +113,7 @@ function comparedRow({ database, scenario, achievedPerSecond, p99Ms, against }: 
       whole(achievedPerSecond),
       whole(against.achievedPerSecond),
       ...ratioCells(against.ratio),
+      percent(against.cpuRatio.median),
       p99Ms.toFixed(2),
       against.p99Ms.toFixed(2),
     ],
@@ -124,8 +126,8 @@ function comparedStartup({ database, readyMs, idleRssBytes, against }: StartupFi
   const ready = [whole(readyMs), whole(against.readyMs), ...ratioCells(against.readyRatio)]
   const idle = [idleRssBytes, against.idleRssBytes].map(megabytes)
   return [
-    [database, 'ready ms', ...ready, '-', '-'],
-    [database, 'idle MB', ...idle, ...ratioCells(against.idleRatio), '-', '-'],
+    [database, 'ready ms', ...ready, '-', '-', '-'],
+    [database, 'idle MB', ...idle, ...ratioCells(against.idleRatio), '-', '-', '-'],
   ]
 }
 
