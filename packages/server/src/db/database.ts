@@ -9,8 +9,15 @@ import {
   type Transaction,
 } from 'kysely'
 import { IdsRunOut } from '../lib/ids/ids.js'
-import type { CacheCheck } from './cache-check.js'
-import type { Bulk, BulkAppend, BulkQuery, BulkStatement, SqlDialect } from './dialect/dialect.js'
+import type { CacheCheck, StatementRunner } from './cache-check.js'
+import type {
+  AppendStatement,
+  Bulk,
+  BulkAppend,
+  BulkQuery,
+  BulkStatement,
+  SqlDialect,
+} from './dialect/dialect.js'
 import { compileOnce, type Procedure, type ProcedureContext } from './procedure.js'
 import type { Schema } from './schema.js'
 import type { TableWriterCheck } from './table-writers.js'
@@ -53,7 +60,7 @@ export class Database implements AsyncDisposable {
   readonly reader: Queryable
   readonly #writer: Queryable
   readonly #bulkOf: (statement: Bulk) => BulkStatement
-  readonly #appendOf: ((statement: BulkAppend) => BulkStatement) | undefined
+  readonly #appendOf: ((statement: BulkAppend) => AppendStatement) | undefined
 
   readonly cacheCheck: CacheCheck | null
   readonly #writerCheck: TableWriterCheck | null
@@ -218,7 +225,18 @@ export class Database implements AsyncDisposable {
   ): Promise<Output> {
     const { runProcedure } = this.dialect
     if (!runProcedure)
-      return this.transaction((tx) => procedure.run(this.contextOf(tx), input, host))
+      return this.transaction((tx) =>
+        tx.getExecutor().provideConnection(async (connection) => {
+          const runner: StatementRunner = {
+            executeQuery: (query) => connection.executeQuery(query),
+          }
+          this.#writerCheck?.watch(runner)
+          const watched = this.cacheCheck?.watch(runner)
+          const output = await procedure.run(this.contextOf(runner), input, host)
+          watched?.requireInvalidations()
+          return output
+        }),
+      )
     const { module, name } = procedure
     try {
       return (await runProcedure({ module, name, input })) as Output
@@ -241,40 +259,34 @@ export class Database implements AsyncDisposable {
   }
 
   async #bulk<Row>(
-    db: Queryable,
+    db: StatementRunner,
     statement: Bulk,
     rows: readonly (readonly unknown[])[],
   ): Promise<QueryResult<Row>> {
     if (rows.length === 0) return { rows: [], numAffectedRows: 0n }
-    return this.#execute<Row>(db, this.#bulkOf(statement), statement, rows)
-  }
-
-  #execute<Row>(
-    db: Queryable,
-    { sql, parameters }: BulkStatement,
-    declared: Bulk | BulkAppend,
-    rows: readonly (readonly unknown[])[],
-  ): Promise<QueryResult<Row>> {
-    const bulk: BulkQuery = {
-      isBulk: true,
-      module: 'module' in declared ? declared.module : undefined,
-    }
-    const query = { ...emptyQuery, ...bulk, sql, parameters: parameters(rows) }
-    return db.executeQuery<Row>(query as unknown as CompiledQuery<Row>)
+    const { sql, parameters } = this.#bulkOf(statement)
+    const { module } = 'module' in statement ? statement : { module: undefined }
+    return db.executeQuery<Row>(bulkQuery<Row>(sql, parameters(rows), module))
   }
 
   /** Lets what procedures are made of run in a transaction. */
-  contextOf(tx: Tx): ProcedureContext {
+  contextOf(runner: StatementRunner): ProcedureContext {
     const compiled = this.#appendOf
     return {
       run: async <Row>(statement: Bulk, rows: readonly (readonly unknown[])[]) =>
-        this.bulk<Row>(tx, statement, rows),
+        (await this.#bulk<Row>(runner, statement, rows)).rows,
       change: async (statement, rows) =>
-        Number((await this.#bulk(tx, statement, rows)).numAffectedRows),
+        Number((await this.#bulk(runner, statement, rows)).numAffectedRows),
       ...(compiled && {
-        append: async <Head>(statement: BulkAppend, rows: readonly (readonly unknown[])[]) => {
+        append: async <Head>(
+          statement: BulkAppend,
+          heads: readonly (readonly unknown[])[],
+          rows: readonly (readonly unknown[])[],
+        ) => {
           if (rows.length === 0) return []
-          return (await this.#execute<Head>(tx, compiled(statement), statement, rows)).rows
+          const { sql, parameters } = compiled(statement)
+          const query = bulkQuery<Head>(sql, parameters(heads, rows), statement.rows.module)
+          return (await runner.executeQuery(query)).rows
         },
       }),
     }
@@ -355,4 +367,13 @@ const emptyQuery = {
   parameters: [],
   query: { kind: 'RawNode', sqlFragments: [], parameters: [] },
   queryId: { queryId: 'hermod' },
+}
+
+function bulkQuery<Row>(
+  sql: string,
+  parameters: readonly unknown[],
+  module: string | undefined,
+): CompiledQuery<Row> {
+  const bulk: BulkQuery = { isBulk: true, module }
+  return { ...emptyQuery, ...bulk, sql, parameters } as unknown as CompiledQuery<Row>
 }

@@ -1,6 +1,10 @@
 import type { Bulk, BulkAppend } from './dialect/dialect.js'
 
-/** What a procedure can do to the database: bulk statements of its own transaction. */
+/**
+ * What a procedure can do to the database: bulk statements of its own transaction. They run in the order in which they are issued, and
+ * after the first that fails no other one does. Where the database is reached over a socket, those that are issued without waiting for
+ * one another go together.
+ */
 export interface ProcedureContext {
   /** @returns what the statement returns, in no particular order; nothing for no rows */
   run<Row = never>(statement: Bulk, rows: readonly (readonly unknown[])[]): Promise<Row[]>
@@ -9,6 +13,7 @@ export interface ProcedureContext {
   /** In one statement; only where the database has one for it. @returns the heads, one for each application */
   readonly append?: <Head>(
     statement: BulkAppend,
+    heads: readonly (readonly unknown[])[],
     rows: readonly (readonly unknown[])[],
   ) => Promise<Head[]>
 }

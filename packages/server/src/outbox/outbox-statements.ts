@@ -15,20 +15,17 @@ const advanceHeads: BulkInsert = {
   returning: 'app_id, position, last_broadcast_id',
 }
 
-const rowColumns = { kind: 'text', payload: 'text', created_at: 'bigint' } as const
-const outboxColumns = { app_id: 'text', position: 'bigint', ...rowColumns } as const
-const appendedColumns = { app_id: 'text', ...rowColumns, last_msg_id: 'bigint' } as const
+const outboxColumns = {
+  app_id: 'text',
+  position: 'bigint',
+  kind: 'text',
+  payload: 'text',
+  created_at: 'bigint',
+} as const
 
 const insertRows: BulkInsert = { module: import.meta.url, table: 'outbox', columns: outboxColumns }
 
-const appendRows: BulkAppend = {
-  module: import.meta.url,
-  appendTo: 'outbox',
-  heads: 'outbox_heads',
-  columns: rowColumns,
-  greatest: 'last_msg_id',
-  returning: 'last_broadcast_id',
-}
+const appendRows: BulkAppend = { heads: advanceHeads, rows: insertRows }
 
 /** A row of the outbox that has no position yet. */
 export interface NewRow {
@@ -39,16 +36,6 @@ export interface NewRow {
   readonly lastMessageId?: number
 }
 
-const appendedRow = rowOf(
-  appendedColumns,
-  ({ appId, kind, payload, lastMessageId = 0 }: NewRow, createdAt: number) => ({
-    app_id: appId,
-    kind,
-    payload,
-    created_at: createdAt,
-    last_msg_id: lastMessageId,
-  }),
-)
 const outboxRow = rowOf(
   outboxColumns,
   ({ appId, kind, payload }: NewRow, position: number, createdAt: number) => ({
@@ -76,25 +63,27 @@ export async function appendInProcedure(
   rows: readonly NewRow[],
   createdAt: number,
 ): Promise<readonly OutboxHead[]> {
+  const byApp = [...groupBy(rows, ({ appId }) => appId)].sort(([a], [b]) => compare(a, b))
+  const heads = byApp.map(([appId, ofApp]) => [appId, ofApp.length, greatestId(ofApp)])
+  const rowsFrom = (positionOf: (appId: string, after: number) => number) =>
+    byApp.flatMap(([appId, ofApp]) =>
+      ofApp.map((row, index) =>
+        outboxRow(row, positionOf(appId, ofApp.length - 1 - index), createdAt),
+      ),
+    )
   if (context.append)
     return context.append<OutboxHead>(
       appendRows,
-      rows.map((row) => appendedRow(row, createdAt)),
+      heads,
+      rowsFrom((_, after) => after),
     )
-  const byApp = [...groupBy(rows, ({ appId }) => appId)].sort(([a], [b]) => compare(a, b))
-  const heads = await context.run<OutboxHead & { readonly position: number }>(
-    advanceHeads,
-    byApp.map(([appId, ofApp]) => [appId, ofApp.length, greatestId(ofApp)]),
-  )
-  const lastOf = new Map(heads.map(({ app_id, position }) => [app_id, position]))
+  const moved = await context.run<OutboxHead & { readonly position: number }>(advanceHeads, heads)
+  const lastOf = new Map(moved.map(({ app_id, position }) => [app_id, position]))
   await context.run(
     insertRows,
-    byApp.flatMap(([appId, ofApp]) => {
-      const before = (lastOf.get(appId) ?? 0) - ofApp.length
-      return ofApp.map((row, index) => outboxRow(row, before + index + 1, createdAt))
-    }),
+    rowsFrom((appId, after) => (lastOf.get(appId) ?? 0) - after),
   )
-  return heads
+  return moved
 }
 
 function greatestId(rows: readonly NewRow[]): number {

@@ -48,18 +48,14 @@ export interface BulkUpdate extends BulkWrite {
 }
 
 /**
- * Appends rows to a log whose positions are dense for each application. `heads` holds the last position of each, and stays locked until
+ * Appends rows to a log whose positions are dense for each application. The heads hold the last position of each, and stay locked until
  * the transaction ends.
  */
-export interface BulkAppend extends BulkWrite {
-  readonly appendTo: string
-  readonly heads: string
-  /** Columns of the log beside app_id, which comes first in each row, and position. */
-  readonly columns: Readonly<Record<string, ColumnType>>
-  /** A last column of each row, of which the heads keep the greatest value and the log has nothing. */
-  readonly greatest: string
-  /** Columns of the heads to return, beside app_id. */
-  readonly returning: string
+export interface BulkAppend {
+  /** Moves the heads on; returns app_id and position. */
+  readonly heads: BulkInsert
+  /** Each row has app_id, and as its position how many rows of the application come after it. */
+  readonly rows: BulkInsert
 }
 
 export type Bulk = BulkInsert | BulkSelect | BulkUpdate | BulkDelete
@@ -72,6 +68,15 @@ export interface BulkStatement {
   readonly sql: string
   /** Turns rows into what the driver binds. */
   parameters(rows: readonly (readonly unknown[])[]): readonly unknown[]
+}
+
+/** As {@link BulkStatement}, of two kinds of rows. */
+export interface AppendStatement {
+  readonly sql: string
+  parameters(
+    heads: readonly (readonly unknown[])[],
+    rows: readonly (readonly unknown[])[],
+  ): readonly unknown[]
 }
 
 /** How the writer's thread is told which procedure to run. */
@@ -111,7 +116,7 @@ export interface SqlDialect {
   readonly afterSchema?: (db: Kysely<never>) => Promise<void>
   bulk(statement: Bulk): BulkStatement
   /** Where one statement can do it; elsewhere it takes one for the heads and one for the rows. */
-  readonly bulkAppend?: (statement: BulkAppend) => BulkStatement
+  readonly bulkAppend?: (statement: BulkAppend) => AppendStatement
   /** Runs a procedure where `writes` connects to; without it procedures run in the calling thread. Several may be under way. */
   readonly runProcedure?: (call: ProcedureCall) => Promise<unknown>
   /** What checkpoints did, where the service itself runs them. */

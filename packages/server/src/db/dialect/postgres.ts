@@ -1,16 +1,15 @@
 import {
-  CompiledQuery,
   type DatabaseConnection,
   type Driver,
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
-  type QueryResult,
   type TransactionSettings,
 } from 'kysely'
 import type pg from 'pg'
 import { toInt64 } from '../../lib/ids/int64.js'
 import type {
+  AppendStatement,
   Bulk,
   BulkAppend,
   BulkDelete,
@@ -22,6 +21,7 @@ import type {
   SqlDialect,
 } from './dialect.js'
 import { encodeArray } from './postgres/arrays.js'
+import { PostgresConnection } from './postgres/connection.js'
 import { CombinedReads, type ReadQuery, type ReadRows } from './postgres/reads.js'
 
 const int8Oid = 20
@@ -110,9 +110,9 @@ function codeOf(error: unknown): string {
   return String((error as { code?: unknown } | null)?.code ?? '')
 }
 
-function arrays(columns: Readonly<Record<string, ColumnType>>): string {
+function arrays(columns: Readonly<Record<string, ColumnType>>, before = 0): string {
   return Object.values(columns)
-    .map((type, index) => `$${index + 1}::${type}[]`)
+    .map((type, index) => `$${before + index + 1}::${type}[]`)
     .join(', ')
 }
 
@@ -163,19 +163,21 @@ function bulkSelect({ table, keys, columns, lock }: BulkSelect): BulkStatement {
   }
 }
 
-function bulkAppend({ appendTo, heads, columns, greatest, returning }: BulkAppend): BulkStatement {
-  const types = { app_id: 'text', ...columns, [greatest]: 'bigint' } as const
-  const names = Object.keys(columns).join(', ')
+function bulkAppend({ heads, rows: { table, columns } }: BulkAppend): AppendStatement {
+  const names = Object.keys(columns)
+  const values = names.map((name) =>
+    name === 'position' ? 'head.position - v.position' : `v.${name}`,
+  )
+  const given = `unnest(${arrays(columns, Object.keys(heads.columns).length)}) as v (${names.join(', ')})`
   return {
-    sql: `with given as (select * from unnest(${arrays(types)}) with ordinality as g (app_id, ${names}, ${greatest}, place)),
-      head as (insert into ${heads} as t (app_id, position, ${greatest}) select app_id, count(*), max(${greatest}) from given group by app_id order by app_id
-        on conflict (app_id) do update set position = t.position + excluded.position,
-          ${greatest} = greatest(t.${greatest}, excluded.${greatest}) returning t.app_id, t.position, ${returning}),
-      appended as (insert into ${appendTo} (app_id, position, ${names})
-        select app_id, head.position - row_number() over (partition by app_id order by place desc) + 1, ${names}
-        from given join head using (app_id))
-      select app_id, ${returning} from head`,
-    parameters: transpose(types),
+    sql: `with head as (${bulkInsert(heads).sql}),
+      appended as (insert into ${table} (${names.join(', ')})
+        select ${values.join(', ')} from ${given} join head on head.app_id = v.app_id)
+      select * from head`,
+    parameters: (headRows, rows) => [
+      ...transpose(heads.columns)(headRows),
+      ...transpose(columns)(rows),
+    ],
   }
 }
 
@@ -263,7 +265,7 @@ class LazyPool {
     await pool?.end()
   }
 
-  prepared(sql: string, parameters: readonly unknown[]): pg.QueryConfig {
+  #prepared(sql: string, parameters: readonly unknown[]): pg.QueryConfig {
     const name = parameters.length > 0 ? this.#names.nameOf(sql) : undefined
     return { text: sql, values: parameters as unknown[], ...(name === undefined ? {} : { name }) }
   }
@@ -272,7 +274,7 @@ class LazyPool {
   async rows({ sql, parameters }: ReadQuery): Promise<ReadRows> {
     const pool = await this.open()
     const { fields, rows } = await pool.query<unknown[]>({
-      ...this.prepared(sql, parameters),
+      ...this.#prepared(sql, parameters),
       rowMode: 'array',
     })
     return { columns: fields.map(({ name }) => name), rows }
@@ -303,30 +305,9 @@ class LazyPool {
   }
 }
 
-class PoolConnection implements DatabaseConnection {
-  broken: Error | undefined
-
-  constructor(
-    readonly client: pg.PoolClient,
-    private readonly pool: LazyPool,
-  ) {}
-
-  async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
-    try {
-      const { rows, rowCount } = await this.client.query(this.pool.prepared(sql, parameters))
-      return { rows, numAffectedRows: BigInt(rowCount ?? 0) }
-    } catch (error) {
-      if (sqlState.test(codeOf(error))) throw error
-      // Errors without a SQLSTATE come from the connection, which is then of no more use.
-      this.broken = new ConnectionError(error)
-      throw this.broken
-    }
-  }
-
-  // biome-ignore lint/correctness/useYield: streaming is part of Kysely's interface
-  async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
-    throw new Error('read in pages instead: a stream would hold a connection of the pool')
-  }
+/** @returns null when the error is the statement's: others have no SQLSTATE */
+function brokenBy(error: unknown): Error | null {
+  return sqlState.test(codeOf(error)) ? null : new ConnectionError(error)
 }
 
 class PoolDriver implements Driver {
@@ -334,9 +315,9 @@ class PoolDriver implements Driver {
 
   async init(): Promise<void> {}
 
-  async acquireConnection(): Promise<DatabaseConnection> {
+  async acquireConnection(): Promise<PostgresConnection> {
     const pool = await this.pool.open()
-    return new PoolConnection(await pool.connect(), this.pool)
+    return new PostgresConnection(await pool.connect(), brokenBy)
   }
 
   async beginTransaction(
@@ -344,24 +325,28 @@ class PoolDriver implements Driver {
     { isolationLevel }: TransactionSettings,
   ): Promise<void> {
     const level = isolationLevel ? ` isolation level ${isolationLevel}` : ''
-    await connection.executeQuery(CompiledQuery.raw(`begin${level}`))
+    own(connection).begin(`begin${level}`)
   }
 
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('commit'))
+    await own(connection).end('commit')
   }
 
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    if ((connection as PoolConnection).broken) return
-    await connection.executeQuery(CompiledQuery.raw('rollback'))
+    if (!own(connection).broken) await own(connection).end('rollback')
   }
 
   async releaseConnection(connection: DatabaseConnection): Promise<void> {
-    const { client, broken } = connection as PoolConnection
+    const { client, broken } = own(connection)
     client.release(broken)
   }
 
   async destroy(): Promise<void> {
     await this.pool.close()
   }
+}
+
+/** Kysely gives back what the driver has given it. */
+function own(connection: DatabaseConnection): PostgresConnection {
+  return connection as PostgresConnection
 }

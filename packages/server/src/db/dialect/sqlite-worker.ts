@@ -61,14 +61,27 @@ const bulkOf = compileOnce(sqliteBulk)
 const writerCheck = checksWriters ? new TableWriterCheck() : null
 let turn = Promise.resolve()
 
-const context: ProcedureContext = {
-  async run<Row>(statement: Bulk, rows: readonly (readonly unknown[])[]): Promise<Row[]> {
-    const { columns, rows: values } = runAll({ sql: checkedText(statement), rows })
-    return values.map((each) => toObject(columns, each) as Row)
-  },
-  async change(statement, rows) {
-    return runAll({ sql: checkedText(statement), rows }).changes
-  },
+/** After the first statement that fails no other one is run: SQLite may have ended the transaction. */
+function procedureContext(): ProcedureContext {
+  let failure: unknown
+  const runNext = (statement: Bulk, rows: readonly (readonly unknown[])[]): Rows => {
+    if (failure !== undefined) throw failure
+    try {
+      return runAll({ sql: checkedText(statement), rows })
+    } catch (error) {
+      failure = error
+      throw error
+    }
+  }
+  return {
+    async run<Row>(statement: Bulk, rows: readonly (readonly unknown[])[]): Promise<Row[]> {
+      const { columns, rows: values } = runNext(statement, rows)
+      return values.map((each) => toObject(columns, each) as Row)
+    },
+    async change(statement, rows) {
+      return runNext(statement, rows).changes
+    },
+  }
 }
 
 function checkedText(statement: Bulk): string {
@@ -106,7 +119,7 @@ async function runProcedure({ module, name, input }: ProcedureCall): Promise<unk
   procedures.set(key, known)
   database.exec('begin immediate')
   try {
-    const output = await known.run(context, input, null)
+    const output = await known.run(procedureContext(), input, null)
     database.exec('commit')
     return output
   } catch (error) {

@@ -157,8 +157,7 @@ export const moveMarks: Procedure<
       for (const event of events ?? []) told.push(event)
       return events !== null
     })
-    await writeRows(context, rows)
-    await appendInProcedure(context, told, now)
+    await Promise.all([...writeRows(context, rows), appendInProcedure(context, told, now)])
     return output
   },
 }
@@ -220,11 +219,16 @@ async function lockBroadcastRows(
   return context.run<LockedBroadcastMarks>(lockBroadcastMarks, keys)
 }
 
-async function writeRows(context: ProcedureContext, { changed }: LockedRows): Promise<void> {
-  await context.change(setMarks, [...changed.direct].map(marksRow))
-  await context.change(setFurthestReaders, [...changed.readers].map(readersRow))
-  await context.change(setMemberMarks, [...changed.members].map(memberMarksRow))
-  await context.change(setBroadcastMarks, [...changed.broadcasts].map(broadcastMarksRow))
+function writeRows(
+  context: ProcedureContext,
+  { changed }: LockedRows,
+): readonly Promise<unknown>[] {
+  return [
+    context.change(setMarks, [...changed.direct].map(marksRow)),
+    context.change(setFurthestReaders, [...changed.readers].map(readersRow)),
+    context.change(setMemberMarks, [...changed.members].map(memberMarksRow)),
+    context.change(setBroadcastMarks, [...changed.broadcasts].map(broadcastMarksRow)),
+  ]
 }
 
 /** @returns what is told; null when no mark has moved */

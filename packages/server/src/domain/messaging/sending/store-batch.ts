@@ -210,16 +210,12 @@ async function place(
   if (fresh.length === 0) return []
   const { direct, groups } = byConversation(fresh)
   const conversations = [...direct, ...groups]
-  const directPositions = await positionsAfter(
-    context,
-    advanceConversations,
-    direct.map(advanceRow),
-  )
+  const [directPositions, groupPositions] = await Promise.all([
+    positionsAfter(context, advanceConversations, direct.map(advanceRow)),
+    positionsAfter(context, advanceGroupConversations, groups.map(advanceGroupRow)),
+  ])
   if (directPositions.length < direct.length) return rowsWithout(directPositions, direct)
-  const positions = [
-    ...directPositions,
-    ...(await positionsAfter(context, advanceGroupConversations, groups.map(advanceGroupRow))),
-  ]
+  const positions = [...directPositions, ...groupPositions]
   const moved: ConversationRows[] = []
   const begun: ConversationRows[] = []
   let isRenumbered = false
@@ -236,44 +232,37 @@ async function place(
     for (const [place, row] of rows.entries())
       rowValue.setSeq(row, position.seq - rows.length + 1 + place)
   }
-  await context.run(
-    setLastMessageIds,
-    moved.map(({ conversation, rows }) =>
-      lastIdRow(conversation, rowValue.messageId(rows.at(-1) as MessageRow)),
-    ),
-  )
-  if (isRenumbered) {
-    const isFresh = new Set<Planned>(fresh)
-    await context.run(
-      rewriteTransactions,
-      transactionRows(
-        claims.filter((each) => isFresh.has(each)),
-        times,
-      ),
-    )
-  }
-  await context.run(
-    insertMessages,
-    conversations.flatMap(({ rows }) => rows),
-  )
   const notified = conversations.filter(hasNotifications).map(withNotifications)
-  await context.change(insertOwnNotifications, notified.flatMap(ownNotificationRows))
-  await context.change(noteNotifications, notified.map(notifiedRow))
   const listed = begun.flatMap(({ conversation }) =>
     readersOf(conversation).map((partyId) => listRow(conversation, partyId)),
   )
-  const isAllListed = (await context.change(addToLists, listed)) === listed.length
   const marks = groups.flatMap(senderMarkRows)
-  const membersMoved = await context.change(advanceMembers, marks)
-  await context.change(insertReceiptRequests, groups.flatMap(receiptRows))
+  const [listsMade, membersMoved] = await Promise.all([
+    context.change(addToLists, listed),
+    context.change(advanceMembers, marks),
+  ])
   // A deletion closes the conversations and ends the memberships that are there, which the statements above wait for and see. So it is
   // asked who is deleted only where a new conversation was not listed, and for senders who are no members any more or moved no mark.
   const refused = await rowsOfDeleted(context, [
-    ...(isAllListed ? [] : begun),
+    ...(listsMade === listed.length ? [] : begun),
     ...(membersMoved < marks.length ? groups : notified.filter(({ isGroup }) => isGroup)),
   ])
   if (refused.length > 0) return refused
-  const heads = await appendInProcedure(context, outboxRows(conversations), times[0])
+  const isFresh = new Set<Planned>(isRenumbered ? fresh : [])
+  const renumbered = claims.filter((each) => isFresh.has(each))
+  const written = [
+    context.run(setLastMessageIds, moved.map(lastIdRow)),
+    context.run(rewriteTransactions, transactionRows(renumbered, times)),
+    context.run(
+      insertMessages,
+      conversations.flatMap(({ rows }) => rows),
+    ),
+    context.run(insertOwnNotifications, notified.flatMap(ownNotificationRows)),
+    context.run(noteNotifications, notified.map(notifiedRow)),
+    context.run(insertReceiptRequests, groups.flatMap(receiptRows)),
+  ]
+  const appended = appendInProcedure(context, outboxRows(conversations), times[0])
+  const [heads] = await Promise.all([appended, ...written])
   requireAfterBroadcasts(conversations, heads)
   return []
 }
@@ -493,12 +482,12 @@ const advanceRow = rowOf(positionColumns, ({ conversation, rows }: ConversationR
 
 const lastIdRow = rowOf(
   positionColumns,
-  ({ appId, lowId, highId }: ConversationKey, lastMessageId: number) => ({
+  ({ conversation: { appId, lowId, highId }, rows }: ConversationRows) => ({
     app_id: appId,
     low_id: lowId,
     high_id: highId,
     seq: 0,
-    last_msg_id: lastMessageId,
+    last_msg_id: rowValue.messageId(rows.at(-1) as MessageRow),
     created_at: 0,
     low_read_seq: 0,
     high_read_seq: 0,

@@ -1,0 +1,93 @@
+import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely'
+import type pg from 'pg'
+import { type ExchangeResult, type ExchangeStatement, exchange } from './exchange.js'
+
+interface WaitingStatement extends ExchangeStatement {
+  resolve(result: ExchangeResult): void
+  reject(error: unknown): void
+}
+
+/**
+ * A connection of the pool in the hands of one caller. Statements that are asked for without waiting for one another go together, and
+ * what begins a transaction goes with its first statement.
+ */
+export class PostgresConnection implements DatabaseConnection {
+  /** What a failure that was not the statement's has left; then the connection is of no more use. */
+  broken: Error | undefined
+  #begin: string | undefined
+  #waiting: WaitingStatement[] = []
+
+  /** @param brokenBy makes an error of the connection from one of the driver; null = the error is the statement's */
+  constructor(
+    readonly client: pg.PoolClient,
+    private readonly brokenBy: (error: unknown) => Error | null,
+  ) {}
+
+  begin(sql: string): void {
+    this.#begin = sql
+  }
+
+  /** Ends the transaction; where nothing was run in it the database has not heard of it. */
+  async end(sql: 'commit' | 'rollback'): Promise<void> {
+    if (this.#begin === undefined) await this.#run({ sql, parameters: [] })
+    this.#begin = undefined
+  }
+
+  async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+    const { rows, count } = await this.#run({ sql, parameters })
+    return { rows: rows as Row[], numAffectedRows: BigInt(count) }
+  }
+
+  // biome-ignore lint/correctness/useYield: streaming is part of Kysely's interface
+  async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
+    throw new Error('read in pages instead: a stream would hold a connection of the pool')
+  }
+
+  async #run(statement: ExchangeStatement): Promise<ExchangeResult> {
+    try {
+      return await (statement.parameters.length > 0
+        ? this.#runTogether(statement)
+        : this.#runAlone(statement))
+    } catch (error) {
+      const broken = this.brokenBy(error)
+      if (!broken) throw error
+      this.broken = broken
+      throw broken
+    }
+  }
+
+  /** What has no parameters may be several statements in one text. */
+  async #runAlone({ sql }: ExchangeStatement): Promise<ExchangeResult> {
+    const begin = this.#takeBegin()
+    if (begin) await this.client.query(begin.sql)
+    const { rows, rowCount } = await this.client.query(sql)
+    return { rows, count: rowCount ?? 0 }
+  }
+
+  #runTogether(statement: ExchangeStatement): Promise<ExchangeResult> {
+    return new Promise((resolve, reject) => {
+      if (this.#waiting.push({ ...statement, resolve, reject }) === 1)
+        queueMicrotask(() => void this.#send())
+    })
+  }
+
+  async #send(): Promise<void> {
+    const waiting = this.#waiting
+    const begin = this.#takeBegin()
+    this.#waiting = []
+    try {
+      const results = await exchange(this.client, begin ? [begin, ...waiting] : waiting)
+      const ofWaiting = results.slice(-waiting.length)
+      for (const [index, { resolve }] of waiting.entries())
+        resolve(ofWaiting[index] as ExchangeResult)
+    } catch (error) {
+      for (const { reject } of waiting) reject(error)
+    }
+  }
+
+  #takeBegin(): ExchangeStatement | null {
+    const sql = this.#begin
+    this.#begin = undefined
+    return sql === undefined ? null : { sql, parameters: [] }
+  }
+}

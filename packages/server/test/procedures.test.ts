@@ -1,0 +1,90 @@
+/** Statements that a procedure issues without waiting for one another, and the transactions around statements. */
+import { stopSharedCluster, testBackends } from '@hermod/testkit'
+import { sql } from 'kysely'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Procedure } from '../dist/db/procedure.js'
+import { DatabasePlace } from './support/database-place.js'
+
+type Mark = readonly [mark: number, note: string | null]
+
+// The thread of the embedded database loads it too, and so it is no TypeScript.
+const { href } = new URL('./support/marks-procedure.mjs', import.meta.url)
+const { writeMarks } = (await import(href)) as {
+  readonly writeMarks: Procedure<readonly Mark[], readonly number[], null>
+}
+
+afterAll(stopSharedCluster)
+
+for (const backend of testBackends()) {
+  describe(`procedures on ${backend.name}`, () => {
+    let place: DatabasePlace
+
+    beforeEach(async () => {
+      place = await DatabasePlace.create(backend)
+      const { writer, dialect } = place.database
+      await sql`create table marks (mark bigint primary key, note text${sql.raw(
+        dialect.name === 'postgres' ? ', check (mark >= 0)' : '',
+      )})`.execute(writer)
+      // As a full disk does.
+      if (dialect.name === 'sqlite')
+        await sql`create trigger no_negative before insert on marks when new.mark < 0
+          begin select raise(rollback, 'negative'); end`.execute(writer)
+    })
+    afterEach(() => place[Symbol.asyncDispose]())
+
+    const write = (...marks: readonly Mark[]) => place.database.procedure(writeMarks, marks, null)
+
+    async function stored(): Promise<Mark[]> {
+      const { rows } = await sql<{ mark: number; note: string | null }>`
+        select mark, note from marks order by mark`.execute(place.database.reader)
+      return rows.map(({ mark, note }) => [mark, note])
+    }
+
+    it('store what their statements write, whatever the texts are', async () => {
+      const texts = ['', 'null', '{}', 'a,b', '"', '\\', '\\"{,}\n', 'é 😀', null]
+      const marks = texts.map((text, index): Mark => [index, text])
+      expect(await write(...marks)).toEqual(texts.map(() => 1))
+      expect(await stored()).toEqual(marks)
+    })
+
+    it('store nothing when one of their statements fails, not even what comes after it', async () => {
+      await expect(write([1, 'before'], [-1, 'fails'], [2, 'after'])).rejects.toThrow(
+        /negative|check/,
+      )
+      expect(await stored()).toEqual([])
+      await expect(write([-1, 'fails at once'], [2, 'after'])).rejects.toThrow(/negative|check/)
+      expect(await stored()).toEqual([])
+      expect(await write([1, 'again'], [2, 'and again'])).toEqual([1, 1])
+    })
+
+    it('fail with an unknown table as often as they are tried, and work once it is there', async () => {
+      await sql`alter table marks rename to others`.execute(place.database.writer)
+      for (let attempt = 0; attempt < 6; attempt++)
+        await expect(write([1, ''])).rejects.toThrow(/marks/)
+      await sql`alter table others rename to marks`.execute(place.database.writer)
+      for (let mark = 0; mark < 6; mark++) expect(await write([mark, ''])).toEqual([1])
+    })
+
+    it('leave a transaction without statements, or that fails before the first one, without effect', async () => {
+      const { database } = place
+      expect(await database.transaction(async () => 'nothing')).toBe('nothing')
+      const failing = database.transaction(async () => {
+        throw new Error('before the first statement')
+      })
+      await expect(failing).rejects.toThrow('before the first statement')
+      expect(await write([1, ''])).toEqual([1])
+    })
+
+    it('are not seen by a snapshot that has begun before them', async () => {
+      await write([1, ''])
+      const count = sql<{ count: number }>`select count(*) as count from marks where mark > ${0}`
+      const counts = await place.database.snapshot(async (db) => {
+        const before = await count.execute(db)
+        await write([2, ''])
+        const after = await count.execute(db)
+        return [before, after].map(({ rows }) => Number(rows[0]?.count))
+      })
+      expect(counts).toEqual([1, 1])
+    })
+  })
+}
