@@ -359,7 +359,7 @@ for (const backend of testBackends()) {
 
     afterAll(() => server?.[Symbol.asyncDispose]())
 
-    it('are what the model says after any history of calls', { timeout: 300_000 }, async () => {
+    it('are what the model says after any history of calls', { timeout: 600_000 }, async () => {
       const property = fc.asyncProperty(
         fc.array(step, { minLength: 5, maxLength: 50, size: 'max' }),
         async (steps) => {
@@ -372,7 +372,7 @@ for (const backend of testBackends()) {
           for (const user of world.present) await world.compare(user)
         },
       )
-      await fc.assert(property, { numRuns: 60 })
+      await fc.assert(property, { numRuns: 40 })
       expect(await integrityFaults(server)).toEqual([])
       if (process.env.HERMOD_SHOW_COUNTS) process.stderr.write(`${JSON.stringify(calls)}\n`)
     })

@@ -62,24 +62,29 @@ interface ExchangeOptions {
 
 /** In the driver's place of a query. The driver calls a method for each message of the server. */
 class Exchange implements pg.Submittable {
+  /** Of each statement, as texts: made before anything is sent, so that what cannot be one stops nothing half-way. */
+  readonly #values: readonly (string | null)[][]
   readonly #prepared: PreparedStatement[] = []
   readonly #results: ExchangeResult[] = []
   #columns: readonly Column[] = []
   #rows: Record<string, unknown>[] = []
 
-  constructor(private readonly options: ExchangeOptions) {}
+  constructor(private readonly options: ExchangeOptions) {
+    this.#values = options.statements.map(({ parameters }) => parameters.map(toText))
+  }
 
   submit(connection: pg.Connection): void {
     connection.stream.cork()
     try {
-      for (const statement of this.options.statements) this.#ask(connection, statement)
+      for (const [index, { sql }] of this.options.statements.entries())
+        this.#ask(connection, sql, this.#values[index] ?? [])
       connection.sync()
     } finally {
       connection.stream.uncork()
     }
   }
 
-  #ask(connection: pg.Connection, { sql, parameters }: ExchangeStatement): void {
+  #ask(connection: pg.Connection, sql: string, values: (string | null)[]): void {
     const statement = preparedStatement(connection, sql)
     const { name, columns } = statement
     this.#prepared.push(statement)
@@ -88,7 +93,7 @@ class Exchange implements pg.Submittable {
       connection.close({ type: 'S', name }, true)
       connection.parse({ name, text: sql, types: [] }, true)
     }
-    connection.bind({ statement: name, values: parameters.map(toText) }, true)
+    connection.bind({ statement: name, values }, true)
     if (!columns) connection.describe({ type: 'P' }, true)
     connection.execute({}, true)
   }
@@ -103,12 +108,7 @@ class Exchange implements pg.Submittable {
   }
 
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
-    const row: Record<string, unknown> = {}
-    for (const [index, { name, parse }] of (this.#current.columns ?? this.#columns).entries()) {
-      const text = fields[index] ?? null
-      row[name] = text === null ? null : parse(text)
-    }
-    this.#rows.push(row)
+    this.#rows.push(toRow(this.#current.columns ?? this.#columns, fields))
   }
 
   /** @param message its text is the kind of the statement and, where there is one, the number of rows: `INSERT 0 5` */
@@ -128,6 +128,15 @@ class Exchange implements pg.Submittable {
   handleError(error: unknown): void {
     this.options.reject(error)
   }
+}
+
+function toRow(columns: readonly Column[], fields: readonly (string | null)[]) {
+  const row: Record<string, unknown> = {}
+  for (const [index, { name, parse }] of columns.entries()) {
+    const text = fields[index] ?? null
+    row[name] = text === null ? null : parse(text)
+  }
+  return row
 }
 
 function preparedStatement(connection: pg.Connection, sql: string): PreparedStatement {
