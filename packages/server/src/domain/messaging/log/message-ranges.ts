@@ -19,17 +19,17 @@ export interface MessageRange {
  * ID twice, the second is left out.
  */
 export function encodeRanges(ranges: readonly MessageRange[]): string {
+  let text = ''
   let before = 0
-  const texts = ranges.map(
-    ({ conversation: { lowId, highId, isGroup }, firstId, lastId, count }) => {
-      const second = isGroup ? '' : toBase36(highId)
-      const first = toBase36(firstId - before)
-      const more = count === 1 ? '' : `.${toBase36(lastId - firstId)}.${toBase36(count)}`
-      before = firstId
-      return `${toBase36(lowId)}.${second}.${first}${more}`
-    },
-  )
-  return texts.join(' ')
+  for (const { conversation, firstId, lastId, count } of ranges) {
+    const { lowId, highId, isGroup } = conversation
+    const second = isGroup ? '' : toBase36(highId)
+    const more = count === 1 ? '' : `.${toBase36(lastId - firstId)}.${toBase36(count)}`
+    const separator = text === '' ? '' : ' '
+    text += `${separator}${toBase36(lowId)}.${second}.${toBase36(firstId - before)}${more}`
+    before = firstId
+  }
+  return text
 }
 
 export function decodeRanges(appId: string, text: string): MessageRange[] {

@@ -309,8 +309,9 @@ function lastIdOf(conversations: readonly ConversationRows[]): number {
 
 /** Nobody else gives IDs to messages of the conversation between the first and the last: its row is locked. */
 function rangeOf({ conversation, isGroup, rows }: ConversationRows): MessageRange {
+  const { appId, lowId, highId } = conversation
   return {
-    conversation: { ...conversation, isGroup },
+    conversation: { appId, lowId, highId, isGroup },
     firstId: rowValue.messageId(firstOf(rows)),
     lastId: rowValue.messageId(rows.at(-1) as MessageRow),
     count: rows.length,
