@@ -34,6 +34,7 @@ export class JobQueue {
     })
     tx.afterCommit(() => announce(kind.name))
   }
+
   /** Rows of insertJobs for a procedure, due at once; after its commit call {@link announce}. */
   rows<Payload>(kind: JobKind<Payload>, appId: string, payloads: readonly Payload[]): unknown[][] {
     const { ids, clock } = this.options

@@ -54,12 +54,11 @@ export class OperatorTaskService {
   async cancel(key: TaskKey): Promise<TaskProgress> {
     const { database, store, apps, clock } = this.options
     await apps.get(key.appId)
-    const state = pushTaskState.cancelled
     await database.transaction(async (tx) => {
       const task = await store.lock(tx, key)
       if (!task) throw new AppError('push_task_not_found')
       if (hasEnded(task)) return
-      await store.setProgress(tx, key, { ...task, state, at: clock.now() })
+      await store.cancel(tx, key, clock.now())
     })
     return this.get(key)
   }

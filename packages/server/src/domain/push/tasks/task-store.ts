@@ -152,20 +152,6 @@ export class TaskStore {
     return row ? toTask(row) : null
   }
 
-  /** @param change of a task that is locked */
-  async setProgress(
-    tx: Tx,
-    { appId, taskId }: TaskKey,
-    change: { readonly state: number; readonly expandedTo: Int64; readonly at: number },
-  ): Promise<void> {
-    await tx
-      .updateTable('push_tasks')
-      .set({ state: change.state, expanded_to: change.expandedTo, updated_at: change.at })
-      .where('app_id', '=', appId)
-      .where('task_id', '=', taskId)
-      .execute()
-  }
-
   /** Adds to the numbers of devices that have a delivery, and of those whose delivery has come to an end. */
   async addDevices(
     tx: Tx,
