@@ -6,6 +6,7 @@ import { compareDeliveries, type DeliveryKey } from '../deliveries/delivery-mode
 import { withSteps } from '../deliveries/delivery-step.js'
 import type { DeliveryStore } from '../deliveries/delivery-store.js'
 import type { Suppression, TaskKey } from '../tasks/task-model.js'
+import { finishedOf } from '../tasks/task-statements.js'
 import type { TaskStore } from '../tasks/task-store.js'
 import type { ReadMessageStore } from './read-message-store.js'
 
@@ -82,7 +83,7 @@ export class MessageWithdrawal {
           steps: withSteps(delivery.steps, { at, step: 'suppressed', result: reason }),
         }))
       await deliveries.change(tx, changed)
-      for (const task of changed) await tasks.addDevices(tx, task, { devices: 0, finished: 1 })
+      await tasks.addDevices(tx, finishedOf(changed))
     })
   }
 }

@@ -26,7 +26,7 @@ import type { DeliveryStore } from '../deliveries/delivery-store.js'
 import { deviceName } from '../deliveries/recipient-store.js'
 import { sendBatch } from '../tasks/push-jobs.js'
 import type { StoredPushTask } from '../tasks/task-model.js'
-import type { CountChange } from '../tasks/task-statements.js'
+import { type CountChange, finishedOf } from '../tasks/task-statements.js'
 import type { TaskStore } from '../tasks/task-store.js'
 import { type AcceptedDelivery, recordAccepted } from './record-accepted.js'
 
@@ -120,37 +120,21 @@ export class DeliveryRecorder {
         [...results].map(({ delivery }) => delivery).sort(compareDeliveries),
       )
       const current = new Map(locked.map((delivery) => [deliveryName(delivery), delivery]))
-      const counted = results.filter(({ delivery }) =>
-        isUnchanged(delivery, current.get(deliveryName(delivery))),
-      )
+      const counted: Result[] = []
       const progresses: DeliveryProgress[] = []
-      for (const result of counted) {
+      for (const result of results) {
+        const stored = current.get(deliveryName(result.delivery))
+        if (!stored || !isUnchanged(result.delivery, stored)) continue
         const progress = this.#progress(result, facts, now)
-        const { steps } = current.get(deliveryName(result.delivery)) ?? result.delivery
         const cleared = await this.#settleToken(tx, result, now)
-        progresses.push({
-          ...progress,
-          delivery: {
-            ...progress.delivery,
-            receivedAt: current.get(deliveryName(result.delivery))?.receivedAt ?? null,
-            steps: withSteps(steps, ...insertCleared(progress.steps, cleared)),
-          },
-        })
+        const { receivedAt } = stored
+        const steps = withSteps(stored.steps, ...insertCleared(progress.steps, cleared))
+        progresses.push({ ...progress, delivery: { ...progress.delivery, receivedAt, steps } })
+        counted.push(result)
       }
-      await deliveries.change(
-        tx,
-        progresses.map(({ delivery }) => delivery),
-      )
-      const byTask = groupBy(progresses, ({ delivery }) => delivery.taskId)
-      for (const [taskId, ofTask] of [...byTask].sort(([a], [b]) => compare(a, b)))
-        await tasks.addDevices(
-          tx,
-          { appId, taskId },
-          {
-            devices: 0,
-            finished: ofTask.filter(({ delivery }) => hasDeliveryEnded(delivery)).length,
-          },
-        )
+      const changed = progresses.map(({ delivery }) => delivery)
+      await deliveries.change(tx, changed)
+      await tasks.addDevices(tx, finishedOf(changed.filter(hasDeliveryEnded)))
       await tasks.addCounts(tx, progresses.flatMap(countsOf))
       await this.#noteCertificates(tx, appId, counted, now)
     })
@@ -323,12 +307,8 @@ function acceptedDelivery(result: Result, now: number): AcceptedDelivery | null 
 }
 
 /** As it was read, so that it was this try that brought it further. */
-function isUnchanged(read: Delivery, current: Delivery | undefined): boolean {
-  return (
-    current !== undefined &&
-    current.state === pushDeliveryState.pending &&
-    current.attempts === read.attempts
-  )
+function isUnchanged(read: Delivery, current: Delivery): boolean {
+  return current.state === pushDeliveryState.pending && current.attempts === read.attempts
 }
 
 function hasDeliveryEnded({ state }: Delivery): boolean {

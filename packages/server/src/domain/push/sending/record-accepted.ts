@@ -1,7 +1,6 @@
 /** Recording of deliveries that a gateway has taken, which most are, where the writer is. Loaded by the writer's thread too. */
 import type { PushChannel } from '@hermod/protocol'
 import type { Procedure } from '../../../db/procedure.js'
-import { groupBy } from '../../../lib/group-by.js'
 import { type DeliveryKey, deliveryName } from '../deliveries/delivery-model.js'
 import {
   acceptDeliveries,
@@ -11,7 +10,7 @@ import {
   lockProgress,
 } from '../deliveries/delivery-statements.js'
 import { type DeliveryStep, withSteps } from '../deliveries/delivery-step.js'
-import { addDevices, addToCounts, countRows } from '../tasks/task-statements.js'
+import { addDevices, addToCounts, countRows, finishedOf } from '../tasks/task-statements.js'
 
 /** A delivery as it was read, and what the gateway said. */
 export interface AcceptedDelivery extends DeliveryKey {
@@ -58,16 +57,7 @@ export const recordAccepted: Procedure<AcceptedInput, void> = {
       ])
     }
     await context.change(acceptDeliveries, rows)
-    const byTask = groupBy(counted, ({ taskId }) => taskId)
-    await addDevices(
-      context,
-      [...byTask].map(([taskId, { length }]) => ({
-        appId,
-        taskId,
-        devices: 0,
-        finished: length,
-      })),
-    )
+    await addDevices(context, finishedOf(counted))
     await context.run(addToCounts, countRows(counted.map(sentOne)))
   },
 }

@@ -4,6 +4,7 @@ import type { BulkInsert, BulkSelect, BulkUpdate } from '../../../db/dialect/dia
 import type { ProcedureContext } from '../../../db/procedure.js'
 import { rowOf } from '../../../db/rows.js'
 import { compare } from '../../../lib/compare.js'
+import { groupBy } from '../../../lib/group-by.js'
 import type { TaskKey } from './task-model.js'
 
 /** What is added to the counts of a task on one channel. */
@@ -81,7 +82,21 @@ export interface DeviceChange extends TaskKey {
   readonly finished: number
 }
 
-/** Adds to the numbers of devices that have a delivery, and of those whose delivery has come to an end. */
+/** What deliveries add that have come to an end: one change for each task. @param deliveries of one application */
+export function finishedOf(deliveries: readonly TaskKey[]): DeviceChange[] {
+  const byTask = groupBy(deliveries, ({ taskId }) => taskId)
+  return [...byTask.values()].flatMap((ofTask) => {
+    const [first] = ofTask
+    if (!first) return []
+    const { appId, taskId } = first
+    return [{ appId, taskId, devices: 0, finished: ofTask.length }]
+  })
+}
+
+/**
+ * Adds to the numbers of devices that have a delivery, and of those whose delivery has come to an end.
+ * @param changes one for each task, of one application
+ */
 export async function addDevices(
   { run, change }: ProcedureContext,
   changes: readonly DeviceChange[],

@@ -8,7 +8,13 @@ import type { PushTasksTable } from '../../../db/schema.js'
 import { padded } from '../../../lib/chunks.js'
 import { parseJson, stringifyJson } from '../../../lib/json.js'
 import type { StoredPushTask, TaskContent, TaskKey, TaskTimes } from './task-model.js'
-import { addToCounts, type CountChange, countRows } from './task-statements.js'
+import {
+  addDevices,
+  addToCounts,
+  type CountChange,
+  countRows,
+  type DeviceChange,
+} from './task-statements.js'
 
 /** A task that is to be stored; nothing of it is done yet. */
 export type NewPushTask = Omit<StoredPushTask, 'state' | 'expandedTo' | 'devices' | 'finished'>
@@ -152,22 +158,9 @@ export class TaskStore {
     return row ? toTask(row) : null
   }
 
-  /** Adds to the numbers of devices that have a delivery, and of those whose delivery has come to an end. */
-  async addDevices(
-    tx: Tx,
-    { appId, taskId }: TaskKey,
-    { devices, finished }: { readonly devices: number; readonly finished: number },
-  ): Promise<void> {
-    if (devices === 0 && finished === 0) return
-    await tx
-      .updateTable('push_tasks')
-      .set({
-        devices: sql`devices + ${devices}`,
-        finished: sql`finished + ${finished}`,
-      })
-      .where('app_id', '=', appId)
-      .where('task_id', '=', taskId)
-      .execute()
+  /** See {@link addDevices}. */
+  async addDevices(tx: Tx, changes: readonly DeviceChange[]): Promise<void> {
+    await addDevices(this.database.contextOf(tx), changes)
   }
 
   /** Several changes of one task and channel are added up. */
