@@ -1,6 +1,10 @@
 /** Applications whose users have a device each, which is bound to a simulated gateway. */
 import { type Api, waitFor } from '@hermod/testkit'
-import type { SimulatedCertificate, SimulatedChannel } from '@hermod/testkit/push'
+import {
+  certificateFields,
+  type SimulatedCertificate,
+  type SimulatedChannel,
+} from '@hermod/testkit/push'
 import type { StoredServer } from '../measure/build.js'
 import { apiOfNewApp } from '../population/broadcasts.js'
 import { createImportedUsers } from '../population/imported-users.js'
@@ -31,16 +35,8 @@ export async function makePushApp(
     body: {
       app_id: appId,
       name: certificateName,
-      channel,
       environment: 1,
-      gateway_app_id: certificate.appId,
-      app_key: certificate.appKey,
-      app_secret: certificate.appSecret,
-      certificate: certificate.certificate,
-      package_name: certificate.packageName ?? '',
-      send_url: certificate.endpoint.sendUrl,
-      auth_url: certificate.endpoint.authUrl ?? '',
-      ca: certificate.endpoint.ca,
+      ...certificateFields(certificate),
     },
   })
   for (const statement of await deviceStatements(sql, appId)) await sql(statement)

@@ -227,6 +227,17 @@ export const gatewayChannels = [
   'vendor_n',
 ] as const satisfies readonly PushChannel[]
 
+/** Channels of Android devices. */
+export const androidChannels = [
+  'vendor_h',
+  'vendor_x',
+  'vendor_f',
+  'vendor_o',
+  'vendor_v',
+  'vendor_n',
+  'cloud_gw',
+] as const satisfies readonly PushChannel[]
+
 /** How far a push task is. */
 export const pushTaskState = enumeration({
   waiting: [0, 'waiting'],

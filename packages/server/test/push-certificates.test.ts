@@ -9,7 +9,12 @@ import {
   TempFolder,
   testBackends,
 } from '@hermod/testkit'
-import { PushSimulator, type SimulatedChannel, simulatedChannels } from '@hermod/testkit/push'
+import {
+  certificateFields,
+  PushSimulator,
+  type SimulatedChannel,
+  simulatedChannels,
+} from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 import { runHermod } from './support/hermod-command.js'
@@ -37,19 +42,7 @@ afterAll(() => simulator[Symbol.asyncDispose]())
 
 /** The parameters with which the simulated gateway of a channel is used. */
 function credentialsOf(channel: SimulatedChannel): Json {
-  const { appId, appKey, appSecret, certificate, packageName, endpoint } =
-    simulator.gateways[channel].certificate
-  return {
-    channel,
-    gateway_app_id: appId,
-    app_key: appKey,
-    app_secret: appSecret,
-    certificate,
-    package_name: packageName ?? '',
-    send_url: endpoint.sendUrl,
-    auth_url: endpoint.authUrl ?? '',
-    ca: endpoint.ca,
-  }
+  return certificateFields(simulator.gateways[channel].certificate)
 }
 
 /** A set that its gateway refuses for the credentials. */

@@ -1,10 +1,8 @@
 /** Reports of apps: what counts where the gateway sends no receipts (rule G1). */
 import { type Session, stopSharedCluster, testBackends } from '@hermod/testkit'
-import { PushSimulator } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
-import { PushWorld } from './support/push-world.js'
-import { WatchedServer } from './support/watched-server.js'
+import { type PushPlace, type PushWorld, startPushWorld } from './support/push-world.js'
 
 const message = { title: 'News', body: 'There is something new.' }
 let names = 0
@@ -13,20 +11,14 @@ afterAll(stopSharedCluster)
 
 for (const backend of testBackends()) {
   describe(`reports of apps on ${backend.name}`, () => {
-    let watched: WatchedServer
-    let simulator: PushSimulator
+    let place: PushPlace
     let world: PushWorld
 
     beforeAll(async () => {
-      simulator = await PushSimulator.start()
-      watched = await WatchedServer.start(backend)
-      world = new PushWorld(watched.server, simulator)
-      await world.setCertificates(['ios_gw', 'cloud_gw'])
+      place = await startPushWorld(backend, ['ios_gw', 'cloud_gw'])
+      world = place.world
     })
-    afterAll(async () => {
-      await watched?.[Symbol.asyncDispose]()
-      await simulator?.[Symbol.asyncDispose]()
-    })
+    afterAll(() => place?.[Symbol.asyncDispose]())
 
     const iosToken = () => (++names).toString(16).padStart(64, '0')
     const report = (session: Session, taskId: number, action?: string) =>

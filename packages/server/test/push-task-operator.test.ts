@@ -2,7 +2,6 @@
 import { join } from 'node:path'
 import { pushTaskState } from '@hermod/protocol'
 import { type Json, type Session, stopSharedCluster, testBackends, waitFor } from '@hermod/testkit'
-import { PushSimulator } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Database } from '../dist/db/database.js'
 import { postgresDialect } from '../dist/db/dialect/postgres.js'
@@ -12,9 +11,9 @@ import { PushPurge } from '../dist/domain/push/tasks/push-purge.js'
 import { TaskStore } from '../dist/domain/push/tasks/task-store.js'
 import { answerCode } from './support/answer-codes.js'
 import { runHermod } from './support/hermod-command.js'
-import { PushWorld } from './support/push-world.js'
+import { type PushPlace, PushWorld, startPushWorld } from './support/push-world.js'
 import type { DataPlace } from './support/sql.js'
-import { WatchedServer } from './support/watched-server.js'
+import type { WatchedServer } from './support/watched-server.js'
 
 const message = { title: 'News', body: 'There is something new.' }
 const dayMs = 86_400_000
@@ -28,20 +27,15 @@ afterAll(stopSharedCluster)
 
 for (const backend of testBackends()) {
   describe(`push tasks of operators on ${backend.name}`, () => {
+    let place: PushPlace
     let watched: WatchedServer
-    let simulator: PushSimulator
     let world: PushWorld
 
     beforeAll(async () => {
-      simulator = await PushSimulator.start()
-      watched = await WatchedServer.start(backend)
-      world = new PushWorld(watched.server, simulator)
-      await world.setCertificates(['vendor_n', 'cloud_gw'])
+      place = await startPushWorld(backend, ['vendor_n', 'cloud_gw'])
+      ;({ watched, world } = place)
     })
-    afterAll(async () => {
-      await watched?.[Symbol.asyncDispose]()
-      await simulator?.[Symbol.asyncDispose]()
-    })
+    afterAll(() => place?.[Symbol.asyncDispose]())
 
     const appId = () => watched.server.appId
     const toUser = ({ id }: Session) => ({ user_id: [id] })
@@ -171,10 +165,8 @@ for (const backend of testBackends()) {
 
   describe(`how long pushes are kept on ${backend.name}`, () => {
     it('deliveries go after days, tasks and their requests after months, and counts with the tasks', async () => {
-      await using simulator = await PushSimulator.start()
-      await using watched = await WatchedServer.start(backend)
-      let world = new PushWorld(watched.server, simulator)
-      await world.setCertificates(['vendor_n'])
+      await using place = await startPushWorld(backend, ['vendor_n'])
+      const { watched, simulator, world } = place
       const { sql } = watched
       const user = await world.user({ vendor_n: token() })
       const requests: Json[] = []
@@ -211,8 +203,8 @@ for (const backend of testBackends()) {
         expect(await tasksOf('push_tasks'), `${days} days`).toEqual(tasks)
         expect(await tasksOf('push_task_counts'), `${days} days`).toEqual(tasks)
       }
-      world = new PushWorld(await watched.startAgain(), simulator)
-      expect(await world.notify(requests[0])).toBeGreaterThan(last)
+      const later = new PushWorld(await watched.startAgain(), simulator)
+      expect(await later.notify(requests[0])).toBeGreaterThan(last)
     })
   })
 }

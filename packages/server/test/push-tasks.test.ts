@@ -1,10 +1,10 @@
 /** Push tasks from the request to the gateways, on both databases (rules G1 to G4). */
 import { type Json, type Session, stopSharedCluster, testBackends, waitFor } from '@hermod/testkit'
-import { PushSimulator } from '@hermod/testkit/push'
+import type { PushSimulator } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
-import { PushWorld } from './support/push-world.js'
-import { WatchedServer } from './support/watched-server.js'
+import { type PushPlace, PushWorld, startPushWorld } from './support/push-world.js'
+import type { WatchedServer } from './support/watched-server.js'
 
 const message = { title: 'News', body: 'There is something new.' }
 const handsets = ['vendor_h', 'vendor_n', 'vendor_x', 'vendor_o', 'vendor_v', 'vendor_f'] as const
@@ -23,20 +23,16 @@ afterAll(stopSharedCluster)
 
 for (const backend of testBackends()) {
   describe(`push tasks on ${backend.name}`, () => {
+    let place: PushPlace
     let watched: WatchedServer
     let simulator: PushSimulator
     let world: PushWorld
 
     beforeAll(async () => {
-      simulator = await PushSimulator.start()
-      watched = await WatchedServer.start(backend)
-      world = new PushWorld(watched.server, simulator)
-      await world.setCertificates(channels)
+      place = await startPushWorld(backend, channels)
+      ;({ watched, simulator, world } = place)
     })
-    afterAll(async () => {
-      await watched?.[Symbol.asyncDispose]()
-      await simulator?.[Symbol.asyncDispose]()
-    })
+    afterAll(() => place?.[Symbol.asyncDispose]())
 
     const toUsers = (users: readonly Session[]) => ({ user_id: users.map(({ id }) => id) })
     const wasTold = (channel: (typeof channels)[number], deviceToken: string) =>

@@ -1,11 +1,10 @@
 /** Why a push arrived or did not (rule G9). */
 import { pushDeliveryState, pushTaskState } from '@hermod/protocol'
 import { type Json, type Session, stopSharedCluster, testBackends, waitFor } from '@hermod/testkit'
-import { PushSimulator } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
-import { PushWorld } from './support/push-world.js'
-import { WatchedServer } from './support/watched-server.js'
+import { type PushPlace, type PushWorld, startPushWorld } from './support/push-world.js'
+import type { WatchedServer } from './support/watched-server.js'
 
 const message = { title: 'News', body: 'There is something new.' }
 let names = 0
@@ -18,20 +17,15 @@ afterAll(stopSharedCluster)
 
 for (const backend of testBackends()) {
   describe(`traces on ${backend.name}`, () => {
+    let place: PushPlace
     let watched: WatchedServer
-    let simulator: PushSimulator
     let world: PushWorld
 
     beforeAll(async () => {
-      simulator = await PushSimulator.start()
-      watched = await WatchedServer.start(backend)
-      world = new PushWorld(watched.server, simulator)
-      await world.setCertificates(['vendor_h', 'vendor_n', 'cloud_gw', 'ios_gw'])
+      place = await startPushWorld(backend, ['vendor_h', 'vendor_n', 'cloud_gw', 'ios_gw'])
+      ;({ watched, world } = place)
     })
-    afterAll(async () => {
-      await watched?.[Symbol.asyncDispose]()
-      await simulator?.[Symbol.asyncDispose]()
-    })
+    afterAll(() => place?.[Symbol.asyncDispose]())
 
     const toUser = ({ id }: Session) => ({ user_id: [id] })
     const steps = (trace: Json) =>

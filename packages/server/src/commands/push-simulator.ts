@@ -56,7 +56,7 @@ async function writeFiles(folder: string, { gateways, ca }: PushSimulation): Pro
   await writeFile(join(folder, 'ca.pem'), ca)
   for (const gateway of gateways) {
     const file = join(folder, `${gateway.channel}.json`)
-    await writeFile(file, `${JSON.stringify({ ...gateway, ca }, null, 2)}\n`)
+    await writeFile(file, `${JSON.stringify(gateway, null, 2)}\n`)
   }
 }
 

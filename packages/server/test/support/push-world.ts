@@ -1,12 +1,47 @@
 /** A server with certificates of simulated gateways, and users with devices that are bound to them. */
 import { pushTaskState } from '@hermod/protocol'
-import { type Api, type Json, type ServerProcess, type Session, waitFor } from '@hermod/testkit'
-import type { PushSimulator, SimulatedChannel } from '@hermod/testkit/push'
+import {
+  type Api,
+  type Backend,
+  type Json,
+  type ServerProcess,
+  type Session,
+  waitFor,
+} from '@hermod/testkit'
+import { certificateFields, PushSimulator, type SimulatedChannel } from '@hermod/testkit/push'
+import { WatchedServer } from './watched-server.js'
 
 const operatorPath = '/operator/v1/push/certificate/set'
 
 /** Counts of a task that are not 0, such as `vendor_h_sent`. */
 export type Counts = Readonly<Record<string, number>>
+
+/** A server with simulated gateways of its own. */
+export interface PushPlace extends AsyncDisposable {
+  readonly watched: WatchedServer
+  readonly simulator: PushSimulator
+  readonly world: PushWorld
+}
+
+/** Starts both, with a certificate for each of the channels. */
+export async function startPushWorld(
+  backend: Backend,
+  channels: readonly SimulatedChannel[],
+): Promise<PushPlace> {
+  const simulator = await PushSimulator.start()
+  const watched = await WatchedServer.start(backend)
+  const world = new PushWorld(watched.server, simulator)
+  await world.setCertificates(channels)
+  return {
+    watched,
+    simulator,
+    world,
+    async [Symbol.asyncDispose]() {
+      await watched[Symbol.asyncDispose]()
+      await simulator[Symbol.asyncDispose]()
+    },
+  }
+}
 
 export class PushWorld {
   readonly #sessions = new Map<number, Session>()
@@ -39,16 +74,8 @@ export class PushWorld {
       body: {
         app_id: this.server.appId,
         name,
-        channel,
         environment: 1,
-        gateway_app_id: certificate.appId,
-        app_key: certificate.appKey,
-        app_secret: certificate.appSecret,
-        certificate: certificate.certificate,
-        package_name: certificate.packageName ?? '',
-        send_url: certificate.endpoint.sendUrl,
-        auth_url: certificate.endpoint.authUrl ?? '',
-        ca: certificate.endpoint.ca,
+        ...certificateFields(certificate),
         ...changes,
       },
     })

@@ -1,21 +1,28 @@
 /** What people are shown of the simulator. */
+import type { SimulatedCertificate } from './gateway.js'
 import type { PushSimulator } from './gateways.js'
 import type { GatewayReply } from './model.js'
 import { scriptNames, scripts } from './scripts.js'
 
+/** A certificate in the parameters of the operation that sets it; without name, environment and application. */
+export function certificateFields({ channel, endpoint, ...credentials }: SimulatedCertificate) {
+  return {
+    channel,
+    gateway_app_id: credentials.appId,
+    app_key: credentials.appKey,
+    app_secret: credentials.appSecret,
+    certificate: credentials.certificate,
+    package_name: credentials.packageName ?? '',
+    send_url: endpoint.sendUrl,
+    auth_url: endpoint.authUrl ?? '',
+    ca: endpoint.ca,
+  }
+}
+
 /** Places and credentials of all gateways in the words of push certificates, and the scripts. */
 export function describeSimulator({ gateways, authority }: PushSimulator) {
   return {
-    gateways: Object.values(gateways).map(({ channel, url, certificate }) => ({
-      channel,
-      gateway_app_id: certificate.appId,
-      app_key: certificate.appKey,
-      app_secret: certificate.appSecret,
-      certificate: certificate.certificate,
-      package_name: certificate.packageName ?? '',
-      send_url: url,
-      auth_url: certificate.endpoint.authUrl ?? '',
-    })),
+    gateways: Object.values(gateways).map(({ certificate }) => certificateFields(certificate)),
     ca: authority.ca,
     scripts: scriptNames
       .filter((script) => script !== 'accept')

@@ -1,5 +1,5 @@
 export { TestAuthority } from './certificates.js'
-export { describeSimulator, replyText } from './describe.js'
+export { certificateFields, describeSimulator, replyText } from './describe.js'
 export {
   type GatewayOptions,
   type RecordedCall,

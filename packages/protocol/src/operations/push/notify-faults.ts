@@ -1,18 +1,10 @@
 /** What the schema of /push/notify cannot say (contract, "Push"; rule G3). */
+import { androidChannels } from '../../enums.js'
 
 type Fields = Readonly<Record<string, unknown>>
 
 const audienceLists = ['tag', 'alias', 'user_id', 'push_token'] as const
-const vendorBlocks = [
-  'android',
-  'vendor_h',
-  'vendor_x',
-  'vendor_f',
-  'vendor_o',
-  'vendor_v',
-  'vendor_n',
-  'cloud_gw',
-] as const
+const vendorBlocks = ['android', ...androidChannels] as const
 
 const extBytes = 4096
 const imageSuffixes = /\.(?:jpg|jpeg|png)$/i

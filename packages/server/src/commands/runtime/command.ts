@@ -28,12 +28,14 @@ export interface SimulatedGatewaySettings {
   readonly send_url: string
   /** Where access tokens are asked for; "": at `send_url`. */
   readonly auth_url: string
+  /** PEM of the authority of its own certificate. */
+  readonly ca: string
 }
 
 /** Simulated push gateways that run. */
 export interface PushSimulation {
   readonly gateways: readonly SimulatedGatewaySettings[]
-  /** PEM of the authority of their certificates. */
+  /** That of all gateways. */
   readonly ca: string
   /** What device tokens of certain beginnings are answered. */
   readonly scripts: readonly {

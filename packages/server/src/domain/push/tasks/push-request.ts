@@ -1,6 +1,6 @@
-import type { Int64, ParamsOf, startPushTask } from '@hermod/protocol'
+import { androidChannels, type Int64, type ParamsOf, type startPushTask } from '@hermod/protocol'
 import { badgeChange } from '../../../push/badge.js'
-import type { ChannelOptions, VendorChannel } from '../../../push/sender.js'
+import type { ChannelOptions } from '../../../push/sender.js'
 import { sequenceOf } from '../deliveries/channel-choice.js'
 import type { Audience, TaskContent, TaskNotification } from './task-model.js'
 
@@ -56,16 +56,6 @@ function audienceOf(audience: PushTaskBody['audience']): Audience {
 function milliseconds(seconds: Int64 | undefined): number | null {
   return seconds === undefined ? null : Number(seconds) * 1_000
 }
-
-const androidChannels = [
-  'vendor_h',
-  'vendor_x',
-  'vendor_f',
-  'vendor_o',
-  'vendor_v',
-  'vendor_n',
-  'cloud_gw',
-] as const satisfies readonly VendorChannel[]
 
 function requestedNotification(message: RequestedMessage): TaskNotification {
   const kind = message.type ?? 'text'
