@@ -103,7 +103,7 @@ function briefTask(task: PushTaskProgress): OutputRow {
 
 function taskText({ counts, ...task }: PushTaskProgress): string {
   const head = record({ ...task, state: stateWords[task.state] ?? task.state })
-  return `${head}\n\n${formatTable(counts, 'It has no device on any channel so far.')}`
+  return `${head}\n\n${formatTable(counts, 'It has no device on any channel.')}`
 }
 
 /** A story: the push, the user, and each device with what happened to it. */

@@ -19,10 +19,7 @@ import { deviceName, type RecipientFacts, type RecipientStore } from './recipien
 import { type BadgeOfUser, type PlannedDeliveries, storeDeliveries } from './store-deliveries.js'
 
 /** What of a task the planning of its deliveries needs. */
-export type PlannedTask = Pick<
-  StoredPushTask | NewPushTask,
-  'appId' | 'taskId' | 'content' | 'expiresAt'
->
+export type PlannedTask = Pick<StoredPushTask | NewPushTask, 'appId' | 'taskId' | 'content'>
 
 /** The deliveries of a task to some of its users; nothing of them is stored yet. */
 export interface DeliveryPlan {

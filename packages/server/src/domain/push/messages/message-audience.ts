@@ -3,7 +3,7 @@ import type { Database } from '../../../db/database.js'
 import type { RecipientPage } from '../tasks/task-model.js'
 import { memberFacts, recipientOf } from './message-rules.js'
 import type { PushedMessage } from './pushed-message.js'
-import { pairName, type ReceiverStore } from './receiver-store.js'
+import type { ReceiverStore } from './receiver-store.js'
 
 /** Who is told of a message, by user ID: those who have a device that is bound to a gateway. */
 export class MessageAudience {
@@ -18,40 +18,12 @@ export class MessageAudience {
     after: Int64,
     limit: number,
   ): Promise<RecipientPage> {
-    if (message.collapsedBy !== null) return { recipients: [], upTo: after, isLast: true }
-    switch (message.kind) {
-      case 'direct':
-        return this.#receiver(appId, message, after)
-      case 'group':
-        return this.#members(appId, message, after, limit)
-      case 'broadcast':
-        return this.#everybody(appId, message, after, limit)
-    }
-  }
-
-  async #receiver(appId: string, message: PushedMessage, after: Int64): Promise<RecipientPage> {
-    const { database, store } = this.options
-    const { targetId: userId, seq } = message
-    if (userId <= after) return { recipients: [], upTo: after, isLast: true }
-    const [bound, muted, seen] = await database.read((db) =>
-      Promise.all([
-        store.findBound(db, appId, [userId]),
-        store.findMutes(db, appId, [message]),
-        store.findSeen(db, appId, [message]),
-      ]),
-    )
-    const name = pairName(message)
-    const receiver = {
-      userId,
-      isSeen: (seen.get(name) ?? 0) >= seq,
-      isSenderMuted: muted.has(name),
-      membership: null,
-    }
-    return {
-      recipients: bound.has(userId) ? [recipientOf(message, receiver)] : [],
-      upTo: userId,
-      isLast: true,
-    }
+    // The one receiver of a direct message has the deliveries from the start.
+    if (message.kind === 'direct' || message.collapsedBy !== null)
+      return { recipients: [], upTo: after, isLast: true }
+    return message.kind === 'group'
+      ? this.#members(appId, message, after, limit)
+      : this.#everybody(appId, message, after, limit)
   }
 
   async #members(

@@ -49,11 +49,6 @@ const receipts: Readonly<Record<ReceiptKind, string>> = {
   ignored: 'The gateway said something that changes nothing',
 }
 
-/** Why a device gets no push, to go on after "because". */
-export function suppressionWords(reason: Suppression): string {
-  return suppressions[reason]
-}
-
 /** A step as a sentence. */
 export function stepWords(step: DeliveryStep): string {
   const { result, certificate, channel } = step

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { InvalidToken, PushOutcome } from '../sender.js'
 import { guardAgainstMassPrune } from './mass-prune.js'
-import { mayClearToken } from './token-clearing.js'
 
 const hourMs = 3_600_000
 const now = 100 * hourMs
@@ -38,20 +37,5 @@ describe('guardAgainstMassPrune', () => {
     expect(kinds(many(19, dead))).toEqual(['invalid_token'])
     const busy: PushOutcome = { kind: 'throttled', code: 'x', reason: '', retryAfterMs: null }
     expect(kinds([...many(20, dead), ...many(21, busy)])).toEqual(['invalid_token', 'throttled'])
-  })
-})
-
-describe('mayClearToken', () => {
-  const sent = { token: 'a', sentAt: 1000 }
-
-  it('clears the token that was sent, if it was bound before that', () => {
-    expect(mayClearToken({ token: 'a', boundAt: 999 }, sent, dead)).toBe(true)
-    expect(mayClearToken({ token: 'a', boundAt: 1000 }, sent, dead)).toBe(false)
-    expect(mayClearToken({ token: 'b', boundAt: 1 }, sent, dead)).toBe(false)
-  })
-
-  it('goes by the time that the gateway names', () => {
-    expect(mayClearToken({ token: 'a', boundAt: 499 }, sent, { ...dead, since: 500 })).toBe(true)
-    expect(mayClearToken({ token: 'a', boundAt: 600 }, sent, { ...dead, since: 500 })).toBe(false)
   })
 })
