@@ -44,6 +44,11 @@ describe('nextTryAt', () => {
     expect(delays({ ...failed, retryAfterMs: 42_000 })[0]).toBe(42_000)
   })
 
+  it('leaves more and more time also to a gateway that asks for none', () => {
+    expect(delays({ ...throttled, retryAfterMs: 0 })).toEqual(delays(throttled))
+    expect(delays({ ...failed, retryAfterMs: 0 })).toEqual(delays(failed))
+  })
+
   it('never tries when the notification has expired', () => {
     expect(delays(throttled, { expiresAt: 4_000 })).toEqual([1_000, 2_000, null, null, null, null])
   })

@@ -23,8 +23,9 @@ const throttleBackoff = { firstMs: 1_000, longestMs: 300_000 }
 const cloudThrottleBackoff = { firstMs: 60_000, longestMs: 300_000 }
 
 /**
- * When to send again with the same token: what the gateway asks for, else after a random part of a
- * time that doubles with each try. Repeating is safe also where the last try may have arrived: the
+ * When to send again with the same token: after a random part of a time that doubles with each
+ * try, and not before the gateway asks for it. One that always asks for no time at all would
+ * otherwise be asked without end. Repeating is safe also where the last try may have arrived: the
  * same `deduplicationId` is shown once.
  *
  * @returns milliseconds since 1970; null: never
@@ -40,11 +41,11 @@ function pushRetryDelayMs(outcome: PushOutcome, attempt: Attempt): number | null
   switch (outcome.kind) {
     case 'throttled': {
       const backoff = attempt.channel === 'cloud_gw' ? cloudThrottleBackoff : throttleBackoff
-      return outcome.retryAfterMs ?? backoffMs(backoff, attempt)
+      return Math.max(outcome.retryAfterMs ?? 0, backoffMs(backoff, attempt))
     }
     case 'server_error':
       if (attempt.attempts >= maxFailures) return null
-      return outcome.retryAfterMs ?? backoffMs(failureBackoff, attempt)
+      return Math.max(outcome.retryAfterMs ?? 0, backoffMs(failureBackoff, attempt))
     case 'network':
       return attempt.attempts >= maxFailures ? null : backoffMs(failureBackoff, attempt)
     default:
