@@ -203,6 +203,8 @@ for (const backend of testBackends()) {
       const calls = simulator.gateways.vendor_f.calls.filter(({ body }) => body.includes(own))
       expect(calls).toHaveLength(1)
       expect(calls[0]?.at).toBeGreaterThanOrEqual(begin * 1_000)
+      // What a node does first takes IDs of which it has reserved none yet.
+      expect(watched.server.output()).not.toContain('job failed')
       expect(await world.counts(late)).toEqual({})
     })
 

@@ -73,6 +73,18 @@ export class IdsRunOut extends Error {
   }
 }
 
+/** Does what takes reserved IDs outside of a transaction, again when they had to be renewed. */
+export async function whenReserved<T>(work: () => T): Promise<T> {
+  for (;;) {
+    try {
+      return work()
+    } catch (error) {
+      if (!(error instanceof IdsRunOut)) throw error
+      await error.renewal
+    }
+  }
+}
+
 export class IdGenerator {
   #reservation: IdReservation | null = null
   /** From this tick on the next reservation is fetched in the background, so that callers rarely wait. */
@@ -95,14 +107,7 @@ export class IdGenerator {
 
   /** The next IDs, ascending, greater than any before and than `after`; waits for the database only when the reserved ticks run out. */
   async take(count: number, after = 0): Promise<number[]> {
-    for (;;) {
-      try {
-        return this.takeReserved(count, after)
-      } catch (error) {
-        if (!(error instanceof IdsRunOut)) throw error
-        await error.renewal
-      }
-    }
+    return whenReserved(() => this.takeReserved(count, after))
   }
 
   /**

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Int64, pushTaskState } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
+import { whenReserved } from '../../../lib/ids/ids.js'
 import type { DeliveryPlanner } from '../deliveries/delivery-planner.js'
 import { type ExpandedPage, storeExpandedPage } from '../deliveries/store-deliveries.js'
 import type { StoredPushTask, TaskKey } from '../tasks/task-model.js'
@@ -43,7 +44,8 @@ export class TaskExpander {
       task.expiresAt <= clock.now()
         ? nobody(task.expandedTo)
         : await audiences.page(task, usersPerPage)
-    const planned = planner.prepare([await planner.plan(task, recipients)])
+    const plan = await planner.plan(task, recipients)
+    const planned = await whenReserved(() => planner.prepare([plan]))
     if (!planned) throw new Error('a plan has something to store')
     const page: ExpandedPage = {
       task: { appId: task.appId, taskId: task.taskId },

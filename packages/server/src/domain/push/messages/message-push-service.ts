@@ -24,7 +24,7 @@ export interface MessagePushServiceOptions {
   readonly planner: Pick<DeliveryPlanner, 'planAll' | 'store'>
   readonly apps: AppService
   readonly jobs: JobQueue
-  readonly ids: { takeReserved(count: number): number[] }
+  readonly ids: { take(count: number): Promise<number[]> }
   readonly clock: Clock
 }
 
@@ -79,7 +79,7 @@ export class MessagePushService {
       database.read((db) => store.findSenders(db, appId, senders)),
       apps.get(appId),
     ])
-    const taskIds = ids.takeReserved(expansions.length)
+    const taskIds = await ids.take(expansions.length)
     return expansions.map(({ event, config, message, group, recipients }, index) => {
       const senderName =
         message.senderId === systemUserId
