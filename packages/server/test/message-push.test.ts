@@ -2,6 +2,7 @@
 import { type Json, type Session, stopSharedCluster, testBackends, waitFor } from '@hermod/testkit'
 import { PushSimulator } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { timestampOf } from '../dist/lib/ids/ids.js'
 import { broadcast, newestId } from './support/broadcasts.js'
 import { block, registerPeople, updateContact } from './support/contacts.js'
 import { sendToGroup } from './support/group-messaging.js'
@@ -14,6 +15,13 @@ import { WatchedServer } from './support/watched-server.js'
 const hour = (offset: number) => (new Date().getUTCHours() + offset + 24) % 24
 let names = 0
 const aText = () => `text ${++names}`
+
+/** Waits until messages are so old that who reads everything has read them for sure. */
+async function isPast(messages: readonly number[]): Promise<void> {
+  const sentAt = timestampOf(Math.max(...messages))
+  const what = 'the messages are a second old'
+  await waitFor(() => Date.now() > sentAt + 1_100, { what, timeoutMs: 10_000 })
+}
 
 afterAll(stopSharedCluster)
 
@@ -404,6 +412,23 @@ for (const backend of testBackends()) {
         const later = await sendText(ann.api, ben.id, aText(), { content_type: 6 })
         await acknowledge(ben.api, { peer: ann.id, message: later })
         expect(await pushes.outcome(message, ben.id)).toBe('message_read')
+      })
+
+      it('are withdrawn when the receiver has read everything', async () => {
+        const ben = await pushes.receiver('510a')
+        const group = await aGroup(ann, { members: [ben] })
+        const messages = [
+          await sendText(ann.api, ben.id, aText()),
+          await sendToGroup(ann.api, group, aText()),
+        ]
+        await waitFor(() => pushes.shownTo(ben).length === messages.length, {
+          what: 'the gateway has the requests',
+          timeoutMs: 60_000,
+        })
+        await isPast(messages)
+        await acknowledge(ben.api)
+        for (const message of messages)
+          expect(await pushes.outcome(message, ben.id)).toBe('message_read')
       })
     })
   })

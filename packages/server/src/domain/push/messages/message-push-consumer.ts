@@ -34,6 +34,8 @@ export class MessagePushConsumer implements Consumer {
       payloadsOf(events, 'message.recalled').map(({ msg_id }) => msg_id),
     )
     await withdrawal.read(appId, payloadsOf(events, 'message.read'))
+    for (const { kind, payload, createdAt } of events)
+      if (kind === 'message.read_all') await withdrawal.readAll(appId, payload.actor_id, createdAt)
   }
 
   /** What is older than what is kept is pushed to nobody. */

@@ -2,6 +2,7 @@ import { type Int64, pushDeliveryState } from '@hermod/protocol'
 import type { EventPayloads } from '@hermod/protocol/events'
 import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
+import { idRangeOf, tickAt } from '../../../lib/ids/ids.js'
 import { compareDeliveries, type DeliveryKey } from '../deliveries/delivery-model.js'
 import { withSteps } from '../deliveries/delivery-step.js'
 import type { DeliveryStore } from '../deliveries/delivery-store.js'
@@ -19,6 +20,8 @@ export interface MessageWithdrawalOptions {
 }
 
 const deliveriesPerTransaction = 250
+/** A message that came while the user read everything may not be among what was read. */
+const readAllMarginMs = 1_000
 
 /** Takes back pushes that nobody needs any more, as far as they are not sent yet. */
 export class MessageWithdrawal {
@@ -53,6 +56,19 @@ export class MessageWithdrawal {
         }),
       )
       await this.#suppress(keys, 'message_read')
+    }
+  }
+
+  /** Messages of a user who has read everything. @param at when, milliseconds since 1970 */
+  async readAll(appId: string, userId: Int64, at: number): Promise<void> {
+    const { database, reads } = this.options
+    const beforeId = idRangeOf(tickAt(at - readAllMarginMs)).first
+    for (;;) {
+      const keys = await database.read((db) =>
+        reads.listAllPending(db, { appId, userId, beforeId }, deliveriesPerTransaction),
+      )
+      await this.#suppress(keys, 'message_read')
+      if (keys.length < deliveriesPerTransaction) return
     }
   }
 

@@ -1,6 +1,6 @@
 import { type Int64, pushDeliveryState } from '@hermod/protocol'
 import { sql } from 'kysely'
-import type { Database, Prepared, Queryable } from '../../../db/database.js'
+import type { Database, Prepared, PreparedPage, Queryable } from '../../../db/database.js'
 import type { DeliveryKey } from '../deliveries/delivery-model.js'
 
 /** How far a user has read a conversation, or the broadcasts of a sender. */
@@ -13,12 +13,21 @@ export interface ReadUpTo {
   readonly upToId: Int64
 }
 
+/** A user who has read everything. */
+export interface ReadAll {
+  readonly appId: string
+  readonly userId: Int64
+  /** Messages with smaller IDs. */
+  readonly beforeId: Int64
+}
+
 /** Looked for are the last messages only: of older ones the device has had a newer push. */
 const maxMessages = 20
 
 /** Finds pushes of messages that were read. */
 export class ReadMessageStore {
   readonly #pending: Prepared<ReadUpTo, DeliveryKey>
+  readonly #allPending: PreparedPage<ReadAll, DeliveryKey>
 
   constructor(database: Database) {
     this.#pending = database.prepared((db, param) =>
@@ -50,10 +59,30 @@ export class ReadMessageStore {
         .where('d.user_id', '=', param('userId'))
         .where('d.state', '=', sql.lit(pushDeliveryState.pending)),
     )
+    this.#allPending = database.preparedPage((db, param, limit) =>
+      db
+        .selectFrom('push_deliveries as d')
+        .innerJoin('push_tasks as t', (join) =>
+          join.onRef('t.app_id', '=', 'd.app_id').onRef('t.task_id', '=', 'd.task_id'),
+        )
+        .select(['d.app_id as appId', 'd.task_id as taskId', 'd.user_id as userId'])
+        .select('d.device_sn as deviceSn')
+        .where('d.app_id', '=', param('appId'))
+        .where('d.user_id', '=', param('userId'))
+        .where('d.state', '=', sql.lit(pushDeliveryState.pending))
+        .where('t.msg_id', '<>', 0)
+        .where('t.msg_id', '<', param('beforeId') as number)
+        .limit(limit),
+    )
   }
 
   /** Pushes to the user that have not come to an end. */
   listPending(db: Queryable, read: ReadUpTo): Promise<DeliveryKey[]> {
     return this.#pending.all(db, { ...read })
+  }
+
+  /** Pushes of messages to the user that have not come to an end, at most `limit`, in no particular order. */
+  listAllPending(db: Queryable, read: ReadAll, limit: number): Promise<DeliveryKey[]> {
+    return this.#allPending.all(db, { ...read, limit })
   }
 }
