@@ -36,6 +36,8 @@ export interface MessageExpansionOptions {
 
 /** The members of larger groups are looked through later, page by page. */
 const maxMembersAtOnce = 500
+/** Of messages that come together and of which none stands for another, so are those of smaller groups. */
+const maxRecipientsAtOnce = 125_000
 
 /** Finds out who is told of messages that come together; those of whom nobody can be told are left out. */
 export class MessageExpansion {
@@ -114,7 +116,7 @@ export class MessageExpansion {
       return { ...message, isFromAdmin, mentions: candidate.config.mentions }
     })
     const told = withCollapsed(candidates, messages)
-    if (group.memberCount > maxMembersAtOnce)
+    if (isLarge(group, told))
       return told.map((each) => ({ ...each, group, recipients: laterUnlessCollapsed(each) }))
     const members = await database.read((db) =>
       store.listMembers(db, { appId, groupId }, 0, maxMembersAtOnce),
@@ -131,6 +133,14 @@ export class MessageExpansion {
     })
     return collapsed(expanded)
   }
+}
+
+function isLarge(
+  { memberCount }: Pick<Group, 'memberCount'>,
+  messages: readonly { readonly message: PushedMessage }[],
+): boolean {
+  const told = messages.filter(({ message }) => message.collapsedBy === null)
+  return memberCount > maxMembersAtOnce || memberCount * told.length > maxRecipientsAtOnce
 }
 
 function kindOf({ conversation }: Candidate['event']): PushedMessage['kind'] {

@@ -10,9 +10,10 @@ import { sequenceOf } from '../deliveries/channel-choice.js'
 import type { DeliveryPlan, DeliveryPlanner } from '../deliveries/delivery-planner.js'
 import { expandTask } from '../tasks/push-jobs.js'
 import type { NewPushTask, TaskStore } from '../tasks/task-store.js'
-import type { Expansion, MessageExpansion } from './message-expansion.js'
+import type { Candidate, Expansion, MessageExpansion } from './message-expansion.js'
 import { messageNotification } from './message-notification.js'
 import { isWorthPush } from './message-rules.js'
+import { piecesOf } from './pieces.js'
 import { pushConfigOf } from './push-config.js'
 import type { ReceiverStore, SenderNames } from './receiver-store.js'
 
@@ -36,6 +37,8 @@ interface MessageTask {
 
 /** Nothing is pushed of a message that is older: a user who was away for so long finds it in the app. */
 const lifetimeMs = 24 * 3_600_000
+/** Messages whose receivers are in memory at the same time: each may have hundreds. */
+const messagesAtOnce = 250
 /** Users that get their deliveries in one transaction: few, so that messages do not wait for it. */
 const usersPerTransaction = 250
 const sequence = sequenceOf()
@@ -59,12 +62,13 @@ export class MessagePushService {
       .filter(({ msg_id }) => expiryOf(msg_id) > now)
       .map((event) => ({ event, config: pushConfigOf(event.config) }))
       .filter(({ event, config }) => isWorthPush(event, config))
-    if (candidates.length === 0) return
-    const expansions = await expansion.expand(appId, candidates)
-    if (expansions.length === 0) return
-    for (const part of partsOf(await this.#tasksOf(appId, expansions, now))) {
-      signal.throwIfAborted()
-      await this.#order(appId, part)
+    for (const piece of piecesOf(candidates, conversationOf, messagesAtOnce)) {
+      const expansions = await expansion.expand(appId, piece)
+      if (expansions.length === 0) continue
+      for (const part of partsOf(await this.#tasksOf(appId, expansions, now))) {
+        signal.throwIfAborted()
+        await this.#order(appId, part)
+      }
     }
   }
 
@@ -145,6 +149,10 @@ export class MessagePushService {
     const stored = await tasks.insert(tx, large)
     for (const taskId of stored) await jobs.enqueue(tx, expandTask, { appId, payload: { taskId } })
   }
+}
+
+function conversationOf({ event: { conversation } }: Candidate): string {
+  return `${conversation.low_id} ${conversation.high_id}`
 }
 
 function expiryOf(messageId: Expansion['message']['msgId']): number {
