@@ -23,6 +23,7 @@ const simulation = {
       package_name: 'com.example.app',
       send_url: 'https://127.0.0.1:4000',
       auth_url: '',
+      ca: 'PEM',
     },
   ],
   ca: 'PEM',
