@@ -23,9 +23,8 @@ const throttleBackoff = { firstMs: 1_000, longestMs: 300_000 }
 const cloudThrottleBackoff = { firstMs: 60_000, longestMs: 300_000 }
 
 /**
- * When to send again with the same token: after a random part of a time that doubles with each
- * try, and not before the gateway asks for it. One that always asks for no time at all would
- * otherwise be asked without end. Repeating is safe also where the last try may have arrived: the
+ * When to send again with the same token: what the gateway asks for, else after a random part of a
+ * time that doubles with each try. Repeating is safe also where the last try may have arrived: the
  * same `deduplicationId` is shown once.
  *
  * @returns milliseconds since 1970; null: never
@@ -37,15 +36,22 @@ export function nextTryAt(outcome: PushOutcome, attempt: Attempt): number | null
   return at < attempt.expiresAt ? at : null
 }
 
+/** Who asks for less than a second would otherwise be asked again and again without a pause that grows. */
+const leastAskedMs = 1_000
+
+function askedPauseMs({ retryAfterMs }: { readonly retryAfterMs: number | null }): number | null {
+  return retryAfterMs !== null && retryAfterMs >= leastAskedMs ? retryAfterMs : null
+}
+
 function pushRetryDelayMs(outcome: PushOutcome, attempt: Attempt): number | null {
   switch (outcome.kind) {
     case 'throttled': {
       const backoff = attempt.channel === 'cloud_gw' ? cloudThrottleBackoff : throttleBackoff
-      return Math.max(outcome.retryAfterMs ?? 0, backoffMs(backoff, attempt))
+      return askedPauseMs(outcome) ?? backoffMs(backoff, attempt)
     }
     case 'server_error':
       if (attempt.attempts >= maxFailures) return null
-      return Math.max(outcome.retryAfterMs ?? 0, backoffMs(failureBackoff, attempt))
+      return askedPauseMs(outcome) ?? backoffMs(failureBackoff, attempt)
     case 'network':
       return attempt.attempts >= maxFailures ? null : backoffMs(failureBackoff, attempt)
     default:
