@@ -11,15 +11,17 @@ import type { Person } from './support/contacts.js'
 import { operate, recall } from './support/message-operations.js'
 import {
   acknowledge,
-  conversationList,
   deleteConversation,
   history,
   integrityFaults,
+  newestMessages,
   sendText,
   unreadCounts,
 } from './support/messaging.js'
+import { World } from './support/model-world.js'
 
-const system = 0
+/** Messages and cursors name users by their IDs, and the system by this one. */
+const systemId = 0
 
 /** A direct message, or a broadcast with those who are to see it. */
 interface Written {
@@ -86,29 +88,31 @@ type BurstStep = typeof burstStep extends fc.Arbitrary<infer T> ? T : never
 const calls = { histories: 0, steps: 0, bursts: 0, inBursts: 0, comparisons: 0 }
 
 /** An application of its own for each history, and what should be in it. */
-class World {
+class BroadcastWorld extends World {
   readonly log: Written[] = []
-  readonly users: Person[] = []
   readonly #cursors = new Map<string, Cursor>()
   readonly #gone = new Set<number>()
-  readonly #devices = new Map<number, Api>()
   #texts = 0
 
-  constructor(readonly admin: Api) {}
+  private constructor(
+    private readonly admin: Api,
+    people: Person[],
+  ) {
+    super({ api: admin }, people)
+  }
 
-  static async begin(server: ServerProcess): Promise<World> {
-    const world = new World(await anApplication(server))
-    world.users.push(...(await addUsers(world.admin, 3, 'first')))
-    return world
+  static async begin(server: ServerProcess): Promise<BroadcastWorld> {
+    const admin = await anApplication(server)
+    return new BroadcastWorld(admin, await addUsers(admin, 3, 'first'))
   }
 
   get present(): Person[] {
-    return this.users.filter(({ id }) => !this.#gone.has(id))
+    return this.people.filter(({ id }) => !this.#gone.has(id))
   }
 
   /** Whom somebody may have a conversation with; the system too. */
   get peers(): number[] {
-    return [system, ...this.users.map(({ id }) => id)]
+    return [systemId, ...this.people.map(({ id }) => id)]
   }
 
   pick<T>(choices: readonly T[], which: number): T {
@@ -207,20 +211,10 @@ class World {
       this.cursor(user, peer).hidden = end
     } else {
       const received = this.visible(user, peer).filter(({ from }) => from !== user)
-      await history(await this.#device(user), peer)
+      await history(await this.device(this.userOf(user)), peer)
       const cursor = this.cursor(user, peer)
       cursor.delivered = Math.max(cursor.delivered, received.at(-1)?.id ?? 0)
     }
-  }
-
-  async #device(user: number): Promise<Api> {
-    const known = this.#devices.get(user)
-    if (known) return known
-    const person = this.users.find(({ id }) => id === user) as Person
-    const account = { ...person, password: 'correct horse' }
-    const { api } = await this.admin.login(account, 'phone')
-    this.#devices.set(user, api)
-    return api
   }
 
   /** By an Admin token. */
@@ -232,7 +226,7 @@ class World {
     const message = this.pick(choices, which)
     if (!message) return
     const { from, to, id } = message
-    const sender = from === system || this.#gone.has(from) ? this.admin : this.#admin(from)
+    const sender = this.#gone.has(from) ? this.admin : this.api(this.userOf(from))
     if (what === 'recall') {
       const answer = await recall(to === null ? this.admin : sender, to ?? from, id)
       expect(answer.code).toBe(200)
@@ -246,10 +240,6 @@ class World {
       expect(answer.code).toBe(200)
       message.content += '+'
     }
-  }
-
-  #admin(userId: number): Api {
-    return this.admin.admin({ userId })
   }
 
   /** All at once; the order is that of the IDs. */
@@ -273,8 +263,8 @@ class World {
       ...steps.map(async (each) => {
         const content = `text ${++this.#texts}`
         if (each.what === 'broadcast') {
-          const from = this.pick([system, ...staying.map(({ id }) => id)], each.who)
-          const extras = from === system ? {} : { from_user_id: from }
+          const from = this.pick([systemId, ...staying.map(({ id }) => id)], each.who)
+          const extras = from === systemId ? {} : { from_user_id: from }
           sent.push({ from, content, number: await broadcast(this.admin, content, extras) })
         } else if (each.what === 'send') {
           const { id: from, api } = this.pick(staying, each.who)
@@ -286,7 +276,7 @@ class World {
     ])
     for (const { id } of leaving) this.#gone.add(id)
     await this.#learn(sent, { witness, staying, newcomers, leaving: leaving.size })
-    this.users.push(...newcomers)
+    this.people.push(...newcomers)
   }
 
   /** Finds out what a burst has made of broadcasts and newcomers, and that it is one order of both. */
@@ -342,8 +332,7 @@ class World {
       if (due[0]) latest.push([peer, due[0].id])
     }
     expect(await unreadCounts(api)).toEqual(Object.fromEntries(unread))
-    const list = await conversationList(api, 1 + (this.#texts % 5))
-    expect(list.map((each) => [Number(each.conversation_id.uid), each.latest_msg_id])).toEqual(
+    expect(await newestMessages(api, 1 + (this.#texts % 5))).toEqual(
       latest.sort(([, a], [, b]) => b - a),
     )
   }
@@ -364,7 +353,7 @@ for (const backend of testBackends()) {
         fc.array(step, { minLength: 5, maxLength: 50, size: 'max' }),
         async (steps) => {
           calls.histories++
-          const world = await World.begin(server)
+          const world = await BroadcastWorld.begin(server)
           for (const [index, each] of steps.entries()) {
             await world.run(each)
             await world.compare(world.pick(world.present, index))

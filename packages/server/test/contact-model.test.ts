@@ -3,14 +3,15 @@
  * something at once: that some order of their calls explains all answers and what is there afterwards. A failure prints the shortest
  * history that shows it.
  */
-import { type ServerProcess, testBackends } from '@hermod/testkit'
+import { testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
-import { type Person, registerPeople } from './support/contacts.js'
+import { PeoplePool, type Person } from './support/contacts.js'
+import { explanations } from './support/explanations.js'
 import { integrityFaults, textTo } from './support/messaging.js'
+import { World } from './support/model-world.js'
 import { recordedNotices } from './support/recorded-events.js'
-import type { Sql } from './support/sql.js'
 import { WatchedServer } from './support/watched-server.js'
 
 const userCount = 3
@@ -18,7 +19,6 @@ const users = Array.from({ length: userCount }, (_, user) => user)
 const pairs = users.flatMap((user) =>
   users.filter((peer) => peer !== user).map((peer) => [user, peer] as const),
 )
-const poolSize = 60
 const rightAnswer = 'Blue'
 const blockedRelation = 3
 
@@ -202,41 +202,18 @@ const requests: Record<Call['kind'], (call: Call, ids: readonly number[]) => Req
   send: (_, [, user_id = 0]) => ['/message/send', { body: textTo([user_id], 'hi') }],
 }
 
-/** The server under test and the users of one history, who are new to it. */
-class World {
-  people: Person[] = []
-  #tokens: string[] = []
-  #pool: Person[] = []
-
+class ContactWorld extends World {
   constructor(
-    readonly server: ServerProcess,
-    readonly sql: Sql,
-  ) {}
-
-  async newUsers(): Promise<void> {
-    if (this.#pool.length < userCount) this.#pool = await registerPeople(this.server, poolSize)
-    this.people = this.#pool.splice(0, userCount)
-    this.#tokens = await Promise.all(
-      this.people.map(async ({ id: user_id }) => {
-        const { data } = await this.server.api.succeed('POST', '/token/id', {
-          body: { user_id, password: 'correct horse' },
-        })
-        return data.token
-      }),
-    )
-  }
-
-  id(user: number): number {
-    return this.people[user]?.id as number
+    private readonly watched: WatchedServer,
+    people: Person[],
+  ) {
+    super(watched, people)
   }
 
   /** With the user's own token, but for what only the Admin may do. */
   async perform(call: Call): Promise<number> {
     const [path, what] = requests[call.kind](call, [this.id(call.actor), this.id(call.peer)])
-    const api =
-      call.kind === 'add'
-        ? this.server.api.admin({ userId: this.id(call.actor) })
-        : this.server.api.as(this.#tokens[call.actor] as string)
+    const api = call.kind === 'add' ? this.api(call.actor) : await this.session(call.actor)
     return (await api.call('POST', path, what)).code
   }
 
@@ -244,7 +221,7 @@ class World {
   async observed(): Promise<unknown> {
     return Promise.all(
       users.map(async (user) => {
-        const { api, id } = this.people[user] as Person
+        const api = this.api(user)
         const [contacts, blocked, entries, received] = await Promise.all([
           api.succeed('GET', '/roster/list'),
           api.succeed('GET', '/roster/blocked_list'),
@@ -256,7 +233,7 @@ class World {
         const mayReach = await Promise.all(
           this.people.map((peer) =>
             api.succeed('GET', '/roster/may_message', {
-              query: { user_id: id, roster_id: peer.id },
+              query: { user_id: this.id(user), roster_id: peer.id },
             }),
           ),
         )
@@ -307,7 +284,7 @@ class World {
   /** What was recorded must lead to what is there. */
   async checkEvents(state: State): Promise<void> {
     const ids = this.people.map(({ id }) => id)
-    const recorded = await recordedNotices(this.sql, 'contact.')
+    const recorded = await recordedNotices(this.watched.sql, 'contact.')
     const events = recorded
       .filter(({ actor, users }) => [actor, ...users].some((id) => ids.includes(id)))
       .map((event) => ({ ...event, kind: event.kind.slice('contact.'.length) }))
@@ -377,41 +354,28 @@ const burst = fc.array(
   { minLength: 2, maxLength: 5 },
 )
 
-/** Every order of a list. */
-function* permutations<T>(items: readonly T[]): Generator<readonly T[]> {
-  if (items.length === 0) yield []
-  for (const [index, item] of items.entries())
-    for (const rest of permutations(items.toSpliced(index, 1))) yield [item, ...rest]
-}
-
-/** @returns the states to which the orders lead that explain all of the answers */
-function explanations(
-  before: State,
-  calls: readonly { readonly call: Call; readonly code: number }[],
-): State[] {
-  const found: State[] = []
-  for (const order of permutations(calls)) {
-    const state = structuredClone(before)
-    if (order.every(({ call, code }) => step(state, call) === code)) found.push(state)
-  }
-  return found
-}
-
 for (const backend of testBackends()) {
   describe(`contacts on ${backend.name}`, () => {
     let watched: WatchedServer
-    let world: World
+    let pool: PeoplePool
 
     beforeAll(async () => {
       watched = await WatchedServer.start(backend)
-      world = new World(watched.server, watched.sql)
+      pool = new PeoplePool(watched, userCount * 20)
     })
 
     afterAll(() => watched?.[Symbol.asyncDispose]())
 
+    async function newWorld(): Promise<ContactWorld> {
+      const world = new ContactWorld(watched, await pool.take(userCount))
+      // Before anything happens, since a login takes so long that calls would not meet.
+      await Promise.all(users.map((user) => world.session(user)))
+      return world
+    }
+
     it('are what the model says after any history of calls', { timeout: 300_000 }, async () => {
       const property = fc.asyncProperty(histories, async (calls) => {
-        await world.newUsers()
+        const world = await newWorld()
         const state = newState()
         for (const call of calls)
           expect(await world.perform(call), JSON.stringify(call)).toBe(step(state, call))
@@ -428,15 +392,15 @@ for (const backend of testBackends()) {
         beginnings,
         fc.array(burst, { minLength: 1, maxLength: 4 }),
         async (beginning, bursts) => {
-          await world.newUsers()
+          const world = await newWorld()
           let state = newState()
           for (const call of beginning)
             expect(await world.perform(call), JSON.stringify(call)).toBe(step(state, call))
           for (const calls of bursts) {
             const codes = await Promise.all(calls.map((call) => world.perform(call)))
-            const answered = calls.map((call, index) => ({ call, code: codes[index] as number }))
+            const answered = calls.map((call, index) => [call, codes[index] as number] as const)
             const observed = await world.observed()
-            const explained = explanations(state, answered).map((after) => ({
+            const explained = explanations(state, answered, step).map((after) => ({
               after,
               expected: world.expected(after),
             }))
@@ -456,7 +420,7 @@ for (const backend of testBackends()) {
     })
 
     it('leave nothing behind that does not agree', async () => {
-      expect(await integrityFaults(world.server)).toEqual([])
+      expect(await integrityFaults(watched.server)).toEqual([])
     })
   })
 }

@@ -3,10 +3,11 @@
  * many clients do at once. A failure prints the shortest history that shows it.
  */
 import type { Message, MessagePage } from '@hermod/protocol'
-import { type Answer, type Api, type Json, type ServerProcess, testBackends } from '@hermod/testkit'
+import { type Answer, type Json, testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
+import { PeoplePool, type Person } from './support/contacts.js'
 import { operate, recall } from './support/message-operations.js'
 import {
   acknowledge,
@@ -15,87 +16,34 @@ import {
   history,
   historyPage,
   integrityFaults,
+  newestMessages,
   sendText,
   textTo,
   unreadCounts,
 } from './support/messaging.js'
+import { system, World } from './support/model-world.js'
+import { WatchedServer } from './support/watched-server.js'
 
 const userCount = 4
-/** Parties are numbered; the one after the users is the system. */
-const system = userCount
 const users = Array.from({ length: userCount }, (_, user) => user)
 const parties = [...users, system]
-const password = 'correct horse'
-const batchSize = 100
 
-interface Registered {
-  readonly user_id: number
-  readonly username: string
-}
+let histories = 0
 
-/** The server under test and the users of one history, who are new to it. */
-class World {
-  ids: readonly number[] = []
+class ConversationWorld extends World {
   /** Which history it is; the system is the same in all of them. */
-  number = 0
-  #pool: Registered[] = []
-  #names: readonly string[] = []
-  readonly #devices = new Map<number, string>()
-  #batches = 0
+  readonly number = ++histories
 
-  constructor(public server: ServerProcess) {}
-
-  async newUsers(): Promise<void> {
-    if (this.#pool.length < userCount) await this.#register()
-    this.number++
-    const chosen = this.#pool.splice(0, userCount)
-    this.ids = [...chosen.map(({ user_id }) => user_id), 0]
-    this.#names = chosen.map(({ username }) => username)
-    this.#devices.clear()
-  }
-
-  /** Calls as a user, or as the system. */
-  api(party: number): Api {
-    return party === system
-      ? this.server.api.admin()
-      : this.server.api.admin({ userId: this.id(party) })
-  }
-
-  /** Calls from a device of a user. */
-  async device(user: number): Promise<Api> {
-    const known = this.#devices.get(user)
-    if (known !== undefined) return this.server.api.as(known)
-    const { token, api } = await this.server.api.login(
-      { id: this.id(user), username: this.#names[user] as string, password },
-      'phone',
-    )
-    this.#devices.set(user, token)
-    return api
-  }
-
-  id(party: number): number {
-    return this.ids[party] as number
-  }
-
-  partyOf(id: number | bigint): number {
-    return this.ids.indexOf(Number(id))
+  constructor(
+    private readonly watched: WatchedServer,
+    people: Person[],
+  ) {
+    super(watched, people)
   }
 
   async restart(): Promise<void> {
-    expect(await this.server.stop()).toEqual({ code: 0, signal: null })
-    this.server = await this.server.startAgain()
-  }
-
-  async #register(): Promise<void> {
-    const batch = ++this.#batches
-    const list = Array.from({ length: batchSize }, (_, index) => ({
-      username: `u${batch}_${index}`,
-      password,
-    }))
-    const { data } = await this.server.api
-      .admin()
-      .succeed('POST', '/user/register/batch', { body: { list } })
-    this.#pool = data
+    expect(await this.watched.server.stop()).toEqual({ code: 0, signal: null })
+    await this.watched.startAgain()
   }
 }
 
@@ -207,7 +155,7 @@ function keyOf(a: number, b: number): string {
 
 const newlyWritten = { isRecalled: false, isEdited: false, editedAt: 0 }
 
-type Command = fc.AsyncCommand<Model, World>
+type Command = fc.AsyncCommand<Model, ConversationWorld>
 
 class Send implements Command {
   constructor(
@@ -222,7 +170,7 @@ class Send implements Command {
 
   check = () => true
 
-  async run(model: Model, world: World): Promise<void> {
+  async run(model: Model, world: ConversationWorld): Promise<void> {
     const { sender, targets, isSystem, onlineOnly } = this.what
     const send = ++model.sends
     const content = `message ${send}`
@@ -338,8 +286,9 @@ async function compareUnread(model: Model, world: World, user: number): Promise<
 
 async function compareList(model: Model, world: World, user: number, limit: number): Promise<void> {
   const list = await conversationList(world.api(user), limit)
-  const shown = list.map(({ conversation_id }) => world.partyOf(conversation_id.uid))
-  expect(shown.toSorted()).toEqual(parties.filter((peer) => model.visible(user, peer).length > 0))
+  const shown = list.map(({ conversation_id }) => world.userOf(conversation_id.uid))
+  const due = parties.filter((peer) => model.visible(user, peer).length > 0)
+  expect(shown.toSorted()).toEqual(due.toSorted())
   const newest = shown.map((peer) => model.visible(user, peer).at(-1) as Written)
   for (const [index, { latest_msg_id }] of list.entries()) {
     const written = newest[index] as Written
@@ -386,7 +335,7 @@ class AcknowledgeConversation implements Command {
   ) {}
   check = () => true
 
-  async run(model: Model, world: World): Promise<void> {
+  async run(model: Model, world: ConversationWorld): Promise<void> {
     const { user, peer } = this
     const answer = await world
       .api(user)
@@ -410,7 +359,7 @@ class AcknowledgeMessage implements Command {
 
   check = (model: Readonly<Model>) => this.#known(model).length > 0
 
-  async run(model: Model, world: World): Promise<void> {
+  async run(model: Model, world: ConversationWorld): Promise<void> {
     const { user, peer, age, way } = this
     const known = this.#known(model).toReversed()
     const written = known[age % known.length] as Written
@@ -446,7 +395,7 @@ abstract class ChangeMessage implements Command {
 
   check = (model: Readonly<Model>) => this.#known(model).length > 0
 
-  async run(model: Model, world: World): Promise<void> {
+  async run(model: Model, world: ConversationWorld): Promise<void> {
     const known = this.#known(model).toReversed()
     const written = known[this.age % known.length] as Written
     await this.change(model, world, written, {
@@ -457,7 +406,7 @@ abstract class ChangeMessage implements Command {
 
   protected abstract change(
     model: Model,
-    world: World,
+    world: ConversationWorld,
     written: Written,
     place: { readonly peer: number; readonly message: number },
   ): Promise<void>
@@ -481,7 +430,7 @@ class Recall extends ChangeMessage {
 
   protected async change(
     _: Model,
-    world: World,
+    world: ConversationWorld,
     written: Written,
     place: { peer: number; message: number },
   ): Promise<void> {
@@ -512,7 +461,7 @@ class Edit extends ChangeMessage {
 
   protected async change(
     model: Model,
-    world: World,
+    world: ConversationWorld,
     written: Written,
     place: { peer: number; message: number },
   ): Promise<void> {
@@ -541,7 +490,7 @@ class AcknowledgeAll implements Command {
   constructor(private readonly user: number) {}
   check = () => true
 
-  async run(model: Model, world: World): Promise<void> {
+  async run(model: Model, world: ConversationWorld): Promise<void> {
     await acknowledge(world.api(this.user))
     for (const peer of parties) {
       const conversation = model.find(this.user, peer)
@@ -559,7 +508,7 @@ class DeleteConversation implements Command {
   ) {}
   check = () => true
 
-  async run(model: Model, world: World): Promise<void> {
+  async run(model: Model, world: ConversationWorld): Promise<void> {
     const { user, peer } = this
     const answer = await world
       .api(user)
@@ -574,12 +523,12 @@ class DeleteConversation implements Command {
 
 class Restart implements Command {
   check = () => true
-  run = (_: Model, world: World) => world.restart()
+  run = (_: Model, world: ConversationWorld) => world.restart()
   toString = () => 'the server restarts'
 }
 
 const user = fc.nat(userCount - 1)
-const party = fc.nat(userCount)
+const party = fc.constantFrom(...parties)
 const someUsers = fc.uniqueArray(user, { minLength: 1, maxLength: userCount })
 const targets = fc.oneof(
   { weight: 3, arbitrary: user.map((target) => [target]) },
@@ -873,30 +822,32 @@ async function checkCrowd(crowd: Crowd, world: World): Promise<void> {
       if (shown[0]) latest.push([world.id(peer), Number(shown[0].msg_id)])
     }
     expect(await unreadCounts(world.api(reader))).toEqual(Object.fromEntries(unread))
-    const list = await conversationList(world.api(reader), 3)
-    expect(
-      list.map(({ conversation_id, latest_msg_id }) => [conversation_id.uid, latest_msg_id]),
-    ).toEqual(latest.sort((a, b) => b[1] - a[1]))
+    expect(await newestMessages(world.api(reader), 3)).toEqual(latest.sort((a, b) => b[1] - a[1]))
   }
-  expect(await integrityFaults(world.server)).toEqual([])
 }
 
 for (const backend of testBackends()) {
   describe(`conversations on ${backend.name}`, () => {
-    let world: World
+    let watched: WatchedServer
+    let pool: PeoplePool
 
     beforeAll(async () => {
-      world = new World(await backend.startServer({ env: { HERMOD_CHECK_ANSWERS: 'on' } }))
+      watched = await WatchedServer.start(backend)
+      pool = new PeoplePool(watched, userCount * 25)
     })
 
     afterAll(async () => {
-      await world?.server[Symbol.asyncDispose]()
+      await watched?.[Symbol.asyncDispose]()
     })
+
+    async function newWorld(): Promise<ConversationWorld> {
+      return new ConversationWorld(watched, await pool.take(userCount))
+    }
 
     it('are what the model says after any history of calls', { timeout: 300_000 }, async () => {
       const commands = fc.commands([command], { maxCommands: 40, size: 'max' })
       const property = fc.asyncProperty(commands, async (calls) => {
-        await world.newUsers()
+        const world = await newWorld()
         const model = new Model()
         await fc.asyncModelRun(() => ({ model, real: world }), calls)
         for (const reader of users) {
@@ -913,16 +864,17 @@ for (const backend of testBackends()) {
       timeout: 300_000,
     }, async () => {
       const property = fc.asyncProperty(scripts, async (actions) => {
-        await world.newUsers()
+        const world = await newWorld()
         const crowd = new Crowd(world)
         await crowd.run(actions)
         await checkCrowd(crowd, world)
+        expect(await integrityFaults(watched.server)).toEqual([])
       })
       await fc.assert(property, { numRuns: 20 })
     })
 
     it('leave nothing behind that does not agree', async () => {
-      expect(await integrityFaults(world.server)).toEqual([])
+      expect(await integrityFaults(watched.server)).toEqual([])
     })
   })
 }

@@ -3,7 +3,7 @@
  * F8a): after every step of a random history everybody sees what the model says. A failure prints the shortest history that shows it.
  */
 import type { Message } from '@hermod/protocol'
-import { type Api, testBackends } from '@hermod/testkit'
+import { testBackends } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
@@ -13,19 +13,18 @@ import { aGroup, expectSuccess, groupCall } from './support/groups.js'
 import { operate, recall } from './support/message-operations.js'
 import {
   acknowledge,
-  conversationList,
   history,
   historyPage,
   integrityFaults,
+  newestMessages,
   textTo,
   unreadCounts,
 } from './support/messaging.js'
+import { system, World } from './support/model-world.js'
 import { WatchedServer } from './support/watched-server.js'
 
 const userCount = 4
 const users = Array.from({ length: userCount }, (_, user) => user)
-/** The one after the users. */
-const system = userCount
 const owner = 0
 /** Two groups of the owner, and the conversation of users 0 and 1. */
 const direct = 2
@@ -197,54 +196,35 @@ class Conversation {
 }
 
 /** The conversations of one history, whose users and groups are new, as they are and as they should be. */
-class World {
+class GroupConversationWorld extends World {
   readonly conversations: readonly Conversation[] = [
     new Conversation(true, [0, 1, 2]),
     new Conversation(true, [0, 3]),
     new Conversation(false, [0, 1]),
   ]
-  readonly #devices = new Map<number, Api>()
 
   private constructor(
-    private readonly watched: WatchedServer,
-    private readonly people: readonly Person[],
+    watched: WatchedServer,
+    people: Person[],
     private readonly groupIds: readonly number[],
-  ) {}
+  ) {
+    super(watched, people)
+  }
 
-  static async create(watched: WatchedServer, people: readonly Person[]): Promise<World> {
+  static async create(watched: WatchedServer, people: Person[]): Promise<GroupConversationWorld> {
     const [first, second, third, fourth] = people as [Person, Person, Person, Person]
     const groupIds = [
       await aGroup(first, { members: [second, third] }),
       await aGroup(first, { members: [fourth] }),
     ]
-    const world = new World(watched, people, groupIds)
+    const world = new GroupConversationWorld(watched, people, groupIds)
     await performs.setReadAck(world, { kind: 'setReadAck', who: owner, place: 0, age: 0, way: 0 })
     return world
   }
 
-  /** With an Admin token. */
-  api(user: number): Api {
-    return user === system ? this.watched.server.api.admin() : (this.people[user] as Person).api
-  }
-
-  /** With the user's own token, on a device. */
-  async device(user: number): Promise<Api> {
-    const { id, username } = this.people[user] as Person
-    const known =
-      this.#devices.get(user) ??
-      (await this.watched.server.api.login({ id, username, password: 'correct horse' }, 'phone'))
-        .api
-    this.#devices.set(user, known)
-    return known
-  }
-
-  userId(user: number): number {
-    return user === system ? 0 : (this.people[user] as Person).id
-  }
-
   /** Under which ID a user finds the conversation. */
-  id(place: number, user: number): number {
-    return place === direct ? this.userId(user === 0 ? 1 : 0) : (this.groupIds[place] as number)
+  idOf(place: number, user: number): number {
+    return place === direct ? this.id(user === 0 ? 1 : 0) : (this.groupIds[place] as number)
   }
 
   conversation(place: number): Conversation {
@@ -259,23 +239,20 @@ class World {
   async #compare(user: number): Promise<void> {
     const api = this.api(user)
     const unread = places.map(
-      (place) => [this.id(place, user), this.conversation(place).unread(user)] as const,
+      (place) => [this.idOf(place, user), this.conversation(place).unread(user)] as const,
     )
     const listed = places
       .map(
         (place) =>
-          [this.id(place, user), this.conversation(place).visible(user).at(-1)?.id ?? 0] as const,
+          [this.idOf(place, user), this.conversation(place).visible(user).at(-1)?.id ?? 0] as const,
       )
       .filter(([, latest]) => latest > 0)
       .toSorted(([, a], [, b]) => b - a)
-    const seen = { unread: await unreadCounts(api), list: await conversationList(api, 2) }
+    const seen = { unread: await unreadCounts(api), list: await newestMessages(api, 2) }
     expect(seen.unread, `unread of ${user}`).toEqual(
       Object.fromEntries(unread.filter(([, count]) => count > 0)),
     )
-    expect(
-      seen.list.map(({ conversation_id, latest_msg_id }) => [conversation_id.uid, latest_msg_id]),
-      `list of ${user}`,
-    ).toEqual(listed)
+    expect(seen.list, `list of ${user}`).toEqual(listed)
     for (const place of places)
       if (place !== direct || user < 2) await this.#compareHistory(user, place)
   }
@@ -283,13 +260,13 @@ class World {
   async #compareHistory(user: number, place: number): Promise<void> {
     const conversation = this.conversation(place)
     if (!conversation.members.has(user)) {
-      const query = { opposite_id: this.id(place, user), msg_id_start: 0, limit: 3 }
+      const query = { opposite_id: this.idOf(place, user), msg_id_start: 0, limit: 3 }
       expect((await this.api(user).call('GET', '/message/conversation', { query })).code).toBe(
         answerCode.member_required,
       )
       return
     }
-    const shown = await history(this.api(user), this.id(place, user), 7)
+    const shown = await history(this.api(user), this.idOf(place, user), 7)
     expect(
       shown.map(({ msg_id, from_xid, status }) => [msg_id, from_xid.uid, status]),
       `history of ${user} in ${place}`,
@@ -299,14 +276,14 @@ class World {
         .toReversed()
         .map((message) => [
           message.id,
-          this.userId(message.sender),
+          this.id(message.sender),
           conversation.status(user, message),
         ]),
     )
   }
 }
 
-type Perform = (world: World, step: Step) => Promise<void>
+type Perform = (world: GroupConversationWorld, step: Step) => Promise<void>
 
 /** Of a group that is named by any place. */
 const groupOf = (place: number) => place % groups.length
@@ -316,7 +293,7 @@ const partyOf = ({ who, place }: Step) => (place === direct ? who % 2 : who)
 const send: Perform = async (world, step) => {
   const sender = step.way === 0 && step.place !== direct ? system : partyOf(step)
   const conversation = world.conversation(step.place)
-  const id = world.id(step.place, sender)
+  const id = world.idOf(step.place, sender)
   const isNotification = step.way === 4
   const body = step.place === direct ? textTo([id], 'x') : textToGroups([id], 'x')
   const path = isNotification ? '/message/notify' : '/message/send'
@@ -336,7 +313,7 @@ const acknowledgeStep: Perform = async (world, step) => {
     return
   }
   const conversation = world.conversation(step.place)
-  const conversation_id = world.id(step.place, user)
+  const conversation_id = world.idOf(step.place, user)
   const isThere = conversation.members.has(user) && conversation.end > 0
   if (step.way === 1) {
     const { code } = await api.call('GET', '/message/ack', { query: { conversation_id } })
@@ -375,7 +352,7 @@ const look: Perform = async (world, step) => {
   const conversation = world.conversation(step.place)
   if (!conversation.members.has(user)) return
   const limit = 1 + step.age
-  const page = await historyPage(await world.device(user), world.id(step.place, user), { limit })
+  const page = await historyPage(await world.device(user), world.idOf(step.place, user), { limit })
   const visible = conversation.visible(user)
   expect(page.is_last).toBe(visible.length <= limit)
   conversation.deliver(user, visible.slice(-limit))
@@ -390,7 +367,7 @@ const recallStep: Perform = async (world, step) => {
   const isAdmin = step.way < 3
   const { code } = await recall(
     isAdmin ? world.api(user) : await world.device(user),
-    world.id(step.place, user),
+    world.idOf(step.place, user),
     message.id,
   )
   const isMember = conversation.members.has(user)
@@ -405,7 +382,7 @@ const recallStep: Perform = async (world, step) => {
 const deleteStep: Perform = async (world, step) => {
   const user = partyOf(step)
   const conversation = world.conversation(step.place)
-  const body = { conversation_id: world.id(step.place, user) }
+  const body = { conversation_id: world.idOf(step.place, user) }
   const { code } = await world.api(user).call('DELETE', '/message/conversation', { body })
   expect(code).toBe(conversation.members.has(user) ? ok : answerCode.conversation_not_found)
   conversation.hide(user)
@@ -415,19 +392,20 @@ const deleteStep: Perform = async (world, step) => {
 const byOwner =
   (
     path: string,
-    params: (world: World, step: Step) => object | null,
+    params: (world: GroupConversationWorld, step: Step) => object | null,
     change: (conversation: Conversation, step: Step) => void,
   ): Perform =>
   async (world, step) => {
     const place = groupOf(step.place)
     const named = params(world, { ...step, place })
     if (!named) return
-    expectSuccess(await groupCall(world.api(owner), path, world.id(place, owner), named))
+    expectSuccess(await groupCall(world.api(owner), path, world.idOf(place, owner), named))
     change(world.conversation(place), step)
   }
 
-const isIn = (world: World, { place, who }: Step) => world.conversation(place).members.has(who)
-const userList = (world: World, { who }: Step) => ({ user_list: [world.userId(who)] })
+const isIn = (world: GroupConversationWorld, { place, who }: Step) =>
+  world.conversation(place).members.has(who)
+const userList = (world: GroupConversationWorld, { who }: Step) => ({ user_list: [world.id(who)] })
 const value = ({ way }: Step) => way % 2 === 0
 
 const performs: Readonly<Record<Kind, Perform>> = {
@@ -465,7 +443,7 @@ const performs: Readonly<Record<Kind, Perform>> = {
     if (who === owner || !conversation.leave(who)) return
     await world
       .api(who)
-      .succeed('POST', '/group/leave', { query: { group_id: world.id(groupOf(place), who) } })
+      .succeed('POST', '/group/leave', { query: { group_id: world.idOf(groupOf(place), who) } })
   },
   async mute(world, { who, place, way }) {
     const conversation = world.conversation(groupOf(place))
@@ -473,7 +451,7 @@ const performs: Readonly<Record<Kind, Perform>> = {
     if (!marks) return
     const msg_mute_mode = marks.mute === notReceived || way > 2 ? way % 2 : notReceived
     expectSuccess(
-      await groupCall(world.api(who), '/group/msg/mute_mode', world.id(groupOf(place), who), {
+      await groupCall(world.api(who), '/group/msg/mute_mode', world.idOf(groupOf(place), who), {
         msg_mute_mode,
       }),
     )
@@ -534,15 +512,15 @@ for (const backend of testBackends()) {
 
     beforeAll(async () => {
       watched = await WatchedServer.start(backend)
-      pool = new PeoplePool(watched.server, userCount * 20)
+      pool = new PeoplePool(watched, userCount * 20)
     })
 
     afterAll(async () => {
       await watched?.[Symbol.asyncDispose]()
     })
 
-    async function newWorld(): Promise<World> {
-      return World.create(watched, await pool.take(userCount))
+    async function newWorld(): Promise<GroupConversationWorld> {
+      return GroupConversationWorld.create(watched, await pool.take(userCount))
     }
 
     it.each([

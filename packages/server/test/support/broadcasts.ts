@@ -1,6 +1,6 @@
 /** How tests send to everybody, and make applications in which they are alone. */
 import { Api, type ServerProcess } from '@hermod/testkit'
-import type { Person } from './contacts.js'
+import { type Person, sharedPassword } from './contacts.js'
 import { historyPage, unreadCounts } from './messaging.js'
 
 /** What a broadcast may say beside its content. */
@@ -46,7 +46,7 @@ export async function anApplication(server: ServerProcess): Promise<Api> {
 export async function addUsers(admin: Api, count: number, prefix = 'user'): Promise<Person[]> {
   const list = Array.from({ length: count }, (_, index) => ({
     username: `${prefix}_${index}`,
-    password: 'correct horse',
+    password: sharedPassword,
   }))
   const { data } = await admin.succeed('POST', '/user/register/batch', { body: { list } })
   return data.map(({ user_id: id, username }: { user_id: number; username: string }) => ({

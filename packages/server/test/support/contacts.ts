@@ -15,6 +15,9 @@ export interface Person {
   readonly api: Api
 }
 
+/** Of everybody whom tests register without saying more. */
+export const sharedPassword = 'correct horse'
+
 let batches = 0
 
 export async function registerPeople(
@@ -27,7 +30,7 @@ export async function registerPeople(
   for (let start = 0; start < count; start += 500) {
     const list = names
       .slice(start, start + 500)
-      .map((username) => ({ username, password: 'correct horse' }))
+      .map((username) => ({ username, password: sharedPassword }))
     const { data } = await server.api
       .admin()
       .succeed('POST', '/user/register/batch', { body: { list } })

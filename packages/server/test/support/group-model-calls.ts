@@ -11,7 +11,6 @@ import {
   rankOf,
   roleRank,
   type State,
-  system,
 } from './group-model.js'
 import {
   type Call,
@@ -24,6 +23,7 @@ import {
   rules,
   textOf,
 } from './group-model-rules.js'
+import { system } from './model-world.js'
 
 const weights: Partial<Record<Kind, number>> = {
   add: 6,

@@ -19,12 +19,12 @@ import {
   remove,
   roleRank,
   type State,
-  system,
   tell,
   texts,
   userCount,
 } from './group-model.js'
 import { types } from './groups.js'
+import { system } from './model-world.js'
 
 /** Who makes a call: a user, or an Admin token with the headers it may carry. */
 export interface Caller {

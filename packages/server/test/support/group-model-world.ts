@@ -1,7 +1,7 @@
 /** A server and the users of random histories about a group: what they do and see, in the words of the model. */
 import { type ErrorName, errorCatalogue, type UserResult } from '@hermod/protocol'
 import type { Answer, Api, Json } from '@hermod/testkit'
-import { type Person, registerPeople } from './contacts.js'
+import { type Person, registerPeople, sharedPassword } from './contacts.js'
 import {
   type Ban,
   count,
@@ -15,13 +15,13 @@ import {
   ownerOf,
   roleRank,
   type State,
-  system,
   texts,
   userCount,
 } from './group-model.js'
 import { type Names, requests } from './group-model-calls.js'
 import { type Call, cautiousUserOf, type Result } from './group-model-rules.js'
 import { aGroup, groupNotices, types } from './groups.js'
+import { system, World } from './model-world.js'
 import type { WatchedServer } from './watched-server.js'
 
 const names = new Map(
@@ -31,36 +31,24 @@ const reasons = new Map(
   Object.entries(errorCatalogue).map(([name, { text }]) => [text, name as ErrorName]),
 )
 const ranks = Object.keys(roleRank)
-/** As no user ever has; it also stands for the system where an inviter is named. */
-const systemId = 0
 
-export class GroupWorld implements Names {
+export class GroupWorld extends World implements Names {
   groupId = 0
   qrInfo = 'none'
   /** How many calls there were. */
   serial = 0
   readonly #watched: WatchedServer
-  readonly #people: readonly Person[]
-  readonly #tokens: readonly Api[]
 
-  private constructor(watched: WatchedServer, people: readonly Person[], tokens: readonly Api[]) {
+  private constructor(watched: WatchedServer, people: Person[]) {
+    super(watched, people)
     this.#watched = watched
-    this.#people = people
-    this.#tokens = tokens
   }
 
   static async enter(watched: WatchedServer): Promise<GroupWorld> {
-    const { api } = watched.server
-    const people = await registerPeople(watched.server, userCount + 1)
-    const tokens = people.map(async ({ id: user_id }) => {
-      const { data } = await api.succeed('POST', '/token/id', {
-        body: { user_id, password: 'correct horse' },
-      })
-      return api.as(data.token)
-    })
-    const world = new GroupWorld(watched, people, await Promise.all(tokens))
-    await (world.#tokens[deletedUser] as Api).succeed('POST', '/user/delete', {
-      body: { password: 'correct horse' },
+    const world = new GroupWorld(watched, await registerPeople(watched, userCount + 1))
+    const sessions = await Promise.all(world.people.map((_, user) => world.session(user)))
+    await (sessions[deletedUser] as Api).succeed('POST', '/user/delete', {
+      body: { password: sharedPassword },
     })
     return world
   }
@@ -68,31 +56,30 @@ export class GroupWorld implements Names {
   /** A new group of user 0; nobody wants to be asked. */
   async newGroup(type: number): Promise<void> {
     for (const user of everybody) await this.#setCaution(user, false)
-    const [owner] = this.#people
+    const [owner] = this.people
     if (!owner) throw new Error('nobody')
     this.groupId = await aGroup(owner, { more: { type } })
     this.qrInfo = 'none'
   }
 
-  id(user: number): number {
-    return user === system || user === nobody ? systemId : (this.#people[user]?.id as number)
+  override id(user: number): number {
+    return super.id(user === nobody ? system : user)
   }
 
   async perform(call: Call): Promise<Result> {
     this.serial++
     const { method, path, ...what } = requests[call.kind](call, this)
-    const answer = await this.#apiOf(call).call(method, path, what)
+    const api = await this.#apiOf(call)
+    const answer = await api.call(method, path, what)
     if (call.kind === 'signQr' && answer.code === 200) this.qrInfo = answer.envelope.data.qr_info
     return this.#resultOf(answer)
   }
 
-  #apiOf({ kind, caller: { hasAdminToken, user, header }, ...call }: Call): Api {
-    const { api } = this.#watched.server
-    if (kind === 'caution') return api.admin({ userId: this.id(cautiousUserOf(call)) })
-    if (!hasAdminToken) return this.#tokens[user] as Api
-    const userId = user === system ? {} : { userId: this.id(user) }
+  async #apiOf({ kind, caller: { hasAdminToken, user, header }, ...call }: Call): Promise<Api> {
+    if (kind === 'caution') return this.api(cautiousUserOf(call))
+    if (!hasAdminToken) return this.session(user)
     const groupId = header === 'none' ? {} : { groupId: header === 'this' ? this.groupId : 1 }
-    return api.admin({ ...userId, ...groupId })
+    return this.api(user, groupId)
   }
 
   #resultOf({ code, envelope: { data } }: Answer): Result {
@@ -111,21 +98,22 @@ export class GroupWorld implements Names {
   }
 
   #userOf(id: number): number {
-    return id === systemId ? nobody : this.#people.findIndex((person) => person.id === id)
+    const user = this.userOf(id)
+    return user === system ? nobody : user
   }
 
   #setCaution(user: number, group_confirm: boolean): Promise<unknown> {
-    const { id, api } = this.#people[user] as Person
-    return api.succeed('POST', '/user/settings', { body: { user_id: id, group_confirm } })
+    const body = { user_id: this.id(user), group_confirm }
+    return this.api(user).succeed('POST', '/user/settings', { body })
   }
 
   /** All that can be seen of the group, in the form of {@link expected}. */
   async observed(): Promise<object> {
-    const admin = this.#watched.server.api.admin()
+    const admin = this.api(system)
     const body = {
       group_id: this.groupId,
       group_list: [this.groupId],
-      user_list: this.#people.map(({ id }) => id),
+      user_list: this.people.map(({ id }) => id),
     }
     const get = async (path: string) =>
       (await admin.call('GET', path, { query: { group_id: this.groupId } })).envelope.data
@@ -151,18 +139,16 @@ export class GroupWorld implements Names {
         .sort(),
       announcements:
         (await get('/group/announcement/list'))?.map((row: Json) => [
-          this.#actorOf(row.author),
+          this.userOf(row.author),
           row.title,
         ]) ?? null,
-      users: await Promise.all(
-        this.#people.slice(0, userCount).map((person) => this.#seenBy(person)),
-      ),
+      users: await Promise.all(everybody.map((user) => this.#seenBy(user))),
       notices: sorted(
         (await groupNotices(this.#watched.sql, this.groupId)).map(
           ({ kind, actor, users: ids }) => ({
             kind,
-            actor: this.#actorOf(actor),
-            users: ids.map((id) => this.#actorOf(id)),
+            actor: this.userOf(actor),
+            users: ids.map((id) => this.userOf(id)),
           }),
         ),
       ),
@@ -192,15 +178,12 @@ export class GroupWorld implements Names {
     ]
   }
 
-  #actorOf(id: number): number {
-    return id === systemId ? system : this.#userOf(id)
-  }
-
   #askedOf({ status, reason }: Json, from: number): unknown {
-    return JSON.stringify([this.#actorOf(from), status, reason])
+    return JSON.stringify([this.userOf(from), status, reason])
   }
 
-  async #seenBy({ api }: Person): Promise<unknown> {
+  async #seenBy(user: number): Promise<unknown> {
+    const api = this.api(user)
     const joined = await api.succeed('GET', '/group/user_joined')
     const invitations = await api.succeed('GET', '/group/invitation_list')
     const info = await api.call('GET', '/group/info', { query: { group_id: this.groupId } })

@@ -9,8 +9,6 @@ import { types } from './groups.js'
 export const userCount = 5
 export const deletedUser = userCount
 export const nobody = userCount + 1
-/** As an actor or inviter: an Admin token that acts for no user. */
-export const system = -1
 
 export const flags = [
   'hide_member_info',

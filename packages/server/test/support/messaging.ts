@@ -107,6 +107,15 @@ export async function peers(api: Api): Promise<number[]> {
   return (await conversationList(api)).map(({ conversation_id }) => Number(conversation_id.uid))
 }
 
+/** The other parties with the newest message that is visible, most recent activity first. */
+export async function newestMessages(api: Api, limit?: number): Promise<[number, number][]> {
+  const list = await conversationList(api, limit)
+  return list.map(({ conversation_id, latest_msg_id }) => [
+    Number(conversation_id.uid),
+    Number(latest_msg_id),
+  ])
+}
+
 /** Unread counts by conversation; conversations without any are not in it. */
 export async function unreadCounts(api: Api): Promise<Record<number, number>> {
   const { data } = await api.succeed('GET', '/message/unread')

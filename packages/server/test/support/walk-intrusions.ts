@@ -6,8 +6,9 @@ import {
   type TProperties,
   type TSchema,
 } from '@hermod/protocol'
+import { sharedPassword } from './contacts.js'
 import { sample } from './parameter-values.js'
-import { type Params, sharedPassword } from './walk-world.js'
+import type { Params } from './walk-world.js'
 
 /** What an intruder is after. */
 export interface Aim {

@@ -9,6 +9,7 @@ import {
   updateApp,
 } from '@hermod/protocol'
 import type { Answer, Api, CallOptions, Envelope, Json, ServerProcess } from '@hermod/testkit'
+import { sharedPassword } from './contacts.js'
 
 /** Parameters by name, wherever the contract puts them. */
 export type Params = Readonly<Record<string, unknown>>
@@ -34,7 +35,6 @@ export interface PersonOptions {
   readonly userAgent?: string
 }
 
-export const sharedPassword = 'correct horse'
 /** Stands for what an operation that is not built yet would have given. */
 export const placeholderId = 1
 const strangersPerBatch = 25

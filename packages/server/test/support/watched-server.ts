@@ -1,4 +1,10 @@
-import { type Backend, type ServerOptions, type ServerProcess, startServer } from '@hermod/testkit'
+import {
+  type Api,
+  type Backend,
+  type ServerOptions,
+  type ServerProcess,
+  startServer,
+} from '@hermod/testkit'
 import { type DataPlace, openSql, type Sql } from './sql.js'
 
 /** A server on an empty database, and another hand in its data. Its answers and its statements are checked. */
@@ -26,6 +32,11 @@ export class WatchedServer implements AsyncDisposable {
     })
     const sql = await openSql({ dataDir: server.dataDir, databaseUrl })
     return new WatchedServer(server, sql, databaseUrl, database)
+  }
+
+  /** A caller of the process that runs now. */
+  get api(): Api {
+    return this.server.api
   }
 
   /** Where the data is, for a connection of one's own. */
