@@ -1,4 +1,5 @@
-/** Messages from and to a user who is being deleted (rule D5), on both databases and with two nodes. */
+/** What is done by, to and about a user who is being deleted (rule D5), on both databases and with two nodes. */
+import { isDeepStrictEqual } from 'node:util'
 import {
   type Answer,
   type Api,
@@ -9,10 +10,12 @@ import {
 } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
-import { PeoplePool, type Person } from './support/contacts.js'
+import { PeoplePool, type Person, sharedPassword } from './support/contacts.js'
 import { aGroup } from './support/groups.js'
 import { holdWrites } from './support/held-writes.js'
-import { integrityFaults, sendText, textTo } from './support/messaging.js'
+import { operate, recall } from './support/message-operations.js'
+import { contents, integrityFaults, sendText, textTo } from './support/messaging.js'
+import { recordedNotices } from './support/recorded-events.js'
 import { openSql, type Sql } from './support/sql.js'
 import { WatchedServer } from './support/watched-server.js'
 
@@ -27,7 +30,7 @@ interface Sent {
 }
 
 for (const backend of testBackends()) {
-  describe(`sends beside a deletion on ${backend.name}`, { timeout: 240_000 }, () => {
+  describe(`beside a deletion on ${backend.name}`, { timeout: 240_000 }, () => {
     let watched: WatchedServer
     let nodes: ServerProcess[] = []
     let first: ServerProcess
@@ -86,17 +89,17 @@ for (const backend of testBackends()) {
       expect(await integrityFaults(first)).toEqual([])
     }
 
-    /** Deletes a user and has the sends arrive while that is under way. @returns their answers */
+    /** Deletes a user and has the calls arrive while that is under way. @returns their answers */
     async function deleteBefore(
       user: Person,
-      sends: () => readonly Promise<Answer>[],
+      calls: () => readonly Promise<Answer>[],
     ): Promise<readonly Answer[]> {
       if (watched.databaseUrl === undefined) {
         await using held = await holdWrites(watched.place)
         const deletion = remove(user.id)
         // Answered after the deletion has begun to wait, in the order in which they were asked.
         for (let read = 0; read < 5; read++) await user.api.call('GET', '/user/profile')
-        const answers = sends()
+        const answers = calls()
         for (let read = 0; read < 5; read++) await user.api.call('GET', '/user/profile')
         await held.release()
         expect((await deletion).code).toBe(200)
@@ -110,8 +113,8 @@ for (const backend of testBackends()) {
       await gate.run(`select 1 from user_settings where user_id = ${user.id} for update`)
       const deletion = remove(user.id)
       await waitFor(waiting(1), { what: 'the deletion to wait', timeoutMs })
-      const answers = sends()
-      await waitFor(waiting(2), { what: 'the sends to wait', timeoutMs })
+      const answers = calls()
+      await waitFor(waiting(2), { what: 'the calls to wait', timeoutMs })
       await gate.run('commit')
       expect((await deletion).code).toBe(200)
       return Promise.all(answers)
@@ -123,7 +126,7 @@ for (const backend of testBackends()) {
       return user
     }
 
-    it('are not stored in a conversation that the deletion has closed', async () => {
+    it('sends are not stored in a conversation that the deletion has closed', async () => {
       for (const isSender of [true, false]) {
         // What else is under way may let the send come before the deletion, which then finds it.
         let code = answerCode.ok
@@ -145,7 +148,7 @@ for (const backend of testBackends()) {
       }
     })
 
-    it('begin no conversation with a user who is deleted meanwhile', async () => {
+    it('sends begin no conversation with a user who is deleted meanwhile', async () => {
       for (const isSender of [true, false]) {
         const user = await aUser()
         const [peer] = (await people.take(1)) as [Person]
@@ -162,7 +165,7 @@ for (const backend of testBackends()) {
       }
     })
 
-    it('are not stored in a group that the deletion has taken the sender out of', async () => {
+    it('sends are not stored in a group that the deletion has taken the sender out of', async () => {
       const user = await aUser()
       const [owner] = (await people.take(1)) as [Person]
       const group = await aGroup(owner, { members: [user] })
@@ -175,7 +178,7 @@ for (const backend of testBackends()) {
       await nothingIsLeft(user.id)
     })
 
-    it('reach the other targets, and keep nobody else’s from being stored', async () => {
+    it('sends reach the other targets, and keep nobody else’s from being stored', async () => {
       const user = await aUser()
       const [peer, known, stranger] = (await people.take(3)) as [Person, Person, Person]
       await sendText(peer.api, user.id, 'known')
@@ -191,7 +194,7 @@ for (const backend of testBackends()) {
       await nothingIsLeft(user.id)
     })
 
-    it('are stored or refused whatever many callers do at once, and refused after it', async () => {
+    it('sends are stored or refused whatever many callers do at once, and refused after it', async () => {
       for (let round = 0; round < 6; round++) {
         const user = await aUser()
         const others = await people.take(8)
@@ -241,5 +244,175 @@ for (const backend of testBackends()) {
         await nothingIsLeft(user.id)
       }
     })
+
+    interface Sight {
+      readonly user: Person
+      readonly peer: Person
+      /** The peer, or a group of both. */
+      readonly place: number
+      /** 1 = users, 2 = groups */
+      readonly type: number
+      /** Of the user. */
+      readonly message: number
+    }
+
+    const ofUsers = async (user: Person, peer: Person): Promise<Sight> => {
+      const message = await sendText(user.api, peer.id, 'as it was')
+      await sendText(peer.api, user.id, 'unread')
+      return { user, peer, place: peer.id, type: 1, message }
+    }
+    const closedBefore = async (user: Person, peer: Person): Promise<Sight> => {
+      const sight = await ofUsers(user, peer)
+      expect((await remove(peer.id)).code).toBe(200)
+      return sight
+    }
+    const ofGroup = async (user: Person, peer: Person): Promise<Sight> => {
+      const place = await aGroup(peer, { members: [user] })
+      const message = await sendText(user.api, place, 'as it was', { type: 2 })
+      await sendText(peer.api, place, 'unread', { type: 2 })
+      return { user, peer, place, type: 2, message }
+    }
+    const places = { ofUsers, closedBefore, ofGroup }
+    const own = async ({ id, username }: Person): Promise<Api> => {
+      const { api } = nodes.at(-1) as ServerProcess
+      return (await api.login({ id, username, password: sharedPassword })).api
+    }
+    const admin = async ({ id }: Person): Promise<Api> => elsewhere(id)
+    const edit = (api: Api, { place: peer, type, message }: Sight) =>
+      operate(api, 'replace', { peer, type, message, content: 'late' })
+    const withdraw = (api: Api, { place, message }: Sight) => recall(api, place, message)
+    const withdrawByMessage = (api: Api, { place: peer, type, message }: Sight) =>
+      operate(api, 'recall', { peer, type, message, transaction_id: message })
+
+    /** What is stored of a conversation, but for who has read what. */
+    async function stateOf({ user, peer, place, type }: Sight): Promise<unknown> {
+      const which = whichConversation(type, place, user, peer)
+      return {
+        messages: await sql.run(
+          `select msg_id, content, edited_at from messages where ${which} order by msg_id`,
+        ),
+        recalled: await sql.run(`select msg_id from recalled_messages where ${which}`),
+        changes: await sql.run(`select msg_id from message_changes where ${which}`),
+      }
+    }
+
+    it.each([
+      ['edits', edit, admin],
+      ['edits with a user token', edit, own],
+      ['recalls', withdraw, admin],
+      ['recalls with a user token', withdraw, own],
+      ['recalls that are messages', withdrawByMessage, admin],
+    ])('%s of a user who is deleted meanwhile change nothing', async (_, change, callerOf) => {
+      for (const prepare of Object.values(places)) {
+        // What else is under way may let the call come before the deletion.
+        let code = answerCode.ok
+        for (let attempt = 0; attempt < 20 && code === answerCode.ok; attempt++) {
+          const sight = await prepare(await aUser(), ...((await people.take(1)) as [Person]))
+          const caller = await callerOf(sight.user)
+          const before = await stateOf(sight)
+          const [answer] = await deleteBefore(sight.user, () => [change(caller, sight)])
+          code = answer?.code ?? 0
+          if (code !== answerCode.ok) expect(await stateOf(sight)).toEqual(before)
+          await nothingIsLeft(sight.user.id)
+        }
+        expect(code, prepare.name).toBe(answerCode.user_deleted)
+      }
+    })
+
+    it('edits of what a deleted user has got go on', async () => {
+      const user = await aUser()
+      const [peer] = (await people.take(1)) as [Person]
+      const { message } = await ofUsers(peer, user)
+      const [answer] = await deleteBefore(user, () => [
+        operate(elsewhere(peer.id), 'append', { peer: user.id, message, content: '!' }),
+      ])
+      expect(answer?.code).toBe(answerCode.ok)
+      const after = { peer: user.id, message, content: '?' }
+      expect((await operate(peer.api, 'append', after)).code).toBe(answerCode.ok)
+      expect(await contents(peer.api, user.id)).toContain('as it was!?')
+      await nothingIsLeft(user.id)
+    })
+
+    /** How far a conversation, or a group's, was read, and what the user told of reading. */
+    async function readingsOf({ user, peer, place, type }: Sight): Promise<unknown> {
+      const marks = await sql.run(
+        `select low_read_seq, high_read_seq, low_seen_seq, high_seen_seq, low_delivered_seq, high_delivered_seq
+        from conversations where ${whichConversation(type, place, user, peer)}`,
+      )
+      const told = await recordedNotices(sql, 'message.')
+      return { marks, told: told.filter(({ actor }) => actor === user.id) }
+    }
+
+    it('acknowledgements of a user who is deleted meanwhile move no mark', async () => {
+      for (const prepare of Object.values(places))
+        for (const isEverything of [false, true]) {
+          let isMoved = true
+          for (let attempt = 0; attempt < 20 && isMoved; attempt++) {
+            const sight = await prepare(await aUser(), ...((await people.take(1)) as [Person]))
+            const caller = await own(sight.user)
+            const query = isEverything ? {} : { conversation_id: sight.place }
+            const before = await readingsOf(sight)
+            await deleteBefore(sight.user, () => [caller.call('GET', '/message/ack', { query })])
+            isMoved = !isDeepStrictEqual(await readingsOf(sight), before)
+            await nothingIsLeft(sight.user.id)
+          }
+          expect(isMoved, `${prepare.name}, everything: ${isEverything}`).toBe(false)
+        }
+    })
+
+    it('edits and acknowledgements happen or not whatever many callers do at once, and not after it', async () => {
+      for (let round = 0; round < 4; round++) {
+        const user = await aUser()
+        const sights: Sight[] = []
+        for (const prepare of Object.values(places))
+          sights.push(await prepare(user, ...((await people.take(1)) as [Person])))
+        const appended = sights.map(() => new Set<string>())
+        let number = 0
+        let deletedAt = Number.POSITIVE_INFINITY
+
+        /** Until some calls have been begun after the deletion was answered. */
+        async function hammer(call: (mark: string) => Promise<Answer>): Promise<void> {
+          for (let after = 0; after < 3; ) {
+            if (performance.now() > deletedAt) after++
+            await call(`<${number++}>`)
+          }
+        }
+
+        const storm = Promise.all(
+          sights.flatMap((sight, index) => {
+            const { place: peer, type, message } = sight
+            const append = async (content: string) => {
+              const what = { peer, type, message, content }
+              const begunAt = performance.now()
+              const answer = await operate(elsewhere(user.id), 'append', what)
+              if (begunAt > deletedAt) expect(answer.code).not.toBe(answerCode.ok)
+              if (answer.code === answerCode.ok) appended[index]?.add(content)
+              return answer
+            }
+            const query = { conversation_id: peer }
+            const read = () => elsewhere(user.id).call('GET', '/message/ack', { query })
+            return [hammer(append), hammer(append), hammer(read)]
+          }),
+        )
+        await waitFor(async () => number > 15 * round, { what: 'some calls', timeoutMs })
+        expect((await remove(user.id)).code).toBe(answerCode.ok)
+        deletedAt = performance.now()
+        const readings = await Promise.all(sights.map(readingsOf))
+        await storm
+        expect(await Promise.all(sights.map(readingsOf))).toEqual(readings)
+        for (const [index, { message }] of sights.entries()) {
+          const [row] = await sql.run(`select content from messages where msg_id = ${message}`)
+          const marks = String(row?.content).replace('as it was', '').match(/<\d+>/g)
+          expect(new Set(marks)).toEqual(appended[index])
+        }
+        await nothingIsLeft(user.id)
+      }
+    })
   })
+}
+
+/** As a condition on the tables of messages. @param type 2: `place` is a group */
+function whichConversation(type: number, place: number, ...parties: readonly Person[]): string {
+  const ids = type === 2 ? [place, place] : parties.map(({ id }) => id)
+  return `low_id = ${Math.min(...ids)} and high_id = ${Math.max(...ids)}`
 }

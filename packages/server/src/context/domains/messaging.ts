@@ -108,6 +108,7 @@ export function createMessaging(
     broadcastMarks,
     receiptRequests: stores.receiptRequests,
     conversations,
+    accounts,
     apps,
     groupRules,
     transactions,

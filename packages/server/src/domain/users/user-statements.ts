@@ -10,6 +10,14 @@ export const lockUsers: BulkSelect = {
   lock: 'for key share',
 }
 
+/** A row of {@link lockUsers}. */
+export interface LockedUser {
+  readonly app_id: string
+  readonly user_id: Int64
+  /** null = the user is there */
+  readonly deleted_at: number | null
+}
+
 /** Users stay as they are until the transaction ends. */
 export const lockBadges: BulkSelect = {
   table: 'users',

@@ -103,11 +103,11 @@ const partyMarks = {
 /** What {@link setMarks} is given. */
 export const writtenMarkColumns = { ...partyMarks, ...conversationKey } as const
 
-/** The marks of both parties, which stay as they are until the transaction ends. */
+/** The marks of both parties, which stay as they are until the transaction ends. closed: one of them may be deleted. */
 export const lockMarks: BulkSelect = {
   table: 'conversations',
   keys: conversationKey,
-  columns: `app_id, low_id, high_id, seq, last_msg_id, ${Object.keys(partyMarks).join(', ')}`,
+  columns: `app_id, low_id, high_id, closed, seq, last_msg_id, ${Object.keys(partyMarks).join(', ')}`,
   lock: 'for no key update',
 }
 

@@ -323,11 +323,18 @@ export class ConversationStore {
 
   /**
    * Keeps others from changing the conversation and what it holds until the transaction ends.
-   * @returns false when there is no such conversation
+   * @returns null when there is no such conversation; open: neither of its parties is deleted
    */
-  async lockForUpdate(tx: Tx, conversation: ConversationKey): Promise<boolean> {
-    const found = tx.selectFrom('conversations').select('seq').where(isConversation(conversation))
-    return (await lockForUpdate(tx, found).executeTakeFirst()) !== undefined
+  async lockForUpdate(
+    tx: Tx,
+    conversation: ConversationKey,
+  ): Promise<{ readonly isOpen: boolean } | null> {
+    const found = tx
+      .selectFrom('conversations')
+      .select('closed')
+      .where(isConversation(conversation))
+    const row = await lockForUpdate(tx, found).executeTakeFirst()
+    return row ? { isOpen: row.closed === 0 } : null
   }
 
   /**

@@ -9,6 +9,8 @@ import {
   setMemberMarks,
   writtenMemberMarkColumns,
 } from '../../groups/membership/member-statements.js'
+import type { UserKey } from '../../users/user-model.js'
+import { type LockedUser, lockUsers } from '../../users/user-statements.js'
 import type { BroadcastReader } from '../conversations/broadcast-streams.js'
 import {
   lockFurthestReaders,
@@ -91,6 +93,8 @@ interface DirectMarks {
   readonly app_id: string
   readonly low_id: Int64
   readonly high_id: Int64
+  /** 0 or 1; 1 = one of the parties is deleted */
+  readonly closed: number
   readonly seq: number
   readonly last_msg_id: number
   low_read_seq: number
@@ -128,6 +132,8 @@ interface LockedRows {
   readonly members: ReadonlyMap<string, LockedMember>
   readonly readers: ReadonlyMap<string, ReadersRow>
   readonly broadcasts: ReadonlyMap<string, LockedBroadcastMarks>
+  /** Moves of users who are deleted, which are not made; those of other conversations find no row of the user. */
+  readonly refused: ReadonlySet<DirectMove>
   readonly changed: {
     readonly direct: Set<DirectMarks>
     readonly members: Set<LockedMember>
@@ -138,7 +144,7 @@ interface LockedRows {
 
 /**
  * Moves marks of many callers, as if one after another in their order, and tells of each that has moved (rules E5, E6). The output says
- * for each caller whether a mark has moved; one of a conversation or member that is not there has not.
+ * for each caller whether a mark has moved; one of a conversation or member that is not there, or of a user who is deleted, has not.
  */
 export const moveMarks: Procedure<
   { readonly callers: readonly MarkMoves[]; readonly now: number },
@@ -163,7 +169,7 @@ export const moveMarks: Procedure<
 }
 
 /**
- * In the order in which everybody locks: conversations of users, users with their marks in broadcasts, conversations of groups, members;
+ * In the order in which everybody locks: conversations of users, users and their marks in broadcasts, conversations of groups, members;
  * each by key.
  */
 async function lockRows(
@@ -174,13 +180,16 @@ async function lockRows(
   const ofGroups = moves.filter(isInGroup)
   const further = ofGroups.filter(({ isFurther }) => isFurther)
   const directRows = await context.run<DirectMarks>(lockMarks, conversationKeys(direct))
+  const directByKey = new Map(directRows.map((row) => [rowText(row), row]))
+  const refused = await movesOfDeleted(context, direct, directByKey)
   const ofBroadcasts = moves.filter(isOfBroadcasts)
   const broadcastRows =
     ofBroadcasts.length === 0 ? [] : await lockBroadcastRows(context, ofBroadcasts)
   const readerRows = await context.run<ReadersRow>(lockFurthestReaders, conversationKeys(further))
   const memberRows = await context.run<LockedMember>(lockMemberMarks, memberKeys(ofGroups))
   return {
-    direct: new Map(directRows.map((row) => [rowText(row), row])),
+    direct: directByKey,
+    refused,
     readers: new Map(readerRows.map((row) => [rowText(row), row])),
     members: new Map(
       memberRows.map((row) => [memberText(row.app_id, row.group_id, row.user_id), row]),
@@ -190,6 +199,32 @@ async function lockRows(
     ),
     changed: { direct: new Set(), members: new Set(), readers: new Set(), broadcasts: new Set() },
   }
+}
+
+/** A deletion waits for the conversations of its user that are open. Of those that are closed, the other party may still be there. */
+async function movesOfDeleted(
+  context: ProcedureContext,
+  moves: readonly DirectMove[],
+  rows: ReadonlyMap<string, DirectMarks>,
+): Promise<ReadonlySet<DirectMove>> {
+  const closed = moves.filter(
+    ({ conversation }) => rows.get(conversationText(conversation))?.closed === 1,
+  )
+  if (closed.length === 0) return new Set()
+  const users = new Map(closed.map((move) => [userText(userOf(move)), userOf(move)]))
+  const inOrder = [...users.values()].sort(
+    (a, b) => compare(a.appId, b.appId) || compare(a.userId, b.userId),
+  )
+  const found = await context.run<LockedUser>(
+    lockUsers,
+    inOrder.map(({ appId, userId }) => [appId, userId]),
+  )
+  const present = new Set(
+    found
+      .filter(({ deleted_at }) => deleted_at === null)
+      .map(({ app_id: appId, user_id: userId }) => userText({ appId, userId })),
+  )
+  return new Set(closed.filter((move) => !present.has(userText(userOf(move)))))
 }
 
 async function lockBroadcastRows(
@@ -242,7 +277,8 @@ function moveAll(rows: LockedRows, { moves, announcement }: MarkMoves): NewRow[]
 }
 
 /** @returns what is told; null when the mark is there already */
-function moveDirect({ direct, changed }: LockedRows, move: DirectMove): NewRow | null {
+function moveDirect({ direct, refused, changed }: LockedRows, move: DirectMove): NewRow | null {
+  if (refused.has(move)) return null
   const { conversation, side, mark, seq, event } = move
   const row = direct.get(conversationText(conversation))
   const to = seq ?? row?.seq ?? 0
@@ -397,6 +433,15 @@ const broadcastMarksRow = rowOf(writtenBroadcastMarkColumns, (row: LockedBroadca
   user_id: row.user_id,
   sender_id: row.sender_id,
 }))
+
+function userOf({ conversation: { appId, lowId, highId }, side }: DirectMove): UserKey {
+  return { appId, userId: side === 'low' ? lowId : highId }
+}
+
+/** For maps. */
+function userText({ appId, userId }: UserKey): string {
+  return `${appId}/${userId}`
+}
 
 /** For maps. */
 function conversationText({ appId, lowId, highId }: ConversationKey): string {

@@ -7,6 +7,7 @@ import { timestampOf } from '../../../lib/ids/ids.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
+import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
 import type { ConversationStore } from '../conversations/conversation-store.js'
 import { type AlterationKind, alterationKinds } from '../log/change-model.js'
@@ -36,6 +37,7 @@ export interface MessageOperationsOptions {
   readonly receiptRequests: ReceiptRequestStore
   readonly conversations: ConversationService
   readonly apps: AppService
+  readonly accounts: Pick<AccountService, 'lockKeyShare'>
   readonly groupRules: GroupMessageRules
   readonly transactions: TransactionStore
   readonly outbox: Outbox
@@ -100,7 +102,8 @@ export class MessageOperations {
   /**
    * What a message of content_type 9 to 12 asks for; a repeat of its transaction ID does nothing.
    * @throws AppError invalid_parameter, user_not_found, group_not_found, member_required, conversation_not_found, message_not_found,
-   *   no_permission, message_type_refused, message_too_large, recall_too_late, recall_disabled
+   *   no_permission, message_type_refused, message_too_large, recall_too_late, recall_disabled; user_deleted when the actor was
+   *   deleted meanwhile
    */
   async perform(actor: Actor, request: OperationRequest): Promise<void> {
     const { database, transactions, clock, transactionTtlMs } = this.options
@@ -137,7 +140,7 @@ export class MessageOperations {
    * Withdraws a message for everybody; the sender within the application's window, owner and admins of a group those of members below
    * them, an Admin token always.
    * @throws AppError conversation_not_found, message_not_found, no_permission, recall_too_late, recall_disabled, group_not_found,
-   *   member_required
+   *   member_required; user_deleted when the caller was deleted meanwhile
    */
   async recall(caller: RecallCaller, peerId: Int64, messageId: Int64): Promise<void> {
     const actor = {
@@ -203,19 +206,29 @@ export class MessageOperations {
     return settings.recall_enabled ? settings.recall_seconds : null
   }
 
-  /** Locks the conversation first, as a send does, and then finds the message. */
+  /**
+   * Locks the conversation first, as a send does, and then finds the message. The deletion of the actor waits until the transaction ends,
+   * or has ended: it locks the conversations with others before the user, if they are open, and those of groups after the user.
+   */
   async #hold(tx: Tx, actor: Actor, peerId: Int64, messageId: Int64): Promise<Held> {
     const { store, conversationStore, conversations } = this.options
     const conversation = await conversations.findBegun(tx, actor, peerId)
+    if (conversation.isGroup) await this.#keepFromDeletion(tx, actor)
     await this.#requireMembership(tx, actor, conversation)
-    const isBegun = await conversationStore.lockForUpdate(tx, conversation)
-    const message = isBegun ? await store.find(tx, conversation, messageId) : null
+    const locked = await conversationStore.lockForUpdate(tx, conversation)
+    if (!conversation.isGroup && !locked?.isOpen) await this.#keepFromDeletion(tx, actor)
+    const message = locked ? await store.find(tx, conversation, messageId) : null
     if (message) return { actor, conversation, message }
     const broadcast = conversation.isGroup
       ? null
       : await this.#holdBroadcast(tx, actor, peerId, messageId)
     if (broadcast) return broadcast
-    throw new AppError(isBegun ? 'message_not_found' : 'conversation_not_found')
+    throw new AppError(locked ? 'message_not_found' : 'conversation_not_found')
+  }
+
+  /** @throws AppError user_deleted */
+  async #keepFromDeletion(tx: Tx, { appId, userId }: Actor): Promise<void> {
+    if (userId !== systemUserId) await this.options.accounts.lockKeyShare(tx, appId, userId)
   }
 
   /**

@@ -2,7 +2,7 @@ import type { Int64 } from '@hermod/protocol'
 import type { BulkInsert } from '../../../db/dialect/dialect.js'
 import { type Procedure, type ProcedureContext, ProcedureRestart } from '../../../db/procedure.js'
 import { rowOf } from '../../../db/rows.js'
-import type { ConversationsTable, SentTransactionsTable, UsersTable } from '../../../db/schema.js'
+import type { ConversationsTable, SentTransactionsTable } from '../../../db/schema.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import { compare } from '../../../lib/compare.js'
 import { groupBy } from '../../../lib/group-by.js'
@@ -14,7 +14,7 @@ import {
 } from '../../../outbox/outbox-statements.js'
 import { advancedMemberColumns, advanceMembers } from '../../groups/membership/member-statements.js'
 import { systemUserId } from '../../users/system-user.js'
-import { lockUsers } from '../../users/user-statements.js'
+import { type LockedUser, lockUsers } from '../../users/user-statements.js'
 import {
   addToLists,
   advanceConversations,
@@ -82,7 +82,6 @@ export interface MessageIdSource {
   takeReserved(count: number, after: number): readonly number[]
 }
 
-type UserRow = Pick<UsersTable, 'app_id' | 'user_id' | 'deleted_at'>
 type BatchPosition = Pick<
   ConversationsTable,
   'app_id' | 'low_id' | 'high_id' | 'seq' | 'last_msg_id'
@@ -347,7 +346,7 @@ async function rowsOfDeleted(
   const inOrder = [...users.values()].sort(
     ([appA, a], [appB, b]) => compare(appA, appB) || compare(a, b),
   )
-  const found = await context.run<UserRow>(lockUsers, inOrder)
+  const found = await context.run<LockedUser>(lockUsers, inOrder)
   const deleted = new Set(
     found
       .filter(({ deleted_at }) => deleted_at !== null)
