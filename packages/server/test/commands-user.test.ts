@@ -15,6 +15,7 @@ import bcrypt from '@node-rs/bcrypt'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 import { type CommandResult, runHermod } from './support/hermod-command.js'
+import { recordedNotices } from './support/recorded-events.js'
 import type { SqlRow } from './support/sql.js'
 import { WatchedServer } from './support/watched-server.js'
 
@@ -787,5 +788,34 @@ function waysToReach(place: Place, backend: Backend): void {
       status: 1,
     })
     expect((await run('user', 'export', 'alone')).out.split('\n')).toHaveLength(1201)
+  })
+
+  test('without a server a deletion erases the texts of the user before the command ends', async () => {
+    await using watched = await WatchedServer.start(backend)
+    const { api, appId } = watched.server
+    const alice = await api.newSession('alice')
+    const bob = await api.newSession('bob')
+    const carol = await api.newSession('carol')
+    for (const one of [alice, bob])
+      await one.api.succeed('POST', '/user/authmode', { body: { value: 1 } })
+    for (const [from, to] of [
+      [alice, bob],
+      [carol, alice],
+      [carol, bob],
+    ] as const) {
+      const body = { user_id: to.id, reason: `${from.username} to ${to.username}` }
+      await from.api.succeed('POST', '/roster/apply', { body })
+    }
+    const reasons = async () =>
+      (await recordedNotices(watched.sql, 'contact.applied')).map(({ content }) => content)
+    expect(await reasons()).toEqual(['alice to bob', 'carol to alice', 'carol to bob'])
+    expect(await watched.server.stop()).toMatchObject({ code: 0 })
+
+    const deletion = ['user', 'delete', appId, 'alice']
+    expect(await runHermod(deletion, watched.settings)).toMatchObject({ code: 0, err: '' })
+    expect(await reasons()).toEqual(['', '', 'carol to bob'])
+    expect(await watched.sql.run('select kind, outcome from jobs')).toEqual([
+      { kind: 'text_erasure', outcome: 'done' },
+    ])
   })
 }

@@ -4,10 +4,15 @@ import { createLog } from '../observability/log.js'
 import { asValue } from '../pipeline/executor.js'
 import { operatorPrincipal } from '../pipeline/principal.js'
 import { openContext } from './context.js'
+import { erasesTextsAtEnd } from './text-erasures.js'
 
-/** The operator operations in this process, on the database itself: the command's own user is the operator. */
+/**
+ * The operator operations in this process, on the database itself: the command's own user is the operator. What a deletion leaves to a
+ * server is done before it ends, as there may be no server for a long time.
+ */
 export const openLocalCalls: LocalCalls = async ({ config, secrets }) => {
   const context = await openContext({ config, secrets, log: createLog('silent') })
+  const eraseTexts = erasesTextsAtEnd(context)
   const caller = {
     requestId: 'command',
     address: 'local',
@@ -25,7 +30,13 @@ export const openLocalCalls: LocalCalls = async ({ config, secrets }) => {
       if (reply.kind === 'failure') return refusedAnswer(reply.error)
       throw new Error(`${operationId} answers a file`)
     },
-    close: () => context.stop(),
+    async close() {
+      try {
+        await eraseTexts()
+      } finally {
+        await context.stop()
+      }
+    },
   }
 }
 

@@ -1,7 +1,6 @@
 import type { Bus } from '../../bus/bus.js'
 import type { Database } from '../../db/database.js'
 import { expandTask, sendBatch } from '../../domain/push/tasks/push-jobs.js'
-import { textErasure } from '../../domain/users/deletion/text-erasure-service.js'
 import { jobPurge } from '../../jobs/job-purge.js'
 import { JobWorker, jobHandler } from '../../jobs/job-worker.js'
 import { LeaseStore } from '../../jobs/lease-store.js'
@@ -11,6 +10,7 @@ import type { Logger } from '../../observability/log.js'
 import type { Metrics } from '../../observability/metrics.js'
 import type { Services } from '../services.js'
 import type { Stores } from '../stores.js'
+import { textErasureHandler } from '../text-erasures.js'
 import { expiryObserver } from './expiry.js'
 import { createRelay, outboxObserver } from './outbox.js'
 
@@ -44,8 +44,6 @@ export interface Workers {
 }
 
 const minuteMs = 60_000
-/** Many users who are deleted together cost one walk through the events. */
-const erasuresPerRun = 500
 /** A task to a million devices takes minutes; killed nodes count as attempts too. */
 const expansion = { maxAttempts: 1_000, timeLimitMs: 3_600_000 }
 /** Gateways answer after seconds; so several batches are under way at once. */
@@ -85,16 +83,7 @@ export function createWorkers({
     database,
     store: jobStore,
     handlers: [
-      jobHandler(
-        textErasure,
-        ({ appId, payloads, signal }) =>
-          textErasures.erase(
-            appId,
-            payloads.map(({ userId }) => userId),
-            signal,
-          ),
-        { jobsPerRun: erasuresPerRun },
-      ),
+      textErasureHandler(textErasures),
       jobHandler(
         expandTask,
         async ({ appId, payloads, signal }) => {
