@@ -1,11 +1,15 @@
-/** How the embedded database goes about its statements. */
+/** How the databases go about their statements. */
 import { join } from 'node:path'
-import { TempFolder } from '@hermod/testkit'
+import { type BackendDatabase, TempFolder, testBackends } from '@hermod/testkit'
 import { type RawBuilder, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Database } from '../dist/db/database.js'
+import { Database, type Tx } from '../dist/db/database.js'
+import { postgresDialect } from '../dist/db/dialect/postgres.js'
 import { sqliteDialect } from '../dist/db/dialect/sqlite.js'
 import { migrate } from '../dist/db/migrations/migrate.js'
+import { ContactRequestStore } from '../dist/domain/contacts/contact-request-store.js'
+import { InvitationStore } from '../dist/domain/groups/admission/invitation-store.js'
+import { JoinRequestStore } from '../dist/domain/groups/admission/join-request-store.js'
 
 interface IndexColumns {
   readonly table_name: string
@@ -76,6 +80,21 @@ describe('plans of SQLite', () => {
   })
 
   it.each([
+    ['group_join_requests', 'group_id', 'applicant_id'],
+    ['group_invitations', 'invitee_id', 'group_id'],
+    ['contact_requests', 'user_id', 'applicant_id'],
+  ])('read a page of %s in the order of an index', async (table, owner, last) => {
+    const found = sql`select * from ${sql.table(table)} where app_id = ${'a'} and ${sql.ref(owner)} + 0 = ${1}
+      order by created_at desc, ${sql.ref(last)} desc limit 10`
+    const { rows } = await sql<{
+      readonly detail: string
+    }>`explain query plan ${found}`.execute(database.writer)
+    expect(rows.map(({ detail }) => detail)).toEqual([
+      `SEARCH ${table} USING INDEX ${table}_newest (app_id=? AND <expr>=?)`,
+    ])
+  })
+
+  it.each([
     ['group_join_requests', 'group_id'],
     ['group_invitations', 'invitee_id'],
   ])('find the newest change of %s at the end of an index', async (table, owner) => {
@@ -83,3 +102,101 @@ describe('plans of SQLite', () => {
     expect(await planOf(found)).toContain(`${table}_changed (app_id=? AND ${owner}=?)`)
   })
 })
+
+const page = 50
+const many = 20_000
+interface Listed {
+  readonly name: string
+  readonly owner: string
+  readonly other: string
+  /** Another column, with its comma. */
+  readonly further: string
+  readonly first: readonly number[]
+  list(database: Database, tx: Tx, asked: Page): Promise<readonly unknown[]>
+}
+type Page = { readonly before: readonly number[] | null; readonly limit: number }
+/** Lists of the newest entries of an owner; `first` are the IDs of an entry, as a cursor has them. */
+const tables: readonly Listed[] = [
+  {
+    name: 'group_join_requests',
+    owner: 'group_id',
+    other: 'applicant_id',
+    further: '',
+    first: [1, 1],
+    list: (database: Database, tx: Tx, asked: Page) =>
+      new JoinRequestStore(database).list(tx, 'a', [1], asked),
+  },
+  {
+    name: 'group_invitations',
+    owner: 'invitee_id',
+    other: 'group_id',
+    further: ', inviter_id',
+    first: [1],
+    list: (database: Database, tx: Tx, asked: Page) =>
+      new InvitationStore(database).list(tx, 'a', 1, asked),
+  },
+  {
+    name: 'contact_requests',
+    owner: 'user_id',
+    other: 'applicant_id',
+    further: ', alias',
+    first: [1],
+    list: (_: Database, tx: Tx, asked: Page) => new ContactRequestStore().list(tx, 'a', 1, asked),
+  },
+]
+
+for (const backend of testBackends().filter(({ name }) => name === 'postgres')) {
+  describe('statements of PostgreSQL on tables that were never analysed', () => {
+    let place: BackendDatabase
+    let database: Database
+
+    beforeAll(async () => {
+      place = await backend.createDatabase()
+      database = new Database(
+        postgresDialect({ url: place.url ?? '', poolSize: 1, onError: () => {} }),
+      )
+      await migrate(database)
+    })
+
+    afterAll(async () => {
+      await database[Symbol.asyncDispose]()
+      await place[Symbol.asyncDispose]()
+    })
+
+    /** How many rows of a table a statement reads. */
+    async function rowsRead(table: string, read: (tx: Tx) => Promise<unknown>): Promise<number> {
+      return database.transaction(async (tx) => {
+        const count = async () => {
+          const { rows } = await sql<{ readonly count: string }>`
+            select seq_tup_read + coalesce(idx_tup_fetch, 0) as count
+            from pg_stat_xact_user_tables where relname = ${table}`.execute(tx)
+          return Number(rows[0]?.count)
+        }
+        const before = await count()
+        await read(tx)
+        return (await count()) - before
+      })
+    }
+
+    /** As one transaction writes them: many rows of owner 1, in no order, and one row for each of others. */
+    async function fill({ name, owner, other, further }: Listed): Promise<void> {
+      await sql`alter table ${sql.table(name)} set (autovacuum_enabled = off)`.execute(
+        database.writer,
+      )
+      const rows = sql.raw(`insert into ${name}
+        (app_id, ${owner}, ${other}, reason, status, created_at, expires_at, updated_at${further})
+        select 'a', case when i <= ${many} then 1 else i end, i, '', 0, (i * 7919) % 1000003, 1, i${further && ", '7'"}
+        from generate_series(1, ${1.2 * many}) i`)
+      await rows.execute(database.writer)
+    }
+
+    it.each(tables)('read no more of $name than a page shows', async (table) => {
+      await fill(table)
+      for (const before of [null, [500_000, ...table.first]]) {
+        const list = (tx: Tx) => table.list(database, tx, { before, limit: page })
+        expect(await database.transaction(list)).toHaveLength(page)
+        expect(await rowsRead(table.name, list)).toBeLessThanOrEqual(page + 1)
+      }
+    })
+  })
+}

@@ -33,12 +33,16 @@ const introspectTable: Readonly<Record<Backend['name'], Introspect>> = {
     )
     const indexes: string[] = []
     for (const index of await sql.run(
-      `select name, "unique" as is_unique from pragma_index_list('${table}') where origin <> 'pk'`,
+      `select i.name, i."unique" as is_unique, m.sql as text from pragma_index_list('${table}') i
+        left join sqlite_master m on m.name = i.name where i.origin <> 'pk'`,
     )) {
       const parts = await sql.run(
         `select name from pragma_index_info('${index.name}') order by seqno`,
       )
-      indexes.push(indexForm(index, names(parts)))
+      // An expression has no name; all there is of it is the statement that made the index.
+      const isNamed = parts.every(({ name }) => name !== null)
+      const [, given = ''] = /\((.*)\)$/.exec(String(index.text)) ?? []
+      indexes.push(indexForm(index, isNamed ? names(parts) : given))
     }
     const keys = await sql.run(
       `select "from" || ' -> ' || "table" || '.' || "to" as name from pragma_foreign_key_list('${table}')`,
@@ -58,8 +62,8 @@ const introspectTable: Readonly<Record<Backend['name'], Introspect>> = {
     )
     const indexes = await sql.run(
       `select i.indisunique as is_unique, i.indisprimary as is_primary, (
-          select string_agg(a.attname, ', ' order by k.place) from unnest(i.indkey) with ordinality as k (number, place)
-          join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.number) as columns
+          select string_agg(replace(pg_get_indexdef(i.indexrelid, place, true), '"', ''), ', ' order by place)
+          from generate_series(1, i.indnatts) as place) as columns
         from pg_index i where i.indrelid = 'public.${table}'::regclass`,
     )
     const keys = await sql.run(

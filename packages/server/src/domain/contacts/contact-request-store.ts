@@ -1,5 +1,5 @@
 import { contactRequestStatus, type Int64 } from '@hermod/protocol'
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Queryable, Tx } from '../../db/database.js'
 import type { ContactRequestsTable } from '../../db/schema.js'
 import { padded } from '../../lib/chunks.js'
@@ -112,7 +112,8 @@ export class ContactRequestStore {
       .selectFrom('contact_requests')
       .selectAll()
       .where('app_id', '=', appId)
-      .where('user_id', '=', userId)
+      // As the index in the order of the pages has it, and no other one (decision 026).
+      .where(sql<boolean>`user_id + 0 = ${userId}`)
       .$if(before !== null, (query) =>
         query.where((eb) =>
           eb(

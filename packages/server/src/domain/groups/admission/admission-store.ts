@@ -178,7 +178,8 @@ export abstract class AdmissionStore<Row extends AdmissionRow, Entry extends Adm
   }
 
   /**
-   * Newest first.
+   * Newest first. Of one owner by an index that is in this order: the sum is what that index has in place of the owner, so no other one
+   * finds the rows, and a table without statistics is not read and sorted.
    * @param page.before when it was made, then the IDs of the table
    */
   protected async listOf(
@@ -189,11 +190,19 @@ export abstract class AdmissionStore<Row extends AdmissionRow, Entry extends Adm
   ): Promise<Entry[]> {
     const { name, owner, ids, toEntry } = this.table
     if (ownerIds.length === 0) return []
-    const columns = ['created_at', ...ids].map((column) => sql.ref(column))
-    const position = before && sql`and (${sql.join(columns)}) < (${sql.join(before)})`
-    const newestFirst = columns.map((column) => sql`${column} desc`)
+    const isOne = ownerIds.length === 1
+    const columns = ['created_at', ...ids]
+    const position =
+      before &&
+      sql`and (${sql.join(columns.map((column) => sql.ref(column)))}) < (${sql.join(before)})`
+    const newestFirst = columns
+      .filter((column) => !isOne || column !== owner)
+      .map((column) => sql`${sql.ref(column)} desc`)
+    const isListed = isOne
+      ? sql`${sql.ref(owner)} + 0 = ${ownerIds[0]}`
+      : sql`${sql.ref(owner)} in (${sql.join(padded(ownerIds))})`
     const { rows } = await sql<Row>`select * from ${sql.table(name)}
-      where app_id = ${appId} and ${sql.ref(owner)} in (${sql.join(padded(ownerIds))}) ${position ?? sql``}
+      where app_id = ${appId} and ${isListed} ${position ?? sql``}
       order by ${sql.join(newestFirst)} limit ${limit}`.execute(db)
     return rows.map(toEntry)
   }
