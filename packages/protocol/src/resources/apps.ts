@@ -65,6 +65,16 @@ export const appSettingFields = {
   }),
   recall_enabled: boolean({ description: 'true: senders may recall their messages' }),
   recall_seconds: int32({ minimum: 1, description: 'how long a sender may recall a message' }),
+  registration_burst: int32({
+    minimum: 1,
+    maximum: 1_000_000,
+    description: 'users that one client address registers at once after a pause',
+  }),
+  registration_rate: int32({
+    minimum: 1,
+    maximum: 1_000_000,
+    description: 'users that one client address registers in a minute over time',
+  }),
   stranger_chat_default: intEnum(meaningsOf(strangerChatDefault), {
     description: 'chats from unknown users where a user has set nothing',
   }),

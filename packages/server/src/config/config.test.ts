@@ -49,9 +49,16 @@ describe('loadConfig', () => {
         enabled: true,
         address: { perSecond: 2000, burst: 4000 },
         user: { perSecond: 100, burst: 200 },
+        userCalls: 32,
         app: { perSecond: 5000, burst: 10_000 },
       },
-      logins: { userFailures: 5, addressFailures: 20, maxWaitMs: 60_000, forgetMs: 900_000 },
+      logins: {
+        userFailures: 5,
+        addressFailures: 20,
+        maxWaitMs: 60_000,
+        forgetMs: 900_000,
+        maxWaitingPasswords: 200,
+      },
       accounts: {
         userTokenTtlMs: 30 * 86_400_000,
         passwordMinLength: 6,

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import type { BucketRate } from '../lib/limits/bucket.js'
 import { redactUrl } from '../lib/secrets/redact.js'
 import { type GivenSettings, type ReadFile, readSettings, type Source } from './env.js'
 import { type OptionKey, type OptionValues, optionKeys, optionOf, options } from './options.js'
@@ -8,12 +9,6 @@ import { type ServerSecrets, serverSecrets } from './secrets.js'
 export type StorageConfig =
   | { readonly kind: 'sqlite'; readonly dataDir: string }
   | { readonly kind: 'postgres'; readonly redactedUrl: string; readonly maxConnections: number }
-
-/** What one may send over time, and at once after a pause. */
-export interface Rate {
-  readonly perSecond: number
-  readonly burst: number
-}
 
 /** Everything that may be known of the configuration; frozen. */
 export interface ServerConfig {
@@ -39,15 +34,19 @@ export interface ServerConfig {
   readonly rateLimit: {
     /** False ends every rate limit; failed logins are slowed down all the same. */
     readonly enabled: boolean
-    readonly address: Rate
-    readonly user: Rate
-    readonly app: Rate
+    readonly address: BucketRate
+    readonly user: BucketRate
+    /** How many calls of one user may be under way at once. */
+    readonly userCalls: number
+    readonly app: BucketRate
   }
   readonly logins: {
     readonly userFailures: number
     readonly addressFailures: number
     readonly maxWaitMs: number
     readonly forgetMs: number
+    /** Half of them for logins. */
+    readonly maxWaitingPasswords: number
   }
   readonly accounts: {
     readonly userTokenTtlMs: number
@@ -175,6 +174,7 @@ function serverConfig(values: OptionValues): ServerConfig {
       enabled: values.rateLimit,
       address: { perSecond: values.addressRate, burst: values.addressBurst },
       user: { perSecond: values.userRate, burst: values.userBurst },
+      userCalls: values.userCalls,
       app: { perSecond: values.appRate, burst: values.appBurst },
     },
     logins: {
@@ -182,6 +182,7 @@ function serverConfig(values: OptionValues): ServerConfig {
       addressFailures: values.loginAddressFailures,
       maxWaitMs: values.loginMaxWaitSeconds * 1000,
       forgetMs: values.loginForgetMinutes * 60_000,
+      maxWaitingPasswords: values.queuePasswords,
     },
     accounts: {
       userTokenTtlMs: values.userTokenDays * 86_400_000,

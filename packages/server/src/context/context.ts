@@ -14,17 +14,20 @@ import type { ReceiptObserver } from '../domain/push/receipts/receipt-service.js
 import { JobQueue } from '../jobs/job-queue.js'
 import { type Clock, systemClock } from '../lib/clock.js'
 import { lockFolder } from '../lib/concurrency/folder-lock.js'
+import { Turns } from '../lib/concurrency/turns.js'
 import { IdGenerator } from '../lib/ids/ids.js'
 import { Lifecycle } from '../lib/lifecycle.js'
 import { RateLimiter } from '../lib/limits/rate-limiter.js'
 import type { Logger } from '../observability/log.js'
 import { Metrics } from '../observability/metrics.js'
 import { Outbox } from '../outbox/outbox.js'
+import { UserAllowances } from '../pipeline/allowance.js'
 import { CallLimits, noCallLimits } from '../pipeline/call-limits.js'
 import { type CallObserver, Executor } from '../pipeline/executor.js'
 import { type CoreChannel, noConnections } from '../push/core-channel.js'
 import { createCaches } from './caches.js'
 import { createHandlers } from './handlers.js'
+import { procedures } from './procedures.js'
 import { PushGateways } from './push-gateways.js'
 import { openToOthers } from './secret-key.js'
 import { createServices, type Services } from './services.js'
@@ -66,6 +69,7 @@ export async function openDatabase({ config, secrets, log }: ContextOptions): Pr
       sqliteDialect(join(storage.dataDir, databaseFile), {
         onCheckpointError: (error) => log.warn({ err: error }, 'checkpoint failed'),
         checksWriters: checkAnswers,
+        procedures,
       }),
       checks,
     )
@@ -124,6 +128,7 @@ function buildContext(
   const bus = new MemoryBus()
   const ids = new IdGenerator(idReservations(database), clock.now)
   const caches = createCaches({ database, bus })
+  const turns = new Turns()
   const stores = createStores({ database, caches })
   const appended = (appId: string) => bus.publish('outbox.appended', { appId })
   const outbox = new Outbox({ database, store: stores.outbox, clock, appended })
@@ -140,7 +145,7 @@ function buildContext(
   const { checkpoints } = database.dialect
   if (checkpoints) metrics.watchCheckpoints(checkpoints)
   const services = createServices(
-    { database, caches, stores, outbox, ids, clock },
+    { database, caches, stores, outbox, ids, clock, turns },
     {
       config,
       secrets,
@@ -165,17 +170,18 @@ function buildContext(
     users: services.accounts,
     limits,
     observer: callObserver(log, metrics),
+    turns,
     checkAnswers: config.checkAnswers,
   })
   metrics.watchCertificates(() => services.certificateExpiry.list())
   return { config, database, bus, clock, stores, services, executor, limits, metrics, providers }
 }
 
-function callLimits({ address, user, app }: ServerConfig['rateLimit']): CallLimits {
+function callLimits({ address, user, userCalls, app }: ServerConfig['rateLimit']): CallLimits {
   return new CallLimits({
     addresses: new RateLimiter(address),
     newAdminTokens: new RateLimiter(address),
-    users: new RateLimiter(user),
+    users: new UserAllowances({ rate: user, calls: userCalls }),
     apps: new RateLimiter(app),
   })
 }

@@ -1,5 +1,6 @@
 import type { Database } from '../db/database.js'
 import type { Clock } from '../lib/clock.js'
+import type { Turns } from '../lib/concurrency/turns.js'
 import type { IdGenerator } from '../lib/ids/ids.js'
 import type { Outbox } from '../outbox/outbox.js'
 import type { Caches } from './caches.js'
@@ -13,4 +14,5 @@ export interface Foundation {
   readonly outbox: Outbox
   readonly ids: IdGenerator
   readonly clock: Clock
+  readonly turns: Turns
 }

@@ -107,7 +107,7 @@ export function createServices(
   const contacts = createContacts(foundation, { accounts, apps })
   const groups = createGroups(foundation, { apps, secretKeys })
   const users = createUsers(foundation, {
-    config: config.accounts,
+    config,
     accounts,
     apps,
     contacts: contacts.contactBook,

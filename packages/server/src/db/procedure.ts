@@ -18,6 +18,13 @@ export interface ProcedureContext {
   ) => Promise<Head[]>
 }
 
+/** Where a procedure is found. */
+export interface ProcedureName {
+  /** `import.meta.url` of the module that exports the procedure under `name`. */
+  readonly module: string
+  readonly name: string
+}
+
 /**
  * Code that runs where the writing connection is, as one transaction: with the embedded database inside the writer's thread, so that
  * many statements cost one hop between threads; with PostgreSQL in the calling thread. Input and output are plain data.
@@ -26,10 +33,7 @@ export interface ProcedureContext {
  *
  * @typeParam Host what the caller lends to the procedure; null where the procedure runs in another thread
  */
-export interface Procedure<Input, Output, Host = never> {
-  /** `import.meta.url` of the module that exports the procedure under `name`. */
-  readonly module: string
-  readonly name: string
+export interface Procedure<Input, Output, Host = never> extends ProcedureName {
   run(context: ProcedureContext, input: Input, host: Host | null): Promise<Output>
 }
 

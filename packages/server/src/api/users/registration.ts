@@ -6,7 +6,8 @@ import {
   registerUserForPush,
   registerUsers,
 } from '@hermod/protocol'
-import { data, type Handler, handle } from '../../pipeline/call.js'
+import type { Registrar } from '../../domain/users/registration/registration-service.js'
+import { type CallContext, data, type Handler, handle } from '../../pipeline/call.js'
 import { itemResults, toSuccessFields, usernameOf } from '../item-list.js'
 import type { HandlerServices } from '../services.js'
 import { toSettings } from './settings.js'
@@ -15,19 +16,16 @@ export function registrationHandlers({
   registrations,
 }: Pick<HandlerServices, 'registrations'>): Handler[] {
   return [
-    handle(registerUser, async (params, { principal }) => {
-      const { userId, settings } = await registrations.register(principal, params)
+    handle(registerUser, async (params, context) => {
+      const { userId, settings } = await registrations.register(registrarOf(context), params)
       return data(toSettings(userId, settings))
     }),
     handle(
       registerUserForPush,
-      async (
-        { device_guid: deviceGuid, push_token: pushToken, ...params },
-        { principal, userAgent },
-      ) => {
-        const { userId, settings } = await registrations.registerForPush(principal, {
+      async ({ device_guid: deviceGuid, push_token: pushToken, ...params }, context) => {
+        const { userId, settings } = await registrations.registerForPush(registrarOf(context), {
           ...params,
-          userAgent,
+          userAgent: context.userAgent,
           deviceGuid,
           pushToken,
         })
@@ -48,8 +46,8 @@ export function registrationHandlers({
     }),
     handle(
       registerAnonymousUser,
-      async ({ username: prefix, password, cid: contactId }, { principal }) => {
-        const { userId, username } = await registrations.registerAnonymous(principal, {
+      async ({ username: prefix, password, cid: contactId }, context) => {
+        const { userId, username } = await registrations.registerAnonymous(registrarOf(context), {
           prefix,
           password,
           contactId,
@@ -61,4 +59,8 @@ export function registrationHandlers({
       data(await registrations.isFree(principal.appId, username)),
     ),
   ]
+}
+
+function registrarOf({ principal: { kind, appId }, address }: CallContext<'anyone'>): Registrar {
+  return { kind, appId, address }
 }

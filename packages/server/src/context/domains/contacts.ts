@@ -15,7 +15,7 @@ export interface Contacts {
 }
 
 export function createContacts(
-  { database, caches, stores, outbox, clock }: Foundation,
+  { database, caches, stores, outbox, clock, turns }: Foundation,
   { accounts, apps }: { readonly accounts: AccountService; readonly apps: AppService },
 ): Contacts {
   const contactBook = new ContactBook({
@@ -33,6 +33,7 @@ export function createContacts(
     apps,
     outbox,
     clock,
+    turns,
   })
   return {
     contactBook,

@@ -37,7 +37,7 @@ export interface Groups {
 }
 
 export function createGroups(
-  { database, caches, stores, outbox, ids, clock }: Foundation,
+  { database, caches, stores, outbox, ids, clock, turns }: Foundation,
   { apps, secretKeys }: { readonly apps: AppService; readonly secretKeys: SecretKeys },
 ): Groups {
   const {
@@ -63,7 +63,7 @@ export function createGroups(
     groupCache: caches.groups,
     memberCache: caches.members,
   })
-  const access = new GroupAccess({ database, groups, members, invitations, users, clock })
+  const access = new GroupAccess({ database, groups, members, invitations, users, clock, turns })
   const memberships = new MembershipService({
     groups,
     members,
@@ -90,7 +90,15 @@ export function createGroups(
     groupAccess: access,
     groupCache: cache,
     groupInvitations,
-    groupMembers: new GroupMemberService({ access, apps, members, lists, blocks, memberships }),
+    groupMembers: new GroupMemberService({
+      access,
+      apps,
+      members,
+      lists,
+      blocks,
+      memberships,
+      turns,
+    }),
     groupMessageRules: new GroupMessageRules({ groups, members, cache, clock }),
     groupModeration: new GroupModerationService({
       access,

@@ -2,9 +2,10 @@ import type { ServerConfig } from '../../config/config.js'
 import type { AppService } from '../../domain/apps/app-service.js'
 import type { DeviceService } from '../../domain/devices/device-service.js'
 import type { FileCredentialService } from '../../domain/files/file-credential-service.js'
+import { HashingQueue } from '../../domain/login/hashing-queue.js'
 import { LoginGuard } from '../../domain/login/login-guard.js'
 import { OperatorGuard } from '../../domain/login/operator-guard.js'
-import { PasswordHasher } from '../../domain/login/password-hasher.js'
+import { PasswordHasher, parallelHashes } from '../../domain/login/password-hasher.js'
 import { PasswordService } from '../../domain/login/password-service.js'
 import { TokenService } from '../../domain/login/token-service.js'
 import type { AccountService } from '../../domain/users/account-service.js'
@@ -13,6 +14,7 @@ import type { Foundation } from '../foundation.js'
 export interface LoginParts {
   readonly guard: LoginGuard
   readonly hasher: PasswordHasher
+  readonly hashing: HashingQueue
   readonly operatorGuard: OperatorGuard
   readonly tokens: TokenService
 }
@@ -31,7 +33,11 @@ export function createLogin(
     readonly fileCredentials: FileCredentialService
   },
 ): LoginParts {
-  const hasher = new PasswordHasher()
+  const hashing = new HashingQueue({
+    parallel: parallelHashes,
+    maxWaiting: config.logins.maxWaitingPasswords,
+  })
+  const hasher = new PasswordHasher(hashing)
   const guard = new LoginGuard({ clock, ...config.logins })
   const tokens = new TokenService({
     database,
@@ -49,7 +55,7 @@ export function createLogin(
     guard: new LoginGuard({ clock, ...config.logins }),
     isOperatorToken: (token) => apps.isOperatorToken(token),
   })
-  return { guard, hasher, operatorGuard, tokens }
+  return { guard, hasher, hashing, operatorGuard, tokens }
 }
 
 /** Passwords are those of accounts, which need the tokens. */

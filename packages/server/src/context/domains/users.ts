@@ -12,6 +12,10 @@ import { UserImportService } from '../../domain/users/import/user-import-service
 import { OperatorUserService } from '../../domain/users/operator-user-service.js'
 import { ProfileService } from '../../domain/users/profile-service.js'
 import {
+  noRegistrationLimit,
+  RegistrationLimit,
+} from '../../domain/users/registration/registration-limit.js'
+import {
   type ContactConnector,
   RegistrationService,
 } from '../../domain/users/registration/registration-service.js'
@@ -48,7 +52,7 @@ export interface Users {
 }
 
 export interface UsersOptions {
-  readonly config: ServerConfig['accounts']
+  readonly config: Pick<ServerConfig, 'accounts' | 'rateLimit'>
   readonly accounts: AccountService
   readonly apps: AppService
   readonly contacts: ContactConnector
@@ -64,7 +68,10 @@ export interface UsersOptions {
 export function createUsers(
   { database, stores, outbox, ids, clock }: Foundation,
   {
-    config: { passwordMinLength, reservedUsernamePrefixes: reservedPrefixes },
+    config: {
+      accounts: { passwordMinLength, reservedUsernamePrefixes: reservedPrefixes },
+      rateLimit,
+    },
     accounts,
     apps,
     contacts,
@@ -113,6 +120,7 @@ export function createUsers(
       contacts,
       devices,
       hasher,
+      limit: rateLimit.enabled ? new RegistrationLimit() : noRegistrationLimit,
       ids,
       clock,
       names,

@@ -9,6 +9,7 @@ import {
   compileOnce,
   type Procedure,
   type ProcedureContext,
+  type ProcedureName,
   ProcedureRestart,
 } from '../procedure.js'
 import { toObject } from '../row.js'
@@ -50,9 +51,11 @@ export interface WorkerOptions {
   readonly pragmas: readonly string[]
   /** Looks at what procedures write, as {@link TableWriterCheck}. */
   readonly checksWriters: boolean
+  /** Loaded before the first request is served; others when they are first run. */
+  readonly procedures: readonly ProcedureName[]
 }
 
-const { path, pragmas, checksWriters } = workerData as WorkerOptions
+const { path, pragmas, checksWriters, procedures: known } = workerData as WorkerOptions
 const database = new DatabaseSync(path)
 for (const pragma of pragmas) database.exec(pragma)
 const statements = new StatementCache()
@@ -110,16 +113,18 @@ function serve(request: Exclude<WorkerRequest, { close: true } | { procedure: un
   return { output: null }
 }
 
+async function load({ module, name }: ProcedureName): Promise<Procedure<unknown, unknown>> {
+  const procedure = ((await import(module)) as Record<string, Procedure<unknown, unknown>>)[name]
+  if (!procedure) throw new Error(`${module} exports no procedure ${name}`)
+  procedures.set(`${module}#${name}`, procedure)
+  return procedure
+}
+
 async function runProcedure({ module, name, input }: ProcedureCall): Promise<unknown> {
-  const key = `${module}#${name}`
-  const known =
-    procedures.get(key) ??
-    ((await import(module)) as Record<string, Procedure<unknown, unknown>>)[name]
-  if (!known) throw new Error(`${module} exports no procedure ${name}`)
-  procedures.set(key, known)
+  const procedure = procedures.get(`${module}#${name}`) ?? (await load({ module, name }))
   database.exec('begin immediate')
   try {
-    const output = await known.run(procedureContext(), input, null)
+    const output = await procedure.run(procedureContext(), input, null)
     database.exec('commit')
     return output
   } catch (error) {
@@ -128,6 +133,9 @@ async function runProcedure({ module, name, input }: ProcedureCall): Promise<unk
     throw error
   }
 }
+
+// A call must not wait for what reads files: others may keep the thread pool busy, or have all descriptors.
+await Promise.all(known.map(load))
 
 parentPort?.on('message', (request: WorkerRequest) => {
   if ('close' in request) {

@@ -11,7 +11,7 @@ import {
   SqliteQueryCompiler,
 } from 'kysely'
 import { Mutex } from '../../lib/concurrency/mutex.js'
-import { ProcedureRestart } from '../procedure.js'
+import { type ProcedureName, ProcedureRestart } from '../procedure.js'
 import { toObject } from '../row.js'
 import type { BulkQuery, ProcedureCall, SqlDialect } from './dialect.js'
 import { sqliteBulk } from './sqlite-bulk.js'
@@ -67,6 +67,8 @@ export interface SqliteOptions {
   readonly onCheckpointError?: (error: unknown) => void
   /** Looks at what procedures write, as TableWriterCheck; default false. */
   readonly checksWriters?: boolean
+  /** What the writer's thread loads when it starts; default none. */
+  readonly procedures?: readonly ProcedureName[]
 }
 
 /**
@@ -79,10 +81,11 @@ export function sqliteDialect(
     checkpoints: limits = {},
     onCheckpointError: onError = () => {},
     checksWriters = false,
+    procedures = [],
   }: SqliteOptions = {},
 ): SqlDialect {
   const reader = new ReaderConnection(path)
-  const writer = new ThreadConnection(path, writerPragmas, checksWriters)
+  const writer = new ThreadConnection(path, writerPragmas, { checksWriters, procedures })
   const turns = new Mutex()
   const checkpoints = new Checkpointer({
     path,
@@ -250,6 +253,9 @@ function checkpointThreads(
   }
 }
 
+type ThreadOptions = Required<Pick<SqliteOptions, 'checksWriters' | 'procedures'>>
+const readsOnly: ThreadOptions = { checksWriters: false, procedures: [] }
+
 type Settle = { resolve(response: WorkerResponse): void; reject(error: Error): void }
 
 interface Thread {
@@ -264,14 +270,14 @@ interface Thread {
 class ThreadConnection implements DatabaseConnection {
   readonly #path: string
   readonly #pragmas: readonly string[]
+  readonly #options: ThreadOptions
   #thread: Thread | undefined
-  readonly #checksWriters: boolean
   #isClosed = false
 
-  constructor(path: string, pragmas: readonly string[], checksWriters = false) {
+  constructor(path: string, pragmas: readonly string[], options: ThreadOptions = readsOnly) {
     this.#path = path
     this.#pragmas = pragmas
-    this.#checksWriters = checksWriters
+    this.#options = options
   }
 
   async open(): Promise<void> {
@@ -289,7 +295,8 @@ class ThreadConnection implements DatabaseConnection {
       workerData: {
         path: this.#path,
         pragmas: this.#pragmas.map((pragma) => `pragma ${pragma}`),
-        checksWriters: this.#checksWriters,
+        checksWriters: this.#options.checksWriters,
+        procedures: this.#options.procedures.map(({ module, name }) => ({ module, name })),
       } satisfies WorkerOptions,
       // The thread has statements and one batch of rows, so small heaps are enough and keep the process small.
       resourceLimits: { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 256 },

@@ -39,6 +39,8 @@ interface Gate {
 
 const maxEntries = 50_000
 const firstWaitMs = 1000
+/** So many attempts of one user may wait for others to turn out; each keeps a call open. */
+const maxWaiting = 64
 
 /**
  * Slows down callers that guess passwords (rule D2), per user and per address, and locks no user out: a user who logged in from an address
@@ -142,6 +144,8 @@ export class LoginGuard {
 
   async #enter(key: string, attempt: LoginAttempt): Promise<Gate> {
     const gate = this.#gates.get(key) ?? { present: 0, running: 0, waiting: [] }
+    if (gate.waiting.length >= maxWaiting)
+      throw new AppError('too_many_requests', 'logins under way', { retryAfterSeconds: 1 })
     this.#gates.set(key, gate)
     gate.present++
     try {

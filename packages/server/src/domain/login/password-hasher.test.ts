@@ -2,11 +2,14 @@ import { randomBytes, scryptSync } from 'node:crypto'
 import argon2 from '@node-rs/argon2'
 import bcrypt from '@node-rs/bcrypt'
 import { describe, expect, it } from 'vitest'
+import { HashingQueue } from './hashing-queue.js'
 import { PasswordHasher } from './password-hasher.js'
 import { importViolation, parsePasswordHash } from './password-hasher-formats.js'
 
 const password = 'größer als 8 字'
-const hasher = new PasswordHasher()
+const queue = new HashingQueue({ parallel: 3, maxWaiting: 10 })
+const hasher = new PasswordHasher(queue)
+const somebody = { purpose: 'registration' } as const
 
 function unpadded(bytes: Buffer): string {
   return bytes.toString('base64').replace(/=+$/, '')
@@ -37,10 +40,10 @@ const foreign: Readonly<Record<string, string>> = {
 
 describe('PasswordHasher', () => {
   it('makes argon2id hashes that only the password opens and that need no other hash', async () => {
-    const hash = await hasher.hash(password)
+    const hash = await hasher.hash(password, somebody)
     expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
-    expect(await hasher.verify(hash, password)).toBe(true)
-    expect(await hasher.verify(hash, `${password}x`)).toBe(false)
+    expect(await hasher.verify(hash, password, null)).toBe(true)
+    expect(await hasher.verify(hash, `${password}x`, null)).toBe(false)
     expect(hasher.needsRehash(hash)).toBe(false)
   })
 
@@ -48,15 +51,15 @@ describe('PasswordHasher', () => {
     'verifies %s, takes it in and wants it replaced',
     async (_, hash) => {
       expect(importViolation(hash)).toBeNull()
-      expect(await hasher.verify(hash, password)).toBe(true)
-      expect(await hasher.verify(hash, `${password}x`)).toBe(false)
+      expect(await hasher.verify(hash, password, null)).toBe(true)
+      expect(await hasher.verify(hash, `${password}x`, null)).toBe(false)
       expect(hasher.needsRehash(hash)).toBe(true)
     },
   )
 
   it('hashes many passwords in their order, no more than three at a time', async () => {
     const passwords = Array.from({ length: 7 }, (_, index) => `password ${index}`)
-    const hasher = new PasswordHasher()
+    const hasher = new PasswordHasher(queue)
     let [running, most] = [0, 0]
     hasher.hash = async (password) => {
       most = Math.max(most, ++running)
@@ -79,15 +82,15 @@ describe('PasswordHasher', () => {
       'hex',
     )
     const text = `$scrypt$ln=14,r=8,p=1$${unpadded(salt)}$${unpadded(hash)}`
-    expect(await hasher.verify(text, 'pleaseletmein')).toBe(true)
-    expect(await hasher.verify(text, 'pleaseletmeout')).toBe(false)
+    expect(await hasher.verify(text, 'pleaseletmein', null)).toBe(true)
+    expect(await hasher.verify(text, 'pleaseletmeout', null)).toBe(false)
   })
 
   it.each(['', 'plain text', '$1$salt$hash', '$2x$04$', '$argon2id$'])(
     'opens nothing for the stored text %j',
     async (stored) => {
-      expect(await hasher.verify(stored, password)).toBe(false)
-      expect(await hasher.verify(stored, '')).toBe(false)
+      expect(await hasher.verify(stored, password, null)).toBe(false)
+      expect(await hasher.verify(stored, '', null)).toBe(false)
     },
   )
 })

@@ -1,14 +1,15 @@
 import { type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
+import type { HashingQueue, HashingRequest } from './hashing-queue.js'
 import { type PasswordHash, parsePasswordHash, scryptBytes } from './password-hasher-formats.js'
 
 // OWASP Password Storage Cheat Sheet, argon2id: 19 MiB, 2 iterations, 1 lane.
 const own = { kind: 'argon2id', version: 19, memoryKiB: 19_456, passes: 2, lanes: 1 } as const
 /** What scrypt takes in addition to the memory of its parameters. */
 const scryptSlackBytes = 1024 * 1024
-// The thread pool has four threads: logins, files and look-ups keep one of them however many passwords are hashed.
-const parallelHashes = Math.min(availableParallelism(), 3)
+/** The thread pool has four threads: files and look-ups keep one of them however many passwords are hashed. */
+export const parallelHashes = Math.min(availableParallelism(), 3)
 
 const scryptAsync = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)
 
@@ -20,31 +21,49 @@ export class PasswordHasher {
   #argon2: Promise<typeof import('@node-rs/argon2')> | undefined
   #bcrypt: Promise<typeof import('@node-rs/bcrypt')> | undefined
 
-  /** @returns a PHC string */
-  async hash(password: string): Promise<string> {
-    const { hash } = await this.#loadArgon2()
-    return hash(password, {
-      memoryCost: own.memoryKiB,
-      timeCost: own.passes,
-      parallelism: own.lanes,
+  constructor(private readonly queue: HashingQueue) {}
+
+  /**
+   * @returns a PHC string
+   * @throws AppError unavailable when too many passwords wait
+   */
+  async hash(password: string, request: HashingRequest): Promise<string> {
+    return this.queue.run(request, async () => {
+      const { hash } = await this.#loadArgon2()
+      return hash(password, {
+        memoryCost: own.memoryKiB,
+        timeCost: own.passes,
+        parallelism: own.lanes,
+      })
     })
   }
 
-  /** As {@link hash}, in the order of the passwords; few at a time, so that logins need not wait for all of them. */
+  /** Of new users, in the order of the passwords; few of them wait at a time, as long as it takes. */
   async hashMany(passwords: readonly string[]): Promise<string[]> {
     const hashes = new Array<string>(passwords.length)
-    const queue = passwords.entries()
+    const rest = passwords.entries()
+    const request = { purpose: 'registration', isPatient: true } as const
     const work = async () => {
-      for (const [index, password] of queue) hashes[index] = await this.hash(password)
+      for (const [index, password] of rest) hashes[index] = await this.hash(password, request)
     }
     await Promise.all(Array.from({ length: parallelHashes }, work))
     return hashes
   }
 
-  /** False also for a user without a password. */
-  async verify(passwordHash: string, password: string): Promise<boolean> {
+  /**
+   * False also for a user without a password.
+   * @param address of the client; null where it says nothing about who asks
+   * @throws AppError unavailable when too many passwords wait
+   */
+  async verify(passwordHash: string, password: string, address: string | null): Promise<boolean> {
     const parsed = parsePasswordHash(passwordHash)
     if (!parsed) return false
+    return this.queue.run({ purpose: 'login', address }, () =>
+      this.#verify(parsed, passwordHash, password),
+    )
+  }
+
+  async #verify(parsed: PasswordHash, passwordHash: string, password: string): Promise<boolean> {
     switch (parsed.kind) {
       case 'bcrypt':
         return (await this.#loadBcrypt()).verify(password, passwordHash)

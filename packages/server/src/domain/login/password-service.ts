@@ -75,7 +75,7 @@ export class PasswordService {
     const { accounts, guard, hasher } = this.options
     const user = await accounts.get(appId, userId)
     const isRight = await guard.verify({ appId, userId, address }, () =>
-      hasher.verify(user.passwordHash, password),
+      hasher.verify(user.passwordHash, password, address),
     )
     if (!isRight) throw new AppError('password_incorrect')
     return user
@@ -95,7 +95,7 @@ export class PasswordService {
     }: { verifiedEpoch: number | null; keptToken: string | null; actorId: Int64 },
   ): Promise<void> {
     const { database, store, accounts, tokens, outbox, hasher, clock } = this.options
-    const passwordHash = await hasher.hash(newPassword)
+    const passwordHash = await hasher.hash(newPassword, { purpose: 'login' })
     await database.transaction(async (tx) => {
       const user = await accounts.lockForUpdate(tx, appId, userId)
       // Another call was faster: what was verified is no longer the password.

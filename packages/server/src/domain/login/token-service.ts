@@ -68,12 +68,14 @@ export class TokenService {
 
   /** @throws AppError user_not_found, user_deleted, password_incorrect, user_disabled, too_many_requests */
   async logIn(login: Login): Promise<IssuedToken> {
-    const { appId, password, deviceGuid, userAgent } = login
+    const { appId, password, deviceGuid, userAgent, address } = login
     const { database, store, users, devices, hasher, fileCredentials, clock, tokenLifeMs } =
       this.options
     const user = await this.#prove(login)
     if (user.status !== userStatus.normal) throw new AppError('user_disabled')
-    const upgradedHash = hasher.needsRehash(user.passwordHash) ? await hasher.hash(password) : null
+    const upgradedHash = hasher.needsRehash(user.passwordHash)
+      ? await hasher.hash(password, { purpose: 'login', address })
+      : null
     const token = createToken('hmu_')
     const createdAt = clock.now()
     const expiresAt = createdAt + tokenLifeMs
@@ -198,7 +200,9 @@ export class TokenService {
     const isThere = user !== null && !user.isDeleted
     const passwordHash = isThere ? user.passwordHash : await this.#hashOfNobody()
     const attempt = { appId, userId: isThere ? user.userId : null, address }
-    const isRight = await guard.verify(attempt, () => hasher.verify(passwordHash, password))
+    const isRight = await guard.verify(attempt, () =>
+      hasher.verify(passwordHash, password, address),
+    )
     if (!user) throw new AppError('user_not_found')
     if (user.isDeleted) throw new AppError('user_deleted')
     if (!isRight) throw new AppError('password_incorrect')
@@ -206,7 +210,12 @@ export class TokenService {
   }
 
   #hashOfNobody(): Promise<string> {
-    this.#nobodysHash ??= this.options.hasher.hash(createToken('hmu_'))
+    this.#nobodysHash ??= this.options.hasher
+      .hash(createToken('hmu_'), { purpose: 'login', isPatient: true })
+      .catch((error: unknown) => {
+        this.#nobodysHash = undefined
+        throw error
+      })
     return this.#nobodysHash
   }
 

@@ -22,6 +22,7 @@ import {
 } from '../user-model.js'
 import type { UserStore } from '../user-store.js'
 import { countNewUsers } from './new-users.js'
+import type { RegistrationLimit } from './registration-limit.js'
 import type { UserCountStore } from './user-count-store.js'
 import { userRoom } from './user-room.js'
 
@@ -35,6 +36,7 @@ export interface RegistrationServiceOptions {
   readonly contacts: ContactConnector
   readonly devices: DeviceService
   readonly hasher: PasswordHasher
+  readonly limit: Pick<RegistrationLimit, 'take'>
   readonly ids: IdGenerator
   readonly clock: Clock
   readonly names: NameRules
@@ -94,6 +96,8 @@ const suffixLength = 10
 export interface Registrar {
   readonly kind: 'anonymous' | 'user' | 'admin'
   readonly appId: string
+  /** The client's network address; an Admin token may register from it without limit. */
+  readonly address: string
 }
 
 /** Registers users (rules C2, D1, D8, D9). */
@@ -102,7 +106,7 @@ export class RegistrationService {
 
   /**
    * @returns the new user's ID and settings
-   * @throws AppError registration_closed, invalid_parameter, user_exists, user_limit_reached
+   * @throws AppError registration_closed, invalid_parameter, user_exists, user_limit_reached, address_limited, unavailable
    */
   async register(
     registrar: Registrar,
@@ -186,7 +190,14 @@ export class RegistrationService {
     appId: string,
     registrations: readonly Registration[],
   ): Promise<ItemOutcome<Int64>[]> {
-    const prepared = await this.#prepare(appId, registrations)
+    const checked = await this.#checked(appId, registrations)
+    const passwords = valuesOf(checked).map(({ password }) => password)
+    const hashes = (await this.options.hasher.hashMany(passwords)).values()
+    const prepared = checked.map((each) =>
+      each instanceof AppError
+        ? each
+        : { registration: each, passwordHash: hashes.next().value as string },
+    )
     const app = await this.options.apps.get(appId)
     // Taken when all hashes are ready, so that IDs grow in the order of the entries.
     const userIds = await this.options.ids.take(prepared.length)
@@ -213,8 +224,10 @@ export class RegistrationService {
     const app = await apps.get(appId)
     if (!app.openRegistration && registrar.kind !== 'admin')
       throw new AppError('registration_closed')
-    const [prepared] = await this.#prepare(appId, [registration])
-    if (prepared === undefined || prepared instanceof AppError) throw prepared
+    const [refusal] = await this.#checked(appId, [registration])
+    if (refusal instanceof AppError) throw refusal
+    const passwordHash = await this.#hash(registrar, app, registration)
+    const prepared = { registration, passwordHash }
     const userIds = [await ids.next()]
     return database.transaction((tx) =>
       this.#insert(tx, app, [prepared], userIds, async ([outcome]) => {
@@ -224,28 +237,33 @@ export class RegistrationService {
     )
   }
 
+  /** The hash of one who registers alone, and is counted for it. */
+  async #hash(registrar: Registrar, app: App, { password }: Registration): Promise<string> {
+    const { hasher, limit } = this.options
+    const undo = registrar.kind === 'admin' ? null : limit.take(app, registrar.address)
+    try {
+      return await hasher.hash(password, { purpose: 'registration' })
+    } catch (error) {
+      undo?.()
+      throw error
+    }
+  }
+
   /** Checks what can be checked before the hashes, which cost more than all the rest; the insert decides. */
-  async #prepare(
+  async #checked(
     appId: string,
     registrations: readonly Registration[],
-  ): Promise<ItemOutcome<PreparedUser>[]> {
-    const { database, users, hasher } = this.options
+  ): Promise<ItemOutcome<Registration>[]> {
+    const { database, users } = this.options
     const usernames = registrations.map(({ username }) => username)
     const taken = await database.read((db) => users.findTaken(db, appId, usernames))
-    const checked = registrations.map((registration) => {
+    return registrations.map((registration) => {
       const violation = this.#violation(registration)
       if (violation !== null) return new AppError('invalid_parameter', violation)
       if (taken.has(usernameKey(registration.username))) return new AppError('user_exists')
       taken.add(usernameKey(registration.username))
       return registration
     })
-    const passwords = valuesOf(checked).map(({ password }) => password)
-    const hashes = (await hasher.hashMany(passwords)).values()
-    return checked.map((each) =>
-      each instanceof AppError
-        ? each
-        : { registration: each, passwordHash: hashes.next().value as string },
-    )
   }
 
   /**

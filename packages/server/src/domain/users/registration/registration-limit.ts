@@ -1,0 +1,39 @@
+import { AppError, type AppSettings } from '@hermod/protocol'
+import { LRUCache } from 'lru-cache'
+import { Bucket, type BucketRate } from '../../../lib/limits/bucket.js'
+import { networkOf } from '../../../lib/limits/network.js'
+import { maxKeys } from '../../../lib/limits/rate-limiter.js'
+
+/** What the limit needs of an app. */
+export interface LimitedApp {
+  readonly appId: string
+  readonly settings: Pick<AppSettings, 'registration_rate' | 'registration_burst'>
+}
+
+/** How many users one client address registers in an app, as the app's settings say (rule A2b). Each node counts for itself. */
+export class RegistrationLimit {
+  readonly #buckets = new LRUCache<string, Bucket>({ max: maxKeys })
+
+  /**
+   * Counts a registration.
+   * @returns a function that undoes it, for one that came to nothing through no fault of the caller
+   * @throws AppError address_limited with the time to wait
+   */
+  take(app: LimitedApp, address: string): () => void {
+    const rate = rateOf(app)
+    const key = `${app.appId} ${networkOf(address)}`
+    const bucket = this.#buckets.get(key) ?? new Bucket(rate)
+    this.#buckets.set(key, bucket)
+    const retryAfterSeconds = bucket.take(rate)
+    if (retryAfterSeconds > 0)
+      throw new AppError('address_limited', 'registrations', { retryAfterSeconds })
+    return () => bucket.giveBack(rate)
+  }
+}
+
+function rateOf({ settings }: LimitedApp): BucketRate {
+  return { perSecond: settings.registration_rate / 60, burst: settings.registration_burst }
+}
+
+/** For HERMOD_RATE_LIMIT=off. */
+export const noRegistrationLimit: Pick<RegistrationLimit, 'take'> = { take: () => () => {} }

@@ -1,0 +1,162 @@
+/** Floods of registrations and logins: they make few users, and keep nobody else waiting (rules A2, A2b). */
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  type Account,
+  type Answer,
+  type Api,
+  type Backend,
+  type CallOptions,
+  type ServerProcess,
+  testBackends,
+  waitFor,
+} from '@hermod/testkit'
+import { describe, expect, it } from 'vitest'
+import { answerCode } from '../support/answer-codes.js'
+
+/** The service as it is by default, but for the addresses, which the test chooses. */
+function defaults(env: Record<string, string> = {}): { env: Record<string, string | undefined> } {
+  const unset = {
+    HERMOD_RATE_LIMIT: undefined,
+    HERMOD_QUEUE_PASSWORDS: undefined,
+    HERMOD_LOGIN_USER_FAILURES: undefined,
+    HERMOD_LOGIN_ADDRESS_FAILURES: undefined,
+  }
+  return { env: { ...unset, HERMOD_CHECK_ANSWERS: 'on', HERMOD_TRUST_PROXY: 'on', ...env } }
+}
+
+function from(address: string): CallOptions {
+  return { headers: { 'x-forwarded-for': address } }
+}
+
+let names = 0
+
+function register(api: Api, options: CallOptions): Promise<Answer> {
+  const body = { username: `flood_${++names}`, password: 'correct horse' }
+  return api.call('POST', '/user/register/v2', { body, ...options })
+}
+
+function flood(count: number, call: (index: number) => Promise<Answer>): Promise<Answer[]> {
+  return Promise.all(Array.from({ length: count }, (_, index) => call(index)))
+}
+
+function withCode(answers: readonly Answer[], code: number): Answer[] {
+  return answers.filter((answer) => answer.code === code)
+}
+
+function logIn(api: Api, user: Account, address: string): Promise<Answer> {
+  const body = { user_id: user.id, password: user.password }
+  return api.call('POST', '/token/id', { body, ...from(address) })
+}
+
+function update(server: ServerProcess, settings: Record<string, unknown>): Promise<unknown> {
+  const body = { app_id: server.appId, settings }
+  return server.api.as(server.operatorToken).succeed('POST', '/operator/v1/app/update', { body })
+}
+
+function suite(backend: Backend): void {
+  it('of registrations from one address make 60 users and then 10 a minute', async () => {
+    await using server = await backend.startServer(defaults())
+    const startedAt = performance.now()
+    const answers = await flood(150, () => register(server.api, from('192.0.2.1')))
+    const minutes = (performance.now() - startedAt) / 60_000
+    const made = withCode(answers, 200).length
+    expect(made).toBeGreaterThanOrEqual(60)
+    expect(made).toBeLessThanOrEqual(60 + Math.ceil(10 * minutes))
+    const refused = withCode(answers, answerCode.address_limited)
+    expect(refused.length).toBe(150 - made)
+    for (const { status, headers, envelope } of refused) {
+      expect(status).toBe(429)
+      expect(headers['retry-after']).toMatch(/^[1-9]\d*$/)
+      expect(envelope.message).toBe('too many requests from this address: registrations')
+    }
+    const { api } = server
+    expect((await register(api, from('192.0.2.2'))).code).toBe(200)
+    const free = await flood(30, () => register(api.admin(), from('192.0.2.1')))
+    expect(withCode(free, 200).length).toBe(30)
+  })
+
+  it('of registrations are limited as the application says, in all ways of registering, for what is registered', async () => {
+    await using server = await backend.startServer(defaults())
+    await update(server, { registration_burst: 3, registration_rate: 1 })
+    // Settings are known at once where they are changed, and a second later elsewhere.
+    const { api } = server
+    const bad = await flood(10, () =>
+      api.call('POST', '/user/register/v2', {
+        body: { username: 'x', password: '1' },
+        ...from('192.0.2.1'),
+      }),
+    )
+    expect(withCode(bad, answerCode.invalid_parameter).length).toBe(10)
+    const ways: [string, object][] = [
+      ['/user/register/v2', { username: 'one', password: 'correct horse' }],
+      ['/user/register/push', { username: 'two', password: 'correct horse' }],
+      ['/user/register/anonymous', { username: 'three', password: 'correct horse' }],
+    ]
+    const call = ([path, body]: [string, object]) =>
+      api.call('POST', path, { body, ...from('192.0.2.1') })
+    for (const way of ways) expect((await call(way)).code).toBe(200)
+    for (const [path, body] of ways) {
+      const again = await call([path, { ...body, username: `again_${++names}` }])
+      expect([path, again.code]).toEqual([path, answerCode.address_limited])
+    }
+  })
+
+  it('of registrations from everywhere are refused with 503 beyond a bound, and logins go on', async () => {
+    await using server = await backend.startServer(defaults({ HERMOD_QUEUE_PASSWORDS: '20' }))
+    const { api } = server
+    const alice = await api.admin().register()
+    const registrations = flood(200, (index) => register(api, from(`192.0.2.${index}`)))
+    await sleep(1)
+    const logins: Answer[] = []
+    for (let count = 0; count < 5; count++) logins.push(await logIn(api, alice, '198.51.100.1'))
+    expect(logins.map(({ code }) => code)).toEqual([200, 200, 200, 200, 200])
+    const answers = await registrations
+    const refused = withCode(answers, answerCode.unavailable)
+    expect(withCode(answers, 200).length).toBe(200 - refused.length)
+    expect(refused.length).toBeGreaterThan(0)
+    for (const { status, headers } of refused) {
+      expect(status).toBe(503)
+      expect(headers['retry-after']).toMatch(/^[1-9]\d*$/)
+    }
+    // What was refused was not counted.
+    expect((await register(api, from('192.0.2.1'))).code).toBe(200)
+  })
+
+  it('of logins from one address leave the others room', async () => {
+    await using server = await backend.startServer(defaults({ HERMOD_QUEUE_PASSWORDS: '80' }))
+    const { api } = server
+    const users = await Promise.all(Array.from({ length: 30 }, () => api.admin().register()))
+    const [alice, ...others] = users as [Account, ...Account[]]
+    const attack = flood(290, (index) =>
+      logIn(api, others[index % others.length] as Account, '192.0.2.1'),
+    )
+    await sleep(1)
+    expect((await logIn(api, alice, '198.51.100.1')).code).toBe(200)
+    const answers = await attack
+    const refused = withCode(answers, answerCode.unavailable)
+    expect(refused.length).toBeGreaterThan(0)
+    expect(withCode(answers, 200).length).toBeGreaterThan(0)
+  })
+
+  it('do not keep the first send after a start waiting', async () => {
+    const place = defaults({ HERMOD_QUEUE_PASSWORDS: '100000', HERMOD_RATE_LIMIT: 'off' })
+    await using first = await backend.startServer(place)
+    const [alice, bob] = [await first.api.newSession(), await first.api.newSession()]
+    await first.stop()
+    await using server = await first.startAgain()
+    const api = server.api.as(alice.token)
+    let answered = 0
+    const attack = flood(300, async (index) => {
+      const answer = await register(server.api, from(`192.0.2.${index % 250}`))
+      answered++
+      return answer
+    })
+    await waitFor(async () => answered > 0, { what: 'the flood', timeoutMs: 20_000, everyMs: 1 })
+    const body = { targets: [bob.id], type: 1, content_type: 0, content: 'first' }
+    expect((await api.call('POST', '/message/send', { body })).code).toBe(200)
+    expect(answered).toBeLessThan(200)
+    expect(withCode(await attack, 200).length).toBe(300)
+  })
+}
+
+for (const backend of testBackends()) describe(`floods on ${backend.name}`, () => suite(backend))
