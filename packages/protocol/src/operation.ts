@@ -68,6 +68,8 @@ export interface Operation<
   readonly answersFile: boolean
   /** The body is a file of at most so many bytes, and all parameters are in the query; null: the body contains parameters. */
   readonly takesFile: { readonly maxBytes: number } | null
+  /** The texts that are stored once for each entry of its list, so that they cost so much more; null: none. */
+  readonly copied: readonly string[] | null
   /**
    * What the schemas of the parameters cannot say, of the parameters as far as they could be read.
    * @returns what is wrong, each beginning with the name of the parameter
@@ -103,6 +105,7 @@ interface Definition<
   readonly origin?: Operation['origin']
   readonly answersFile?: boolean
   readonly takesFile?: Operation['takesFile']
+  readonly copied?: Operation['copied']
   readonly faults?: Operation['faults']
 }
 
@@ -129,6 +132,7 @@ export function operation<
     credentials: 'headers',
     answersFile: false,
     takesFile: null,
+    copied: null,
     faults: null,
     ...definition,
   }

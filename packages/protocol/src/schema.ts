@@ -118,7 +118,12 @@ export function itemList<T extends TSchema>(
 /** A list that fails as a whole when an entry is bad; at most 500 entries unless said otherwise (rule D9). */
 export function list<T extends TSchema>(
   item: T,
-  options: SchemaNotes & { readonly maxItems?: number; readonly minItems?: number } = {},
+  options: SchemaNotes & {
+    readonly maxItems?: number
+    readonly minItems?: number
+    /** The entries are only looked up, which costs less than doing something with each. */
+    readonly 'x-look-up'?: true
+  } = {},
 ) {
   return Type.Array(item, { maxItems: 500, ...options })
 }

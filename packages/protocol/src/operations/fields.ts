@@ -29,7 +29,7 @@ export function idList(description: string) {
 
 /** IDs that are looked up: any number up to 10,000. */
 export function lookUpList(description: string) {
-  return list(int64(), { description, maxItems: maxLookUpItems })
+  return list(int64(), { description, maxItems: maxLookUpItems, 'x-look-up': true })
 }
 
 /**

@@ -103,6 +103,7 @@ export const sendMessage = operation({
     typingSignal,
   callers: 'sender',
   body: sendBody,
+  copied: ['content', 'attachment', 'ext', 'config'],
   data: done,
   extras: sendExtras,
   errors: [

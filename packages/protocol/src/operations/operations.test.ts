@@ -15,7 +15,7 @@ const keywordsByType: Record<string, readonly string[]> = {
   number: ['format', 'minimum', 'maximum'],
   string: ['enum', 'minLength', 'maxLength', 'pattern', 'x-form'],
   boolean: [],
-  array: ['items', 'minItems', 'maxItems', 'x-item-list'],
+  array: ['items', 'minItems', 'maxItems', 'x-item-list', 'x-look-up'],
   object: ['properties', 'required', 'additionalProperties'],
 }
 const describing = ['type', 'title', 'description', 'default', 'examples']

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { boolean, int64, type Operation, operation, string } from '@hermod/protocol'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { Turns } from '../lib/concurrency/turns.js'
 import { data, handleDownload, handleUpload } from '../pipeline/call.js'
 import { noCallLimits } from '../pipeline/call-limits.js'
 import { Executor } from '../pipeline/executor.js'
@@ -79,6 +80,7 @@ const executor = new Executor({
   },
   users: { requireUser: () => {} },
   limits: noCallLimits,
+  turns: new Turns(),
   observer: { finished: () => {}, failed: (_call, _operation, error) => failures.push(error) },
   checkAnswers: true,
 })
@@ -473,6 +475,7 @@ it('draining waits for the files that are being read', async () => {
     },
     users: { requireUser: () => {} },
     limits: noCallLimits,
+    turns: new Turns(),
     observer: { finished: () => {}, failed: () => {} },
     checkAnswers: true,
   })

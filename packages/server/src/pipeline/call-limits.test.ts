@@ -1,5 +1,6 @@
 import { AppError, type ErrorName } from '@hermod/protocol'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { UserAllowances } from './allowance.js'
 import type { Call } from './call.js'
 import { CallLimits, type Limiter } from './call-limits.js'
 import { adminPrincipal, operatorPrincipal, type Principal, userPrincipal } from './principal.js'
@@ -47,7 +48,7 @@ beforeEach(() => {
   limits = new CallLimits({
     addresses: new Purse(3),
     newAdminTokens: new Purse(2),
-    users: new Purse(2),
+    users: new UserAllowances({ rate: { perSecond: 1 / 7, burst: 2 }, calls: 100 }),
     apps: new Purse(5),
   })
 })

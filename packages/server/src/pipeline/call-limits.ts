@@ -1,6 +1,7 @@
-import { AppError, type Int64 } from '@hermod/protocol'
+import { AppError } from '@hermod/protocol'
 import { LRUCache } from 'lru-cache'
 import { networkOf } from '../lib/limits/network.js'
+import { type Allowance, type UserAllowances, unlimited } from './allowance.js'
 import type { Call } from './call.js'
 import type { Principal } from './principal.js'
 
@@ -16,7 +17,7 @@ export interface Limiters {
   /** By address: Admin tokens that were not valid lately, until they turn out to be. */
   readonly newAdminTokens: Limiter<string>
   /** The service gives every ID once, whatever the application. */
-  readonly users: Limiter<Int64>
+  readonly users: Pick<UserAllowances, 'begin'>
   readonly apps: Limiter<string>
 }
 
@@ -63,17 +64,23 @@ export class CallLimits {
       this.limiters.newAdminTokens.giveBack(networkOf(call.address))
   }
 
-  /** @throws AppError address_limited, too_many_requests */
-  authenticated(call: Call, principal: Principal): void {
+  /**
+   * @returns what the caller has left; to be ended with the call
+   * @throws AppError address_limited, too_many_requests
+   */
+  authenticated(call: Call, principal: Principal): Allowance {
     const adminToken = adminTokenOf(call)
     if (principal.kind === 'admin' && adminToken !== null) this.#passed(call, adminToken)
-    if (principal.kind === 'admin' || principal.kind === 'operator') return
+    if (principal.kind === 'admin' || principal.kind === 'operator') return unlimited
     // Where no token is needed, one that is not valid is no reason to refuse the call, nor to let it pass its address by.
     if (adminToken !== null) requireNoWait('address_limited', this.#failed(call, adminToken))
     const { users, apps } = this.limiters
-    const waitSeconds =
-      (principal.kind === 'user' && users.take(principal.userId)) || apps.take(principal.appId)
+    const allowance = principal.kind === 'user' ? users.begin(principal.userId) : unlimited
+    // Calls count here, and not what they cost: else the debts of a few users would keep all others of the application waiting.
+    const waitSeconds = apps.take(principal.appId)
+    if (waitSeconds > 0) allowance.end()
     requireNoWait('too_many_requests', waitSeconds)
+    return allowance
   }
 
   #passed(call: Call, adminToken: string): void {
@@ -101,7 +108,7 @@ export const noCallLimits: Pick<
   requestArrived() {},
   arrived() {},
   refused() {},
-  authenticated() {},
+  authenticated: () => unlimited,
 }
 
 function isUnlimited(principal: Principal | undefined): boolean {

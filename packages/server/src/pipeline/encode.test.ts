@@ -10,8 +10,9 @@ import {
 } from '@hermod/protocol'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { Turns } from '../lib/concurrency/turns.js'
 import { stringifyJson } from '../lib/json.js'
-import { compileEncoder } from './encode.js'
+import { answerEncoder, compileEncoder } from './encode.js'
 
 const entry = object({
   id: int64(),
@@ -83,5 +84,27 @@ describe('the envelope of a success', () => {
       extras: { total: 0 },
     })
     expect(answer.isWellFormed()).toBe(true)
+  })
+})
+
+describe('a long list', () => {
+  const entries = (count: number) =>
+    Array.from({ length: count }, (_, id) => ({
+      id,
+      name: `]["data":[]${id}`,
+      flag: true,
+      free: {},
+    }))
+  const extras = { cursor: '"data":[]', total: 7 }
+  const encodeAnswer = answerEncoder(list, new Turns())
+
+  it.each([0, 1, 250, 251, 500, 777])('of %i entries is written as any other', async (count) => {
+    const payload = { data: entries(count), extras }
+    expect(await encodeAnswer(payload)).toBe(encode(payload))
+  })
+
+  it('is written in pieces, and a short one at once', () => {
+    expect(typeof encodeAnswer({ data: entries(250), extras })).toBe('string')
+    expect(encodeAnswer({ data: entries(251), extras })).toBeInstanceOf(Promise)
   })
 })

@@ -1,7 +1,9 @@
 import { createRequire } from 'node:module'
 import type { Operation, TSchema } from '@hermod/protocol'
 import type { AnySchema } from 'fast-json-stringify'
+import type { Turns } from '../lib/concurrency/turns.js'
 import type { Payload } from './call.js'
+import type { Soon } from './principal.js'
 
 type Compile = typeof import('fast-json-stringify').default
 
@@ -31,13 +33,39 @@ export function compileEncoder({ data, extras }: Operation): EncodeEnvelope {
     encode({ code: 200, data, message: null, ...(extras as object | undefined) })
 }
 
+/** Writes the envelope of a success as JSON text; a long list in pieces, each in a turn of its own. */
+export type EncodeAnswer = (payload: Payload) => Soon<string>
+
+/** As many entries of a list are written at once. */
+const pieceLength = 250
+
 /** As {@link compileEncoder}, when it is first used: who takes the value of an answer as it is never pays for it. */
-export function lazyEncoder(operation: Operation): EncodeEnvelope {
+export function answerEncoder(operation: Operation, turns: Turns): EncodeAnswer {
   let encode: EncodeEnvelope | undefined
   return (payload) => {
     encode ??= compileEncoder(operation)
-    return encode(payload)
+    const { data } = payload
+    if (!Array.isArray(data) || data.length <= pieceLength) return encode(payload)
+    return encodeInPieces(encode, payload, turns)
   }
+}
+
+const emptyList = '"data":[]'
+const listStart = emptyList.length - 1
+
+async function encodeInPieces(
+  encode: EncodeEnvelope,
+  { data, extras }: Payload,
+  turns: Turns,
+): Promise<string> {
+  const pieces: string[] = []
+  for await (const piece of turns.pieces(data as readonly unknown[], pieceLength)) {
+    const text = encode({ data: piece })
+    pieces.push(text.slice(text.indexOf('[') + 1, text.lastIndexOf(']')))
+  }
+  const frame = encode({ data: [], extras })
+  const at = frame.indexOf(emptyList) + listStart
+  return frame.slice(0, at) + pieces.join(',') + frame.slice(at)
 }
 
 /** What matters for writing: ranges, formats and descriptions would only cost time. */

@@ -9,6 +9,7 @@ import {
 } from '@hermod/protocol'
 import { describe, expect, it } from 'vitest'
 import { failureAnswer } from '../http/failure.js'
+import { Turns } from '../lib/concurrency/turns.js'
 import type { Authenticator } from './authenticate.js'
 import { type Call, data, type Handler, handle } from './call.js'
 import { noCallLimits } from './call-limits.js'
@@ -82,6 +83,7 @@ function setUp(
       failed: (call: Call, { id }: Operation, error: unknown) =>
         void reports.push(['failed', call.requestId, id, error]),
     },
+    turns: new Turns(),
     checkAnswers: true,
     ...others,
   }
@@ -247,7 +249,10 @@ describe('the way of a call', () => {
     const limits = {
       ...noCallLimits,
       arrived: ({ address }: Call) => void steps.push(`limit ${address}`),
-      authenticated: (_: Call, { kind }: Principal) => void steps.push(`limit ${kind}`),
+      authenticated: (_: Call, { kind }: Principal) => {
+        steps.push(`limit ${kind}`)
+        return { charge() {}, end: () => void steps.push('end') }
+      },
     }
     const requireApp = async (appId: string) => void steps.push(`application ${appId}`)
     const run: EchoHandler = async ({ id }) => {
@@ -256,7 +261,13 @@ describe('the way of a call', () => {
     }
     const { executor } = setUp(run, { limits, authenticator: { ...everybody, requireApp } })
     await executor.answer(operationOf, callOf())
-    expect(steps).toEqual(['limit 192.0.2.1', 'application home', 'limit anonymous', 'handler'])
+    expect(steps).toEqual([
+      'limit 192.0.2.1',
+      'application home',
+      'limit anonymous',
+      'handler',
+      'end',
+    ])
   })
 
   it('ends at the limit by address with a real 429, before anything is checked', async () => {

@@ -1,14 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
-import { AppError, errorCatalogue, type Operation, object } from '@hermod/protocol'
+import { AppError, type CallerRule, errorCatalogue, type Operation, object } from '@hermod/protocol'
+import { Slots } from '../lib/concurrency/slots.js'
+import type { Turns } from '../lib/concurrency/turns.js'
 import { parseJson, stringifyJson } from '../lib/json.js'
+import { type Allowance, unlimited } from './allowance.js'
 import { type Authenticator, authenticate } from './authenticate.js'
 import { compileSubject, type RequireSubject, requireCaller } from './authorize.js'
-import type { Call, FileStream, Handler, Payload, Reply } from './call.js'
+import type { Call, CallContext, FileStream, Handler, Payload, Reply } from './call.js'
+import { answerCost, type CallCost, compileCost } from './call-cost.js'
 import type { CallLimits } from './call-limits.js'
 import { compileDecoder } from './decode.js'
-import { type EncodeEnvelope, lazyEncoder } from './encode.js'
+import { answerEncoder, type EncodeAnswer } from './encode.js'
 import { compileParameters, type ReadParameters } from './parameters.js'
-import type { Principal, UserDirectory } from './principal.js'
+import type { Principal, Soon, UserDirectory } from './principal.js'
 
 /** What the pipeline reports about every call. */
 export interface CallObserver {
@@ -23,6 +27,8 @@ export interface ExecutorOptions {
   readonly users: UserDirectory
   readonly limits: Pick<CallLimits, 'arrived' | 'refused' | 'authenticated'>
   readonly observer: CallObserver
+  /** Large answers are written in pieces. */
+  readonly turns: Turns
   /** Checks every answer against the operation's definition; for development and tests. */
   readonly checkAnswers: boolean
 }
@@ -31,7 +37,7 @@ export interface ExecutorOptions {
  * How a transport wants a success: as the text of the envelope, or as the value that it is. It is called within the call, so that its
  * failure is one of the call.
  */
-export type WritePayload<Encoded> = (payload: Payload, encode: EncodeEnvelope) => Encoded
+export type WritePayload<Encoded> = (payload: Payload, encode: EncodeAnswer) => Soon<Encoded>
 
 /** The envelope as JSON text. */
 export const asEnvelope: WritePayload<string> = (payload, encode) => encode(payload)
@@ -43,9 +49,14 @@ interface Compiled {
   readonly read: ReadParameters
   readonly requireSubject: RequireSubject
   readonly handler: Handler | undefined
-  readonly encode: EncodeEnvelope
+  readonly cost: CallCost | null
+  readonly encode: EncodeAnswer
   readonly check: AnswerCheck | null
 }
+
+/** So many large look-ups are under way at once; each holds some 10 MB. */
+const largeLookUps = 4
+const waitingLookUps = 100
 
 /**
  * The way of every call on every transport: limit by address, authenticate, limit by user and app, check the caller, read and check
@@ -55,6 +66,11 @@ export class Executor {
   readonly #options: ExecutorOptions
   readonly #handlers: ReadonlyMap<string, Handler>
   readonly #compiled = new Map<Operation, Compiled>()
+  readonly #largeLookUps = new Slots({
+    parallel: largeLookUps,
+    maxWaiting: waitingLookUps,
+    full: () => new AppError('unavailable', 'too many large look-ups'),
+  })
   #isDraining = false
   #running = 0
   #whenIdle: (() => void) | null = null
@@ -81,23 +97,42 @@ export class Executor {
   ): Promise<Reply<Encoded>> {
     const startedAt = performance.now()
     this.#running++
+    let allowance = unlimited
+    let refundable = 0
+    let slots: Slots | null = null
     let reply: Reply<Encoded>
     let code = 200
     try {
       const compiled = this.#compile(operation)
-      const answer = await this.#run(operation, compiled, call)
-      reply = operation.answersFile
-        ? { kind: 'file', file: answer as FileStream }
-        : { kind: 'payload', encoded: encoded(answer as Payload, compiled, write) }
+      const admitted = this.#admit(operation, call)
+      const principal = admitted instanceof Promise ? await admitted : admitted
+      allowance = this.#options.limits.authenticated(call, principal)
+      requireCaller(operation, principal)
+      const params = compiled.read(call)
+      const { cost } = compiled
+      if (cost !== null) {
+        refundable = cost.bytes(params)
+        allowance.charge(cost.entries(params) + refundable)
+        if (cost.isLarge(params)) slots = await this.#enterLarge()
+      }
+      const answer = await this.#run(compiled, params, contextOf(operation, call, principal))
+      if (operation.answersFile) reply = { kind: 'file', file: answer as FileStream }
+      else {
+        const text = encoded(answer as Payload, compiled, write)
+        reply = { kind: 'payload', encoded: text instanceof Promise ? await text : text }
+        allowance.charge(answerCost(reply.encoded))
+      }
     } catch (thrown) {
       const error = this.#errorOf(operation, call, thrown)
       code = error.entry.code
       reply = { kind: 'failure', error }
+      allowance.charge(-refundable)
     }
+    slots?.leave()
     this.#options.observer.finished(call, operation, code, startedAt)
     if (reply.kind === 'file' && !reply.file.body.closed)
-      reply.file.body.once('close', () => this.#ended())
-    else this.#ended()
+      reply.file.body.once('close', () => this.#ended(allowance))
+    else this.#ended(allowance)
     return reply
   }
 
@@ -110,7 +145,8 @@ export class Executor {
     })
   }
 
-  #ended(): void {
+  #ended(allowance: Allowance): void {
+    allowance.end()
     if (--this.#running === 0) this.#whenIdle?.()
   }
 
@@ -123,28 +159,26 @@ export class Executor {
       : thrown
   }
 
-  async #run(
-    operation: Operation,
-    { read, requireSubject, handler }: Compiled,
-    call: Call,
-  ): Promise<Payload | FileStream> {
-    const { limits, users } = this.#options
+  #admit(operation: Operation, call: Call): Soon<Principal> {
     if (this.#isDraining) throw new AppError('unavailable', 'shutting down')
-    limits.arrived(call)
-    const proved = this.#authenticate(operation, call)
-    const principal = proved instanceof Promise ? await proved : proved
-    limits.authenticated(call, principal)
-    requireCaller(operation, principal)
-    const params = read(call)
+    this.#options.limits.arrived(call)
+    return this.#authenticate(operation, call)
+  }
+
+  async #enterLarge(): Promise<Slots> {
+    await this.#largeLookUps.enter()
+    return this.#largeLookUps
+  }
+
+  async #run(
+    { requireSubject, handler }: Compiled,
+    params: Readonly<Record<string, unknown>>,
+    context: CallContext<CallerRule>,
+  ): Promise<Payload | FileStream> {
     if (!handler) throw new AppError('not_built')
-    const found = requireSubject(users, principal, params)
+    const found = requireSubject(this.#options.users, context.principal, params)
     if (found instanceof Promise) await found
-    const { requestId, address, userAgent } = call
-    const context = { principal, requestId, address, userAgent }
-    return handler.run(
-      params as never,
-      (operation.takesFile ? { ...context, upload: call.body() } : context) as never,
-    )
+    return handler.run(params as never, context as never)
   }
 
   #authenticate(operation: Operation, call: Call): Principal | Promise<Principal> {
@@ -170,7 +204,8 @@ export class Executor {
       read: compileParameters(operation),
       requireSubject: compileSubject(operation),
       handler: this.#handlers.get(operation.id),
-      encode: lazyEncoder(operation),
+      cost: compileCost(operation),
+      encode: answerEncoder(operation, this.#options.turns),
       check: this.#options.checkAnswers ? answerCheck(operation) : null,
     }
     this.#compiled.set(operation, compiled)
@@ -178,12 +213,30 @@ export class Executor {
   }
 }
 
+function contextOf(
+  operation: Operation,
+  call: Call,
+  principal: Principal,
+): CallContext<CallerRule> {
+  const { requestId, address, userAgent } = call
+  const context = { principal, requestId, address, userAgent } as CallContext<CallerRule>
+  return operation.takesFile ? Object.assign(context, { upload: call.body() }) : context
+}
+
 function encoded<Encoded>(
   payload: Payload,
   { encode, check }: Compiled,
   write: WritePayload<Encoded>,
-): Encoded {
-  check?.(payload, encode(payload))
+): Soon<Encoded> {
+  return check === null ? write(payload, encode) : checked(payload, { encode, check }, write)
+}
+
+async function checked<Encoded>(
+  payload: Payload,
+  { encode, check }: { readonly encode: EncodeAnswer; readonly check: AnswerCheck },
+  write: WritePayload<Encoded>,
+): Promise<Encoded> {
+  check(payload, await encode(payload))
   return write(payload, encode)
 }
 

@@ -1,7 +1,7 @@
 import { AppError, type Int64, relation, systemUserId } from '@hermod/protocol'
 import type { Database, Tx } from '../../db/database.js'
-import { chunksOf } from '../../lib/chunks.js'
 import type { Clock } from '../../lib/clock.js'
+import type { Turns } from '../../lib/concurrency/turns.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { Outbox } from '../../outbox/outbox.js'
 import type { AppService } from '../apps/app-service.js'
@@ -27,6 +27,7 @@ export interface ContactServiceOptions {
   readonly apps: AppService
   readonly outbox: Outbox
   readonly clock: Clock
+  readonly turns: Turns
 }
 
 /** The user whose contacts are read or changed. */
@@ -37,8 +38,8 @@ export interface ContactActor {
 
 /** As many as clients that ask for one page only can be expected to have. */
 const maxPage = 10_000
-/** So many users are looked up by one statement, between which other calls have their turn. */
-const lookUpChunk = 1_000
+/** So many users are looked up by one statement; between two of them other calls have their turn. */
+const lookUpPiece = 250
 
 /** Contact lists and block lists, each side with what it has stored about the other. */
 export class ContactService {
@@ -156,12 +157,12 @@ export class ContactService {
     { appId, userId }: ContactActor,
     userIds: readonly Int64[],
   ): Promise<ContactEntry[]> {
-    const { database, store } = this.options
+    const { database, store, turns } = this.options
     const distinct = [...new Set(userIds)]
     const entries = new Map<Int64, ContactEntry>()
-    for (const chunk of chunksOf(distinct, lookUpChunk)) {
+    for await (const piece of turns.pieces(distinct, lookUpPiece)) {
       const found = await database.read((db) =>
-        store.findEntries(db, appId, userId, { userIds: chunk }),
+        store.findEntries(db, appId, userId, { userIds: piece }),
       )
       for (const entry of found) entries.set(entry.userId, entry)
     }

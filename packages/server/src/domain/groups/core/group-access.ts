@@ -12,8 +12,8 @@ import {
   roleErrors,
 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
-import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
+import type { Turns } from '../../../lib/concurrency/turns.js'
 import { LockedUsers, type UserLocker } from '../../users/locked-users.js'
 import type { InvitationStore } from '../admission/invitation-store.js'
 import type { MemberStore } from '../membership/member-store.js'
@@ -27,6 +27,7 @@ export interface GroupAccessOptions {
   readonly invitations: InvitationStore
   readonly users: UserLocker
   readonly clock: Clock
+  readonly turns: Turns
 }
 
 /** What groups ask of the principal of a call (rules C3 to C5). */
@@ -59,7 +60,7 @@ export interface LockedGroupContext extends GroupContext {
 }
 
 /** So many groups are looked up by one statement, between which other calls have their turn. */
-const lookUpChunk = 1_000
+const lookUpPiece = 250
 
 /** What every service of groups begins with: it finds the group, checks the caller by the table of rights, and lets changes of one group follow one another. */
 export class GroupAccess {
@@ -114,12 +115,12 @@ export class GroupAccess {
   ): Promise<GroupContext[]> {
     const distinct = [...new Set(groupIds)]
     const contexts: GroupContext[] = []
-    for (const chunk of chunksOf(distinct, lookUpChunk))
-      contexts.push(...(await this.#readChunk(caller, chunk, right)))
+    for await (const piece of this.options.turns.pieces(distinct, lookUpPiece))
+      contexts.push(...(await this.#readPiece(caller, piece, right)))
     return contexts
   }
 
-  async #readChunk(
+  async #readPiece(
     caller: GroupCaller,
     groupIds: readonly Int64[],
     right: GroupRightName,

@@ -1,6 +1,6 @@
 import { AppError, type GroupRightName, type Int64, memberRole } from '@hermod/protocol'
 import type { Queryable } from '../../../db/database.js'
-import { chunksOf } from '../../../lib/chunks.js'
+import type { Turns } from '../../../lib/concurrency/turns.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { ItemOutcome } from '../../item-outcome.js'
 import { type PageRequest, readIdCursor, writeCursor } from '../../paging.js'
@@ -19,10 +19,12 @@ export interface GroupMemberServiceOptions {
   readonly lists: MemberListStore
   readonly blocks: BlockStore
   readonly memberships: MembershipService
+  readonly turns: Turns
 }
 
 const maxPage = 1_000
-const lookUpChunk = 1_000
+/** Of a look-up by one statement; between two of them other calls have their turn. */
+const lookUpPiece = 250
 
 /** Which page of a list of which group, and for whom. */
 type PageOfGroup = readonly [caller: GroupCaller, groupId: Int64, request: PageRequest]
@@ -129,13 +131,13 @@ export class GroupMemberService {
     groupId: Int64,
     userIds: readonly Int64[],
   ): Promise<Member[]> {
-    const { access, members } = this.options
+    const { access, members, turns } = this.options
     const distinct = [...new Set(userIds)]
     return access.read(caller, groupId, 'read', async (db, context) => {
       const found: Member[] = []
-      for (const chunk of chunksOf(distinct, lookUpChunk)) {
-        const known = await members.findMany(db, context.group, chunk)
-        found.push(...chunk.flatMap((userId) => known.get(userId) ?? []))
+      for await (const piece of turns.pieces(distinct, lookUpPiece)) {
+        const known = await members.findMany(db, context.group, piece)
+        found.push(...piece.flatMap((userId) => known.get(userId) ?? []))
       }
       return this.#asSeen(context, found)
     })

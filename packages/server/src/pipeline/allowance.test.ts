@@ -1,0 +1,59 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { UserAllowances } from './allowance.js'
+
+let nowMs = 1_000_000
+
+beforeEach(() => {
+  vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+/** @returns 0 when the call may go on, else the seconds to wait */
+function waitOf(begin: () => unknown): number {
+  try {
+    begin()
+    return 0
+  } catch (error) {
+    return (error as { options: { retryAfterSeconds: number } }).options.retryAfterSeconds
+  }
+}
+
+describe('UserAllowances', () => {
+  it('lets a call go into debt, and the next ones wait until it is paid', () => {
+    const users = new UserAllowances({ rate: { perSecond: 100, burst: 200 }, calls: 10 })
+    const first = users.begin(1)
+    first.charge(999)
+    first.end()
+    expect(waitOf(() => users.begin(1))).toBe(9)
+    expect(waitOf(() => users.begin(2))).toBe(0)
+    nowMs += 8_000
+    expect(waitOf(() => users.begin(1))).toBe(1)
+    nowMs += 10
+    expect(waitOf(() => users.begin(1))).toBe(0)
+    expect(waitOf(() => users.begin(1))).toBe(1)
+  })
+
+  it('gives back what was charged in vain', () => {
+    const users = new UserAllowances({ rate: { perSecond: 1, burst: 10 }, calls: 10 })
+    const first = users.begin(1)
+    first.charge(500)
+    first.charge(-500)
+    first.end()
+    expect(Array.from({ length: 10 }, () => waitOf(() => users.begin(1)))).toEqual([
+      0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
+    ])
+  })
+
+  it('bounds the calls of a user that are under way', () => {
+    const users = new UserAllowances({ rate: { perSecond: 1, burst: 100 }, calls: 2 })
+    const first = users.begin(1)
+    users.begin(1)
+    expect(() => users.begin(1)).toThrow('too many requests: 2 are under way')
+    expect(waitOf(() => users.begin(2))).toBe(0)
+    first.end()
+    expect(waitOf(() => users.begin(1))).toBe(0)
+    expect(waitOf(() => users.begin(1))).toBe(1)
+  })
+})
