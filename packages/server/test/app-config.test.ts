@@ -19,6 +19,8 @@ const defaults = {
   message_forward_max_user_num: 20,
   recall_enabled: true,
   recall_seconds: 300,
+  registration_burst: 60,
+  registration_rate: 10,
   stranger_chat_default: 1,
   system_avatar: '',
   system_name: 'System',

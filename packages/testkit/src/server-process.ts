@@ -57,8 +57,8 @@ export class ServerStartError extends Error {
 }
 
 /**
- * Runs the built server as a process of its own; resolves when /readyz answers 200. Rate limits are off, any number of passwords may wait, and failed
- * logins slow nobody down, unless `env` says otherwise.
+ * Runs the built server as a process of its own; resolves when /readyz answers 200. Rate limits are off, and failed logins slow nobody
+ * down, unless `env` says otherwise.
  * @throws ServerStartError
  */
 export async function startServer(options: ServerOptions = {}): Promise<ServerProcess> {
@@ -136,7 +136,6 @@ function environment(options: LaunchOptions, dataDir: string): NodeJS.ProcessEnv
     HERMOD_DATA_DIR: dataDir,
     HERMOD_DATABASE_URL: options.database?.url ?? options.databaseUrl,
     HERMOD_RATE_LIMIT: 'off',
-    HERMOD_QUEUE_PASSWORDS: '100000',
     HERMOD_LOGIN_USER_FAILURES: '1000000',
     HERMOD_LOGIN_ADDRESS_FAILURES: '1000000',
     HERMOD_BOOTSTRAP_APP_ID: options.appId,

@@ -32,7 +32,7 @@ export interface ServerConfig {
   readonly checkAnswers: boolean
   readonly log: { readonly level: OptionValues['logLevel'] }
   readonly rateLimit: {
-    /** False ends every rate limit; failed logins are slowed down all the same. */
+    /** False ends every limit of requests, registrations and waiting passwords; failed logins are slowed down all the same. */
     readonly enabled: boolean
     readonly address: BucketRate
     readonly user: BucketRate

@@ -295,7 +295,7 @@ export const options = {
   rateLimit: toggle({
     name: 'HERMOD_RATE_LIMIT',
     default: true,
-    text: 'off ends every rate limit; failed logins are still slowed down.',
+    text: 'off ends every limit of requests, registrations and waiting passwords; failed logins are still slowed down.',
   }),
   checkAnswers: toggle({
     name: 'HERMOD_CHECK_ANSWERS',

@@ -10,6 +10,7 @@ import { sqliteDialect } from '../db/dialect/sqlite.js'
 import { idReservations } from '../db/id-reservations.js'
 import { migrate } from '../db/migrations/migrate.js'
 import { TableWriterCheck } from '../db/table-writers.js'
+import { hashingPurposes } from '../domain/login/hashing-queue.js'
 import type { ReceiptObserver } from '../domain/push/receipts/receipt-service.js'
 import { JobQueue } from '../jobs/job-queue.js'
 import { type Clock, systemClock } from '../lib/clock.js'
@@ -173,6 +174,9 @@ function buildContext(
     turns,
     checkAnswers: config.checkAnswers,
   })
+  metrics.watchPasswords(
+    () => new Map(hashingPurposes.map((purpose) => [purpose, services.hashing.figures(purpose)])),
+  )
   metrics.watchCertificates(() => services.certificateExpiry.list())
   return { config, database, bus, clock, stores, services, executor, limits, metrics, providers }
 }

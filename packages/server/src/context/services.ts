@@ -6,6 +6,7 @@ import type { DeviceService } from '../domain/devices/device-service.js'
 import type { PresenceService } from '../domain/devices/presence-service.js'
 import type { FileCredentialService } from '../domain/files/file-credential-service.js'
 import type { IntegrityService } from '../domain/integrity/integrity-service.js'
+import type { HashingQueue } from '../domain/login/hashing-queue.js'
 import type { OperatorGuard } from '../domain/login/operator-guard.js'
 import type { PasswordService } from '../domain/login/password-service.js'
 import type { TokenService } from '../domain/login/token-service.js'
@@ -57,6 +58,7 @@ export interface Services
   readonly deviceAccess: DeviceAccessService
   readonly devices: DeviceService
   readonly fileCredentials: FileCredentialService
+  readonly hashing: HashingQueue
   readonly integrity: IntegrityService
   readonly operatorGuard: OperatorGuard
   readonly passwords: PasswordService
@@ -178,6 +180,7 @@ export function createServices(
     apps,
     devices,
     fileCredentials,
+    hashing: login.hashing,
     operatorGuard: login.operatorGuard,
     passwords,
     secretService,

@@ -24,6 +24,13 @@ export interface CheckpointFigures {
   readonly walBytes: number
 }
 
+/** What waits to be hashed. */
+export interface PasswordFigures {
+  readonly waiting: number
+  /** Since the start. */
+  readonly refused: number
+}
+
 /** When a push certificate expires. */
 export interface CertificateFigures {
   readonly appId: string
@@ -197,6 +204,31 @@ export class Metrics {
       registers: [this.#registry],
       collect() {
         this.set(read().walBytes)
+      },
+    })
+  }
+
+  /** @param read what waits to be hashed, by what for */
+  watchPasswords(read: () => ReadonlyMap<string, PasswordFigures>): void {
+    const labelNames = ['purpose'] as const
+    const registers = [this.#registry]
+    new Gauge({
+      name: 'hermod_password_queue_passwords',
+      help: 'Passwords that wait to be checked or hashed, by purpose: login or registration.',
+      labelNames,
+      registers,
+      collect() {
+        for (const [purpose, { waiting }] of read()) this.set({ purpose }, waiting)
+      },
+    })
+    new Counter({
+      name: 'hermod_password_refusals_total',
+      help: 'Passwords that were refused because too many waited, by purpose.',
+      labelNames,
+      registers,
+      collect() {
+        this.reset()
+        for (const [purpose, { refused }] of read()) this.inc({ purpose }, refused)
       },
     })
   }

@@ -17,7 +17,6 @@ import { answerCode } from '../support/answer-codes.js'
 function defaults(env: Record<string, string> = {}): { env: Record<string, string | undefined> } {
   const unset = {
     HERMOD_RATE_LIMIT: undefined,
-    HERMOD_QUEUE_PASSWORDS: undefined,
     HERMOD_LOGIN_USER_FAILURES: undefined,
     HERMOD_LOGIN_ADDRESS_FAILURES: undefined,
   }
@@ -139,7 +138,7 @@ function suite(backend: Backend): void {
   })
 
   it('do not keep the first send after a start waiting', async () => {
-    const place = defaults({ HERMOD_QUEUE_PASSWORDS: '100000', HERMOD_RATE_LIMIT: 'off' })
+    const place = defaults({ HERMOD_RATE_LIMIT: 'off' })
     await using first = await backend.startServer(place)
     const [alice, bob] = [await first.api.newSession(), await first.api.newSession()]
     await first.stop()

@@ -27,7 +27,7 @@ export function createLogin(
     devices,
     fileCredentials,
   }: {
-    readonly config: Pick<ServerConfig, 'accounts' | 'logins'>
+    readonly config: Pick<ServerConfig, 'accounts' | 'logins' | 'rateLimit'>
     readonly apps: AppService
     readonly devices: DeviceService
     readonly fileCredentials: FileCredentialService
@@ -35,7 +35,9 @@ export function createLogin(
 ): LoginParts {
   const hashing = new HashingQueue({
     parallel: parallelHashes,
-    maxWaiting: config.logins.maxWaitingPasswords,
+    maxWaiting: config.rateLimit.enabled
+      ? config.logins.maxWaitingPasswords
+      : Number.POSITIVE_INFINITY,
   })
   const hasher = new PasswordHasher(hashing)
   const guard = new LoginGuard({ clock, ...config.logins })

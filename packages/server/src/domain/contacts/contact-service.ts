@@ -149,7 +149,17 @@ export class ContactService {
 
   /** By user ID. */
   async listNames({ appId, userId }: ContactActor): Promise<{ userId: Int64; name: string }[]> {
-    return this.options.database.read((db) => this.options.store.listNames(db, appId, userId))
+    const { database, store, turns } = this.options
+    const names: { userId: Int64; name: string }[] = []
+    for (;;) {
+      const afterId = names.at(-1)?.userId ?? 0
+      const found = await database.read((db) =>
+        store.listNames(db, appId, userId, { afterId, limit: lookUpPiece }),
+      )
+      names.push(...found)
+      if (found.length < lookUpPiece) return names
+      await turns.next()
+    }
   }
 
   /** Any users as the actor sees them, in the order asked for and each once; unknown and deleted ones are left out. */

@@ -222,6 +222,7 @@ export class ContactStore {
     db: Queryable,
     appId: string,
     userId: Int64,
+    { afterId, limit }: { readonly afterId: Int64; readonly limit: number },
   ): Promise<{ userId: Int64; name: string }[]> {
     const rows = await db
       .selectFrom('contacts as c')
@@ -232,7 +233,9 @@ export class ContactStore {
       .where('c.app_id', '=', appId)
       .where('c.user_id', '=', userId)
       .where('c.state', '=', relation.contact)
-      .orderBy('u.user_id')
+      .where('c.peer_id', '>', afterId)
+      .orderBy('c.peer_id')
+      .limit(limit)
       .execute()
     return rows.map((row) => ({ userId: row.user_id, name: row.nick_name || row.username }))
   }

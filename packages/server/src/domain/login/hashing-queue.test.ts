@@ -40,13 +40,13 @@ const login = { purpose: 'login', address: null } as const
 const registration = { purpose: 'registration' } as const
 
 describe('HashingQueue', () => {
-  it('keeps one place free of registrations', async () => {
-    const held = new HeldQueue(3, 10)
-    for (const name of ['r1', 'r2', 'r3']) void held.add(name, registration)
+  it('hashes so many at once, and a login next, however many registrations wait', async () => {
+    const held = new HeldQueue(2, 20)
+    for (const name of ['r1', 'r2', 'r3', 'r4']) void held.add(name, registration)
+    void held.add('l1', login)
     await settled()
     expect(held.started).toEqual(['r1', 'r2'])
-    for (const name of ['l1', 'l2']) void held.add(name, login)
-    await settled()
+    await held.end('r2')
     expect(held.started).toEqual(['r1', 'r2', 'l1'])
   })
 
@@ -68,19 +68,21 @@ describe('HashingQueue', () => {
     const patient = held.add('r5', { ...registration, isPatient: true })
     for (const name of ['r1', 'l1', 'r2', 'l2', 'r3', 'r5']) await held.end(name)
     expect(await patient).toBe('done')
-    expect([held.queue.waiting('login'), held.queue.waiting('registration')]).toEqual([0, 0])
+    expect(held.queue.figures('login')).toEqual({ waiting: 0, refused: 1 })
+    expect(held.queue.figures('registration')).toEqual({ waiting: 0, refused: 1 })
   })
 
-  it('leaves one client address a quarter of the logins, until they are done', async () => {
+  it('lets addresses take turns, of which one may have a quarter of those that wait', async () => {
     const held = new HeldQueue(1, 16)
     const from = (address: string) => ({ ...login, address })
-    const flood = ['a1', 'a2', 'a3'].map((name) => held.add(name, from('192.0.2.1')))
-    expect(await flood[2]).toBe('50300')
+    const flood = ['a1', 'a2', 'a3', 'a4'].map((name) => held.add(name, from('192.0.2.1')))
+    expect(await flood[3]).toBe('50300')
     void held.add('b1', from('192.0.2.2'))
+    void held.add('c1', login)
     await held.end('a1')
-    void held.add('a4', from('192.0.2.1'))
-    for (const name of ['a2', 'b1']) await held.end(name)
-    expect(held.started).toEqual(['a1', 'a2', 'b1', 'a4'])
+    void held.add('a5', from('192.0.2.1'))
+    for (const name of ['a2', 'b1', 'c1', 'a3']) await held.end(name)
+    expect(held.started).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'a5'])
   })
 
   it('goes on after a failure', async () => {

@@ -1,8 +1,10 @@
 import { AppError } from '@hermod/protocol'
+import { FairLine } from '../../lib/concurrency/fair-line.js'
 import { networkOf } from '../../lib/limits/network.js'
 
 /** What a password is hashed for. */
-export type HashingPurpose = 'login' | 'registration'
+export const hashingPurposes = ['login', 'registration'] as const
+export type HashingPurpose = (typeof hashingPurposes)[number]
 
 /** Who waits for a password to be hashed. */
 export interface HashingRequest {
@@ -27,72 +29,68 @@ const retryAfterSeconds = 2
 
 /**
  * The line in which passwords wait to be hashed, which costs more than all else that a stranger can ask for. It is bounded: what finds
- * its half full is refused. Registrations leave one of the places to logins, and where both wait they take turns.
+ * its half full is refused. Logins and registrations take turns, and so do client addresses, so that nobody waits for more than a few
+ * of those of another address, however many there are.
  */
 export class HashingQueue {
-  readonly #waiting: Readonly<Record<HashingPurpose, (() => void)[]>> = {
-    login: [],
-    registration: [],
+  readonly #waiting: Readonly<Record<HashingPurpose, FairLine<() => void>>> = {
+    login: new FairLine(),
+    registration: new FairLine(),
   }
-  readonly #running: Record<HashingPurpose, number> = { login: 0, registration: 0 }
-  readonly #logins = new Map<string, number>()
+  readonly #refused: Record<HashingPurpose, number> = { login: 0, registration: 0 }
+  #running = 0
   #last: HashingPurpose = 'registration'
 
   constructor(private readonly options: HashingQueueOptions) {}
 
   /** @throws AppError unavailable when too many wait */
   async run<T>(request: HashingRequest, work: () => Promise<T>): Promise<T> {
-    const { purpose } = request
-    const network = purpose === 'login' && request.address ? networkOf(request.address) : null
-    if (!request.isPatient) this.#requireRoom(purpose, network)
-    if (network !== null) this.#logins.set(network, (this.#logins.get(network) ?? 0) + 1)
+    const { purpose, address, isPatient } = request
+    // Those without an address are one more caller beside the addresses.
+    const network = address ? networkOf(address) : ''
+    if (!isPatient) this.#requireRoom(purpose, network)
     await new Promise<void>((enter) => {
-      this.#waiting[purpose].push(enter)
+      this.#waiting[purpose].push(network, enter)
       this.#admit()
     })
     try {
       return await work()
     } finally {
-      this.#running[purpose]--
-      if (network !== null) this.#loginEnded(network)
+      this.#running--
       this.#admit()
     }
   }
 
-  waiting(purpose: HashingPurpose): number {
-    return this.#waiting[purpose].length
+  /** How many wait now, and how many were refused since the start. */
+  figures(purpose: HashingPurpose): { readonly waiting: number; readonly refused: number } {
+    return { waiting: this.#waiting[purpose].length, refused: this.#refused[purpose] }
   }
 
-  #requireRoom(purpose: HashingPurpose, network: string | null): void {
+  #requireRoom(purpose: HashingPurpose, network: string): void {
     const room = Math.ceil(this.options.maxWaiting / 2)
-    const ofNetwork = network === null ? 0 : (this.#logins.get(network) ?? 0)
-    if (this.#waiting[purpose].length >= room || ofNetwork >= Math.ceil(room / addressShare))
-      throw new AppError('unavailable', 'too many passwords wait to be checked', {
-        retryAfterSeconds,
-      })
+    const line = this.#waiting[purpose]
+    // Registrations of an address are counted before they come here.
+    const ofNetwork = purpose === 'login' && network !== '' ? line.lengthOf(network) : 0
+    if (line.length < room && ofNetwork < Math.ceil(room / addressShare)) return
+    this.#refused[purpose]++
+    throw new AppError('unavailable', 'too many others are logging in or registering', {
+      retryAfterSeconds,
+    })
   }
 
   #admit(): void {
     for (let next = this.#next(); next !== null; next = this.#next()) {
       this.#last = next
-      this.#running[next]++
+      this.#running++
       this.#waiting[next].shift()?.()
     }
   }
 
   #next(): HashingPurpose | null {
-    const { parallel } = this.options
     const { login, registration } = this.#waiting
-    if (this.#running.login + this.#running.registration >= parallel) return null
-    const mayRegister =
-      registration.length > 0 && this.#running.registration < Math.max(1, parallel - 1)
-    if (login.length > 0 && !(mayRegister && this.#last === 'login')) return 'login'
-    return mayRegister ? 'registration' : null
-  }
-
-  #loginEnded(network: string): void {
-    const left = (this.#logins.get(network) ?? 0) - 1
-    if (left > 0) this.#logins.set(network, left)
-    else this.#logins.delete(network)
+    if (this.#running >= this.options.parallel) return null
+    if (login.length > 0 && (registration.length === 0 || this.#last === 'registration'))
+      return 'login'
+    return registration.length > 0 ? 'registration' : null
   }
 }

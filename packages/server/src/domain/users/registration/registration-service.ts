@@ -240,9 +240,10 @@ export class RegistrationService {
   /** The hash of one who registers alone, and is counted for it. */
   async #hash(registrar: Registrar, app: App, { password }: Registration): Promise<string> {
     const { hasher, limit } = this.options
-    const undo = registrar.kind === 'admin' ? null : limit.take(app, registrar.address)
+    const address = registrar.kind === 'admin' ? null : registrar.address
+    const undo = address === null ? null : limit.take(app, address)
     try {
-      return await hasher.hash(password, { purpose: 'registration' })
+      return await hasher.hash(password, { purpose: 'registration', address })
     } catch (error) {
       undo?.()
       throw error
