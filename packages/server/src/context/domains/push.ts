@@ -192,6 +192,7 @@ export function createPushTasks(
       tasks,
       audiences,
       planner: deliveryPlanner,
+      jobs,
     }),
     batchSender: new BatchSender({ ...shared, tasks, deliveries, recipients, senders, recorder }),
   }

@@ -1,6 +1,6 @@
 import type { Bus } from '../../bus/bus.js'
 import type { Database } from '../../db/database.js'
-import { expandTask, sendBatch } from '../../domain/push/tasks/push-jobs.js'
+import { expandTask, sendAudienceBatch, sendBatch } from '../../domain/push/tasks/push-jobs.js'
 import { jobPurge } from '../../jobs/job-purge.js'
 import { JobWorker, jobHandler } from '../../jobs/job-worker.js'
 import { LeaseStore } from '../../jobs/lease-store.js'
@@ -48,6 +48,8 @@ const minuteMs = 60_000
 const expansion = { maxAttempts: 1_000, timeLimitMs: 3_600_000 }
 /** Gateways answer after seconds; so several batches are under way at once. */
 const sending = { maxAttempts: 1_000, concurrency: 4 }
+/** While an audience is looked through, which has precedence, each of the batches that are sent at once waits so long before it begins. */
+const sendWaitMs = 1_000
 
 export function createWorkers({
   database,
@@ -94,6 +96,14 @@ export function createWorkers({
       jobHandler(
         sendBatch,
         async ({ appId, payloads, signal }) => {
+          for (const { batchId } of payloads) await batchSender.send(appId, batchId, signal)
+        },
+        sending,
+      ),
+      jobHandler(
+        sendAudienceBatch,
+        async ({ appId, payloads, signal }) => {
+          await taskExpander.idle(sendWaitMs, signal)
           for (const { batchId } of payloads) await batchSender.send(appId, batchId, signal)
         },
         sending,

@@ -500,7 +500,7 @@ const indexes = [
   'create unique index push_tasks_message on push_tasks (app_id, msg_id) where msg_id <> 0',
   'create index push_tasks_created on push_tasks (created_at, app_id, task_id)',
   'create index push_deliveries_batch on push_deliveries (app_id, batch_id)',
-  'create index push_deliveries_token on push_deliveries (app_id, task_id, token_hash)',
+  "create index push_deliveries_token on push_deliveries (app_id, task_id, token_hash) where channel not in ('ios_gw', 'cloud_gw')",
   'create index push_deliveries_user on push_deliveries (app_id, user_id)',
   'create unique index push_bindings_token on push_bindings (app_id, device_token, notifier_name)',
   'create index contacts_peer on contacts (app_id, peer_id)',

@@ -38,9 +38,14 @@ export interface DeviceBinding {
   readonly pausedUntil: number
 }
 
+/** What of a certificate the choice needs. */
+export interface UsableCertificate extends Pick<PushCertificateEntry, 'certificateId' | 'name'> {
+  readonly gateway: Pick<PushCertificateEntry['gateway'], 'channel'>
+}
+
 /** A way to a device. */
 export interface VendorWay {
-  readonly certificate: PushCertificateEntry
+  readonly certificate: UsableCertificate
   readonly binding: DeviceBinding
 }
 
@@ -50,7 +55,8 @@ export interface ChoiceFacts {
   readonly sequence: readonly VendorChannel[]
   readonly isConnected: boolean
   readonly bindings: readonly DeviceBinding[]
-  readonly certificates: ReadonlyMap<string, PushCertificateEntry>
+  /** By name. */
+  readonly certificates: ReadonlyMap<string, UsableCertificate>
   /** Milliseconds since 1970. */
   readonly now: number
 }
@@ -85,10 +91,10 @@ export function vendorWays({ sequence, bindings, certificates, now }: ChoiceFact
 /** Whether a certificate comes later in the sequence than another one. */
 export function compareWays(
   sequence: readonly VendorChannel[],
-  a: PushCertificateEntry,
-  b: PushCertificateEntry,
+  a: UsableCertificate,
+  b: UsableCertificate,
 ): number {
-  const place = ({ gateway }: PushCertificateEntry) => sequence.indexOf(gateway.channel)
+  const place = ({ gateway }: UsableCertificate) => sequence.indexOf(gateway.channel)
   return place(a) - place(b) || compare(a.certificateId, b.certificateId)
 }
 

@@ -45,6 +45,14 @@ export function deliveryName({ taskId, userId, deviceSn }: DeliveryKey): string 
   return `${taskId} ${userId} ${deviceSn}`
 }
 
+/** Names a device within its application: `<user ID> <serial number>`. */
+export function deviceName({
+  userId,
+  deviceSn,
+}: Pick<DeliveryKey, 'userId' | 'deviceSn'>): string {
+  return `${userId} ${deviceSn}`
+}
+
 /** The order in which deliveries are locked. */
 export function compareDeliveries(a: DeliveryKey, b: DeliveryKey): number {
   return (

@@ -1,47 +1,9 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
-import type { BulkSelect } from '../../../db/dialect/dialect.js'
 import { groupBy } from '../../../lib/group-by.js'
-import { defaultSettings } from '../../users/user-model.js'
-import type { PushSettings } from '../preferences/push-window.js'
 import type { DeviceBinding } from './channel-choice.js'
-
-/** What a push needs to know about a user. */
-export interface RecipientFacts {
-  /** One of userStatus. */
-  readonly status: number
-  readonly settings: PushSettings
-  /** By device. */
-  readonly bindings: ReadonlyMap<number, readonly DeviceBinding[]>
-}
-
-interface BindingRow extends DeviceBinding {
-  readonly userId: Int64
-  readonly deviceSn: number
-}
-
-const userKey = { app_id: 'text', user_id: 'bigint' } as const
-const settingNames = Object.keys({
-  no_push: 0,
-  no_push_detail: 0,
-  no_push_start_hour: 0,
-  no_push_end_hour: 0,
-  silence_start_time: 0,
-  silence_end_time: 0,
-} satisfies PushSettings)
-
-const findUsers: BulkSelect = { table: 'users', keys: userKey, columns: 't.user_id, t.status' }
-const findSettings: BulkSelect = {
-  table: 'user_settings',
-  keys: userKey,
-  columns: ['user_id', ...settingNames].map((name) => `t.${name}`).join(', '),
-}
-const findBindings: BulkSelect = {
-  table: 'push_bindings',
-  keys: userKey,
-  columns: `t.user_id as "userId", t.device_sn as "deviceSn", t.notifier_name as "notifierName",
-    t.device_token as "deviceToken", t.bound_at as "boundAt", t.paused_until as "pausedUntil"`,
-}
+import { deviceName } from './delivery-model.js'
+import { type BindingRow, findBindings, type RecipientFacts, readFacts } from './recipient-facts.js'
 
 /** Reads what decides how users are pushed to. */
 export class RecipientStore {
@@ -53,27 +15,10 @@ export class RecipientStore {
     appId: string,
     userIds: readonly Int64[],
   ): Promise<ReadonlyMap<Int64, RecipientFacts>> {
-    const keys = userIds.map((userId) => [appId, userId])
-    const [users, settings, bindings] = await Promise.all([
-      this.database.bulk<{ user_id: Int64; status: number }>(db, findUsers, keys),
-      this.database.bulk<{ user_id: Int64 } & PushSettings>(db, findSettings, keys),
-      this.database.bulk<BindingRow>(db, findBindings, keys),
-    ])
-    const settingsOf = new Map(settings.map((row) => [row.user_id, row]))
-    const bindingsOf = groupBy(bindings, ({ userId }) => userId)
-    return new Map(
-      users.map(({ user_id: userId, status }) => [
-        userId,
-        {
-          status,
-          settings: settingsOf.get(userId) ?? defaultSettings,
-          bindings: groupBy(bindingsOf.get(userId) ?? [], ({ deviceSn }) => deviceSn),
-        },
-      ]),
-    )
+    return readFacts((statement, rows) => this.database.bulk(db, statement, rows), appId, userIds)
   }
 
-  /** The bindings of devices, by user and device: `<user ID> <serial number>`. */
+  /** The bindings of devices, by {@link deviceName}. */
   async bindings(
     db: Queryable,
     appId: string,
@@ -83,15 +28,4 @@ export class RecipientStore {
     const rows = await this.database.bulk<BindingRow>(db, findBindings, keys)
     return groupBy(rows, deviceName)
   }
-}
-
-/** Names a device within its application. */
-export function deviceName({
-  userId,
-  deviceSn,
-}: {
-  readonly userId: Int64
-  readonly deviceSn: number
-}): string {
-  return `${userId} ${deviceSn}`
 }

@@ -1,20 +1,16 @@
 /** Storing of planned deliveries where the writer is. Loaded by the writer's thread too. */
 import type { Int64 } from '@hermod/protocol'
-import type { Procedure, ProcedureContext } from '../../../db/procedure.js'
+import type { ProcedureContext } from '../../../db/procedure.js'
 import { insertJobs } from '../../../jobs/job-statements.js'
 import { compare } from '../../../lib/compare.js'
 import type { BadgeChange } from '../../../push/sender.js'
 import { type LockedBadge, lockBadges, setBadges } from '../../users/user-statements.js'
-import type { TaskKey } from '../tasks/task-model.js'
 import {
   addDevices,
   addToCounts,
   type CountChange,
   countRows,
   type DeviceChange,
-  type LockedTask,
-  lockTasks,
-  setProgress,
 } from '../tasks/task-statements.js'
 import type { Delivery } from './delivery-model.js'
 import { deliveryRow, insertDeliveries } from './delivery-statements.js'
@@ -36,38 +32,6 @@ export interface BadgeOfUser {
   readonly taskId: Int64
   readonly userId: Int64
   readonly change: BadgeChange
-}
-
-/** A page of the audience of a task. */
-export interface ExpandedPage {
-  readonly task: TaskKey
-  /** States in which a task goes on. */
-  readonly openStates: readonly number[]
-  /** How far the task was when the page was read. */
-  readonly expandedFrom: Int64
-  readonly expandedTo: Int64
-  /** What the task is in then. */
-  readonly state: number
-  /** Milliseconds since 1970. */
-  readonly at: number
-  readonly planned: PlannedDeliveries
-}
-
-/** `over`: the task does not go on; `moved`: another run has brought it further. */
-export type PageOutcome = 'stored' | 'over' | 'moved'
-
-/** Moves a task on by a page of its audience. */
-export const storeExpandedPage: Procedure<ExpandedPage, PageOutcome> = {
-  module: import.meta.url,
-  name: 'storeExpandedPage',
-  async run(context, { task: { appId, taskId }, openStates, expandedFrom, planned, ...next }) {
-    const [task] = await context.run<LockedTask>(lockTasks, [[appId, taskId]])
-    if (!task || !openStates.includes(task.state)) return 'over'
-    if (task.expanded_to !== expandedFrom) return 'moved'
-    await context.change(setProgress, [[next.state, next.expandedTo, next.at, appId, taskId]])
-    await storeDeliveries(context, planned)
-    return 'stored'
-  },
 }
 
 /** Stores deliveries, badges, counts and the jobs that send. */

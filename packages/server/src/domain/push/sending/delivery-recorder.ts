@@ -18,12 +18,12 @@ import {
   compareDeliveries,
   type Delivery,
   deliveryName,
+  deviceName,
   tokenHash,
 } from '../deliveries/delivery-model.js'
-import { wayOf } from '../deliveries/delivery-planner.js'
+import { wayOf } from '../deliveries/plan-deliveries.js'
 import { type DeliveryStep, withSteps } from '../deliveries/delivery-step.js'
 import type { DeliveryStore } from '../deliveries/delivery-store.js'
-import { deviceName } from '../deliveries/recipient-store.js'
 import { sendBatch } from '../tasks/push-jobs.js'
 import type { StoredPushTask } from '../tasks/task-model.js'
 import { type CountChange, finishedOf } from '../tasks/task-statements.js'

@@ -1,0 +1,54 @@
+/** A page of an audience, from its users to their deliveries, where the writer is. Loaded by the writer's thread too. */
+import type { Int64 } from '@hermod/protocol'
+import { pushTaskState } from '@hermod/protocol/enums'
+import type { Procedure } from '../../../db/procedure.js'
+import {
+  type NewBatch,
+  type PlannedTask,
+  planDeliveries,
+  prepareDeliveries,
+  type Surroundings,
+} from '../deliveries/plan-deliveries.js'
+import { readFacts } from '../deliveries/recipient-facts.js'
+import { storeDeliveries } from '../deliveries/store-deliveries.js'
+import type { Recipient, StoredPushTask } from '../tasks/task-model.js'
+import { type LockedTask, lockTasks, setProgress } from '../tasks/task-statements.js'
+
+/** A page of the audience of a task. */
+export interface AudiencePage {
+  /** As it was when the page was read. */
+  readonly task: PlannedTask & Pick<StoredPushTask, 'expandedTo'>
+  readonly recipients: readonly Recipient[]
+  readonly surroundings: Surroundings
+  readonly batch: NewBatch
+  /** How far the task is then, and in which state. */
+  readonly expandedTo: Int64
+  readonly state: number
+}
+
+/** `over`: the task does not go on; `moved`: another run has brought it further. */
+export type PageOutcome = 'stored' | 'over' | 'moved'
+
+/** Moves a task on by a page of its audience. */
+export const expandPage: Procedure<AudiencePage, PageOutcome> = {
+  module: import.meta.url,
+  name: 'expandPage',
+  async run(context, { task, recipients, surroundings, batch, expandedTo, state }) {
+    const { appId, taskId } = task
+    const userIds = recipients.map(({ userId }) => userId)
+    const facts = await readFacts(context.run, appId, userIds)
+    const plans = planDeliveries([{ task, recipients }], facts, surroundings)
+    const planned = prepareDeliveries(appId, plans, [batch])
+    const [locked] = await context.run<LockedTask>(lockTasks, [[appId, taskId]])
+    if (!locked || !isOpen(locked)) return 'over'
+    if (locked.expanded_to !== task.expandedTo) return 'moved'
+    await context.change(setProgress, [[state, expandedTo, surroundings.now, appId, taskId]])
+    await storeDeliveries(context, planned)
+    return 'stored'
+  },
+}
+
+/** Whether a task goes on. */
+export function isOpen({ state }: { readonly state: number }): boolean {
+  return state === pushTaskState.waiting || state === pushTaskState.expanding
+}

@@ -1,0 +1,221 @@
+/** Decides what each device of an audience gets; reads and writes nothing. Loaded by the writer's thread too. */
+import type { Int64 } from '@hermod/protocol'
+import { pushDeliveryState, userStatus } from '@hermod/protocol/enums'
+import { chunksOf } from '../../../lib/chunks.js'
+import { groupBy } from '../../../lib/group-by.js'
+import type { ConnectedDevice } from '../../../push/core-channel.js'
+import { preferencesAt } from '../preferences/push-window.js'
+import type { Recipient, StoredPushTask, Suppression } from '../tasks/task-model.js'
+import type { CountChange } from '../tasks/task-statements.js'
+import { type ChannelChoice, chooseChannel, type UsableCertificate } from './channel-choice.js'
+import { type Delivery, deviceName, tokenHash } from './delivery-model.js'
+import { type DeliveryStep, withSteps } from './delivery-step.js'
+import type { RecipientFacts } from './recipient-facts.js'
+import type { BadgeOfUser, PlannedDeliveries } from './store-deliveries.js'
+
+/** What of a task the planning of its deliveries needs. */
+export type PlannedTask = Pick<StoredPushTask, 'appId' | 'taskId' | 'content'>
+
+/** A task and whom it is for. */
+export interface PlannedAudience {
+  readonly task: PlannedTask
+  readonly recipients: readonly Recipient[]
+}
+
+/** The deliveries of a task to some of its users; nothing of them is stored yet. */
+export interface DeliveryPlan {
+  readonly task: PlannedTask
+  readonly deliveries: readonly PlannedDelivery[]
+}
+
+type PlannedDelivery = Omit<Delivery, 'batchId' | 'badge'>
+
+/** What an application has that decides about its pushes, in plain data. */
+export interface Surroundings {
+  readonly certificates: readonly UsableCertificate[]
+  readonly connected: readonly ConnectedDevice[]
+  readonly timeZone: string
+  /** Milliseconds since 1970. */
+  readonly now: number
+}
+
+/** A batch that deliveries may be put into, and the job that sends it. */
+export interface NewBatch {
+  readonly batchId: Int64
+  /** A row of insertJobs. */
+  readonly job: readonly unknown[]
+}
+
+/** What is the same for all devices of a task. */
+interface Planning {
+  readonly task: PlannedTask
+  /** By name. */
+  readonly certificates: ReadonlyMap<string, UsableCertificate>
+  /** Named by {@link deviceName}. */
+  readonly connected: ReadonlySet<string>
+  readonly timeZone: string
+  readonly now: number
+}
+
+/** @returns a plan for each audience, in their order */
+export function planDeliveries(
+  audiences: readonly PlannedAudience[],
+  facts: ReadonlyMap<Int64, RecipientFacts>,
+  { certificates, connected, timeZone, now }: Surroundings,
+): DeliveryPlan[] {
+  const shared = {
+    certificates: new Map(certificates.map((certificate) => [certificate.name, certificate])),
+    connected: new Set(connected.map(deviceName)),
+    timeZone,
+    now,
+  }
+  const connectedOf = groupBy(connected, ({ userId }) => userId)
+  return audiences.map(({ task, recipients }) => {
+    const planning = { ...shared, task }
+    const deliveries = recipients.flatMap((recipient) => {
+      const user = facts.get(recipient.userId)
+      const online = connectedOf.get(recipient.userId) ?? []
+      return user ? deliveriesTo(recipient, user, online, planning) : []
+    })
+    return { task, deliveries }
+  })
+}
+
+/** How many deliveries of plans are to be sent. */
+export function countPending(plans: readonly DeliveryPlan[]): number {
+  return plans.reduce((sum, { deliveries }) => sum + deliveries.filter(isPending).length, 0)
+}
+
+/**
+ * What is stored of plans of one application.
+ * @param batches what is to be sent is divided among them; those that get nothing are left out
+ */
+export function prepareDeliveries(
+  appId: string,
+  plans: readonly DeliveryPlan[],
+  batches: readonly NewBatch[],
+): PlannedDeliveries {
+  const all = plans.flatMap(({ deliveries }) => deliveries)
+  const pending = all.filter(isPending)
+  const others = all.filter((delivery) => !isPending(delivery))
+  const parts = chunksOf(pending, Math.ceil(pending.length / batches.length))
+  return {
+    appId,
+    deliveries: [
+      ...parts.flatMap((part, index) => inBatch(part, batches[index]?.batchId ?? 0)),
+      ...inBatch(others, 0),
+    ],
+    badges: plans.flatMap(badgesOf),
+    devices: plans.map(({ task: { taskId }, deliveries }) => ({
+      appId,
+      taskId,
+      devices: deliveries.length,
+      finished: deliveries.filter((delivery) => !isPending(delivery)).length,
+    })),
+    counts: plans.flatMap(targetsOf),
+    jobs: batches.slice(0, parts.length).map(({ job }) => job),
+  }
+}
+
+function inBatch(deliveries: readonly PlannedDelivery[], batchId: Int64): Delivery[] {
+  return deliveries.map((delivery) => ({ ...delivery, badge: null, batchId }))
+}
+
+function badgesOf({ task, deliveries }: DeliveryPlan): BadgeOfUser[] {
+  const { badge: change } = task.content.notification
+  if (change === null) return []
+  const userIds = new Set(deliveries.filter(isPending).map(({ userId }) => userId))
+  return [...userIds].map((userId) => ({ taskId: task.taskId, userId, change }))
+}
+
+function targetsOf({ task: { appId, taskId }, deliveries }: DeliveryPlan): CountChange[] {
+  const byChannel = groupBy(deliveries.filter(isPending), ({ channel }) => channel)
+  return [...byChannel].map(([channel, { length }]) => {
+    if (channel === '') throw new Error('a pending delivery has a channel')
+    return { appId, taskId, channel, target: length, sent: 0, received: 0 }
+  })
+}
+
+function isPending({ state }: Pick<Delivery, 'state'>): boolean {
+  return state === pushDeliveryState.pending
+}
+
+/** One for each device that is bound or connected. */
+function deliveriesTo(
+  recipient: Recipient,
+  user: RecipientFacts,
+  online: readonly ConnectedDevice[],
+  planning: Planning,
+): PlannedDelivery[] {
+  const devices = new Set([...user.bindings.keys(), ...online.map(({ deviceSn }) => deviceSn)])
+  return [...devices]
+    .filter((deviceSn) => recipient.deviceSns?.includes(deviceSn) ?? true)
+    .map((deviceSn) => deliveryTo(recipient, deviceSn, user, planning))
+}
+
+function deliveryTo(
+  recipient: Recipient,
+  deviceSn: number,
+  user: RecipientFacts,
+  { task, certificates, connected, timeZone, now }: Planning,
+): PlannedDelivery {
+  const { appId, taskId, content } = task
+  const { userId } = recipient
+  const preferences = preferencesAt(user.settings, now, timeZone)
+  const isConnected = connected.has(deviceName({ userId, deviceSn }))
+  const choice = chooseChannel({
+    ...content,
+    isConnected,
+    bindings: user.bindings.get(deviceSn) ?? [],
+    certificates,
+    now,
+  })
+  const suppressedBy: Suppression | null =
+    recipient.suppressedBy ??
+    (user.status === userStatus.disabled ? 'user_disabled' : null) ??
+    // A connected device has the message already.
+    (content.audience.kind === 'message' && isConnected ? 'connected' : null) ??
+    preferences.suppressedBy ??
+    (choice.kind === 'none' ? choice.reason : null)
+  const way = suppressedBy === null ? wayOf(choice) : noWay
+  const steps: DeliveryStep[] = [{ at: now, step: 'matched' }]
+  if (suppressedBy !== null) steps.push({ at: now, step: 'suppressed', result: suppressedBy })
+  else steps.push({ at: now, step: 'channel_chosen', ...way.step })
+  return {
+    appId,
+    taskId,
+    userId,
+    deviceSn,
+    state: suppressedBy === null ? pushDeliveryState.pending : pushDeliveryState.suppressed,
+    channel: way.channel,
+    certificateId: way.certificateId,
+    tokenHash: way.tokenHash,
+    messageId: '',
+    attempts: 0,
+    nextAt: 0,
+    isSilent: recipient.isSilent || preferences.isSilent,
+    hidesDetails: preferences.hidesDetails,
+    receivedAt: null,
+    steps: withSteps('', ...steps),
+  }
+}
+
+type Way = Pick<Delivery, 'channel' | 'certificateId' | 'tokenHash'> & {
+  readonly step: Pick<DeliveryStep, 'channel' | 'certificate'>
+}
+
+const noWay: Way = { channel: '', certificateId: 0, tokenHash: '', step: {} }
+
+/** A chosen channel as a delivery remembers it. */
+export function wayOf(choice: ChannelChoice): Way {
+  if (choice.kind === 'none') return noWay
+  if (choice.kind === 'core') return { ...noWay, channel: 'core', step: { channel: 'core' } }
+  const { certificate, binding } = choice
+  const { channel } = certificate.gateway
+  return {
+    channel,
+    certificateId: certificate.certificateId,
+    tokenHash: tokenHash(binding.deviceToken),
+    step: { channel, certificate: certificate.name },
+  }
+}
