@@ -49,7 +49,7 @@ const expansion = { maxAttempts: 1_000, timeLimitMs: 3_600_000 }
 /** Gateways answer after seconds; so several batches are under way at once. */
 const sending = { maxAttempts: 1_000, concurrency: 4 }
 /** While an audience is looked through, which has precedence, each of the batches that are sent at once waits so long before it begins. */
-const sendWaitMs = 1_000
+const sendWaitMs = 2_000
 
 export function createWorkers({
   database,

@@ -110,6 +110,8 @@ export interface SqlDialect {
   readonly rowLocks: boolean
   /** How many message batches may be under way at once. */
   readonly concurrentBatches: number
+  /** How many users work in the background looks at in one transaction: few where messages wait until it is over. */
+  readonly usersPerTransaction: number
   /** Appended to CREATE TABLE for tables that are read and written by their primary key only. */
   readonly clusteredTable: string
   /** What every migration that makes tables or indexes ends with. */

@@ -12,7 +12,7 @@ import {
 import { readFacts } from '../deliveries/recipient-facts.js'
 import { storeDeliveries } from '../deliveries/store-deliveries.js'
 import type { Recipient, StoredPushTask } from '../tasks/task-model.js'
-import { type LockedTask, lockTasks, setProgress } from '../tasks/task-statements.js'
+import { type LockedTask, lockTasks, setExpanded } from '../tasks/task-statements.js'
 
 /** A page of the audience of a task. */
 export interface AudiencePage {
@@ -20,7 +20,7 @@ export interface AudiencePage {
   readonly task: PlannedTask & Pick<StoredPushTask, 'expandedTo'>
   readonly recipients: readonly Recipient[]
   readonly surroundings: Surroundings
-  readonly batch: NewBatch
+  readonly batches: readonly NewBatch[]
   /** How far the task is then, and in which state. */
   readonly expandedTo: Int64
   readonly state: number
@@ -33,17 +33,22 @@ export type PageOutcome = 'stored' | 'over' | 'moved'
 export const expandPage: Procedure<AudiencePage, PageOutcome> = {
   module: import.meta.url,
   name: 'expandPage',
-  async run(context, { task, recipients, surroundings, batch, expandedTo, state }) {
+  async run(context, { task, recipients, surroundings, batches, expandedTo, state }) {
     const { appId, taskId } = task
     const userIds = recipients.map(({ userId }) => userId)
     const facts = await readFacts(context.run, appId, userIds)
     const plans = planDeliveries([{ task, recipients }], facts, surroundings)
-    const planned = prepareDeliveries(appId, plans, [batch])
+    const planned = prepareDeliveries(appId, plans, batches)
     const [locked] = await context.run<LockedTask>(lockTasks, [[appId, taskId]])
     if (!locked || !isOpen(locked)) return 'over'
     if (locked.expanded_to !== task.expandedTo) return 'moved'
-    await context.change(setProgress, [[state, expandedTo, surroundings.now, appId, taskId]])
     await storeDeliveries(context, planned)
+    const [added = { devices: 0, finished: 0 }] = planned.devices
+    const devices = locked.devices + added.devices
+    const finished = locked.finished + added.finished
+    await context.change(setExpanded, [
+      [state, expandedTo, devices, finished, surroundings.now, appId, taskId],
+    ])
     return 'stored'
   },
 }

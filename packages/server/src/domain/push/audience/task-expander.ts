@@ -4,7 +4,6 @@ import type { Database } from '../../../db/database.js'
 import type { JobQueue } from '../../../jobs/job-queue.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { DeliveryPlanner } from '../deliveries/delivery-planner.js'
-import type { NewBatch } from '../deliveries/plan-deliveries.js'
 import { sendAudienceBatch } from '../tasks/push-jobs.js'
 import type { StoredPushTask, TaskKey } from '../tasks/task-model.js'
 import type { TaskStore } from '../tasks/task-store.js'
@@ -20,8 +19,8 @@ export interface TaskExpanderOptions {
   readonly clock: Clock
 }
 
-/** Users that get their deliveries in one transaction: few, so that messages do not wait for it. */
-const usersPerPage = Number(process.env.PS_PAGE ?? 128)
+/** Larger pages are divided into several batches. */
+const deliveriesPerBatch = 250
 
 /** Gives the devices of a task's audience their deliveries, a page of users in each transaction. */
 export class TaskExpander {
@@ -58,15 +57,19 @@ export class TaskExpander {
     const { recipients, upTo, isLast } =
       task.expiresAt <= clock.now()
         ? nobody(task.expandedTo)
-        : await audiences.page(task, usersPerPage)
+        : await audiences.page(task, database.dialect.usersPerTransaction)
     const userIds = recipients.map(({ userId }) => userId)
     const surroundings = await planner.surroundings(task.appId, userIds)
-    const [batch] = planner.newBatches(task.appId, 1, sendAudienceBatch) as [NewBatch]
+    const batches = planner.newBatches(
+      task.appId,
+      Math.ceil(recipients.length / deliveriesPerBatch),
+      sendAudienceBatch,
+    )
     const page: AudiencePage = {
       task,
       recipients,
       surroundings,
-      batch,
+      batches,
       expandedTo: upTo,
       state: isLast ? pushTaskState.expanded : pushTaskState.expanding,
     }

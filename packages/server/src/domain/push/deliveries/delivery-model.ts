@@ -35,6 +35,12 @@ export interface Delivery extends DeliveryKey {
   readonly steps: string
 }
 
+/** A delivery that has not been tried; what its badge shows is not counted yet. */
+export type NewDelivery = Omit<
+  Delivery,
+  'messageId' | 'attempts' | 'nextAt' | 'badge' | 'receivedAt'
+>
+
 /** Tells device tokens apart without keeping them: 22 characters. */
 export function tokenHash(token: string): string {
   return createHash('sha256').update(token).digest('base64url').slice(0, 22)
@@ -46,10 +52,7 @@ export function deliveryName({ taskId, userId, deviceSn }: DeliveryKey): string 
 }
 
 /** Names a device within its application: `<user ID> <serial number>`. */
-export function deviceName({
-  userId,
-  deviceSn,
-}: Pick<DeliveryKey, 'userId' | 'deviceSn'>): string {
+export function deviceName({ userId, deviceSn }: Pick<DeliveryKey, 'userId' | 'deviceSn'>): string {
   return `${userId} ${deviceSn}`
 }
 

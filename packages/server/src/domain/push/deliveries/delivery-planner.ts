@@ -1,11 +1,12 @@
+import type { Int64 } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import type { JobQueue } from '../../../jobs/job-queue.js'
 import type { Clock } from '../../../lib/clock.js'
-import type { Int64 } from '@hermod/protocol'
 import type { CoreChannel } from '../../../push/core-channel.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { KnownCertificates } from '../certificates/certificate-model.js'
 import { type SendJob, sendBatch } from '../tasks/push-jobs.js'
+import { addDevices } from '../tasks/task-statements.js'
 import {
   countPending,
   type DeliveryPlan,
@@ -80,7 +81,10 @@ export class DeliveryPlanner {
     const { appId } = first.task
     const count = Math.ceil(countPending(plans) / deliveriesPerBatch)
     const batches = this.newBatches(appId, count, sendBatch)
-    await storeDeliveries(database.contextOf(tx), prepareDeliveries(appId, plans, batches))
+    const planned = prepareDeliveries(appId, plans, batches)
+    const context = database.contextOf(tx)
+    await storeDeliveries(context, planned)
+    await addDevices(context, planned.devices)
     if (count > 0) tx.afterCommit(() => jobs.announce(sendBatch))
   }
 

@@ -2,7 +2,7 @@
 import type { Int64 } from '@hermod/protocol'
 import type { BulkInsert, BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
 import { rowOf } from '../../../db/rows.js'
-import type { Delivery, DeliveryKey } from './delivery-model.js'
+import type { Delivery, DeliveryKey, NewDelivery } from './delivery-model.js'
 
 export const deliveryKeyColumns = {
   app_id: 'text',
@@ -23,7 +23,11 @@ export const deliveryProgressColumns = {
 } as const
 const insertedColumns = {
   ...deliveryKeyColumns,
-  ...deliveryProgressColumns,
+  state: 'smallint',
+  channel: 'text',
+  certificate_id: 'bigint',
+  token_hash: 'text',
+  steps: 'text',
   batch_id: 'bigint',
   badge: 'integer',
   is_silent: 'smallint',
@@ -65,17 +69,25 @@ export const insertDeliveries: BulkInsert = {
   columns: insertedColumns,
 }
 
-/** A row of {@link insertDeliveries}. */
-export function deliveryRow(delivery: Delivery): unknown[] {
-  return [
-    ...deliveryKeyRow(delivery),
-    ...deliveryProgressRow(delivery),
-    delivery.batchId,
-    delivery.badge,
-    Number(delivery.isSilent),
-    Number(delivery.hidesDetails),
-  ]
-}
+/** A row of {@link insertDeliveries}: nothing was tried yet. @param badge what the badge shows with it */
+export const deliveryRow = rowOf(
+  insertedColumns,
+  (delivery: NewDelivery, badge: number | null) => ({
+    app_id: delivery.appId,
+    task_id: delivery.taskId,
+    user_id: delivery.userId,
+    device_sn: delivery.deviceSn,
+    state: delivery.state,
+    channel: delivery.channel,
+    certificate_id: delivery.certificateId,
+    token_hash: delivery.tokenHash,
+    steps: delivery.steps,
+    batch_id: delivery.batchId,
+    badge,
+    is_silent: Number(delivery.isSilent),
+    hides_details: Number(delivery.hidesDetails),
+  }),
+)
 
 /** How far deliveries are. */
 export const lockProgress: BulkSelect = {

@@ -8,7 +8,7 @@ import { preferencesAt } from '../preferences/push-window.js'
 import type { Recipient, StoredPushTask, Suppression } from '../tasks/task-model.js'
 import type { CountChange } from '../tasks/task-statements.js'
 import { type ChannelChoice, chooseChannel, type UsableCertificate } from './channel-choice.js'
-import { type Delivery, deviceName, tokenHash } from './delivery-model.js'
+import { type Delivery, deviceName, type NewDelivery, tokenHash } from './delivery-model.js'
 import { type DeliveryStep, withSteps } from './delivery-step.js'
 import type { RecipientFacts } from './recipient-facts.js'
 import type { BadgeOfUser, PlannedDeliveries } from './store-deliveries.js'
@@ -22,13 +22,11 @@ export interface PlannedAudience {
   readonly recipients: readonly Recipient[]
 }
 
-/** The deliveries of a task to some of its users; nothing of them is stored yet. */
+/** The deliveries of a task to some of its users; nothing of them is stored yet, and they are in no batch. */
 export interface DeliveryPlan {
   readonly task: PlannedTask
-  readonly deliveries: readonly PlannedDelivery[]
+  readonly deliveries: readonly NewDelivery[]
 }
-
-type PlannedDelivery = Omit<Delivery, 'batchId' | 'badge'>
 
 /** What an application has that decides about its pushes, in plain data. */
 export interface Surroundings {
@@ -55,6 +53,8 @@ interface Planning {
   readonly connected: ReadonlySet<string>
   readonly timeZone: string
   readonly now: number
+  /** See {@link firstSteps}. */
+  readonly steps: Map<string, string>
 }
 
 /** @returns a plan for each audience, in their order */
@@ -68,6 +68,7 @@ export function planDeliveries(
     connected: new Set(connected.map(deviceName)),
     timeZone,
     now,
+    steps: new Map<string, string>(),
   }
   const connectedOf = groupBy(connected, ({ userId }) => userId)
   return audiences.map(({ task, recipients }) => {
@@ -102,8 +103,11 @@ export function prepareDeliveries(
   return {
     appId,
     deliveries: [
-      ...parts.flatMap((part, index) => inBatch(part, batches[index]?.batchId ?? 0)),
-      ...inBatch(others, 0),
+      ...parts.flatMap((part, index) => {
+        const batchId = batches[index]?.batchId ?? 0
+        return part.map((delivery) => ({ ...delivery, batchId }))
+      }),
+      ...others,
     ],
     badges: plans.flatMap(badgesOf),
     devices: plans.map(({ task: { taskId }, deliveries }) => ({
@@ -115,10 +119,6 @@ export function prepareDeliveries(
     counts: plans.flatMap(targetsOf),
     jobs: batches.slice(0, parts.length).map(({ job }) => job),
   }
-}
-
-function inBatch(deliveries: readonly PlannedDelivery[], batchId: Int64): Delivery[] {
-  return deliveries.map((delivery) => ({ ...delivery, badge: null, batchId }))
 }
 
 function badgesOf({ task, deliveries }: DeliveryPlan): BadgeOfUser[] {
@@ -146,7 +146,7 @@ function deliveriesTo(
   user: RecipientFacts,
   online: readonly ConnectedDevice[],
   planning: Planning,
-): PlannedDelivery[] {
+): NewDelivery[] {
   const devices = new Set([...user.bindings.keys(), ...online.map(({ deviceSn }) => deviceSn)])
   return [...devices]
     .filter((deviceSn) => recipient.deviceSns?.includes(deviceSn) ?? true)
@@ -157,8 +157,9 @@ function deliveryTo(
   recipient: Recipient,
   deviceSn: number,
   user: RecipientFacts,
-  { task, certificates, connected, timeZone, now }: Planning,
-): PlannedDelivery {
+  planning: Planning,
+): NewDelivery {
+  const { task, certificates, connected, timeZone, now } = planning
   const { appId, taskId, content } = task
   const { userId } = recipient
   const preferences = preferencesAt(user.settings, now, timeZone)
@@ -178,26 +179,34 @@ function deliveryTo(
     preferences.suppressedBy ??
     (choice.kind === 'none' ? choice.reason : null)
   const way = suppressedBy === null ? wayOf(choice) : noWay
-  const steps: DeliveryStep[] = [{ at: now, step: 'matched' }]
-  if (suppressedBy !== null) steps.push({ at: now, step: 'suppressed', result: suppressedBy })
-  else steps.push({ at: now, step: 'channel_chosen', ...way.step })
   return {
     appId,
     taskId,
     userId,
     deviceSn,
+    batchId: 0,
     state: suppressedBy === null ? pushDeliveryState.pending : pushDeliveryState.suppressed,
     channel: way.channel,
     certificateId: way.certificateId,
     tokenHash: way.tokenHash,
-    messageId: '',
-    attempts: 0,
-    nextAt: 0,
     isSilent: recipient.isSilent || preferences.isSilent,
     hidesDetails: preferences.hidesDetails,
-    receivedAt: null,
-    steps: withSteps('', ...steps),
+    steps: firstSteps(suppressedBy, way, planning),
   }
+}
+
+/** The same text for all devices to which the same happens. */
+function firstSteps(suppressedBy: Suppression | null, { step }: Way, { steps, now }: Planning) {
+  const key = suppressedBy ?? `${step.channel} ${step.certificate}`
+  const known = steps.get(key)
+  if (known !== undefined) return known
+  const second: DeliveryStep =
+    suppressedBy === null
+      ? { at: now, step: 'channel_chosen', ...step }
+      : { at: now, step: 'suppressed', result: suppressedBy }
+  const text = withSteps('', { at: now, step: 'matched' }, second)
+  steps.set(key, text)
+  return text
 }
 
 type Way = Pick<Delivery, 'channel' | 'certificateId' | 'tokenHash'> & {

@@ -6,20 +6,18 @@ import { compare } from '../../../lib/compare.js'
 import type { BadgeChange } from '../../../push/sender.js'
 import { type LockedBadge, lockBadges, setBadges } from '../../users/user-statements.js'
 import {
-  addDevices,
   addToCounts,
   type CountChange,
   countRows,
   type DeviceChange,
 } from '../tasks/task-statements.js'
-import type { Delivery } from './delivery-model.js'
+import type { NewDelivery } from './delivery-model.js'
 import { deliveryRow, insertDeliveries } from './delivery-statements.js'
 
 /** Deliveries of one application, in plain data. */
 export interface PlannedDeliveries {
   readonly appId: string
-  /** Their badges are not counted yet. */
-  readonly deliveries: readonly Delivery[]
+  readonly deliveries: readonly NewDelivery[]
   /** One for each task and user, in the order in which they count. */
   readonly badges: readonly BadgeOfUser[]
   readonly devices: readonly DeviceChange[]
@@ -34,19 +32,17 @@ export interface BadgeOfUser {
   readonly change: BadgeChange
 }
 
-/** Stores deliveries, badges, counts and the jobs that send. */
+/** Stores deliveries, badges, counts and the jobs that send; what it adds to the tasks themselves is left to the caller. */
 export async function storeDeliveries(
   context: ProcedureContext,
-  { appId, deliveries, badges, devices, counts, jobs }: PlannedDeliveries,
+  { appId, deliveries, badges, counts, jobs }: PlannedDeliveries,
 ): Promise<void> {
   const shown = await countBadges(context, appId, badges)
-  const rows = deliveries.map((delivery) => {
-    // Those that are not sent have no batch, and show nothing.
-    const badge = delivery.batchId === 0 ? null : (shown.get(badgeName(delivery)) ?? null)
-    return deliveryRow({ ...delivery, badge })
-  })
+  // Those that are not sent have no batch, and show nothing.
+  const rows = deliveries.map((delivery) =>
+    deliveryRow(delivery, delivery.batchId === 0 ? null : (shown.get(badgeName(delivery)) ?? null)),
+  )
   await context.run(insertDeliveries, rows)
-  await addDevices(context, devices)
   await context.run(addToCounts, countRows(counts))
   await context.run(insertJobs, jobs)
 }
@@ -86,6 +82,6 @@ function changedBadge(badge: number, { mode, count }: BadgeChange): number {
   return Math.min(mode === 'set' ? count : badge + count, greatestBadge)
 }
 
-function badgeName({ taskId, userId }: Pick<Delivery, 'taskId' | 'userId'>): string {
+function badgeName({ taskId, userId }: Pick<NewDelivery, 'taskId' | 'userId'>): string {
   return `${taskId} ${userId}`
 }

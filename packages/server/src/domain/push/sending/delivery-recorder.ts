@@ -21,9 +21,9 @@ import {
   deviceName,
   tokenHash,
 } from '../deliveries/delivery-model.js'
-import { wayOf } from '../deliveries/plan-deliveries.js'
 import { type DeliveryStep, withSteps } from '../deliveries/delivery-step.js'
 import type { DeliveryStore } from '../deliveries/delivery-store.js'
+import { wayOf } from '../deliveries/plan-deliveries.js'
 import { sendBatch } from '../tasks/push-jobs.js'
 import type { StoredPushTask } from '../tasks/task-model.js'
 import { type CountChange, finishedOf } from '../tasks/task-statements.js'

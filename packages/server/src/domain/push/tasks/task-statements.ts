@@ -50,11 +50,17 @@ export const setDevices: BulkUpdate = {
   keys: taskKeyColumns,
 }
 
-/** Rows: state, expanded_to and updated_at, then app_id and task_id. */
-export const setProgress: BulkUpdate = {
+/** Rows: state, expanded_to, devices, finished and updated_at, then app_id and task_id. */
+export const setExpanded: BulkUpdate = {
   module: import.meta.url,
   table: 'push_tasks',
-  set: { state: 'smallint', expanded_to: 'bigint', updated_at: 'bigint' },
+  set: {
+    state: 'smallint',
+    expanded_to: 'bigint',
+    devices: 'integer',
+    finished: 'integer',
+    updated_at: 'bigint',
+  },
   keys: taskKeyColumns,
 }
 
