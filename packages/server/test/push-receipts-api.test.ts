@@ -55,16 +55,24 @@ for (const backend of testBackends()) {
         [`${channel}_target`]: tokens.length,
         [`${channel}_sent`]: tokens.length,
       })
-      return { users, taskId, audience }
+      return { users, taskId, tag: await tagOf(taskId), audience }
+    }
+
+    /** What the gateway is given to name the pushes of a task in its receipts. */
+    async function tagOf(taskId: number): Promise<string> {
+      const [{ batch_id: batchId }] = (await watched.sql.run(
+        `select batch_id from push_deliveries where task_id = ${taskId}`,
+      )) as [Json]
+      return `${taskId}.${batchId}`
     }
 
     const receivedBy = async (channel: Channel, taskId: number) =>
       (await world.counts(taskId))[`${channel}_received`] ?? 0
 
     /** A receipt of vendor_n, whose form is the plainest. */
-    const plainReceipt = (status: number, taskId: Json, own: string, timestamp = Date.now()) =>
+    const plainReceipt = (status: number, tag: string, own: string, timestamp = Date.now()) =>
       JSON.stringify({
-        statuses: [{ token: own, status, timestamp, biTag: String(taskId), requestId: 'any' }],
+        statuses: [{ token: own, status, timestamp, biTag: tag, requestId: 'any' }],
       })
     const post = (url: string, body: string, headers: Record<string, string> = json) =>
       sendReceipt({ url, body, headers })
@@ -98,12 +106,12 @@ for (const backend of testBackends()) {
 
     it('count nothing twice, whether they are repeated one after another or all at once', async () => {
       const tokens = Array.from({ length: 5 }, () => token())
-      const { taskId } = await sent('vendor_n', tokens)
+      const { taskId, tag } = await sent('vendor_n', tokens)
       const statuses = tokens.map((own) => ({
         token: own,
         status: 40000002,
         timestamp: Date.now(),
-        biTag: String(taskId),
+        biTag: tag,
         requestId: 'any',
       }))
       // Each request has all of them, in an order of its own, and some twice.
@@ -120,7 +128,7 @@ for (const backend of testBackends()) {
 
     it('that say a push was opened count as received, before and after the other', async () => {
       const [a, b] = [token(), token()]
-      const { taskId } = await sent('vendor_n', [a, b])
+      const { taskId, tag } = await sent('vendor_n', [a, b])
       const [delivered, clicked] = [40000002, 40000007]
       for (const [own, status] of [
         [a, clicked],
@@ -128,43 +136,45 @@ for (const backend of testBackends()) {
         [b, delivered],
         [b, clicked],
       ] as const)
-        await post(address('vendor_n'), plainReceipt(status, taskId, own))
+        await post(address('vendor_n'), plainReceipt(status, tag, own))
       expect(await receivedBy('vendor_n', taskId)).toBe(2)
     })
 
     it('of other tokens, unknown tasks and other channels count nothing', async () => {
       const own = token()
-      const { taskId } = await sent('vendor_n', [own])
+      const { taskId, tag } = await sent('vendor_n', [own])
       const other = await sent('vendor_n', [token()])
       const stranger = await sent('vendor_h', [token()])
       for (const [id, receiptToken] of [
-        [taskId, token()],
-        [taskId + 1_000_000, own],
-        [other.taskId, own],
-        [stranger.taskId, own],
+        [tag, token()],
+        [`${taskId + 1_000_000}${tag.slice(tag.indexOf('.'))}`, own],
+        [`${tag}1`, own],
+        [other.tag, own],
+        [stranger.tag, own],
         ['', own],
         ['x', own],
-        ['99999999999999999999', own],
+        [String(taskId), own],
+        [`${taskId}.99999999999999999999`, own],
       ] as const) {
         const answer = await post(address('vendor_n'), plainReceipt(40000002, id, receiptToken))
         // The vendor need not send it again.
         expect(answer.status).toBe(200)
       }
       // A gateway speaks for its own certificate alone.
-      const statuses = [{ token: own, status: 0, biTag: String(taskId), requestId: 'any' }]
+      const statuses = [{ token: own, status: 0, biTag: tag, requestId: 'any' }]
       await post(address('vendor_h'), JSON.stringify({ statuses }))
       expect(await receivedBy('vendor_n', taskId)).toBe(0)
       expect(await receivedBy('vendor_n', other.taskId)).toBe(0)
-      await post(address('vendor_n'), plainReceipt(40000002, taskId, own))
+      await post(address('vendor_n'), plainReceipt(40000002, tag, own))
       expect(await receivedBy('vendor_n', taskId)).toBe(1)
     })
 
     it('count for the token that was sent, also when the device has another one by now', async () => {
       const own = token()
-      const { users, taskId } = await sent('vendor_n', [own])
+      const { users, taskId, tag } = await sent('vendor_n', [own])
       const [user] = users as [Session]
       await world.bind(user, 'vendor_n', token())
-      await post(address('vendor_n'), plainReceipt(40000002, taskId, own))
+      await post(address('vendor_n'), plainReceipt(40000002, tag, own))
       expect(await receivedBy('vendor_n', taskId)).toBe(1)
     })
 
@@ -173,7 +183,8 @@ for (const backend of testBackends()) {
       const user = await world.user({ vendor_n: own })
       const taskId = await world.notify({ audience: { user_id: [user.id] }, message })
       await world.reaches(taskId, { vendor_n_target: 1 })
-      await post(address('vendor_n'), plainReceipt(40000002, taskId, own))
+      const tag = await tagOf(taskId)
+      await post(address('vendor_n'), plainReceipt(40000002, tag, own))
       expect(await world.counts(taskId)).toEqual({ vendor_n_target: 1, vendor_n_received: 1 })
     })
 
@@ -197,8 +208,8 @@ for (const backend of testBackends()) {
 
     it('that are malformed store nothing, and say what is wrong', async () => {
       const own = token()
-      const { taskId } = await sent('vendor_n', [own])
-      const whole = JSON.parse(plainReceipt(40000002, taskId, own))
+      const { taskId, tag } = await sent('vendor_n', [own])
+      const whole = JSON.parse(plainReceipt(40000002, tag, own))
       whole.statuses.push({ token: 'x' })
       for (const body of ['', 'x', '[]', '{}', JSON.stringify(whole)]) {
         const answer = await post(address('vendor_n'), body)
@@ -238,11 +249,11 @@ for (const backend of testBackends()) {
 
     it('keep a token that was bound after the gateway looked', async () => {
       const own = token()
-      const { users, taskId } = await sent('vendor_n', [own])
+      const { users, tag } = await sent('vendor_n', [own])
       const [user] = users as [Session]
       const before = Date.now()
       await world.bind(user, 'vendor_n', own)
-      await post(address('vendor_n'), plainReceipt(40000003, taskId, own, before - 1))
+      await post(address('vendor_n'), plainReceipt(40000003, tag, own, before - 1))
       expect(await bindings(user)).toHaveLength(1)
       const again = await sent('vendor_n', [token()])
       expect(await receivedBy('vendor_n', again.taskId)).toBe(0)
@@ -250,16 +261,16 @@ for (const backend of testBackends()) {
 
     it('give the device its new token where the gateway names it', async () => {
       const [own, next, taken] = [token(), token(), token()]
-      const { users, taskId } = await sent('vendor_x', [own])
+      const { users, tag } = await sent('vendor_x', [own])
       const [user] = users as [Session]
-      const body = (from: string, to: string, id: number) =>
+      const body = (from: string, to: string, tag: string) =>
         new URLSearchParams({
           data: JSON.stringify({
-            m: { param: String(id), type: 16, targets: from, replaceTarget: { [from]: to } },
+            m: { param: tag, type: 16, targets: from, replaceTarget: { [from]: to } },
           }),
         }).toString()
       const form = { 'content-type': 'application/x-www-form-urlencoded' }
-      const first = await post(address('vendor_x'), body(own, next, taskId), form)
+      const first = await post(address('vendor_x'), body(own, next, tag), form)
       expect(first).toEqual({ status: 200, text: '{}' })
       expect((await bindings(user)).map(({ device_token }) => device_token)).toEqual([next])
       // A token that somebody has bound is that device's.
@@ -267,7 +278,7 @@ for (const backend of testBackends()) {
       const second = await sent('vendor_x', [token()])
       const [loser] = second.users as [Session]
       const [lost] = await bindings(loser)
-      await post(address('vendor_x'), body(lost.device_token, taken, second.taskId), form)
+      await post(address('vendor_x'), body(lost.device_token, taken, second.tag), form)
       expect(await bindings(loser)).toEqual([])
       expect((await bindings(owner)).map(({ device_token }) => device_token)).toEqual([taken])
     })
@@ -284,7 +295,8 @@ for (const backend of testBackends()) {
       const user = await world.user({ 'signed-h': own })
       const taskId = await world.notify({ audience: { user_id: [user.id] }, message })
       await world.reaches(taskId, { vendor_h_target: 1, vendor_h_sent: 1 })
-      const statuses = [{ token: own, status: 0, biTag: String(taskId), requestId: 'any' }]
+      const tag = await tagOf(taskId)
+      const statuses = [{ token: own, status: 0, biTag: tag, requestId: 'any' }]
       const body = JSON.stringify({ statuses })
       const signed = (secret: string) => {
         const value = createHmac('sha256', secret)
@@ -306,7 +318,7 @@ for (const backend of testBackends()) {
 
     it('show in the metrics by what they were worth', async () => {
       const own = token()
-      const { taskId } = await sent('vendor_n', [own])
+      const { tag } = await sent('vendor_n', [own])
       const figures = async () => {
         const text = await (await fetch(`${watched.server.url}/metrics`)).text()
         const of = (result: string) =>
@@ -319,10 +331,10 @@ for (const backend of testBackends()) {
         return ['received', 'repeated', 'unknown', 'refused', 'malformed'].map(of)
       }
       const before = await figures()
-      const receipt = plainReceipt(40000002, taskId, own)
+      const receipt = plainReceipt(40000002, tag, own)
       await post(address('vendor_n'), receipt)
       await post(address('vendor_n'), receipt)
-      await post(address('vendor_n'), plainReceipt(40000002, taskId, 'another'))
+      await post(address('vendor_n'), plainReceipt(40000002, tag, 'another'))
       await post(`${address('vendor_n')}x`, receipt)
       await post(address('vendor_n'), 'x')
       const after = await figures()

@@ -36,16 +36,11 @@ it.each(receiptChannels)('%s: receipts lead back to message, device and task', a
   const answered = await gateway.sendReceipts()
   expect(answered).toBe(listener.received.length)
   const receipts = listener.received.flatMap(({ body }) => parseReceipts(channel, body))
-  const found = receipts.map(({ messageId, token, kind, taskId }) => [
-    messageId,
-    token,
-    kind,
-    taskId,
-  ])
+  const found = receipts.map(({ messageId, token, kind, tag }) => [messageId, token, kind, tag])
   expect(found.sort()).toEqual(
     [
-      [messageIds[0], 'device-1', 'delivered', '4711'],
-      [messageIds[1], 'gone-2', ended[channel] ?? 'invalid_token', '4711'],
+      [messageIds[0], 'device-1', 'delivered', '4711.12'],
+      [messageIds[1], 'gone-2', ended[channel] ?? 'invalid_token', '4711.12'],
     ].sort(),
   )
   for (const { body, headers } of listener.received) {

@@ -193,9 +193,9 @@ function callLimits({ address, user, userCalls, app }: ServerConfig['rateLimit']
 function receiptObserver(log: Logger, metrics: Metrics): ReceiptObserver {
   return {
     counted: (channel, result, count) => metrics.receiptsCounted(channel, result, count),
-    unknown({ appId, certificate }, { taskId, messageId, code }) {
+    unknown({ appId, certificate }, { tag, messageId, code }) {
       log.debug(
-        { app: appId, certificate: certificate.name, taskId, messageId, code },
+        { app: appId, certificate: certificate.name, tag, messageId, code },
         'receipt of no push',
       )
     },

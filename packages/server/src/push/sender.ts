@@ -112,8 +112,10 @@ export interface PushNotification {
   readonly collapseKey: string | null
   /** The same for every try to send this notification, so that a repeated try is shown once. */
   readonly deduplicationId: string
-  /** Comes back in receipts; at most 64 bytes. */
+  /** The app is told it. */
   readonly taskId: string
+  /** Comes back in receipts; at most 64 bytes. */
+  readonly receiptTag: string
   readonly ios: IosOptions
   /** For all Android channels. */
   readonly android: AndroidOptions

@@ -78,7 +78,7 @@ export class PushConfirmations {
   }
 
   #follow({ channel, token, taskId }: TakenPush, device: ModelDevice, word: Word): void {
-    if (word === 'delivered') this.#note(Number(taskId), channel, token)
+    if (word === 'delivered') this.#note(taskId, channel, token)
     else if (device.tokens.get(channel) === token) {
       if (word === 'gone') device.tokens.delete(channel)
       else device.paused.add(channel)
@@ -95,7 +95,7 @@ export class PushConfirmations {
     this.totals.forged++
     const path = this.#pathOf(push.channel)
     const choice = this.options.random.integer(0, 2)
-    if (choice === 0) await this.#post({ ...push, taskId: '4711' }, path)
+    if (choice === 0) await this.#post({ ...push, tag: '4711.12' }, path)
     else if (choice === 1) await this.#post({ ...push, token: 'nobody' }, path)
     else {
       const status = await this.#post(push, `${path}x`)
@@ -121,7 +121,7 @@ export class PushConfirmations {
   async #report({ push, device }: SentPush): Promise<void> {
     this.totals.reports++
     const { user, sn } = device
-    const taskId = Number(push.taskId)
+    const { taskId } = push
     this.#note(taskId, push.channel, push.token)
     await this.options.nodes.call(async ({ api }) => {
       const account = { id: user.id, username: '', password: 'correct horse' }

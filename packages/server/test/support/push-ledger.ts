@@ -9,6 +9,7 @@ import type {
 /** A push that a gateway took; the gateway may have taken it more than once. */
 export interface TakenPush extends SimulatedDelivery {
   readonly channel: SimulatedChannel
+  readonly taskId: number
 }
 
 export class PushLedger {
@@ -37,7 +38,8 @@ export class PushLedger {
     // ios_gw and cloud_gw know of no tasks.
     for (const { channel, deliveries } of Object.values(simulator.gateways))
       for (const delivery of deliveries.splice(0))
-        if (delivery.taskId !== '') this.#note({ ...delivery, channel })
+        if (delivery.tag !== '')
+          this.#note({ ...delivery, channel, taskId: taskOfTag(delivery.tag) })
   }
 
   /** Once for each device. */
@@ -67,18 +69,23 @@ export class PushLedger {
     token: string,
     { hermod }: { readonly hermod: { readonly task_id: string } },
   ): void {
-    const taskId = hermod.task_id
-    this.#note({ channel, token, taskId, messageId: '', receiptUrl: '', script: 'accept' })
+    const taskId = Number(hermod.task_id)
+    this.#note({ channel, token, taskId, tag: '', messageId: '', receiptUrl: '', script: 'accept' })
   }
 
   #note(push: TakenPush): void {
     const name = `${push.channel} ${push.token}`
-    const ofTask = this.#tasks.get(Number(push.taskId)) ?? new Map<string, TakenPush>()
-    this.#tasks.set(Number(push.taskId), ofTask)
+    const ofTask = this.#tasks.get(push.taskId) ?? new Map<string, TakenPush>()
+    this.#tasks.set(push.taskId, ofTask)
     if (ofTask.has(name)) this.repeats++
     ofTask.set(name, push)
     this.#tokens.add(name)
   }
+}
+
+/** What is told to gateways begins with the task. */
+function taskOfTag(tag: string): number {
+  return Number(tag.split('.')[0])
 }
 
 function tokenOfPath(path: string): string {

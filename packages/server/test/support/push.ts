@@ -20,6 +20,7 @@ export function aNotification(changes: Partial<PushNotification> = {}): PushNoti
     collapseKey: null,
     deduplicationId: 'message-1',
     taskId: '4711',
+    receiptTag: '4711.12',
     ios: {},
     android: {},
     channels: {},

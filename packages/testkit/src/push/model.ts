@@ -53,7 +53,7 @@ export interface SimulatedDelivery {
   readonly messageId: string
   readonly token: string
   /** "" where the message names none. */
-  readonly taskId: string
+  readonly tag: string
   /** Where the message wants its receipts; "" where the gateway has them in its set-up. */
   readonly receiptUrl: string
   readonly script: ScriptName

@@ -33,6 +33,7 @@ const plain: PushNotification = {
   collapseKey: null,
   deduplicationId: 'task 4711, device 1',
   taskId: '4711',
+  receiptTag: '4711.12',
   ios: {},
   android: {},
   channels: {},

@@ -60,7 +60,7 @@ function kitReceipts(body: string, table: StatusTable): PushReceipt[] {
       token: readText(entry.token, 'token'),
       kind: table[code] ?? 'ignored',
       code,
-      taskId: scalarText(entry.biTag),
+      tag: scalarText(entry.biTag),
       at: optionalTime(place.timestamp ?? entry.timestamp),
     }
   })

@@ -58,7 +58,7 @@ const bodies: Readonly<Record<ReceiptChannel, string>> = {
 
 function read(channel: ReceiptChannel) {
   return parseReceipts(channel, bodies[channel]).map(
-    ({ messageId, token, kind, code, taskId, at }) => [messageId, token, kind, code, taskId, at],
+    ({ messageId, token, kind, code, tag, at }) => [messageId, token, kind, code, tag, at],
   )
 }
 

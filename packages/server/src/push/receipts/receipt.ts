@@ -36,8 +36,8 @@ export interface PushReceipt {
   readonly kind: ReceiptKind
   /** The vendor's own word for it. */
   readonly code: string
-  /** The notification's `taskId`; "" where the receipt has none. */
-  readonly taskId: string
+  /** The notification's `receiptTag`; "" where the receipt has none. */
+  readonly tag: string
   /** Milliseconds since 1970, by the vendor's clock; null: not told. */
   readonly at: number | null
   /** The token that the device has now, where the vendor tells. */

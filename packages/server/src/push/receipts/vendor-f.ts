@@ -27,7 +27,7 @@ export function vendorFReceipts(body: string): PushReceipt[] {
       token,
       kind: types[code] ?? 'ignored',
       code,
-      taskId: scalarText(entry.param),
+      tag: scalarText(entry.param),
       at: null,
     }))
   })

@@ -27,7 +27,7 @@ export function vendorOReceipts(body: string): PushReceipt[] {
       token,
       kind: eventTypes[code] ?? 'ignored',
       code,
-      taskId: scalarText(event.param),
+      tag: scalarText(event.param),
       at: optionalTime(event.eventTime),
     }))
   })

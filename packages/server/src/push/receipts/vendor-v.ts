@@ -26,7 +26,7 @@ export function vendorVReceipts(body: string): PushReceipt[] {
       token,
       kind: receiptKindOf(type, sub),
       code: sub === '' ? type : `${type}/${sub}`,
-      taskId: scalarText(entry.param),
+      tag: scalarText(entry.param),
       at: optionalTime(entry.ackTime),
     }))
   })

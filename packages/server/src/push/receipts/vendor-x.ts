@@ -37,7 +37,7 @@ export function vendorXReceipts(body: string): PushReceipt[] {
         token,
         kind: types[code] ?? 'ignored',
         code,
-        taskId: scalarText(entry.param),
+        tag: scalarText(entry.param),
         at: optionalTime(entry.timestamp),
         ...(newToken === '' ? {} : { newToken }),
       }

@@ -103,7 +103,7 @@ function cloudSend(token: string, state: GatewayState, isTrial: boolean): Gatewa
   if (answer) return cloudFailure(answer)
   if (/\s/.test(token)) return invalidToken
   const messageId = `projects/${projectId}/messages/${state.nextId()}`
-  if (!isTrial) state.deliver({ messageId, token, taskId: '', receiptUrl: '' })
+  if (!isTrial) state.deliver({ messageId, token, tag: '', receiptUrl: '' })
   return jsonReply(200, { name: messageId })
 }
 

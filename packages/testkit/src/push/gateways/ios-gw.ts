@@ -64,7 +64,7 @@ export function iosGateway(): GatewayModel {
       const answer = scripted[script]
       if (answer) return iosFailure(...answer, script === 'dead' ? { timestamp: state.now() } : {})
       const messageId = call.headers['apns-id'] ?? randomUUID()
-      state.deliver({ messageId, token, taskId: '', receiptUrl: '' })
+      state.deliver({ messageId, token, tag: '', receiptUrl: '' })
       return jsonReply(200, null, { 'apns-id': messageId })
     },
     receipts: () => [],

@@ -111,7 +111,7 @@ function vendorFSend(
       state.deliver({
         messageId: msgId,
         token,
-        taskId: textMember(extra, 'callback.param'),
+        tag: textMember(extra, 'callback.param'),
         receiptUrl: textMember(extra, 'callback'),
       })
   }
@@ -122,9 +122,9 @@ function vendorFReply(code: string, message: string): GatewayReply {
   return jsonReply(200, { code, message, value: '', msgId: '', redirect: '' })
 }
 
-function vendorFReceipt({ messageId, token, taskId, receiptUrl }: SimulatedDelivery) {
+function vendorFReceipt({ messageId, token, tag, receiptUrl }: SimulatedDelivery) {
   const delivered = 1
-  const cb = { [`${messageId}-${delivered}`]: { param: taskId, type: delivered, targets: [token] } }
+  const cb = { [`${messageId}-${delivered}`]: { param: tag, type: delivered, targets: [token] } }
   const form = { cb: JSON.stringify(cb), access_token: vendorFAccessToken }
   return {
     url: receiptUrl,

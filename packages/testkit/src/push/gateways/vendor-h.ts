@@ -86,7 +86,7 @@ export function vendorHGateway(): GatewayModel & { readonly account: string } {
   }
 }
 
-function vendorHSend(tokens: readonly string[], taskId: string, state: GatewayState): GatewayReply {
+function vendorHSend(tokens: readonly string[], tag: string, state: GatewayState): GatewayReply {
   const whole = state.wholeScript(tokens)
   if (whole === 'slow') return 'silence'
   if (whole === 'cut') return 'cut'
@@ -98,7 +98,7 @@ function vendorHSend(tokens: readonly string[], taskId: string, state: GatewaySt
     return vendorHReply(200, '80300007', 'all tokens are invalid')
   const messageId = state.nextId()
   for (const token of tokens)
-    if (!illegal.includes(token)) state.deliver({ messageId, token, taskId, receiptUrl: '' })
+    if (!illegal.includes(token)) state.deliver({ messageId, token, tag, receiptUrl: '' })
   if (illegal.length === 0) return vendorHReply(200, '80000000', 'Success', messageId)
   const success = tokens.length - illegal.length
   const partial = { success, failure: illegal.length, illegal_tokens: illegal }
@@ -111,12 +111,12 @@ function vendorHReply(status: number, code: string, msg: string, requestId = 'no
 
 /** Receipts carry a signature of time, nonce and user. */
 function vendorHReceipt(deliveries: readonly SimulatedDelivery[], url: string, now: number) {
-  const statuses = deliveries.map(({ token, taskId, messageId, script }) => ({
+  const statuses = deliveries.map(({ token, tag, messageId, script }) => ({
     token,
     status: { gone: 5, muted: 6 }[script as string] ?? 0,
     timestamp: now,
     appid: clientId,
-    biTag: taskId,
+    biTag: tag,
     requestId: messageId,
   }))
   const nonce = `nonce-${now}`

@@ -55,9 +55,9 @@ export function vendorNGateway(): GatewayModel {
     },
     receipts: (deliveries, { url, now }) => {
       if (deliveries.length === 0) return []
-      const statuses = deliveries.map(({ token, taskId, messageId, script }) => ({
+      const statuses = deliveries.map(({ token, tag, messageId, script }) => ({
         token,
-        biTag: taskId,
+        biTag: tag,
         status: { gone: 40000004, muted: 40000005 }[script as string] ?? 40000002,
         timestamp: now,
         appid: appId,
@@ -68,7 +68,7 @@ export function vendorNGateway(): GatewayModel {
   }
 }
 
-function vendorNSend(tokens: readonly string[], taskId: string, state: GatewayState): GatewayReply {
+function vendorNSend(tokens: readonly string[], tag: string, state: GatewayState): GatewayReply {
   const whole = state.wholeScript(tokens)
   if (whole === 'slow') return 'silence'
   if (whole === 'cut') return 'cut'
@@ -82,7 +82,7 @@ function vendorNSend(tokens: readonly string[], taskId: string, state: GatewaySt
   const requestId = state.nextId()
   for (const token of tokens)
     if (!refused.includes(token))
-      state.deliver({ messageId: requestId, token, taskId, receiptUrl: '' })
+      state.deliver({ messageId: requestId, token, tag, receiptUrl: '' })
   const data = { sendResult: true, requestId, failTokens, expireTokens }
   return vendorNReply(200, failTokens.length > 0 ? 80100000 : 200, 'success', data)
 }

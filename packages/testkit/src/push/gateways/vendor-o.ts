@@ -118,7 +118,7 @@ function sendOne(message: JsonMembers, state: GatewayState) {
   state.deliver({
     messageId,
     token,
-    taskId: textMember(shown, 'call_back_parameter'),
+    tag: textMember(shown, 'call_back_parameter'),
     receiptUrl: textMember(shown, 'call_back_url'),
   })
   return { registrationId: token, messageId }
@@ -128,7 +128,7 @@ function vendorOReply(code: number, message: string): GatewayReply {
   return jsonReply(200, { code, message })
 }
 
-function vendorOReceipt({ messageId, token, taskId, receiptUrl, script }: SimulatedDelivery) {
+function vendorOReceipt({ messageId, token, tag, receiptUrl, script }: SimulatedDelivery) {
   const eventType =
     { gone: 'regid_invalid', muted: 'user_daily_limit' }[script as string] ?? 'push_arrive'
   const event = {
@@ -137,7 +137,7 @@ function vendorOReceipt({ messageId, token, taskId, receiptUrl, script }: Simula
     taskId: messageId,
     registrationIds: token,
     eventTime: String(Date.now()),
-    param: taskId,
+    param: tag,
     eventType,
   }
   return { url: receiptUrl, contentType: 'application/json', body: JSON.stringify([event]) }

@@ -105,7 +105,7 @@ function deliver(taken: { state: GatewayState; message: unknown; token: string; 
   taken.state.deliver({
     messageId: taken.taskId,
     token: taken.token,
-    taskId: textMember(extra, 'callback.param'),
+    tag: textMember(extra, 'callback.param'),
     receiptUrl: textMember(extra, 'callback'),
   })
 }
@@ -140,11 +140,11 @@ function vendorVReply(status: number, result: number, more: object = {}): Gatewa
   return jsonReply(status, { result, desc: `simulated ${result}`, ...more })
 }
 
-function vendorVReceipt({ messageId, token, taskId, receiptUrl, script }: SimulatedDelivery) {
+function vendorVReceipt({ messageId, token, tag, receiptUrl, script }: SimulatedDelivery) {
   const isGone = script === 'gone'
   const entry = {
     targets: token,
-    param: taskId,
+    param: tag,
     ackTime: Date.now(),
     ackType: isGone ? '102' : '0',
     subAckType: isGone ? '2183' : '',

@@ -81,7 +81,7 @@ function vendorXSend(
       state.deliver({
         messageId: id,
         token,
-        taskId: form['extra.callback.param'] ?? '',
+        tag: form['extra.callback.param'] ?? '',
         receiptUrl: form['extra.callback'] ?? '',
       })
   const data = { id, day_quota: '1000', day_acked: '1', bad_regids: bad.join(',') }
@@ -92,9 +92,9 @@ function vendorXFailure(status: number, code: number, reason: string): GatewayRe
   return jsonReply(status, { result: 'error', code, reason, description: reason, trace_id: 'none' })
 }
 
-function vendorXReceipt({ messageId, token, taskId, receiptUrl, script }: SimulatedDelivery) {
+function vendorXReceipt({ messageId, token, tag, receiptUrl, script }: SimulatedDelivery) {
   const type = { gone: 16, muted: 32 }[script as string] ?? 1
-  const entry = { param: taskId, type, targets: token, jobkey: '', timestamp: Date.now() }
+  const entry = { param: tag, type, targets: token, jobkey: '', timestamp: Date.now() }
   return {
     url: receiptUrl,
     contentType: 'application/x-www-form-urlencoded',

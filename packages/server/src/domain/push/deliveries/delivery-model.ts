@@ -56,6 +56,18 @@ export function deviceName({ userId, deviceSn }: Pick<DeliveryKey, 'userId' | 'd
   return `${userId} ${deviceSn}`
 }
 
+/** Names deliveries towards gateways, which give it back in their receipts. */
+export function receiptTag({ taskId, batchId }: Pick<Delivery, 'taskId' | 'batchId'>): string {
+  return `${taskId}.${batchId}`
+}
+
+/** Reads what {@link receiptTag} made; null: it is none. */
+export function readReceiptTag(tag: string): Pick<Delivery, 'taskId' | 'batchId'> | null {
+  if (!/^[1-9]\d{0,15}\.[1-9]\d{0,15}$/.test(tag)) return null
+  const [taskId = 0, batchId = 0] = tag.split('.').map(Number)
+  return Number.isSafeInteger(taskId) && Number.isSafeInteger(batchId) ? { taskId, batchId } : null
+}
+
 /** The order in which deliveries are locked. */
 export function compareDeliveries(a: DeliveryKey, b: DeliveryKey): number {
   return (

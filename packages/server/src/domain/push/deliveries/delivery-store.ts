@@ -28,7 +28,7 @@ const changeDeliveries: BulkUpdate = {
 
 const findByToken: BulkSelect = {
   table: 'push_deliveries',
-  keys: { app_id: 'text', task_id: 'bigint', token_hash: 'text' },
+  keys: { app_id: 'text', batch_id: 'bigint', token_hash: 'text' },
   columns: 't.*',
 }
 const deleteDeliveries: BulkDelete = {
@@ -111,16 +111,16 @@ export class DeliveryStore {
     await this.database.bulk(tx, changeDeliveries, rows)
   }
 
-  /** Those of tasks for the device tokens with these hashes, in no particular order. */
+  /** Those of batches for the device tokens with these hashes, in no particular order. */
   async listByTokens(
     db: Queryable,
     appId: string,
-    tokens: readonly { readonly taskId: Int64; readonly tokenHash: string }[],
+    tokens: readonly Pick<Delivery, 'batchId' | 'tokenHash'>[],
   ): Promise<Delivery[]> {
     const rows = await this.database.bulk<Selectable<PushDeliveriesTable>>(
       db,
       findByToken,
-      tokens.map(({ taskId, tokenHash }) => [appId, taskId, tokenHash]),
+      tokens.map(({ batchId, tokenHash }) => [appId, batchId, tokenHash]),
     )
     return rows.map(toDelivery)
   }

@@ -1,4 +1,4 @@
-import { AppError, type Int64 } from '@hermod/protocol'
+import { AppError } from '@hermod/protocol'
 import type { Database, Tx } from '../../../db/database.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { Clock } from '../../../lib/clock.js'
@@ -17,6 +17,7 @@ import {
   compareDeliveries,
   type Delivery,
   deliveryName,
+  readReceiptTag,
   tokenHash,
 } from '../deliveries/delivery-model.js'
 import { withSteps } from '../deliveries/delivery-step.js'
@@ -172,8 +173,8 @@ export class ReceiptService {
   ): Promise<Match[]> {
     const { database, deliveries } = this.options
     const named = receipts.flatMap((receipt) => {
-      const taskId = taskIdOf(receipt)
-      return taskId === null ? [] : [{ receipt, taskId, tokenHash: tokenHash(receipt.token) }]
+      const tag = readReceiptTag(receipt.tag)
+      return tag === null ? [] : [{ receipt, ...tag, tokenHash: tokenHash(receipt.token) }]
     })
     const wanted = new Map(named.map((each) => [tokenName(each), each]))
     const found = await database.read((db) =>
@@ -256,13 +257,10 @@ function isProved(
   return channel === 'vendor_f' ? isSentByVendorF(body, receiptProof.secret) : true
 }
 
-/** Null when it is none of ours. */
-function taskIdOf({ taskId }: PushReceipt): Int64 | null {
-  return /^[1-9]\d{0,15}$/.test(taskId) && Number.isSafeInteger(Number(taskId))
-    ? Number(taskId)
-    : null
-}
-
-function tokenName({ taskId, tokenHash }: { taskId: Int64; tokenHash: string }): string {
-  return `${taskId} ${tokenHash}`
+function tokenName({
+  taskId,
+  batchId,
+  tokenHash,
+}: Pick<Delivery, 'taskId' | 'batchId' | 'tokenHash'>): string {
+  return `${taskId} ${batchId} ${tokenHash}`
 }

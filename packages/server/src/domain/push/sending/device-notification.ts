@@ -1,5 +1,5 @@
 import type { PushNotification } from '../../../push/sender.js'
-import type { Delivery } from '../deliveries/delivery-model.js'
+import { type Delivery, receiptTag } from '../deliveries/delivery-model.js'
 import type { StoredPushTask } from '../tasks/task-model.js'
 
 /** What is shown to users who want no details on their screens (no_push_detail). */
@@ -8,7 +8,7 @@ const hiddenBody = 'You have a new message.'
 /** What a task tells one device. */
 export function notificationOf(
   { taskId, content, expiresAt }: StoredPushTask,
-  { isSilent, hidesDetails }: Pick<Delivery, 'isSilent' | 'hidesDetails'>,
+  { batchId, isSilent, hidesDetails }: Pick<Delivery, 'batchId' | 'isSilent' | 'hidesDetails'>,
 ): PushNotification {
   const { notification } = content
   const id = String(taskId)
@@ -19,6 +19,7 @@ export function notificationOf(
     isSilent,
     deduplicationId: id,
     taskId: id,
+    receiptTag: receiptTag({ taskId, batchId }),
   }
 }
 

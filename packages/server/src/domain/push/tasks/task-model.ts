@@ -15,7 +15,7 @@ export type DistributionStrategy = 'combined' | 'corepush_only' | 'ospush_only'
 /** What devices are told; what differs from device to device is added when it is sent. */
 export type TaskNotification = Omit<
   PushNotification,
-  'expiresAt' | 'isSilent' | 'deduplicationId' | 'taskId'
+  'expiresAt' | 'isSilent' | 'deduplicationId' | 'taskId' | 'receiptTag'
 >
 
 /** What a task is about, stored as JSON. */

@@ -32,6 +32,7 @@ function notification(content: Partial<PushNotification>): PushNotification {
     collapseKey: null,
     deduplicationId: '1',
     taskId: '1',
+    receiptTag: '',
     ios: {},
     android: {},
     channels: {},

@@ -33,7 +33,7 @@ export interface KitStyle {
 
 /** In snake case, without the tokens. */
 export function kitMessage(notification: PushNotification, style: KitStyle, now: number) {
-  const { kind, taskId, attachmentUrl } = notification
+  const { kind, receiptTag, attachmentUrl } = notification
   const image = kitImage(notification, style)
   const data = appData(notification, {
     intent: intentOf(channelOptions(notification, style.channel)),
@@ -46,7 +46,7 @@ export function kitMessage(notification: PushNotification, style: KitStyle, now:
     ...(isData ? {} : { notification: { ...texts, ...(image === null ? {} : { image }) } }),
     android: {
       ttl: `${ttlSeconds(notification, { now, max: maxTtlSeconds })}s`,
-      bi_tag: taskId,
+      bi_tag: receiptTag,
       ...style.android(notification),
       ...(isData ? {} : { notification: kitDisplay(notification, style) }),
     },

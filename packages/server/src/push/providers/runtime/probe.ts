@@ -19,6 +19,7 @@ export function probeNotification(now: number): PushNotification {
     collapseKey: null,
     deduplicationId: randomUUID(),
     taskId: 'check',
+    receiptTag: 'check',
     ios: {},
     android: {},
     channels: {},

@@ -130,7 +130,7 @@ function timeAndReceipts(
       : {
           extra: {
             callback: receiptUrl,
-            'callback.param': notification.taskId,
+            'callback.param': notification.receiptTag,
             'callback.type': wantedReceipts,
           },
         }),

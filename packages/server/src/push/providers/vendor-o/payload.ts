@@ -107,7 +107,10 @@ function vendorOBadge({ badge }: PushNotification, { badgeCount }: PushTarget) {
   return badgeCount === null ? {} : { badge_operation_type: 0, badge_message_count: badgeCount }
 }
 
-function vendorOReceiptFields({ receiptUrl }: GatewayCertificate, { taskId }: PushNotification) {
+function vendorOReceiptFields(
+  { receiptUrl }: GatewayCertificate,
+  { receiptTag }: PushNotification,
+) {
   if (receiptUrl === undefined) return {}
-  return { call_back_url: receiptUrl, call_back_parameter: taskId }
+  return { call_back_url: receiptUrl, call_back_parameter: receiptTag }
 }

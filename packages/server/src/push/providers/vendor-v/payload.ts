@@ -119,7 +119,10 @@ function requestId({ notification, targets }: VendorVBatch): string {
   return shortKey(JSON.stringify([notification.deduplicationId, ...tokens]), requestIdLength)
 }
 
-function vendorVReceiptFields({ receiptUrl }: GatewayCertificate, { taskId }: PushNotification) {
+function vendorVReceiptFields(
+  { receiptUrl }: GatewayCertificate,
+  { receiptTag }: PushNotification,
+) {
   if (receiptUrl === undefined) return {}
-  return { extra: { callback: receiptUrl, 'callback.param': taskId } }
+  return { extra: { callback: receiptUrl, 'callback.param': receiptTag } }
 }

@@ -94,11 +94,14 @@ function displayFields(
   }
 }
 
-function vendorXReceiptFields({ receiptUrl }: GatewayCertificate, { taskId }: PushNotification) {
+function vendorXReceiptFields(
+  { receiptUrl }: GatewayCertificate,
+  { receiptTag }: PushNotification,
+) {
   if (receiptUrl === undefined) return {}
   return {
     'extra.callback': receiptUrl,
-    'extra.callback.param': taskId,
+    'extra.callback.param': receiptTag,
     'extra.callback.type': String(wantedReceipts),
   }
 }
