@@ -81,7 +81,7 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
       'set local enable_mergejoin = on',
     ],
     concurrentBatches: 2,
-    usersPerTransaction: 500,
+    usersPerTransaction: 250,
     clusteredTable: '',
     bulk: bulkStatement,
     bulkAppend,

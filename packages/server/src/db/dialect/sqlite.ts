@@ -105,7 +105,7 @@ export function sqliteDialect(
     rowLocks: false,
     // One is written while the next one waits in the thread, so that it goes from one straight to the other.
     concurrentBatches: 2,
-    usersPerTransaction: 100,
+    usersPerTransaction: 64,
     clusteredTable: 'without rowid',
     afterSchema: seedStatistics,
     bulk: sqliteBulk,
