@@ -3,6 +3,7 @@ import { type Int64, pushTaskState } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import type { JobQueue } from '../../../jobs/job-queue.js'
 import type { Clock } from '../../../lib/clock.js'
+import { whenReserved } from '../../../lib/ids/ids.js'
 import type { DeliveryPlanner } from '../deliveries/delivery-planner.js'
 import { sendAudienceBatch } from '../tasks/push-jobs.js'
 import type { StoredPushTask, TaskKey } from '../tasks/task-model.js'
@@ -60,10 +61,9 @@ export class TaskExpander {
         : await audiences.page(task, database.dialect.usersPerTransaction)
     const userIds = recipients.map(({ userId }) => userId)
     const surroundings = await planner.surroundings(task.appId, userIds)
-    const batches = planner.newBatches(
-      task.appId,
-      Math.ceil(recipients.length / deliveriesPerBatch),
-      sendAudienceBatch,
+    const count = Math.ceil(recipients.length / deliveriesPerBatch)
+    const batches = await whenReserved(() =>
+      planner.newBatches(task.appId, count, sendAudienceBatch),
     )
     const page: AudiencePage = {
       task,
