@@ -7,7 +7,7 @@ import type { Call, FileStream, Handler, Payload, Reply } from './call.js'
 import type { CallLimits } from './call-limits.js'
 import { compileDecoder } from './decode.js'
 import { type EncodeEnvelope, lazyEncoder } from './encode.js'
-import { compileParameters, type ReadParameters } from './parameters.js'
+import { compileParameters, type Parameters, type ReadParameters } from './parameters.js'
 import type { Principal, UserDirectory } from './principal.js'
 
 /** What the pipeline reports about every call. */
@@ -47,6 +47,16 @@ interface Compiled {
   readonly check: AnswerCheck | null
 }
 
+interface Timing {
+  /** When all of the call was there, as performance.now(). */
+  startedAt: number
+}
+
+interface RunningCall {
+  readonly call: Call
+  readonly timing: Timing
+}
+
 /**
  * The way of every call on every transport: limit by address, authenticate, limit by user and app, check the caller, read and check
  * parameters, find the user and the group that the call is about, run, encode. It knows nothing of sockets, headers or statuses.
@@ -79,13 +89,13 @@ export class Executor {
     call: Call,
     write: WritePayload<Encoded>,
   ): Promise<Reply<Encoded>> {
-    const startedAt = performance.now()
+    const timing = { startedAt: performance.now() }
     this.#running++
     let reply: Reply<Encoded>
     let code = 200
     try {
       const compiled = this.#compile(operation)
-      const answer = await this.#run(operation, compiled, call)
+      const answer = await this.#run(operation, compiled, { call, timing })
       reply = operation.answersFile
         ? { kind: 'file', file: answer as FileStream }
         : { kind: 'payload', encoded: encoded(answer as Payload, compiled, write) }
@@ -94,7 +104,7 @@ export class Executor {
       code = error.entry.code
       reply = { kind: 'failure', error }
     }
-    this.#options.observer.finished(call, operation, code, startedAt)
+    this.#options.observer.finished(call, operation, code, timing.startedAt)
     if (reply.kind === 'file' && !reply.file.body.closed)
       reply.file.body.once('close', () => this.#ended())
     else this.#ended()
@@ -126,16 +136,17 @@ export class Executor {
   async #run(
     operation: Operation,
     { read, requireSubject, handler }: Compiled,
-    call: Call,
+    { call, timing }: RunningCall,
   ): Promise<Payload | FileStream> {
     const { limits, users } = this.#options
-    if (this.#isDraining) throw new AppError('unavailable', 'shutting down')
+    if (this.#isDraining) shuttingDown()
     limits.arrived(call)
     const proved = this.#authenticate(operation, call)
     const principal = proved instanceof Promise ? await proved : proved
     limits.authenticated(call, principal)
     requireCaller(operation, principal)
-    const params = read(call)
+    const reading = read(call)
+    const params = reading instanceof Promise ? await this.#arrived(reading, timing) : reading
     if (!handler) throw new AppError('not_built')
     const found = requireSubject(users, principal, params)
     if (found instanceof Promise) await found
@@ -145,6 +156,17 @@ export class Executor {
       params as never,
       (operation.takesFile ? { ...context, upload: call.body() } : context) as never,
     )
+  }
+
+  /** A body that is on its way is none of the service's time, and holds up no stop. */
+  async #arrived(reading: Promise<Parameters>, timing: Timing): Promise<Parameters> {
+    this.#ended()
+    const params = await reading.finally(() => {
+      this.#running++
+      timing.startedAt = performance.now()
+    })
+    if (this.#isDraining) shuttingDown()
+    return params
   }
 
   #authenticate(operation: Operation, call: Call): Principal | Promise<Principal> {
@@ -176,6 +198,10 @@ export class Executor {
     this.#compiled.set(operation, compiled)
     return compiled
   }
+}
+
+function shuttingDown(): never {
+  throw new AppError('unavailable', 'shutting down')
 }
 
 function encoded<Encoded>(

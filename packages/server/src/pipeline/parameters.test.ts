@@ -16,7 +16,12 @@ import {
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { jsonValue, textValue } from '../http/body.js'
-import { compileParameters, type ParameterSource, type QueryParameters } from './parameters.js'
+import {
+  compileParameters,
+  type ParameterSource,
+  type Parameters,
+  type QueryParameters,
+} from './parameters.js'
 
 const mixed = operation({
   id: 'test.mixed',
@@ -76,8 +81,10 @@ function source(
   return { query, body: () => readValue({ bytes, contentType: type, contentEncoding }) }
 }
 
-function read(sent: Sent, what = mixed): Record<string, unknown> {
-  return compileParameters(what)(source(sent, what))
+function read(sent: Sent, what = mixed): Read {
+  const params = compileParameters(what)(source(sent, what))
+  if (params instanceof Promise) throw new Error('the body was at hand')
+  return params
 }
 
 /** The violations, one by one; fails unless the request is refused with code 10002. */

@@ -20,7 +20,10 @@ class Work {
       }),
     full: () => new RangeError('full'),
     isErrorOfOne: (error) => error instanceof ItemError,
-    observer: { finished: ({ size, failed }) => this.observed.push({ size, failed }) },
+    observer: {
+      finished: ({ size, failed }) => this.observed.push({ size, failed }),
+      refused: () => {},
+    },
   })
 
   add(count: number): Promise<number>[] {
@@ -108,7 +111,7 @@ describe('BatchQueue', () => {
       run: async (items) => items.map((item) => (item === 'bad' ? new ItemError() : item)),
       full: () => new RangeError(),
       isErrorOfOne: () => false,
-      observer: { finished: () => {} },
+      observer: { finished: () => {}, refused: () => {} },
     })
     const results = await Promise.allSettled(['good', 'bad'].map((item) => queue.add(item)))
     expect(results).toMatchObject([{ value: 'good' }, { reason: expect.any(ItemError) }])
