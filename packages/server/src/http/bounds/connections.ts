@@ -51,8 +51,12 @@ export class Connections {
   #waitingRequests = 0
   /** Requests of this turn of the event loop that came before their turn. */
   #early = 0
+  /** Where they came from. */
+  #earlyNetwork: string | null = null
   /** What is read no further in this turn. */
   #held: Socket[] = []
+  /** What is read one by one, in turns of their own. */
+  readonly #slowed: Socket[] = []
   #now = performance.now()
 
   constructor(private readonly options: ConnectionsOptions) {
@@ -164,20 +168,34 @@ export class Connections {
     this.#waitingRequests++
     // Each time, since Node resumes by itself when it has paused for a reason of its own.
     socket.pause()
+    this.#earlyNetwork = connection.network
     this.#cameEarly()
     // What was read at once comes at once, so a single connection may have a thousand.
     if (this.#waitingRequests > this.options.bounds.waitingRequests && waiting.length > 1)
-      this.#close(connection, 'waiting_requests')
+      this.#closeWithMany(connection)
+  }
+
+  /** Node gives each of the requests an error, whose stack trace would cost ten times what the request has cost. */
+  #closeWithMany(connection: Connection): void {
+    const { socket } = connection
+    const { stackTraceLimit } = Error
+    socket.prependOnceListener('close', () => {
+      Error.stackTraceLimit = 0
+    })
+    socket.once('close', () => {
+      Error.stackTraceLimit = stackTraceLimit
+    })
+    this.#close(connection, 'waiting_requests')
   }
 
   /**
-   * What a connection has sent at once is taken apart at once, and kept until the turn ends, closed or not. So where one has sent many
-   * requests, the others are read in later turns.
+   * What a connection has sent at once is taken apart at once, and stays in memory until the turn of the event loop ends. So where one has
+   * sent very much, nothing more is read in this turn, and from its network one connection in each of the next ones.
    */
   #cameEarly(): void {
     if (++this.#early === 1) setImmediate(() => this.#turnEnded())
     if (this.#early !== earlyPerTurn) return
-    for (const socket of this.#all.keys()) {
+    for (const { socket } of this.#all.values()) {
       if (socket.isPaused()) continue
       socket.pause()
       this.#held.push(socket)
@@ -188,7 +206,24 @@ export class Connections {
     const held = this.#held
     this.#early = 0
     this.#held = []
-    for (const socket of held) if (this.#all.get(socket)?.waiting.length === 0) socket.resume()
+    for (const socket of held)
+      if (this.#all.get(socket)?.network === this.#earlyNetwork) this.#readSlowly(socket)
+      else this.#readOn(socket)
+  }
+
+  #readSlowly(socket: Socket): void {
+    if (this.#slowed.push(socket) > 1) return
+    const next = () => {
+      const [first] = this.#slowed
+      if (first) this.#readOn(first)
+      this.#slowed.shift()
+      if (this.#slowed.length > 0) setImmediate(next)
+    }
+    setImmediate(next)
+  }
+
+  #readOn(socket: Socket): void {
+    if (this.#all.get(socket)?.waiting.length === 0) socket.resume()
   }
 
   /** Begins what has waited for the answer that is out. */
