@@ -42,6 +42,7 @@ export function readBody(
     const parts: Buffer[] = []
     let arriving: ArrivingBody | null = null
     let length = 0
+    let count = 0
     let isDone = false
     const end = () => {
       isDone = true
@@ -56,6 +57,11 @@ export function readBody(
     const take = (part: Buffer) => {
       length += part.length
       if (length > maxBytes) return fail(bodyTooLarge(maxBytes))
+      if (++count > maxSmallParts && length < count * smallPart) {
+        fail(bodyEndedEarly())
+        request.destroy()
+        return
+      }
       // What has come as a whole is here for a moment only.
       if (!arriving && (request.complete || length === announced)) return void parts.push(part)
       arriving ??= bodies.begin({
@@ -76,6 +82,10 @@ export function readBody(
     })
   })
 }
+
+/** Each part costs as much as a small call, so that a body of bytes that come one by one would cost what a million calls do. */
+const maxSmallParts = 2_000
+const smallPart = 32
 
 function joined(parts: readonly Buffer[]): Buffer {
   return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)

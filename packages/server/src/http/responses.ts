@@ -70,6 +70,11 @@ export class Responses {
     const headers = ['content-type', jsonContentType, ...cors.headers(request)]
     if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds))
     if (more.allow) headers.push('allow', more.allow.join(', '))
+    // What is refused for want of memory is not read to its end.
+    if (status === 503 && !request.complete) {
+      headers.push('connection', 'close')
+      request.pause()
+    }
     this.write(request, response, { status, headers, body }, more.requestId)
   }
 
@@ -131,9 +136,10 @@ export class Responses {
 
   #common(request: IncomingMessage, own: readonly string[], requestId: string): string[] {
     const headers = [...own, 'x-request-id', requestId]
-    if (this.options.isDraining()) headers.push('connection', 'close')
+    const closes = own.includes('close')
+    if (this.options.isDraining() && !closes) headers.push('connection', 'close')
     // Closing while the client still sends would reset the connection, and the answer with it.
-    if (!request.complete) request.resume()
+    if (!request.complete && !closes) request.resume()
     return headers
   }
 }

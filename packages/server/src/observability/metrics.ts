@@ -45,7 +45,7 @@ export class Metrics {
   readonly #registry = new Registry()
   readonly #requests = new Histogram({
     name: 'hermod_request_duration_seconds',
-    help: 'Time from the arrival of a call to its answer, by operation.',
+    help: 'Time from the arrival of a call, with its body, to its answer, by operation.',
     labelNames: ['operation'] as const,
     buckets: requestBuckets,
     registers: [this.#registry],

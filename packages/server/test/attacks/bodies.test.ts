@@ -48,7 +48,7 @@ describe.skipIf(process.platform !== 'linux')('bodies that never end', () => {
     ).toBeGreaterThan(0)
   })
 
-  it('of chunks of one byte take no more memory than others of their length', async () => {
+  it('of chunks of one byte are cut off', async () => {
     await using server = await startAttacked()
     const honest = await Honest.on(server)
     const { token } = await server.api.newSession()
@@ -60,10 +60,10 @@ describe.skipIf(process.platform !== 'linux')('bodies that never end', () => {
         socket.write(body)
         await pause(1)
       }
-      await waitFor(
-        async () => (await metric(server, 'hermod_arriving_body_bytes')) > 100 * 200_000,
-        { what: 'the bodies', ...patience },
-      )
+      await waitFor(async () => (await metric(server, 'hermod_connections')) < 10, {
+        what: 'the end of the attackers',
+        ...patience,
+      })
     })
     expect(figures.failures).toEqual([])
     expect(figures.peakMiB).toBeLessThan(maxMiB)
@@ -89,19 +89,24 @@ describe.skipIf(process.platform !== 'linux')('bodies that never end', () => {
 
   it('are not read for an address that is over its limit', async () => {
     await using server = await startAttacked({
-      env: { HERMOD_ADDRESS_RATE: '1', HERMOD_ADDRESS_BURST: '1' },
+      env: {
+        HERMOD_ADDRESS_RATE: '1',
+        HERMOD_ADDRESS_BURST: '1',
+        HERMOD_STALL_SECONDS: '1',
+      },
     })
     const { token } = await server.api.admin().newSession()
-    await waitFor(
-      async () => {
-        using connection = await RawConnection.open(server.url)
-        connection.send(`${head(server, token, [`content-length: ${mebibyte}`])}{`)
-        connection.send('')
-        await server.api.call('GET', '/docs')
-        return (await connection.answer().catch(() => null))?.status === 429
-      },
-      { what: 'a refusal before the body', ...patience },
-    )
+    const opening = `${head(server, token, [`content-length: ${mebibyte}`])}{`
+    const statusAfterAnother = async () => {
+      await server.api.call('GET', '/docs')
+      using connection = await RawConnection.open(server.url)
+      connection.send(opening)
+      return (await connection.answer()).status
+    }
+    await waitFor(async () => (await statusAfterAnother()) === 429, {
+      what: 'a refusal before the body',
+      ...patience,
+    })
   })
 
   it('that find too many others on their way answer 503 with the time to wait', async () => {

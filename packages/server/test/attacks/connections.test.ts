@@ -35,11 +35,10 @@ describe.skipIf(process.platform !== 'linux')('connections', () => {
         what: 'the end of 70 connections',
         ...patience,
       })
-      server.api.close()
-      await honest.send('on a new connection')
     })
     expect(figures.failures).toEqual([])
-    expect((await server.api.call('GET', '/readyz')).status).toBe(200)
+    server.api.close()
+    expect((await honest.send('on a new connection')).code).toBe(200)
   })
 
   it('that are idle by the thousand cost little', async () => {
@@ -55,6 +54,24 @@ describe.skipIf(process.platform !== 'linux')('connections', () => {
     })
     expect(figures.failures).toEqual([])
     expect(figures.peakMiB).toBeLessThan(maxMiB)
+  })
+})
+
+describe('pages', () => {
+  it('count for the address that asks for them, but for those that tell of health', async () => {
+    await using server = await startAttacked({
+      env: { HERMOD_ADDRESS_RATE: '1', HERMOD_ADDRESS_BURST: '5' },
+    })
+    for (const path of ['/docs', '/docs/reference.js', '/openapi.json', '/metrics']) {
+      const answers = await Promise.all(
+        Array.from({ length: 60 }, () => server.api.call('GET', path)),
+      )
+      const refused = answers.filter(({ status }) => status === 429)
+      expect(refused.length, path).toBeGreaterThan(0)
+      for (const { headers } of refused) expect(headers['retry-after']).toMatch(/^[1-9]\d*$/)
+    }
+    for (let calls = 0; calls < 20; calls++)
+      expect((await server.api.call('GET', '/healthz')).status).toBe(200)
   })
 })
 

@@ -113,7 +113,7 @@ export class ArrivingBody {
     const before = this.#memory
     const length = this.#length + chunk.length
     if (length > before.length) {
-      const room = Math.min(this.options.maxBytes, Math.max(2 * before.length, firstCapacity))
+      const room = Math.min(this.options.maxBytes, Math.max(4 * before.length, firstCapacity))
       this.#memory = Buffer.allocUnsafe(Math.max(length, room))
       before.copy(this.#memory, 0, 0, this.#length)
     }

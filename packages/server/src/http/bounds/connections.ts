@@ -175,7 +175,7 @@ export class Connections {
       this.#closeWithMany(connection)
   }
 
-  /** Node gives each of the requests an error, whose stack trace would cost ten times what the request has cost. */
+  /** Node gives each of the requests an error, whose stack trace costs more than the request did. */
   #closeWithMany(connection: Connection): void {
     const { socket } = connection
     const { stackTraceLimit } = Error
