@@ -240,7 +240,7 @@ export const options = {
     min: 1,
     max: 600,
     default: 15,
-    text: 'How long a request body may stand still, and an answer may go unread; then the connection is closed. An unread answer has a second more for each 16 KiB of it.',
+    text: 'How long a request body may stand still, and an answer may go unread; then the connection is closed. An unread answer has a second more for each 64 KiB of it.',
   }),
   logLevel: choice({
     name: 'HERMOD_LOG_LEVEL',

@@ -17,8 +17,8 @@ export interface UnreadOf {
   progressAt: number
 }
 
-/** An answer that goes out in one piece shows no progress before it is out, so a large one gets more time: for a line of 16 KiB/s. */
-const slowestBytesPerMs = 16.384
+/** An answer that goes out in one piece shows no progress before it is out, so a large one gets more time: for a line of 64 KiB/s. */
+const slowestBytesPerMs = 65.536
 /** A client that has taken something this recently is reading. */
 const freshMs = 100
 /** Up to this share of what may be unread it is spared. */
