@@ -16,12 +16,7 @@ import {
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { jsonValue, textValue } from '../http/body.js'
-import {
-  compileParameters,
-  type ParameterSource,
-  type Parameters,
-  type QueryParameters,
-} from './parameters.js'
+import { compileParameters, type ParameterSource, type QueryParameters } from './parameters.js'
 
 const mixed = operation({
   id: 'test.mixed',
@@ -81,7 +76,7 @@ function source(
   return { query, body: () => readValue({ bytes, contentType: type, contentEncoding }) }
 }
 
-function read(sent: Sent, what = mixed): Read {
+function read(sent: Sent, what = mixed): Record<string, unknown> {
   const params = compileParameters(what)(source(sent, what))
   if (params instanceof Promise) throw new Error('the body was at hand')
   return params

@@ -74,7 +74,7 @@ const maxHistoryPage = 100
 /** Read at once; a page of 20 and the message after it. */
 const messagesPerStep = 21
 /** Pages of history may be long. */
-const pace = { maxRunning: 64, maxBytesPerTurn: 4 * 1_048_576 }
+const pace = { maxRunning: 64, maxBytesPerTurn: maxPageBytes }
 const maxConversationPage = 20
 /** Errors that a later call makes up for. */
 const passingErrors: ReadonlySet<string> = new Set(['storage_failed', 'unavailable'])
