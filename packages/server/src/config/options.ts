@@ -216,7 +216,7 @@ export const options = {
     min: 1_048_576,
     max: 17_179_869_184,
     default: 67_108_864,
-    text: 'The most bytes of answers that are held for clients to read; beyond it the slowest clients are cut off, and calls answer 503 where that is not enough.',
+    text: 'The most bytes of answers that are held for clients to read; beyond it the slowest clients are cut off, and others that have not read what they got are answered 503.',
   }),
   connectionUnreadBytes: integer({
     name: 'HERMOD_CONNECTION_UNREAD_BYTES',

@@ -61,7 +61,7 @@ export function startTransports(
   const responses = new Responses({ cors, statusMode, connections, isDraining, onError })
   const admit = (request: IncomingMessage) => {
     limits.requestArrived(addressOf(request))
-    connections.requireRoom()
+    connections.requireRoom(request.socket)
   }
   const pages = servicePages({
     executor,

@@ -144,9 +144,10 @@ export class Connections {
     if (connection) this.#goOn(connection)
   }
 
-  /** @throws AppError unavailable while more is unread than may be, and none of it can be taken away */
-  requireRoom(): void {
-    if (!this.#unread.isFull()) return
+  /** @throws AppError unavailable to a client that has not read what it got, while more is unread than may be */
+  requireRoom(socket: Socket): void {
+    const connection = this.#all.get(socket)
+    if (!connection || connection.unreadBytes === 0 || !this.#unread.isFull()) return
     this.options.observer.refused('unread_bytes')
     throw new AppError('unavailable', 'too many answers are unread', { retryAfterSeconds: 1 })
   }

@@ -46,7 +46,7 @@ function operationRoute(options: OperationRoutesOptions, operation: Operation): 
   const { connections, bodies } = options.bounds
   const answer = answerer(options, operation)
   return async (request, response, query) => {
-    connections.requireRoom()
+    connections.requireRoom(request.socket)
     // GET and HEAD have no body that means anything (RFC 9110, section 9.3.1).
     if (request.method === 'GET' || request.method === 'HEAD') {
       request.resume()
@@ -69,7 +69,7 @@ function uploadRoute(
 ): Route {
   const answer = answerer(options, operation)
   return async (request, response, query) => {
-    options.bounds.connections.requireRoom()
+    options.bounds.connections.requireRoom(request.socket)
     const body = streamBody(request, maxBytes)
     bindToProgress(request.socket, request)
     const { 'content-type': contentType, 'content-length': length } = request.headers
