@@ -27,7 +27,7 @@ export {
   type PostgresPrograms,
   type TestDatabase,
 } from './postgres.js'
-export { cpuMs, descendants, isRunning, rssBytes } from './proc.js'
+export { cpuMs, descendants, isRunning, peakRssBytes, rssBytes } from './proc.js'
 export {
   type ServerOptions,
   ServerProcess,

@@ -10,6 +10,12 @@ export function rssBytes(pid: number): number {
   return match ? Number(match[1]) * 1024 : Number.NaN
 }
 
+/** The most that was ever resident. */
+export function peakRssBytes(pid: number): number {
+  const match = /^VmHWM:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`))
+  return match ? Number(match[1]) * 1024 : Number.NaN
+}
+
 /** User and system time of all threads since the start of the process. */
 export function cpuMs(pid: number): number {
   const { utime, stime } = readStat(pid)

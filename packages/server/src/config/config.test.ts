@@ -42,6 +42,16 @@ describe('loadConfig', () => {
         corsOrigins: '*',
         statusMode: 'envelope',
         shutdownTimeoutMs: 20_000,
+        bounds: {
+          connections: 20_000,
+          addressConnections: 10_000,
+          connectionRequests: 16,
+          waitingRequests: 10_000,
+          unreadBytes: 67_108_864,
+          connectionUnreadBytes: 1_048_576,
+          bodyBytes: 67_108_864,
+          stallMs: 15_000,
+        },
       },
       log: { level: 'info' },
       checkAnswers: false,
@@ -68,7 +78,7 @@ describe('loadConfig', () => {
       messages: { maxMessageBytes: 65_536, maxTargets: 500, transactionTtlMs: 86_400_000 },
       outbox: { maxLagMs: 604_800_000 },
       push: { traceMs: 7 * 86_400_000, taskMs: 90 * 86_400_000 },
-      writer: { batchMessages: 256, queueMessages: 20_000 },
+      writer: { batchMessages: 256, queueMessages: 20_000, queueBytes: 67_108_864 },
       bootstrap: { appId: null },
     })
     expect({ ...secrets }).toEqual({

@@ -10,6 +10,20 @@ export type StorageConfig =
   | { readonly kind: 'sqlite'; readonly dataDir: string }
   | { readonly kind: 'postgres'; readonly redactedUrl: string; readonly maxConnections: number }
 
+/** What connections, requests and answers may take of the memory. */
+export interface HttpBounds {
+  readonly connections: number
+  readonly addressConnections: number
+  /** Of one connection, worked on at once. */
+  readonly connectionRequests: number
+  /** Of all connections, behind those that are worked on. */
+  readonly waitingRequests: number
+  readonly unreadBytes: number
+  readonly connectionUnreadBytes: number
+  readonly bodyBytes: number
+  readonly stallMs: number
+}
+
 /** Everything that may be known of the configuration; frozen. */
 export interface ServerConfig {
   /** Absolute path. With PostgreSQL too it has the process's own files. */
@@ -27,6 +41,7 @@ export interface ServerConfig {
     /** `mirror`: failures carry their HTTP class (rule A1). */
     readonly statusMode: OptionValues['httpStatus']
     readonly shutdownTimeoutMs: number
+    readonly bounds: HttpBounds
   }
   /** Every answer is checked against the contract; for development and tests. */
   readonly checkAnswers: boolean
@@ -60,7 +75,11 @@ export interface ServerConfig {
     readonly maxTargets: number
     readonly transactionTtlMs: number
   }
-  readonly writer: { readonly batchMessages: number; readonly queueMessages: number }
+  readonly writer: {
+    readonly batchMessages: number
+    readonly queueMessages: number
+    readonly queueBytes: number
+  }
   readonly outbox: { readonly maxLagMs: number }
   /** For how long deliveries, and then tasks, are kept. */
   readonly push: { readonly traceMs: number; readonly taskMs: number }
@@ -167,6 +186,16 @@ function serverConfig(values: OptionValues): ServerConfig {
       corsOrigins: values.corsOrigins,
       statusMode: values.httpStatus,
       shutdownTimeoutMs: values.shutdownSeconds * 1000,
+      bounds: {
+        connections: values.connections,
+        addressConnections: values.addressConnections,
+        connectionRequests: values.connectionRequests,
+        waitingRequests: values.waitingRequests,
+        unreadBytes: values.unreadBytes,
+        connectionUnreadBytes: values.connectionUnreadBytes,
+        bodyBytes: values.bodyBytes,
+        stallMs: values.stallSeconds * 1000,
+      },
     },
     checkAnswers: values.checkAnswers,
     log: { level: values.logLevel },
@@ -195,7 +224,11 @@ function serverConfig(values: OptionValues): ServerConfig {
       maxTargets: values.maxTargets,
       transactionTtlMs: values.transactionHours * 3_600_000,
     },
-    writer: { batchMessages: values.batchMessages, queueMessages: values.queueMessages },
+    writer: {
+      batchMessages: values.batchMessages,
+      queueMessages: values.queueMessages,
+      queueBytes: values.queueBytes,
+    },
     outbox: { maxLagMs: values.outboxMaxLagDays * 86_400_000 },
     push: {
       traceMs: values.pushTraceDays * 86_400_000,

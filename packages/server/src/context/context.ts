@@ -141,6 +141,7 @@ function buildContext(
   })
   const metrics: Metrics = new Metrics({
     messages: () => services.writer.queuedMessages,
+    messageBytes: () => services.writer.queuedBytes,
     marks: () => services.marks.queuedMoves,
   })
   const { checkpoints } = database.dialect

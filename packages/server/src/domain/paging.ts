@@ -10,6 +10,41 @@ export interface PageRequest {
 /** Where a page ends: what its last entry is sorted by, as whole numbers. */
 export type Position = readonly number[]
 
+/** What a page of long entries holds at most, so that no answer takes much of the memory; one entry is always a page. */
+export const maxPageBytes = 1_048_576
+/** A UTF-16 unit as JSON has it: \u and four digits at most. */
+const maxBytesOfUnit = 6
+/** Nearly no page comes near the bound, so that short texts need no exact count. */
+const shortText = 170
+
+/** @returns how many bytes some texts take as JSON, more or less */
+export function jsonBytes(texts: readonly string[]): number {
+  let bytes = 0
+  for (const text of texts)
+    bytes +=
+      text.length > shortText
+        ? Buffer.byteLength(JSON.stringify(text))
+        : text.length * maxBytesOfUnit
+  return bytes
+}
+
+/**
+ * Where a page of long entries ends.
+ * @param textsOf the long texts of an entry
+ * @returns how many of the first entries make a page; at least 1
+ */
+export function countInPage<Entry>(
+  entries: readonly Entry[],
+  textsOf: (entry: Entry) => readonly string[],
+): number {
+  let bytes = 0
+  const end = entries.findIndex((entry) => {
+    bytes += jsonBytes(textsOf(entry))
+    return bytes > maxPageBytes
+  })
+  return Math.max(1, end < 0 ? entries.length : end)
+}
+
 /** Every ID and instant of this service, and nothing that a number cannot represent exactly. */
 const exactNumber = /^(?:\d{1,15}|[1-8]\d{15})$/
 

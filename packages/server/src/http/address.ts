@@ -4,8 +4,17 @@ import proxyAddress from 'proxy-addr'
 /** The client's network address, for limits. */
 export type AddressOf = (request: IncomingMessage) => string
 
-/** @param trustProxy whose X-Forwarded-For counts: no one's, everyone's, or that of these addresses and CIDR ranges */
-export function addressReader(trustProxy: boolean | readonly string[]): AddressOf {
+/** Whose X-Forwarded-For counts: no one's, everyone's, or that of these addresses and CIDR ranges. */
+type TrustProxy = boolean | readonly string[]
+
+/** @returns whether a connection from an address is that of a trusted proxy */
+export function proxyTest(trustProxy: TrustProxy): (address: string) => boolean {
+  if (typeof trustProxy === 'boolean') return () => trustProxy
+  const isTrusted = proxyAddress.compile([...trustProxy])
+  return (address) => isTrusted(address, 0)
+}
+
+export function addressReader(trustProxy: TrustProxy): AddressOf {
   if (trustProxy === false) return (request) => request.socket.remoteAddress ?? 'local'
   const isTrusted = trustProxy === true ? () => true : proxyAddress.compile([...trustProxy])
   const isTrustedHop = (hop: string, distance: number) => isTrusted(withoutPort(hop), distance)

@@ -6,53 +6,102 @@ import { AppError } from '@hermod/protocol'
 import { parseJson } from '../lib/json.js'
 import { isRecord } from '../pipeline/decode.js'
 import { invalid } from '../pipeline/parameters.js'
+import type { ArrivingBody, Bodies } from './bounds/bodies.js'
 
-/** The body was longer than allowed; the rest of it is not read. */
-export const tooLarge = Symbol('body too large')
+/** @throws AppError body_too_large for a body that is announced as longer than allowed */
+export function requireAnnouncedSize(request: IncomingMessage, maxBytes: number): void {
+  if (announcedBytes(request) > maxBytes) throw bodyTooLarge(maxBytes)
+}
 
-export function bodyTooLarge(maxBytes: number): AppError {
+function bodyTooLarge(maxBytes: number): AppError {
   return new AppError('body_too_large', `at most ${maxBytes} bytes`)
 }
 
-function announces(request: IncomingMessage, maxBytes: number): boolean {
-  return Number(request.headers['content-length'] ?? 0) > maxBytes
+function bodyEndedEarly(cause?: unknown): AppError {
+  return new AppError('malformed_request', 'the body ended early', { cause })
+}
+
+/** 0 when it is not announced. */
+function announcedBytes({ headers }: IncomingMessage): number {
+  return Number(headers['content-length'] ?? 0)
 }
 
 /**
- * Reads a request body into memory.
- * @returns null when the client went away before its end
+ * Reads a request body into memory, within the bounds of all bodies that are on their way.
+ * @throws AppError body_too_large; unavailable when there is too much of them; malformed_request when the client went away before its end
  */
 export function readBody(
   request: IncomingMessage,
   maxBytes: number,
-): Promise<Buffer | typeof tooLarge | null> {
-  if (announces(request, maxBytes)) return Promise.resolve(tooLarge)
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = []
+  bodies: Bodies,
+): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    requireAnnouncedSize(request, maxBytes)
+    if (request.destroyed) throw bodyEndedEarly()
+    const announced = announcedBytes(request)
+    const parts: Buffer[] = []
+    let arriving: ArrivingBody | null = null
     let length = 0
-    const take = (chunk: Buffer) => {
-      length += chunk.length
-      if (length <= maxBytes) chunks.push(chunk)
-      else {
-        request.off('data', take)
-        resolve(tooLarge)
+    let count = 0
+    let isDone = false
+    const end = () => {
+      isDone = true
+      if (arriving) bodies.end(arriving)
+    }
+    const fail = (error: AppError) => {
+      if (isDone) return
+      end()
+      request.off('data', take)
+      reject(error)
+    }
+    const take = (part: Buffer) => {
+      length += part.length
+      if (length > maxBytes) return fail(bodyTooLarge(maxBytes))
+      if (++count > maxSmallParts && length < count * smallPart) {
+        fail(bodyEndedEarly())
+        request.destroy()
+        return
       }
+      // What has come as a whole is here for a moment only.
+      if (!arriving && (request.complete || length === announced)) return void parts.push(part)
+      arriving ??= bodies.begin({
+        socket: request.socket,
+        maxBytes: announced || maxBytes,
+        refuse: () => fail(tooManyBodies()),
+      })
+      arriving.append(part)
     }
     request.on('data', take)
-    request.on('end', () =>
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)),
-    )
-    request.on('close', () => resolve(null))
+    request.on('end', () => {
+      if (isDone) return
+      end()
+      resolve(arriving ? arriving.bytes : joined(parts))
+    })
+    request.on('close', () => {
+      if (!isDone) fail(bodyEndedEarly())
+    })
   })
+}
+
+/** Each part costs as much as a small call, so that a body of bytes that come one by one would cost what a million calls do. */
+const maxSmallParts = 2_000
+const smallPart = 32
+
+function joined(parts: readonly Buffer[]): Buffer {
+  return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)
+}
+
+function tooManyBodies(): AppError {
+  return new AppError('unavailable', 'too many bodies are on their way', { retryAfterSeconds: 1 })
 }
 
 /**
  * A request body as a stream, for what must not be in memory as a whole. It fails with AppError body_too_large once it is longer than
  * allowed, and with malformed_request when the client goes away; the request itself stays open for the answer.
- * @returns `tooLarge` when it is announced as longer than allowed
+ * @throws AppError body_too_large
  */
-export function streamBody(request: IncomingMessage, maxBytes: number): Readable | typeof tooLarge {
-  if (announces(request, maxBytes)) return tooLarge
+export function streamBody(request: IncomingMessage, maxBytes: number): Readable {
+  requireAnnouncedSize(request, maxBytes)
   return Readable.from(limitedChunks(request, maxBytes), { objectMode: false })
 }
 
@@ -70,7 +119,7 @@ async function* limitedChunks(
     }
   } catch (error) {
     if (error instanceof AppError) throw error
-    throw new AppError('malformed_request', 'the body ended early', { cause: error })
+    throw bodyEndedEarly(error)
   }
 }
 

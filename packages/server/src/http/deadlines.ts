@@ -1,18 +1,21 @@
-/** How long a request may take to arrive. */
-import type { IncomingMessage } from 'node:http'
+/** How long requests may take to arrive and files to be taken. */
+import type { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 
+/** The head of a request has to arrive within this time, from when its connection was opened or its first byte came. */
+export const headersTimeoutMs = 20_000
 /** A request has to arrive within this time as a whole. */
 export const requestTimeoutMs = 30_000
-/** A large body may take longer, but not stand still for longer than this. */
+/** How often both are looked at. */
+export const checkIntervalMs = 2_000
+/** A file may take longer, but not stand still for longer than this. */
 const stallTimeoutMs = 60_000
 
-/** Lets the request take as long as it makes progress, for bodies that are larger than what is read into memory. */
-export function bindToProgress(request: IncomingMessage): void {
-  const { socket } = request
+/** Lets a file that comes in or goes out on a connection take as long as it makes progress. @param exchange says `close` at its end */
+export function bindToProgress(socket: Socket, exchange: EventEmitter): void {
   // Nobody listens for the event, so that a socket that stands still is destroyed.
   socket.setTimeout(stallTimeoutMs)
-  request.once('close', () => {
+  exchange.once('close', () => {
     if (isBoundToProgress(socket)) socket.setTimeout(0)
   })
 }

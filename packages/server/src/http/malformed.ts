@@ -4,6 +4,15 @@ import { AppError } from '@hermod/protocol'
 import { failureAnswer } from './failure.js'
 import { jsonContentType, privateAnswer } from './responses.js'
 
+/** Node's code for it. */
+export const requestTimedOut = 'ERR_HTTP_REQUEST_TIMEOUT'
+
+/** A body that has stopped in the middle: its client hears that before the connection is closed. */
+export function answerStalled(socket: Socket, requestId: string): void {
+  answerMalformed({ name: 'stalled', message: '', code: requestTimedOut }, socket, requestId)
+  socket.destroySoon()
+}
+
 /** What is no HTTP is answered before there is a request, on the bare socket. */
 export function answerMalformed(
   error: NodeJS.ErrnoException,
@@ -34,7 +43,7 @@ export function answerMalformed(
 /** Statuses that say more than that of the failure. */
 function statusOf(code: string | undefined): number | null {
   if (code === 'HPE_HEADER_OVERFLOW') return 431
-  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : null
+  return code === requestTimedOut ? 408 : null
 }
 
 /** The body ends in a coding that is not chunked; the same code of the parser stands for a length beside chunks. */

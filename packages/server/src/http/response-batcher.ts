@@ -1,10 +1,14 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Connections } from './bounds/connections.js'
 
 interface Outgoing {
+  readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly status: number
   readonly headers: string[]
   readonly body: string | Buffer
+  /** Of the whole answer, more or less. */
+  readonly bytes: number
 }
 
 /**
@@ -14,17 +18,19 @@ interface Outgoing {
 export class ResponseBatcher {
   #waiting: Outgoing[] = []
 
-  write(response: ServerResponse, status: number, headers: string[], body: string | Buffer): void {
-    if (this.#waiting.push({ response, status, headers, body }) === 1)
-      setImmediate(() => this.#flush())
+  constructor(private readonly connections: Pick<Connections, 'answered'>) {}
+
+  write(outgoing: Outgoing): void {
+    if (this.#waiting.push(outgoing) === 1) setImmediate(() => this.#flush())
   }
 
   #flush(): void {
     const ready = this.#waiting
     this.#waiting = []
-    for (const { response, status, headers, body } of ready) {
+    for (const { request, response, status, headers, body, bytes } of ready) {
       response.writeHead(status, headers)
       response.end(body)
+      this.connections.answered(request.socket, response, bytes)
     }
   }
 }

@@ -3,13 +3,17 @@ import { pipeline } from 'node:stream'
 import { AppError, type ErrorName } from '@hermod/protocol'
 import { createRequestIds } from '../lib/ids/request-ids.js'
 import type { FileStream, Reply } from '../pipeline/call.js'
+import type { Connections } from './bounds/connections.js'
 import type { Cors } from './cors.js'
+import { bindToProgress } from './deadlines.js'
 import { failureAnswer, type StatusMode } from './failure.js'
 import { ResponseBatcher } from './response-batcher.js'
 
 export interface ResponsesOptions {
   readonly cors: Cors
   readonly statusMode: StatusMode
+  /** Are told of every answer. */
+  readonly connections: Pick<Connections, 'answered' | 'ended'>
   /** The server refuses new calls and wants its connections closed. */
   isDraining(): boolean
   /** A file that was on its way could not be read to its end. */
@@ -24,14 +28,20 @@ export const privateAnswer = [
   ['x-content-type-options', 'nosniff'],
 ] as const
 const privateHeaders = privateAnswer.flat()
+/** What headers take, more or less. */
+const headBytes = 400
+/** From this length on a text is turned into bytes at once, so that it is in memory in one form only. */
+const longText = 32_768
 
 /** Everything that is written as an answer goes through here, so that every answer has the headers that all of them have. */
 export class Responses {
   /** A new one for each request. */
   readonly nextRequestId = createRequestIds()
-  readonly #batcher = new ResponseBatcher()
+  readonly #batcher: ResponseBatcher
 
-  constructor(private readonly options: ResponsesOptions) {}
+  constructor(private readonly options: ResponsesOptions) {
+    this.#batcher = new ResponseBatcher(options.connections)
+  }
 
   /** The answer of an operation. */
   reply(
@@ -60,6 +70,11 @@ export class Responses {
     const headers = ['content-type', jsonContentType, ...cors.headers(request)]
     if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds))
     if (more.allow) headers.push('allow', more.allow.join(', '))
+    // What is refused for want of memory is not read to its end.
+    if (status === 503 && !request.complete) {
+      headers.push('connection', 'close')
+      request.pause()
+    }
     this.write(request, response, { status, headers, body }, more.requestId)
   }
 
@@ -81,13 +96,15 @@ export class Responses {
     },
     requestId = this.nextRequestId(),
   ): void {
-    const { status, body, isPublic = false } = answer
+    const { status, isPublic = false } = answer
+    const body = asWritten(answer.body)
+    const length = Buffer.byteLength(body)
     const headers = this.#common(request, answer.headers, requestId)
     if (!isPublic) headers.push(...privateHeaders)
     // 204 has no content, and so no length (RFC 9110, section 8.6); 304 has none of its own.
-    if (status !== 204 && status !== 304)
-      headers.push('content-length', String(Buffer.byteLength(body)))
-    this.#batcher.write(response, status, headers, body)
+    if (status !== 204 && status !== 304) headers.push('content-length', String(length))
+    const bytes = length + headBytes
+    this.#batcher.write({ request, response, status, headers, body, bytes })
   }
 
   #file(
@@ -102,11 +119,14 @@ export class Responses {
     if (length !== null) headers.push('content-length', String(length))
     if (request.method === 'HEAD') {
       body.destroy()
-      this.#batcher.write(response, 200, headers, '')
+      this.#batcher.write({ request, response, status: 200, headers, body: '', bytes: headBytes })
       return
     }
+    const { socket } = request
+    bindToProgress(socket, response)
     response.writeHead(200, headers)
     const ended = (error: NodeJS.ErrnoException | null) => {
+      this.options.connections.ended(socket)
       // The client has gone; that is no failure of the service.
       if (error && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') this.options.onError(error)
     }
@@ -116,11 +136,16 @@ export class Responses {
 
   #common(request: IncomingMessage, own: readonly string[], requestId: string): string[] {
     const headers = [...own, 'x-request-id', requestId]
-    if (this.options.isDraining()) headers.push('connection', 'close')
+    const closes = own.includes('close')
+    if (this.options.isDraining() && !closes) headers.push('connection', 'close')
     // Closing while the client still sends would reset the connection, and the answer with it.
-    if (!request.complete) request.resume()
+    if (!request.complete && !closes) request.resume()
     return headers
   }
+}
+
+function asWritten(body: string | Buffer): string | Buffer {
+  return typeof body === 'string' && body.length > longText ? Buffer.from(body) : body
 }
 
 /** Fails when other than so many bytes pass: a file that ends early must not look whole, nor leave the client waiting. */

@@ -7,10 +7,12 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { boolean, int64, type Operation, operation, string } from '@hermod/protocol'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { loadConfig } from '../config/config.js'
 import { Turns } from '../lib/concurrency/turns.js'
 import { data, handleDownload, handleUpload } from '../pipeline/call.js'
 import { noCallLimits } from '../pipeline/call-limits.js'
 import { Executor } from '../pipeline/executor.js'
+import { Bounds } from './bounds/bounds.js'
 import { Cors } from './cors.js'
 import { Responses } from './responses.js'
 import { assetRoutes } from './routes/assets.js'
@@ -96,8 +98,14 @@ beforeAll(async () => {
   symlinkSync(join(folder, 'secret.txt'), join(folder, 'site', 'link.txt'))
   const cors = new Cors('*')
   const onError = (error: unknown) => void errors.push(error)
+  const bounds = new Bounds({
+    bounds: loadConfig({}).config.http.bounds,
+    observer: { closed: () => {}, refused: () => {} },
+    isProxy: () => false,
+  })
   const responses = new Responses({
     cors,
+    connections: bounds.connections,
     statusMode: 'envelope',
     isDraining: () => executor.isDraining,
     onError,
@@ -110,17 +118,19 @@ beforeAll(async () => {
   })
   server = createHttpServer({
     responses,
+    bounds,
     onError,
     families: [
       operationRoutes({
         executor,
         responses,
+        bounds,
         operations: [download, upload, plain] as readonly unknown[] as Operation[],
         addressOf: () => 'local',
         principal: null,
       }),
-      pageRoutes(responses, cors, { '/site': page }),
-      assetRoutes(responses, '/site/', join(folder, 'site')),
+      pageRoutes({ responses, cors, admit: () => {} }, { '/site': page }),
+      assetRoutes({ responses, admit: () => {} }, '/site/', join(folder, 'site')),
     ],
   })
   server.on('connection', (socket) => {

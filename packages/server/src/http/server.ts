@@ -4,8 +4,15 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { isBoundToProgress, requestTimeoutMs } from './deadlines.js'
-import { answerMalformed } from './malformed.js'
+import { AppError } from '@hermod/protocol'
+import type { Bounds } from './bounds/bounds.js'
+import {
+  checkIntervalMs,
+  headersTimeoutMs,
+  isBoundToProgress,
+  requestTimeoutMs,
+} from './deadlines.js'
+import { answerMalformed, answerStalled, requestTimedOut } from './malformed.js'
 import type { Responses } from './responses.js'
 import { type RouteFamily, Router } from './routes/router.js'
 import { originForm } from './target.js'
@@ -13,31 +20,46 @@ import { originForm } from './target.js'
 export interface HttpServerOptions {
   readonly families: readonly RouteFamily[]
   readonly responses: Responses
-  /** A route threw; operations report their failures through the executor. */
+  readonly bounds: Bounds
+  /** A route threw what is no AppError; operations report their failures through the executor. */
   onError(error: unknown): void
 }
 
 const keepAliveTimeoutMs = 72_000
+/** How often what stands still is looked for. */
+const sweepIntervalMs = 1_000
 
 /** The server, not listening yet. */
 export function createHttpServer(options: HttpServerOptions): Server {
-  const { responses } = options
+  const { responses, bounds } = options
   const router = new Router(options.families)
   const answer = (request: IncomingMessage, response: ServerResponse) =>
-    void answerRequest(router, options, request, response)
+    bounds.connections.arrived(
+      request.socket,
+      () => void answerRequest(router, options, request, response),
+    )
   // A missing host is answered here, with the envelope; an unknown expectation is no reason to refuse a call.
   const server = createServer(
     {
+      headersTimeout: headersTimeoutMs,
       requestTimeout: requestTimeoutMs,
+      connectionsCheckingInterval: checkIntervalMs,
       keepAliveTimeout: keepAliveTimeoutMs,
       requireHostHeader: false,
     },
     answer,
   )
+  server.on('connection', (socket: Socket) => bounds.connections.opened(socket))
   server.on('checkExpectation', answer)
+  const sweep = setInterval(() => {
+    const now = performance.now()
+    bounds.connections.sweep(now)
+    for (const socket of bounds.bodies.sweep(now)) answerStalled(socket, responses.nextRequestId())
+  }, sweepIntervalMs).unref()
+  server.on('close', () => clearInterval(sweep))
   return server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     // What this event does not end goes on.
-    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isBoundToProgress(socket)) return
+    if (error.code === requestTimedOut && isBoundToProgress(socket)) return
     answerMalformed(error, socket, responses.nextRequestId())
   })
 }
@@ -51,6 +73,7 @@ async function answerRequest(
   try {
     await route(router, responses, request, response)
   } catch (error) {
+    if (error instanceof AppError) return responses.failure(request, response, error)
     onError(error)
     if (response.headersSent) response.destroy()
     else responses.failure(request, response, 'internal_error')

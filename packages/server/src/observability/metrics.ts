@@ -31,6 +31,14 @@ export interface PasswordFigures {
   readonly refused: number
 }
 
+/** What the service holds for its clients. */
+export interface ConnectionFigures {
+  readonly connections: number
+  readonly waitingRequests: number
+  readonly unreadBytes: number
+  readonly bodyBytes: number
+}
+
 /** When a push certificate expires. */
 export interface CertificateFigures {
   readonly appId: string
@@ -44,7 +52,7 @@ export class Metrics {
   readonly #registry = new Registry()
   readonly #requests = new Histogram({
     name: 'hermod_request_duration_seconds',
-    help: 'Time from the arrival of a call to its answer, by operation.',
+    help: 'Time from the arrival of a call, with its body, to its answer, by operation.',
     labelNames: ['operation'] as const,
     buckets: requestBuckets,
     registers: [this.#registry],
@@ -105,6 +113,23 @@ export class Metrics {
     labelNames: ['channel', 'result'] as const,
     registers: [this.#registry],
   })
+  readonly #closedConnections = new Counter({
+    name: 'hermod_connections_closed_total',
+    help: 'Connections that were closed at a bound, by reason: connections, address_connections, waiting_requests, unread_bytes, unread_stalled, body_stalled.',
+    labelNames: ['reason'] as const,
+    registers: [this.#registry],
+  })
+  readonly #refusedRequests = new Counter({
+    name: 'hermod_requests_refused_total',
+    help: 'Requests that were answered 503 at a bound, by reason: unread_bytes, body_bytes.',
+    labelNames: ['reason'] as const,
+    registers: [this.#registry],
+  })
+  /** Of the bounds of connections and requests. */
+  readonly bounds = {
+    closed: (reason: string) => this.#closedConnections.inc({ reason }),
+    refused: (reason: string) => this.#refusedRequests.inc({ reason }),
+  }
   /** Children by label, because looking them up through prom-client costs more than counting. */
   readonly #byOperation = new Map<
     string,
@@ -115,8 +140,16 @@ export class Metrics {
   readonly batches: Readonly<Record<BatchKind, BatchObserver>>
 
   /** @param queued how much waits for a commit now */
-  constructor(queued: Readonly<Record<BatchKind, () => number>>) {
+  constructor(queued: Readonly<Record<BatchKind | 'messageBytes', () => number>>) {
     collectDefaultMetrics({ register: this.#registry })
+    new Gauge({
+      name: 'hermod_message_queue_bytes',
+      help: 'Text of messages that waits for a commit or is being committed.',
+      registers: [this.#registry],
+      collect() {
+        this.set(queued.messageBytes())
+      },
+    })
     this.batches = {
       messages: this.#watchBatches({
         name: 'message',
@@ -160,13 +193,50 @@ export class Metrics {
       help: `Batches that could not be stored: ${text}.`,
       registers,
     })
+    const refusals = new Counter({
+      name: `hermod_${name}_queue_refusals_total`,
+      help: `Calls that were answered 503 because too much waited for a commit: ${text}.`,
+      registers,
+    })
     return {
+      refused: () => refusals.inc(),
       finished({ size, seconds, failed }) {
         commits.observe(seconds)
         sizes.observe(size)
         if (failed) failures.inc()
       },
     }
+  }
+
+  /** @param read what is held now */
+  watchConnections(read: () => ConnectionFigures): void {
+    const gauges: [string, string, (figures: ConnectionFigures) => number][] = [
+      ['hermod_connections', 'Open connections.', ({ connections }) => connections],
+      [
+        'hermod_waiting_requests',
+        'Requests that wait on their connection for the answers before them.',
+        ({ waitingRequests }) => waitingRequests,
+      ],
+      [
+        'hermod_unread_answer_bytes',
+        'Bytes of answers that clients have not taken.',
+        ({ unreadBytes }) => unreadBytes,
+      ],
+      [
+        'hermod_arriving_body_bytes',
+        'Memory of request bodies that are on their way.',
+        ({ bodyBytes }) => bodyBytes,
+      ],
+    ]
+    for (const [name, help, value] of gauges)
+      new Gauge({
+        name,
+        help,
+        registers: [this.#registry],
+        collect() {
+          this.set(value(read()))
+        },
+      })
   }
 
   /** @param read what the checkpoints of the embedded database did since the start */

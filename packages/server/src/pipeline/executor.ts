@@ -3,7 +3,7 @@ import { AppError, type CallerRule, errorCatalogue, type Operation, object } fro
 import { Slots } from '../lib/concurrency/slots.js'
 import type { Turns } from '../lib/concurrency/turns.js'
 import { parseJson, stringifyJson } from '../lib/json.js'
-import { type Allowance, unlimited } from './allowance.js'
+import { unlimited } from './allowance.js'
 import { type Authenticator, authenticate } from './authenticate.js'
 import { compileSubject, type RequireSubject, requireCaller } from './authorize.js'
 import type { Call, CallContext, FileStream, Handler, Payload, Reply } from './call.js'
@@ -11,7 +11,7 @@ import { answerCost, type CallCost, compileCost } from './call-cost.js'
 import type { CallLimits } from './call-limits.js'
 import { compileDecoder } from './decode.js'
 import { answerEncoder, type EncodeAnswer } from './encode.js'
-import { compileParameters, type ReadParameters } from './parameters.js'
+import { compileParameters, type Parameters, type ReadParameters } from './parameters.js'
 import type { Principal, Soon, UserDirectory } from './principal.js'
 
 /** What the pipeline reports about every call. */
@@ -52,6 +52,11 @@ interface Compiled {
   readonly cost: CallCost | null
   readonly encode: EncodeAnswer
   readonly check: AnswerCheck | null
+}
+
+interface Timing {
+  /** When all of the call was there, as performance.now(). */
+  startedAt: number
 }
 
 /** So many large look-ups are under way at once; each holds some 10 MB. */
@@ -95,7 +100,7 @@ export class Executor {
     call: Call,
     write: WritePayload<Encoded>,
   ): Promise<Reply<Encoded>> {
-    const startedAt = performance.now()
+    const timing = { startedAt: performance.now() }
     this.#running++
     let allowance = unlimited
     let refundable = 0
@@ -108,7 +113,8 @@ export class Executor {
       const principal = admitted instanceof Promise ? await admitted : admitted
       allowance = this.#options.limits.authenticated(call, principal)
       requireCaller(operation, principal)
-      const params = compiled.read(call)
+      const reading = compiled.read(call)
+      const params = reading instanceof Promise ? await this.#arrived(reading, timing) : reading
       const { cost } = compiled
       if (cost !== null) {
         refundable = cost.bytes(params)
@@ -129,10 +135,13 @@ export class Executor {
       allowance.charge(-refundable)
     }
     slots?.leave()
-    this.#options.observer.finished(call, operation, code, startedAt)
-    if (reply.kind === 'file' && !reply.file.body.closed)
-      reply.file.body.once('close', () => this.#ended(allowance))
-    else this.#ended(allowance)
+    this.#options.observer.finished(call, operation, code, timing.startedAt)
+    const ended = () => {
+      allowance.end()
+      this.#ended()
+    }
+    if (reply.kind === 'file' && !reply.file.body.closed) reply.file.body.once('close', ended)
+    else ended()
     return reply
   }
 
@@ -145,8 +154,7 @@ export class Executor {
     })
   }
 
-  #ended(allowance: Allowance): void {
-    allowance.end()
+  #ended(): void {
     if (--this.#running === 0) this.#whenIdle?.()
   }
 
@@ -160,9 +168,20 @@ export class Executor {
   }
 
   #admit(operation: Operation, call: Call): Soon<Principal> {
-    if (this.#isDraining) throw new AppError('unavailable', 'shutting down')
+    if (this.#isDraining) shuttingDown()
     this.#options.limits.arrived(call)
     return this.#authenticate(operation, call)
+  }
+
+  /** A body that is on its way is none of the service's time, and holds up no stop. */
+  async #arrived(reading: Promise<Parameters>, timing: Timing): Promise<Parameters> {
+    this.#ended()
+    const params = await reading.finally(() => {
+      this.#running++
+      timing.startedAt = performance.now()
+    })
+    if (this.#isDraining) shuttingDown()
+    return params
   }
 
   async #enterLarge(): Promise<Slots> {
@@ -172,7 +191,7 @@ export class Executor {
 
   async #run(
     { requireSubject, handler }: Compiled,
-    params: Readonly<Record<string, unknown>>,
+    params: Parameters,
     context: CallContext<CallerRule>,
   ): Promise<Payload | FileStream> {
     if (!handler) throw new AppError('not_built')
@@ -211,6 +230,10 @@ export class Executor {
     this.#compiled.set(operation, compiled)
     return compiled
   }
+}
+
+function shuttingDown(): never {
+  throw new AppError('unavailable', 'shutting down')
 }
 
 function contextOf(

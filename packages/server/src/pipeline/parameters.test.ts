@@ -77,7 +77,9 @@ function source(
 }
 
 function read(sent: Sent, what = mixed): Record<string, unknown> {
-  return compileParameters(what)(source(sent, what))
+  const params = compileParameters(what)(source(sent, what))
+  if (params instanceof Promise) throw new Error('the body was at hand')
+  return params
 }
 
 /** The violations, one by one; fails unless the request is refused with code 10002. */

@@ -8,14 +8,17 @@ export type QueryParameters = Readonly<Record<string, string | readonly string[]
 export interface ParameterSource {
   readonly query: QueryParameters
   /**
-   * The parsed body, undefined when there is none. It is asked for once the caller is known, so that nothing is parsed for a call that is
-   * refused before.
-   * @throws AppError invalid_parameter when it cannot be parsed
+   * The parsed body, undefined when there is none. It is asked for once the caller is known, so that nothing is read or parsed for a call
+   * that is refused before.
+   * @throws AppError invalid_parameter when it cannot be parsed; what the transport has against it
    */
   body(): unknown
 }
 
-export type ReadParameters = (source: ParameterSource) => Record<string, unknown>
+export type Parameters = Record<string, unknown>
+
+/** At once when the body is at hand. */
+export type ReadParameters = (source: ParameterSource) => Parameters | Promise<Parameters>
 
 interface Field {
   readonly name: string
@@ -34,18 +37,19 @@ export function compileParameters(operation: Operation): ReadParameters {
   const { body, takesFile, faults } = operation
   if (isWholeBody(body)) return wholeBodyReader(body.whole, body.schema)
   const fields = [...fieldsOf(operation.query, 'query'), ...fieldsOf(body, 'body')]
-  return (source) => {
+  const readAll = (query: QueryParameters, body: Readonly<Parameters>) => {
     const violations: string[] = []
-    const fromBody = takesFile ? noFields : readObject(source.body())
-    const params: Record<string, unknown> = {}
+    const params: Parameters = {}
     for (const field of fields) {
-      const value = readField(field, source.query, fromBody, violations)
+      const value = readField(field, query, body, violations)
       if (value !== undefined) params[field.name] = value
     }
     if (faults) violations.push(...faults(params))
     if (violations.length > 0) throw invalid(violations)
     return params
   }
+  if (takesFile) return ({ query }) => readAll(query, noFields)
+  return (source) => whenRead(source.body(), (body) => readAll(source.query, readObject(body)))
 }
 
 export function invalid(violations: readonly string[]): AppError {
@@ -67,7 +71,7 @@ function fieldsOf(properties: Readonly<Record<string, TSchema>>, home: Field['ho
 function readField(
   field: Field,
   query: QueryParameters,
-  body: Readonly<Record<string, unknown>>,
+  body: Readonly<Parameters>,
   violations: string[],
 ): unknown {
   const { name, home, isText } = field
@@ -91,9 +95,9 @@ function readField(
   return first
 }
 
-const noFields: Readonly<Record<string, unknown>> = {}
+const noFields: Readonly<Parameters> = {}
 
-function readObject(value: unknown): Readonly<Record<string, unknown>> {
+function readObject(value: unknown): Readonly<Parameters> {
   if (value === undefined) return noFields
   if (!isRecord(value)) throw invalid(['the body must be a JSON object'])
   return value
@@ -102,12 +106,19 @@ function readObject(value: unknown): Readonly<Record<string, unknown>> {
 /** The body is the value itself (rule B4). */
 function wholeBodyReader(name: string, schema: TSchema): ReadParameters {
   const decode = compileDecoder(schema)
-  return (source) => {
+  const read = (value: unknown) => {
     const violations: string[] = []
-    const value = source.body()
     if (value === undefined || value === null) throw invalid(['the body is required'])
     const decoded = decode(value, 'the body', violations)
     if (violations.length > 0) throw invalid(violations)
     return { [name]: decoded }
   }
+  return (source) => whenRead(source.body(), read)
+}
+
+function whenRead(
+  body: unknown,
+  read: (body: unknown) => Parameters,
+): Parameters | Promise<Parameters> {
+  return body instanceof Promise ? body.then(read) : read(body)
 }

@@ -63,7 +63,8 @@ const writer = new MessageWriter({
   transactionLifeMs: 3_600_000,
   maxBatchMessages: 256,
   maxQueuedMessages: 10_000,
-  observer: { finished() {} },
+  maxQueuedBytes: 100_000_000,
+  observer: { finished() {}, refused() {} },
   appended,
 })
 

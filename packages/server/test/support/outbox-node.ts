@@ -130,7 +130,8 @@ export class OutboxNode implements AsyncDisposable {
       transactionLifeMs: hourMs,
       maxBatchMessages: 256,
       maxQueuedMessages: 10_000,
-      observer: { finished: () => {} },
+      maxQueuedBytes: 100_000_000,
+      observer: { finished: () => {}, refused: () => {} },
       appended,
     })
     this.relay = new OutboxRelay({

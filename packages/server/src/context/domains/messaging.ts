@@ -66,6 +66,7 @@ export function createMessaging(
     transactionLifeMs: transactionTtlMs,
     maxBatchMessages: config.writer.batchMessages,
     maxQueuedMessages: config.writer.queueMessages,
+    maxQueuedBytes: config.writer.queueBytes,
     observer: batchObservers.messages,
     appended,
   })

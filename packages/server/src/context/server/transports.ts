@@ -1,13 +1,14 @@
 import { once } from 'node:events'
 import { chmodSync, rmSync } from 'node:fs'
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import type { ListenOptions } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { operations } from '@hermod/protocol'
 import { controlSocketPath, fitsSocketPath } from '../../commands/runtime/call.js'
 import type { ServerConfig } from '../../config/config.js'
-import { addressReader } from '../../http/address.js'
+import { addressReader, proxyTest } from '../../http/address.js'
+import { Bounds } from '../../http/bounds/bounds.js'
 import { Cors } from '../../http/cors.js'
 import { Responses } from '../../http/responses.js'
 import { assetRoutes } from '../../http/routes/assets.js'
@@ -44,7 +45,24 @@ export function startTransports(
   const cors = new Cors(config.http.corsOrigins)
   const { statusMode } = config.http
   const isDraining = () => executor.isDraining
-  const responses = new Responses({ cors, statusMode, isDraining, onError })
+  const observer = context.metrics.bounds
+  const bounds = new Bounds({
+    bounds: config.http.bounds,
+    observer,
+    isProxy: proxyTest(config.http.trustProxy),
+  })
+  const { connections, bodies } = bounds
+  context.metrics.watchConnections(() => ({
+    connections: connections.count,
+    waitingRequests: connections.waitingRequests,
+    unreadBytes: connections.unreadBytes,
+    bodyBytes: bodies.bytes,
+  }))
+  const responses = new Responses({ cors, statusMode, connections, isDraining, onError })
+  const admit = (request: IncomingMessage) => {
+    limits.requestArrived(addressOf(request))
+    connections.requireRoom(request.socket)
+  }
   const pages = servicePages({
     executor,
     metrics: context.metrics,
@@ -55,29 +73,39 @@ export function startTransports(
   })
   const server = createHttpServer({
     responses,
+    bounds,
     onError,
     families: [
-      operationRoutes({ executor, responses, operations, addressOf, principal: null }),
+      operationRoutes({ executor, responses, bounds, operations, addressOf, principal: null }),
       receiptRoutes({
         responses,
-        addressOf,
-        limitAddress: (address) => limits.requestArrived(address),
+        bodies,
+        admit,
         isDraining,
         find: (channel, secret) => receipts.find(channel, secret),
       }),
-      pageRoutes(responses, cors, pages),
-      assetRoutes(responses, '/docs/', join(assetsFolder, 'docs')),
+      pageRoutes({ responses, cors, admit }, pages),
+      assetRoutes({ responses, admit }, '/docs/', join(assetsFolder, 'docs')),
     ],
   })
   // The socket of the operator: a caller that may open the socket in the data folder may operate the service.
-  const controlResponses = new Responses({ cors: new Cors([]), statusMode, isDraining, onError })
+  const controlBounds = new Bounds({ bounds: config.http.bounds, observer, isProxy: () => true })
+  const controlResponses = new Responses({
+    cors: new Cors([]),
+    statusMode,
+    connections: controlBounds.connections,
+    isDraining,
+    onError,
+  })
   const control = createHttpServer({
     responses: controlResponses,
+    bounds: controlBounds,
     onError,
     families: [
       operationRoutes({
         executor,
         responses: controlResponses,
+        bounds: controlBounds,
         operations: operations.filter(({ callers }) => callers === 'operator'),
         addressOf,
         principal: operatorPrincipal,

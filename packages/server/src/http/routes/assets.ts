@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { type Dirent, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
 import { extname, join, relative, sep } from 'node:path'
 import type { Responses } from '../responses.js'
 import { type Methods, type Route, type RouteFamily, readingRoutes } from './router.js'
@@ -17,6 +18,12 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 }
 
+export interface AssetRoutesOptions {
+  readonly responses: Responses
+  /** @throws AppError that the request is answered with instead */
+  admit(request: IncomingMessage): void
+}
+
 interface Asset {
   readonly bytes: Buffer
   readonly etag: string
@@ -27,11 +34,15 @@ interface Asset {
  * it; a file is read when it is first asked for and kept, so a folder has to be small.
  * @param prefix begins and ends with a slash
  */
-export function assetRoutes(responses: Responses, prefix: string, folder: string): RouteFamily {
+export function assetRoutes(
+  options: AssetRoutesOptions,
+  prefix: string,
+  folder: string,
+): RouteFamily {
   const routes = new Map(
     listFiles(folder).map((file): [string, Methods] => {
       const path = `${prefix}${relative(folder, file).split(sep).map(encodeURIComponent).join('/')}`
-      const route = assetRoute(responses, file)
+      const route = assetRoute(options, file)
       return [path, new Map(readingRoutes(path, route).map(([, method]) => [method, route]))]
     }),
   )
@@ -48,10 +59,11 @@ function listFiles(folder: string): string[] {
   })
 }
 
-function assetRoute(responses: Responses, file: string): Route {
+function assetRoute({ responses, admit }: AssetRoutesOptions, file: string): Route {
   const contentType = contentTypes[extname(file)] ?? 'application/octet-stream'
   let asset: Promise<Asset> | undefined
   return async (request, response) => {
+    admit(request)
     asset ??= readAsset(file)
     const { bytes, etag } = await asset
     const isKnown = request.headers['if-none-match']?.split(/\s*,\s*/).includes(etag) ?? false

@@ -6,7 +6,8 @@ import { asEnvelope, type Executor } from '../../pipeline/executor.js'
 import { invalid, type QueryParameters } from '../../pipeline/parameters.js'
 import type { Principal } from '../../pipeline/principal.js'
 import type { AddressOf } from '../address.js'
-import { bodyTooLarge, jsonValue, readBody, streamBody, textValue, tooLarge } from '../body.js'
+import { jsonValue, readBody, requireAnnouncedSize, streamBody, textValue } from '../body.js'
+import type { Bounds } from '../bounds/bounds.js'
 import { bindToProgress } from '../deadlines.js'
 import { parseQuery } from '../query.js'
 import type { Responses } from '../responses.js'
@@ -15,6 +16,7 @@ import type { Route, RouteFamily } from './router.js'
 export interface OperationRoutesOptions {
   readonly executor: Executor
   readonly responses: Responses
+  readonly bounds: Bounds
   readonly operations: readonly Operation[]
   readonly addressOf: AddressOf
   /** Who calls, whatever the headers say, because no one else can reach the socket. null: the credentials say it. */
@@ -41,21 +43,21 @@ const noBody: ReadBody = () => undefined
 function operationRoute(options: OperationRoutesOptions, operation: Operation): Route {
   const { body } = operation
   const readValue = isWholeBody(body) && body.schema.type === 'string' ? textValue : jsonValue
+  const { connections, bodies } = options.bounds
   const answer = answerer(options, operation)
   return async (request, response, query) => {
+    connections.requireRoom(request.socket)
     // GET and HEAD have no body that means anything (RFC 9110, section 9.3.1).
     if (request.method === 'GET' || request.method === 'HEAD') {
       request.resume()
       return answer(request, response, query, noBody)
     }
-    const bytes = await readBody(request, maxBodyBytes)
-    if (bytes === null) return
-    if (bytes === tooLarge)
-      return options.responses.failure(request, response, bodyTooLarge(maxBodyBytes))
-    const { 'content-type': contentType, 'content-encoding': contentEncoding } = request.headers
-    return answer(request, response, query, () =>
-      readValue({ bytes, contentType, contentEncoding }),
-    )
+    requireAnnouncedSize(request, maxBodyBytes)
+    return answer(request, response, query, async () => {
+      const bytes = await readBody(request, maxBodyBytes, bodies)
+      const { 'content-type': contentType, 'content-encoding': contentEncoding } = request.headers
+      return readValue({ bytes, contentType, contentEncoding })
+    })
   }
 }
 
@@ -67,10 +69,9 @@ function uploadRoute(
 ): Route {
   const answer = answerer(options, operation)
   return async (request, response, query) => {
+    options.bounds.connections.requireRoom(request.socket)
     const body = streamBody(request, maxBytes)
-    if (body === tooLarge)
-      return options.responses.failure(request, response, bodyTooLarge(maxBytes))
-    bindToProgress(request)
+    bindToProgress(request.socket, request)
     const { 'content-type': contentType, 'content-length': length } = request.headers
     const upload: FileStream = {
       contentType: contentType ?? 'application/octet-stream',

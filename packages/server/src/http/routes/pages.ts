@@ -15,7 +15,7 @@ export type Page = (request: IncomingMessage) => Promise<PageAnswer>
 export interface PageAnswer {
   readonly status: number
   readonly contentType: string
-  readonly body: string
+  readonly body: string | Buffer
   /** The Content-Security-Policy of an HTML page. */
   readonly contentPolicy?: string
   readonly retryAfterSeconds?: number
@@ -35,14 +35,24 @@ export interface PagesOptions {
 
 const { version } = createRequire(import.meta.url)('../../../package.json') as { version: string }
 
+export interface PageRoutesOptions {
+  readonly responses: Responses
+  readonly cors: Cors
+  /** @throws AppError that the request is answered with instead */
+  admit(request: IncomingMessage): void
+}
+
+/** Short answers to those who look after the service, often from the address of everybody else. */
+const alwaysAdmitted: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
+
 /** The family of pages: exact addresses, from their paths. */
 export function pageRoutes(
-  responses: Responses,
-  cors: Cors,
+  { responses, cors, admit }: PageRoutesOptions,
   pages: Readonly<Record<string, Page>>,
 ): RouteFamily {
   const exact = Object.entries(pages).flatMap(([path, page]) =>
     readingRoutes(path, async (request, response) => {
+      if (!alwaysAdmitted.has(path)) admit(request)
       const { status, contentType, body, contentPolicy, retryAfterSeconds } = await page(request)
       const headers = ['content-type', contentType, ...cors.headers(request)]
       if (contentPolicy !== undefined) headers.push('content-security-policy', contentPolicy)
@@ -66,9 +76,9 @@ export function servicePages(options: PagesOptions): Readonly<Record<string, Pag
       builtOperationIds: executor.builtOperationIds,
       ...(publicUrl === null ? {} : { serverUrl: publicUrl }),
     })
-  // Made when first asked for: most servers are never asked.
-  const openApi = lazy(() => JSON.stringify(document()))
-  const reference = lazy(() => referencePage(document()))
+  // Made when first asked for, since most servers are never asked, and once, since these are long.
+  const openApi = lazy(() => Buffer.from(JSON.stringify(document())))
+  const reference = lazy(() => Buffer.from(referencePage(document())))
   return {
     '/healthz': async () => json(200, '{"status":"ok"}'),
     '/readyz': async () => {
@@ -91,7 +101,7 @@ export function servicePages(options: PagesOptions): Readonly<Record<string, Pag
   }
 }
 
-function json(status: number, body: string): PageAnswer {
+function json(status: number, body: string | Buffer): PageAnswer {
   return { status, contentType: 'application/json; charset=utf-8', body }
 }
 

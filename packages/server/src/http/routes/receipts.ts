@@ -2,16 +2,16 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AppError } from '@hermod/protocol'
-import type { AddressOf } from '../address.js'
-import { bodyTooLarge, readBody, tooLarge } from '../body.js'
+import { readBody } from '../body.js'
+import type { Bodies } from '../bounds/bodies.js'
 import { jsonContentType, type Responses } from '../responses.js'
 import type { Methods, RouteFamily } from './router.js'
 
 export interface ReceiptRoutesOptions {
   readonly responses: Responses
-  readonly addressOf: AddressOf
-  /** @throws AppError address_limited */
-  limitAddress(address: string): void
+  readonly bodies: Bodies
+  /** @throws AppError that the request is answered with instead */
+  admit(request: IncomingMessage): void
   /** The service takes nothing more. */
   isDraining(): boolean
   /** Who takes what is sent to an address; null: there is no such address. */
@@ -52,24 +52,16 @@ async function receive(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { responses } = options
-  try {
-    if (options.isDraining()) throw new AppError('unavailable', 'shutting down')
-    options.limitAddress(options.addressOf(request))
-    const take = await options.find(channel, secret)
-    if (take === null) throw new AppError('path_not_found')
-    const bytes = await readBody(request, maxBodyBytes)
-    if (bytes === null) return
-    if (bytes === tooLarge) throw bodyTooLarge(maxBodyBytes)
-    const signature = String(request.headers['x-huawei-callback-id'] ?? '')
-    const answer = await take({ body: bodyText(bytes), signature })
-    if (answer === null) throw new AppError('path_not_found')
-    const headers = ['content-type', jsonContentType]
-    responses.write(request, response, { status: 200, headers, body: answer })
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    responses.failure(request, response, error)
-  }
+  if (options.isDraining()) throw new AppError('unavailable', 'shutting down')
+  options.admit(request)
+  const take = await options.find(channel, secret)
+  if (take === null) throw new AppError('path_not_found')
+  const bytes = await readBody(request, maxBodyBytes, options.bodies)
+  const signature = String(request.headers['x-huawei-callback-id'] ?? '')
+  const answer = await take({ body: bodyText(bytes), signature })
+  if (answer === null) throw new AppError('path_not_found')
+  const headers = ['content-type', jsonContentType]
+  options.responses.write(request, response, { status: 200, headers, body: answer })
 }
 
 /** @throws AppError malformed_request */

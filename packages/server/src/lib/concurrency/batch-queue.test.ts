@@ -20,7 +20,10 @@ class Work {
       }),
     full: () => new RangeError('full'),
     isErrorOfOne: (error) => error instanceof ItemError,
-    observer: { finished: ({ size, failed }) => this.observed.push({ size, failed }) },
+    observer: {
+      finished: ({ size, failed }) => this.observed.push({ size, failed }),
+      refused: () => {},
+    },
   })
 
   add(count: number): Promise<number>[] {
@@ -108,10 +111,42 @@ describe('BatchQueue', () => {
       run: async (items) => items.map((item) => (item === 'bad' ? new ItemError() : item)),
       full: () => new RangeError(),
       isErrorOfOne: () => false,
-      observer: { finished: () => {} },
+      observer: { finished: () => {}, refused: () => {} },
     })
     const results = await Promise.allSettled(['good', 'bad'].map((item) => queue.add(item)))
     expect(results).toMatchObject([{ value: 'good' }, { reason: expect.any(ItemError) }])
+  })
+
+  it('takes no item that needs more than half of what is left, and always a small one', async () => {
+    const batches: string[][] = []
+    const queue = new BatchQueue<string, string>({
+      sizeOf: () => 1,
+      maxBatchSize: 10,
+      maxQueuedSize: 100,
+      bytes: { of: (item) => item.length, maxBatch: 10, maxHeld: 20 },
+      maxBatches: 1,
+      run: async (items) => {
+        batches.push([...items])
+        return items
+      },
+      full: () => new RangeError(),
+      isErrorOfOne: () => false,
+      observer: { finished: () => {}, refused: () => {} },
+    })
+    const results = Promise.allSettled(
+      ['aaaaaaaaaaaa', 'bbbbb', 'cccc', 'd'].map((item) => queue.add(item)),
+    )
+    expect(queue.heldBytes).toBe(17)
+    expect((await results).map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'fulfilled',
+    ])
+    expect(batches).toEqual([['aaaaaaaaaaaa'], ['cccc', 'd']])
+    await queue.idle()
+    expect(queue.heldBytes).toBe(0)
+    expect(await queue.add('e'.repeat(40))).toHaveLength(40)
   })
 
   it('is idle when everything is done', async () => {

@@ -1,4 +1,6 @@
 export interface BatchObserver {
+  /** An item found the queue full. */
+  refused(): void
   /** A batch is done, or failed; one that failed and is tried again item by item is told of again for each. */
   finished(batch: {
     readonly size: number
@@ -12,6 +14,8 @@ export interface BatchQueueOptions<Item, Result> {
   sizeOf(item: Item): number
   readonly maxBatchSize: number
   readonly maxQueuedSize: number
+  /** Where the memory that items hold counts too. */
+  readonly bytes?: BatchQueueBytes<Item>
   /** How many batches may be under way at once. */
   readonly maxBatches: number
   /**
@@ -26,8 +30,21 @@ export interface BatchQueueOptions<Item, Result> {
   readonly observer: BatchObserver
 }
 
+export interface BatchQueueBytes<Item> {
+  of(item: Item): number
+  /** An item that is larger is a batch of its own. */
+  readonly maxBatch: number
+  /**
+   * Of all items from when they are added until they are done. None takes more than half of what is left, so that there is always room
+   * for small ones; where there is nothing else any item is taken.
+   */
+  readonly maxHeld: number
+}
+
 interface Pending<Item, Result> {
   readonly item: Item
+  readonly size: number
+  readonly bytes: number
   resolve(result: Result): void
   reject(error: unknown): void
 }
@@ -45,6 +62,7 @@ const fullBatchSize = 24
 export class BatchQueue<Item, Result> {
   readonly #queue: Pending<Item, Result>[] = []
   #queuedSize = 0
+  #heldBytes = 0
   #running = 0
   #isScheduled = false
   #whenIdle: (() => void)[] = []
@@ -55,9 +73,14 @@ export class BatchQueue<Item, Result> {
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       const size = this.options.sizeOf(item)
-      if (this.#queuedSize + size > this.options.maxQueuedSize) throw this.options.full()
-      this.#queue.push({ item, resolve, reject })
+      const bytes = this.options.bytes?.of(item) ?? 0
+      if (!this.#hasRoom(size, bytes)) {
+        this.options.observer.refused()
+        throw this.options.full()
+      }
+      this.#queue.push({ item, size, bytes, resolve, reject })
       this.#queuedSize += size
+      this.#heldBytes += bytes
       if (this.#queuedSize >= fullBatchSize && this.#mayStart()) this.#start()
       else this.#schedule()
     })
@@ -67,10 +90,21 @@ export class BatchQueue<Item, Result> {
     return this.#queuedSize
   }
 
+  /** Of what waits and of what is under way. */
+  get heldBytes(): number {
+    return this.#heldBytes
+  }
+
   /** Resolves when everything that was added is done. */
   async idle(): Promise<void> {
     if (this.#queue.length === 0 && this.#running === 0) return
     await new Promise<void>((resolve) => this.#whenIdle.push(resolve))
+  }
+
+  #hasRoom(size: number, bytes: number): boolean {
+    const { maxQueuedSize, bytes: bounds } = this.options
+    if (this.#queuedSize + size > maxQueuedSize) return false
+    return !bounds || this.#heldBytes === 0 || bytes <= (bounds.maxHeld - this.#heldBytes) / 2
   }
 
   #schedule(): void {
@@ -93,6 +127,7 @@ export class BatchQueue<Item, Result> {
     this.#running++
     void this.#settle(batch).finally(() => {
       this.#running--
+      for (const { bytes } of batch) this.#heldBytes -= bytes
       if (this.#queue.length > 0) this.#schedule()
       else if (this.#running === 0) for (const resolve of this.#whenIdle.splice(0)) resolve()
     })
@@ -100,13 +135,15 @@ export class BatchQueue<Item, Result> {
   }
 
   #takeBatch(): Pending<Item, Result>[] {
-    const { sizeOf, maxBatchSize } = this.options
+    const { maxBatchSize, bytes: { maxBatch = 0 } = {} } = this.options
     const limit = Math.min(maxBatchSize, Math.max(fullBatchSize, this.#queuedSize / 2))
     let size = 0
+    let bytes = 0
     let count = 0
-    for (const { item } of this.#queue) {
-      if (count > 0 && size + sizeOf(item) > limit) break
-      size += sizeOf(item)
+    for (const each of this.#queue) {
+      if (count > 0 && (size + each.size > limit || bytes + each.bytes > maxBatch)) break
+      size += each.size
+      bytes += each.bytes
       count++
     }
     this.#queuedSize -= size

@@ -1,9 +1,17 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
+import { Paced } from '../../../lib/limits/paced.js'
 import type { GroupCache } from '../../groups/core/group-cache.js'
 import type { GroupKey, MemberKey } from '../../groups/core/group-model.js'
 import type { ConversationEnd } from '../../groups/membership/group-conversations.js'
-import { type PageRequest, readIdCursor, unknownCursor, writeCursor } from '../../paging.js'
+import {
+  countInPage,
+  maxPageBytes,
+  type PageRequest,
+  readIdCursor,
+  unknownCursor,
+  writeCursor,
+} from '../../paging.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { ConversationStore } from '../conversations/conversation-store.js'
 import {
@@ -56,13 +64,25 @@ export interface HistoryPage {
   readonly nextMessageId: number | null
 }
 
+interface HistoryRange {
+  /** The newest message that may be in it. */
+  readonly upToId: Int64
+  readonly limit: number
+}
+
 const maxHistoryPage = 100
+/** Read at once; a page of 20 and the message after it. */
+const messagesPerStep = 21
+/** Pages of history may be long. */
+const pace = { maxRunning: 64, maxBytesPerTurn: maxPageBytes }
 const maxConversationPage = 20
 /** Errors that a later call makes up for. */
 const passingErrors: ReadonlySet<string> = new Set(['storage_failed', 'unavailable'])
 
 /** Reading: history, the list of conversations, unread counts and the marks behind them (rules E5, E6, E8b, E13). */
 export class ConversationService {
+  readonly #paced = new Paced(pace)
+
   constructor(private readonly options: ConversationServiceOptions) {}
 
   /**
@@ -82,7 +102,9 @@ export class ConversationService {
     const conversation = await database.read((db) => this.#find(db, reader, peerId))
     if (!conversation) throw new AppError('user_not_found')
     const read = (part: Conversation) =>
-      database.read((db) => messageLog.page(db, part, { userId, upToId, limit: limit + 1 }))
+      this.#readPage({ upToId, limit: limit + 1 }, (range) =>
+        database.read((db) => messageLog.page(db, part, { userId, ...range })),
+      )
     const stream = await this.#findStream(conversation, userId)
     const [direct, broadcasts] = await Promise.all([
       read(conversation),
@@ -90,13 +112,13 @@ export class ConversationService {
     ])
     const rows = broadcasts.length === 0 ? direct : newestOf(direct, broadcasts)
     if (rows.length === 0 && conversation.isGroup) await this.requireMember(reader, peerId)
-    const shown = rows.slice(0, limit)
+    const shown = rows.slice(0, Math.min(limit, countInPage(rows, textsOf)))
     if (page.isOnDevice)
       await Promise.all([
         this.#markDelivered(conversation, userId, shown, direct),
         stream && this.#markDelivered(stream, userId, shown, broadcasts),
       ])
-    return { conversation, messages: shown, nextMessageId: rows[limit]?.messageId ?? null }
+    return { conversation, messages: shown, nextMessageId: rows[shown.length]?.messageId ?? null }
   }
 
   /**
@@ -113,15 +135,28 @@ export class ConversationService {
     const { appId, groupId } = group
     if ((await database.read(async (db) => kinds.find(db, appId, groupId))) !== 'group')
       throw new AppError('group_not_found')
-    const rows = await database.read((db) =>
-      messageLog.groupPage(db, group, { upToId, limit: limit + 1 }),
+    const rows = await this.#readPage({ upToId, limit: limit + 1 }, (range) =>
+      database.read((db) => messageLog.groupPage(db, group, range)),
     )
-    const next = rows.length > limit ? rows.pop() : undefined
+    const messages = rows.slice(0, Math.min(limit, countInPage(rows, textsOf)))
     return {
       conversation: groupConversation(appId, groupId),
-      messages: rows,
-      nextMessageId: next?.messageId ?? null,
+      messages,
+      nextMessageId: rows[messages.length]?.messageId ?? null,
     }
+  }
+
+  /** Reads no more than a page may hold, but for what the last step brings. */
+  async #readPage(
+    { upToId, limit }: HistoryRange,
+    read: (range: HistoryRange) => Promise<HistoryMessage[]>,
+  ): Promise<HistoryMessage[]> {
+    const step = Math.min(limit, messagesPerStep)
+    const rows = await this.#paced.run(() => read({ upToId, limit: step }), textUnits)
+    if (rows.length < step || step === limit || textUnits(rows) > maxPageBytes) return rows
+    const last = rows.at(-1)?.messageId ?? 0
+    const rest = { upToId: last - 1, limit: limit - rows.length }
+    return rows.concat(await this.#readPage(rest, read))
   }
 
   /**
@@ -401,11 +436,22 @@ export class ConversationService {
   }
 }
 
-function historyRange({ startId, limit }: { startId: Int64; limit: number }) {
+function historyRange({ startId, limit }: { startId: Int64; limit: number }): HistoryRange {
   return {
     upToId: startId === 0 ? Number.MAX_SAFE_INTEGER : startId,
     limit: Math.min(limit, maxHistoryPage),
   }
+}
+
+function textUnits(messages: readonly HistoryMessage[]): number {
+  let units = 0
+  for (const { content, attachment, config, ext } of messages)
+    units += content.length + attachment.length + config.length + ext.length
+  return units
+}
+
+function textsOf({ content, attachment, config, ext }: HistoryMessage): readonly string[] {
+  return [content, attachment, config, ext]
 }
 
 /** @returns exclusive upper bound of the message IDs; a page ends at a message, so 0 is no cursor */

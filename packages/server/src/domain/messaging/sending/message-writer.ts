@@ -16,6 +16,8 @@ export interface MessageWriterOptions {
   readonly transactionLifeMs: number
   readonly maxBatchMessages: number
   readonly maxQueuedMessages: number
+  /** Of the texts of messages from when they are written until they are stored; a send takes at most half of what is left. */
+  readonly maxQueuedBytes: number
   readonly observer: BatchObserver
   /** Called after the commit of messages of this application. */
   appended(appId: string): void
@@ -33,6 +35,8 @@ export interface QueuedSend {
 type MessageIds = readonly number[]
 
 const retryAfterSeconds = 1
+/** A batch crosses between threads as a copy. */
+const maxBatchBytes = 8 * 1_048_576
 
 /** Stores the sends of all callers in batches (rules E2 to E4). A send resolves when it is durable. */
 export class MessageWriter {
@@ -43,6 +47,7 @@ export class MessageWriter {
       sizeOf: ({ drafts }) => drafts.length,
       maxBatchSize: options.maxBatchMessages,
       maxQueuedSize: options.maxQueuedMessages,
+      bytes: { of: bytesOf, maxBatch: maxBatchBytes, maxHeld: options.maxQueuedBytes },
       maxBatches: options.database.dialect.concurrentBatches,
       run: (sends) => this.#commit(sends),
       full: () =>
@@ -63,6 +68,11 @@ export class MessageWriter {
 
   get queuedMessages(): number {
     return this.#queue.queuedSize
+  }
+
+  /** Of the texts of messages that are not stored yet, one for each UTF-16 unit. */
+  get queuedBytes(): number {
+    return this.#queue.heldBytes
   }
 
   /** Resolves when everything that was written is durable. */
@@ -118,6 +128,14 @@ export class MessageWriter {
       return this.#store(sends, idsAfter)
     }
   }
+}
+
+/** Units stand for bytes: counting these would cost more than the rest of the queue. */
+function bytesOf({ drafts }: QueuedSend): number {
+  let bytes = 0
+  for (const { content, attachment, config, ext } of drafts)
+    bytes += content.length + attachment.length + config.length + ext.length
+  return bytes
 }
 
 function appsOf(sends: readonly QueuedSend[]): Set<string> {

@@ -8,7 +8,7 @@ import type { App } from '../../apps/app-model.js'
 import type { AppService } from '../../apps/app-service.js'
 import { type ItemOutcome, valuesOf } from '../../item-outcome.js'
 import type { PasswordHasher } from '../../login/password-hasher.js'
-import { type PageRequest, readIdCursor, writeCursor } from '../../paging.js'
+import { countInPage, type PageRequest, readIdCursor, writeCursor } from '../../paging.js'
 import { countNewUsers } from '../registration/new-users.js'
 import type { UserCountStore } from '../registration/user-count-store.js'
 import { userRoom } from '../registration/user-room.js'
@@ -108,8 +108,10 @@ export class UserImportService {
     await apps.get(appId)
     const after = readIdCursor(page.cursor) ?? 0
     const limit = Math.min(page.limit ?? maxPageSize, maxPageSize)
-    const users = await database.read((db) => store.list(db, appId, { after, limit }))
-    const last = users.length < limit ? undefined : users.at(-1)
+    const found = await database.read((db) => store.list(db, appId, { after, limit }))
+    const users = found.slice(0, countInPage(found, longTextsOf))
+    const isLast = found.length < limit && users.length === found.length
+    const last = isLast ? undefined : users.at(-1)
     return { users, nextCursor: last ? writeCursor(last.user_id) : '' }
   }
 
@@ -274,4 +276,8 @@ function refusalToCreate({ password }: UserToImport, hasRoom: boolean): AppError
 
 function changedMeanwhile(): AppError {
   return new AppError('unavailable', 'the user was changed at the same time; repeat the import')
+}
+
+function longTextsOf({ description, public_info, private_info }: ExportedRow): readonly string[] {
+  return [description, public_info, private_info]
 }

@@ -1,0 +1,129 @@
+/** Bodies that come slowly, or do not end. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { type ServerProcess, waitFor } from '@hermod/testkit'
+import { describe, expect, it } from 'vitest'
+import { Attackers, closedFor, Honest, metric, patience, startAttacked } from '../support/attack.js'
+import { RawConnection } from '../support/raw-http.js'
+
+const maxMiB = 600
+const mebibyte = 1_048_576
+
+function head(server: ServerProcess, token: string, lines: readonly string[]): string {
+  return [
+    'POST /message/send HTTP/1.1',
+    'host: hermod',
+    `app_id: ${server.appId}`,
+    `access-token: ${token}`,
+    'content-type: application/json',
+    ...lines,
+    '',
+    '',
+  ].join('\r\n')
+}
+
+describe.skipIf(process.platform !== 'linux')('bodies that never end', () => {
+  it('of 1 MiB less a byte on 1,500 connections take no memory from others', async () => {
+    await using server = await startAttacked()
+    const honest = await Honest.on(server)
+    const { token } = await server.api.newSession()
+    using attackers = new Attackers(server.url)
+    const body = Buffer.alloc(mebibyte - 1, ' ')
+    const figures = await honest.beside('1,500 bodies of 1 MiB less a byte', async () => {
+      const opening = head(server, token, [`content-length: ${mebibyte}`])
+      for (const socket of await attackers.connect(1_500)) {
+        socket.write(opening)
+        socket.write(body)
+        // Not all in one turn, because these are the turns of the honest user as well.
+        await pause(1)
+      }
+      await waitFor(async () => (await metric(server, 'hermod_arriving_body_bytes')) < mebibyte, {
+        what: 'the end of the bodies',
+        ...patience,
+      })
+    })
+    expect(figures.failures).toEqual([])
+    expect(figures.peakMiB).toBeLessThan(maxMiB)
+    expect(
+      await metric(server, 'hermod_requests_refused_total{reason="body_bytes"}'),
+    ).toBeGreaterThan(0)
+  })
+
+  it('of chunks of one byte are cut off', async () => {
+    await using server = await startAttacked()
+    const honest = await Honest.on(server)
+    const { token } = await server.api.newSession()
+    using attackers = new Attackers(server.url)
+    const body = '1\r\n \r\n'.repeat(200_000)
+    const figures = await honest.beside('100 bodies in chunks of a byte', async () => {
+      for (const socket of await attackers.connect(100)) {
+        socket.write(head(server, token, ['transfer-encoding: chunked']))
+        socket.write(body)
+        await pause(1)
+      }
+      await waitFor(async () => (await metric(server, 'hermod_connections')) < 10, {
+        what: 'the end of the attackers',
+        ...patience,
+      })
+    })
+    expect(figures.failures).toEqual([])
+    expect(figures.peakMiB).toBeLessThan(maxMiB)
+  })
+
+  it('are cut off with 408 once they have stood still for the configured time', async () => {
+    await using server = await startAttacked({ env: { HERMOD_STALL_SECONDS: '1' } })
+    const { token } = await server.api.newSession()
+    using connection = await RawConnection.open(server.url)
+    connection.send(`${head(server, token, ['content-length: 1000'])}{`)
+    expect(await connection.answer()).toMatchObject({ status: 408 })
+    await connection.closed()
+    expect(await closedFor(server, 'body_stalled')).toBe(1)
+  })
+
+  it('are not read for a caller without a valid token', async () => {
+    await using server = await startAttacked()
+    using connection = await RawConnection.open(server.url)
+    connection.send(`${head(server, 'hmu_made_up', [`content-length: ${mebibyte}`])}{`)
+    const { status, body } = await connection.answer()
+    expect([status, JSON.parse(body).code]).toEqual([200, 10008])
+  })
+
+  it('are not read for an address that is over its limit', async () => {
+    await using server = await startAttacked({
+      env: {
+        HERMOD_ADDRESS_RATE: '1',
+        HERMOD_ADDRESS_BURST: '1',
+        HERMOD_STALL_SECONDS: '1',
+      },
+    })
+    const { token } = await server.api.admin().newSession()
+    const opening = `${head(server, token, [`content-length: ${mebibyte}`])}{`
+    const statusAfterAnother = async () => {
+      await server.api.call('GET', '/docs')
+      using connection = await RawConnection.open(server.url)
+      connection.send(opening)
+      return (await connection.answer()).status
+    }
+    await waitFor(async () => (await statusAfterAnother()) === 429, {
+      what: 'a refusal before the body',
+      ...patience,
+    })
+  })
+
+  it('that find too many others on their way answer 503 with the time to wait', async () => {
+    await using server = await startAttacked({ env: { HERMOD_BODY_BYTES: String(mebibyte) } })
+    const { token } = await server.api.newSession()
+    const connections = await Promise.all(
+      Array.from({ length: 3 }, () => RawConnection.open(server.url)),
+    )
+    try {
+      for (const connection of connections)
+        connection.send(
+          `${head(server, token, [`content-length: ${mebibyte}`])}${' '.repeat(600_000)}`,
+        )
+      const { status, headers } = await Promise.race(connections.map((each) => each.answer()))
+      expect([status, headers['retry-after']]).toEqual([503, '1'])
+    } finally {
+      for (const connection of connections) connection[Symbol.dispose]()
+    }
+  })
+})

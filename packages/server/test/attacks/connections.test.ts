@@ -1,0 +1,103 @@
+/** Connections that take the place of others, and what waits for the disk. */
+import { waitFor } from '@hermod/testkit'
+import { describe, expect, it } from 'vitest'
+import { Attackers, closedFor, Honest, metric, patience, startAttacked } from '../support/attack.js'
+import { textTo } from '../support/messaging.js'
+
+const maxMiB = 600
+
+describe.skipIf(process.platform !== 'linux')('connections', () => {
+  it('beyond the limit of their address are closed, and nobody else is kept out', async () => {
+    await using server = await startAttacked({ env: { HERMOD_ADDRESS_CONNECTIONS: '20' } })
+    const honest = await Honest.on(server)
+    using attackers = new Attackers(server.url)
+    const figures = await honest.beside(
+      '100 connections of an address that may have 20',
+      async () => {
+        await attackers.connect(100)
+        await waitFor(async () => (await closedFor(server, 'address_connections')) === 80, {
+          what: 'the end of 80 connections',
+          ...patience,
+        })
+      },
+    )
+    expect(figures.failures).toEqual([])
+    expect(await closedFor(server, 'address_connections')).toBe(80)
+  })
+
+  it('beyond the limit of all take the place of idle ones of the address that has most', async () => {
+    await using server = await startAttacked({ env: { HERMOD_CONNECTIONS: '30' } })
+    const honest = await Honest.on(server)
+    using attackers = new Attackers(server.url)
+    const figures = await honest.beside('100 idle connections of 30', async () => {
+      await attackers.connect(100)
+      await waitFor(async () => (await closedFor(server, 'connections')) >= 70, {
+        what: 'the end of 70 connections',
+        ...patience,
+      })
+    })
+    expect(figures.failures).toEqual([])
+    server.api.close()
+    expect((await honest.send('on a new connection')).code).toBe(200)
+  })
+
+  it('that are idle by the thousand cost little', async () => {
+    await using server = await startAttacked()
+    const honest = await Honest.on(server)
+    using attackers = new Attackers(server.url)
+    const figures = await honest.beside('5,000 idle connections', async () => {
+      for (let i = 0; i < 10; i++) await attackers.connect(500)
+      await waitFor(async () => (await metric(server, 'hermod_connections')) >= 5_000, {
+        what: '5,000 connections',
+        ...patience,
+      })
+    })
+    expect(figures.failures).toEqual([])
+    expect(figures.peakMiB).toBeLessThan(maxMiB)
+  })
+})
+
+describe('pages', () => {
+  it('count for the address that asks for them, but for those that tell of health', async () => {
+    await using server = await startAttacked({
+      env: { HERMOD_ADDRESS_RATE: '1', HERMOD_ADDRESS_BURST: '5' },
+    })
+    for (const path of ['/docs', '/docs/reference.js', '/openapi.json', '/metrics']) {
+      const answers = await Promise.all(
+        Array.from({ length: 60 }, () => server.api.call('GET', path)),
+      )
+      const refused = answers.filter(({ status }) => status === 429)
+      expect(refused.length, path).toBeGreaterThan(0)
+      for (const { headers } of refused) expect(headers['retry-after']).toMatch(/^[1-9]\d*$/)
+    }
+    for (let calls = 0; calls < 20; calls++)
+      expect((await server.api.call('GET', '/healthz')).status).toBe(200)
+  })
+})
+
+describe.skipIf(process.platform !== 'linux')('messages that wait for a commit', () => {
+  it('are refused when they would take most of the room, and small ones are not', async () => {
+    await using server = await startAttacked()
+    const honest = await Honest.on(server)
+    const senders = await Promise.all(Array.from({ length: 12 }, () => server.api.newSession()))
+    const targets = await Promise.all(
+      Array.from({ length: 200 }, async () => (await server.api.admin().register()).id),
+    )
+    const content = 'x'.repeat(65_000)
+    const figures = await honest.beside('12 users with sends of 64 KiB to 200 others', async () => {
+      const answers = await Promise.all(
+        senders.map(({ api }) =>
+          api.call('POST', '/message/send', { body: textTo(targets, content) }),
+        ),
+      )
+      const refused = answers.filter(({ status }) => status === 503)
+      expect(refused.length).toBeGreaterThan(0)
+      expect(refused.length).toBeLessThan(senders.length)
+      for (const { headers, code } of refused)
+        expect([code, headers['retry-after']]).toEqual([50300, '1'])
+    })
+    expect(figures.failures).toEqual([])
+    expect(figures.peakMiB).toBeLessThan(maxMiB)
+    expect(await metric(server, 'hermod_message_queue_refusals_total')).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,114 @@
+/** Clients that ask and do not read. */
+import { type ServerProcess, type Session, waitFor } from '@hermod/testkit'
+import { describe, expect, it } from 'vitest'
+import {
+  Attackers,
+  allGone,
+  closedFor,
+  Honest,
+  metric,
+  patience,
+  startAttacked,
+} from '../support/attack.js'
+import { textTo } from '../support/messaging.js'
+
+const maxMiB = 600
+
+/** Many requests in one piece. */
+function requests(count: number, path: string, headers: readonly string[] = []): string {
+  return `GET ${path} HTTP/1.1\r\nhost: hermod\r\n${headers.map((line) => `${line}\r\n`).join('')}\r\n`.repeat(
+    count,
+  )
+}
+
+/** A conversation of 120 messages of 64 KiB. */
+async function longConversation(server: ServerProcess, [alice, bob]: readonly Session[]) {
+  const content = 'x'.repeat(65_536)
+  for (let i = 0; i < 120; i++)
+    await server.api.admin({ userId: alice?.id ?? 0 }).succeed('POST', '/message/send', {
+      body: textTo([bob?.id ?? 0], content),
+    })
+}
+
+describe.skipIf(process.platform !== 'linux')('answers that nobody reads', () => {
+  it('of pages, asked for by the thousand on 300 connections, take no memory from others', async () => {
+    await using server = await startAttacked()
+    const honest = await Honest.on(server)
+    using attackers = new Attackers(server.url)
+    const pages = requests(2_000, '/docs')
+    const figures = await honest.beside('300 connections with 2,000 GETs of /docs', async () => {
+      for (const socket of await attackers.connect(300)) socket.write(pages)
+      await allGone(server)
+    })
+    expect(figures.failures).toEqual([])
+    expect(figures.peakMiB).toBeLessThan(maxMiB)
+    expect(await closedFor(server, 'waiting_requests')).toBeGreaterThan(0)
+  })
+
+  it('of long pages of history, within the limits of users, take no memory from others', async () => {
+    await using server = await startAttacked()
+    const honest = await Honest.on(server)
+    const users = [await server.api.newSession(), await server.api.newSession()] as const
+    await longConversation(server, users)
+    using attackers = new Attackers(server.url)
+    const figures = await honest.beside('pages of 100 messages of 64 KiB, never read', async () => {
+      const sockets = await attackers.connect(100)
+      for (const [index, socket] of sockets.entries()) {
+        const [reader, other] = index % 2 === 0 ? users : [users[1], users[0]]
+        socket.write(
+          requests(10, `/message/conversation?opposite_id=${other.id}&limit=100&msg_id_start=0`, [
+            `app_id: ${server.appId}`,
+            `access-token: ${reader.token}`,
+          ]),
+        )
+      }
+      await allGone(server)
+    })
+    expect(figures.failures).toEqual([])
+    expect(figures.peakMiB).toBeLessThan(maxMiB)
+    expect(await metric(server, 'hermod_unread_answer_bytes')).toBe(0)
+  })
+
+  it('end the connection once its client has stopped reading for the configured time', async () => {
+    await using server = await startAttacked({ env: { HERMOD_STALL_SECONDS: '1' } })
+    using attackers = new Attackers(server.url)
+    const [socket] = await attackers.connect(1)
+    socket?.write(requests(200, '/openapi.json'))
+    await waitFor(async () => (await closedFor(server, 'unread_stalled')) === 1, {
+      what: 'the end of the connection',
+      ...patience,
+    })
+  })
+
+  it('end the connections that hold most of them for longest when there are too many', async () => {
+    await using server = await startAttacked({
+      env: { HERMOD_UNREAD_BYTES: '2000000', HERMOD_STALL_SECONDS: '600' },
+    })
+    const honest = await Honest.on(server)
+    using attackers = new Attackers(server.url)
+    const figures = await honest.beside('unread answers beyond their budget', async () => {
+      for (const socket of await attackers.connect(10)) socket.write(requests(50, '/openapi.json'))
+      await waitFor(async () => (await closedFor(server, 'unread_bytes')) >= 5, {
+        what: 'the end of the slowest',
+        ...patience,
+      })
+    })
+    expect(figures.failures).toEqual([])
+    expect(await metric(server, 'hermod_unread_answer_bytes')).toBeLessThanOrEqual(4_000_000)
+  })
+
+  it('are all there for a client that asks for many at once and reads them', async () => {
+    await using server = await startAttacked()
+    using attackers = new Attackers(server.url)
+    const [socket] = await attackers.connect(1)
+    if (!socket) throw new Error('not connected')
+    let answers = 0
+    socket.on('data', (chunk) => {
+      answers += chunk.toString('latin1').split('HTTP/1.1 200').length - 1
+    })
+    socket.resume()
+    socket.write(requests(3_000, '/healthz'))
+    await waitFor(async () => answers >= 2_900, { what: 'the answers', ...patience })
+    expect(socket.closed).toBe(false)
+  })
+})
