@@ -7,6 +7,7 @@ import type { ServerSecrets } from '../config/secrets.js'
 import { CacheCheck } from '../db/cache-check.js'
 import { Database } from '../db/database.js'
 import { sqliteDialect } from '../db/dialect/sqlite.js'
+import { DatabaseHealth } from '../db/health.js'
 import { idReservations } from '../db/id-reservations.js'
 import { migrate } from '../db/migrations/migrate.js'
 import { TableWriterCheck } from '../db/table-writers.js'
@@ -24,6 +25,7 @@ import { CallLimits, noCallLimits } from '../pipeline/call-limits.js'
 import { type CallObserver, Executor } from '../pipeline/executor.js'
 import { type CoreChannel, noConnections } from '../push/core-channel.js'
 import { createCaches } from './caches.js'
+import { databaseLog, isDatabaseFailure, lostConnectionLog } from './database-log.js'
 import { createHandlers } from './handlers.js'
 import { PushGateways } from './push-gateways.js'
 import { openToOthers } from './secret-key.js'
@@ -61,6 +63,7 @@ export async function openDatabase({ config, secrets, log }: ContextOptions): Pr
   const checks = checkAnswers
     ? { cacheCheck: new CacheCheck(), writerCheck: new TableWriterCheck() }
     : {}
+  const health = new DatabaseHealth(databaseLog(log))
   if (storage.kind === 'sqlite')
     return new Database(
       sqliteDialect(join(storage.dataDir, databaseFile), {
@@ -68,13 +71,20 @@ export async function openDatabase({ config, secrets, log }: ContextOptions): Pr
         checksWriters: checkAnswers,
       }),
       checks,
+      health,
     )
   // Imported here so that the embedded engine does not pay for it.
   const { postgresDialect } = await import('../db/dialect/postgres.js')
-  const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
   return new Database(
-    postgresDialect({ url: secrets.databaseUrl ?? '', poolSize: storage.maxConnections, onError }),
+    postgresDialect({
+      url: secrets.databaseUrl ?? '',
+      poolSize: storage.maxConnections,
+      deadlineMs: storage.deadlineMs,
+      stalls: health,
+      onError: lostConnectionLog(log),
+    }),
     checks,
+    health,
   )
 }
 
@@ -167,6 +177,7 @@ function buildContext(
     observer: callObserver(log, metrics),
     checkAnswers: config.checkAnswers,
   })
+  metrics.watchDatabase(() => database.health.figures)
   metrics.watchCertificates(() => services.certificateExpiry.list())
   return { config, database, bus, clock, stores, services, executor, limits, metrics, providers }
 }
@@ -213,7 +224,9 @@ function callObserver(log: Logger, metrics: Metrics): CallObserver {
       }
     },
     failed({ requestId }, operation, error) {
-      log.error({ requestId, operation: operation.id, err: error }, 'call failed')
+      if (isDatabaseFailure(error))
+        log.debug({ requestId, operation: operation.id }, 'call met a database that failed')
+      else log.error({ requestId, operation: operation.id, err: error }, 'call failed')
     },
   }
 }
