@@ -19,6 +19,7 @@ import { Lifecycle } from '../../lib/lifecycle.js'
 import type { Logger } from '../../observability/log.js'
 import { operatorPrincipal } from '../../pipeline/principal.js'
 import type { Context } from '../context.js'
+import type { Readiness } from './readiness.js'
 
 export interface Transports {
   /** Where the operations are served. */
@@ -29,13 +30,16 @@ export interface Transports {
 
 /** Beside the code, in the package. */
 const assetsFolder = fileURLToPath(new URL('../../../assets', import.meta.url))
-const readyCheckTimeoutMs = 2_000
 const lastWordsMs = 1_000
 
 /** What listens: HTTP for callers, and a socket in the data folder for its operator. */
 export function startTransports(
-  context: Pick<Context, 'executor' | 'limits' | 'metrics' | 'services' | 'database'>,
-  { config, log }: { readonly config: ServerConfig; readonly log: Logger },
+  context: Pick<Context, 'executor' | 'limits' | 'metrics' | 'services'>,
+  {
+    config,
+    log,
+    readiness,
+  }: { readonly config: ServerConfig; readonly log: Logger; readonly readiness: Readiness },
 ): Promise<Transports> {
   const { executor, limits } = context
   const { operatorGuard, receipts } = context.services
@@ -50,7 +54,7 @@ export function startTransports(
     metrics: context.metrics,
     publicUrl: config.http.publicUrl,
     isBehindProxy: config.http.trustProxy !== false,
-    isReady: () => isReady(context),
+    obstacle: () => readiness.obstacle(),
     isOperatorToken: (token, request) => operatorGuard.isOperatorToken(token, addressOf(request)),
   })
   const server = createHttpServer({
@@ -121,15 +125,4 @@ async function close(server: Server): Promise<void> {
   const cut = setTimeout(() => server.closeAllConnections(), lastWordsMs)
   await closed
   clearTimeout(cut)
-}
-
-async function isReady({ database }: Pick<Context, 'database'>): Promise<boolean> {
-  const check = database.ping().then(
-    () => true,
-    () => false,
-  )
-  const late = new Promise<false>((resolve) =>
-    setTimeout(resolve, readyCheckTimeoutMs, false).unref(),
-  )
-  return Promise.race([check, late])
 }
