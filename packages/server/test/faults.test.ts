@@ -3,13 +3,15 @@ import {
   descendants,
   type PostgresBackend,
   type PostgresCluster,
+  type ServerProcess,
   startServer,
   stopSharedCluster,
   testBackends,
   waitFor,
 } from '@hermod/testkit'
-import { afterAll, describe, test } from 'vitest'
-import { FaultSubject } from './support/fault-subject.js'
+import { afterAll, describe, expect, test } from 'vitest'
+import { answerCode } from './support/answer-codes.js'
+import { becomesReady, FaultSubject } from './support/fault-subject.js'
 import {
   faultInjectionProblem,
   injectFault,
@@ -57,9 +59,32 @@ describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded dat
           withChildren: true,
         })
         await subject.refusesEverything()
+        await subject.becomesReady(false)
         await injected[Symbol.asyncDispose]()
+        await subject.becomesReady(true)
         await subject.goesOn()
         await subject.survivesKill()
+      },
+    )
+
+    test.for(faults)(
+      'while %s, /readyz says so without any traffic, and a line a second is logged at most',
+      { timeout: timeoutMs },
+      async ([, fault]) => {
+        await using server = await startServer({ env })
+        await injectUntil(server, fault(server.dataDir), async () => {
+          await becomesReady(server, false)
+          expect(await readiness(server)).toEqual({
+            status: 'not ready',
+            reason: 'the database does not write',
+          })
+          expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
+        })
+        await becomesReady(server, true)
+        const lines = linesAbout(server, 'the database has failed')
+        expect(lines.length).toBeGreaterThan(0)
+        expect(gapsMs(lines).filter((gap) => gap < 900)).toEqual([])
+        expect(linesAbout(server, 'the database works again').length).toBeGreaterThan(0)
       },
     )
 
@@ -101,11 +126,78 @@ describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded dat
     await subject.answers(20)
     const free = disk.fill()
     await subject.refusesEverything()
+    await subject.becomesReady(false)
     free()
+    await subject.becomesReady(true)
     await subject.goesOn()
     await subject.survivesKill()
   })
+
+  for (const ending of ['stop', 'kill9'] as const)
+    test(`started on a full disk after ${ending}, it serves what can be read and says so; with space it stores`, {
+      timeout: timeoutMs,
+    }, async ({ skip }) => {
+      const disk = SmallDisk.mount(24)
+      if (typeof disk === 'string') return skip(disk)
+      using _ = disk
+      const before = await startServer({ env, dataDir: join(disk.path, 'data') })
+      await using __ = before
+      const [alice, bob] = [await before.api.newSession(), await before.api.newSession()]
+      const send = (server: ServerProcess) =>
+        server.api.as(alice.token).call('POST', '/message/send', {
+          body: { content: 'x', content_type: 0, type: 1, targets: [bob.id] },
+        })
+      expect((await send(before)).code).toBe(200)
+      await before[ending]()
+      const free = disk.fill()
+      await using server = await before.startAgain({ startedAt: '/healthz' })
+      expect(linesAbout(server, 'the disk of the data folder is full')).toHaveLength(1)
+      expect(linesAbout(server, 'the service is not ready')).toHaveLength(1)
+      await becomesReady(server, false)
+      const history = await server.api.as(bob.token).call('GET', '/message/conversation', {
+        query: { conversation_id: alice.id },
+      })
+      expect(history.code).toBe(200)
+      await waitFor(async () => (await send(server)).code === answerCode.storage_failed, {
+        what: 'a refused send',
+        timeoutMs: patienceMs,
+      })
+      free()
+      await becomesReady(server, true)
+      expect((await send(server)).code).toBe(200)
+    })
 })
+
+/** @returns what /readyz says */
+async function readiness(server: ServerProcess): Promise<unknown> {
+  return (await fetch(`${server.url}/readyz`)).json()
+}
+
+async function injectUntil(
+  server: ServerProcess,
+  fault: SystemFault,
+  work: () => Promise<void>,
+): Promise<void> {
+  const injected = await injectFault(fault, { pids: [server.pid], withChildren: true })
+  try {
+    await work()
+  } finally {
+    await injected[Symbol.asyncDispose]()
+  }
+}
+
+/** Log lines with such a text. */
+function linesAbout(server: ServerProcess, text: string): { readonly time: number }[] {
+  return server
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('{') && line.includes(text))
+    .map((line) => JSON.parse(line) as { time: number })
+}
+
+function gapsMs(lines: readonly { readonly time: number }[]): number[] {
+  return lines.slice(1).map(({ time }, index) => time - (lines[index]?.time ?? 0))
+}
 
 const postgres = backends.find((backend): backend is PostgresBackend => backend.name === 'postgres')
 

@@ -14,6 +14,7 @@ import { TableWriterCheck } from '../db/table-writers.js'
 import type { ReceiptObserver } from '../domain/push/receipts/receipt-service.js'
 import { JobQueue } from '../jobs/job-queue.js'
 import { type Clock, systemClock } from '../lib/clock.js'
+import { fillReserve } from '../lib/concurrency/disk-reserve.js'
 import { lockFolder } from '../lib/concurrency/folder-lock.js'
 import { IdGenerator } from '../lib/ids/ids.js'
 import { Lifecycle } from '../lib/lifecycle.js'
@@ -95,7 +96,8 @@ export async function openDatabase({ config, secrets, log }: ContextOptions): Pr
 export function openContext(options: ContextOptions): Promise<Context> {
   const { config, log } = options
   return Lifecycle.start(async (parts) => {
-    parts.add(lockFolder(config.dataDir), (lock) => lock.release())
+    const { isDiskFull } = parts.add(lockFolder(config.dataDir), (lock) => lock.release())
+    if (isDiskFull) log.error({ path: config.dataDir }, 'the disk of the data folder is full')
     const database = parts.add(await openDatabase(options), (each) => each[Symbol.asyncDispose]())
     await requireDurableCommits(database, log)
     const applied = await migrate(database)
@@ -108,6 +110,7 @@ export function openContext(options: ContextOptions): Promise<Context> {
         { path, mode },
         `other users of this machine have access to the data of the service; give ${path} the mode ${needed}`,
       )
+    fillReserve(config.dataDir)
     parts.add(context.services.writer, (writer) => writer.idle())
     parts.add(context.services.marks, (marks) => marks.idle())
     return { ...context, stop: () => parts.stop() }

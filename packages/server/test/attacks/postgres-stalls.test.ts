@@ -10,7 +10,7 @@ import {
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
-import { FaultSubject } from '../support/fault-subject.js'
+import { becomesReady, FaultSubject } from '../support/fault-subject.js'
 import { StallingProxy } from '../support/stalling-proxy.js'
 
 const postgres = testBackends().find(
@@ -57,7 +57,7 @@ describe.runIf(postgres)('PostgreSQL', () => {
     await subject.answers(20)
     halt(cluster)
     try {
-      await isReadyWithin(server, false, 4_000)
+      await becomesReady(server, false)
       const startedAt = performance.now()
       const exit = await server.stop()
       expect(exit).toEqual({ code: 0, signal: null })
@@ -147,7 +147,7 @@ async function staysUsable(
   await subject.answers(20)
   stall.begin()
   try {
-    await isReadyWithin(server, false, 4_000)
+    await becomesReady(server, false)
     // Those that were under way, and those that come now.
     await subject.failures(1)
     const first = await timed(() => server.api.newSession().catch((error: unknown) => error))
@@ -166,7 +166,7 @@ async function staysUsable(
   } finally {
     stall.end()
   }
-  await isReadyWithin(server, true, 10_000)
+  await becomesReady(server, true, 10_000)
   await subject.goesOn()
   await subject.survivesKill()
 }
@@ -175,13 +175,6 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   const startedAt = performance.now()
   await work()
   return performance.now() - startedAt
-}
-
-async function isReadyWithin(server: ServerProcess, wanted: boolean, ms: number): Promise<void> {
-  await waitFor(async () => ((await fetch(`${server.url}/readyz`)).status === 200) === wanted, {
-    what: `/readyz ${wanted ? 200 : 503}`,
-    timeoutMs: ms,
-  })
 }
 
 function pidsOf(cluster: PostgresCluster): number[] {

@@ -7,6 +7,7 @@ import { Traffic } from './traffic.js'
 
 const patienceMs = 30_000
 const userCount = 4
+const readinessMs = 4_000
 
 /** A server under traffic, and what must hold of it. */
 export class FaultSubject implements AsyncDisposable {
@@ -51,6 +52,11 @@ export class FaultSubject implements AsyncDisposable {
   async failures(count: number): Promise<void> {
     const before = this.#traffic.failures
     await this.#until('failures', () => this.#traffic.failures >= before + count)
+  }
+
+  /** /readyz says within seconds whether the service can do its work. */
+  async becomesReady(isReady: boolean): Promise<void> {
+    await becomesReady(this.server, isReady)
   }
 
   /** The store is out of order. */
@@ -114,4 +120,16 @@ export class FaultSubject implements AsyncDisposable {
     }
     await waitFor(look, { what, timeoutMs: patienceMs, everyMs: 1 })
   }
+}
+
+/** As {@link FaultSubject.becomesReady}. */
+export async function becomesReady(
+  { url }: ServerProcess,
+  isReady: boolean,
+  timeoutMs = readinessMs,
+): Promise<void> {
+  await waitFor(async () => (await fetch(`${url}/readyz`)).status === (isReady ? 200 : 503), {
+    what: `/readyz ${isReady ? 200 : 503}`,
+    timeoutMs,
+  })
 }
