@@ -84,7 +84,10 @@ describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded dat
         const lines = linesAbout(server, 'the database has failed')
         expect(lines.length).toBeGreaterThan(0)
         expect(gapsMs(lines).filter((gap) => gap < 900)).toEqual([])
-        expect(linesAbout(server, 'the database works again').length).toBeGreaterThan(0)
+        await waitFor(() => linesAbout(server, 'the database works again').length > 0, {
+          what: 'the line that it works again',
+          timeoutMs: patienceMs,
+        })
       },
     )
 
@@ -155,7 +158,7 @@ describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded dat
       expect(linesAbout(server, 'the service is not ready')).toHaveLength(1)
       await becomesReady(server, false)
       const history = await server.api.as(bob.token).call('GET', '/message/conversation', {
-        query: { conversation_id: alice.id },
+        query: { opposite_id: alice.id, msg_id_start: 0, limit: 10 },
       })
       expect(history.code).toBe(200)
       await waitFor(async () => (await send(server)).code === answerCode.storage_failed, {
