@@ -131,7 +131,6 @@ describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded dat
     await subject.refusesEverything()
     await subject.becomesReady(false)
     free()
-    await subject.becomesReady(true)
     await subject.goesOn()
     await subject.survivesKill()
   })

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { data, handleDownload, handleUpload } from '../pipeline/call.js'
 import { noCallLimits } from '../pipeline/call-limits.js'
 import { Executor } from '../pipeline/executor.js'
+import { ConnectionRoom } from './connection-room.js'
 import { Cors } from './cors.js'
 import { Responses } from './responses.js'
 import { assetRoutes } from './routes/assets.js'
@@ -108,6 +109,7 @@ beforeAll(async () => {
   })
   server = createHttpServer({
     responses,
+    room: new ConnectionRoom(Number.POSITIVE_INFINITY, { refused() {} }),
     onError,
     families: [
       operationRoutes({

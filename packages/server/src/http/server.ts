@@ -4,6 +4,9 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { AppError } from '@hermod/protocol'
+import { isOutOfDescriptors } from '../lib/out-of-descriptors.js'
+import type { ConnectionRoom } from './connection-room.js'
 import { isBoundToProgress, requestTimeoutMs } from './deadlines.js'
 import { answerMalformed } from './malformed.js'
 import type { Responses } from './responses.js'
@@ -13,6 +16,7 @@ import { originForm } from './target.js'
 export interface HttpServerOptions {
   readonly families: readonly RouteFamily[]
   readonly responses: Responses
+  readonly room: ConnectionRoom
   /** A route threw; operations report their failures through the executor. */
   onError(error: unknown): void
 }
@@ -21,7 +25,7 @@ const keepAliveTimeoutMs = 72_000
 
 /** The server, not listening yet. */
 export function createHttpServer(options: HttpServerOptions): Server {
-  const { responses } = options
+  const { responses, room } = options
   const router = new Router(options.families)
   const answer = (request: IncomingMessage, response: ServerResponse) =>
     void answerRequest(router, options, request, response)
@@ -35,6 +39,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
     answer,
   )
   server.on('checkExpectation', answer)
+  server.on('connection', (socket: Socket) => room.opened(socket))
   return server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     // What this event does not end goes on.
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isBoundToProgress(socket)) return
@@ -44,15 +49,22 @@ export function createHttpServer(options: HttpServerOptions): Server {
 
 async function answerRequest(
   router: Router,
-  { responses, onError }: HttpServerOptions,
+  { responses, room, onError }: HttpServerOptions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  if (room.isSurplus(request.socket)) {
+    response.shouldKeepAlive = false
+    request.resume()
+    responses.failure(request, response, new AppError('unavailable', 'too many connections'))
+    return
+  }
   try {
     await route(router, responses, request, response)
   } catch (error) {
     onError(error)
     if (response.headersSent) response.destroy()
+    else if (isOutOfDescriptors(error)) responses.failure(request, response, 'unavailable')
     else responses.failure(request, response, 'internal_error')
   }
 }

@@ -106,6 +106,11 @@ export class Metrics {
     labelNames: ['channel', 'result'] as const,
     registers: [this.#registry],
   })
+  readonly #refusedConnections = new Counter({
+    name: 'hermod_connections_refused_total',
+    help: 'Connections that were refused so that file descriptors do not run out.',
+    registers: [this.#registry],
+  })
   /** Children by label, because looking them up through prom-client costs more than counting. */
   readonly #byOperation = new Map<
     string,
@@ -197,6 +202,10 @@ export class Metrics {
         this.set(read().walBytes)
       },
     })
+  }
+
+  connectionRefused(): void {
+    this.#refusedConnections.inc()
   }
 
   /** @param read what became of uses of the database since the start */

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AppError, errorCatalogue, type Operation, object } from '@hermod/protocol'
 import { parseJson, stringifyJson } from '../lib/json.js'
+import { isOutOfDescriptors } from '../lib/out-of-descriptors.js'
 import { type Authenticator, authenticate } from './authenticate.js'
 import { compileSubject, type RequireSubject, requireCaller } from './authorize.js'
 import type { Call, FileStream, Handler, Payload, Reply } from './call.js'
@@ -118,9 +119,10 @@ export class Executor {
     const isOurs = !(thrown instanceof AppError)
     if (isOurs || thrown.entry.code === errorCatalogue.storage_failed.code)
       this.#options.observer.failed(call, operation, thrown)
-    return isOurs
-      ? new AppError('internal_error', `request ${call.requestId}`, { cause: thrown })
-      : thrown
+    if (!isOurs) return thrown
+    return isOutOfDescriptors(thrown)
+      ? new AppError('unavailable', undefined, { cause: thrown })
+      : new AppError('internal_error', `request ${call.requestId}`, { cause: thrown })
   }
 
   async #run(

@@ -208,7 +208,7 @@ async function haltInTransaction(
       const { rows } = await watcher.client.query<{ held: number }>(
         `select count(*)::integer as held from pg_stat_activity
           where application_name = 'hermod' and state = 'idle in transaction' and datname = current_database()
-            and query like 'insert into conversations%'`,
+            and backend_xid is not null`,
       )
       if ((rows[0]?.held ?? 0) > 0) return true
       node.signal('SIGCONT')

@@ -31,7 +31,7 @@ export function startService(
     const first = await prepareApps(context, { config, secrets })
     const { bus, clock, database, metrics, providers, services, stores } = context
     // Without a certificate nobody needs them; setting the first one loads them.
-    if (await services.pushCertificates.exist()) await providers.load()
+    if (await services.pushCertificates.exist()) providers.load()
     const workers = createWorkers({
       database,
       bus,

@@ -8,6 +8,7 @@ import { operations } from '@hermod/protocol'
 import { controlSocketPath, fitsSocketPath } from '../../commands/runtime/call.js'
 import type { ServerConfig } from '../../config/config.js'
 import { addressReader } from '../../http/address.js'
+import { ConnectionRoom, connectionLimit } from '../../http/connection-room.js'
 import { Cors } from '../../http/cors.js'
 import { Responses } from '../../http/responses.js'
 import { assetRoutes } from '../../http/routes/assets.js'
@@ -16,6 +17,7 @@ import { pageRoutes, servicePages } from '../../http/routes/pages.js'
 import { receiptRoutes } from '../../http/routes/receipts.js'
 import { createHttpServer } from '../../http/server.js'
 import { Lifecycle } from '../../lib/lifecycle.js'
+import { LineLimit } from '../../observability/line-limit.js'
 import type { Logger } from '../../observability/log.js'
 import { operatorPrincipal } from '../../pipeline/principal.js'
 import type { Context } from '../context.js'
@@ -31,6 +33,8 @@ export interface Transports {
 /** Beside the code, in the package. */
 const assetsFolder = fileURLToPath(new URL('../../../assets', import.meta.url))
 const lastWordsMs = 1_000
+/** Of the operator, on the socket in the data folder. */
+const operatorConnections = 16
 
 /** What listens: HTTP for callers, and a socket in the data folder for its operator. */
 export function startTransports(
@@ -49,6 +53,19 @@ export function startTransports(
   const { statusMode } = config.http
   const isDraining = () => executor.isDraining
   const responses = new Responses({ cors, statusMode, isDraining, onError })
+  const refusals = new LineLimit()
+  const { storage } = config
+  const room = new ConnectionRoom(
+    connectionLimit(storage.kind === 'postgres' ? storage.maxConnections : 0),
+    {
+      refused() {
+        context.metrics.connectionRefused()
+        const more = refusals.next()
+        if (more !== null)
+          log.error({ more }, 'connections are refused: file descriptors would run out')
+      },
+    },
+  )
   const pages = servicePages({
     executor,
     metrics: context.metrics,
@@ -59,6 +76,7 @@ export function startTransports(
   })
   const server = createHttpServer({
     responses,
+    room,
     onError,
     families: [
       operationRoutes({ executor, responses, operations, addressOf, principal: null }),
@@ -77,6 +95,7 @@ export function startTransports(
   const controlResponses = new Responses({ cors: new Cors([]), statusMode, isDraining, onError })
   const control = createHttpServer({
     responses: controlResponses,
+    room: new ConnectionRoom(operatorConnections, { refused() {} }),
     onError,
     families: [
       operationRoutes({

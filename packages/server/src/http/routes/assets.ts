@@ -52,7 +52,11 @@ function assetRoute(responses: Responses, file: string): Route {
   const contentType = contentTypes[extname(file)] ?? 'application/octet-stream'
   let asset: Promise<Asset> | undefined
   return async (request, response) => {
-    asset ??= readAsset(file)
+    asset ??= readAsset(file).catch((error: unknown) => {
+      // The next one tries again.
+      asset = undefined
+      throw error
+    })
     const { bytes, etag } = await asset
     const isKnown = request.headers['if-none-match']?.split(/\s*,\s*/).includes(etag) ?? false
     // Clients ask each time and get the file only when it is another one, so that an upgrade is seen at once.
