@@ -34,7 +34,9 @@ for (const backend of testBackends()) {
       try {
         const late = await waitFor(
           async () => {
-            const answer = await server.api.call('GET', '/app/config').catch(() => null)
+            const answer = await server.api
+              .call('GET', '/app/config', { query: { platform: 1 } })
+              .catch(() => null)
             return answer?.status === 503 && answer
           },
           { what: 'a refusal', timeoutMs: patienceMs },
@@ -49,7 +51,9 @@ for (const backend of testBackends()) {
       }
       await waitFor(
         async () => {
-          const answer = await server.api.call('GET', '/app/config').catch(() => null)
+          const answer = await server.api
+            .call('GET', '/app/config', { query: { platform: 1 } })
+            .catch(() => null)
           return answer?.code === 200
         },
         { what: 'an answer', timeoutMs: patienceMs },
@@ -66,7 +70,7 @@ for (const backend of testBackends()) {
         await using server = await backend.startServer({ env, wrapper })
         const kinds = everyKind(server)
         // A connection that is open already.
-        await server.api.succeed('GET', '/app/config')
+        await server.api.succeed('GET', '/app/config', { query: { platform: 1 } })
         lowerTo(server, openDescriptors(server))
         const during: Record<string, number> = {}
         for (const { name, call } of kinds) {
