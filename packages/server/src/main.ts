@@ -48,8 +48,11 @@ async function serve(loaded: LoadedConfig): Promise<void> {
     // An orderly exit would wait for the database's thread. The delay lets the line above be written.
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), 100)
   }, loaded.config.http.shutdownTimeoutMs)
-  await server.stop()
-  clearTimeout(timeout)
+  try {
+    await server.stop()
+  } finally {
+    clearTimeout(timeout)
+  }
   log.info('stopped')
 }
 

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import {
   descendants,
-  isRunning,
   type PostgresBackend,
   type PostgresCluster,
   type ServerProcess,
@@ -12,21 +11,18 @@ import {
 } from '@hermod/testkit'
 import { afterAll, describe, expect, test } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
-import { MessageLedger } from './support/message-ledger.js'
-import { Random } from './support/random.js'
+import { becomesReady, FaultSubject } from './support/fault-subject.js'
 import {
   faultInjectionProblem,
   injectFault,
   SmallDisk,
   type SystemFault,
 } from './support/system-faults.js'
-import { Traffic } from './support/traffic.js'
 
 const backends = testBackends()
 const tracingProblem = await faultInjectionProblem()
 const patienceMs = 30_000
 const timeoutMs = 120_000
-const userCount = 4
 const env = { HERMOD_CHECK_ANSWERS: 'on' }
 const syncs = ['fsync', 'fdatasync']
 
@@ -56,23 +52,49 @@ describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded dat
       'while %s, nothing is stored and nobody is told so; then the same server goes on',
       { timeout: timeoutMs },
       async ([, fault]) => {
-        await using subject = await Subject.start(await startServer({ env }), 'refused')
+        await using subject = await FaultSubject.start(await startServer({ env }), 'refused')
         await subject.answers(20)
         const injected = await injectFault(fault(subject.server.dataDir), {
           pids: [subject.server.pid],
           withChildren: true,
         })
         await subject.refusesEverything()
+        await subject.becomesReady(false)
         await injected[Symbol.asyncDispose]()
+        await subject.becomesReady(true)
         await subject.goesOn()
         await subject.survivesKill()
+      },
+    )
+
+    test.for(faults)(
+      'while %s, /readyz says so without any traffic, and a line a second is logged at most',
+      { timeout: timeoutMs },
+      async ([, fault]) => {
+        await using server = await startServer({ env })
+        await injectUntil(server, fault(server.dataDir), async () => {
+          await becomesReady(server, false)
+          expect(await readiness(server)).toEqual({
+            status: 'not ready',
+            reason: 'the database does not write',
+          })
+          expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
+        })
+        await becomesReady(server, true)
+        const lines = linesAbout(server, 'the database has failed')
+        expect(lines.length).toBeGreaterThan(0)
+        expect(gapsMs(lines).filter((gap) => gap < 900)).toEqual([])
+        await waitFor(() => linesAbout(server, 'the database works again').length > 0, {
+          what: 'the line that it works again',
+          timeoutMs: patienceMs,
+        })
       },
     )
 
     test('where every few fsyncs fail, each send is answered by what became of it', {
       timeout: timeoutMs,
     }, async () => {
-      await using subject = await Subject.start(await startServer({ env }), 'refused')
+      await using subject = await FaultSubject.start(await startServer({ env }), 'refused')
       const fault: SystemFault = { calls: syncs, error: 'EIO', when: '2+3' }
       const injected = await injectFault(fault, { pids: [subject.server.pid], withChildren: true })
       await subject.failures(50)
@@ -86,7 +108,7 @@ describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded dat
       timeout: timeoutMs,
     }, async () => {
       // What could not be synced may be on the disk or not, so a refused send is open until it is repeated.
-      await using subject = await Subject.start(await startServer({ env }), 'unknown')
+      await using subject = await FaultSubject.start(await startServer({ env }), 'unknown')
       await subject.answers(50)
       const fault: SystemFault = { calls: syncs, error: 'EIO' }
       const injected = await injectFault(fault, { pids: [subject.server.pid], withChildren: true })
@@ -103,15 +125,81 @@ describe.runIf(backends.some(({ name }) => name === 'sqlite'))('the embedded dat
     if (typeof disk === 'string') return skip(disk)
     using _ = disk
     const server = await startServer({ env, dataDir: join(disk.path, 'data') })
-    await using subject = await Subject.start(server, 'refused')
+    await using subject = await FaultSubject.start(server, 'refused')
     await subject.answers(20)
     const free = disk.fill()
     await subject.refusesEverything()
+    await subject.becomesReady(false)
     free()
     await subject.goesOn()
     await subject.survivesKill()
   })
+
+  for (const ending of ['stop', 'kill9'] as const)
+    test(`started on a full disk after ${ending}, it serves what can be read and says so; with space it stores`, {
+      timeout: timeoutMs,
+    }, async ({ skip }) => {
+      const disk = SmallDisk.mount(24)
+      if (typeof disk === 'string') return skip(disk)
+      using _ = disk
+      const before = await startServer({ env, dataDir: join(disk.path, 'data') })
+      await using __ = before
+      const [alice, bob] = [await before.api.newSession(), await before.api.newSession()]
+      const send = (server: ServerProcess) =>
+        server.api.as(alice.token).call('POST', '/message/send', {
+          body: { content: 'x', content_type: 0, type: 1, targets: [bob.id] },
+        })
+      expect((await send(before)).code).toBe(200)
+      await before[ending]()
+      const free = disk.fill()
+      await using server = await before.startAgain({ startedAt: '/healthz' })
+      expect(linesAbout(server, 'the disk of the data folder is full')).toHaveLength(1)
+      expect(linesAbout(server, 'the service is not ready')).toHaveLength(1)
+      await becomesReady(server, false)
+      const history = await server.api.as(bob.token).call('GET', '/message/conversation', {
+        query: { opposite_id: alice.id, msg_id_start: 0, limit: 10 },
+      })
+      expect(history.code).toBe(200)
+      await waitFor(async () => (await send(server)).code === answerCode.storage_failed, {
+        what: 'a refused send',
+        timeoutMs: patienceMs,
+      })
+      free()
+      await becomesReady(server, true)
+      expect((await send(server)).code).toBe(200)
+    })
 })
+
+/** @returns what /readyz says */
+async function readiness(server: ServerProcess): Promise<unknown> {
+  return (await fetch(`${server.url}/readyz`)).json()
+}
+
+async function injectUntil(
+  server: ServerProcess,
+  fault: SystemFault,
+  work: () => Promise<void>,
+): Promise<void> {
+  const injected = await injectFault(fault, { pids: [server.pid], withChildren: true })
+  try {
+    await work()
+  } finally {
+    await injected[Symbol.asyncDispose]()
+  }
+}
+
+/** Log lines with such a text. */
+function linesAbout(server: ServerProcess, text: string): { readonly time: number }[] {
+  return server
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('{') && line.includes(text))
+    .map((line) => JSON.parse(line) as { time: number })
+}
+
+function gapsMs(lines: readonly { readonly time: number }[]): number[] {
+  return lines.slice(1).map(({ time }, index) => time - (lines[index]?.time ?? 0))
+}
 
 const postgres = backends.find((backend): backend is PostgresBackend => backend.name === 'postgres')
 
@@ -157,120 +245,15 @@ describe.runIf(postgres && tracingProblem === null)('PostgreSQL', () => {
   })
 })
 
-async function onPostgres(): Promise<{ cluster: PostgresCluster; subject: Subject }> {
+async function onPostgres(): Promise<{ cluster: PostgresCluster; subject: FaultSubject }> {
   const backend = postgres as PostgresBackend
   const cluster = await backend.cluster()
-  return { cluster, subject: await Subject.start(await backend.startServer({ env }), 'unknown') }
+  return {
+    cluster,
+    subject: await FaultSubject.start(await backend.startServer({ env }), 'unknown'),
+  }
 }
 
 function databaseFiles(dataDir: string): string[] {
   return ['hermod.db', 'hermod.db-wal', 'hermod.db-journal'].map((file) => join(dataDir, file))
-}
-
-/** A server under traffic, and what must hold of it. */
-class Subject implements AsyncDisposable {
-  server: ServerProcess
-  readonly #userIds: readonly number[]
-  readonly #ledger = new MessageLedger()
-  readonly #traffic: Traffic
-
-  private constructor(
-    server: ServerProcess,
-    traffic: (ledger: MessageLedger) => Traffic,
-    userIds: readonly number[],
-  ) {
-    this.server = server
-    this.#userIds = userIds
-    this.#traffic = traffic(this.#ledger)
-  }
-
-  static async start(
-    server: ServerProcess,
-    onStorageFailure: 'refused' | 'unknown',
-  ): Promise<Subject> {
-    const users = await Promise.all(
-      Array.from({ length: userCount }, () => server.api.newSession()),
-    )
-    const traffic = (ledger: MessageLedger) =>
-      new Traffic({ users, ledger, random: new Random(1), onStorageFailure })
-    const subject = new Subject(
-      server,
-      traffic,
-      users.map((user) => user.id),
-    )
-    subject.#traffic.start(server)
-    return subject
-  }
-
-  async answers(count: number): Promise<void> {
-    const before = this.#traffic.answered
-    await this.#until('answers', () => this.#traffic.answered >= before + count)
-  }
-
-  async failures(count: number): Promise<void> {
-    const before = this.#traffic.failures
-    await this.#until('failures', () => this.#traffic.failures >= before + count)
-  }
-
-  /** The store is out of order. */
-  async refusesEverything(): Promise<void> {
-    const endOutage = this.#traffic.beginOutage()
-    await this.failures(50)
-    await this.#traffic.stop()
-    endOutage()
-    const name = `nobody_${this.#ledger.sends.length}`
-    const { status, code } = await this.server.api.call('POST', '/user/register/v2', {
-      body: { username: name, password: 'correct horse' },
-    })
-    expect({ status, code }).toEqual({ status: 503, code: answerCode.storage_failed })
-    this.#traffic.start(this.server)
-  }
-
-  /** The store works again: new sends are stored, and those that failed are when they are repeated. */
-  async goesOn(): Promise<void> {
-    await this.answers(50)
-    await this.#traffic.stop()
-    await this.#verify()
-    const again = [
-      ...this.#ledger.withOutcome('refused'),
-      ...this.#ledger.withOutcome('unknown'),
-    ].filter((send) => send.transactionId !== null)
-    await this.#traffic.repeat(this.server.api, again)
-    expect(again.map((send) => send.outcome)).toEqual(again.map(() => 'answered'))
-    await this.#verify()
-    this.#traffic.start(this.server)
-  }
-
-  async survivesKill(): Promise<void> {
-    await this.server.kill9()
-    await this.#traffic.stop()
-    this.server = await this.server.startAgain()
-    await this.#verify()
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.server.kill9()
-    await this.#traffic.stop().catch(() => {})
-    await this.server[Symbol.asyncDispose]()
-  }
-
-  async #verify(): Promise<void> {
-    const { api, operatorToken } = this.server
-    await this.#ledger.verify(api.admin(), this.#userIds)
-    const { data } = await api.succeed('POST', '/operator/v1/check', {
-      token: operatorToken,
-      body: {},
-    })
-    expect(data.faults, 'faults that the integrity check finds').toEqual([])
-  }
-
-  async #until(what: string, isReached: () => boolean): Promise<void> {
-    const look = () => {
-      this.#traffic.check()
-      if (!isRunning(this.server.pid))
-        throw new Error(`waiting for ${what}: the server has ended\n${this.server.output()}`)
-      return isReached()
-    }
-    await waitFor(look, { what, timeoutMs: patienceMs, everyMs: 1 })
-  }
 }

@@ -39,6 +39,8 @@ export interface ServerOptions {
   readonly operatorToken?: string
   /** Default 30 000. */
   readonly readyTimeoutMs?: number
+  /** The address whose 200 says that the server has started; /healthz where it is not expected to be ready. Default /readyz. */
+  readonly startedAt?: '/readyz' | '/healthz'
 }
 
 /** The server ended, or was not ready in time. */
@@ -57,7 +59,7 @@ export class ServerStartError extends Error {
 }
 
 /**
- * Runs the built server as a process of its own; resolves when /readyz answers 200. Rate limits are off, and failed logins slow nobody
+ * Runs the built server as a process of its own; resolves when /readyz, or `startedAt`, answers 200. Rate limits are off, and failed logins slow nobody
  * down, unless `env` says otherwise.
  * @throws ServerStartError
  */
@@ -147,7 +149,7 @@ function environment(options: LaunchOptions, dataDir: string): NodeJS.ProcessEnv
 
 async function becomesReady(
   child: Child,
-  { port = 0, readyTimeoutMs = 30_000 }: ServerOptions,
+  { port = 0, readyTimeoutMs = 30_000, startedAt = '/readyz' }: ServerOptions,
 ): Promise<string> {
   let url = port === 0 ? null : `http://127.0.0.1:${port}`
   const unwatch = child.watch((line) => {
@@ -158,7 +160,7 @@ async function becomesReady(
     return await waitFor(async () => {
       if (child.exit)
         throw new ServerStartError(`The server ended with ${JSON.stringify(child.exit)}`, child)
-      return url !== null && (await isReady(url)) && url
+      return url !== null && (await answers(`${url}${startedAt}`)) && url
     }, patience)
   } finally {
     unwatch()
@@ -171,9 +173,9 @@ function listeningUrl(line: string): string | null {
   return url ?? null
 }
 
-function isReady(url: string): Promise<boolean> {
+function answers(url: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const outgoing = get(`${url}/readyz`, { agent: false, timeout: 5000 }, (response) => {
+    const outgoing = get(url, { agent: false, timeout: 5000 }, (response) => {
       response.resume()
       resolve(response.statusCode === 200)
     })

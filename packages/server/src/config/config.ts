@@ -8,7 +8,13 @@ import { type ServerSecrets, serverSecrets } from './secrets.js'
 
 export type StorageConfig =
   | { readonly kind: 'sqlite'; readonly dataDir: string }
-  | { readonly kind: 'postgres'; readonly redactedUrl: string; readonly maxConnections: number }
+  | {
+      readonly kind: 'postgres'
+      readonly redactedUrl: string
+      readonly maxConnections: number
+      /** How long a statement may take. */
+      readonly deadlineMs: number
+    }
 
 /** What connections, requests and answers may take of the memory. */
 export interface HttpBounds {
@@ -239,11 +245,16 @@ function serverConfig(values: OptionValues): ServerConfig {
 }
 
 function storageConfig(
-  { databaseUrl, databasePool }: OptionValues,
+  { databaseUrl, databasePool, databaseTimeoutSeconds }: OptionValues,
   dataDir: string,
 ): StorageConfig {
   if (databaseUrl === null) return { kind: 'sqlite', dataDir }
-  return { kind: 'postgres', redactedUrl: redactUrl(databaseUrl), maxConnections: databasePool }
+  return {
+    kind: 'postgres',
+    redactedUrl: redactUrl(databaseUrl),
+    maxConnections: databasePool,
+    deadlineMs: databaseTimeoutSeconds * 1000,
+  }
 }
 
 function deepFreeze<T>(value: T): T {

@@ -276,6 +276,14 @@ export const options = {
     default: 10,
     text: 'The most connections to PostgreSQL that one process opens; the embedded database ignores it.',
   }),
+  databaseTimeoutSeconds: integer({
+    name: 'HERMOD_DATABASE_TIMEOUT_SECONDS',
+    unit: 'seconds',
+    min: 1,
+    max: 300,
+    default: 5,
+    text: 'How long a statement may take on PostgreSQL before its call is refused; the embedded database ignores it. Changes of the schema and integrity checks take as long as they do.',
+  }),
   batchMessages: integer({
     name: 'HERMOD_BATCH_MESSAGES',
     unit: 'messages',

@@ -7,6 +7,7 @@ import type { ServerSecrets } from '../config/secrets.js'
 import { CacheCheck } from '../db/cache-check.js'
 import { Database } from '../db/database.js'
 import { sqliteDialect } from '../db/dialect/sqlite.js'
+import { DatabaseHealth } from '../db/health.js'
 import { idReservations } from '../db/id-reservations.js'
 import { migrate } from '../db/migrations/migrate.js'
 import { TableWriterCheck } from '../db/table-writers.js'
@@ -14,6 +15,7 @@ import { hashingPurposes } from '../domain/login/hashing-queue.js'
 import type { ReceiptObserver } from '../domain/push/receipts/receipt-service.js'
 import { JobQueue } from '../jobs/job-queue.js'
 import { type Clock, systemClock } from '../lib/clock.js'
+import { fillReserve } from '../lib/concurrency/disk-reserve.js'
 import { lockFolder } from '../lib/concurrency/folder-lock.js'
 import { Turns } from '../lib/concurrency/turns.js'
 import { IdGenerator } from '../lib/ids/ids.js'
@@ -27,6 +29,7 @@ import { CallLimits, noCallLimits } from '../pipeline/call-limits.js'
 import { type CallObserver, Executor } from '../pipeline/executor.js'
 import { type CoreChannel, noConnections } from '../push/core-channel.js'
 import { createCaches } from './caches.js'
+import { databaseLog, isDatabaseFailure, lostConnectionLog } from './database-log.js'
 import { createHandlers } from './handlers.js'
 import { procedures } from './procedures.js'
 import { PushGateways } from './push-gateways.js'
@@ -65,6 +68,7 @@ export async function openDatabase({ config, secrets, log }: ContextOptions): Pr
   const checks = checkAnswers
     ? { cacheCheck: new CacheCheck(), writerCheck: new TableWriterCheck() }
     : {}
+  const health = new DatabaseHealth(databaseLog(log))
   if (storage.kind === 'sqlite')
     return new Database(
       sqliteDialect(join(storage.dataDir, databaseFile), {
@@ -73,13 +77,20 @@ export async function openDatabase({ config, secrets, log }: ContextOptions): Pr
         procedures,
       }),
       checks,
+      health,
     )
   // Imported here so that the embedded engine does not pay for it.
   const { postgresDialect } = await import('../db/dialect/postgres.js')
-  const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
   return new Database(
-    postgresDialect({ url: secrets.databaseUrl ?? '', poolSize: storage.maxConnections, onError }),
+    postgresDialect({
+      url: secrets.databaseUrl ?? '',
+      poolSize: storage.maxConnections,
+      deadlineMs: storage.deadlineMs,
+      stalls: health,
+      onError: lostConnectionLog(log),
+    }),
     checks,
+    health,
   )
 }
 
@@ -90,7 +101,8 @@ export async function openDatabase({ config, secrets, log }: ContextOptions): Pr
 export function openContext(options: ContextOptions): Promise<Context> {
   const { config, log } = options
   return Lifecycle.start(async (parts) => {
-    parts.add(lockFolder(config.dataDir), (lock) => lock.release())
+    const { isDiskFull } = parts.add(lockFolder(config.dataDir), (lock) => lock.release())
+    if (isDiskFull) log.error({ path: config.dataDir }, 'the disk of the data folder is full')
     const database = parts.add(await openDatabase(options), (each) => each[Symbol.asyncDispose]())
     await requireDurableCommits(database, log)
     const applied = await migrate(database)
@@ -103,6 +115,7 @@ export function openContext(options: ContextOptions): Promise<Context> {
         { path, mode },
         `other users of this machine have access to the data of the service; give ${path} the mode ${needed}`,
       )
+    fillReserve(config.dataDir)
     parts.add(context.services.writer, (writer) => writer.idle())
     parts.add(context.services.marks, (marks) => marks.idle())
     return { ...context, stop: () => parts.stop() }
@@ -178,6 +191,7 @@ function buildContext(
   metrics.watchPasswords(
     () => new Map(hashingPurposes.map((purpose) => [purpose, services.hashing.figures(purpose)])),
   )
+  metrics.watchDatabase(() => database.health.figures)
   metrics.watchCertificates(() => services.certificateExpiry.list())
   return { config, database, bus, clock, stores, services, executor, limits, metrics, providers }
 }
@@ -224,7 +238,9 @@ function callObserver(log: Logger, metrics: Metrics): CallObserver {
       }
     },
     failed({ requestId }, operation, error) {
-      log.error({ requestId, operation: operation.id, err: error }, 'call failed')
+      if (isDatabaseFailure(error))
+        log.debug({ requestId, operation: operation.id }, 'call met a database that failed')
+      else log.error({ requestId, operation: operation.id, err: error }, 'call failed')
     },
   }
 }

@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import type { PushProviders } from '../push/providers/providers.js'
 import type {
   CertificateInspection,
@@ -7,12 +8,18 @@ import type {
   VendorChannel,
 } from '../push/sender.js'
 
+type ProvidersModule = typeof import('../push/providers/providers.js')
+
+// `import()` remembers a failure, such as of descriptors that had run out, as long as the process lives; `require` does not.
+const require = createRequire(import.meta.url)
+const modulePath = '../push/providers/providers.js'
+
 /**
  * The providers of the whole service. Their libraries take a tenth of a second and some memory to load, so that a service without any
  * certificate does without them: they are loaded at the start when there is one, else by the first who needs them.
  */
 export class PushGateways implements PushProviders {
-  #loading: Promise<PushProviders> | undefined
+  #loaded: PushProviders | undefined
 
   readonly senders: Readonly<Record<VendorChannel, PushSender>> = {
     ios_gw: this.#sender('ios_gw'),
@@ -25,30 +32,28 @@ export class PushGateways implements PushProviders {
     vendor_n: this.#sender('vendor_n'),
   }
 
-  load(): Promise<PushProviders> {
-    this.#loading ??= import('../push/providers/providers.js').then(
-      ({ createProviders }) => createProviders(),
-      (error: unknown) => {
-        this.#loading = undefined
-        throw error
-      },
-    )
-    return this.#loading
+  /** @throws what loading the modules throws; the next call tries again */
+  load(): PushProviders {
+    if (!this.#loaded) {
+      const { createProviders } = require(modulePath) as ProvidersModule
+      this.#loaded = createProviders()
+    }
+    return this.#loaded
   }
 
   async inspect(certificate: GatewayCertificate): Promise<CertificateInspection> {
-    return (await this.load()).inspect(certificate)
+    return this.load().inspect(certificate)
   }
 
   async probe(certificate: GatewayCertificate): Promise<PushOutcome> {
-    return (await this.load()).probe(certificate)
+    return this.load().probe(certificate)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await (await this.#loading)?.[Symbol.asyncDispose]()
+    await this.#loaded?.[Symbol.asyncDispose]()
   }
 
   #sender(channel: VendorChannel): PushSender {
-    return { send: async (request) => (await this.load()).senders[channel].send(request) }
+    return { send: async (request) => this.load().senders[channel].send(request) }
   }
 }

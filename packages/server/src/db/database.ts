@@ -18,6 +18,7 @@ import type {
   BulkStatement,
   SqlDialect,
 } from './dialect/dialect.js'
+import { DatabaseHealth } from './health.js'
 import { compileOnce, type Procedure, type ProcedureContext } from './procedure.js'
 import type { Schema } from './schema.js'
 import type { TableWriterCheck } from './table-writers.js'
@@ -68,6 +69,8 @@ export class Database implements AsyncDisposable {
   constructor(
     readonly dialect: SqlDialect,
     checks: DatabaseChecks = {},
+    /** What became of the latest commits. */
+    readonly health = new DatabaseHealth(),
   ) {
     this.cacheCheck = checks.cacheCheck ?? null
     this.#writerCheck = checks.writerCheck ?? null
@@ -94,11 +97,13 @@ export class Database implements AsyncDisposable {
   async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#attempt(work)
+        const result = await this.#attempt(work)
+        this.health.wrote()
+        return result
       } catch (error) {
         const isOutOfIds = error instanceof IdsRunOut
         const again = attempt < maxAttempts && (isOutOfIds || this.dialect.isRetryable(error))
-        if (!again) throw this.#translate(error)
+        if (!again) throw this.#translate(error, 'write')
         if (isOutOfIds) await error.renewal
         await new Promise((resolve) => setTimeout(resolve, Math.random() * retryDelayMs * attempt))
       }
@@ -152,7 +157,7 @@ export class Database implements AsyncDisposable {
     try {
       return await work(this.reader)
     } catch (error) {
-      throw this.#translate(error)
+      throw this.#translate(error, 'read')
     }
   }
 
@@ -175,6 +180,18 @@ export class Database implements AsyncDisposable {
     return { synchronousCommit: rows[0]?.commit ?? '', fsync: rows[0]?.fsync === 'on' }
   }
 
+  /** Runs what takes as long as it does, such as a change of the schema. */
+  async unhurried<T>(work: (db: Queryable) => Promise<T>): Promise<T> {
+    const { longWrites } = this.dialect
+    if (!longWrites) return work(this.#writer)
+    const own = new Kysely<Schema>({ dialect: longWrites })
+    try {
+      return await work(own)
+    } finally {
+      await own.destroy()
+    }
+  }
+
   /** Runs long reads on one state of the data, without keeping other callers waiting. */
   async snapshot<T>(work: (reader: Queryable) => Promise<T>): Promise<T> {
     const { longReads } = this.dialect
@@ -189,7 +206,7 @@ export class Database implements AsyncDisposable {
           return work(tx)
         })
     } catch (error) {
-      throw this.#translate(error)
+      throw this.#translate(error, 'read')
     } finally {
       await own?.destroy()
     }
@@ -239,9 +256,11 @@ export class Database implements AsyncDisposable {
       )
     const { module, name } = procedure
     try {
-      return (await runProcedure({ module, name, input })) as Output
+      const output = (await runProcedure({ module, name, input })) as Output
+      this.health.wrote()
+      return output
     } catch (error) {
-      throw this.#translate(error)
+      throw this.#translate(error, 'write')
     }
   }
 
@@ -297,8 +316,9 @@ export class Database implements AsyncDisposable {
     await this.#writer.destroy()
   }
 
-  #translate(error: unknown): unknown {
+  #translate(error: unknown, kind: 'read' | 'write'): unknown {
     if (!this.dialect.isUnavailable(error)) return error
+    this.health.failed(kind, error)
     return new AppError('storage_failed', undefined, { cause: error, retryAfterSeconds })
   }
 }

@@ -5,7 +5,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError } from '@hermod/protocol'
+import { isOutOfDescriptors } from '../lib/out-of-descriptors.js'
 import type { Bounds } from './bounds/bounds.js'
+import type { ConnectionRoom } from './connection-room.js'
 import {
   checkIntervalMs,
   headersTimeoutMs,
@@ -21,6 +23,7 @@ export interface HttpServerOptions {
   readonly families: readonly RouteFamily[]
   readonly responses: Responses
   readonly bounds: Bounds
+  readonly room: ConnectionRoom
   /** A route threw what is no AppError; operations report their failures through the executor. */
   onError(error: unknown): void
 }
@@ -31,7 +34,7 @@ const sweepIntervalMs = 1_000
 
 /** The server, not listening yet. */
 export function createHttpServer(options: HttpServerOptions): Server {
-  const { responses, bounds } = options
+  const { responses, bounds, room } = options
   const router = new Router(options.families)
   const answer = (request: IncomingMessage, response: ServerResponse) =>
     bounds.connections.arrived(
@@ -49,7 +52,10 @@ export function createHttpServer(options: HttpServerOptions): Server {
     },
     answer,
   )
-  server.on('connection', (socket: Socket) => bounds.connections.opened(socket))
+  server.on('connection', (socket: Socket) => {
+    room.opened(socket)
+    if (!socket.destroyed) bounds.connections.opened(socket)
+  })
   server.on('checkExpectation', answer)
   const sweep = setInterval(() => {
     const now = performance.now()
@@ -66,16 +72,23 @@ export function createHttpServer(options: HttpServerOptions): Server {
 
 async function answerRequest(
   router: Router,
-  { responses, onError }: HttpServerOptions,
+  { responses, room, onError }: HttpServerOptions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  if (room.isSurplus(request.socket)) {
+    response.shouldKeepAlive = false
+    request.resume()
+    responses.failure(request, response, new AppError('unavailable', 'too many connections'))
+    return
+  }
   try {
     await route(router, responses, request, response)
   } catch (error) {
     if (error instanceof AppError) return responses.failure(request, response, error)
     onError(error)
     if (response.headersSent) response.destroy()
+    else if (isOutOfDescriptors(error)) responses.failure(request, response, 'unavailable')
     else responses.failure(request, response, 'internal_error')
   }
 }

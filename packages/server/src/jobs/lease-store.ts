@@ -29,6 +29,15 @@ export class LeaseStore {
     })
   }
 
+  /** Writes and commits, and leaves nothing behind. @throws AppError storage_failed */
+  async probe(owner: string): Promise<void> {
+    const name = `probe/${owner}`
+    await this.database.transaction(async (tx) => {
+      await tx.insertInto('leases').values({ name, owner, expires_at: 0 }).execute()
+      await tx.deleteFrom('leases').where('name', '=', name).execute()
+    })
+  }
+
   /** Gives back one's own lease, so that others need not wait for its end. */
   async release(name: string, owner: string): Promise<void> {
     await this.database.transaction(async (tx) => {

@@ -39,6 +39,14 @@ export interface ConnectionFigures {
   readonly bodyBytes: number
 }
 
+/** What became of uses of the database since the start. */
+export interface DatabaseFigures {
+  readonly failedReads: number
+  readonly failedWrites: number
+  readonly statementsGivenUp: number
+  readonly isFailing: boolean
+}
+
 /** When a push certificate expires. */
 export interface CertificateFigures {
   readonly appId: string
@@ -130,6 +138,11 @@ export class Metrics {
     closed: (reason: string) => this.#closedConnections.inc({ reason }),
     refused: (reason: string) => this.#refusedRequests.inc({ reason }),
   }
+  readonly #refusedConnections = new Counter({
+    name: 'hermod_connections_refused_total',
+    help: 'Connections that were refused so that file descriptors do not run out.',
+    registers: [this.#registry],
+  })
   /** Children by label, because looking them up through prom-client costs more than counting. */
   readonly #byOperation = new Map<
     string,
@@ -241,7 +254,7 @@ export class Metrics {
 
   /** @param read what the checkpoints of the embedded database did since the start */
   watchCheckpoints(read: () => CheckpointFigures): void {
-    const counters: [string, string, (figures: CheckpointFigures) => number][] = [
+    this.#countersOf(read, [
       [
         'hermod_checkpoint_seconds_total',
         'Time of checkpoints beside the writer.',
@@ -257,7 +270,55 @@ export class Metrics {
         'Checkpoints that failed and were tried again.',
         ({ failures }) => failures,
       ],
-    ]
+    ])
+    new Gauge({
+      name: 'hermod_wal_bytes',
+      help: 'What the write-ahead log held at the last checkpoint.',
+      registers: [this.#registry],
+      collect() {
+        this.set(read().walBytes)
+      },
+    })
+  }
+
+  connectionRefused(): void {
+    this.#refusedConnections.inc()
+  }
+
+  /** @param read what became of uses of the database since the start */
+  watchDatabase(read: () => DatabaseFigures): void {
+    this.#countersOf(read, [
+      [
+        'hermod_database_failed_reads_total',
+        'Reads that the database could not do.',
+        ({ failedReads }) => failedReads,
+      ],
+      [
+        'hermod_database_failed_writes_total',
+        'Transactions that the database could not do, or of which it did not say whether it had.',
+        ({ failedWrites }) => failedWrites,
+      ],
+      [
+        'hermod_database_statements_given_up_total',
+        'Statements that PostgreSQL did not answer in time.',
+        ({ statementsGivenUp }) => statementsGivenUp,
+      ],
+    ])
+    new Gauge({
+      name: 'hermod_database_failing',
+      help: '1 from the first failure of the database until the next commit.',
+      registers: [this.#registry],
+      collect() {
+        this.set(read().isFailing ? 1 : 0)
+      },
+    })
+  }
+
+  /** Counters whose values are counted elsewhere: name, help, value. */
+  #countersOf<Figures>(
+    read: () => Figures,
+    counters: readonly (readonly [string, string, (figures: Figures) => number])[],
+  ): void {
     for (const [name, help, value] of counters)
       new Counter({
         name,
@@ -268,14 +329,6 @@ export class Metrics {
           this.inc(value(read()))
         },
       })
-    new Gauge({
-      name: 'hermod_wal_bytes',
-      help: 'What the write-ahead log held at the last checkpoint.',
-      registers: [this.#registry],
-      collect() {
-        this.set(read().walBytes)
-      },
-    })
   }
 
   /** @param read what waits to be hashed, by what for */

@@ -110,7 +110,8 @@ export class LeasedTurn implements Turn {
   async release(): Promise<void> {
     const wasTaken = this.isTaken
     this.#forget()
-    if (wasTaken) await this.options.release()
+    // A lease that cannot be given back ends by itself.
+    if (wasTaken) await this.options.release().catch(() => {})
   }
 
   #forget(): void {

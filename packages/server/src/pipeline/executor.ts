@@ -3,6 +3,7 @@ import { AppError, type CallerRule, errorCatalogue, type Operation, object } fro
 import { Slots } from '../lib/concurrency/slots.js'
 import type { Turns } from '../lib/concurrency/turns.js'
 import { parseJson, stringifyJson } from '../lib/json.js'
+import { isOutOfDescriptors } from '../lib/out-of-descriptors.js'
 import { unlimited } from './allowance.js'
 import { type Authenticator, authenticate } from './authenticate.js'
 import { compileSubject, type RequireSubject, requireCaller } from './authorize.js'
@@ -162,9 +163,10 @@ export class Executor {
     const isOurs = !(thrown instanceof AppError)
     if (isOurs || thrown.entry.code === errorCatalogue.storage_failed.code)
       this.#options.observer.failed(call, operation, thrown)
-    return isOurs
-      ? new AppError('internal_error', `request ${call.requestId}`, { cause: thrown })
-      : thrown
+    if (!isOurs) return thrown
+    return isOutOfDescriptors(thrown)
+      ? new AppError('unavailable', undefined, { cause: thrown })
+      : new AppError('internal_error', `request ${call.requestId}`, { cause: thrown })
   }
 
   #admit(operation: Operation, call: Call): Soon<Principal> {

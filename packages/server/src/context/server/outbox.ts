@@ -9,6 +9,7 @@ import type { Consumer } from '../../outbox/consumer.js'
 import type { ConsumerObserver } from '../../outbox/consumer-runner.js'
 import { OutboxPurge } from '../../outbox/outbox-purge.js'
 import { OutboxRelay } from '../../outbox/relay.js'
+import { isDatabaseFailure } from '../database-log.js'
 import type { Stores } from '../stores.js'
 
 interface OutboxObserver extends ConsumerObserver {
@@ -63,8 +64,10 @@ export function outboxObserver(log: Logger, metrics: Metrics): OutboxObserver {
   return {
     lagging: (consumer, rows) => metrics.consumerLags(consumer, rows),
     missed: (consumer, app) => log.warn({ consumer, app }, 'outbox consumer has missed events'),
-    failed: (consumer, app, error) =>
-      log.warn({ consumer, app, err: error }, 'outbox consumer failed and tries again'),
+    failed(consumer, app, error) {
+      if (!isDatabaseFailure(error))
+        log.warn({ consumer, app, err: error }, 'outbox consumer failed and tries again')
+    },
     leftBehind(consumer, app) {
       metrics.consumerLeftBehind(consumer)
       log.error(

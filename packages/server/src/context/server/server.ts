@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import type { LoadedConfig } from '../../config/config.js'
 import type { FirstApp } from '../../domain/apps/app-service.js'
+import { LeaseStore } from '../../jobs/lease-store.js'
 import { Lifecycle } from '../../lib/lifecycle.js'
 import type { Logger } from '../../observability/log.js'
 import { type Context, type ContextOptions, openContext } from '../context.js'
+import { Readiness } from './readiness.js'
 import { startTransports } from './transports.js'
 import { createWorkers } from './workers.js'
 
@@ -28,7 +31,7 @@ export function startService(
     const first = await prepareApps(context, { config, secrets })
     const { bus, clock, database, metrics, providers, services, stores } = context
     // Without a certificate nobody needs them; setting the first one loads them.
-    if (await services.pushCertificates.exist()) await providers.load()
+    if (await services.pushCertificates.exist()) providers.load()
     const workers = createWorkers({
       database,
       bus,
@@ -41,10 +44,16 @@ export function startService(
     })
     // Added before they are started, so that they stop after the last call, which may leave work to them.
     parts.add(workers, (each) => each.stop())
-    const { url } = parts.add(await startTransports(context, { config, log }), (each) =>
+    const leases = new LeaseStore(database, clock)
+    const prober = randomUUID()
+    const readiness = new Readiness({ database, probe: () => leases.probe(prober) })
+    const { url } = parts.add(await startTransports(context, { config, log, readiness }), (each) =>
       each.stop(),
     )
     await workers.start()
+    const obstacle = await readiness.obstacle()
+    if (obstacle !== null)
+      log.error({ obstacle }, 'the service is not ready; what can be read is served')
     return { url, first, stop: () => parts.stop() }
   })
 }

@@ -9,6 +9,7 @@ import { controlSocketPath, fitsSocketPath } from '../../commands/runtime/call.j
 import type { ServerConfig } from '../../config/config.js'
 import { addressReader, proxyTest } from '../../http/address.js'
 import { Bounds } from '../../http/bounds/bounds.js'
+import { ConnectionRoom, connectionLimit } from '../../http/connection-room.js'
 import { Cors } from '../../http/cors.js'
 import { Responses } from '../../http/responses.js'
 import { assetRoutes } from '../../http/routes/assets.js'
@@ -17,9 +18,11 @@ import { pageRoutes, servicePages } from '../../http/routes/pages.js'
 import { receiptRoutes } from '../../http/routes/receipts.js'
 import { createHttpServer } from '../../http/server.js'
 import { Lifecycle } from '../../lib/lifecycle.js'
+import { LineLimit } from '../../observability/line-limit.js'
 import type { Logger } from '../../observability/log.js'
 import { operatorPrincipal } from '../../pipeline/principal.js'
 import type { Context } from '../context.js'
+import type { Readiness } from './readiness.js'
 
 export interface Transports {
   /** Where the operations are served. */
@@ -30,13 +33,18 @@ export interface Transports {
 
 /** Beside the code, in the package. */
 const assetsFolder = fileURLToPath(new URL('../../../assets', import.meta.url))
-const readyCheckTimeoutMs = 2_000
 const lastWordsMs = 1_000
+/** Of the operator, on the socket in the data folder. */
+const operatorConnections = 16
 
 /** What listens: HTTP for callers, and a socket in the data folder for its operator. */
 export function startTransports(
-  context: Pick<Context, 'executor' | 'limits' | 'metrics' | 'services' | 'database'>,
-  { config, log }: { readonly config: ServerConfig; readonly log: Logger },
+  context: Pick<Context, 'executor' | 'limits' | 'metrics' | 'services'>,
+  {
+    config,
+    log,
+    readiness,
+  }: { readonly config: ServerConfig; readonly log: Logger; readonly readiness: Readiness },
 ): Promise<Transports> {
   const { executor, limits } = context
   const { operatorGuard, receipts } = context.services
@@ -63,17 +71,31 @@ export function startTransports(
     limits.requestArrived(addressOf(request))
     connections.requireRoom(request.socket)
   }
+  const refusals = new LineLimit()
+  const { storage } = config
+  const room = new ConnectionRoom(
+    connectionLimit(storage.kind === 'postgres' ? storage.maxConnections : 0),
+    {
+      refused() {
+        context.metrics.connectionRefused()
+        const more = refusals.next()
+        if (more !== null)
+          log.error({ more }, 'connections are refused: file descriptors would run out')
+      },
+    },
+  )
   const pages = servicePages({
     executor,
     metrics: context.metrics,
     publicUrl: config.http.publicUrl,
     isBehindProxy: config.http.trustProxy !== false,
-    isReady: () => isReady(context),
+    obstacle: () => readiness.obstacle(),
     isOperatorToken: (token, request) => operatorGuard.isOperatorToken(token, addressOf(request)),
   })
   const server = createHttpServer({
     responses,
     bounds,
+    room,
     onError,
     families: [
       operationRoutes({ executor, responses, bounds, operations, addressOf, principal: null }),
@@ -100,6 +122,7 @@ export function startTransports(
   const control = createHttpServer({
     responses: controlResponses,
     bounds: controlBounds,
+    room: new ConnectionRoom(operatorConnections, { refused() {} }),
     onError,
     families: [
       operationRoutes({
@@ -149,15 +172,4 @@ async function close(server: Server): Promise<void> {
   const cut = setTimeout(() => server.closeAllConnections(), lastWordsMs)
   await closed
   clearTimeout(cut)
-}
-
-async function isReady({ database }: Pick<Context, 'database'>): Promise<boolean> {
-  const check = database.ping().then(
-    () => true,
-    () => false,
-  )
-  const late = new Promise<false>((resolve) =>
-    setTimeout(resolve, readyCheckTimeoutMs, false).unref(),
-  )
-  return Promise.race([check, late])
 }

@@ -8,6 +8,7 @@ import { MaintenanceScheduler } from '../../jobs/maintenance-scheduler.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Logger } from '../../observability/log.js'
 import type { Metrics } from '../../observability/metrics.js'
+import { isDatabaseFailure } from '../database-log.js'
 import type { Services } from '../services.js'
 import type { Stores } from '../stores.js'
 import { textErasureHandler } from '../text-erasures.js'
@@ -111,7 +112,9 @@ export function createWorkers({
     ],
     observer: {
       finished: metrics.jobFinished.bind(metrics),
-      failed: (kind, error) => log.warn({ kind, err: error }, 'job failed'),
+      failed(kind, error) {
+        if (!isDatabaseFailure(error)) log.warn({ kind, err: error }, 'job failed')
+      },
       overdue: metrics.jobsOverdue.bind(metrics),
     },
     clock,
@@ -137,7 +140,9 @@ export function createWorkers({
     leases: new LeaseStore(database, clock),
     observer: {
       finished: metrics.maintenanceFinished.bind(metrics),
-      failed: (task, error) => log.warn({ task, err: error }, 'maintenance failed'),
+      failed(task, error) {
+        if (!isDatabaseFailure(error)) log.warn({ task, err: error }, 'maintenance failed')
+      },
     },
   })
   let unsubscribe = () => {}

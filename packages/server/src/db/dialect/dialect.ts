@@ -104,6 +104,8 @@ export interface SqlDialect {
   readonly readNow: (sql: string, parameters: readonly unknown[]) => unknown[] | Promise<unknown[]>
   /** Where long reads run so that they keep nobody waiting; opened for one of them and closed after it. */
   readonly longReads?: KyselyDialect
+  /** Where changes of the schema run, which take as long as they do; opened for one run and closed after it. Default: as `writes`. */
+  readonly longWrites?: KyselyDialect
   /** Statements that prepare a transaction for long reads. */
   readonly longReadSettings?: readonly string[]
   /** True when `for update` locks exist and are needed because transactions run concurrently. */

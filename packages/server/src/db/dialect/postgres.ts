@@ -1,6 +1,7 @@
 import {
   type DatabaseConnection,
   type Driver,
+  type Dialect as KyselyDialect,
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
@@ -21,15 +22,27 @@ import type {
   SqlDialect,
 } from './dialect.js'
 import { encodeArray } from './postgres/arrays.js'
+import { answers, watchedClients } from './postgres/client.js'
 import { PostgresConnection } from './postgres/connection.js'
 import { CombinedReads, type ReadQuery, type ReadRows } from './postgres/reads.js'
+import { ConnectionWatch, type StallObserver } from './postgres/watch.js'
 
 const int8Oid = 20
 const connectTimeoutMs = 5_000
-const statementTimeoutMs = 30_000
+/** PostgreSQL ends a statement so much earlier than its connection would be given up, so that it can say so. */
+const statementMarginMs = 500
+const defaultDeadlineMs = 5_000
 const maxNamedStatements = 500
 /** A transaction whose node has stopped in the middle, or is out of reach, gives up its locks after this time. */
-const idleTransactionTimeoutMs = 30_000
+const idleTransactionTimeoutMs = 3_000
+/** Of transactions that may take long. */
+const patientIdleTransactionTimeoutMs = 30_000
+/** A node that is out of reach is noticed by the server too, and its connections are free for others. */
+const reachOptions =
+  '-c tcp_user_timeout=5000 -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=2'
+const keepAliveDelayMs = 5_000
+/** For the server's part in the end of connections. */
+const farewellMs = 1_000
 /**
  * The statements of the service look rows up by their keys. Plans that read and hash whole tables look cheap to a planner whose
  * statistics are young, and a prepared statement keeps its plan. Compiling a plan to machine code takes longer than any of them runs.
@@ -56,30 +69,34 @@ const unavailableErrno = new Set([
   'ENETUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',
+  'EMFILE',
+  'ENFILE',
 ])
 /** node-postgres reports a lost or unobtainable connection by text only. */
 const unavailableText =
   /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable/
 
 export function postgresDialect(options: PoolOptions): SqlDialect {
-  const pool = new LazyPool(options)
+  const watch = new ConnectionWatch({
+    deadlineMs: options.deadlineMs ?? defaultDeadlineMs,
+    probe: async (timeoutMs) =>
+      answers(await loadPostgres(), { connectionString: options.url }, timeoutMs),
+    observer: options.stalls ?? { gaveUp() {}, stalled() {}, answers() {} },
+  })
+  const pool = new LazyPool(options, watch)
   const reads = new CombinedReads((query) => pool.rows(query))
+  const patient = kyselyDialect(
+    () => new PoolDriver(new LazyPool({ ...options, poolSize: 1 }, watch, true)),
+  )
   return {
     name: 'postgres',
-    writes: {
-      createAdapter: () => new PostgresAdapter(),
-      createDriver: () => new PoolDriver(pool),
-      createIntrospector: (db) => new PostgresIntrospector(db),
-      createQueryCompiler: () => new PostgresQueryCompiler(),
-    },
+    writes: kyselyDialect(() => new PoolDriver(pool)),
+    longReads: patient,
+    longWrites: patient,
     readNow: (sql, parameters) => reads.all(sql, parameters),
     rowLocks: true,
     // Long is what these reads may take, and whole tables is what they read.
-    longReadSettings: [
-      'set local statement_timeout = 0',
-      'set local enable_hashjoin = on',
-      'set local enable_mergejoin = on',
-    ],
+    longReadSettings: ['set local enable_hashjoin = on', 'set local enable_mergejoin = on'],
     concurrentBatches: 2,
     usersPerTransaction: 250,
     clusteredTable: '',
@@ -97,6 +114,20 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
       )
     },
   }
+}
+
+function kyselyDialect(createDriver: () => Driver): KyselyDialect {
+  return {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver,
+    createIntrospector: (db) => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  }
+}
+
+/** Loaded here so that the embedded engine does not pay for it. */
+async function loadPostgres(): Promise<typeof pg> {
+  return (await import('pg')).default
 }
 
 /** The connection failed under a statement, so nobody knows what became of it. */
@@ -244,6 +275,9 @@ class StatementNames {
 interface PoolOptions {
   readonly url: string
   readonly poolSize: number
+  /** A statement without an answer ends after this time; default 5,000. */
+  readonly deadlineMs?: number
+  readonly stalls?: StallObserver
   /** An idle connection was lost; the next caller gets a new one. */
   onError(error: Error): void
 }
@@ -253,7 +287,12 @@ class LazyPool {
   readonly #names = new StatementNames()
   #pool: Promise<pg.Pool> | undefined
 
-  constructor(private readonly options: PoolOptions) {}
+  /** @param isPatient its statements may take as long as they do */
+  constructor(
+    private readonly options: PoolOptions,
+    private readonly watch: ConnectionWatch,
+    private readonly isPatient = false,
+  ) {}
 
   open(): Promise<pg.Pool> {
     this.#pool ??= this.#create()
@@ -263,7 +302,10 @@ class LazyPool {
   async close(): Promise<void> {
     const pool = await this.#pool
     this.#pool = undefined
+    // A server that has stopped says nothing to a farewell.
+    const timer = setTimeout(() => this.watch.cut(this.isPatient), farewellMs)
     await pool?.end()
+    clearTimeout(timer)
   }
 
   #prepared(sql: string, parameters: readonly unknown[]): pg.QueryConfig {
@@ -282,27 +324,32 @@ class LazyPool {
   }
 
   async #create(): Promise<pg.Pool> {
-    // Imported here so that the embedded engine does not pay for it.
-    const { default: postgres } = await import('pg')
+    const postgres = await loadPostgres()
+    const { options, watch, isPatient } = this
     const types = {
       getTypeParser: ((oid: number, format?: 'text') =>
         oid === int8Oid
           ? toInt64
           : postgres.types.getTypeParser(oid, format)) as typeof postgres.types.getTypeParser,
     }
+    const idleTimeoutMs = isPatient ? patientIdleTransactionTimeoutMs : idleTransactionTimeoutMs
     const pool = new postgres.Pool({
-      connectionString: this.options.url,
-      max: this.options.poolSize,
+      connectionString: options.url,
+      max: options.poolSize,
       connectionTimeoutMillis: connectTimeoutMs,
-      statement_timeout: statementTimeoutMs,
-      options: `${plannerOptions} -c idle_in_transaction_session_timeout=${idleTransactionTimeoutMs}`,
+      statement_timeout: isPatient ? false : watch.deadlineMs - statementMarginMs,
+      options: `${plannerOptions} ${reachOptions} -c idle_in_transaction_session_timeout=${idleTimeoutMs}`,
       application_name: 'hermod',
       keepAlive: true,
+      keepAliveInitialDelayMillis: keepAliveDelayMs,
       types,
+      Client: watchedClients(postgres, watch, isPatient),
     })
+    pool.on('acquire', (client) => watch.mark(client, 'used'))
+    pool.on('release', (_, client) => watch.mark(client, 'idle'))
     // A connection that is lost in a caller's hands: its next statement fails, and an event that nobody hears would end the process.
     pool.on('connect', (client) => client.on('error', () => {}))
-    return pool.on('error', this.options.onError)
+    return pool.on('error', options.onError)
   }
 }
 

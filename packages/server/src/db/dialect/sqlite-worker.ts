@@ -5,6 +5,7 @@
 import { fsyncSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { DatabaseSync } from '@photostructure/sqlite'
+import { isOutOfDescriptors } from '../../lib/out-of-descriptors.js'
 import {
   compileOnce,
   type Procedure,
@@ -167,4 +168,6 @@ function fail(error: unknown): void {
       ? { restart: error.detail }
       : { error: { message, code: errcode } },
   )
+  // A failed `import()` is remembered as long as the thread lives; another one takes its place.
+  if (isOutOfDescriptors(error)) parentPort?.close()
 }

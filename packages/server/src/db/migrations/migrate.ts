@@ -1,5 +1,5 @@
 import { type Migration, type MigrationInfo, Migrator } from 'kysely'
-import type { Database } from '../database.js'
+import type { Database, Queryable } from '../database.js'
 import type { SqlDialect } from '../dialect/dialect.js'
 import { initialMigration } from './001-initial.js'
 
@@ -7,11 +7,11 @@ function migrations(dialect: SqlDialect): Record<string, Migration> {
   return { '001-initial': initialMigration(dialect) }
 }
 
-function migrator(database: Database): Migrator {
+function migrator({ dialect }: Database, db: Queryable): Migrator {
   // Kysely takes a lock of the database for the whole run, so nodes that start together migrate once and the others wait.
   return new Migrator({
-    db: database.writer,
-    provider: { getMigrations: async () => migrations(database.dialect) },
+    db,
+    provider: { getMigrations: async () => migrations(dialect) },
   })
 }
 
@@ -21,12 +21,14 @@ function migrator(database: Database): Migrator {
  * @returns the names of the migrations that this call ran
  */
 export async function migrate(database: Database): Promise<string[]> {
-  const { error, results } = await migrator(database).migrateToLatest()
+  const { error, results } = await database.unhurried((db) =>
+    migrator(database, db).migrateToLatest(),
+  )
   if (error) throw error
   return (results ?? []).map((result) => result.migrationName)
 }
 
 /** @returns every known migration in order, with when it ran */
 export async function listMigrations(database: Database): Promise<readonly MigrationInfo[]> {
-  return migrator(database).getMigrations()
+  return migrator(database, database.writer).getMigrations()
 }

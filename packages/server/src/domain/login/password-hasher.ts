@@ -1,4 +1,5 @@
 import { type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
+import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
 import type { HashingQueue, HashingRequest } from './hashing-queue.js'
@@ -11,6 +12,9 @@ const scryptSlackBytes = 1024 * 1024
 /** The thread pool has four threads: files and look-ups keep one of them however many passwords are hashed. */
 export const parallelHashes = Math.min(availableParallelism(), 3)
 
+// `import()` remembers a failure, such as of descriptors that had run out, as long as the process lives; `require` does not.
+const require = createRequire(import.meta.url)
+
 const scryptAsync = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)
 
 /**
@@ -18,9 +22,6 @@ const scryptAsync = promisify<string, Buffer, number, ScryptOptions, Buffer>(scr
  * The modules are loaded with the first password that needs them.
  */
 export class PasswordHasher {
-  #argon2: Promise<typeof import('@node-rs/argon2')> | undefined
-  #bcrypt: Promise<typeof import('@node-rs/bcrypt')> | undefined
-
   constructor(private readonly queue: HashingQueue) {}
 
   /**
@@ -29,7 +30,7 @@ export class PasswordHasher {
    */
   async hash(password: string, request: HashingRequest): Promise<string> {
     return this.queue.run(request, async () => {
-      const { hash } = await this.#loadArgon2()
+      const { hash } = this.#loadArgon2()
       return hash(password, {
         memoryCost: own.memoryKiB,
         timeCost: own.passes,
@@ -66,11 +67,11 @@ export class PasswordHasher {
   async #verify(parsed: PasswordHash, passwordHash: string, password: string): Promise<boolean> {
     switch (parsed.kind) {
       case 'bcrypt':
-        return (await this.#loadBcrypt()).verify(password, passwordHash)
+        return this.#loadBcrypt().verify(password, passwordHash)
       case 'scrypt':
         return verifyScrypt(parsed, password)
       default:
-        return (await this.#loadArgon2()).verify(passwordHash, password)
+        return this.#loadArgon2().verify(passwordHash, password)
     }
   }
 
@@ -87,14 +88,12 @@ export class PasswordHasher {
     )
   }
 
-  #loadArgon2(): Promise<typeof import('@node-rs/argon2')> {
-    this.#argon2 ??= import('@node-rs/argon2')
-    return this.#argon2
+  #loadArgon2(): typeof import('@node-rs/argon2') {
+    return require('@node-rs/argon2') as typeof import('@node-rs/argon2')
   }
 
-  #loadBcrypt(): Promise<typeof import('@node-rs/bcrypt')> {
-    this.#bcrypt ??= import('@node-rs/bcrypt')
-    return this.#bcrypt
+  #loadBcrypt(): typeof import('@node-rs/bcrypt') {
+    return require('@node-rs/bcrypt') as typeof import('@node-rs/bcrypt')
   }
 }
 

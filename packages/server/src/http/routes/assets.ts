@@ -64,7 +64,11 @@ function assetRoute({ responses, admit }: AssetRoutesOptions, file: string): Rou
   let asset: Promise<Asset> | undefined
   return async (request, response) => {
     admit(request)
-    asset ??= readAsset(file)
+    asset ??= readAsset(file).catch((error: unknown) => {
+      // The next one tries again.
+      asset = undefined
+      throw error
+    })
     const { bytes, etag } = await asset
     const isKnown = request.headers['if-none-match']?.split(/\s*,\s*/).includes(etag) ?? false
     // Clients ask each time and get the file only when it is another one, so that an upgrade is seen at once.

@@ -27,8 +27,8 @@ export interface PagesOptions {
   readonly publicUrl: string | null
   /** The server is behind a proxy, so that a connection from this machine says nothing about the caller. */
   readonly isBehindProxy: boolean
-  /** False when the service cannot do its work, for example without its database. */
-  isReady(): Promise<boolean>
+  /** Why the service cannot do its work, for example without its database; null: it can. */
+  obstacle(): Promise<string | null>
   /** @throws AppError too_many_requests for an address that guesses */
   isOperatorToken(token: string, request: IncomingMessage): Promise<boolean>
 }
@@ -82,8 +82,10 @@ export function servicePages(options: PagesOptions): Readonly<Record<string, Pag
   return {
     '/healthz': async () => json(200, '{"status":"ok"}'),
     '/readyz': async () => {
-      const isReady = !executor.isDraining && (await options.isReady())
-      return isReady ? json(200, '{"status":"ready"}') : json(503, '{"status":"not ready"}')
+      const reason = executor.isDraining ? 'shutting down' : await options.obstacle()
+      return reason === null
+        ? json(200, '{"status":"ready"}')
+        : json(503, JSON.stringify({ status: 'not ready', reason }))
     },
     '/metrics': async (request) => {
       const refusal = await metricsRefusal(request, options)

@@ -10,10 +10,13 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
+import { openReserve } from './disk-reserve.js'
 
 const sqliteBusy = 5
 
 export interface FolderLock {
+  /** The disk has hardly any room, so that the start has taken the folder's reserve. */
+  readonly isDiskFull: boolean
   /** Frees the folder; a second call does nothing. */
   release(): void
 }
@@ -47,8 +50,10 @@ export function lockFolder(dir: string): FolderLock {
   const folder = resolve(dir)
   const pidFile = join(folder, 'hermod.pid')
   const database = openExclusively(folder, pidFile)
+  const isDiskFull = openReserve(folder)
   writeFileSync(pidFile, `${process.pid}\n`)
   return {
+    isDiskFull,
     release() {
       if (!database.isOpen) return
       rmSync(pidFile, { force: true })

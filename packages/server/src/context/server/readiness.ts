@@ -1,0 +1,56 @@
+import type { Database } from '../../db/database.js'
+
+/** Why the service cannot do its work. */
+export type Obstacle = 'the database does not answer' | 'the database does not write'
+
+const pingTimeoutMs = 2_000
+/** What commits of so long ago say counts; a service without any is asked to make one. */
+const freshMs = 2_000
+
+/** Whether the service can do its work: by the latest commits, or by one of its own when there were none. */
+export class Readiness {
+  #probing: Promise<void> | null = null
+
+  constructor(
+    private readonly options: {
+      readonly database: Pick<Database, 'ping' | 'health'>
+      /** Writes and commits. */
+      probe(): Promise<void>
+    },
+  ) {}
+
+  /** @returns null: none */
+  async obstacle(): Promise<Obstacle | null> {
+    const { database } = this.options
+    const [canRead, canWrite] = await Promise.all([
+      inTime(database.ping()),
+      this.#isWriting() ?? inTime(this.#probe()),
+    ])
+    if (!canRead) return 'the database does not answer'
+    // What failed during the look counts too.
+    return canWrite && this.#isWriting() !== false ? null : 'the database does not write'
+  }
+
+  /** @returns null when nothing was committed lately */
+  #isWriting(): boolean | null {
+    const latest = this.options.database.health.writesWithin(freshMs)
+    return latest === null ? null : latest === 'succeed'
+  }
+
+  /** One at a time, however many ask. */
+  #probe(): Promise<void> {
+    this.#probing ??= this.options.probe().finally(() => {
+      this.#probing = null
+    })
+    return this.#probing
+  }
+}
+
+async function inTime(work: Promise<unknown>): Promise<boolean> {
+  const done = work.then(
+    () => true,
+    () => false,
+  )
+  const late = new Promise<false>((resolve) => setTimeout(resolve, pingTimeoutMs, false).unref())
+  return Promise.race([done, late])
+}

@@ -1,0 +1,65 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+
+/** A network in front of PostgreSQL that can swallow everything: connections stay, and nothing comes through. */
+export class StallingProxy implements AsyncDisposable {
+  readonly #server: Server
+  readonly #target: { readonly host: string; readonly port: number }
+  readonly #sockets = new Set<Socket>()
+  #isStalled = false
+
+  private constructor(url: URL) {
+    this.#target = { host: url.hostname, port: Number(url.port) }
+    this.#server = createServer({ pauseOnConnect: true }, (socket) => this.#accept(socket))
+  }
+
+  static async start(databaseUrl: string): Promise<{ proxy: StallingProxy; url: string }> {
+    const url = new URL(databaseUrl)
+    const proxy = new StallingProxy(url)
+    proxy.#server.listen(0, '127.0.0.1')
+    await once(proxy.#server, 'listening')
+    url.port = String((proxy.#server.address() as AddressInfo).port)
+    return { proxy, url: String(url) }
+  }
+
+  stall(): void {
+    this.#isStalled = true
+    for (const socket of this.#sockets) socket.pause()
+  }
+
+  /** New connections come through; the old ones are lost for good, as after a failover. */
+  resume(): void {
+    this.#isStalled = false
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.close()
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  #accept(client: Socket): void {
+    this.#watch(client)
+    if (this.#isStalled) return
+    const server = connect(this.#target)
+    this.#watch(server)
+    this.#pass(client, server)
+    this.#pass(server, client)
+    client.resume()
+  }
+
+  #pass(from: Socket, to: Socket): void {
+    from.on('data', (bytes) => {
+      if (!this.#isStalled) to.write(bytes)
+    })
+    from.on('close', () => {
+      if (!this.#isStalled) to.destroy()
+    })
+  }
+
+  #watch(socket: Socket): void {
+    this.#sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('close', () => this.#sockets.delete(socket))
+  }
+}
