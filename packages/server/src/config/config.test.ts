@@ -204,6 +204,7 @@ describe('secrets', () => {
       kind: 'postgres',
       redactedUrl: 'postgres://hermod:***@db/hermod',
       maxConnections: 10,
+      deadlineMs: 5_000,
     })
   })
 
