@@ -2,9 +2,9 @@
  * The schema vocabulary of the contract: TypeBox (JSON Schema) with the few types that the contract needs and JSON Schema lacks.
  * The server's parameter decoder understands exactly what is built here.
  */
-import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, type TProperties, type TSchema, Type } from './typebox.js'
 
-export { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+export { type Static, type TProperties, type TSchema, Type } from './typebox.js'
 
 /**
  * An exact 64-bit integer: a number when it is a safe integer, else a bigint, never both, so that `===` and Map keys work.

@@ -2,8 +2,9 @@
  * The committed facts that devices and other systems get to know, as data: for each kind the schema of its payload. The kinds of
  * contact, group and user events are those of the clients' notices, by name.
  */
-import type { Static } from '@sinclair/typebox'
+
 import type { Int64 } from '../schema.js'
+import type { Static } from '../typebox.js'
 import { contactEvents } from './contacts.js'
 import { groupEvents } from './groups.js'
 import { messageEvents } from './messages.js'

@@ -1,5 +1,5 @@
-import type { CompiledQuery, QueryResult } from 'kysely'
 import type { CachedTable } from '../lib/invalidated-cache.js'
+import type { CompiledQuery, QueryResult } from './kysely.js'
 import type { Schema } from './schema.js'
 import { KnownWrites, type Write } from './written-columns.js'
 

@@ -1,13 +1,4 @@
 import { AppError } from '@hermod/protocol'
-import {
-  type Compilable,
-  type CompiledQuery,
-  Kysely,
-  type QueryResult,
-  type RawBuilder,
-  sql,
-  type Transaction,
-} from 'kysely'
 import { IdsRunOut } from '../lib/ids/ids.js'
 import type { CacheCheck, StatementRunner } from './cache-check.js'
 import type {
@@ -19,6 +10,15 @@ import type {
   SqlDialect,
 } from './dialect/dialect.js'
 import { DatabaseHealth } from './health.js'
+import {
+  type Compilable,
+  type CompiledQuery,
+  Kysely,
+  type QueryResult,
+  type RawBuilder,
+  sql,
+  type Transaction,
+} from './kysely.js'
 import { compileOnce, type Procedure, type ProcedureContext } from './procedure.js'
 import type { Schema } from './schema.js'
 import type { TableWriterCheck } from './table-writers.js'

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, sql } from './kysely.js'
 
 /** The greater one of a column and a value; the databases name the function differently. */
 export function greater(column: string, value: RawBuilder<number> | number): RawBuilder<number> {

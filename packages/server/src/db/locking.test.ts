@@ -1,13 +1,13 @@
+import { describe, expect, it } from 'vitest'
+import { Database, type Tx } from './database.js'
+import type { SqlDialect } from './dialect/dialect.js'
 import {
   DummyDriver,
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
   SqliteQueryCompiler,
-} from 'kysely'
-import { describe, expect, it } from 'vitest'
-import { Database, type Tx } from './database.js'
-import type { SqlDialect } from './dialect/dialect.js'
+} from './kysely.js'
 import { lockForUpdate, lockKeyShare, lockNoKeyUpdate, lockShare } from './locking.js'
 
 const found = (tx: Tx) => tx.selectFrom('users as u').select('u.user_id')

@@ -2,8 +2,9 @@
  * Row locks, from the strongest to the weakest. Each adds its clause to a select where transactions run at once; SQLite has one writer,
  * whose transaction need not lock anything.
  */
-import type { SelectQueryBuilder } from 'kysely'
+
 import type { Tx } from './database.js'
+import type { SelectQueryBuilder } from './kysely.js'
 
 interface LockOptions<Table> {
   /** The tables, or their aliases, whose rows are locked; all by default. */

@@ -4,7 +4,7 @@
  * PostgreSQL can partition them.
  */
 import type { Int64 } from '@hermod/protocol'
-import type { Generated } from 'kysely'
+import type { Generated } from './kysely.js'
 
 export interface Schema {
   apps: AppsTable

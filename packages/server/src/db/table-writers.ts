@@ -2,9 +2,10 @@
  * Every table is written by one store, together with its bulk statements in the file beside it. Not looked at are migrations, which run on
  * connections of their own, and statements that no module of the service issues: what tests plant by hand.
  */
-import type { CompiledQuery } from 'kysely'
+
 import type { StatementRunner } from './cache-check.js'
 import type { BulkQuery } from './dialect/dialect.js'
+import type { CompiledQuery } from './kysely.js'
 import type { Schema } from './schema.js'
 import { KnownWrites } from './written-columns.js'
 

@@ -1,6 +1,7 @@
 /** Bulk statements of jobs for procedures. Loaded by the writer's thread too. */
-import type { Insertable } from 'kysely'
+
 import type { BulkInsert } from '../db/dialect/dialect.js'
+import type { Insertable } from '../db/kysely.js'
 import { rowOf } from '../db/rows.js'
 import type { JobsTable } from '../db/schema.js'
 

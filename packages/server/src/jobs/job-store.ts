@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
-import { type Insertable, sql } from 'kysely'
 import type { Database, Queryable, Tx } from '../db/database.js'
+import { type Insertable, sql } from '../db/kysely.js'
 import type { JobsTable } from '../db/schema.js'
 import { padded } from '../lib/chunks.js'
 import type { FinalOutcome, TakenJob, TakenJobs } from './job-model.js'

@@ -1,6 +1,6 @@
 import type { EventKind } from '@hermod/protocol/events'
-import { sql } from 'kysely'
 import type { Database, PreparedPage, Queryable, Tx } from '../db/database.js'
+import { sql } from '../db/kysely.js'
 
 export interface OutboxRow {
   readonly position: number

@@ -1,4 +1,4 @@
-import type { Kysely, Dialect as KyselyDialect } from 'kysely'
+import type { Kysely, Dialect as KyselyDialect } from '../kysely.js'
 import type { CheckpointStatistics } from './sqlite-checkpointer.js'
 
 /** SQL type of a bulk column, as PostgreSQL names it. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'
-import { Kysely, sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
+import { Kysely, sql } from '../kysely.js'
 import type { BulkInsert } from './dialect.js'
 import { postgresDialect } from './postgres.js'
 

@@ -1,3 +1,5 @@
+import type pg from 'pg'
+import { toInt64 } from '../../lib/ids/int64.js'
 import {
   type DatabaseConnection,
   type Driver,
@@ -6,9 +8,7 @@ import {
   PostgresIntrospector,
   PostgresQueryCompiler,
   type TransactionSettings,
-} from 'kysely'
-import type pg from 'pg'
-import { toInt64 } from '../../lib/ids/int64.js'
+} from '../kysely.js'
 import type {
   AppendStatement,
   Bulk,

@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, sql } from '../kysely.js'
 
 interface IndexRow {
   readonly table_name: string

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { DatabaseSync } from '@photostructure/sqlite'
+import { Mutex } from '../../lib/concurrency/mutex.js'
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -9,8 +10,7 @@ import {
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
-} from 'kysely'
-import { Mutex } from '../../lib/concurrency/mutex.js'
+} from '../kysely.js'
 import { type ProcedureName, ProcedureRestart } from '../procedure.js'
 import { toObject } from '../row.js'
 import type { BulkQuery, ProcedureCall, SqlDialect } from './dialect.js'

@@ -1,6 +1,6 @@
-import { type Kysely, type Migration, sql } from 'kysely'
 import { idSlots } from '../../lib/ids/ids.js'
 import type { SqlDialect } from '../dialect/dialect.js'
+import { type Kysely, type Migration, sql } from '../kysely.js'
 
 /** Every table. */
 export function initialMigration(dialect: SqlDialect): Migration {

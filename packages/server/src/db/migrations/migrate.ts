@@ -1,6 +1,6 @@
-import { type Migration, type MigrationInfo, Migrator } from 'kysely'
 import type { Database, Queryable } from '../database.js'
 import type { SqlDialect } from '../dialect/dialect.js'
+import { type Migration, type MigrationInfo, Migrator } from '../kysely.js'
 import { initialMigration } from './001-initial.js'
 
 function migrations(dialect: SqlDialect): Record<string, Migration> {

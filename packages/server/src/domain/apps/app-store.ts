@@ -1,5 +1,5 @@
-import type { Insertable, Selectable, Updateable } from 'kysely'
 import type { Queryable, Tx } from '../../db/database.js'
+import type { Insertable, Selectable, Updateable } from '../../db/kysely.js'
 import { lockForUpdate } from '../../db/locking.js'
 import type { AdminTokensTable, AppsTable } from '../../db/schema.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'

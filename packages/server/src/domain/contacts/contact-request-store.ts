@@ -1,6 +1,6 @@
 import { contactRequestStatus, type Int64 } from '@hermod/protocol'
-import { type Selectable, sql } from 'kysely'
 import type { Queryable, Tx } from '../../db/database.js'
+import { type Selectable, sql } from '../../db/kysely.js'
 import type { ContactRequestsTable } from '../../db/schema.js'
 import { padded } from '../../lib/chunks.js'
 import type { Position } from '../paging.js'

@@ -1,6 +1,6 @@
 import { authMode, type Int64, relation } from '@hermod/protocol'
-import { type Selectable, sql } from 'kysely'
 import type { Database, Queryable, Tx } from '../../db/database.js'
+import { type Selectable, sql } from '../../db/kysely.js'
 import type { ContactsTable } from '../../db/schema.js'
 import { padded } from '../../lib/chunks.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'

@@ -1,6 +1,6 @@
 import { AppError, type Int64, platform } from '@hermod/protocol'
-import type { Selectable } from 'kysely'
 import type { Database, Tx } from '../../db/database.js'
+import type { Selectable } from '../../db/kysely.js'
 import type { DevicesTable } from '../../db/schema.js'
 import type { Clock } from '../../lib/clock.js'
 import { createToken } from '../../lib/secrets/tokens.js'

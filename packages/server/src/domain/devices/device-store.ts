@@ -1,5 +1,5 @@
-import type { Insertable, Selectable } from 'kysely'
 import type { Queryable, Tx } from '../../db/database.js'
+import type { Insertable, Selectable } from '../../db/kysely.js'
 import { lockForUpdate } from '../../db/locking.js'
 import type { DevicesTable } from '../../db/schema.js'
 import type { UserKey } from '../users/user-model.js'

@@ -1,5 +1,5 @@
-import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Tx } from '../../db/database.js'
+import { type RawBuilder, type SqlBool, sql } from '../../db/kysely.js'
 import type { UserKey } from '../users/user-model.js'
 import type { DeviceKey, PushBinding } from './device-model.js'
 

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql } from '../../db/kysely.js'
 import { everybodyId } from '../messaging/log/conversation-model.js'
 import { type IntegrityCheck, log } from './integrity-check.js'
 

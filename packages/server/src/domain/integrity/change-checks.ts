@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql } from '../../db/kysely.js'
 import { type IntegrityCheck, log } from './integrity-check.js'
 
 const named = (alias: string) => sql.raw(`${alias}.low_id || '/' || ${alias}.high_id`)

@@ -1,5 +1,5 @@
 import { admissionStatus, groupStatus, memberRole, muteMode } from '@hermod/protocol'
-import { type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, sql } from '../../db/kysely.js'
 import { type FaultRow, type IntegrityCheck, log } from './integrity-check.js'
 
 /** A row of a table, seen beside its group `g`. */

@@ -1,5 +1,5 @@
-import { type RawBuilder, sql } from 'kysely'
 import type { Queryable } from '../../db/database.js'
+import { type RawBuilder, sql } from '../../db/kysely.js'
 
 /** One thing that does not agree. */
 export interface FaultRow {

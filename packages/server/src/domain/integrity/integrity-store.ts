@@ -1,6 +1,6 @@
 import { relation, systemUserId } from '@hermod/protocol'
-import { type RawBuilder, sql } from 'kysely'
 import type { Queryable } from '../../db/database.js'
+import { type RawBuilder, sql } from '../../db/kysely.js'
 import { broadcastChecks } from './broadcast-checks.js'
 import { changeChecks, keptConversations } from './change-checks.js'
 import { groupChecks } from './group-checks.js'

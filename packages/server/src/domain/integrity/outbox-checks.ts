@@ -1,5 +1,5 @@
-import { sql } from 'kysely'
 import type { Queryable } from '../../db/database.js'
+import { sql } from '../../db/kysely.js'
 import { chunksOf } from '../../lib/chunks.js'
 import { decodeRanges, type MessageRange } from '../messaging/log/message-ranges.js'
 import type { FaultRow, IntegrityCheck } from './integrity-check.js'

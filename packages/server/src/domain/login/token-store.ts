@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Insertable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../db/database.js'
+import type { Insertable } from '../../db/kysely.js'
 import type { UserTokensTable } from '../../db/schema.js'
 import { padded } from '../../lib/chunks.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'

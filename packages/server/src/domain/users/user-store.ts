@@ -1,7 +1,7 @@
 import { type Int64, userStatus } from '@hermod/protocol'
-import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../db/database.js'
 import type { BulkSelect, BulkUpdate } from '../../db/dialect/dialect.js'
+import { type Insertable, type Selectable, sql, type Updateable } from '../../db/kysely.js'
 import { lockKeyShare } from '../../db/locking.js'
 import type { UsersTable } from '../../db/schema.js'
 import { compare } from '../../lib/compare.js'

@@ -1,5 +1,5 @@
-import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely'
 import type pg from 'pg'
+import type { CompiledQuery, DatabaseConnection, QueryResult } from '../../kysely.js'
 import { type ExchangeResult, type ExchangeStatement, exchange } from './exchange.js'
 
 interface WaitingStatement extends ExchangeStatement {

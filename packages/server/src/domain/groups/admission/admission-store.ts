@@ -1,5 +1,4 @@
 import { admissionStatus, type Int64 } from '@hermod/protocol'
-import { sql } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type {
   BulkDelete,
@@ -8,6 +7,7 @@ import type {
   BulkUpdate,
   ColumnType,
 } from '../../../db/dialect/dialect.js'
+import { sql } from '../../../db/kysely.js'
 import { padded } from '../../../lib/chunks.js'
 import { compare } from '../../../lib/compare.js'
 import type { UserKey } from '../../users/user-model.js'

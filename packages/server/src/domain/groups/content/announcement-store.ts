@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Selectable } from 'kysely'
 import type { Queryable, Tx } from '../../../db/database.js'
+import type { Selectable } from '../../../db/kysely.js'
 import type { GroupAnnouncementsTable } from '../../../db/schema.js'
 import type { GroupAnnouncement, GroupKey } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'

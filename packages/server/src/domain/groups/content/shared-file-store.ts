@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Selectable } from 'kysely'
 import type { Queryable, Tx } from '../../../db/database.js'
+import type { Selectable } from '../../../db/kysely.js'
 import type { GroupFilesTable } from '../../../db/schema.js'
 import { padded } from '../../../lib/chunks.js'
 import { toInt64 } from '../../../lib/ids/int64.js'

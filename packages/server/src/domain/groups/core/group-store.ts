@@ -1,7 +1,7 @@
 import { groupStatus, groupType, type Int64 } from '@hermod/protocol'
-import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { BulkSelect } from '../../../db/dialect/dialect.js'
+import { type Insertable, type Selectable, sql, type Updateable } from '../../../db/kysely.js'
 import { lockForUpdate } from '../../../db/locking.js'
 import type { GroupsTable } from '../../../db/schema.js'
 import { chunksOf, padded } from '../../../lib/chunks.js'

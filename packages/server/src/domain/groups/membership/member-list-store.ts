@@ -1,6 +1,6 @@
 import { type Int64, memberRole } from '@hermod/protocol'
-import { type RawBuilder, sql } from 'kysely'
 import type { Queryable } from '../../../db/database.js'
+import { type RawBuilder, sql } from '../../../db/kysely.js'
 import { type GroupKey, type Member, permanent } from '../core/group-model.js'
 import { isGroup } from '../core/group-store.js'
 import { memberColumns, toMember } from './member-store.js'

@@ -1,7 +1,7 @@
 import { groupStatus, type Int64, memberRole } from '@hermod/protocol'
-import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { greater } from '../../../db/expressions.js'
+import { type Insertable, type Selectable, sql, type Updateable } from '../../../db/kysely.js'
 import { lockNoKeyUpdate } from '../../../db/locking.js'
 import type { GroupMembersTable } from '../../../db/schema.js'
 import { chunksOf, padded } from '../../../lib/chunks.js'

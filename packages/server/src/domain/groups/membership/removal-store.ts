@@ -1,7 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
-import { type Selectable, sql } from 'kysely'
 import type { Database, Tx } from '../../../db/database.js'
 import type { BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
+import { type Selectable, sql } from '../../../db/kysely.js'
 import type { GroupRemovalsTable } from '../../../db/schema.js'
 import { chunksOf } from '../../../lib/chunks.js'
 import type { UserKey } from '../../users/user-model.js'

@@ -1,7 +1,7 @@
 /** Parts of statements about the broadcasts that a user sees (decision page 028). */
 import type { Int64 } from '@hermod/protocol'
-import { type SqlBool, sql } from 'kysely'
 import type { Param, Queryable } from '../../../db/database.js'
+import { type SqlBool, sql } from '../../../db/kysely.js'
 import type { UserKey } from '../../users/user-model.js'
 import { everybodyId } from '../log/conversation-model.js'
 

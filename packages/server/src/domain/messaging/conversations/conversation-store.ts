@@ -1,7 +1,7 @@
 import { groupStatus, groupType, type Int64, muteMode } from '@hermod/protocol'
-import { type RawBuilder, sql } from 'kysely'
 import type { Database, Param, Queryable, Tx } from '../../../db/database.js'
 import { greater } from '../../../db/expressions.js'
+import { type RawBuilder, sql } from '../../../db/kysely.js'
 import { lockForUpdate, lockShare } from '../../../db/locking.js'
 import type { GroupKey } from '../../groups/core/group-model.js'
 import type { ConversationEnd } from '../../groups/membership/group-conversations.js'

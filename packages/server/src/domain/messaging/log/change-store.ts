@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
-import { sql } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
+import { sql } from '../../../db/kysely.js'
 import { hiddenBroadcasts, streamsOf } from '../conversations/broadcast-streams.js'
 import { hiddenFrom, hiddenInGroup, joinedGroups } from '../conversations/conversation-store.js'
 import type { Alteration, AlterationKind, ChangeState, Tombstone } from './change-model.js'

@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
-import { type RawBuilder, sql } from 'kysely'
 import type { Database, Param, Queryable } from '../../../db/database.js'
+import { type RawBuilder, sql } from '../../../db/kysely.js'
 import type { MessagesTable } from '../../../db/schema.js'
 import { type BroadcastReader, hiddenBroadcasts } from '../conversations/broadcast-streams.js'
 import { hiddenFrom, hiddenInGroup, joinedGroups } from '../conversations/conversation-store.js'

@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
-import { sql } from 'kysely'
 import type { Tx } from '../../../db/database.js'
+import { sql } from '../../../db/kysely.js'
 import { isConversation } from '../conversations/conversation-store.js'
 import type { ConversationKey } from './conversation-model.js'
 import type { MessageContent } from './message-model.js'

@@ -1,7 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
-import { sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type { Database, Queryable } from '../../../db/database.js'
+import { sql } from '../../../db/kysely.js'
 import { systemUserId } from '../../users/system-user.js'
 
 /** Whom the ID at the other end of a conversation names. */

@@ -1,7 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
-import { sql } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import { greater } from '../../../db/expressions.js'
+import { sql } from '../../../db/kysely.js'
 import type { UserKey } from '../../users/user-model.js'
 import {
   type BroadcastReader,

@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
-import { sql } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
+import { sql } from '../../../db/kysely.js'
 import type { GroupKey, MemberKey } from '../../groups/core/group-model.js'
 
 /** A message whose sender wants to know who has read it. */

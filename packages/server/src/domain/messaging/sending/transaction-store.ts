@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
-import { type RawBuilder, sql } from 'kysely'
 import type { Queryable, Tx } from '../../../db/database.js'
+import { type RawBuilder, sql } from '../../../db/kysely.js'
 
 /** A place in the order of the table's key. */
 export interface TransactionPlace {

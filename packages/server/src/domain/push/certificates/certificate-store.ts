@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Insertable, Selectable, Updateable } from 'kysely'
 import type { Queryable, Tx } from '../../../db/database.js'
+import type { Insertable, Selectable, Updateable } from '../../../db/kysely.js'
 import type { PushCertificatesTable } from '../../../db/schema.js'
 import type { Invalidates } from '../../../lib/invalidated-cache.js'
 import type {

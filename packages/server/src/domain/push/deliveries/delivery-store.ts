@@ -1,7 +1,7 @@
 import { type Int64, type PushChannel, pushDeliveryState } from '@hermod/protocol'
-import type { Selectable } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { BulkDelete, BulkSelect, BulkUpdate } from '../../../db/dialect/dialect.js'
+import type { Selectable } from '../../../db/kysely.js'
 import type { PushDeliveriesTable } from '../../../db/schema.js'
 import type { UserKey } from '../../users/user-model.js'
 import type { TaskKey } from '../tasks/task-model.js'

@@ -1,6 +1,6 @@
 import { type Int64, pushDeliveryState } from '@hermod/protocol'
-import { sql } from 'kysely'
 import type { Database, Prepared, PreparedPage, Queryable } from '../../../db/database.js'
+import { sql } from '../../../db/kysely.js'
 import type { DeliveryKey } from '../deliveries/delivery-model.js'
 
 /** How far a user has read a conversation, or the broadcasts of a sender. */

@@ -1,7 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
-import { sql } from 'kysely'
 import type { Database, PreparedPage, Queryable } from '../../../db/database.js'
 import type { BulkSelect } from '../../../db/dialect/dialect.js'
+import { sql } from '../../../db/kysely.js'
 import type { GroupKey } from '../../groups/core/group-model.js'
 import type { PushedMessage } from './pushed-message.js'
 

@@ -1,7 +1,7 @@
 import { type Int64, type PushChannel, pushTaskState } from '@hermod/protocol'
-import { type Selectable, sql } from 'kysely'
 import type { Database, Queryable, Tx } from '../../../db/database.js'
 import type { BulkDelete, BulkInsert, BulkSelect } from '../../../db/dialect/dialect.js'
+import { type Selectable, sql } from '../../../db/kysely.js'
 import { lockForUpdate } from '../../../db/locking.js'
 import { rowOf } from '../../../db/rows.js'
 import type { PushTasksTable } from '../../../db/schema.js'

@@ -1,6 +1,6 @@
 import { type Int64, userStatus } from '@hermod/protocol'
-import { type Insertable, type RawBuilder, sql } from 'kysely'
 import type { Queryable } from '../../../db/database.js'
+import { type Insertable, type RawBuilder, sql } from '../../../db/kysely.js'
 import type { UsersTable } from '../../../db/schema.js'
 import { padded } from '../../../lib/chunks.js'
 import { emailKey, usernameKey } from '../user-model.js'

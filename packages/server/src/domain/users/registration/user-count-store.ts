@@ -1,5 +1,5 @@
-import { sql } from 'kysely'
 import type { Queryable, Tx } from '../../../db/database.js'
+import { sql } from '../../../db/kysely.js'
 import type { Invalidates } from '../../../lib/invalidated-cache.js'
 
 /** How many users an application has, deleted ones left out, and the ID of its last broadcast; 0 = none. */

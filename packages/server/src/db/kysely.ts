@@ -1,0 +1,15 @@
+/** What we use of the query builder; one file after the build, see scripts/bundle-libraries.mjs. */
+export type * from 'kysely'
+export {
+  CompiledQuery,
+  DummyDriver,
+  Kysely,
+  Migrator,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  sql,
+} from 'kysely'
