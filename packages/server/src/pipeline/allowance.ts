@@ -1,5 +1,5 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import { LRUCache } from 'lru-cache'
+import { boundedCache } from '../lib/limits/bounded-cache.js'
 import { Bucket, type BucketRate } from '../lib/limits/bucket.js'
 import { maxKeys } from '../lib/limits/rate-limiter.js'
 
@@ -23,7 +23,7 @@ export interface UserLimits {
 
 /** What each user has left to spend, and how many of its calls are under way. */
 export class UserAllowances {
-  readonly #users = new LRUCache<Int64, UserAllowance>({ max: maxKeys })
+  readonly #users = boundedCache<Int64, UserAllowance>(maxKeys)
 
   constructor(private readonly limits: UserLimits) {}
 

@@ -1,5 +1,5 @@
 import { AppError } from '@hermod/protocol'
-import { LRUCache } from 'lru-cache'
+import { boundedCache } from '../lib/limits/bounded-cache.js'
 import { networkOf } from '../lib/limits/network.js'
 import { type Allowance, type UserAllowances, unlimited } from './allowance.js'
 import type { Call } from './call.js'
@@ -32,7 +32,7 @@ const maxAdminTokens = 10_000
  * used up, and made-up tokens ask the database no more often than calls of another kind. Those that fail count for the address as well.
  */
 export class CallLimits {
-  readonly #validAdminTokens = new LRUCache<string, true>({ max: maxAdminTokens })
+  readonly #validAdminTokens = boundedCache<string, true>(maxAdminTokens)
 
   constructor(private readonly limiters: Limiters) {}
 

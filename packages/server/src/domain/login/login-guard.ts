@@ -1,6 +1,6 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../lib/clock.js'
+import { boundedCache } from '../../lib/limits/bounded-cache.js'
 import { networkOf } from '../../lib/limits/network.js'
 
 export interface LoginGuardOptions {
@@ -51,9 +51,9 @@ const maxWaiting = 64
  * that attempts made at once do not all pass the check.
  */
 export class LoginGuard {
-  readonly #failures = new LRUCache<string, Failures>({ max: maxEntries })
+  readonly #failures = boundedCache<string, Failures>(maxEntries)
   /** Pairs of user and address with a login that succeeded. */
-  readonly #familiar = new LRUCache<string, true>({ max: maxEntries })
+  readonly #familiar = boundedCache<string, true>(maxEntries)
   readonly #gates = new Map<string, Gate>()
 
   constructor(private readonly options: LoginGuardOptions) {}

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { boundedCache } from '../../lib/limits/bounded-cache.js'
 import { hashToken } from '../../lib/secrets/tokens.js'
 import type { LoginGuard } from './login-guard.js'
 
@@ -16,7 +16,7 @@ const maxKnown = 1_000
  */
 export class OperatorGuard {
   /** Hashes of tokens. */
-  readonly #valid = new LRUCache<string, true>({ max: maxKnown })
+  readonly #valid = boundedCache<string, true>(maxKnown)
 
   constructor(private readonly options: OperatorGuardOptions) {}
 

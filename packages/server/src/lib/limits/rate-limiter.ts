@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { boundedCache } from './bounded-cache.js'
 import { Bucket, type BucketRate } from './bucket.js'
 
 /** So many keys are remembered; those that were not heard of for the longest time are forgotten first. */
@@ -6,7 +6,7 @@ export const maxKeys = 50_000
 
 /** One token bucket per key. */
 export class RateLimiter<Key extends string | number | bigint> {
-  readonly #buckets = new LRUCache<Key, Bucket>({ max: maxKeys })
+  readonly #buckets = boundedCache<Key, Bucket>(maxKeys)
 
   constructor(private readonly rate: BucketRate) {}
 

@@ -1,7 +1,7 @@
 import type { Int64 } from '@hermod/protocol'
-import { LRUCache } from 'lru-cache'
 import type { Database, Queryable } from '../../../db/database.js'
 import { sql } from '../../../db/kysely.js'
+import { boundedCache } from '../../../lib/limits/bounded-cache.js'
 import { systemUserId } from '../../users/system-user.js'
 
 /** Whom the ID at the other end of a conversation names. */
@@ -19,7 +19,7 @@ const maxKnown = 100_000
  * What an ID is never changes, so it is asked for once.
  */
 export class PeerKinds {
-  readonly #known = new LRUCache<string, PeerKind>({ maxSize: maxKnown, sizeCalculation: () => 1 })
+  readonly #known = boundedCache<string, PeerKind>(maxKnown)
   readonly #find
 
   constructor(database: Database) {

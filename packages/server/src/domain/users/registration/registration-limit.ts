@@ -1,5 +1,5 @@
 import { AppError, type AppSettings } from '@hermod/protocol'
-import { LRUCache } from 'lru-cache'
+import { boundedCache } from '../../../lib/limits/bounded-cache.js'
 import { Bucket, type BucketRate } from '../../../lib/limits/bucket.js'
 import { networkOf } from '../../../lib/limits/network.js'
 import { maxKeys } from '../../../lib/limits/rate-limiter.js'
@@ -12,7 +12,7 @@ export interface LimitedApp {
 
 /** How many users one client address registers in an app, as the app's settings say (rule A2b). Each node counts for itself. */
 export class RegistrationLimit {
-  readonly #buckets = new LRUCache<string, Bucket>({ max: maxKeys })
+  readonly #buckets = boundedCache<string, Bucket>(maxKeys)
 
   /**
    * Counts a registration.
