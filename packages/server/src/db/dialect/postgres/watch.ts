@@ -8,6 +8,8 @@ const tickMs = 250
 /** A connection that has been silent for so long makes one look whether the server answers at all. */
 const suspectTicks = 4
 const probeTimeoutMs = 2_000
+/** So many probes in a row without an answer: a machine with far too much to do may miss one. */
+const probesToStall = 2
 /** After a connection was refused, those who want one are told the same for so long, and the server is left alone. */
 const refusalMs = 200
 
@@ -56,6 +58,7 @@ export class ConnectionWatch {
   #progress = 0
   #stall: NoAnswerError | null = null
   #isProbing = false
+  #unansweredProbes = 0
   #refusal: { readonly error: Error; readonly until: number } | null = null
 
   constructor(options: WatchOptions) {
@@ -162,7 +165,9 @@ export class ConnectionWatch {
       this.#stopWhenDone()
     }
     // A server that has too much to do for a new connection still serves those it has.
-    if (isAnswered || this.#stall || progress !== this.#progress) return
+    if (isAnswered || progress !== this.#progress) this.#unansweredProbes = 0
+    else this.#unansweredProbes++
+    if (this.#stall || this.#unansweredProbes < probesToStall) return
     this.#stall = new NoAnswerError('PostgreSQL answers on no connection')
     observer.stalled()
     for (const socket of this.#connections.keys()) socket.destroy(this.#stall)
