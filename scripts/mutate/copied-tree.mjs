@@ -64,9 +64,14 @@ export class CopiedTree {
   }
 
   /** @returns {Promise<{ code: number | null, output: string }>} code null: it took too long, and was ended with its children */
-  run(program, args, timeoutMs) {
+  run(program, args, timeoutMs, env = process.env) {
     return new Promise((resolve) => {
-      const child = spawn(program, args, { cwd: this.path, detached: true, stdio: 'pipe' })
+      const child = spawn(program, args, {
+        cwd: this.path,
+        env,
+        detached: true,
+        stdio: 'pipe',
+      })
       this.#running = child
       let output = ''
       for (const stream of [child.stdout, child.stderr])
