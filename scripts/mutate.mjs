@@ -19,6 +19,7 @@ const usage = `Usage: npm run mutate -- [options]
   --seed <n>     which ones; the same seed picks the same ones from the same code (default 1)
   --skip <n>     leaves out the first ones of the sample: the rest of a run that was ended (default 0)
   --only <path>  only files whose path below packages/server/src begins so; may be repeated
+  --quick        without PostgreSQL: for a first look, as what it finds is found, and the rest is to be tried without it
   --list         say which faults would be planted, and plant none`
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
@@ -36,6 +37,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     skip: { type: 'string', default: '0' },
     only: { type: 'string', multiple: true, default: [] },
+    quick: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -143,7 +145,7 @@ async function tryOne(tree, fault) {
       const failure = await failureOf(tree, run)
       if (failure === null) continue
       tree.write(file, source)
-      const own = await failureWithoutFault(tree, run, failure.isLate)
+      const own = await failureWithoutFault(tree, run, failure)
       return own === null
         ? { outcome: 'killed by a test', why: failure.what }
         : { outcome: 'unclear', why: `fails without the fault: ${own.what}` }
@@ -165,7 +167,7 @@ function testRunsOf(path) {
     { tests: unitTestsOf(path), backend: 'sqlite' },
     { tests, backend: 'sqlite' },
     { tests, backend: 'postgres' },
-  ].filter((run) => run.tests.length > 0)
+  ].filter((run) => run.tests.length > 0 && !(values.quick && run.backend === 'postgres'))
 }
 
 /** Those beside the file: the one of its name, and the others, which may reach it through another file. */
@@ -181,7 +183,8 @@ function unitTestsOf(path) {
  *
  * @returns {Promise<{ what: string } | null>} null: they pass
  */
-async function failureWithoutFault(tree, run, isLate) {
+async function failureWithoutFault(tree, { tests, backend }, { file, isLate }) {
+  const run = { tests: file === null ? tests : [file], backend }
   const key = JSON.stringify(run)
   if (green.has(key) && !isLate) return null
   await requireBuild(tree)
@@ -198,7 +201,10 @@ function build(tree) {
   )
 }
 
-/** @returns {Promise<{ what: string, isLate: boolean } | null>} the first test that fails; null: they pass */
+/**
+ * @returns {Promise<{ what: string, file: string | null, isLate: boolean } | null>} the first test that fails, and its file if there is
+ *   one; null: they pass
+ */
 async function failureOf(tree, { tests, backend }) {
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
   const args = [vitest, 'run', '--bail=1', '--reporter=dot', ...tests]
@@ -206,5 +212,6 @@ async function failureOf(tree, { tests, backend }) {
   const { code, output } = await tree.run(process.execPath, args, testTimeoutMs, env)
   if (code === 0) return null
   const what = /^ *FAIL .*$/m.exec(output)?.[0].trim() ?? 'no test: the run itself'
-  return { what, isLate: code === null || /timed out/i.test(output) }
+  const file = tests.find((test) => what.includes(test)) ?? null
+  return { what, file, isLate: code === null || /timed out/i.test(output) }
 }

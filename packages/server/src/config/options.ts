@@ -380,7 +380,7 @@ export const options = {
   checkAnswers: toggle({
     name: 'HERMOD_CHECK_ANSWERS',
     default: false,
-    text: 'on checks every answer against the contract, every transaction against the caches and every write against the stores of the tables, and fails those that break a rule; for development and tests.',
+    text: 'on checks every answer against the contract, every transaction against the caches and for statements that nobody waits for, and every write against the stores of the tables, and fails those that break a rule; for development and tests.',
   }),
   addressRate: integer({
     name: 'HERMOD_ADDRESS_RATE',

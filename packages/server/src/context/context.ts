@@ -66,7 +66,7 @@ const databaseFile = 'hermod.db'
 export async function openDatabase({ config, secrets, log }: ContextOptions): Promise<Database> {
   const { storage, checkAnswers } = config
   const checks = checkAnswers
-    ? { cacheCheck: new CacheCheck(), writerCheck: new TableWriterCheck() }
+    ? { cacheCheck: new CacheCheck(), writerCheck: new TableWriterCheck(), checksEnds: true }
     : {}
   const health = new DatabaseHealth(databaseLog(log))
   if (storage.kind === 'sqlite')

@@ -21,6 +21,7 @@ import {
 } from './kysely.js'
 import { compileOnce, type Procedure, type ProcedureContext } from './procedure.js'
 import type { Schema } from './schema.js'
+import { watchStatements } from './statement-check.js'
 import type { TableWriterCheck } from './table-writers.js'
 
 /** What is done around the commit of a transaction. A transaction that is run again starts without any. */
@@ -53,6 +54,8 @@ const retryAfterSeconds = 2
 export interface DatabaseChecks {
   readonly cacheCheck?: CacheCheck
   readonly writerCheck?: TableWriterCheck
+  /** Whether a transaction fails whose statements were not all waited for. */
+  readonly checksEnds?: boolean
 }
 
 /** One place for what every store needs: reads, transactions, prepared and bulk statements, and errors in the service's terms. */
@@ -65,6 +68,7 @@ export class Database implements AsyncDisposable {
 
   readonly cacheCheck: CacheCheck | null
   readonly #writerCheck: TableWriterCheck | null
+  readonly #checksEnds: boolean
 
   constructor(
     readonly dialect: SqlDialect,
@@ -74,6 +78,7 @@ export class Database implements AsyncDisposable {
   ) {
     this.cacheCheck = checks.cacheCheck ?? null
     this.#writerCheck = checks.writerCheck ?? null
+    this.#checksEnds = checks.checksEnds ?? false
     const { bulkAppend } = dialect
     this.#appendOf = bulkAppend && compileOnce((statement: BulkAppend) => bulkAppend(statement))
     this.#bulkOf = compileOnce((statement) => dialect.bulk(statement))
@@ -118,6 +123,7 @@ export class Database implements AsyncDisposable {
       return await this.#writer.transaction().execute(async (transaction) => {
         this.#writerCheck?.watch(transaction.getExecutor())
         const watched = this.cacheCheck?.watch(transaction.getExecutor())
+        const statements = this.#checksEnds ? watchStatements(transaction.getExecutor()) : null
         const tx: Tx = Object.assign(transaction, {
           hasRowLocks: this.dialect.rowLocks,
           beforeCommit: (run: () => Promise<void>) => void before.push(run),
@@ -128,6 +134,7 @@ export class Database implements AsyncDisposable {
         })
         const result = await work(tx)
         for (const run of before) await run()
+        statements?.requireEnd()
         watched?.requireInvalidations()
         isCommitting = true
         return result

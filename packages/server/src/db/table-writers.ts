@@ -59,7 +59,7 @@ export const tableWriters: Readonly<Record<keyof Schema, string>> = {
 
 /** What a statement passes through on its way from a store to the database. */
 const engine =
-  /^db\/(?:dialect\/|database$|kysely$|procedure$|written-columns$|table-writers$|cache-check$)/
+  /^db\/(?:dialect\/|database$|kysely$|procedure$|written-columns$|table-writers$|cache-check$|statement-check$)/
 
 interface TableWriterCheckOptions {
   /** The folder that the paths of modules begin in. */

@@ -247,7 +247,7 @@ export class ConversationService {
     { messageId, senders }: { readonly messageId: number; readonly senders: ReadonlySet<Int64> },
   ): Promise<void> | void {
     if (senders.size === 0) return
-    const answered = peerIds.filter((peerId) => peerId !== userId && senders.has(peerId))
+    const answered = peerIds.filter((peerId) => senders.has(peerId))
     if (answered.length === 0) return
     return unlessPassing(async () => {
       await Promise.all(
