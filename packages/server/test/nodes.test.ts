@@ -1,8 +1,8 @@
 import type { Message } from '@hermod/protocol'
-import { type ServerProcess, startServer, testBackends, waitFor } from '@hermod/testkit'
+import { Api, type ServerProcess, startServer, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
-import { broadcast } from './support/broadcasts.js'
+import { broadcast, newestId } from './support/broadcasts.js'
 import {
   acknowledge,
   contents,
@@ -129,6 +129,23 @@ for (const backend of testBackends().filter(({ name }) => name === 'postgres')) 
       expect((await unreadCounts(reader))[bot.id]).toBe(1)
       await acknowledge(reader, { peer: bot.id })
       expect(bot.id in (await unreadCounts(reader))).toBe(false)
+    })
+
+    it('acknowledge by its ID the first broadcast of an application, which another node has just taken', async () => {
+      const operator = first.api.as(tokens.operatorToken)
+      const { data } = await operator.succeed('POST', '/operator/v1/app/create', {
+        body: { app_id: 'quiet' },
+      })
+      const [here, there] = [first, second].map(
+        ({ url }) => new Api({ url, appId: 'quiet', adminToken: data.admin_token }),
+      ) as [Api, Api]
+      const dora = await there.login(await there.admin().register())
+      expect(await unreadCounts(dora.api)).toEqual({})
+      await broadcast(here.admin(), 'the first one')
+      const message = await newestId(here.as(dora.token), 0)
+      await acknowledge(dora.api, { message })
+      expect(await unreadCounts(here.as(dora.token))).toEqual({})
+      for (const api of [here, there]) api.close()
     })
 
     it('send after a broadcast of a node whose clock is ahead with greater IDs', async () => {

@@ -104,6 +104,14 @@ for (const backend of testBackends()) {
       expect(simulator.gateways[channel].calls.length).toBeGreaterThan(before)
     })
 
+    it('sets of one name at once make one certificate', async () => {
+      const { app_id } = await anApp()
+      const fields = { app_id, name: 'main', ...credentialsOf('vendor_h') }
+      const sets = await Promise.all(Array.from({ length: 8 }, () => succeed('set', fields)))
+      expect(new Set(sets.map(({ receipt_url }) => receipt_url)).size).toBe(1)
+      expect(await list(app_id)).toHaveLength(1)
+    })
+
     it.each(simulatedChannels)('%s: a wrong secret is refused by its gateway', async (channel) => {
       const { app_id } = await anApp()
       await succeed('set', { app_id, name: 'main', ...wrongCredentialsOf(channel) })

@@ -71,5 +71,14 @@ for (const backend of testBackends()) {
       expect(await figure('hermod_message_commit_failures_total')).toBe(2)
       expect(await commits()).toBe(committed + batchesAtOnce + 1 + sends.length)
     })
+
+    it('stand in the outbox since they were sent', async () => {
+      const [alice, bob] = [await api.newSession(), await api.newSession()]
+      const before = Date.now()
+      expect(await send(alice, bob, 'now')).toMatchObject({ code: 200 })
+      const [row] = await watched.sql.run('select max(created_at) as at from outbox')
+      expect(Number(row?.at)).toBeGreaterThanOrEqual(before)
+      expect(Number(row?.at)).toBeLessThanOrEqual(Date.now())
+    })
   })
 }

@@ -80,18 +80,12 @@ export function updateMembers(columns: readonly (keyof typeof changedColumns)[])
   return made
 }
 
-const groupCounts = new Map<number, BulkSelect>()
-
 /** In how many groups users are, also dissolved ones; no further than a limit, of which there are few. */
 export function countFewGroups(limit: number): BulkSelect {
-  const known = groupCounts.get(limit)
-  if (known) return known
-  const made: BulkSelect = {
+  return {
     table: 'users',
     keys: { app_id: 'text', user_id: 'bigint' },
     columns: `t.user_id, (select count(*) from (select 1 from group_members m
       where m.app_id = t.app_id and m.user_id = t.user_id limit ${Number(limit)}) few) as few`,
   }
-  if (groupCounts.size < 100) groupCounts.set(limit, made)
-  return made
 }
