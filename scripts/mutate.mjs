@@ -162,11 +162,11 @@ async function tryOne(tree, fault) {
  * @returns {{ tests: string[], backend: string }[]} none without tests
  */
 function testRunsOf(path) {
-  const tests = integrationTestsOf(path)
+  const integration = (backend) => ({ tests: integrationTestsOf(path, backend), backend })
   return [
     { tests: unitTestsOf(path), backend: 'sqlite' },
-    { tests, backend: 'sqlite' },
-    { tests, backend: 'postgres' },
+    integration('sqlite'),
+    integration('postgres'),
   ].filter((run) => run.tests.length > 0 && !(values.quick && run.backend === 'postgres'))
 }
 

@@ -55,8 +55,14 @@ test('the tests of a folder are there, and those of the most particular one are 
       existsSync(new URL(`../../packages/server/test/${name}.test.ts`, import.meta.url)),
       name,
     ).toBe(true)
-  expect(integrationTestsOf('domain/users/import/user-import-model.ts')).toEqual([
+  expect(integrationTestsOf('domain/users/import/user-import-model.ts', 'sqlite')).toEqual([
     'packages/server/test/commands-user.test.ts',
   ])
-  expect(integrationTestsOf('lib/json.ts')).toEqual([])
+  expect(integrationTestsOf('lib/json.ts', 'sqlite')).toEqual([])
+  const ofDatabase = (backend) => integrationTestsOf('db/database.ts', backend)
+  const nodes = 'packages/server/test/nodes.test.ts'
+  expect(['sqlite', 'postgres'].map((backend) => ofDatabase(backend).includes(nodes))).toEqual([
+    false,
+    true,
+  ])
 })

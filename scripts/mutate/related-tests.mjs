@@ -3,7 +3,7 @@
 /** From the beginning of a path to names in packages/server/test; the longest beginning counts. */
 const tests = {
   'domain/': ['walk', 'users', 'messages', 'groups'],
-  'domain/apps/': ['app-config', 'commands', 'walk'],
+  'domain/apps/': ['app-config', 'commands', 'lifecycle', 'walk'],
   'domain/contacts/': ['contacts', 'contact-model', 'names'],
   'domain/devices/': ['devices', 'tokens'],
   'domain/files/': ['tokens', 'accounts'],
@@ -82,14 +82,20 @@ const tests = {
   'http/': ['http', 'limits', 'lifecycle'],
 }
 
+/** Have nothing to run without PostgreSQL. */
+const onlyOnPostgres = new Set(['nodes'])
+
 /**
  * @param {string} path of a source file, from packages/server/src on
+ * @param {string} backend sqlite or postgres
  * @returns {string[]} test files from the root on; none where nothing is known
  */
-export function integrationTestsOf(path) {
+export function integrationTestsOf(path, backend) {
   const known = Object.keys(tests).filter((beginning) => path.startsWith(beginning))
   const longest = known.reduce((a, b) => (b.length > a.length ? b : a), '')
-  return (tests[longest] ?? []).map((name) => `packages/server/test/${name}.test.ts`)
+  return (tests[longest] ?? [])
+    .filter((name) => backend === 'postgres' || !onlyOnPostgres.has(name))
+    .map((name) => `packages/server/test/${name}.test.ts`)
 }
 
 /** Every test that is named, for the test of this table. */

@@ -89,6 +89,9 @@ for (const backend of testBackends()) {
       expect(await integrityFaults(first)).toEqual([])
     }
 
+    const waiting = (count: number) => async () =>
+      Number((await sql.run(countOfWaiting))[0]?.count) >= count
+
     /** Deletes a user and has the calls arrive while that is under way. @returns their answers */
     async function deleteBefore(
       user: Person,
@@ -105,8 +108,6 @@ for (const backend of testBackends()) {
         expect((await deletion).code).toBe(200)
         return Promise.all(answers)
       }
-      const waiting = (count: number) => async () =>
-        Number((await sql.run(countOfWaiting))[0]?.count) >= count
       await using gate = await openSql(watched.place)
       await gate.run('begin')
       // The deletion gets there when it has locked the user and closed the conversations.
@@ -193,6 +194,28 @@ for (const backend of testBackends()) {
       expect(await stored(`${user.id} to others`)).toEqual([known.id])
       await nothingIsLeft(user.id)
     })
+
+    it.runIf(backend.name === 'postgres')(
+      'sends are not held up by a deletion that waits for another conversation',
+      async () => {
+        const all = (await people.take(4)).toSorted((a, b) => a.id - b.id)
+        const [user, held, known, fresh] = all as [Person, Person, Person, Person]
+        for (const peer of [held, known]) await sendText(peer.api, user.id, 'hello')
+        await using gate = await openSql(watched.place)
+        await gate.run('begin')
+        await gate.run(
+          `select 1 from conversations where low_id = ${user.id} and high_id = ${held.id} for update`,
+        )
+        const deletion = remove(user.id)
+        await waitFor(waiting(1), { what: 'the deletion to wait', timeoutMs })
+        const text = `${user.id} meanwhile`
+        expect((await send(user.id, [known.id, fresh.id], text)).code).toBe(200)
+        await gate.run('commit')
+        expect((await deletion).code).toBe(200)
+        expect((await stored(text)).toSorted((a, b) => a - b)).toEqual([known.id, fresh.id])
+        await nothingIsLeft(user.id)
+      },
+    )
 
     it('sends are stored or refused whatever many callers do at once, and refused after it', async () => {
       for (let round = 0; round < 6; round++) {

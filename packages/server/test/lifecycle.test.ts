@@ -132,6 +132,20 @@ for (const backend of testBackends()) {
         const again = await server.startAgain({ env, test })
         expect(again.output()).not.toContain('hma_')
       })
+
+      test('a service with any application gets no other one when it is started by hand', async (test) => {
+        const adminToken = `hma_${'c'.repeat(40)}`
+        const env = {
+          ...nothingGiven,
+          HERMOD_BOOTSTRAP_APP_ID: 'chosen',
+          HERMOD_BOOTSTRAP_ADMIN_TOKEN: adminToken,
+        }
+        const server = await backend.startServer({ env, test })
+        await server.stop()
+        const again = await server.startAgain({ env: nothingGiven, test })
+        expect(again.output()).not.toMatch(/first start|hm[aou]_|curl/)
+        await again.api.succeed('GET', '/user/list', { appId: 'chosen', token: adminToken })
+      })
     })
 
     describe('SIGTERM', () => {

@@ -1,5 +1,12 @@
-/** Sends that are stored together, one of which the database refuses (rules E2, E3), on both databases. */
-import { type Api, type Session, testBackends, waitFor } from '@hermod/testkit'
+/** Sends that are stored together, as one batch: one that the database refuses, and repeated ones (rules E2, E3, E4), on both databases. */
+import {
+  type Answer,
+  type Api,
+  type Json,
+  type Session,
+  testBackends,
+  waitFor,
+} from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 import { holdWrites } from './support/held-writes.js'
@@ -39,37 +46,72 @@ for (const backend of testBackends()) {
       return Number(new RegExp(`^${name} (\\d+)`, 'm').exec(text)?.[1])
     }
 
-    const send = (sender: Session, receiver: Session, content: string) =>
-      sender.api.call('POST', '/message/send', { body: textTo([receiver.id], content) })
+    const commits = () => figure('hermod_message_commit_duration_seconds_count')
+    const waiting = (count: number) =>
+      waitFor(async () => (await figure('hermod_message_queue_messages')) === count, {
+        what: `${count} messages to wait`,
+        timeoutMs,
+      })
+    const send = (sender: Session, receiver: Session, content: string, extras = {}) =>
+      sender.api.call('POST', '/message/send', {
+        body: { ...textTo([receiver.id], content), ...extras },
+      })
 
-    it('end alone: a message that cannot be stored takes no other one with it', async () => {
-      const [alice, bob] = [await api.newSession(), await api.newSession()]
-      const waiting = (count: number) =>
-        waitFor(async () => (await figure('hermod_message_queue_messages')) === count, {
-          what: `${count} messages to wait`,
-          timeoutMs,
-        })
-      const commits = () => figure('hermod_message_commit_duration_seconds_count')
+    /** Sends that are stored in one batch, after others that are under way. @returns their answers, and how many commits it took */
+    async function storeTogether(
+      sender: Session,
+      receiver: Session,
+      sends: () => Promise<Answer>[],
+    ) {
       await using held = await holdWrites(watched.place)
       const before = []
       for (let batch = 0; batch < batchesAtOnce; batch++) {
-        before.push(send(alice, bob, `before ${batch}`))
-        for (let read = 0; read < 5; read++) await alice.api.call('GET', '/user/profile')
+        before.push(send(sender, receiver, `before ${batch}`))
+        for (let read = 0; read < 5; read++) await sender.api.call('GET', '/user/profile')
         await waiting(0)
       }
-      const sends = ['one', refused, 'three'].map((content) => send(alice, bob, content))
-      await waiting(3)
+      const under = sends()
+      await waiting(under.length)
       const committed = await commits()
       await held.release()
-      const [one, two, three] = await Promise.all(sends)
+      const answers = await Promise.all(under)
       for (const { code } of await Promise.all(before)) expect(code).toBe(200)
+      return { answers, commits: (await commits()) - committed - batchesAtOnce }
+    }
+
+    it('end alone: a message that cannot be stored takes no other one with it', async () => {
+      const [alice, bob] = [await api.newSession(), await api.newSession()]
+      const texts = ['one', refused, 'three']
+      const { answers, commits: made } = await storeTogether(alice, bob, () =>
+        texts.map((content) => send(alice, bob, content)),
+      )
+      const [one, two, three] = answers
       expect(one).toMatchObject({ code: 200 })
       expect(two).toMatchObject({ code: answerCode.internal_error, data: null })
       expect(three).toMatchObject({ code: 200 })
       expect(await contents(bob.api, alice.id)).toEqual(['three', 'one', 'before 1', 'before 0'])
       // All three together, and the refused one again alone.
       expect(await figure('hermod_message_commit_failures_total')).toBe(2)
-      expect(await commits()).toBe(committed + batchesAtOnce + 1 + sends.length)
+      expect(made).toBe(1 + texts.length)
+    })
+
+    it('are one message with the same transaction ID, and as many as there are IDs and senders', async () => {
+      const [alice, bob] = [await api.newSession(), await api.newSession()]
+      const { answers, commits: made } = await storeTogether(alice, bob, () => [
+        send(alice, bob, 'twice', { transaction_id: 1 }),
+        send(alice, bob, 'twice', { transaction_id: 1 }),
+        send(alice, bob, 'once', { transaction_id: 2 }),
+        send(bob, alice, 'by bob', { transaction_id: 1 }),
+      ])
+      expect(made).toBe(1)
+      const [first, again, other, ofBob] = answers.map(
+        ({ envelope }) => Object.values(envelope.msg_ids as Json)[0],
+      )
+      expect(again).toBe(first)
+      expect(new Set([first, other, ofBob]).size).toBe(3)
+      const found = await contents(bob.api, alice.id)
+      expect(found.slice(0, 3).sort()).toEqual(['by bob', 'once', 'twice'])
+      expect(found.slice(3)).toEqual(['before 1', 'before 0'])
     })
 
     it('stand in the outbox since they were sent', async () => {
