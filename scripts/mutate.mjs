@@ -19,6 +19,7 @@ const usage = `Usage: npm run mutate -- [options]
   --seed <n>     which ones; the same seed picks the same ones from the same code (default 1)
   --skip <n>     leaves out the first ones of the sample: the rest of a run that was ended (default 0)
   --only <path>  only files whose path below packages/server/src begins so; may be repeated
+  --fault <text> only faults of which the list says this, such as those that survived; may be repeated
   --quick        without PostgreSQL: for a first look, as what it finds is found, and the rest is to be tried without it
   --list         say which faults would be planted, and plant none`
 
@@ -37,6 +38,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     skip: { type: 'string', default: '0' },
     only: { type: 'string', multiple: true, default: [] },
+    fault: { type: 'string', multiple: true, default: [] },
     quick: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -63,7 +65,9 @@ function allFaults() {
     return files.flatMap((name) => {
       const source = program.getSourceFile(name)
       const path = relative(sources, name)
-      return faultsIn(source).map((fault) => ({ ...fault, path, source: source.text }))
+      return faultsIn(source)
+        .map((fault) => ({ ...fault, path, source: source.text }))
+        .filter(isAskedFor)
     })
   } finally {
     api.close()
@@ -78,6 +82,11 @@ function isMeant(name) {
     !path.endsWith('.test.ts') &&
     (only.length === 0 || only.some((beginning) => path.startsWith(beginning)))
   )
+}
+
+function isAskedFor(fault) {
+  const { fault: texts } = values
+  return texts.length === 0 || texts.some((text) => describe(fault).includes(text))
 }
 
 /** Without repeating any; by a generator of which the same seed makes the same numbers (mulberry32). */

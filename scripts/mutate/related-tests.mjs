@@ -22,6 +22,8 @@ const tests = {
   'domain/login/': ['tokens', 'login-race', 'limits', 'users', 'commands-user'],
   'domain/messaging/conversations/': ['messages', 'pins', 'conversation-model', 'broadcasts'],
   'domain/messaging/log/': ['messages', 'changes', 'edits', 'group-messages', 'broadcasts'],
+  'domain/messaging/log/message-model': ['messages', 'edits', 'group-messages', 'nodes'],
+  'domain/messaging/log/stored-messages': ['message-push', 'outbox'],
   'domain/messaging/marks/': [
     'acknowledgements',
     'conversation-model',
@@ -34,6 +36,7 @@ const tests = {
     'changes',
     'conversation-model',
     'group-conversation-model',
+    'nodes',
   ],
   'domain/messaging/sending/': [
     'messages',
@@ -41,6 +44,7 @@ const tests = {
     'group-messages',
     'broadcasts',
     'recall',
+    'nodes',
   ],
   'domain/push/': ['push-tasks', 'message-push'],
   'domain/push/audience/': ['push-tasks', 'push-preferences', 'push-model'],
@@ -75,6 +79,7 @@ const tests = {
     'messages',
     'nodes',
   ],
+  'db/database': ['cache-check', 'table-writers', 'statement-check', 'tokens', 'users', 'nodes'],
   'db/dialect/postgres': ['messages', 'faults', 'nodes'],
   'db/dialect/sqlite-checkpointer': ['checkpoints'],
   'db/migrations/': ['schema', 'lifecycle'],

@@ -195,27 +195,41 @@ for (const backend of testBackends()) {
       await nothingIsLeft(user.id)
     })
 
-    it.runIf(backend.name === 'postgres')(
-      'sends are not held up by a deletion that waits for another conversation',
-      async () => {
-        const all = (await people.take(4)).toSorted((a, b) => a.id - b.id)
-        const [user, held, known, fresh] = all as [Person, Person, Person, Person]
-        for (const peer of [held, known]) await sendText(peer.api, user.id, 'hello')
-        await using gate = await openSql(watched.place)
-        await gate.run('begin')
-        await gate.run(
-          `select 1 from conversations where low_id = ${user.id} and high_id = ${held.id} for update`,
-        )
-        const deletion = remove(user.id)
-        await waitFor(waiting(1), { what: 'the deletion to wait', timeoutMs })
-        const text = `${user.id} meanwhile`
-        expect((await send(user.id, [known.id, fresh.id], text)).code).toBe(200)
-        await gate.run('commit')
-        expect((await deletion).code).toBe(200)
-        expect((await stored(text)).toSorted((a, b) => a - b)).toEqual([known.id, fresh.id])
-        await nothingIsLeft(user.id)
-      },
-    )
+    if (backend.name === 'postgres')
+      describe('sends are stored while the deletion waits', () => {
+        /** @param lock keeps the deletion waiting, and not the send */
+        async function sendWhileWaiting(user: Person, targets: readonly Person[], lock: string) {
+          await using gate = await openSql(watched.place)
+          await gate.run('begin')
+          await gate.run(lock)
+          const deletion = remove(user.id)
+          await waitFor(waiting(1), { what: 'the deletion to wait', timeoutMs })
+          const text = `${user.id} meanwhile`
+          const ids = targets.map(({ id }) => id)
+          expect((await send(user.id, ids, text)).code).toBe(200)
+          await gate.run('commit')
+          expect((await deletion).code).toBe(200)
+          expect((await stored(text)).toSorted((a, b) => a - b)).toEqual(ids)
+          const open = `select * from conversations where ${user.id} in (low_id, high_id) and closed = 0`
+          expect(await sql.run(open), 'conversations that are not closed').toEqual([])
+          await nothingIsLeft(user.id)
+        }
+        const byId = (people: readonly Person[]) => people.toSorted((a, b) => a.id - b.id)
+
+        it('for another conversation', async () => {
+          const all = byId(await people.take(4))
+          const [user, held, known, fresh] = all as [Person, Person, Person, Person]
+          for (const peer of [held, known]) await sendText(peer.api, user.id, 'hello')
+          const lock = `select 1 from conversations where low_id = ${user.id} and high_id = ${held.id} for update`
+          await sendWhileWaiting(user, [known, fresh], lock)
+        })
+
+        it('for the user, and begin a conversation', async () => {
+          const [user, fresh] = (await people.take(2)) as [Person, Person]
+          const lock = `select 1 from users where user_id = ${user.id} for no key update`
+          await sendWhileWaiting(user, [fresh], lock)
+        })
+      })
 
     it('sends are stored or refused whatever many callers do at once, and refused after it', async () => {
       for (let round = 0; round < 6; round++) {
