@@ -81,6 +81,7 @@ const tests = {
   ],
   'db/database': ['cache-check', 'table-writers', 'statement-check', 'tokens', 'users', 'nodes'],
   'db/dialect/postgres': ['messages', 'faults', 'nodes'],
+  'db/dialect/sqlite': ['database-thread', 'checkpoints', 'statement-check', 'messages'],
   'db/dialect/sqlite-checkpointer': ['checkpoints'],
   'db/migrations/': ['schema', 'lifecycle'],
   'http/routes/receipts': ['push-receipts', 'push-receipts-api'],
