@@ -10,7 +10,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerCode } from './support/answer-codes.js'
 import { holdWrites } from './support/held-writes.js'
-import { contents, textTo } from './support/messaging.js'
+import { contents, sendText, textTo } from './support/messaging.js'
 import { WatchedServer } from './support/watched-server.js'
 
 const timeoutMs = 30_000
@@ -112,6 +112,19 @@ for (const backend of testBackends()) {
       const found = await contents(bob.api, alice.id)
       expect(found.slice(0, 3).sort()).toEqual(['by bob', 'once', 'twice'])
       expect(found.slice(3)).toEqual(['before 1', 'before 0'])
+    })
+
+    it('are remembered with the IDs that they have, also where the conversation was ahead of the clock', async () => {
+      const [alice, bob] = [await api.newSession(), await api.newSession()]
+      await send(alice, bob, 'before')
+      const ahead = (Date.now() + 3_000 - Date.UTC(2015, 0, 1)) * 4_096
+      await watched.sql.run(
+        `update conversations set last_msg_id = ${ahead} where ${alice.id} in (low_id, high_id)`,
+      )
+      const sent = await sendText(alice.api, bob.id, 'ahead', { transaction_id: 7 })
+      expect(sent).toBeGreaterThan(ahead)
+      expect(await sendText(alice.api, bob.id, 'again', { transaction_id: 7 })).toBe(sent)
+      expect(await contents(bob.api, alice.id)).toEqual(['ahead', 'before'])
     })
 
     it('stand in the outbox since they were sent', async () => {
