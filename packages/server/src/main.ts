@@ -93,7 +93,7 @@ async function migrate(
   options: { readonly statusOnly: boolean },
 ): Promise<readonly Migration[]> {
   const [{ migrateDatabase }, { createLog }] = await Promise.all([
-    import('./context/migration.js'),
+    import('./context/database/migration.js'),
     import('./observability/log.js'),
   ])
   return migrateDatabase({ ...loaded, log: createLog('silent') }, options)

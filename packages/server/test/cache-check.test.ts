@@ -2,7 +2,7 @@
 import { testBackends } from '@hermod/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { CacheCheck } from '../dist/db/cache-check.js'
+import { CacheCheck } from '../dist/db/checks/cache-check.js'
 import type { Database, Tx } from '../dist/db/database.js'
 import { InvalidatedCache } from '../dist/lib/invalidated-cache.js'
 import { DatabasePlace } from './support/database-place.js'

@@ -1,6 +1,8 @@
 import { AppError } from '@hermod/protocol'
 import { IdsRunOut } from '../lib/ids/ids.js'
-import type { CacheCheck, StatementRunner } from './cache-check.js'
+import type { CacheCheck, StatementRunner } from './checks/cache-check.js'
+import { watchStatements } from './checks/statement-check.js'
+import type { TableWriterCheck } from './checks/table-writers.js'
 import type {
   AppendStatement,
   Bulk,
@@ -21,8 +23,6 @@ import {
 } from './kysely.js'
 import { compileOnce, type Procedure, type ProcedureContext } from './procedure.js'
 import type { Schema } from './schema.js'
-import { watchStatements } from './statement-check.js'
-import type { TableWriterCheck } from './table-writers.js'
 
 /** What is done around the commit of a transaction. A transaction that is run again starts without any. */
 export interface CommitHooks {

@@ -18,7 +18,7 @@ const maxBytesOfUnit = 6
 const shortText = 170
 
 /** @returns how many bytes some texts take as JSON, more or less */
-export function jsonBytes(texts: readonly string[]): number {
+export function textsBytes(texts: readonly string[]): number {
   let bytes = 0
   for (const text of texts)
     bytes +=
@@ -39,7 +39,7 @@ export function countInPage<Entry>(
 ): number {
   let bytes = 0
   const end = entries.findIndex((entry) => {
-    bytes += jsonBytes(textsOf(entry))
+    bytes += textsBytes(textsOf(entry))
     return bytes > maxPageBytes
   })
   return Math.max(1, end < 0 ? entries.length : end)

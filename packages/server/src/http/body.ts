@@ -75,7 +75,7 @@ export function readBody(
     request.on('end', () => {
       if (isDone) return
       end()
-      resolve(arriving ? arriving.bytes : joined(parts))
+      resolve(arriving ? arriving.bytes : joinedChunks(parts))
     })
     request.on('close', () => {
       if (!isDone) fail(bodyEndedEarly())
@@ -87,7 +87,7 @@ export function readBody(
 const maxSmallParts = 2_000
 const smallPart = 32
 
-function joined(parts: readonly Buffer[]): Buffer {
+function joinedChunks(parts: readonly Buffer[]): Buffer {
   return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)
 }
 

@@ -70,7 +70,7 @@ export class Responses {
     const headers = ['content-type', jsonContentType, ...cors.headers(request)]
     if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds))
     if (more.allow) headers.push('allow', more.allow.join(', '))
-    // What is refused for want of memory is not read to its end.
+    // What is refused because memory is short is not read to its end.
     if (status === 503 && !request.complete) {
       headers.push('connection', 'close')
       request.pause()

@@ -1,8 +1,6 @@
 import { AppError, callerRules, isWholeBody, type Operation } from '@hermod/protocol'
-import { invalid } from './parameters.js'
+import { invalid, type Parameters } from './parameters.js'
 import type { AdminPrincipal, Principal, Soon, UserDirectory } from './principal.js'
-
-type Params = Readonly<Record<string, unknown>>
 
 /** The operation's declared callers; also what an Admin token must say about whom it acts for (rule C5). */
 export function requireCaller(operation: Operation, principal: Principal): void {
@@ -17,7 +15,7 @@ export function requireCaller(operation: Operation, principal: Principal): void 
 export type RequireSubject = (
   users: UserDirectory,
   principal: Principal,
-  params: Params,
+  params: Parameters,
 ) => Soon<void>
 
 /**
@@ -31,7 +29,7 @@ export function compileSubject(operation: Operation): RequireSubject {
   const groupParam = isAboutGroup ? 'group_id' : conversation
   const requireUser = (users: UserDirectory, { appId, userId }: AdminPrincipal) =>
     subjectExists && userId !== null ? users.requireUser(appId, userId) : undefined
-  const requireGroup = ({ adminOf }: AdminPrincipal, params: Params) => {
+  const requireGroup = ({ adminOf }: AdminPrincipal, params: Parameters) => {
     if (groupParam === undefined || adminOf === null) return
     const groupId = params[groupParam]
     if (groupId !== undefined && adminOf !== groupId)

@@ -1,5 +1,6 @@
 /** What a call costs its user beyond the token that every call takes (rule A2b). */
 import { isWholeBody, type Operation } from '@hermod/protocol'
+import type { Parameters } from './parameters.js'
 
 /** A token pays for so many users or groups that are looked up, */
 const lookUpsPerToken = 100
@@ -11,16 +12,14 @@ const answerBytesPerToken = 16_384
 const largeLookUp = 1_000
 const bytesPerCharacter = 3
 
-type Params = Readonly<Record<string, unknown>>
-
 /** What the parameters of an operation's calls add. */
 export interface CallCost {
   /** For the entries of its lists. */
-  entries(params: Params): number
+  entries(params: Parameters): number
   /** For the size of what is stored once for each entry; paid by calls that succeed. */
-  bytes(params: Params): number
+  bytes(params: Parameters): number
   /** It looks up so much that few such calls should be under way at once. */
-  isLarge(params: Params): boolean
+  isLarge(params: Parameters): boolean
 }
 
 interface ListParameter {
@@ -51,21 +50,21 @@ export function answerCost(answer: unknown): number {
   return typeof answer === 'string' ? Math.floor(answer.length / answerBytesPerToken) : 0
 }
 
-function entryCost({ name, isLookUp }: ListParameter, params: Params): number {
+function entryCost({ name, isLookUp }: ListParameter, params: Parameters): number {
   const count = lengthOf(params[name])
   return isLookUp ? Math.floor(count / lookUpsPerToken) : Math.max(0, count - 1)
 }
 
 /** Of one copy. */
-function tokensFor(params: Params, texts: readonly string[]): number {
+function tokensFor(params: Parameters, texts: readonly string[]): number {
   let length = 0
   for (const name of texts) length += lengthOf(params[name])
   if (length * bytesPerCharacter <= messageBytesPerToken) return 1
-  const bytes = texts.reduce((sum, name) => sum + Buffer.byteLength(textOf(params[name])), 0)
+  const bytes = texts.reduce((sum, name) => sum + Buffer.byteLength(costText(params[name])), 0)
   return Math.ceil(bytes / messageBytesPerToken)
 }
 
-function textOf(value: unknown): string {
+function costText(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 

@@ -9,7 +9,7 @@ import type { Consumer } from '../../outbox/consumer.js'
 import type { ConsumerObserver } from '../../outbox/consumer-runner.js'
 import { OutboxPurge } from '../../outbox/outbox-purge.js'
 import { OutboxRelay } from '../../outbox/relay.js'
-import { isDatabaseFailure } from '../database-log.js'
+import { isDatabaseFailure } from '../database/database-log.js'
 import type { Stores } from '../stores.js'
 
 interface OutboxObserver extends ConsumerObserver {

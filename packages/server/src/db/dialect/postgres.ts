@@ -22,7 +22,7 @@ import type {
   SqlDialect,
 } from './dialect.js'
 import { encodeArray } from './postgres/arrays.js'
-import { answers, watchedClients } from './postgres/client.js'
+import { answersInTime, watchedClients } from './postgres/client.js'
 import { PostgresConnection } from './postgres/connection.js'
 import { CombinedReads, type ReadQuery, type ReadRows } from './postgres/reads.js'
 import { ConnectionWatch, type StallObserver } from './postgres/watch.js'
@@ -80,17 +80,17 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
   const watch = new ConnectionWatch({
     deadlineMs: options.deadlineMs ?? defaultDeadlineMs,
     probe: async (timeoutMs) =>
-      answers(await loadPostgres(), { connectionString: options.url }, timeoutMs),
+      answersInTime(await loadPostgres(), { connectionString: options.url }, timeoutMs),
     observer: options.stalls ?? { gaveUp() {}, stalled() {}, answers() {} },
   })
   const pool = new LazyPool(options, watch)
   const reads = new CombinedReads((query) => pool.rows(query))
-  const patient = kyselyDialect(
+  const patient = networkDialect(
     () => new PoolDriver(new LazyPool({ ...options, poolSize: 1 }, watch, true)),
   )
   return {
     name: 'postgres',
-    writes: kyselyDialect(() => new PoolDriver(pool)),
+    writes: networkDialect(() => new PoolDriver(pool)),
     longReads: patient,
     longWrites: patient,
     readNow: (sql, parameters) => reads.all(sql, parameters),
@@ -116,7 +116,7 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
   }
 }
 
-function kyselyDialect(createDriver: () => Driver): KyselyDialect {
+function networkDialect(createDriver: () => Driver): KyselyDialect {
   return {
     createAdapter: () => new PostgresAdapter(),
     createDriver,

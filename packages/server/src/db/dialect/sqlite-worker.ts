@@ -6,6 +6,7 @@ import { fsyncSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { isOutOfDescriptors } from '../../lib/out-of-descriptors.js'
+import { TableWriterCheck } from '../checks/table-writers.js'
 import {
   compileOnce,
   type Procedure,
@@ -14,7 +15,6 @@ import {
   ProcedureRestart,
 } from '../procedure.js'
 import { toObject } from '../row.js'
-import { TableWriterCheck } from '../table-writers.js'
 import type { Bulk, ProcedureCall } from './dialect.js'
 import { sqliteBulk } from './sqlite-bulk.js'
 import { type Bound, StatementCache } from './sqlite-statement.js'

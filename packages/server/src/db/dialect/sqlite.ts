@@ -96,10 +96,10 @@ export function sqliteDialect(
   return {
     name: 'sqlite',
     // Immediate: a transaction that reads first and writes later must not find that somebody wrote in between.
-    writes: kyselyDialect(() => new WriterDriver(writer, turns, checkpoints)),
-    reads: kyselyDialect(() => new ReaderDriver(reader)),
+    writes: embeddedDialect(() => new WriterDriver(writer, turns, checkpoints)),
+    reads: embeddedDialect(() => new ReaderDriver(reader)),
     readNow: (sql, parameters) => reader.all(sql, parameters),
-    longReads: kyselyDialect(
+    longReads: embeddedDialect(
       () => new ThreadDriver(new ThreadConnection(path, readerPragmas), new Mutex(), 'begin'),
     ),
     rowLocks: false,
@@ -128,7 +128,7 @@ export function sqliteDialect(
   }
 }
 
-function kyselyDialect(createDriver: () => Driver): KyselyDialect {
+function embeddedDialect(createDriver: () => Driver): KyselyDialect {
   return {
     createAdapter: () => new TransactionalDdlAdapter(),
     createDriver,

@@ -1,4 +1,4 @@
-import type { CachedTables } from '../../db/cache-check.js'
+import type { CachedTables } from '../../db/checks/cache-check.js'
 import type { CacheDefinition } from '../../lib/invalidated-cache.js'
 import type { Contact, ContactSide } from './contact-model.js'
 

@@ -24,7 +24,7 @@ export interface ConnectionsOptions {
 }
 
 /** What is held for one connection. */
-interface Connection extends UnreadOf {
+interface HeldConnection extends UnreadOf {
   /** As limits by address count it; null: not counted. */
   readonly network: string | null
   /** Requests that were begun and whose answers are not out. */
@@ -45,9 +45,9 @@ const shareThatGoes = 0.01
  * before them, while nothing more is read from it; answers that are not read.
  */
 export class Connections {
-  readonly #all = new Map<Socket, Connection>()
+  readonly #all = new Map<Socket, HeldConnection>()
   readonly #byNetwork = new Map<string, number>()
-  readonly #unread: UnreadBytes<Connection>
+  readonly #unread: UnreadBytes<HeldConnection>
   #waitingRequests = 0
   /** Requests of this turn of the event loop that came before their turn. */
   #early = 0
@@ -158,12 +158,12 @@ export class Connections {
     this.#unread.sweep(now)
   }
 
-  #mayBegin({ open, unreadBytes }: Connection): boolean {
+  #mayBegin({ open, unreadBytes }: HeldConnection): boolean {
     const { connectionRequests, connectionUnreadBytes } = this.options.bounds
     return open < connectionRequests && unreadBytes < connectionUnreadBytes
   }
 
-  #wait(connection: Connection, begin: () => void): void {
+  #wait(connection: HeldConnection, begin: () => void): void {
     const { waiting, socket } = connection
     waiting.push(begin)
     this.#waitingRequests++
@@ -177,7 +177,7 @@ export class Connections {
   }
 
   /** Node gives each of the requests an error, whose stack trace costs more than the request did. */
-  #closeWithMany(connection: Connection): void {
+  #closeWithMany(connection: HeldConnection): void {
     const { socket } = connection
     const { stackTraceLimit } = Error
     socket.prependOnceListener('close', () => {
@@ -228,7 +228,7 @@ export class Connections {
   }
 
   /** Begins what has waited for the answer that is out. */
-  #goOn(connection: Connection): void {
+  #goOn(connection: HeldConnection): void {
     connection.open--
     connection.usedAt = this.#now
     const { waiting, socket } = connection
@@ -244,7 +244,7 @@ export class Connections {
 
   /** Closes idle connections of the network that has most of them. @returns false when there are none */
   #makeRoom(): boolean {
-    const idle = new Map<string | null, Connection[]>()
+    const idle = new Map<string | null, HeldConnection[]>()
     for (const connection of this.#all.values()) {
       if (connection.open > 0) continue
       const ofNetwork = idle.get(connection.network)
@@ -263,7 +263,7 @@ export class Connections {
     socket.destroy()
   }
 
-  #close({ socket }: Connection, reason: CloseReason): void {
+  #close({ socket }: HeldConnection, reason: CloseReason): void {
     this.#forget(socket)
     this.#turnAway(socket, reason)
   }

@@ -44,7 +44,7 @@ export function watchedClients(
 }
 
 /** @returns false when there was no answer of any kind within the time; a refusal is one */
-export async function answers(
+export async function answersInTime(
   postgres: typeof pg,
   config: pg.ClientConfig,
   timeoutMs: number,

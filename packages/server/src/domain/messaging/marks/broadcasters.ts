@@ -1,5 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
-import type { CachedTables } from '../../../db/cache-check.js'
+import type { CachedTables } from '../../../db/checks/cache-check.js'
 import type { Database } from '../../../db/database.js'
 import type { CacheDefinition, InvalidatedCache } from '../../../lib/invalidated-cache.js'
 import type { BroadcastMarkStore } from './broadcast-mark-store.js'

@@ -211,7 +211,7 @@ async function movesOfDeleted(
     ({ conversation }) => rows.get(conversationText(conversation))?.closed === 1,
   )
   if (closed.length === 0) return new Set()
-  const users = new Map(closed.map((move) => [userText(userOf(move)), userOf(move)]))
+  const users = new Map(closed.map((move) => [readerText(markOwner(move)), markOwner(move)]))
   const inOrder = [...users.values()].sort(
     (a, b) => compare(a.appId, b.appId) || compare(a.userId, b.userId),
   )
@@ -222,9 +222,9 @@ async function movesOfDeleted(
   const present = new Set(
     found
       .filter(({ deleted_at }) => deleted_at === null)
-      .map(({ app_id: appId, user_id: userId }) => userText({ appId, userId })),
+      .map(({ app_id: appId, user_id: userId }) => readerText({ appId, userId })),
   )
-  return new Set(closed.filter((move) => !present.has(userText(userOf(move)))))
+  return new Set(closed.filter((move) => !present.has(readerText(markOwner(move)))))
 }
 
 async function lockBroadcastRows(
@@ -434,12 +434,12 @@ const broadcastMarksRow = rowOf(writtenBroadcastMarkColumns, (row: LockedBroadca
   sender_id: row.sender_id,
 }))
 
-function userOf({ conversation: { appId, lowId, highId }, side }: DirectMove): UserKey {
+function markOwner({ conversation: { appId, lowId, highId }, side }: DirectMove): UserKey {
   return { appId, userId: side === 'low' ? lowId : highId }
 }
 
 /** For maps. */
-function userText({ appId, userId }: UserKey): string {
+function readerText({ appId, userId }: UserKey): string {
   return `${appId}/${userId}`
 }
 

@@ -47,7 +47,7 @@ export class MessageWriter {
       sizeOf: ({ drafts }) => drafts.length,
       maxBatchSize: options.maxBatchMessages,
       maxQueuedSize: options.maxQueuedMessages,
-      bytes: { of: bytesOf, maxBatch: maxBatchBytes, maxHeld: options.maxQueuedBytes },
+      bytes: { of: textBytesOf, maxBatch: maxBatchBytes, maxHeld: options.maxQueuedBytes },
       maxBatches: options.database.dialect.concurrentBatches,
       run: (sends) => this.#commit(sends),
       full: () =>
@@ -131,7 +131,7 @@ export class MessageWriter {
 }
 
 /** Units stand for bytes: counting these would cost more than the rest of the queue. */
-function bytesOf({ drafts }: QueuedSend): number {
+function textBytesOf({ drafts }: QueuedSend): number {
   let bytes = 0
   for (const { content, attachment, config, ext } of drafts)
     bytes += content.length + attachment.length + config.length + ext.length

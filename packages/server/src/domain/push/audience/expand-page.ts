@@ -5,9 +5,9 @@ import type { Procedure } from '../../../db/procedure.js'
 import {
   type NewBatch,
   type PlannedTask,
+  type PlanSurroundings,
   planDeliveries,
   prepareDeliveries,
-  type Surroundings,
 } from '../deliveries/plan-deliveries.js'
 import { readFacts } from '../deliveries/recipient-facts.js'
 import { storeDeliveries } from '../deliveries/store-deliveries.js'
@@ -19,7 +19,7 @@ export interface AudiencePage {
   /** As it was when the page was read. */
   readonly task: PlannedTask & Pick<StoredPushTask, 'expandedTo'>
   readonly recipients: readonly Recipient[]
-  readonly surroundings: Surroundings
+  readonly surroundings: PlanSurroundings
   readonly batches: readonly NewBatch[]
   /** How far the task is then, and in which state. */
   readonly expandedTo: Int64

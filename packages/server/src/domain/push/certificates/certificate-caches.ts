@@ -1,5 +1,5 @@
 import type { Int64 } from '@hermod/protocol'
-import type { CachedTables } from '../../../db/cache-check.js'
+import type { CachedTables } from '../../../db/checks/cache-check.js'
 import type { CacheDefinition } from '../../../lib/invalidated-cache.js'
 import type { PushCertificateEntry } from './certificate-model.js'
 

@@ -12,9 +12,9 @@ import {
   type DeliveryPlan,
   type NewBatch,
   type PlannedAudience,
+  type PlanSurroundings,
   planDeliveries,
   prepareDeliveries,
-  type Surroundings,
 } from './plan-deliveries.js'
 import type { RecipientStore } from './recipient-store.js'
 import { storeDeliveries } from './store-deliveries.js'
@@ -54,7 +54,7 @@ export class DeliveryPlanner {
   }
 
   /** What decides beside what the users have stored. */
-  async surroundings(appId: string, userIds: readonly Int64[]): Promise<Surroundings> {
+  async surroundings(appId: string, userIds: readonly Int64[]): Promise<PlanSurroundings> {
     const { apps, certificates, core, clock } = this.options
     const [entries, connected, app] = await Promise.all([
       certificates.of(appId),

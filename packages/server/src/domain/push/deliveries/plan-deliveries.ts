@@ -29,7 +29,7 @@ export interface DeliveryPlan {
 }
 
 /** What an application has that decides about its pushes, in plain data. */
-export interface Surroundings {
+export interface PlanSurroundings {
   readonly certificates: readonly UsableCertificate[]
   readonly connected: readonly ConnectedDevice[]
   readonly timeZone: string
@@ -61,7 +61,7 @@ interface Planning {
 export function planDeliveries(
   audiences: readonly PlannedAudience[],
   facts: ReadonlyMap<Int64, RecipientFacts>,
-  { certificates, connected, timeZone, now }: Surroundings,
+  { certificates, connected, timeZone, now }: PlanSurroundings,
 ): DeliveryPlan[] {
   const shared = {
     certificates: new Map(certificates.map((certificate) => [certificate.name, certificate])),

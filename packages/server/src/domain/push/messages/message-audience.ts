@@ -1,9 +1,9 @@
 import type { Int64 } from '@hermod/protocol'
 import type { Database } from '../../../db/database.js'
 import type { RecipientPage } from '../tasks/task-model.js'
-import { memberFacts, recipientOf } from './message-rules.js'
 import type { PushedMessage } from './pushed-message.js'
 import type { ReceiverStore } from './receiver-store.js'
+import { memberFacts, recipientOf } from './rules/message-rules.js'
 
 /** Who is told of a message, by user ID: those who have a device that is bound to a gateway. */
 export class MessageAudience {

@@ -7,11 +7,11 @@ import type { Group } from '../../groups/core/group-model.js'
 import { everybodyId, peerOf, readersOf } from '../../messaging/log/conversation-model.js'
 import { systemUserId } from '../../users/system-user.js'
 import type { Recipient } from '../tasks/task-model.js'
-import { collapseMessages, collapseRecipients } from './collapse.js'
-import { isPushedGroup, memberFacts, recipientOf } from './message-rules.js'
-import type { PushConfig } from './push-config.js'
 import type { PushedMessage } from './pushed-message.js'
 import { type MessagePair, pairName, type ReceiverStore } from './receiver-store.js'
+import { collapseMessages, collapseRecipients } from './rules/collapse.js'
+import { isPushedGroup, memberFacts, recipientOf } from './rules/message-rules.js'
+import type { PushConfig } from './rules/push-config.js'
 
 /** A message that may be pushed, with what its sender says about it. */
 export interface Candidate {

@@ -12,11 +12,11 @@ import type { DeliveryPlan } from '../deliveries/plan-deliveries.js'
 import { expandTask } from '../tasks/push-jobs.js'
 import type { NewPushTask, TaskStore } from '../tasks/task-store.js'
 import type { Candidate, Expansion, MessageExpansion } from './message-expansion.js'
-import { messageNotification } from './message-notification.js'
-import { isWorthPush } from './message-rules.js'
-import { piecesOf } from './pieces.js'
-import { pushConfigOf } from './push-config.js'
 import type { ReceiverStore, SenderNames } from './receiver-store.js'
+import { messageNotification } from './rules/message-notification.js'
+import { isWorthPush } from './rules/message-rules.js'
+import { piecesOf } from './rules/pieces.js'
+import { pushConfigOf } from './rules/push-config.js'
 
 export interface MessagePushServiceOptions {
   readonly database: Database

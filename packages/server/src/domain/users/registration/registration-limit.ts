@@ -20,7 +20,7 @@ export class RegistrationLimit {
    * @throws AppError address_limited with the time to wait
    */
   take(app: LimitedApp, address: string): () => void {
-    const rate = rateOf(app)
+    const rate = registrationRate(app)
     const key = `${app.appId} ${networkOf(address)}`
     const bucket = this.#buckets.get(key) ?? new Bucket(rate)
     this.#buckets.set(key, bucket)
@@ -31,7 +31,7 @@ export class RegistrationLimit {
   }
 }
 
-function rateOf({ settings }: LimitedApp): BucketRate {
+function registrationRate({ settings }: LimitedApp): BucketRate {
   return { perSecond: settings.registration_rate / 60, burst: settings.registration_burst }
 }
 

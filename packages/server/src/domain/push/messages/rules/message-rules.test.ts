@@ -1,8 +1,8 @@
 import { contentType, groupStatus, groupType, muteMode, pushMode } from '@hermod/protocol'
 import { describe, expect, test } from 'vitest'
+import type { PushedMessage } from '../pushed-message.js'
 import { isPushedGroup, isWorthPush, recipientOf } from './message-rules.js'
 import { pushConfigOf } from './push-config.js'
-import type { PushedMessage } from './pushed-message.js'
 
 const direct: PushedMessage = {
   kind: 'direct',

@@ -3,11 +3,11 @@
  * connections of their own, and statements that no module of the service issues: what tests plant by hand.
  */
 
+import type { BulkQuery } from '../dialect/dialect.js'
+import type { CompiledQuery } from '../kysely.js'
+import type { Schema } from '../schema.js'
+import { KnownWrites } from '../written-columns.js'
 import type { StatementRunner } from './cache-check.js'
-import type { BulkQuery } from './dialect/dialect.js'
-import type { CompiledQuery } from './kysely.js'
-import type { Schema } from './schema.js'
-import { KnownWrites } from './written-columns.js'
 
 /** For each table the path of its store without `-store.ts`. */
 export const tableWriters: Readonly<Record<keyof Schema, string>> = {
@@ -58,8 +58,7 @@ export const tableWriters: Readonly<Record<keyof Schema, string>> = {
 }
 
 /** What a statement passes through on its way from a store to the database. */
-const engine =
-  /^db\/(?:dialect\/|database$|kysely$|procedure$|written-columns$|table-writers$|cache-check$|statement-check$)/
+const engine = /^db\/(?:dialect\/|checks\/|database$|kysely$|procedure$|written-columns$)/
 
 interface TableWriterCheckOptions {
   /** The folder that the paths of modules begin in. */
@@ -77,7 +76,7 @@ export class TableWriterCheck {
   readonly #writes = new KnownWrites()
 
   constructor({
-    root = new URL('..', import.meta.url),
+    root = new URL('../..', import.meta.url),
     writers = tableWriters,
   }: TableWriterCheckOptions = {}) {
     this.#root = root.pathname

@@ -7,11 +7,11 @@ import {
   muteMode,
   pushMode,
 } from '@hermod/protocol'
-import type { Group } from '../../groups/core/group-model.js'
-import type { Recipient, Suppression } from '../tasks/task-model.js'
+import type { Group } from '../../../groups/core/group-model.js'
+import type { Recipient, Suppression } from '../../tasks/task-model.js'
+import type { PushedMessage } from '../pushed-message.js'
+import type { MemberReader } from '../receiver-store.js'
 import { isMentioned, type PushConfig } from './push-config.js'
-import type { PushedMessage } from './pushed-message.js'
-import type { MemberReader } from './receiver-store.js'
 
 /** What decides whether one user is told of one message. */
 export interface ReceiverFacts {

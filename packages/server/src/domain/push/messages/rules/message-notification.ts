@@ -1,10 +1,10 @@
 /** What devices are told of a message (rule K16). */
 import { contentType, targetType } from '@hermod/protocol'
 import type { EventPayloads } from '@hermod/protocol/events'
-import { parseJson, scalarText } from '../../../lib/json.js'
-import type { TaskNotification } from '../tasks/task-model.js'
+import { parseJson, scalarText } from '../../../../lib/json.js'
+import type { TaskNotification } from '../../tasks/task-model.js'
+import type { PushedMessage } from '../pushed-message.js'
 import type { PushConfig } from './push-config.js'
-import type { PushedMessage } from './pushed-message.js'
 
 /** What a notification is made of. */
 export interface NotificationParts {

@@ -1,7 +1,7 @@
 import { AppError } from '@hermod/protocol'
-import type { HealthObserver } from '../db/health.js'
-import { LineLimit } from '../observability/line-limit.js'
-import type { Logger } from '../observability/log.js'
+import type { HealthObserver } from '../../db/health.js'
+import { LineLimit } from '../../observability/line-limit.js'
+import type { Logger } from '../../observability/log.js'
 
 /** Log lines of a database that fails: one a second, however many calls, jobs and tasks end with it. */
 export function databaseLog(log: Logger): HealthObserver {

@@ -1,4 +1,4 @@
-import { groupBy } from '../../../lib/group-by.js'
+import { groupBy } from '../../../../lib/group-by.js'
 
 /**
  * Divides items so that few of them are worked on at once, without separating those that belong together.

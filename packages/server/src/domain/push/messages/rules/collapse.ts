@@ -1,9 +1,9 @@
 /** Of several messages of a conversation that come at once, a user is told of the newest. */
 import type { Int64 } from '@hermod/protocol'
-import { systemUserId } from '../../users/system-user.js'
-import type { Recipient } from '../tasks/task-model.js'
+import { systemUserId } from '../../../users/system-user.js'
+import type { Recipient } from '../../tasks/task-model.js'
+import type { Mentions, PushedMessage } from '../pushed-message.js'
 import { isMentioned } from './push-config.js'
-import type { Mentions, PushedMessage } from './pushed-message.js'
 
 /** A message and those whom it is for. */
 export interface MessageRecipients {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { Recipient } from '../tasks/task-model.js'
+import type { Recipient } from '../../tasks/task-model.js'
+import type { PushedMessage } from '../pushed-message.js'
 import { collapseMessages, collapseRecipients } from './collapse.js'
-import type { PushedMessage } from './pushed-message.js'
 
 const first: PushedMessage = {
   kind: 'group',

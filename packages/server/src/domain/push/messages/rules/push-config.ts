@@ -1,9 +1,9 @@
 import type { Int64 } from '@hermod/protocol'
-import { type JsonObject, parseJson, scalarText } from '../../../lib/json.js'
-import { badgeChange } from '../../../push/badge.js'
-import type { BadgeChange } from '../../../push/sender.js'
-import { idsOf } from '../../messaging/sending/message-config.js'
-import type { Mentions } from './pushed-message.js'
+import { type JsonObject, parseJson, scalarText } from '../../../../lib/json.js'
+import { badgeChange } from '../../../../push/badge.js'
+import type { BadgeChange } from '../../../../push/sender.js'
+import { idsOf } from '../../../messaging/sending/message-config.js'
+import type { Mentions } from '../pushed-message.js'
 
 /** What the `config` of a message says about its push (rule K7); texts are "" when it says nothing. */
 export interface PushConfig {

@@ -1,6 +1,6 @@
-import { listMigrations, migrate } from '../db/migrations/migrate.js'
-import { lockFolder } from '../lib/concurrency/folder-lock.js'
-import { type ContextOptions, openDatabase } from './context.js'
+import { listMigrations, migrate } from '../../db/migrations/migrate.js'
+import { lockFolder } from '../../lib/concurrency/folder-lock.js'
+import { type ContextOptions, openDatabase } from '../context.js'
 
 export interface MigrationReport {
   readonly name: string

@@ -1,5 +1,5 @@
+import type { CompiledQuery } from '../kysely.js'
 import type { StatementRunner } from './cache-check.js'
-import type { CompiledQuery } from './kysely.js'
 
 /** The statements of one transaction. */
 export interface WatchedStatements {
