@@ -7,6 +7,8 @@ import { RawConnection } from '../support/raw-http.js'
 
 const maxMiB = 600
 const mebibyte = 1_048_576
+/** Of one user at once, by default. */
+const userCalls = 32
 
 function head(server: ServerProcess, token: string, lines: readonly string[]): string {
   return [
@@ -25,13 +27,18 @@ describe.skipIf(process.platform !== 'linux')('bodies that never end', () => {
   it('of 1 MiB less a byte on 1,500 connections take no memory from others', async () => {
     await using server = await startAttacked()
     const honest = await Honest.on(server)
-    const { token } = await server.api.newSession()
+    const count = 1_500
+    const sessions = Array.from({ length: Math.ceil(count / userCalls) }, () =>
+      server.api.newSession(),
+    )
+    const openings = (await Promise.all(sessions)).map(({ token }) =>
+      head(server, token, [`content-length: ${mebibyte}`]),
+    )
     using attackers = new Attackers(server.url)
     const body = Buffer.alloc(mebibyte - 1, ' ')
     const figures = await honest.beside('1,500 bodies of 1 MiB less a byte', async () => {
-      const opening = head(server, token, [`content-length: ${mebibyte}`])
-      for (const socket of await attackers.connect(1_500)) {
-        socket.write(opening)
+      for (const [index, socket] of (await attackers.connect(count)).entries()) {
+        socket.write(openings[index % openings.length] ?? '')
         socket.write(body)
         // Not all in one turn, because these are the turns of the honest user as well.
         await pause(1)

@@ -2,6 +2,7 @@
 import { waitFor } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { Attackers, closedFor, Honest, metric, patience, startAttacked } from '../support/attack.js'
+import { addUsers } from '../support/broadcasts.js'
 import { textTo } from '../support/messaging.js'
 
 const maxMiB = 600
@@ -80,9 +81,7 @@ describe.skipIf(process.platform !== 'linux')('messages that wait for a commit',
     await using server = await startAttacked()
     const honest = await Honest.on(server)
     const senders = await Promise.all(Array.from({ length: 12 }, () => server.api.newSession()))
-    const targets = await Promise.all(
-      Array.from({ length: 200 }, async () => (await server.api.admin().register()).id),
-    )
+    const targets = (await addUsers(server.api.admin(), 200)).map(({ id }) => id)
     const content = 'x'.repeat(65_000)
     const figures = await honest.beside('12 users with sends of 64 KiB to 200 others', async () => {
       const answers = await Promise.all(
