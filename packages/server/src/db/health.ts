@@ -77,7 +77,4 @@ export class DatabaseHealth implements StallObserver {
     this.#failingSince ??= performance.now()
     this.#observer.stalled?.()
   }
-
-  /** The next commit says that it works again. */
-  answers(): void {}
 }

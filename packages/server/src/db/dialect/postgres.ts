@@ -81,7 +81,7 @@ export function postgresDialect(options: PoolOptions): SqlDialect {
     deadlineMs: options.deadlineMs ?? defaultDeadlineMs,
     probe: async (timeoutMs) =>
       answersInTime(await loadPostgres(), { connectionString: options.url }, timeoutMs),
-    observer: options.stalls ?? { gaveUp() {}, stalled() {}, answers() {} },
+    observer: options.stalls ?? { gaveUp() {}, stalled() {} },
   })
   const pool = new LazyPool(options, watch)
   const reads = new CombinedReads((query) => pool.rows(query))

@@ -33,8 +33,6 @@ export interface StallObserver {
   gaveUp(): void
   /** The server answers nobody any more. */
   stalled(): void
-  /** It answers again. */
-  answers(): void
 }
 
 interface WatchedConnection {
@@ -161,7 +159,6 @@ export class ConnectionWatch {
     this.#isProbing = false
     if (isAnswered && this.#stall) {
       this.#stall = null
-      observer.answers()
       this.#stopWhenDone()
     }
     // A server that has too much to do for a new connection still serves those it has.
