@@ -3,6 +3,7 @@ import { testBackends } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Database, Tx } from '../dist/db/database.js'
 import type { BulkInsert } from '../dist/db/dialect/dialect.js'
+import type { Procedure } from '../dist/db/procedure.js'
 import { DatabasePlace } from './support/database-place.js'
 
 const insertLease: BulkInsert = {
@@ -10,6 +11,11 @@ const insertLease: BulkInsert = {
   table: 'leases',
   columns: { name: 'text', owner: 'text', expires_at: 'bigint' },
   conflict: 'on conflict (name) do nothing',
+}
+const forgetful: Procedure<null, void, null> = {
+  module: import.meta.url,
+  name: 'forgetful',
+  run: async (context) => void context.run(insertLease, [['a', 'b', 1]]),
 }
 const values = { name: 'a', owner: 'b', expires_at: 1 }
 
@@ -36,6 +42,15 @@ for (const backend of testBackends()) {
       await expect(transaction).rejects.toThrow(/^nobody has waited for a statement: insert into /)
       expect(await leases(), 'nothing is stored').toEqual([])
     })
+
+    // The thread of the embedded database has run a statement of a procedure when it goes on.
+    if (backend.name === 'postgres')
+      it('refuses a procedure with a statement that nobody waits for', async () => {
+        await expect(database.procedure(forgetful, null, null)).rejects.toThrow(
+          /^nobody has waited for a statement: insert into /,
+        )
+        expect(await leases(), 'nothing is stored').toEqual([])
+      })
 
     it('accepts statements that run together and are waited for', async () => {
       await database.transaction(async (tx) => {

@@ -121,26 +121,38 @@ export class Database implements AsyncDisposable {
     let isCommitting = false
     try {
       return await this.#writer.transaction().execute(async (transaction) => {
-        this.#writerCheck?.watch(transaction.getExecutor())
-        const watched = this.cacheCheck?.watch(transaction.getExecutor())
-        const statements = this.#checksEnds ? watchStatements(transaction.getExecutor()) : null
+        const watched = this.#watch(transaction.getExecutor())
         const tx: Tx = Object.assign(transaction, {
           hasRowLocks: this.dialect.rowLocks,
           beforeCommit: (run: () => Promise<void>) => void before.push(run),
           afterCommit: (run: () => void, cache?: string) => {
             after.push(run)
-            if (cache !== undefined) watched?.invalidated(cache)
+            if (cache !== undefined) watched.invalidated(cache)
           },
         })
         const result = await work(tx)
         for (const run of before) await run()
-        statements?.requireEnd()
-        watched?.requireInvalidations()
+        watched.requireRules()
         isCommitting = true
         return result
       })
     } finally {
       if (isCommitting) for (const run of after) run()
+    }
+  }
+
+  /** Has the checks that are on look at the statements of one transaction. */
+  #watch(runner: StatementRunner) {
+    this.#writerCheck?.watch(runner)
+    const caches = this.cacheCheck?.watch(runner)
+    const statements = this.#checksEnds ? watchStatements(runner) : null
+    return {
+      invalidated: (cache: string) => caches?.invalidated(cache),
+      /** To be called before the commit. @throws Error when the statements have broken a rule */
+      requireRules() {
+        statements?.requireEnd()
+        caches?.requireInvalidations()
+      },
     }
   }
 
@@ -254,10 +266,9 @@ export class Database implements AsyncDisposable {
           const runner: StatementRunner = {
             executeQuery: (query) => connection.executeQuery(query),
           }
-          this.#writerCheck?.watch(runner)
-          const watched = this.cacheCheck?.watch(runner)
+          const watched = this.#watch(runner)
           const output = await procedure.run(this.contextOf(runner), input, host)
-          watched?.requireInvalidations()
+          watched.requireRules()
           return output
         }),
       )
