@@ -223,7 +223,7 @@ export class Metrics {
 
   /** @param read what is held now */
   watchConnections(read: () => ConnectionFigures): void {
-    const gauges: [string, string, (figures: ConnectionFigures) => number][] = [
+    this.#gaugesOf(read, [
       ['hermod_connections', 'Open connections.', ({ connections }) => connections],
       [
         'hermod_waiting_requests',
@@ -240,16 +240,7 @@ export class Metrics {
         'Memory of request bodies that are on their way.',
         ({ bodyBytes }) => bodyBytes,
       ],
-    ]
-    for (const [name, help, value] of gauges)
-      new Gauge({
-        name,
-        help,
-        registers: [this.#registry],
-        collect() {
-          this.set(value(read()))
-        },
-      })
+    ])
   }
 
   /** @param read what the checkpoints of the embedded database did since the start */
@@ -271,14 +262,13 @@ export class Metrics {
         ({ failures }) => failures,
       ],
     ])
-    new Gauge({
-      name: 'hermod_wal_bytes',
-      help: 'What the write-ahead log held at the last checkpoint.',
-      registers: [this.#registry],
-      collect() {
-        this.set(read().walBytes)
-      },
-    })
+    this.#gaugesOf(read, [
+      [
+        'hermod_wal_bytes',
+        'What the write-ahead log held at the last checkpoint.',
+        ({ walBytes }) => walBytes,
+      ],
+    ])
   }
 
   connectionRefused(): void {
@@ -304,14 +294,29 @@ export class Metrics {
         ({ statementsGivenUp }) => statementsGivenUp,
       ],
     ])
-    new Gauge({
-      name: 'hermod_database_failing',
-      help: '1 from the first failure of the database until the next commit.',
-      registers: [this.#registry],
-      collect() {
-        this.set(read().isFailing ? 1 : 0)
-      },
-    })
+    this.#gaugesOf(read, [
+      [
+        'hermod_database_failing',
+        '1 from the first failure of the database until the next commit.',
+        ({ isFailing }) => (isFailing ? 1 : 0),
+      ],
+    ])
+  }
+
+  /** Gauges whose values are known elsewhere: name, help, value. */
+  #gaugesOf<Figures>(
+    read: () => Figures,
+    gauges: readonly (readonly [string, string, (figures: Figures) => number])[],
+  ): void {
+    for (const [name, help, value] of gauges)
+      new Gauge({
+        name,
+        help,
+        registers: [this.#registry],
+        collect() {
+          this.set(value(read()))
+        },
+      })
   }
 
   /** Counters whose values are counted elsewhere: name, help, value. */
