@@ -10,7 +10,7 @@ import {
   writtenMemberMarkColumns,
 } from '../../groups/membership/member-statements.js'
 import type { UserKey } from '../../users/user-model.js'
-import { type LockedUser, lockUsers } from '../../users/user-statements.js'
+import { lockPresence } from '../../users/user-statements.js'
 import type { BroadcastReader } from '../conversations/broadcast-streams.js'
 import {
   lockFurthestReaders,
@@ -211,20 +211,8 @@ async function movesOfDeleted(
     ({ conversation }) => rows.get(conversationText(conversation))?.closed === 1,
   )
   if (closed.length === 0) return new Set()
-  const users = new Map(closed.map((move) => [readerText(markOwner(move)), markOwner(move)]))
-  const inOrder = [...users.values()].sort(
-    (a, b) => compare(a.appId, b.appId) || compare(a.userId, b.userId),
-  )
-  const found = await context.run<LockedUser>(
-    lockUsers,
-    inOrder.map(({ appId, userId }) => [appId, userId]),
-  )
-  const present = new Set(
-    found
-      .filter(({ deleted_at }) => deleted_at === null)
-      .map(({ app_id: appId, user_id: userId }) => readerText({ appId, userId })),
-  )
-  return new Set(closed.filter((move) => !present.has(readerText(markOwner(move)))))
+  const isPresent = await lockPresence(context, closed.map(markOwner))
+  return new Set(closed.filter((move) => !isPresent(markOwner(move))))
 }
 
 async function lockBroadcastRows(
@@ -436,11 +424,6 @@ const broadcastMarksRow = rowOf(writtenBroadcastMarkColumns, (row: LockedBroadca
 
 function markOwner({ conversation: { appId, lowId, highId }, side }: DirectMove): UserKey {
   return { appId, userId: side === 'low' ? lowId : highId }
-}
-
-/** For maps. */
-function readerText({ appId, userId }: UserKey): string {
-  return `${appId}/${userId}`
 }
 
 /** For maps. */

@@ -14,7 +14,8 @@ import {
 } from '../../../outbox/outbox-statements.js'
 import { advancedMemberColumns, advanceMembers } from '../../groups/membership/member-statements.js'
 import { systemUserId } from '../../users/system-user.js'
-import { type LockedUser, lockUsers } from '../../users/user-statements.js'
+import type { UserKey } from '../../users/user-model.js'
+import { lockPresence } from '../../users/user-statements.js'
 import {
   addToLists,
   advanceConversations,
@@ -336,29 +337,14 @@ async function rowsOfDeleted(
   conversations: readonly ConversationRows[],
 ): Promise<readonly MessageRow[]> {
   if (conversations.length === 0) return []
-  const users = new Map<string, readonly [appId: string, userId: Int64]>()
-  for (const each of conversations)
-    for (const row of each.rows)
-      for (const userId of usersOf(each, row)) {
-        const { appId } = each.conversation
-        users.set(userText(appId, userId), [appId, userId])
-      }
-  const inOrder = [...users.values()].sort(
-    ([appA, a], [appB, b]) => compare(appA, appB) || compare(a, b),
+  const keysOf = (each: ConversationRows, row: MessageRow) =>
+    usersOf(each, row).map((userId): UserKey => ({ appId: each.conversation.appId, userId }))
+  const isPresent = await lockPresence(
+    context,
+    conversations.flatMap((each) => each.rows.flatMap((row) => keysOf(each, row))),
   )
-  const found = await context.run<LockedUser>(lockUsers, inOrder)
-  const deleted = new Set(
-    found
-      .filter(({ deleted_at }) => deleted_at !== null)
-      .map(({ app_id, user_id }) => userText(app_id, user_id)),
-  )
-  if (deleted.size === 0) return []
-  const isDeleted =
-    ({ conversation: { appId } }: ConversationRows) =>
-    (userId: Int64) =>
-      deleted.has(userText(appId, userId))
   return conversations.flatMap((each) =>
-    each.rows.filter((row) => usersOf(each, row).some(isDeleted(each))),
+    each.rows.filter((row) => keysOf(each, row).some((user) => isPresent(user) === false)),
   )
 }
 
@@ -610,11 +596,6 @@ function firstOf(rows: readonly MessageRow[]): MessageRow {
 
 function keyOf({ app_id: appId, low_id: lowId, high_id: highId }: BatchPosition): ConversationKey {
   return { appId, lowId, highId }
-}
-
-/** For maps. */
-function userText(appId: string, userId: Int64): string {
-  return `${appId}/${userId}`
 }
 
 /** For maps. */
