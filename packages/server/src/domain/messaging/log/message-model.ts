@@ -13,6 +13,16 @@ export interface MessageContent {
   readonly ext: string
 }
 
+/** @returns how long the texts of messages are, in UTF-16 units, which stand for bytes where counting these would cost too much */
+export function textUnits(
+  messages: readonly Pick<MessageContent, 'content' | 'attachment' | 'config' | 'ext'>[],
+): number {
+  let units = 0
+  for (const { content, attachment, config, ext } of messages)
+    units += content.length + attachment.length + config.length + ext.length
+  return units
+}
+
 /** A message before the writer has given it its place. */
 export interface Draft extends MessageContent {
   readonly conversation: ConversationKey

@@ -23,7 +23,7 @@ import {
   peerOf,
 } from '../log/conversation-model.js'
 import type { HistoryStore } from '../log/history-store.js'
-import type { HistoryMessage } from '../log/message-model.js'
+import { type HistoryMessage, textUnits } from '../log/message-model.js'
 import type { PeerKind, PeerKinds } from '../log/peer-kinds.js'
 import type { BroadcastMarkStore } from '../marks/broadcast-mark-store.js'
 import type { Broadcasters } from '../marks/broadcasters.js'
@@ -441,13 +441,6 @@ function historyRange({ startId, limit }: { startId: Int64; limit: number }): Hi
     upToId: startId === 0 ? Number.MAX_SAFE_INTEGER : startId,
     limit: Math.min(limit, maxHistoryPage),
   }
-}
-
-function textUnits(messages: readonly HistoryMessage[]): number {
-  let units = 0
-  for (const { content, attachment, config, ext } of messages)
-    units += content.length + attachment.length + config.length + ext.length
-  return units
 }
 
 function textsOf({ content, attachment, config, ext }: HistoryMessage): readonly string[] {

@@ -5,7 +5,7 @@ import type { Clock } from '../../../lib/clock.js'
 import { type BatchObserver, BatchQueue } from '../../../lib/concurrency/batch-queue.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { ItemOutcome } from '../../item-outcome.js'
-import { type Draft, messageRow } from '../log/message-model.js'
+import { type Draft, messageRow, textUnits } from '../log/message-model.js'
 import { type BatchRestart, storeBatch } from './store-batch.js'
 
 export interface MessageWriterOptions {
@@ -47,7 +47,11 @@ export class MessageWriter {
       sizeOf: ({ drafts }) => drafts.length,
       maxBatchSize: options.maxBatchMessages,
       maxQueuedSize: options.maxQueuedMessages,
-      bytes: { of: textBytesOf, maxBatch: maxBatchBytes, maxHeld: options.maxQueuedBytes },
+      bytes: {
+        of: ({ drafts }) => textUnits(drafts),
+        maxBatch: maxBatchBytes,
+        maxHeld: options.maxQueuedBytes,
+      },
       maxBatches: options.database.dialect.concurrentBatches,
       run: (sends) => this.#commit(sends),
       full: () =>
@@ -128,14 +132,6 @@ export class MessageWriter {
       return this.#store(sends, idsAfter)
     }
   }
-}
-
-/** Units stand for bytes: counting these would cost more than the rest of the queue. */
-function textBytesOf({ drafts }: QueuedSend): number {
-  let bytes = 0
-  for (const { content, attachment, config, ext } of drafts)
-    bytes += content.length + attachment.length + config.length + ext.length
-  return bytes
 }
 
 function appsOf(sends: readonly QueuedSend[]): Set<string> {
