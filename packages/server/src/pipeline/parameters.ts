@@ -76,8 +76,8 @@ function readField(
 ): unknown {
   const { name, home, isText } = field
   const inQuery = home === 'query' || field.isScalar ? query[name] : undefined
-  const inBody =
-    (home === 'body' || field.isScalar) && Object.hasOwn(body, name) ? body[name] : undefined
+  // No field is named as what every object has by itself.
+  const inBody = home === 'body' || field.isScalar ? body[name] : undefined
   if (Array.isArray(inQuery)) {
     violations.push(`${name} must be given once`)
     return undefined

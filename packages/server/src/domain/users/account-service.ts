@@ -32,7 +32,7 @@ export class AccountService {
   }
 
   /** The state of a user, at most a second old; null when no such user ever existed. */
-  async findState(appId: string, userId: Int64): Promise<UserState | null> {
+  findState(appId: string, userId: Int64): UserState | Promise<UserState | null> {
     const { database, store, stateCache } = this.options
     const user = { appId, userId }
     return (
@@ -46,9 +46,9 @@ export class AccountService {
    * @throws AppError user_not_found, user_deleted
    */
   requireUser(appId: string, userId: Int64): void | Promise<void> {
-    const known = this.options.stateCache.get({ appId, userId })
-    if (known) return void present(known)
-    return this.findState(appId, userId).then((state) => void present(state))
+    const found = this.findState(appId, userId)
+    if (found instanceof Promise) return found.then((state) => void present(state))
+    present(found)
   }
 
   /**

@@ -6,6 +6,7 @@ import type { MessageRules } from '../../contacts/message-rules.js'
 import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
 import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
+import type { UserState } from '../../users/user-model.js'
 import { directConversation, groupConversation } from '../log/conversation-model.js'
 import {
   type Draft,
@@ -66,6 +67,8 @@ export interface SendResult {
   readonly refused: readonly { readonly target: Int64; readonly error: ErrorName }[]
 }
 
+type Refusal = ErrorName | null
+
 /** Who may send what to whom (rules C5, E8a, E10 to E12); storing it is the writer's. */
 export class MessageService {
   constructor(private readonly options: MessageServiceOptions) {}
@@ -82,17 +85,16 @@ export class MessageService {
     const { appId } = caller
     const targets = request.targets.length === 1 ? request.targets : [...new Set(request.targets)]
     const content = this.#content(request, targets)
-    const senderId = await senderOf(accounts, caller, request.fromUserId)
+    const found = senderOf(accounts, caller, request.fromUserId)
+    const senderId = found instanceof Promise ? await found : found
     if (content.contentType >= operationType.readAck) {
       await this.#operate(caller, senderId, { ...request, ...content, targets })
       return { messageIds: [], refused: [] }
     }
     const sender = { userId: senderId, isAdminToken: caller.isAdminToken }
     const judge = (target: Int64) => this.#refusal(appId, target, request.targetType, sender)
-    const refusals =
-      targets.length === 1
-        ? [await judge(targets[0] as Int64)]
-        : await Promise.all(targets.map(judge))
+    const judged = targets.map(judge)
+    const refusals = judged.some(isPromise) ? await Promise.all(judged) : (judged as Refusal[])
     const accepted = targets.filter((_, index) => refusals[index] === null)
     const refused = targets.flatMap((target, index) => {
       const error = refusals[index]
@@ -190,8 +192,11 @@ export class MessageService {
       drafts,
       groups: isGroup ? await this.#receiptsWanted(appId, recipients, config) : undefined,
     })
-    if (!isGroup && !isSystem && senderId !== systemUserId)
-      await conversations.readAnswered({ appId, userId: senderId }, recipients, lastOf(messageIds))
+    if (!isGroup && !isSystem && senderId !== systemUserId) {
+      const reader = { appId, userId: senderId }
+      const reading = conversations.readAnswered(reader, recipients, lastOf(messageIds))
+      if (reading) await reading
+    }
     return messageIds
   }
 
@@ -225,22 +230,29 @@ export class MessageService {
     return message
   }
 
-  /** Why a target takes no message of the sender, or null. */
-  async #refusal(
+  /** Why a target takes no message of the sender, or null; at once where all that it takes is cached. */
+  #refusal(
     appId: string,
     target: Int64,
     type: SendRequest['targetType'],
     sender: { readonly userId: Int64; readonly isAdminToken: boolean },
-  ): Promise<ErrorName | null> {
+  ): Refusal | Promise<Refusal> {
     const { accounts, rules, groupRules } = this.options
     if (type === 'group')
       return groupRules.refusal({ appId, groupId: target }, sender.userId, sender.isAdminToken)
-    const state = await accounts.findState(appId, target)
-    if (!state) return 'user_not_found'
-    if (state.isDeleted) return 'user_deleted'
-    // An Admin token passes over blocks and strangers.
-    return sender.isAdminToken ? null : rules.refusal(state, sender.userId)
+    const judge = (state: UserState | null) => {
+      if (!state) return 'user_not_found'
+      if (state.isDeleted) return 'user_deleted'
+      // An Admin token passes over blocks and strangers.
+      return sender.isAdminToken ? null : rules.refusal(state, sender.userId)
+    }
+    const found = accounts.findState(appId, target)
+    return found instanceof Promise ? found.then(judge) : judge(found)
   }
+}
+
+function isPromise(value: unknown): boolean {
+  return value instanceof Promise
 }
 
 function lastOf(messageIds: readonly number[]): number {

@@ -12,19 +12,26 @@ export type SendingCaller = { readonly appId: string } & (
  * In whose name a message is sent (rule C5).
  * @throws AppError no_permission, user_not_found, user_deleted
  */
-export async function senderOf(
+export function senderOf(
   accounts: AccountService,
   caller: SendingCaller,
   fromUserId: Int64 | undefined,
-): Promise<Int64> {
+): Int64 | Promise<Int64> {
   if (!caller.isAdminToken) {
     if (fromUserId !== undefined && fromUserId !== caller.userId)
       throw new AppError('no_permission', 'from_user_id names another user')
     return caller.userId
   }
   const senderId = fromUserId ?? caller.userId ?? systemUserId
-  if (senderId === systemUserId) return senderId
-  const state = await accounts.findState(caller.appId, senderId)
+  return senderId === systemUserId ? senderId : presentSender(accounts, caller.appId, senderId)
+}
+
+async function presentSender(
+  accounts: AccountService,
+  appId: string,
+  senderId: Int64,
+): Promise<Int64> {
+  const state = await accounts.findState(appId, senderId)
   if (!state || state.isDeleted)
     throw new AppError(state ? 'user_deleted' : 'user_not_found', `sender ${senderId}`)
   return senderId
