@@ -118,6 +118,3 @@ export type CallerRule = keyof CallerRules
 
 /** The one list of caller rules. */
 export const callerRules: Readonly<Record<CallerRule, Callers>> = rules
-
-/** The user ID of the service itself: sender of what no user sends, actor of what an Admin token does for nobody. */
-export const systemUserId = 0

@@ -343,3 +343,6 @@ export const uploadMethods = ['POST', 'PUT'] as const
 
 /** Where the secret key is kept: secret.key in the data folder, or HERMOD_SECRET_KEY. */
 export const keySources = ['file', 'settings'] as const
+
+/** The user ID of the service itself: sender of what no user sends, actor of what an Admin token does for nobody. */
+export const systemUserId = 0

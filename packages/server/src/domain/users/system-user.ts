@@ -1,1 +1,2 @@
-export { systemUserId } from '@hermod/protocol'
+// Not all of protocol, for the writer's thread loads this too.
+export { systemUserId } from '@hermod/protocol/enums'

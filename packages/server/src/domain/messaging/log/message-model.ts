@@ -1,27 +1,10 @@
-import { AppError, type Int64 } from '@hermod/protocol'
+/** Loaded by the writer's thread too, so it imports nothing of protocol but types. */
+import type { Int64 } from '@hermod/protocol'
 import type { ColumnType } from '../../../db/dialect/dialect.js'
 import { positionsOf, rowOf } from '../../../db/rows.js'
 import { systemUserId } from '../../users/system-user.js'
 import type { ConversationKey } from './conversation-model.js'
-
-/** What a sender gave; the texts are "" when left out. */
-export interface MessageContent {
-  readonly contentType: number
-  readonly content: string
-  readonly attachment: string
-  readonly config: string
-  readonly ext: string
-}
-
-/** @returns how long the texts of messages are, in UTF-16 units, which stand for bytes where counting these would cost too much */
-export function textUnits(
-  messages: readonly Pick<MessageContent, 'content' | 'attachment' | 'config' | 'ext'>[],
-): number {
-  let units = 0
-  for (const { content, attachment, config, ext } of messages)
-    units += content.length + attachment.length + config.length + ext.length
-  return units
-}
+import type { MessageContent } from './message-content.js'
 
 /** A message before the writer has given it its place. */
 export interface Draft extends MessageContent {
@@ -113,40 +96,4 @@ export interface HistoryMessage extends StoredMessage {
   readonly status: MessageStatus
   /** 0 = never edited */
   readonly editedAt: number
-}
-
-/**
- * Holds the texts of a message against the limit (rule E12).
- * @throws AppError message_too_large
- */
-export function requireSize(
-  { content, attachment, config, ext }: MessageContent,
-  maxBytes: number,
-): void {
-  const size =
-    Buffer.byteLength(content) +
-    Buffer.byteLength(attachment) +
-    Buffer.byteLength(config) +
-    Buffer.byteLength(ext)
-  if (size > maxBytes)
-    throw new AppError('message_too_large', `${size} bytes of at most ${maxBytes}`)
-}
-
-const typingStates: ReadonlySet<unknown> = new Set(['typing', 'nothing'])
-
-/**
- * Whether a message only says that its sender types, or no longer does: an empty text whose ext is an object with `input_status` alone.
- * It reaches connected devices and is never stored, counted or pushed. Any other ext makes a message (rule E8a).
- */
-export function isTypingSignal({ contentType, content, attachment, ext }: MessageContent): boolean {
-  if (contentType !== 0 || content !== '' || attachment !== '' || !ext.includes('"input_status"'))
-    return false
-  try {
-    const parsed: unknown = JSON.parse(ext)
-    if (typeof parsed !== 'object' || parsed === null) return false
-    const [[name, state] = [], ...others] = Object.entries(parsed)
-    return others.length === 0 && name === 'input_status' && typingStates.has(state)
-  } catch {
-    return false
-  }
 }

@@ -3,7 +3,7 @@ import type { Tx } from '../../../db/database.js'
 import { sql } from '../../../db/kysely.js'
 import { isConversation } from '../conversations/conversation-store.js'
 import type { ConversationKey } from './conversation-model.js'
-import type { MessageContent } from './message-model.js'
+import type { MessageContent } from './message-content.js'
 
 /** A message as those who act on it need it. */
 export interface LoggedMessage extends MessageContent {

@@ -19,7 +19,7 @@ import {
   toEventConversation,
 } from '../log/conversation-model.js'
 import type { HistoryStore } from '../log/history-store.js'
-import { requireSize } from '../log/message-model.js'
+import { requireSize } from '../log/message-content.js'
 import type { EditedTexts, LoggedMessage, MessageStore } from '../log/message-store.js'
 import type { BroadcastMarkStore } from '../marks/broadcast-mark-store.js'
 import type { ReceiptRequestStore } from '../marks/receipt-request-store.js'

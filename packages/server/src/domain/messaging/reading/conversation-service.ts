@@ -23,7 +23,8 @@ import {
   peerOf,
 } from '../log/conversation-model.js'
 import type { HistoryStore } from '../log/history-store.js'
-import { type HistoryMessage, textUnits } from '../log/message-model.js'
+import { textUnits } from '../log/message-content.js'
+import type { HistoryMessage } from '../log/message-model.js'
 import type { PeerKind, PeerKinds } from '../log/peer-kinds.js'
 import type { BroadcastMarkStore } from '../marks/broadcast-mark-store.js'
 import type { Broadcasters } from '../marks/broadcasters.js'

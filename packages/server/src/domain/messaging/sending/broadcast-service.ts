@@ -8,13 +8,8 @@ import { systemUserId } from '../../users/system-user.js'
 import { advanceConversations, positionColumns } from '../conversations/conversation-statements.js'
 import type { ConversationStore } from '../conversations/conversation-store.js'
 import { broadcastStream, type ConversationKey } from '../log/conversation-model.js'
-import {
-  type MessageContent,
-  type MessageRow,
-  messageRow,
-  requireSize,
-  rowValue,
-} from '../log/message-model.js'
+import { type MessageContent, requireSize } from '../log/message-content.js'
+import { type MessageRow, messageRow, rowValue } from '../log/message-model.js'
 import { encodeRanges } from '../log/message-ranges.js'
 import { insertMessages } from '../log/message-statements.js'
 import { type SendingCaller, senderOf } from './sender.js'

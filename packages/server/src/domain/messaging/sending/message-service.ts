@@ -8,12 +8,8 @@ import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
 import type { UserState } from '../../users/user-model.js'
 import { directConversation, groupConversation } from '../log/conversation-model.js'
-import {
-  type Draft,
-  isTypingSignal,
-  type MessageContent,
-  requireSize,
-} from '../log/message-model.js'
+import { isTypingSignal, type MessageContent, requireSize } from '../log/message-content.js'
+import type { Draft } from '../log/message-model.js'
 import type { MessageOperations, OperationRequest } from '../operations/message-operations.js'
 import { configOf } from './message-config.js'
 import type { MessageWriter } from './message-writer.js'

@@ -5,7 +5,8 @@ import type { Clock } from '../../../lib/clock.js'
 import { type BatchObserver, BatchQueue } from '../../../lib/concurrency/batch-queue.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { ItemOutcome } from '../../item-outcome.js'
-import { type Draft, messageRow, textUnits } from '../log/message-model.js'
+import { textUnits } from '../log/message-content.js'
+import { type Draft, messageRow } from '../log/message-model.js'
 import { type BatchRestart, storeBatch } from './store-batch.js'
 
 export interface MessageWriterOptions {
