@@ -68,6 +68,7 @@ describe('loadConfig', () => {
         maxWaitMs: 60_000,
         forgetMs: 900_000,
         maxWaitingPasswords: 200,
+        maxWaitingPasswordsOfApp: 2000,
       },
       accounts: {
         userTokenTtlMs: 30 * 86_400_000,

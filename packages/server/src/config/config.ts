@@ -68,6 +68,8 @@ export interface ServerConfig {
     readonly forgetMs: number
     /** Half of them for logins. */
     readonly maxWaitingPasswords: number
+    /** Of the calls with the Admin tokens of one application; half of them for logins. */
+    readonly maxWaitingPasswordsOfApp: number
   }
   readonly accounts: {
     readonly userTokenTtlMs: number
@@ -218,6 +220,7 @@ function serverConfig(values: OptionValues): ServerConfig {
       maxWaitMs: values.loginMaxWaitSeconds * 1000,
       forgetMs: values.loginForgetMinutes * 60_000,
       maxWaitingPasswords: values.queuePasswords,
+      maxWaitingPasswordsOfApp: values.queueAdminPasswords,
     },
     accounts: {
       userTokenTtlMs: values.userTokenDays * 86_400_000,

@@ -306,7 +306,15 @@ export const options = {
     min: 2,
     max: 1_000_000,
     default: 200,
-    text: 'The most passwords that wait to be checked or hashed, half of them for logins and half for registrations; above it the service answers 503.',
+    text: 'The most passwords that wait to be checked or hashed, half of them for logins and half for registrations; above it the service answers 503. Calls with an Admin token have a bound of their own.',
+  }),
+  queueAdminPasswords: integer({
+    name: 'HERMOD_QUEUE_ADMIN_PASSWORDS',
+    unit: 'passwords',
+    min: 2,
+    max: 1_000_000,
+    default: 2000,
+    text: 'The most passwords that wait to be checked or hashed for calls with the Admin tokens of one application, half of them for logins and half for registrations; above it the service answers 503.',
   }),
   queueBytes: integer({
     name: 'HERMOD_QUEUE_BYTES',

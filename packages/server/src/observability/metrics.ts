@@ -342,7 +342,7 @@ export class Metrics {
     const registers = [this.#registry]
     new Gauge({
       name: 'hermod_password_queue_passwords',
-      help: 'Passwords that wait to be checked or hashed, by purpose: login or registration.',
+      help: 'Passwords that wait to be checked or hashed, by purpose: login, registration, or admin for either with an Admin token.',
       labelNames,
       registers,
       collect() {

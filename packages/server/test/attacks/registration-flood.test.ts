@@ -12,6 +12,7 @@ import {
 } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
+import { anApplication } from '../support/broadcasts.js'
 
 /** The service as it is by default, but for the addresses, which the test chooses. */
 function defaults(env: Record<string, string> = {}): { env: Record<string, string | undefined> } {
@@ -119,6 +120,38 @@ function suite(backend: Backend): void {
     }
     // What was refused was not counted.
     expect((await register(api, from('192.0.2.1'))).code).toBe(200)
+  })
+
+  it('do not refuse an application server that registers hundreds of users at once', async () => {
+    await using server = await backend.startServer(defaults({ HERMOD_QUEUE_PASSWORDS: '20' }))
+    const admin = server.api.admin()
+    const strangers = flood(100, (index) => register(server.api, from(`192.0.2.${index}`)))
+    const answers = await flood(300, () => register(admin, {}))
+    expect(withCode(answers, 200).length).toBe(300)
+    expect(withCode(await strangers, answerCode.unavailable).length).toBeGreaterThan(0)
+  })
+
+  it('of an application server are bounded, and leave strangers and other applications room', async () => {
+    await using server = await backend.startServer(defaults({ HERMOD_QUEUE_ADMIN_PASSWORDS: '20' }))
+    const { api } = server
+    const other = await anApplication(server)
+    const alice = await api.admin().register()
+    const attack = flood(200, () => register(api.admin(), {}))
+    await sleep(1)
+    const beside = await Promise.all([
+      logIn(api, alice, '198.51.100.1'),
+      register(api, from('192.0.2.1')),
+      register(other, {}),
+    ])
+    expect(beside.map(({ code }) => code)).toEqual([200, 200, 200])
+    const answers = await attack
+    const refused = withCode(answers, answerCode.unavailable)
+    expect(refused.length).toBeGreaterThan(0)
+    expect(withCode(answers, 200).length).toBe(200 - refused.length)
+    for (const { status, headers } of refused) {
+      expect(status).toBe(503)
+      expect(headers['retry-after']).toMatch(/^[1-9]\d*$/)
+    }
   })
 
   it('of logins from one address leave the others room', async () => {

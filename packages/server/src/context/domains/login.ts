@@ -33,11 +33,12 @@ export function createLogin(
     readonly fileCredentials: FileCredentialService
   },
 ): LoginParts {
+  const { maxWaitingPasswords, maxWaitingPasswordsOfApp } = config.logins
+  const isBounded = config.rateLimit.enabled
   const hashing = new HashingQueue({
     parallel: parallelHashes,
-    maxWaiting: config.rateLimit.enabled
-      ? config.logins.maxWaitingPasswords
-      : Number.POSITIVE_INFINITY,
+    maxWaiting: isBounded ? maxWaitingPasswords : Number.POSITIVE_INFINITY,
+    maxWaitingOfApp: isBounded ? maxWaitingPasswordsOfApp : Number.POSITIVE_INFINITY,
   })
   const hasher = new PasswordHasher(hashing)
   const guard = new LoginGuard({ clock, ...config.logins })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { HashingQueue, type HashingRequest } from './hashing-queue.js'
+import { type HashingPurpose, HashingQueue, type HashingRequest } from './hashing-queue.js'
 
 /** A queue whose hashes end when the test says so. */
 class HeldQueue {
@@ -7,8 +7,8 @@ class HeldQueue {
   readonly #ends = new Map<string, () => void>()
   readonly queue: HashingQueue
 
-  constructor(parallel: number, maxWaiting: number) {
-    this.queue = new HashingQueue({ parallel, maxWaiting })
+  constructor(parallel: number, maxWaiting: number, maxWaitingOfApp = 0) {
+    this.queue = new HashingQueue({ parallel, maxWaiting, maxWaitingOfApp })
   }
 
   /** @returns 'done', or the error's code */
@@ -36,8 +36,14 @@ function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-const login = { purpose: 'login', address: null } as const
-const registration = { purpose: 'registration' } as const
+const stranger = { appId: 'app', address: '198.51.100.1' } as const
+const login = { purpose: 'login', ...stranger } as const
+const registration = { purpose: 'registration', ...stranger } as const
+
+/** With the Admin token of an application. */
+function ofServer(appId: string, purpose: HashingPurpose = 'registration'): HashingRequest {
+  return { purpose, appId, address: null }
+}
 
 describe('HashingQueue', () => {
   it('hashes so many at once, and a login next, however many registrations wait', async () => {
@@ -63,7 +69,9 @@ describe('HashingQueue', () => {
     const held = new HeldQueue(1, 4)
     const registrations = ['r1', 'r2', 'r3', 'r4'].map((name) => held.add(name, registration))
     expect(await registrations[3]).toBe('50300')
-    const logins = ['l1', 'l2', 'l3'].map((name) => held.add(name, login))
+    const logins = ['l1', 'l2', 'l3'].map((name, index) =>
+      held.add(name, { ...login, address: `192.0.2.${index}` }),
+    )
     expect(await logins[2]).toBe('50300')
     const patient = held.add('r5', { ...registration, isPatient: true })
     for (const name of ['r1', 'l1', 'r2', 'l2', 'r3', 'r5']) await held.end(name)
@@ -85,8 +93,22 @@ describe('HashingQueue', () => {
     expect(held.started).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'a5'])
   })
 
+  it('bounds the server of an application apart from strangers and from other applications', async () => {
+    const held = new HeldQueue(1, 4, 4)
+    void held.add('l0', login)
+    for (const name of ['r1', 'r2']) void held.add(name, registration)
+    expect(await held.add('r3', registration)).toBe('50300')
+    const ours = ['a1', 'a2', 'a3'].map((name) => held.add(name, ofServer('a')))
+    expect(await ours[2]).toBe('50300')
+    void held.add('b1', ofServer('b'))
+    void held.add('al1', ofServer('a', 'login'))
+    expect(held.queue.figures('admin')).toEqual({ waiting: 4, refused: 1 })
+    for (const name of ['l0', 'r1', 'a1', 'r2', 'b1', 'al1', 'a2']) await held.end(name)
+    expect(held.started).toEqual(['l0', 'r1', 'a1', 'r2', 'b1', 'al1', 'a2'])
+  })
+
   it('goes on after a failure', async () => {
-    const queue = new HashingQueue({ parallel: 1, maxWaiting: 4 })
+    const queue = new HashingQueue({ parallel: 1, maxWaiting: 8, maxWaitingOfApp: 0 })
     const failing = () => Promise.reject(new Error('no memory'))
     await expect(queue.run(login, failing)).rejects.toThrow('no memory')
     expect(await queue.run(login, async () => 'done')).toBe('done')

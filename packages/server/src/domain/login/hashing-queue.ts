@@ -3,14 +3,22 @@ import { FairLine } from '../../lib/concurrency/fair-line.js'
 import { networkOf } from '../../lib/limits/network.js'
 
 /** What a password is hashed for. */
-export const hashingPurposes = ['login', 'registration'] as const
-export type HashingPurpose = (typeof hashingPurposes)[number]
+export type HashingPurpose = 'login' | 'registration'
+
+/** Those that take turns: strangers who log in, strangers who register, and application servers with an Admin token. */
+export const hashingLines = ['login', 'registration', 'admin'] as const
+export type HashingLine = (typeof hashingLines)[number]
+
+/** For whom a password is hashed. */
+export interface HashingCaller {
+  readonly appId: string
+  /** The client's network address; null: the application's own server asks. */
+  readonly address: string | null
+}
 
 /** Who waits for a password to be hashed. */
-export interface HashingRequest {
+export interface HashingRequest extends HashingCaller {
   readonly purpose: HashingPurpose
-  /** The client's network address; null where it says nothing about who asks. */
-  readonly address?: string | null
   /** Waits as long as it takes: for lists of users, of which few are asked for at a time. */
   readonly isPatient?: boolean
 }
@@ -18,8 +26,10 @@ export interface HashingRequest {
 export interface HashingQueueOptions {
   /** How many passwords are hashed at once. */
   readonly parallel: number
-  /** How many may wait, half of them for logins and half for registrations. */
+  /** How many may wait, half of them for logins and half for registrations; those with an Admin token are not among them. */
   readonly maxWaiting: number
+  /** The same for the Admin tokens of one application. */
+  readonly maxWaitingOfApp: number
 }
 
 /** Of the logins that may wait, one client address has at most a quarter. */
@@ -28,29 +38,32 @@ const addressShare = 4
 const retryAfterSeconds = 2
 
 /**
- * The line in which passwords wait to be hashed, which costs more than all else that a stranger can ask for. It is bounded: what finds
- * its half full is refused. Logins and registrations take turns, and so do client addresses, so that nobody waits for more than a few
- * of those of another address, however many there are.
+ * The lines in which passwords wait to be hashed, which costs more than all else that a stranger can ask for. They are bounded: what
+ * finds its own full is refused. The lines take turns, and in each of them so do client addresses or applications, so that nobody waits
+ * for more than a few of those of another one, however many there are. An application server registers and logs in users by the
+ * hundred, so it has a bound of its own, and no flood of strangers uses that up.
  */
 export class HashingQueue {
-  readonly #waiting: Readonly<Record<HashingPurpose, FairLine<() => void>>> = {
+  readonly #waiting: Readonly<Record<HashingLine, FairLine<() => void>>> = {
     login: new FairLine(),
     registration: new FairLine(),
+    admin: new FairLine(),
   }
-  readonly #refused: Record<HashingPurpose, number> = { login: 0, registration: 0 }
+  readonly #refused: Record<HashingLine, number> = { login: 0, registration: 0, admin: 0 }
   #running = 0
-  #last: HashingPurpose = 'registration'
+  /** Whose turn it is: an index of {@link hashingLines}. */
+  #turn = 0
 
   constructor(private readonly options: HashingQueueOptions) {}
 
   /** @throws AppError unavailable when too many wait */
   async run<T>(request: HashingRequest, work: () => Promise<T>): Promise<T> {
-    const { purpose, address, isPatient } = request
-    // Those without an address are one more caller beside the addresses.
-    const network = address ? networkOf(address) : ''
-    if (!isPatient) this.#requireRoom(purpose, network)
+    const { purpose, address, appId } = request
+    const line = address === null ? 'admin' : purpose
+    const key = address === null ? `${purpose} ${appId}` : networkOf(address)
+    if (!request.isPatient) this.#requireRoom(line, key)
     await new Promise<void>((enter) => {
-      this.#waiting[purpose].push(network, enter)
+      this.#waiting[line].push(key, enter)
       this.#admit()
     })
     try {
@@ -62,35 +75,45 @@ export class HashingQueue {
   }
 
   /** How many wait now, and how many were refused since the start. */
-  figures(purpose: HashingPurpose): { readonly waiting: number; readonly refused: number } {
-    return { waiting: this.#waiting[purpose].length, refused: this.#refused[purpose] }
+  figures(line: HashingLine): { readonly waiting: number; readonly refused: number } {
+    return { waiting: this.#waiting[line].length, refused: this.#refused[line] }
   }
 
-  #requireRoom(purpose: HashingPurpose, network: string): void {
-    const room = Math.ceil(this.options.maxWaiting / 2)
-    const line = this.#waiting[purpose]
-    // Registrations of an address are counted before they come here.
-    const ofNetwork = purpose === 'login' && network !== '' ? line.lengthOf(network) : 0
-    if (line.length < room && ofNetwork < Math.ceil(room / addressShare)) return
-    this.#refused[purpose]++
+  #requireRoom(line: HashingLine, key: string): void {
+    if (this.#hasRoom(line, key)) return
+    this.#refused[line]++
     throw new AppError('unavailable', 'too many others are logging in or registering', {
       retryAfterSeconds,
     })
   }
 
+  #hasRoom(line: HashingLine, key: string): boolean {
+    const { maxWaiting, maxWaitingOfApp } = this.options
+    const waiting = this.#waiting[line]
+    if (line === 'admin') return waiting.lengthOf(key) < Math.ceil(maxWaitingOfApp / 2)
+    const room = Math.ceil(maxWaiting / 2)
+    if (waiting.length >= room) return false
+    // Registrations of an address are counted before they come here.
+    return line === 'registration' || waiting.lengthOf(key) < Math.ceil(room / addressShare)
+  }
+
   #admit(): void {
-    for (let next = this.#next(); next !== null; next = this.#next()) {
-      this.#last = next
+    while (this.#running < this.options.parallel) {
+      const enter = this.#next()
+      if (enter === undefined) return
       this.#running++
-      this.#waiting[next].shift()?.()
+      enter()
     }
   }
 
-  #next(): HashingPurpose | null {
-    const { login, registration } = this.#waiting
-    if (this.#running >= this.options.parallel) return null
-    if (login.length > 0 && (registration.length === 0 || this.#last === 'registration'))
-      return 'login'
-    return registration.length > 0 ? 'registration' : null
+  /** The first one of the line whose turn it is, or of the next ones. */
+  #next(): (() => void) | undefined {
+    for (let tried = 0; tried < hashingLines.length; tried++) {
+      const line = hashingLines[this.#turn] as HashingLine
+      this.#turn = (this.#turn + 1) % hashingLines.length
+      const enter = this.#waiting[line].shift()
+      if (enter) return enter
+    }
+    return undefined
   }
 }

@@ -7,9 +7,9 @@ import { PasswordHasher } from './password-hasher.js'
 import { importViolation, parsePasswordHash } from './password-hasher-formats.js'
 
 const password = 'größer als 8 字'
-const queue = new HashingQueue({ parallel: 3, maxWaiting: 10 })
+const queue = new HashingQueue({ parallel: 3, maxWaiting: 10, maxWaitingOfApp: 10 })
 const hasher = new PasswordHasher(queue)
-const somebody = { purpose: 'registration' } as const
+const caller = { appId: 'app', address: null } as const
 
 function unpadded(bytes: Buffer): string {
   return bytes.toString('base64').replace(/=+$/, '')
@@ -40,10 +40,10 @@ const foreign: Readonly<Record<string, string>> = {
 
 describe('PasswordHasher', () => {
   it('makes argon2id hashes that only the password opens and that need no other hash', async () => {
-    const hash = await hasher.hash(password, somebody)
+    const hash = await hasher.hash(password, { ...caller, purpose: 'registration' })
     expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
-    expect(await hasher.verify(hash, password, null)).toBe(true)
-    expect(await hasher.verify(hash, `${password}x`, null)).toBe(false)
+    expect(await hasher.verify(hash, password, caller)).toBe(true)
+    expect(await hasher.verify(hash, `${password}x`, caller)).toBe(false)
     expect(hasher.needsRehash(hash)).toBe(false)
   })
 
@@ -51,8 +51,8 @@ describe('PasswordHasher', () => {
     'verifies %s, takes it in and wants it replaced',
     async (_, hash) => {
       expect(importViolation(hash)).toBeNull()
-      expect(await hasher.verify(hash, password, null)).toBe(true)
-      expect(await hasher.verify(hash, `${password}x`, null)).toBe(false)
+      expect(await hasher.verify(hash, password, caller)).toBe(true)
+      expect(await hasher.verify(hash, `${password}x`, caller)).toBe(false)
       expect(hasher.needsRehash(hash)).toBe(true)
     },
   )
@@ -68,11 +68,11 @@ describe('PasswordHasher', () => {
       running--
       return `hash of ${password}`
     }
-    expect(await hasher.hashMany(passwords)).toEqual(
+    expect(await hasher.hashMany('app', passwords)).toEqual(
       passwords.map((password) => `hash of ${password}`),
     )
     expect(most).toBeLessThanOrEqual(3)
-    expect(await hasher.hashMany([])).toEqual([])
+    expect(await hasher.hashMany('app', [])).toEqual([])
   })
 
   it('verifies the scrypt vector of RFC 7914', async () => {
@@ -82,15 +82,15 @@ describe('PasswordHasher', () => {
       'hex',
     )
     const text = `$scrypt$ln=14,r=8,p=1$${unpadded(salt)}$${unpadded(hash)}`
-    expect(await hasher.verify(text, 'pleaseletmein', null)).toBe(true)
-    expect(await hasher.verify(text, 'pleaseletmeout', null)).toBe(false)
+    expect(await hasher.verify(text, 'pleaseletmein', caller)).toBe(true)
+    expect(await hasher.verify(text, 'pleaseletmeout', caller)).toBe(false)
   })
 
   it.each(['', 'plain text', '$1$salt$hash', '$2x$04$', '$argon2id$'])(
     'opens nothing for the stored text %j',
     async (stored) => {
-      expect(await hasher.verify(stored, password, null)).toBe(false)
-      expect(await hasher.verify(stored, '', null)).toBe(false)
+      expect(await hasher.verify(stored, password, caller)).toBe(false)
+      expect(await hasher.verify(stored, '', caller)).toBe(false)
     },
   )
 })

@@ -2,7 +2,7 @@ import { type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
-import type { HashingQueue, HashingRequest } from './hashing-queue.js'
+import type { HashingCaller, HashingQueue, HashingRequest } from './hashing-queue.js'
 import { type PasswordHash, parsePasswordHash, scryptBytes } from './password-hasher-formats.js'
 
 // OWASP Password Storage Cheat Sheet, argon2id: 19 MiB, 2 iterations, 1 lane.
@@ -39,11 +39,11 @@ export class PasswordHasher {
     })
   }
 
-  /** Of new users, in the order of the passwords; few of them wait at a time, as long as it takes. */
-  async hashMany(passwords: readonly string[]): Promise<string[]> {
+  /** Of new users of an application, in the order of the passwords; few of them wait at a time, as long as it takes. */
+  async hashMany(appId: string, passwords: readonly string[]): Promise<string[]> {
     const hashes = new Array<string>(passwords.length)
     const rest = passwords.entries()
-    const request = { purpose: 'registration', isPatient: true } as const
+    const request = { purpose: 'registration', appId, address: null, isPatient: true } as const
     const work = async () => {
       for (const [index, password] of rest) hashes[index] = await this.hash(password, request)
     }
@@ -53,13 +53,16 @@ export class PasswordHasher {
 
   /**
    * False also for a user without a password.
-   * @param address of the client; null where it says nothing about who asks
    * @throws AppError unavailable when too many passwords wait
    */
-  async verify(passwordHash: string, password: string, address: string | null): Promise<boolean> {
+  async verify(
+    passwordHash: string,
+    password: string,
+    { appId, address }: HashingCaller,
+  ): Promise<boolean> {
     const parsed = parsePasswordHash(passwordHash)
     if (!parsed) return false
-    return this.queue.run({ purpose: 'login', address }, () =>
+    return this.queue.run({ purpose: 'login', appId, address }, () =>
       this.#verify(parsed, passwordHash, password),
     )
   }

@@ -55,6 +55,7 @@ export class PasswordService {
     this.#requireLength(change)
     const { credentialEpoch } = await this.verify(change.appId, change.userId, old)
     await this.#store(change, {
+      address: old.address,
       verifiedEpoch: credentialEpoch,
       keptToken: old.keptToken,
       actorId: old.actorId,
@@ -64,7 +65,12 @@ export class PasswordService {
   /** @throws AppError invalid_parameter, user_not_found, user_deleted */
   async reset(change: PasswordChange): Promise<void> {
     this.#requireLength(change)
-    await this.#store(change, { verifiedEpoch: null, keptToken: null, actorId: systemUserId })
+    await this.#store(change, {
+      address: null,
+      verifiedEpoch: null,
+      keptToken: null,
+      actorId: systemUserId,
+    })
   }
 
   /**
@@ -75,7 +81,7 @@ export class PasswordService {
     const { accounts, guard, hasher } = this.options
     const user = await accounts.get(appId, userId)
     const isRight = await guard.verify({ appId, userId, address }, () =>
-      hasher.verify(user.passwordHash, password, address),
+      hasher.verify(user.passwordHash, password, { appId, address }),
     )
     if (!isRight) throw new AppError('password_incorrect')
     return user
@@ -89,13 +95,19 @@ export class PasswordService {
   async #store(
     { appId, userId, newPassword }: PasswordChange,
     {
+      address,
       verifiedEpoch,
       keptToken,
       actorId,
-    }: { verifiedEpoch: number | null; keptToken: string | null; actorId: Int64 },
+    }: {
+      address: string | null
+      verifiedEpoch: number | null
+      keptToken: string | null
+      actorId: Int64
+    },
   ): Promise<void> {
     const { database, store, accounts, tokens, outbox, hasher, clock } = this.options
-    const passwordHash = await hasher.hash(newPassword, { purpose: 'login' })
+    const passwordHash = await hasher.hash(newPassword, { purpose: 'login', appId, address })
     await database.transaction(async (tx) => {
       const user = await accounts.lockForUpdate(tx, appId, userId)
       // Another call was faster: what was verified is no longer the password.

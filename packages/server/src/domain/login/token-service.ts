@@ -74,7 +74,7 @@ export class TokenService {
     const user = await this.#prove(login)
     if (user.status !== userStatus.normal) throw new AppError('user_disabled')
     const upgradedHash = hasher.needsRehash(user.passwordHash)
-      ? await hasher.hash(password, { purpose: 'login', address })
+      ? await hasher.hash(password, { purpose: 'login', appId, address })
       : null
     const token = createToken('hmu_')
     const createdAt = clock.now()
@@ -198,10 +198,10 @@ export class TokenService {
     const { hasher, guard } = this.options
     const user = await this.#findUser(appId, name)
     const isThere = user !== null && !user.isDeleted
-    const passwordHash = isThere ? user.passwordHash : await this.#hashOfNobody()
+    const passwordHash = isThere ? user.passwordHash : await this.#hashOfNobody(appId)
     const attempt = { appId, userId: isThere ? user.userId : null, address }
     const isRight = await guard.verify(attempt, () =>
-      hasher.verify(passwordHash, password, address),
+      hasher.verify(passwordHash, password, { appId, address }),
     )
     if (!user) throw new AppError('user_not_found')
     if (user.isDeleted) throw new AppError('user_deleted')
@@ -209,9 +209,9 @@ export class TokenService {
     return user
   }
 
-  #hashOfNobody(): Promise<string> {
+  #hashOfNobody(appId: string): Promise<string> {
     this.#nobodysHash ??= this.options.hasher
-      .hash(createToken('hmu_'), { purpose: 'login', isPatient: true })
+      .hash(createToken('hmu_'), { purpose: 'login', appId, address: null, isPatient: true })
       .catch((error: unknown) => {
         this.#nobodysHash = undefined
         throw error

@@ -138,7 +138,7 @@ export class UserImportService {
     )
     const isNew = ({ username }: UserToImport) => known.ownerOf(username) === undefined
     const passwords = withPassword.filter(isNew).map(({ password }) => password as string)
-    const hashes = (await hasher.hashMany(passwords)).values()
+    const hashes = (await hasher.hashMany(appId, passwords)).values()
     return entries.map((entry) => {
       if (entry instanceof AppError || !isNew(entry)) return entry
       const { password, ...user } = entry

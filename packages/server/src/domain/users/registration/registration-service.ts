@@ -192,7 +192,7 @@ export class RegistrationService {
   ): Promise<ItemOutcome<Int64>[]> {
     const checked = await this.#checked(appId, registrations)
     const passwords = valuesOf(checked).map(({ password }) => password)
-    const hashes = (await this.options.hasher.hashMany(passwords)).values()
+    const hashes = (await this.options.hasher.hashMany(appId, passwords)).values()
     const prepared = checked.map((each) =>
       each instanceof AppError
         ? each
@@ -243,7 +243,7 @@ export class RegistrationService {
     const address = registrar.kind === 'admin' ? null : registrar.address
     const undo = address === null ? null : limit.take(app, address)
     try {
-      return await hasher.hash(password, { purpose: 'registration', address })
+      return await hasher.hash(password, { purpose: 'registration', appId: app.appId, address })
     } catch (error) {
       undo?.()
       throw error
