@@ -61,16 +61,6 @@ for (const backend of testBackends()) {
     const remove = (userId: number): Promise<Answer> =>
       first.api.admin({ userId }).call('POST', '/user/delete')
 
-    /** PostgreSQL lets holders of shared locks go before one who waits for the whole row, for longer than a statement may take. */
-    async function removeAtLast(userId: number): Promise<void> {
-      const isRemoved = async () => {
-        const { code } = await remove(userId)
-        expect([answerCode.ok, answerCode.storage_failed]).toContain(code)
-        return code === answerCode.ok
-      }
-      await waitFor(isRemoved, { what: 'the deletion', timeoutMs })
-    }
-
     function send(
       sender: number,
       targets: readonly number[],
@@ -366,6 +356,48 @@ for (const backend of testBackends()) {
       }
     })
 
+    it('edits that come while the deletion waits for one that came before it do not go before it', async () => {
+      const user = await aUser()
+      const [before, after] = (await people.take(2)) as [Person, Person]
+      const sights = [await ofGroup(user, before), await ofGroup(user, after)] as const
+      const text = (mark: string) => ({ type: 2, content: mark })
+      const append = ({ place: peer, message }: Sight, mark: string) =>
+        operate(elsewhere(user.id), 'append', { peer, message, ...text(mark) })
+      const answers: Promise<Answer>[] = []
+      const steps = [
+        () => append(sights[0], ' first'),
+        () => remove(user.id),
+        () => append(sights[1], ' second'),
+      ]
+      if (watched.databaseUrl === undefined) {
+        await using held = await holdWrites(watched.place)
+        for (const step of steps) {
+          answers.push(step())
+          // Answered after the step has begun to wait.
+          for (let read = 0; read < 5; read++) await user.api.call('GET', '/user/profile')
+        }
+        await held.release()
+      } else {
+        await using gate = await openSql(watched.place)
+        await gate.run('begin')
+        await gate.run(
+          `select 1 from conversations where low_id = ${sights[0].place} and high_id = low_id for update`,
+        )
+        for (const [index, step] of steps.entries()) {
+          answers.push(step())
+          await waitFor(waiting(index + 1), { what: `step ${index} to wait`, timeoutMs: 4_000 })
+        }
+        await gate.run('commit')
+      }
+      const [first, removed, second] = await Promise.all(answers)
+      expect([first?.code, removed?.code, second?.code]).toEqual([200, 200, answerCode.user_deleted])
+      const contentOf = async ({ message }: Sight) =>
+        (await sql.run(`select content from messages where msg_id = ${message}`))[0]?.content
+      expect(await contentOf(sights[0])).toBe('as it was first')
+      expect(await contentOf(sights[1])).toBe('as it was')
+      await nothingIsLeft(user.id)
+    })
+
     it('edits of what a deleted user has got go on', async () => {
       const user = await aUser()
       const [peer] = (await people.take(1)) as [Person]
@@ -442,7 +474,7 @@ for (const backend of testBackends()) {
           }),
         )
         await waitFor(async () => number > 15 * round, { what: 'some calls', timeoutMs })
-        await removeAtLast(user.id)
+        expect((await remove(user.id)).code).toBe(answerCode.ok)
         deletedAt = performance.now()
         const readings = await Promise.all(sights.map(readingsOf))
         await storm

@@ -3,8 +3,9 @@
  * whose transaction need not lock anything.
  */
 
+import type { Int64 } from '@hermod/protocol'
 import type { Tx } from './database.js'
-import type { SelectQueryBuilder } from './kysely.js'
+import { type SelectQueryBuilder, sql } from './kysely.js'
 
 interface LockOptions<Table> {
   /** The tables, or their aliases, whose rows are locked; all by default. */
@@ -45,4 +46,25 @@ export function lockKeyShare<DB, TB extends keyof DB, O>(
   query: SelectQueryBuilder<DB, TB, O>,
 ): SelectQueryBuilder<DB, TB, O> {
   return tx.hasRowLocks ? query.forKeyShare() : query
+}
+
+/**
+ * As {@link lockKeyShare} for one row, but not before one that waits for {@link takeTurn}. PostgreSQL gives a shared lock of a row at once
+ * whoever waits for the whole of it, so that one which ends something could wait for as long as others come. Advisory locks are given in
+ * the order in which they were asked for; as a condition of the row this one is taken before the row is locked, and again at no cost.
+ * @param turn the column of the row that says which turn it is; nothing else in the database uses advisory locks of one number
+ */
+export function lockKeyShareInTurn<DB, TB extends keyof DB, O>(
+  tx: Tx,
+  query: SelectQueryBuilder<DB, TB, O>,
+  turn: string & keyof DB[TB],
+): SelectQueryBuilder<DB, TB, O> {
+  if (!tx.hasRowLocks) return query
+  const isTaken = sql<boolean>`pg_advisory_xact_lock_shared(${sql.ref(turn)}) is not null`
+  return lockKeyShare(tx, query.where(isTaken))
+}
+
+/** Waits for those that have a row by {@link lockKeyShareInTurn}, and keeps new ones waiting; to be followed by {@link lockForUpdate}. */
+export async function takeTurn(tx: Tx, turn: Int64): Promise<void> {
+  if (tx.hasRowLocks) await sql`select pg_advisory_xact_lock(${turn}::bigint)`.execute(tx)
 }
