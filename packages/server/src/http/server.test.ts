@@ -13,7 +13,6 @@ import { data, handleDownload, handleUpload } from '../pipeline/call.js'
 import { noCallLimits } from '../pipeline/call-limits.js'
 import { Executor } from '../pipeline/executor.js'
 import { Bounds } from './bounds/bounds.js'
-import { ConnectionRoom } from './connection-room.js'
 import { Cors } from './cors.js'
 import { Responses } from './responses.js'
 import { assetRoutes } from './routes/assets.js'
@@ -120,7 +119,6 @@ beforeAll(async () => {
   server = createHttpServer({
     responses,
     bounds,
-    room: new ConnectionRoom(Number.POSITIVE_INFINITY, { refused() {} }),
     onError,
     families: [
       operationRoutes({

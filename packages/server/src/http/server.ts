@@ -7,7 +7,6 @@ import type { Socket } from 'node:net'
 import { AppError } from '@hermod/protocol'
 import { isOutOfDescriptors } from '../lib/out-of-descriptors.js'
 import type { Bounds } from './bounds/bounds.js'
-import type { ConnectionRoom } from './connection-room.js'
 import {
   checkIntervalMs,
   headersTimeoutMs,
@@ -23,7 +22,6 @@ export interface HttpServerOptions {
   readonly families: readonly RouteFamily[]
   readonly responses: Responses
   readonly bounds: Bounds
-  readonly room: ConnectionRoom
   /** A route threw what is no AppError; operations report their failures through the executor. */
   onError(error: unknown): void
 }
@@ -34,13 +32,12 @@ const sweepIntervalMs = 1_000
 
 /** The server, not listening yet. */
 export function createHttpServer(options: HttpServerOptions): Server {
-  const { responses, bounds, room } = options
+  const { responses, bounds } = options
   const router = new Router(options.families)
-  const answer = (request: IncomingMessage, response: ServerResponse) =>
-    bounds.connections.arrived(
-      request.socket,
-      () => void answerRequest(router, options, request, response),
-    )
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
+    const begin = () => void answerRequest(router, options, request, response)
+    if (!bounds.connections.arrived(request.socket, begin)) refuse(responses, request, response)
+  }
   // A missing host is answered here, with the envelope; an unknown expectation is no reason to refuse a call.
   const server = createServer(
     {
@@ -52,10 +49,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
     },
     answer,
   )
-  server.on('connection', (socket: Socket) => {
-    room.opened(socket)
-    if (!socket.destroyed) bounds.connections.opened(socket)
-  })
+  server.on('connection', (socket: Socket) => bounds.connections.opened(socket))
   server.on('checkExpectation', answer)
   const sweep = setInterval(() => {
     const now = performance.now()
@@ -70,18 +64,20 @@ export function createHttpServer(options: HttpServerOptions): Server {
   })
 }
 
+/** The call of a connection that is one too many. */
+function refuse(responses: Responses, request: IncomingMessage, response: ServerResponse): void {
+  response.shouldKeepAlive = false
+  request.resume()
+  const error = new AppError('unavailable', 'too many connections', { retryAfterSeconds: 1 })
+  responses.failure(request, response, error)
+}
+
 async function answerRequest(
   router: Router,
-  { responses, room, onError }: HttpServerOptions,
+  { responses, onError }: HttpServerOptions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  if (room.isSurplus(request.socket)) {
-    response.shouldKeepAlive = false
-    request.resume()
-    responses.failure(request, response, new AppError('unavailable', 'too many connections'))
-    return
-  }
   try {
     await route(router, responses, request, response)
   } catch (error) {

@@ -138,11 +138,6 @@ export class Metrics {
     closed: (reason: string) => this.#closedConnections.inc({ reason }),
     refused: (reason: string) => this.#refusedRequests.inc({ reason }),
   }
-  readonly #refusedConnections = new Counter({
-    name: 'hermod_connections_refused_total',
-    help: 'Connections that were refused so that file descriptors do not run out.',
-    registers: [this.#registry],
-  })
   /** Children by label, because looking them up through prom-client costs more than counting. */
   readonly #byOperation = new Map<
     string,
@@ -269,10 +264,6 @@ export class Metrics {
         ({ walBytes }) => walBytes,
       ],
     ])
-  }
-
-  connectionRefused(): void {
-    this.#refusedConnections.inc()
   }
 
   /** @param read what became of uses of the database since the start */

@@ -42,6 +42,27 @@ describe.skipIf(process.platform !== 'linux')('connections', () => {
     expect((await honest.send('on a new connection')).code).toBe(200)
   })
 
+  it('beyond the limit of all get 503 while none is idle, and are served again when one is', async () => {
+    await using server = await startAttacked({ env: { HERMOD_CONNECTIONS: '10' } })
+    using attackers = new Attackers(server.url)
+    const head = `POST /user/register/v2 HTTP/1.1\r\nhost: hermod\r\napp_id: ${server.appId}\r\ncontent-length: 99\r\n\r\n`
+    const call = () => server.api.call('GET', '/app/config', { query: { platform: 1 } })
+    const refused = await waitFor(
+      async () => {
+        for (const socket of await attackers.connect(1)) socket.write(head)
+        const answer = await call().catch(() => null)
+        return answer?.status === 503 && answer
+      },
+      { what: 'a refusal', ...patience },
+    )
+    expect([refused.code, refused.headers['retry-after']]).toEqual([50300, '1'])
+    attackers[Symbol.dispose]()
+    await waitFor(async () => (await call().catch(() => null))?.code === 200, {
+      what: 'an answer',
+      ...patience,
+    })
+  })
+
   it('that are idle by the thousand cost little', async () => {
     await using server = await startAttacked()
     const honest = await Honest.on(server)

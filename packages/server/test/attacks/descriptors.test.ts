@@ -6,12 +6,14 @@ import { type Answer, type Api, type ServerProcess, testBackends, waitFor } from
 import { PushSimulator } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
+import { closedFor } from '../support/attack.js'
 
 const timeoutMs = 120_000
 const patienceMs = 30_000
 /** Loading the service at its start takes some hundred at once. */
 const descriptors = 800
 const env = { HERMOD_CHECK_ANSWERS: 'on' }
+const bodyOfCall = JSON.stringify({ username: 'waited', password: 'correct horse' })
 /** Nothing but a shell bounds what the service may open. */
 const wrapper = ['sh', '-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh']
 const canLower = spawnSync('prlimit', ['--version']).error === undefined
@@ -25,42 +27,62 @@ afterAll(() => simulator[Symbol.asyncDispose]())
 
 for (const backend of testBackends()) {
   describe(`file descriptors on ${backend.name}`, () => {
-    test('with more connections than they allow, those that are too many get 503 and the others are served; then all are', {
+    test('with more idle connections than they allow, the longest idle ones give way and everybody is served', {
       timeout: timeoutMs,
     }, async () => {
       await using server = await backend.startServer({ env, wrapper })
       // Nothing was called before, so whatever a call needs would be opened now.
       const sockets = await openConnections(server, descriptors + 100)
       try {
+        for (const { name, call } of everyKind(server))
+          expect({ name, code: (await call()).code }).toEqual({ name, code: 200 })
+        expect(openDescriptors(server)).toBeLessThan(descriptors)
+        await waitFor(async () => sockets[0]?.closed, {
+          what: 'the end of the first connection',
+          timeoutMs: patienceMs,
+        })
+      } finally {
+        for (const socket of sockets) socket.destroy()
+      }
+      expect(await closedFor(server, 'descriptors')).toBeGreaterThan(100)
+      const lines = linesAbout(server, 'file descriptors are short').length
+      expect(lines).toBeGreaterThan(0)
+      expect(lines).toBeLessThan(20)
+    })
+
+    test('with more busy connections than they allow, those that are too many get 503 and the others are served; then all are', {
+      timeout: timeoutMs,
+    }, async () => {
+      const patient = { ...env, HERMOD_STALL_SECONDS: '100' }
+      await using server = await backend.startServer({ env: patient, wrapper })
+      const busy: Socket[] = []
+      try {
+        for (let count = 0; count < descriptors; count += 50)
+          busy.push(...(await openConnections(server, 50, headOfCall(server))))
         const late = await waitFor(
           async () => {
-            const answer = await server.api
-              .call('GET', '/app/config', { query: { platform: 1 } })
-              .catch(() => null)
+            // In the place of the caller's own connection, which is idle by now.
+            busy.push(...(await openConnections(server, 1, headOfCall(server))))
+            const answer = await appConfig(server).catch(() => null)
             return answer?.status === 503 && answer
           },
           { what: 'a refusal', timeoutMs: patienceMs },
         )
         expect(late.code).toBe(answerCode.unavailable)
         expect(Number(late.headers['retry-after'])).toBeGreaterThan(0)
-        const served = sockets[0] as Socket
-        expect(await requestOn(served, server, '/readyz')).toMatch(/^HTTP\/1\.1 200 /)
+        const served = busy[0] as Socket
+        served.write(bodyOfCall)
+        expect(await answerOn(served)).toMatch(/^HTTP\/1\.1 200 /)
         expect(openDescriptors(server)).toBeLessThan(descriptors)
       } finally {
-        for (const socket of sockets) socket.destroy()
+        for (const socket of busy) socket.destroy()
       }
       await waitFor(
-        async () => {
-          const answer = await server.api
-            .call('GET', '/app/config', { query: { platform: 1 } })
-            .catch(() => null)
-          return answer?.code === 200
-        },
+        async () => (await appConfig(server).catch(() => null))?.code === answerCode.ok,
         { what: 'an answer', timeoutMs: patienceMs },
       )
       for (const { name, call } of everyKind(server))
         expect({ name, code: (await call()).code }).toEqual({ name, code: 200 })
-      expect(linesAbout(server, 'connections are refused').length).toBeLessThan(20)
     })
 
     test.runIf(canLower)(
@@ -70,7 +92,7 @@ for (const backend of testBackends()) {
         await using server = await backend.startServer({ env, wrapper })
         const kinds = everyKind(server)
         // A connection that is open already.
-        await server.api.succeed('GET', '/app/config', { query: { platform: 1 } })
+        await appConfig(server)
         // Below what is open, so that whatever is closed meanwhile leaves no room.
         lowerTo(server, 4)
         const during: Record<string, number> = {}
@@ -158,21 +180,44 @@ function everyKind(
   ]
 }
 
-async function openConnections(server: ServerProcess, count: number): Promise<Socket[]> {
+/** @param head what each of them says */
+async function openConnections(
+  server: ServerProcess,
+  count: number,
+  head?: string,
+): Promise<Socket[]> {
   const { hostname, port } = new URL(server.url)
   const sockets: Socket[] = []
   for (let opened = 0; opened < count; opened++) {
     const socket = connect({ host: hostname, port: Number(port) })
     socket.on('error', () => {})
     await once(socket, 'connect')
+    if (head !== undefined) socket.write(head)
+    // Or the end of a connection would not be seen.
+    else socket.resume()
     sockets.push(socket)
   }
   return sockets
 }
 
+/** Of a call whose body is still to come, which keeps its connection busy. */
+function headOfCall(server: ServerProcess): string {
+  return [
+    'POST /user/register/v2 HTTP/1.1',
+    `host: ${new URL(server.url).host}`,
+    `app_id: ${server.appId}`,
+    'content-type: application/json',
+    `content-length: ${bodyOfCall.length}`,
+    '\r\n',
+  ].join('\r\n')
+}
+
+function appConfig({ api }: ServerProcess): Promise<Answer> {
+  return api.call('GET', '/app/config', { query: { platform: 1 } })
+}
+
 /** @returns the head and the beginning of the answer */
-async function requestOn(socket: Socket, server: ServerProcess, path: string): Promise<string> {
-  socket.write(`GET ${path} HTTP/1.1\r\nhost: ${new URL(server.url).host}\r\n\r\n`)
+async function answerOn(socket: Socket): Promise<string> {
   const [bytes] = (await once(socket, 'data')) as [Buffer]
   return bytes.toString()
 }

@@ -9,7 +9,8 @@ import { controlSocketPath, fitsSocketPath } from '../../commands/runtime/call.j
 import type { ServerConfig } from '../../config/config.js'
 import { addressReader, proxyTest } from '../../http/address.js'
 import { Bounds } from '../../http/bounds/bounds.js'
-import { ConnectionRoom, connectionLimit } from '../../http/connection-room.js'
+import { connectionLimit } from '../../http/bounds/descriptors.js'
+import type { BoundsObserver } from '../../http/bounds/observer.js'
 import { Cors } from '../../http/cors.js'
 import { Responses } from '../../http/responses.js'
 import { assetRoutes } from '../../http/routes/assets.js'
@@ -53,10 +54,11 @@ export function startTransports(
   const cors = new Cors(config.http.corsOrigins)
   const { statusMode } = config.http
   const isDraining = () => executor.isDraining
-  const observer = context.metrics.bounds
+  const { storage } = config
   const bounds = new Bounds({
     bounds: config.http.bounds,
-    observer,
+    descriptorLimit: connectionLimit(storage.kind === 'postgres' ? storage.maxConnections : 0),
+    observer: boundsObserver(context.metrics.bounds, log),
     isProxy: proxyTest(config.http.trustProxy),
   })
   const { connections, bodies } = bounds
@@ -71,19 +73,6 @@ export function startTransports(
     limits.requestArrived(addressOf(request))
     connections.requireRoom(request.socket)
   }
-  const refusals = new LineLimit()
-  const { storage } = config
-  const room = new ConnectionRoom(
-    connectionLimit(storage.kind === 'postgres' ? storage.maxConnections : 0),
-    {
-      refused() {
-        context.metrics.connectionRefused()
-        const more = refusals.next()
-        if (more !== null)
-          log.error({ more }, 'connections are refused: file descriptors would run out')
-      },
-    },
-  )
   const pages = servicePages({
     executor,
     metrics: context.metrics,
@@ -95,7 +84,6 @@ export function startTransports(
   const server = createHttpServer({
     responses,
     bounds,
-    room,
     onError,
     families: [
       operationRoutes({ executor, responses, bounds, operations, addressOf, principal: null }),
@@ -111,7 +99,11 @@ export function startTransports(
     ],
   })
   // The socket of the operator: a caller that may open the socket in the data folder may operate the service.
-  const controlBounds = new Bounds({ bounds: config.http.bounds, observer, isProxy: () => true })
+  const controlBounds = new Bounds({
+    bounds: { ...config.http.bounds, connections: operatorConnections },
+    observer: context.metrics.bounds,
+    isProxy: () => true,
+  })
   const controlResponses = new Responses({
     cors: new Cors([]),
     statusMode,
@@ -122,7 +114,6 @@ export function startTransports(
   const control = createHttpServer({
     responses: controlResponses,
     bounds: controlBounds,
-    room: new ConnectionRoom(operatorConnections, { refused() {} }),
     onError,
     families: [
       operationRoutes({
@@ -152,6 +143,19 @@ export function startTransports(
     parts.add(executor, () => executor.drain())
     return { url, stop: () => parts.stop() }
   })
+}
+
+/** Counts, and says once a second at most that descriptors are short. */
+function boundsObserver(metrics: BoundsObserver, log: Logger): BoundsObserver {
+  const lines = new LineLimit()
+  return {
+    closed(reason) {
+      metrics.closed(reason)
+      const more = reason === 'descriptors' ? lines.next() : null
+      if (more !== null) log.error({ more }, 'connections are closed: file descriptors are short')
+    },
+    refused: (reason) => metrics.refused(reason),
+  }
 }
 
 /** @returns the URL of a TCP address, '' of a socket file */

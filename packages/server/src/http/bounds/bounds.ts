@@ -4,6 +4,8 @@ import type { BoundsObserver } from './observer.js'
 
 export interface BoundsOptions {
   readonly bounds: ConnectionBounds & BodyBounds
+  /** How many connections the descriptors of the process allow for; without one, as many as it likes. */
+  readonly descriptorLimit?: number
   readonly observer: BoundsObserver
   /** Many clients share the connections from this address. */
   isProxy(address: string): boolean
@@ -15,7 +17,7 @@ export class Bounds {
   readonly bodies: Bodies
 
   constructor(options: BoundsOptions) {
-    this.connections = new Connections(options)
+    this.connections = new Connections({ descriptorLimit: Number.POSITIVE_INFINITY, ...options })
     this.bodies = new Bodies(options.bounds, options.observer)
   }
 }

@@ -18,6 +18,8 @@ export interface ConnectionBounds extends UnreadBounds {
 
 export interface ConnectionsOptions {
   readonly bounds: ConnectionBounds
+  /** How many connections the descriptors of the process allow for. */
+  readonly descriptorLimit: number
   readonly observer: BoundsObserver
   /** Many clients share the connections from this address. */
   isProxy(address: string): boolean
@@ -35,6 +37,9 @@ interface HeldConnection extends UnreadOf {
   usedAt: number
 }
 
+/** So many connections are taken beyond the bounds, for as long as it takes to refuse their call. */
+export const surplusConnections = 32
+const surplusMs = 2_000
 /** So many requests that come before their turn make the rest of all connections wait for the next turn of the event loop. */
 const earlyPerTurn = 1_000
 /** Where connections have to go, so many of all go at once, since to find them takes a look at all. */
@@ -47,6 +52,9 @@ const shareThatGoes = 0.01
 export class Connections {
   readonly #all = new Map<Socket, HeldConnection>()
   readonly #byNetwork = new Map<string, number>()
+  /** Those that are one too many, until their call is refused. */
+  readonly #surplus = new Set<Socket>()
+  readonly #limit: { readonly connections: number; readonly reason: CloseReason }
   readonly #unread: UnreadBytes<HeldConnection>
   #waitingRequests = 0
   /** Requests of this turn of the event loop that came before their turn. */
@@ -60,6 +68,11 @@ export class Connections {
   #now = performance.now()
 
   constructor(private readonly options: ConnectionsOptions) {
+    const { bounds, descriptorLimit } = options
+    this.#limit =
+      descriptorLimit < bounds.connections
+        ? { connections: descriptorLimit, reason: 'descriptors' }
+        : { connections: bounds.connections, reason: 'connections' }
     this.#unread = new UnreadBytes(options.bounds, (connection, reason) =>
       this.#close(connection, reason),
     )
@@ -77,16 +90,16 @@ export class Connections {
     return this.#unread.total
   }
 
-  /** Takes a new connection, or closes it. */
+  /** Takes a new connection, or lets it stay until its call is refused. */
   opened(socket: Socket): void {
     const { bounds, isProxy } = this.options
     const address = socket.remoteAddress
     // There is none on a local socket.
     const network = address === undefined || isProxy(address) ? null : networkOf(address)
     const ofNetwork = network === null ? 0 : (this.#byNetwork.get(network) ?? 0)
-    if (ofNetwork >= bounds.addressConnections) this.#turnAway(socket, 'address_connections')
-    else if (this.#all.size >= bounds.connections && !this.#makeRoom())
-      this.#turnAway(socket, 'connections')
+    if (ofNetwork >= bounds.addressConnections) this.#refuse(socket, 'address_connections')
+    else if (this.#all.size >= this.#limit.connections && !this.#makeRoom())
+      this.#refuse(socket, this.#limit.reason)
     else {
       if (network !== null) this.#byNetwork.set(network, ofNetwork + 1)
       this.#take(socket, network)
@@ -107,17 +120,35 @@ export class Connections {
     socket.once('close', () => this.#forget(socket))
   }
 
-  /** @param begin serves the request; called at once, or when its turn comes */
-  arrived(socket: Socket, begin: () => void): void {
+  /** It may say one thing before it goes. */
+  #refuse(socket: Socket, reason: CloseReason): void {
+    if (this.#surplus.size >= surplusConnections) return this.#turnAway(socket, reason)
+    this.options.observer.closed(reason)
+    this.#surplus.add(socket)
+    const timer = setTimeout(() => socket.destroy(), surplusMs).unref()
+    socket.once('close', () => {
+      clearTimeout(timer)
+      this.#surplus.delete(socket)
+    })
+  }
+
+  /**
+   * @param begin serves the request; called at once, or when its turn comes
+   * @returns false when the connection is one too many: the request is to be refused, and the connection closed
+   */
+  arrived(socket: Socket, begin: () => void): boolean {
     const connection = this.#all.get(socket)
-    // It was closed, and this is from the rest of what had been read.
-    if (!connection) this.#cameEarly()
-    else if (connection.waiting.length > 0 || !this.#mayBegin(connection))
+    if (!connection) {
+      if (this.#surplus.has(socket)) return false
+      // It was closed, and this is from the rest of what had been read.
+      this.#cameEarly()
+    } else if (connection.waiting.length > 0 || !this.#mayBegin(connection))
       this.#wait(connection, begin)
     else {
       connection.open++
       begin()
     }
+    return true
   }
 
   /**
@@ -254,7 +285,7 @@ export class Connections {
     const [most = []] = [...idle.values()].sort((a, b) => b.length - a.length)
     const count = Math.ceil(this.#all.size * shareThatGoes)
     const longest = most.sort((a, b) => a.usedAt - b.usedAt).slice(0, count)
-    for (const connection of longest) this.#close(connection, 'connections')
+    for (const connection of longest) this.#close(connection, this.#limit.reason)
     return longest.length > 0
   }
 

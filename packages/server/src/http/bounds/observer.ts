@@ -2,6 +2,8 @@
 export type CloseReason =
   /** There are too many of them. */
   | 'connections'
+  /** There are more of them than file descriptors allow for. */
+  | 'descriptors'
   /** Its address has too many of them. */
   | 'address_connections'
   /** Too many requests wait, and it adds to them. */
