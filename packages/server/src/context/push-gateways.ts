@@ -1,4 +1,4 @@
-import { createRequire } from 'node:module'
+import { lateLoader } from '../lib/late-loader.js'
 import type { PushProviders } from '../push/providers/providers.js'
 import type {
   CertificateInspection,
@@ -10,8 +10,7 @@ import type {
 
 type ProvidersModule = typeof import('../push/providers/providers.js')
 
-// `import()` remembers a failure, such as of descriptors that had run out, as long as the process lives; `require` does not.
-const require = createRequire(import.meta.url)
+const load = lateLoader(import.meta.url)
 const modulePath = '../push/providers/providers.js'
 
 /**
@@ -35,7 +34,7 @@ export class PushGateways implements PushProviders {
   /** @throws what loading the modules throws; the next call tries again */
   load(): PushProviders {
     if (!this.#loaded) {
-      const { createProviders } = require(modulePath) as ProvidersModule
+      const { createProviders } = load(modulePath) as ProvidersModule
       this.#loaded = createProviders()
     }
     return this.#loaded

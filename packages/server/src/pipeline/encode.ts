@@ -1,14 +1,14 @@
-import { createRequire } from 'node:module'
 import type { Operation, TSchema } from '@hermod/protocol'
 import type { AnySchema } from 'fast-json-stringify'
 import type { Turns } from '../lib/concurrency/turns.js'
+import { lateLoader } from '../lib/late-loader.js'
 import type { Payload } from './call.js'
 import type { Soon } from './principal.js'
 
 type Compile = typeof import('fast-json-stringify').default
 
-/** Loaded with the first answer: it takes 50 ms and 16 MB, most of it for kinds of schemas that ours are not. */
-const load = createRequire(import.meta.url)
+/** With the first answer: the compiler takes 50 ms and 16 MB, most of it for kinds of schemas that ours are not. */
+const load = lateLoader(import.meta.url)
 
 /** Writes the envelope of a success as JSON text. */
 export type EncodeEnvelope = (payload: Payload) => string

@@ -1,7 +1,7 @@
 import { type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
-import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
+import { lateLoader } from '../../lib/late-loader.js'
 import type { HashingCaller, HashingQueue, HashingRequest } from './hashing-queue.js'
 import { type PasswordHash, parsePasswordHash, scryptBytes } from './password-hasher-formats.js'
 
@@ -12,8 +12,7 @@ const scryptSlackBytes = 1024 * 1024
 /** The thread pool has four threads: files and look-ups keep one of them however many passwords are hashed. */
 export const parallelHashes = Math.min(availableParallelism(), 3)
 
-// `import()` remembers a failure, such as of descriptors that had run out, as long as the process lives; `require` does not.
-const require = createRequire(import.meta.url)
+const load = lateLoader(import.meta.url)
 
 const scryptAsync = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)
 
@@ -92,11 +91,11 @@ export class PasswordHasher {
   }
 
   #loadArgon2(): typeof import('@node-rs/argon2') {
-    return require('@node-rs/argon2') as typeof import('@node-rs/argon2')
+    return load('@node-rs/argon2') as typeof import('@node-rs/argon2')
   }
 
   #loadBcrypt(): typeof import('@node-rs/bcrypt') {
-    return require('@node-rs/bcrypt') as typeof import('@node-rs/bcrypt')
+    return load('@node-rs/bcrypt') as typeof import('@node-rs/bcrypt')
   }
 }
 
