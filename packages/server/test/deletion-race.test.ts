@@ -390,7 +390,11 @@ for (const backend of testBackends()) {
         await gate.run('commit')
       }
       const [first, removed, second] = await Promise.all(answers)
-      expect([first?.code, removed?.code, second?.code]).toEqual([200, 200, answerCode.user_deleted])
+      expect([first?.code, removed?.code, second?.code]).toEqual([
+        200,
+        200,
+        answerCode.user_deleted,
+      ])
       const contentOf = async ({ message }: Sight) =>
         (await sql.run(`select content from messages where msg_id = ${message}`))[0]?.content
       expect(await contentOf(sights[0])).toBe('as it was first')

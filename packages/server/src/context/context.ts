@@ -11,7 +11,7 @@ import { sqliteDialect } from '../db/dialect/sqlite.js'
 import { DatabaseHealth } from '../db/health.js'
 import { idReservations } from '../db/id-reservations.js'
 import { migrate } from '../db/migrations/migrate.js'
-import { hashingLines } from '../domain/login/hashing-queue.js'
+import { loginLines } from '../domain/login/login-queue.js'
 import type { ReceiptObserver } from '../domain/push/receipts/receipt-service.js'
 import { JobQueue } from '../jobs/job-queue.js'
 import { type Clock, systemClock } from '../lib/clock.js'
@@ -188,8 +188,10 @@ function buildContext(
     turns,
     checkAnswers: config.checkAnswers,
   })
-  metrics.watchPasswords(
-    () => new Map(hashingLines.map((line) => [line, services.hashing.figures(line)])),
+  metrics.watchLogins(() =>
+    loginLines.flatMap((line) =>
+      services.loginQueues.map((queue) => ({ purpose: line, ...queue.figures(line) })),
+    ),
   )
   metrics.watchDatabase(() => database.health.figures)
   metrics.watchCertificates(() => services.certificateExpiry.list())

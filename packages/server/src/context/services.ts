@@ -6,7 +6,7 @@ import type { DeviceService } from '../domain/devices/device-service.js'
 import type { PresenceService } from '../domain/devices/presence-service.js'
 import type { FileCredentialService } from '../domain/files/file-credential-service.js'
 import type { IntegrityService } from '../domain/integrity/integrity-service.js'
-import type { HashingQueue } from '../domain/login/hashing-queue.js'
+import type { LoginQueue } from '../domain/login/login-queue.js'
 import type { OperatorGuard } from '../domain/login/operator-guard.js'
 import type { PasswordService } from '../domain/login/password-service.js'
 import type { TokenService } from '../domain/login/token-service.js'
@@ -58,7 +58,7 @@ export interface Services
   readonly deviceAccess: DeviceAccessService
   readonly devices: DeviceService
   readonly fileCredentials: FileCredentialService
-  readonly hashing: HashingQueue
+  readonly loginQueues: readonly LoginQueue[]
   readonly integrity: IntegrityService
   readonly operatorGuard: OperatorGuard
   readonly passwords: PasswordService
@@ -103,7 +103,7 @@ export function createServices(
   })
   const { fileCredentials } = createFiles(foundation, { secretKeys })
   const login = createLogin(foundation, { config, apps, devices, fileCredentials })
-  const { tokens, hasher } = login
+  const { tokens, hasher, hashing, storing } = login
   const { accounts } = createAccounts(foundation, { tokens })
   const { passwords } = createPasswords(foundation, { config: config.accounts, accounts, login })
   const contacts = createContacts(foundation, { accounts, apps })
@@ -115,6 +115,7 @@ export function createServices(
     contacts: contacts.contactBook,
     devices,
     hasher,
+    storing,
     jobs,
     passwords,
     succession: groups.groupSuccession,
@@ -180,7 +181,7 @@ export function createServices(
     apps,
     devices,
     fileCredentials,
-    hashing: login.hashing,
+    loginQueues: [hashing, storing],
     operatorGuard: login.operatorGuard,
     passwords,
     secretService,

@@ -24,8 +24,10 @@ export interface CheckpointFigures {
   readonly walBytes: number
 }
 
-/** What waits to be hashed. */
-export interface PasswordFigures {
+/** Of one line of logins or registrations. */
+export interface LoginFigures {
+  /** What it is for; lines for the same are added up. */
+  readonly purpose: string
   readonly waiting: number
   /** Since the start. */
   readonly refused: number
@@ -327,27 +329,28 @@ export class Metrics {
       })
   }
 
-  /** @param read what waits to be hashed, by what for */
-  watchPasswords(read: () => ReadonlyMap<string, PasswordFigures>): void {
+  /** @param read what waits to be hashed or stored */
+  watchLogins(read: () => readonly LoginFigures[]): void {
     const labelNames = ['purpose'] as const
     const registers = [this.#registry]
     new Gauge({
       name: 'hermod_password_queue_passwords',
-      help: 'Passwords that wait to be checked or hashed, by purpose: login, registration, or admin for either with an Admin token.',
-      labelNames,
-      registers,
-      collect() {
-        for (const [purpose, { waiting }] of read()) this.set({ purpose }, waiting)
-      },
-    })
-    new Counter({
-      name: 'hermod_password_refusals_total',
-      help: 'Passwords that were refused because too many waited, by purpose.',
+      help: 'Logins and registrations that wait for their password or for the database, by purpose: login, registration, or admin for either with an Admin token.',
       labelNames,
       registers,
       collect() {
         this.reset()
-        for (const [purpose, { refused }] of read()) this.inc({ purpose }, refused)
+        for (const { purpose, waiting } of read()) this.inc({ purpose }, waiting)
+      },
+    })
+    new Counter({
+      name: 'hermod_password_refusals_total',
+      help: 'Logins and registrations that were refused because too many waited, by purpose.',
+      labelNames,
+      registers,
+      collect() {
+        this.reset()
+        for (const { purpose, refused } of read()) this.inc({ purpose }, refused)
       },
     })
   }

@@ -12,7 +12,10 @@ import {
 } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
+import { metric } from '../support/attack.js'
 import { anApplication } from '../support/broadcasts.js'
+import { holdWrites } from '../support/held-writes.js'
+import { WatchedServer } from '../support/watched-server.js'
 
 /** The service as it is by default, but for the addresses, which the test chooses. */
 function defaults(env: Record<string, string> = {}): { env: Record<string, string | undefined> } {
@@ -28,6 +31,8 @@ function from(address: string): CallOptions {
   return { headers: { 'x-forwarded-for': address } }
 }
 
+/** So many logins and registrations are stored at once. */
+const parallelTransactions = 4
 let names = 0
 
 function register(api: Api, options: CallOptions): Promise<Answer> {
@@ -168,6 +173,39 @@ function suite(backend: Backend): void {
     const refused = withCode(answers, answerCode.unavailable)
     expect(refused.length).toBeGreaterThan(0)
     expect(withCode(answers, 200).length).toBeGreaterThan(0)
+  })
+
+  it('of logins from one address leave the others their turn in the database too', async () => {
+    await using watched = await WatchedServer.start(backend, defaults())
+    const { server, api } = watched
+    const users = await Promise.all(Array.from({ length: 21 }, () => api.admin().register()))
+    const [alice, ...others] = users as [Account, ...Account[]]
+    const waiting = () =>
+      metric(api.as(server.operatorToken), 'hermod_password_queue_passwords{purpose="login"}')
+    await using held = await holdWrites(watched.place, 'user_tokens')
+    let answered = 0
+    const attack = flood(others.length, async (index) => {
+      const answer = await logIn(api, others[index] as Account, '192.0.2.1')
+      answered++
+      return answer
+    })
+    // Those that wait for a password go on; those that wait for the database stay.
+    const stands = (count: number) => async () => {
+      const before = await waiting()
+      await sleep(100)
+      return before === count && (await waiting()) === count
+    }
+    await waitFor(stands(others.length - parallelTransactions), {
+      what: 'the flood',
+      timeoutMs: 8_000,
+    })
+    const honest = logIn(api, alice, '198.51.100.1').then(({ code }) => ({ code, answered }))
+    await waitFor(stands(users.length - parallelTransactions), { what: 'alice', timeoutMs: 8_000 })
+    await held.release()
+    expect(withCode(await attack, 200)).toHaveLength(others.length)
+    const { code, answered: before } = await honest
+    expect(code).toBe(200)
+    expect(before).toBeLessThan(others.length / 2)
   })
 
   it('do not keep the first send after a start waiting', async () => {

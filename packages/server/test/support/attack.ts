@@ -4,6 +4,7 @@ import { createConnection, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   type Answer,
+  type Api,
   peakRssBytes,
   type ServerOptions,
   type ServerProcess,
@@ -146,9 +147,10 @@ function median(values: readonly number[]): number {
   return Math.round(sorted[Math.floor(sorted.length / 2)] ?? Number.NaN)
 }
 
-/** The value of a figure of /metrics, with its labels as they are written there. */
-export async function metric(server: ServerProcess, name: string): Promise<number> {
-  const { text } = await server.api.call('GET', '/metrics')
+/** The value of a figure of /metrics, with its labels as they are written there. @param from a server, or a caller who may read them */
+export async function metric(from: Api | ServerProcess, name: string): Promise<number> {
+  const api = 'api' in from ? from.api : from
+  const { text } = await api.call('GET', '/metrics')
   const line = text.split('\n').find((each) => each.startsWith(`${name} `))
   return line === undefined ? Number.NaN : Number(line.slice(name.length + 1))
 }

@@ -7,18 +7,18 @@ export interface HeldWrites extends AsyncDisposable {
   release(): Promise<void>
 }
 
-/** Keeps every message from being stored, as a slow disk would: what the server has accepted stays under way. */
-export async function holdWrites({
-  dataDir,
-  databaseUrl,
-}: {
-  dataDir: string
-  databaseUrl: string | undefined
-}): Promise<HeldWrites> {
+/**
+ * Keeps every message from being stored, as a slow disk would: what the server has accepted stays under way.
+ * @param table what nothing is stored in on PostgreSQL; in the embedded database nothing at all is stored
+ */
+export async function holdWrites(
+  { dataDir, databaseUrl }: { dataDir: string; databaseUrl: string | undefined },
+  table = 'messages',
+): Promise<HeldWrites> {
   const release = once(
     databaseUrl === undefined
       ? holdEmbedded(join(dataDir, 'hermod.db'))
-      : await holdPostgres(databaseUrl),
+      : await holdPostgres(databaseUrl, table),
   )
   return { release, [Symbol.asyncDispose]: release }
 }
@@ -29,11 +29,11 @@ function holdEmbedded(path: string): () => Promise<void> {
   return async () => database.close()
 }
 
-async function holdPostgres(url: string): Promise<() => Promise<void>> {
+async function holdPostgres(url: string, table: string): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   await client.query('begin')
-  await client.query('lock table messages in exclusive mode')
+  await client.query(`lock table ${table} in exclusive mode`)
   return () => client.end()
 }
 

@@ -2,8 +2,8 @@ import type { ServerConfig } from '../../config/config.js'
 import type { AppService } from '../../domain/apps/app-service.js'
 import type { DeviceService } from '../../domain/devices/device-service.js'
 import type { FileCredentialService } from '../../domain/files/file-credential-service.js'
-import { HashingQueue } from '../../domain/login/hashing-queue.js'
 import { LoginGuard } from '../../domain/login/login-guard.js'
+import { LoginQueue } from '../../domain/login/login-queue.js'
 import { OperatorGuard } from '../../domain/login/operator-guard.js'
 import { PasswordHasher, parallelHashes } from '../../domain/login/password-hasher.js'
 import { PasswordService } from '../../domain/login/password-service.js'
@@ -14,10 +14,15 @@ import type { Foundation } from '../foundation.js'
 export interface LoginParts {
   readonly guard: LoginGuard
   readonly hasher: PasswordHasher
-  readonly hashing: HashingQueue
+  readonly hashing: LoginQueue
+  /** For the transaction that comes after the password, so that a flood does not wait there for all the others. */
+  readonly storing: LoginQueue
   readonly operatorGuard: OperatorGuard
   readonly tokens: TokenService
 }
+
+/** More of them would only wait for each other in the database, where there are no turns. */
+const parallelTransactions = 4
 
 export function createLogin(
   { database, caches, stores, clock }: Foundation,
@@ -35,11 +40,12 @@ export function createLogin(
 ): LoginParts {
   const { maxWaitingPasswords, maxWaitingPasswordsOfApp } = config.logins
   const isBounded = config.rateLimit.enabled
-  const hashing = new HashingQueue({
-    parallel: parallelHashes,
+  const bounds = {
     maxWaiting: isBounded ? maxWaitingPasswords : Number.POSITIVE_INFINITY,
     maxWaitingOfApp: isBounded ? maxWaitingPasswordsOfApp : Number.POSITIVE_INFINITY,
-  })
+  }
+  const hashing = new LoginQueue({ parallel: parallelHashes, ...bounds })
+  const storing = new LoginQueue({ parallel: parallelTransactions, ...bounds })
   const hasher = new PasswordHasher(hashing)
   const guard = new LoginGuard({ clock, ...config.logins })
   const tokens = new TokenService({
@@ -49,6 +55,7 @@ export function createLogin(
     users: stores.users,
     devices,
     hasher,
+    storing,
     guard,
     fileCredentials,
     clock,
@@ -58,7 +65,7 @@ export function createLogin(
     guard: new LoginGuard({ clock, ...config.logins }),
     isOperatorToken: (token) => apps.isOperatorToken(token),
   })
-  return { guard, hasher, hashing, operatorGuard, tokens }
+  return { guard, hasher, hashing, storing, operatorGuard, tokens }
 }
 
 /** Passwords are those of accounts, which need the tokens. */

@@ -2,6 +2,7 @@ import type { ServerConfig } from '../../config/config.js'
 import type { AppService } from '../../domain/apps/app-service.js'
 import type { DeviceService } from '../../domain/devices/device-service.js'
 import type { GroupSuccession } from '../../domain/groups/membership/group-succession.js'
+import type { LoginQueue } from '../../domain/login/login-queue.js'
 import type { PasswordHasher } from '../../domain/login/password-hasher.js'
 import type { PasswordService } from '../../domain/login/password-service.js'
 import type { TokenService } from '../../domain/login/token-service.js'
@@ -58,6 +59,7 @@ export interface UsersOptions {
   readonly contacts: ContactConnector
   readonly devices: DeviceService
   readonly hasher: PasswordHasher
+  readonly storing: LoginQueue
   readonly jobs: JobQueue
   readonly passwords: PasswordService
   readonly succession: GroupSuccession
@@ -77,6 +79,7 @@ export function createUsers(
     contacts,
     devices,
     hasher,
+    storing,
     jobs,
     passwords,
     succession,
@@ -120,6 +123,7 @@ export function createUsers(
       contacts,
       devices,
       hasher,
+      storing,
       limit: rateLimit.enabled ? new RegistrationLimit() : noRegistrationLimit,
       ids,
       clock,

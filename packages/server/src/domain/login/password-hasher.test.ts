@@ -2,12 +2,12 @@ import { randomBytes, scryptSync } from 'node:crypto'
 import argon2 from '@node-rs/argon2'
 import bcrypt from '@node-rs/bcrypt'
 import { describe, expect, it } from 'vitest'
-import { HashingQueue } from './hashing-queue.js'
+import { LoginQueue } from './login-queue.js'
 import { PasswordHasher } from './password-hasher.js'
 import { importViolation, parsePasswordHash } from './password-hasher-formats.js'
 
 const password = 'größer als 8 字'
-const queue = new HashingQueue({ parallel: 3, maxWaiting: 10, maxWaitingOfApp: 10 })
+const queue = new LoginQueue({ parallel: 3, maxWaiting: 10, maxWaitingOfApp: 10 })
 const hasher = new PasswordHasher(queue)
 const caller = { appId: 'app', address: null } as const
 

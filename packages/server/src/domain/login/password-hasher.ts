@@ -2,7 +2,7 @@ import { type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
 import { lateLoader } from '../../lib/late-loader.js'
-import type { HashingCaller, HashingQueue, HashingRequest } from './hashing-queue.js'
+import type { LoginCaller, LoginQueue, LoginRequest } from './login-queue.js'
 import { type PasswordHash, parsePasswordHash, scryptBytes } from './password-hasher-formats.js'
 
 // OWASP Password Storage Cheat Sheet, argon2id: 19 MiB, 2 iterations, 1 lane.
@@ -21,13 +21,13 @@ const scryptAsync = promisify<string, Buffer, number, ScryptOptions, Buffer>(scr
  * The modules are loaded with the first password that needs them.
  */
 export class PasswordHasher {
-  constructor(private readonly queue: HashingQueue) {}
+  constructor(private readonly queue: LoginQueue) {}
 
   /**
    * @returns a PHC string
    * @throws AppError unavailable when too many passwords wait
    */
-  async hash(password: string, request: HashingRequest): Promise<string> {
+  async hash(password: string, request: LoginRequest): Promise<string> {
     return this.queue.run(request, async () => {
       const { hash } = this.#loadArgon2()
       return hash(password, {
@@ -57,7 +57,7 @@ export class PasswordHasher {
   async verify(
     passwordHash: string,
     password: string,
-    { appId, address }: HashingCaller,
+    { appId, address }: LoginCaller,
   ): Promise<boolean> {
     const parsed = parsePasswordHash(passwordHash)
     if (!parsed) return false

@@ -3,12 +3,13 @@ import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
 import { createToken, hashToken } from '../../lib/secrets/tokens.js'
-import type { DeviceService } from '../devices/device-service.js'
+import type { DeviceService, OpenedDevice } from '../devices/device-service.js'
 import type { FileCredentialService } from '../files/file-credential-service.js'
 import type { FileCredentials } from '../files/file-credentials.js'
 import type { UserCredentials } from '../users/user-credentials.js'
 import { loginNameKind, type User, type UserKey } from '../users/user-model.js'
 import type { LoginGuard } from './login-guard.js'
+import type { LoginQueue } from './login-queue.js'
 import type { PasswordHasher } from './password-hasher.js'
 import type { TokenKey, TokenStore, UserToken } from './token-store.js'
 
@@ -18,6 +19,8 @@ export interface TokenServiceOptions {
   readonly users: UserCredentials
   readonly devices: DeviceService
   readonly hasher: PasswordHasher
+  /** For the transactions that store tokens. */
+  readonly storing: LoginQueue
   readonly guard: LoginGuard
   readonly fileCredentials: FileCredentialService
   readonly clock: Clock
@@ -51,6 +54,17 @@ export interface IssuedToken extends FileCredentials {
   readonly pushToken?: string
 }
 
+/** A token that is to be stored. */
+interface NewToken {
+  /** As the password was right for. */
+  readonly user: User
+  /** null: the one that is stored is as it should be. */
+  readonly upgradedHash: string | null
+  readonly token: string
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
 /** So many tokens of a user without a device work at once; the oldest one gives way. */
 const maxTokensWithoutDevice = 100
 /** So many tokens of a user are remembered, those that ended included. */
@@ -68,9 +82,8 @@ export class TokenService {
 
   /** @throws AppError user_not_found, user_deleted, password_incorrect, user_disabled, too_many_requests */
   async logIn(login: Login): Promise<IssuedToken> {
-    const { appId, password, deviceGuid, userAgent, address } = login
-    const { database, store, users, devices, hasher, fileCredentials, clock, tokenLifeMs } =
-      this.options
+    const { appId, password, address } = login
+    const { database, hasher, storing, clock, tokenLifeMs } = this.options
     const user = await this.#prove(login)
     if (user.status !== userStatus.normal) throw new AppError('user_disabled')
     const upgradedHash = hasher.needsRehash(user.passwordHash)
@@ -80,46 +93,11 @@ export class TokenService {
     const createdAt = clock.now()
     const expiresAt = createdAt + tokenLifeMs
     const { userId } = user
-    const stored = await database.transaction(async (tx) => {
-      // While the password was being checked the user may have been deleted or disabled, or have changed it.
-      const current = await users.lockKeyShare(tx, appId, userId)
-      if (!current || current.isDeleted) throw new AppError('user_deleted')
-      if (current.status !== userStatus.normal) throw new AppError('user_disabled')
-      if (current.passwordHash !== user.passwordHash) {
-        // Another first login may have upgraded the hash of the same password.
-        if (upgradedHash !== null) return null
-        throw new AppError('password_incorrect')
-      }
-      if (upgradedHash !== null)
-        await users.replacePasswordHash(tx, appId, userId, {
-          from: user.passwordHash,
-          to: upgradedHash,
-        })
-      const device = deviceGuid
-        ? await devices.open(tx, { appId, userId, deviceGuid, userAgent })
-        : null
-      if (device)
-        await this.revokeOfDevices(tx, {
-          appId,
-          userId,
-          deviceSns: device.displaced,
-          at: createdAt,
-        })
-      const row = {
-        app_id: appId,
-        user_id: userId,
-        created_at: createdAt,
-        expires_at: expiresAt,
-        revoked_at: null,
-      }
-      await store.insert(tx, {
-        ...row,
-        token_hash: hashToken(token),
-        device_sn: device?.deviceSn ?? null,
-      })
-      await this.#makeRoom(tx, { appId, userId }, createdAt)
-      return { device, credentials: fileCredentials.of(current) }
-    })
+    const store = (tx: Tx) =>
+      this.#store(tx, login, { user, upgradedHash, token, createdAt, expiresAt })
+    const stored = await storing.run({ purpose: 'login', appId, address }, () =>
+      database.transaction(store),
+    )
     if (!stored) return this.logIn(login)
     const { device, credentials } = stored
     return {
@@ -129,6 +107,50 @@ export class TokenService {
       ...credentials,
       ...(device ? { pushToken: device.pushToken } : {}),
     }
+  }
+
+  /**
+   * @returns null when the password has been hashed anew meanwhile, and is to be checked again
+   * @throws AppError user_deleted, user_disabled, password_incorrect
+   */
+  async #store(
+    tx: Tx,
+    { appId, deviceGuid, userAgent }: Login,
+    { user: { userId, passwordHash }, upgradedHash, token, createdAt, expiresAt }: NewToken,
+  ): Promise<{ device: OpenedDevice | null; credentials: FileCredentials } | null> {
+    const { store, users, devices, fileCredentials } = this.options
+    // While the password was being checked the user may have been deleted or disabled, or have changed it.
+    const current = await users.lockKeyShare(tx, appId, userId)
+    if (!current || current.isDeleted) throw new AppError('user_deleted')
+    if (current.status !== userStatus.normal) throw new AppError('user_disabled')
+    if (current.passwordHash !== passwordHash) {
+      // Another first login may have upgraded the hash of the same password.
+      if (upgradedHash !== null) return null
+      throw new AppError('password_incorrect')
+    }
+    if (upgradedHash !== null)
+      await users.replacePasswordHash(tx, appId, userId, { from: passwordHash, to: upgradedHash })
+    const device = deviceGuid
+      ? await devices.open(tx, { appId, userId, deviceGuid, userAgent })
+      : null
+    if (device)
+      await this.revokeOfDevices(tx, {
+        appId,
+        userId,
+        deviceSns: device.displaced,
+        at: createdAt,
+      })
+    await store.insert(tx, {
+      app_id: appId,
+      user_id: userId,
+      created_at: createdAt,
+      expires_at: expiresAt,
+      revoked_at: null,
+      token_hash: hashToken(token),
+      device_sn: device?.deviceSn ?? null,
+    })
+    await this.#makeRoom(tx, { appId, userId }, createdAt)
+    return { device, credentials: fileCredentials.of(current) }
   }
 
   /** @returns null for an unknown token, `expired` for one that ended or was revoked */

@@ -8,6 +8,7 @@ import type { App } from '../../apps/app-model.js'
 import type { AppService } from '../../apps/app-service.js'
 import type { DeviceService } from '../../devices/device-service.js'
 import { type ItemOutcome, valuesOf } from '../../item-outcome.js'
+import type { LoginCaller, LoginQueue } from '../../login/login-queue.js'
 import type { PasswordHasher } from '../../login/password-hasher.js'
 import type { SettingsStore } from '../settings/settings-store.js'
 import {
@@ -36,6 +37,8 @@ export interface RegistrationServiceOptions {
   readonly contacts: ContactConnector
   readonly devices: DeviceService
   readonly hasher: PasswordHasher
+  /** For the transactions that store users who register one by one. */
+  readonly storing: LoginQueue
   readonly limit: Pick<RegistrationLimit, 'take'>
   readonly ids: IdGenerator
   readonly clock: Clock
@@ -219,33 +222,40 @@ export class RegistrationService {
     registration: Registration,
     complete: (tx: Tx, userId: Int64) => Promise<T>,
   ): Promise<T> {
-    const { database, apps, ids } = this.options
+    const { database, apps, ids, hasher, storing } = this.options
     const { appId } = registrar
     const app = await apps.get(appId)
     if (!app.openRegistration && registrar.kind !== 'admin')
       throw new AppError('registration_closed')
     const [refusal] = await this.#checked(appId, [registration])
     if (refusal instanceof AppError) throw refusal
-    const passwordHash = await this.#hash(registrar, app, registration)
-    const prepared = { registration, passwordHash }
-    const userIds = [await ids.next()]
-    return database.transaction((tx) =>
-      this.#insert(tx, app, [prepared], userIds, async ([outcome]) => {
-        if (outcome === undefined || outcome instanceof AppError) throw outcome
-        return complete(tx, outcome)
-      }),
-    )
+    return this.#counted(registrar, app, async (caller) => {
+      const request = { purpose: 'registration', ...caller } as const
+      const passwordHash = await hasher.hash(registration.password, request)
+      const prepared = { registration, passwordHash }
+      const userIds = [await ids.next()]
+      const store = (tx: Tx) =>
+        this.#insert(tx, app, [prepared], userIds, async ([outcome]) => {
+          if (outcome === undefined || outcome instanceof AppError) throw outcome
+          return complete(tx, outcome)
+        })
+      return storing.run(request, () => database.transaction(store))
+    })
   }
 
-  /** The hash of one who registers alone, and is counted for it. */
-  async #hash(registrar: Registrar, app: App, { password }: Registration): Promise<string> {
-    const { hasher, limit } = this.options
-    const address = registrar.kind === 'admin' ? null : registrar.address
-    const undo = address === null ? null : limit.take(app, address)
+  /** Counts one who registers alone, but not when there was no room for it. */
+  async #counted<T>(
+    { kind, appId, address: from }: Registrar,
+    app: App,
+    work: (caller: LoginCaller) => Promise<T>,
+  ): Promise<T> {
+    const address = kind === 'admin' ? null : from
+    const undo = address === null ? null : this.options.limit.take(app, address)
     try {
-      return await hasher.hash(password, { purpose: 'registration', appId: app.appId, address })
+      return await work({ appId, address })
     } catch (error) {
-      undo?.()
+      // Anything else was said after a password had been hashed.
+      if (!(error instanceof AppError) || error.errorName === 'unavailable') undo?.()
       throw error
     }
   }

@@ -2,29 +2,29 @@ import { AppError } from '@hermod/protocol'
 import { FairLine } from '../../lib/concurrency/fair-line.js'
 import { networkOf } from '../../lib/limits/network.js'
 
-/** What a password is hashed for. */
-export type HashingPurpose = 'login' | 'registration'
+/** What somebody waits for. */
+export type LoginPurpose = 'login' | 'registration'
 
 /** Those that take turns: strangers who log in, strangers who register, and application servers with an Admin token. */
-export const hashingLines = ['login', 'registration', 'admin'] as const
-export type HashingLine = (typeof hashingLines)[number]
+export const loginLines = ['login', 'registration', 'admin'] as const
+export type LoginLine = (typeof loginLines)[number]
 
-/** For whom a password is hashed. */
-export interface HashingCaller {
+/** Who logs in or registers, or has it done. */
+export interface LoginCaller {
   readonly appId: string
   /** The client's network address; null: the application's own server asks. */
   readonly address: string | null
 }
 
-/** Who waits for a password to be hashed. */
-export interface HashingRequest extends HashingCaller {
-  readonly purpose: HashingPurpose
+/** A step of a login or of a registration. */
+export interface LoginRequest extends LoginCaller {
+  readonly purpose: LoginPurpose
   /** Waits as long as it takes: for lists of users, of which few are asked for at a time. */
   readonly isPatient?: boolean
 }
 
-export interface HashingQueueOptions {
-  /** How many passwords are hashed at once. */
+export interface LoginQueueOptions {
+  /** How many are worked on at once. */
   readonly parallel: number
   /** How many may wait, half of them for logins and half for registrations; those with an Admin token are not among them. */
   readonly maxWaiting: number
@@ -34,30 +34,31 @@ export interface HashingQueueOptions {
 
 /** Of the logins that may wait, one client address has at most a quarter. */
 const addressShare = 4
-/** Some hundred hashes take about that long. */
+/** Some hundred of them take about that long. */
 const retryAfterSeconds = 2
 
 /**
- * The lines in which passwords wait to be hashed, which costs more than all else that a stranger can ask for. They are bounded: what
+ * The lines in which logins and registrations wait for a step that takes long: for their password to be hashed, which costs more than all
+ * else that a stranger can ask for, and then for the database. They are bounded: what
  * finds its own full is refused. The lines take turns, and in each of them so do client addresses or applications, so that nobody waits
  * for more than a few of those of another one, however many there are. An application server registers and logs in users by the
  * hundred, so it has a bound of its own, and no flood of strangers uses that up.
  */
-export class HashingQueue {
-  readonly #waiting: Readonly<Record<HashingLine, FairLine<() => void>>> = {
+export class LoginQueue {
+  readonly #waiting: Readonly<Record<LoginLine, FairLine<() => void>>> = {
     login: new FairLine(),
     registration: new FairLine(),
     admin: new FairLine(),
   }
-  readonly #refused: Record<HashingLine, number> = { login: 0, registration: 0, admin: 0 }
+  readonly #refused: Record<LoginLine, number> = { login: 0, registration: 0, admin: 0 }
   #running = 0
-  /** Whose turn it is: an index of {@link hashingLines}. */
+  /** Whose turn it is: an index of {@link loginLines}. */
   #turn = 0
 
-  constructor(private readonly options: HashingQueueOptions) {}
+  constructor(private readonly options: LoginQueueOptions) {}
 
   /** @throws AppError unavailable when too many wait */
-  async run<T>(request: HashingRequest, work: () => Promise<T>): Promise<T> {
+  async run<T>(request: LoginRequest, work: () => Promise<T>): Promise<T> {
     const { purpose, address, appId } = request
     const line = address === null ? 'admin' : purpose
     const key = address === null ? `${purpose} ${appId}` : networkOf(address)
@@ -75,11 +76,11 @@ export class HashingQueue {
   }
 
   /** How many wait now, and how many were refused since the start. */
-  figures(line: HashingLine): { readonly waiting: number; readonly refused: number } {
+  figures(line: LoginLine): { readonly waiting: number; readonly refused: number } {
     return { waiting: this.#waiting[line].length, refused: this.#refused[line] }
   }
 
-  #requireRoom(line: HashingLine, key: string): void {
+  #requireRoom(line: LoginLine, key: string): void {
     if (this.#hasRoom(line, key)) return
     this.#refused[line]++
     throw new AppError('unavailable', 'too many others are logging in or registering', {
@@ -87,7 +88,7 @@ export class HashingQueue {
     })
   }
 
-  #hasRoom(line: HashingLine, key: string): boolean {
+  #hasRoom(line: LoginLine, key: string): boolean {
     const { maxWaiting, maxWaitingOfApp } = this.options
     const waiting = this.#waiting[line]
     if (line === 'admin') return waiting.lengthOf(key) < Math.ceil(maxWaitingOfApp / 2)
@@ -108,9 +109,9 @@ export class HashingQueue {
 
   /** The first one of the line whose turn it is, or of the next ones. */
   #next(): (() => void) | undefined {
-    for (let tried = 0; tried < hashingLines.length; tried++) {
-      const line = hashingLines[this.#turn] as HashingLine
-      this.#turn = (this.#turn + 1) % hashingLines.length
+    for (let tried = 0; tried < loginLines.length; tried++) {
+      const line = loginLines[this.#turn] as LoginLine
+      this.#turn = (this.#turn + 1) % loginLines.length
       const enter = this.#waiting[line].shift()
       if (enter) return enter
     }

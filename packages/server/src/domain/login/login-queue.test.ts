@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { type HashingPurpose, HashingQueue, type HashingRequest } from './hashing-queue.js'
+import { type LoginPurpose, LoginQueue, type LoginRequest } from './login-queue.js'
 
 /** A queue whose hashes end when the test says so. */
 class HeldQueue {
   readonly started: string[] = []
   readonly #ends = new Map<string, () => void>()
-  readonly queue: HashingQueue
+  readonly queue: LoginQueue
 
   constructor(parallel: number, maxWaiting: number, maxWaitingOfApp = 0) {
-    this.queue = new HashingQueue({ parallel, maxWaiting, maxWaitingOfApp })
+    this.queue = new LoginQueue({ parallel, maxWaiting, maxWaitingOfApp })
   }
 
   /** @returns 'done', or the error's code */
-  async add(name: string, request: HashingRequest): Promise<string> {
+  async add(name: string, request: LoginRequest): Promise<string> {
     try {
       return await this.queue.run(request, async () => {
         this.started.push(name)
@@ -41,11 +41,11 @@ const login = { purpose: 'login', ...stranger } as const
 const registration = { purpose: 'registration', ...stranger } as const
 
 /** With the Admin token of an application. */
-function ofServer(appId: string, purpose: HashingPurpose = 'registration'): HashingRequest {
+function ofServer(appId: string, purpose: LoginPurpose = 'registration'): LoginRequest {
   return { purpose, appId, address: null }
 }
 
-describe('HashingQueue', () => {
+describe('LoginQueue', () => {
   it('hashes so many at once, and a login next, however many registrations wait', async () => {
     const held = new HeldQueue(2, 20)
     for (const name of ['r1', 'r2', 'r3', 'r4']) void held.add(name, registration)
@@ -108,7 +108,7 @@ describe('HashingQueue', () => {
   })
 
   it('goes on after a failure', async () => {
-    const queue = new HashingQueue({ parallel: 1, maxWaiting: 8, maxWaitingOfApp: 0 })
+    const queue = new LoginQueue({ parallel: 1, maxWaiting: 8, maxWaitingOfApp: 0 })
     const failing = () => Promise.reject(new Error('no memory'))
     await expect(queue.run(login, failing)).rejects.toThrow('no memory')
     expect(await queue.run(login, async () => 'done')).toBe('done')
