@@ -78,6 +78,10 @@ for (const backend of testBackends()) {
       expect(await known()).toMatchObject([
         { gateway: { appSecret: 'another', environment: 'development' } },
       ])
+      await set({ options: { category: 'IM', package_name: 'org.example' } })
+      expect(await known()).toMatchObject([
+        { gateway: { category: 'IM', packageName: 'org.example' } },
+      ])
       await context.services.certificateAdmin.remove(appId, 'main')
       expect(await known()).toEqual([])
       expect(await context.services.pushCertificates.of('another')).toEqual([])
