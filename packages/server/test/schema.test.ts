@@ -170,8 +170,8 @@ for (const backend of backends) {
       expect(new Set(first.map(({ state }) => state))).toEqual(new Set(['appliedNow']))
       const before = await introspect(backend.name, place)
       expect(Object.keys(before.schema)).toContain('messages')
-      // As many nodes as the guide says, each with one, and one that is given back.
-      expect(before.slots).toHaveLength(64)
+      // One for each of the nodes that may share a database.
+      expect(before.slots).toHaveLength(63)
       expect(states(await migrate(place, '--json'))).toEqual(
         first.map(({ name }) => ({ name, state: 'applied' })),
       )

@@ -122,7 +122,10 @@ export class Connections {
 
   /** It may say one thing before it goes. */
   #refuse(socket: Socket, reason: CloseReason): void {
-    if (this.#surplus.size >= surplusConnections) return this.#turnAway(socket, reason)
+    if (this.#surplus.size >= surplusConnections) {
+      this.#turnAway(socket, reason)
+      return
+    }
     this.options.observer.closed(reason)
     this.#surplus.add(socket)
     const timer = setTimeout(() => socket.destroy(), surplusMs).unref()
