@@ -176,7 +176,8 @@ function suite(backend: Backend): void {
   })
 
   it('of logins from one address leave the others their turn in the database too', async () => {
-    await using watched = await WatchedServer.start(backend, defaults())
+    const patient = defaults({ HERMOD_DATABASE_TIMEOUT_SECONDS: '60' })
+    await using watched = await WatchedServer.start(backend, patient)
     const { server, api } = watched
     const users = await Promise.all(Array.from({ length: 21 }, () => api.admin().register()))
     const [alice, ...others] = users as [Account, ...Account[]]
