@@ -9,7 +9,7 @@ import { DatabasePlace } from './support/database-place.js'
 
 const user = { app_id: 'a', user_id: 1, username: 'u', username_key: 'u', password_hash: '' }
 const rest = { nick_name: '', avatar: '', description: '', public_info: '', private_info: '' }
-const numbers = { last_device_sn: 0, credential_epoch: 0, badge: 0, created_at: 1, status: 0 }
+const numbers = { last_device_sn: 0, credential_epoch: 0, created_at: 1, status: 0 }
 const setting = { app_id: 'a', user_id: 1 }
 
 const userStates = {
@@ -88,7 +88,7 @@ for (const backend of testBackends()) {
 
     it('sees statements that are written by hand, and those inside another statement', async () => {
       const byHand = database.transaction((tx) =>
-        sql`update users as u set badge = 1, status = 3 where u.user_id = 1`.execute(tx),
+        sql`update users as u set credential_epoch = 1, status = 3 where u.user_id = 1`.execute(tx),
       )
       await expect(byHand).rejects.toThrow(forgotten)
       const removal = database.transaction((tx) => sql`delete from users`.execute(tx))
@@ -97,7 +97,7 @@ for (const backend of testBackends()) {
 
     it('leaves columns alone that the cache does not hold, and statements that change nothing', async () => {
       await database.transaction(async (tx) => {
-        await tx.updateTable('users').set({ badge: 5 }).execute()
+        await tx.updateTable('users').set({ credential_epoch: 5 }).execute()
         await tx.updateTable('users').set({ status: 1 }).where('user_id', '=', 2).execute()
       })
       expect(await status()).toEqual([0])

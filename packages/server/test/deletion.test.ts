@@ -80,6 +80,7 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   receipt_requests: 'kept',
   recalled_messages: 'kept',
   sent_transactions: 'ends',
+  user_badges: 'erased',
   user_conversations: 'erased',
   user_counts: 'names nobody',
   user_settings: 'erased',

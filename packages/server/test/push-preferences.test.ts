@@ -150,7 +150,7 @@ for (const backend of testBackends()) {
 
     describe('a badge', () => {
       const storedBadge = async ({ id }: Session) =>
-        (await sql.run(`select badge from users where user_id = ${id}`))[0]?.badge
+        (await sql.run(`select badge from user_badges where user_id = ${id}`))[0]?.badge
 
       it('is the number that was set last, of that user only', async () => {
         const [alice, bob] = [await api.newSession(), await api.newSession()]

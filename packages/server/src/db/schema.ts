@@ -11,6 +11,7 @@ export interface Schema {
   admin_tokens: AdminTokensTable
   operator_tokens: OperatorTokensTable
   users: UsersTable
+  user_badges: UserBadgesTable
   user_counts: UserCountsTable
   user_settings: UserSettingsTable
   user_tokens: UserTokensTable
@@ -107,12 +108,18 @@ export interface UsersTable {
   devices_changed_at: Generated<number>
   /** Part of what the file credentials are derived from: raising it revokes them. */
   credential_epoch: number
-  /** What the icon of the application shows on the user's devices. */
-  badge: number
   created_at: number
   deleted_at: number | null
   /** The last broadcast before the user came, which sees those after it only (rule E9); 0 = there was none. */
   broadcasts_after: Generated<number>
+}
+
+/** One row per user who is there, apart from the others of a user, since every push of a task to everybody changes it. */
+export interface UserBadgesTable {
+  app_id: string
+  user_id: Int64
+  /** What the icon of the application shows on the user's devices, where it shows as much. */
+  badge: Generated<number>
 }
 
 /**

@@ -76,12 +76,13 @@ export class PushModelWorld {
       user_id: `${firstOfCrowd - 1} + n.i`,
       username: "'crowd_' || n.i",
       username_key: "'crowd_' || n.i",
-      badge: '0',
     }
     const names = Object.keys(row)
     await sql.run(`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${crowdSize})
       insert into users (${names}) select ${names.map((name) => changes[name] ?? name)}
       from users, n where user_id = ${like.id}`)
+    await sql.run(`insert into user_badges (app_id, user_id)
+      select app_id, user_id from users where user_id >= ${firstOfCrowd}`)
     for (let index = 0; index < crowdSize; index++) {
       const user = new ModelUser(firstOfCrowd + index)
       const device = new ModelDevice(user, 1, '')
@@ -232,7 +233,7 @@ export class PushModelWorld {
 
   async #adoptBadges(round: ModelRound): Promise<string[]> {
     const faults: string[] = []
-    const rows = await this.nodes.sql.run('select user_id, badge from users')
+    const rows = await this.nodes.sql.run('select user_id, badge from user_badges')
     const badges = new Map(rows.map(({ user_id, badge }) => [Number(user_id), Number(badge)]))
     for (const user of this.users) {
       const badge = badges.get(user.id) ?? -1

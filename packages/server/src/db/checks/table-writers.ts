@@ -15,6 +15,7 @@ export const tableWriters: Readonly<Record<keyof Schema, string>> = {
   admin_tokens: 'domain/apps/app',
   operator_tokens: 'domain/apps/app',
   users: 'domain/users/user',
+  user_badges: 'domain/users/user',
   user_counts: 'domain/users/registration/user-count',
   user_settings: 'domain/users/settings/settings',
   user_tokens: 'domain/login/token',

@@ -44,7 +44,11 @@ export interface BulkDelete extends BulkWrite {
 export interface BulkUpdate extends BulkWrite {
   readonly table: string
   readonly set: Readonly<Record<string, ColumnType>>
+  /** The new values are added to those that are there. */
+  readonly adds?: true
   readonly keys: Readonly<Record<string, ColumnType>>
+  /** Columns to return of the rows that are there, without the alias. */
+  readonly returning?: string
 }
 
 /**

@@ -176,11 +176,15 @@ function bulkInsert({
   const names = Object.keys(columns)
   const given = `unnest(${arrays(columns)}) as v (${names.join(', ')})`
   const rows = where ? `${given} where ${where((mode) => mode)}` : given
-  const tail = `${conflict}${returning ? ` returning ${returning}` : ''}`
+  const tail = `${conflict}${returningText(returning)}`
   return {
     sql: `insert into ${table} as t (${names.join(', ')}) select * from ${rows} ${tail}`,
     parameters: transpose(columns),
   }
+}
+
+function returningText(columns: string | undefined): string {
+  return columns === undefined ? '' : ` returning ${columns}`
 }
 
 /** All parts of a key are columns of the arrays, so that no plan is tempted to walk all rows with one part of it. */
@@ -230,19 +234,21 @@ function keyParts(keys: Readonly<Record<string, ColumnType>>): { names: string; 
   }
 }
 
-function bulkUpdate({ table, set, keys }: BulkUpdate): BulkStatement {
+function bulkUpdate({ table, set, adds, keys, returning }: BulkUpdate): BulkStatement {
   const changed = Object.keys(set)
   const named = Object.keys(keys)
   const columns = [
     ...changed.map((name) => `new_${name}`),
     ...named.map((name) => `key_${name}`),
   ].join(', ')
-  const changes = changed.map((name) => `${name} = v.new_${name}`).join(', ')
+  const changes = changed
+    .map((name) => `${name} = ${adds ? `t.${name} + ` : ''}v.new_${name}`)
+    .join(', ')
   const on = named.map((name) => `t.${name} = v.key_${name}`).join(' and ')
   // Under other names, because a column that is a key may be one that is set.
   const types = { ...prefixed('new', set), ...prefixed('key', keys) }
   return {
-    sql: `update ${table} as t set ${changes} from unnest(${arrays(types)}) as v (${columns}) where ${on}`,
+    sql: `update ${table} as t set ${changes} from unnest(${arrays(types)}) as v (${columns}) where ${on}${returningText(returning)}`,
     parameters: transpose(types),
   }
 }

@@ -23,16 +23,20 @@ function insertText({ table, columns, where, conflict = '', returning }: BulkIns
   const rows = where
     ? `select * from (select ${names.map((name) => `? as ${name}`).join(', ')}) as v where ${where(() => '')}`
     : `values (${names.map(() => '?').join(', ')})`
-  return `insert into ${table} as t (${names.join(', ')}) ${rows} ${conflict}${returning ? ` returning ${returning}` : ''}`
+  return `insert into ${table} as t (${names.join(', ')}) ${rows} ${conflict}${returningText(returning)}`
 }
 
 function selectText({ table, keys, columns }: BulkSelect): string {
   return `select ${columns} from ${table} as t where ${condition(keys)}`
 }
 
-function updateText({ table, set, keys }: BulkUpdate): string {
-  const changes = Object.keys(set).map((column) => `${column} = ?`)
-  return `update ${table} as t set ${changes.join(', ')} where ${condition(keys)}`
+function updateText({ table, set, adds, keys, returning }: BulkUpdate): string {
+  const changes = Object.keys(set).map((column) => `${column} = ${adds ? `t.${column} + ` : ''}?`)
+  return `update ${table} as t set ${changes.join(', ')} where ${condition(keys)}${returningText(returning)}`
+}
+
+function returningText(columns: string | undefined): string {
+  return columns === undefined ? '' : ` returning ${columns}`
 }
 
 function deleteText({ deleteFrom, keys }: BulkDelete): string {

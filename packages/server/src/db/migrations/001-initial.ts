@@ -66,7 +66,6 @@ const rowTables = {
     last_device_sn integer not null,
     devices_changed_at bigint not null default 0,
     credential_epoch integer not null,
-    badge integer not null,
     created_at bigint not null,
     deleted_at bigint,
     broadcasts_after bigint not null default 0,
@@ -85,6 +84,11 @@ const rowTables = {
 }
 
 const clusteredTables = {
+  user_badges: `
+    app_id text not null,
+    user_id bigint not null,
+    badge bigint not null default 0,
+    primary key (app_id, user_id)`,
   user_counts: `
     app_id text primary key not null,
     users bigint not null,

@@ -8,4 +8,4 @@ export type UserDevices = Pick<
 >
 
 /** The badge. */
-export type UserBadge = Pick<UserStore, 'update'>
+export type UserBadge = Pick<UserStore, 'setBadge'>

@@ -1,6 +1,6 @@
 /** Bulk statements about users; see user-store.ts. Loaded by the writer's thread too. */
 import type { Int64 } from '@hermod/protocol'
-import type { BulkSelect, BulkUpdate } from '../../db/dialect/dialect.js'
+import type { BulkInsert, BulkSelect, BulkUpdate } from '../../db/dialect/dialect.js'
 import type { ProcedureContext } from '../../db/procedure.js'
 import { compare } from '../../lib/compare.js'
 import type { UserKey } from './user-model.js'
@@ -47,26 +47,30 @@ function presenceKey({ appId, userId }: UserKey): string {
   return `${appId}/${userId}`
 }
 
-/** Users stay as they are until the transaction ends. */
-export const lockBadges: BulkSelect = {
-  table: 'users',
-  keys: { app_id: 'text', user_id: 'bigint' },
-  columns: 't.user_id, t.badge, t.deleted_at',
-  lock: 'for no key update',
+const badgeColumns = { badge: 'bigint' } as const
+const badgeKeys = { app_id: 'text', user_id: 'bigint' } as const
+
+/** Of users who are new. Rows: app_id and user_id. */
+export const insertBadges: BulkInsert = {
+  module: import.meta.url,
+  table: 'user_badges',
+  columns: badgeKeys,
 }
 
-/** A row of {@link lockBadges}. */
-export interface LockedBadge {
-  readonly user_id: Int64
-  readonly badge: number
-  /** null = the user is there */
-  readonly deleted_at: number | null
-}
-
-/** Rows: badge, then app_id and user_id. */
+/** Rows: badge, then app_id and user_id. Users who are deleted have none. @see {@link BadgeRow} */
 export const setBadges: BulkUpdate = {
   module: import.meta.url,
-  table: 'users',
-  set: { badge: 'integer' },
-  keys: { app_id: 'text', user_id: 'bigint' },
+  table: 'user_badges',
+  set: badgeColumns,
+  keys: badgeKeys,
+  returning: 'user_id, badge',
+}
+
+/** Rows: what is added to the badge, then app_id and user_id. Users who are deleted have none. @see {@link BadgeRow} */
+export const addToBadges: BulkUpdate = { ...setBadges, adds: true }
+
+/** A row that {@link setBadges} and {@link addToBadges} return: the badge as it is then. */
+export interface BadgeRow {
+  readonly user_id: Int64
+  readonly badge: number
 }

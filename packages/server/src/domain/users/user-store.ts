@@ -7,6 +7,7 @@ import type { UsersTable } from '../../db/schema.js'
 import { compare } from '../../lib/compare.js'
 import type { Invalidates } from '../../lib/invalidated-cache.js'
 import { emailKey, type User, type UserKey, type UserState, usernameKey } from './user-model.js'
+import { insertBadges, setBadges } from './user-statements.js'
 
 type NewUser = Pick<
   Insertable<UsersTable>,
@@ -154,6 +155,7 @@ export class UserStore {
       .onConflict((conflict) => conflict.columns(['app_id', 'username_key']).doNothing())
       .returning('user_id')
       .executeTakeFirst()
+    if (inserted) await this.#insertBadges(tx, [row])
     return inserted !== undefined
   }
 
@@ -166,7 +168,25 @@ export class UserStore {
       .onConflict((conflict) => conflict.doNothing())
       .returning('user_id')
       .execute()
-    return new Set(inserted.map((row) => row.user_id))
+    const userIds = new Set(inserted.map((row) => row.user_id))
+    await this.#insertBadges(
+      tx,
+      rows.filter(({ user_id }) => userIds.has(user_id)),
+    )
+    return userIds
+  }
+
+  async #insertBadges(
+    tx: Tx,
+    rows: readonly Pick<Insertable<UsersTable>, 'app_id' | 'user_id'>[],
+  ): Promise<void> {
+    const keys = rows.map(({ app_id, user_id }) => [app_id, user_id])
+    await this.#database.bulk(tx, insertBadges, keys)
+  }
+
+  /** Of a user who is locked. */
+  async setBadge(tx: Tx, { appId, userId }: UserKey, badge: number): Promise<void> {
+    await this.#database.bulk(tx, setBadges, [[badge, appId, userId]])
   }
 
   /**
@@ -264,6 +284,11 @@ export class UserStore {
   /** Takes all that is known of a user away; the ID stays, so that it is not unknown. */
   async eraseUser(tx: Tx, { appId, userId }: UserKey, at: number): Promise<void> {
     this.#states.forget(tx, { appId, userId })
+    await tx
+      .deleteFrom('user_badges')
+      .where('app_id', '=', appId)
+      .where('user_id', '=', userId)
+      .execute()
     await tx
       .updateTable('users')
       .set({
@@ -377,7 +402,6 @@ export const emptyUser = {
   last_device_sn: 0,
   devices_changed_at: 0,
   credential_epoch: 0,
-  badge: 0,
   broadcasts_after: 0,
   deleted_at: null,
 }

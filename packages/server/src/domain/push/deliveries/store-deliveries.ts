@@ -3,14 +3,16 @@ import type { Int64 } from '@hermod/protocol'
 import type { ProcedureContext } from '../../../db/procedure.js'
 import { insertJobs } from '../../../jobs/job-statements.js'
 import { compare } from '../../../lib/compare.js'
+import { groupBy } from '../../../lib/group-by.js'
 import type { BadgeChange } from '../../../push/sender.js'
-import { type LockedBadge, lockBadges, setBadges } from '../../users/user-statements.js'
+import { addToBadges, type BadgeRow, setBadges } from '../../users/user-statements.js'
 import {
   addToCounts,
   type CountChange,
   countRows,
   type DeviceChange,
 } from '../tasks/task-statements.js'
+import { type BadgeTotal, shownAfter, totalOf } from './badge-changes.js'
 import type { NewDelivery } from './delivery-model.js'
 import { deliveryRow, insertDeliveries } from './delivery-statements.js'
 
@@ -49,37 +51,32 @@ export async function storeDeliveries(
 
 /** A user's badge changes once with a push, however many devices show it. @returns what they show */
 async function countBadges(
-  { run, change }: ProcedureContext,
+  { run }: ProcedureContext,
   appId: string,
   changes: readonly BadgeOfUser[],
 ): Promise<ReadonlyMap<string, number>> {
-  const userIds = [...new Set(changes.map(({ userId }) => userId))].sort(compare)
-  const locked = await run<LockedBadge>(
-    lockBadges,
-    userIds.map((userId) => [appId, userId]),
-  )
-  const badges = new Map(
-    locked.flatMap((user) => (user.deleted_at === null ? [[user.user_id, user.badge]] : [])),
-  )
+  const users = [...groupBy(changes, ({ userId }) => userId)]
+    .sort(([a], [b]) => compare(a, b))
+    .map(([userId, ofUser]) => {
+      const inOrder = ofUser.map(({ change }) => change)
+      return { userId, ofUser, inOrder, total: totalOf(inOrder) }
+    })
+  const rowsOf = (field: keyof BadgeTotal) =>
+    users.flatMap(({ userId, total: { [field]: count } }) =>
+      count === null ? [] : [[count, appId, userId]],
+    )
+  const added = await run<BadgeRow>(addToBadges, rowsOf('added'))
+  const set = await run<BadgeRow>(setBadges, rowsOf('set'))
+  const badges = new Map([...set, ...added].map(({ user_id, badge }) => [user_id, badge]))
   const shown = new Map<string, number>()
-  for (const { taskId, userId, change: by } of changes) {
-    const before = badges.get(userId)
-    if (before === undefined) continue
-    const count = changedBadge(before, by)
-    badges.set(userId, count)
-    shown.set(badgeName({ taskId, userId }), count)
+  for (const { userId, ofUser, inOrder } of users) {
+    const badge = badges.get(userId)
+    if (badge === undefined) continue
+    const counts = shownAfter(inOrder, badge)
+    for (const [index, { taskId }] of ofUser.entries())
+      shown.set(badgeName({ taskId, userId }), counts[index] ?? 0)
   }
-  await change(
-    setBadges,
-    [...badges].map(([userId, badge]) => [badge, appId, userId]),
-  )
   return shown
-}
-
-const greatestBadge = 2 ** 31 - 1
-
-function changedBadge(badge: number, { mode, count }: BadgeChange): number {
-  return Math.min(mode === 'set' ? count : badge + count, greatestBadge)
 }
 
 function badgeName({ taskId, userId }: Pick<NewDelivery, 'taskId' | 'userId'>): string {

@@ -39,7 +39,7 @@ export class PushPreferenceService {
     const { database, users, accounts } = this.options
     await database.transaction(async (tx) => {
       await accounts.lockForUpdate(tx, user.appId, user.userId)
-      await users.update(tx, user.appId, user.userId, { badge })
+      await users.setBadge(tx, user, badge)
     })
   }
 
