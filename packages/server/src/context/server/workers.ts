@@ -1,5 +1,6 @@
 import type { Bus } from '../../bus/bus.js'
 import type { Database } from '../../db/database.js'
+import { AudiencePace } from '../../domain/push/sending/send-pace.js'
 import { expandTask, sendAudienceBatch, sendBatch } from '../../domain/push/tasks/push-jobs.js'
 import { jobPurge } from '../../jobs/job-purge.js'
 import { JobWorker, jobHandler } from '../../jobs/job-worker.js'
@@ -49,8 +50,6 @@ const minuteMs = 60_000
 const expansion = { maxAttempts: 1_000, timeLimitMs: 3_600_000 }
 /** Gateways answer after seconds; so several batches are under way at once. */
 const sending = { maxAttempts: 1_000, concurrency: 4 }
-/** While an audience is looked through, which has precedence, each of the batches that are sent at once waits so long before it begins. */
-const sendWaitMs = 2_000
 
 export function createWorkers({
   database,
@@ -73,6 +72,7 @@ export function createWorkers({
   clock,
 }: WorkersOptions): Workers {
   const jobStore = stores.jobs
+  const audiencePace = new AudiencePace(taskExpander)
   const { relay, purge } = createRelay({
     database,
     bus,
@@ -104,8 +104,8 @@ export function createWorkers({
       jobHandler(
         sendAudienceBatch,
         async ({ appId, payloads, signal }) => {
-          await taskExpander.idle(sendWaitMs, signal)
-          for (const { batchId } of payloads) await batchSender.send(appId, batchId, signal)
+          for (const { batchId } of payloads)
+            await batchSender.send(appId, batchId, signal, audiencePace)
         },
         sending,
       ),

@@ -5,7 +5,7 @@ import type { JobQueue } from '../../../jobs/job-queue.js'
 import type { Clock } from '../../../lib/clock.js'
 import { whenReserved } from '../../../lib/ids/ids.js'
 import type { DeliveryPlanner } from '../deliveries/delivery-planner.js'
-import { sendAudienceBatch } from '../tasks/push-jobs.js'
+import { expandTask, expansionOf, sendAudienceBatch } from '../tasks/push-jobs.js'
 import type { StoredPushTask, TaskKey } from '../tasks/task-model.js'
 import type { TaskStore } from '../tasks/task-store.js'
 import type { AudienceReader } from './audience-reader.js'
@@ -16,44 +16,68 @@ export interface TaskExpanderOptions {
   readonly tasks: TaskStore
   readonly audiences: AudienceReader
   readonly planner: DeliveryPlanner
-  readonly jobs: Pick<JobQueue, 'announce'>
+  readonly jobs: Pick<JobQueue, 'announce' | 'enqueue'>
   readonly clock: Clock
 }
 
 /** Larger pages are divided into several batches. */
 const deliveriesPerBatch = 250
+/** After so many users the tasks that wait have their turn. */
+const usersPerTurn = 5_000
+/** Between two turns of a task this node counts as busy for so long. */
+const betweenTurnsMs = 500
 
 /** Gives the devices of a task's audience their deliveries, a page of users in each transaction. */
 export class TaskExpander {
   readonly #running = new Set<Promise<void>>()
+  #busyUntil = 0
 
   constructor(private readonly options: TaskExpanderOptions) {}
 
-  /** Goes on where it was interrupted; does nothing for a task that is done, cancelled or gone. */
+  /**
+   * Goes on where it was interrupted, and orders the rest as a job after a turn; does nothing for a task that is done, cancelled or
+   * gone.
+   */
   async expand(key: TaskKey, signal: AbortSignal): Promise<void> {
     const running = this.#expand(key, signal).finally(() => this.#running.delete(running))
     this.#running.add(running)
     await running
   }
 
-  /** Resolves when this node looks through no audience, or after so many milliseconds. @throws when it is aborted */
-  async idle(withinMs: number, signal: AbortSignal): Promise<void> {
-    if (this.#running.size === 0) return
-    const ended = Promise.allSettled(this.#running)
-    await Promise.race([ended, delay(withinMs, undefined, { signal })])
+  /**
+   * Waits until this node looks through no audience, or for so many milliseconds.
+   * @returns whether it looks through none
+   * @throws when it is aborted
+   */
+  async idle(withinMs: number, signal: AbortSignal): Promise<boolean> {
+    if (!this.#isBusy) return true
+    const pause = delay(withinMs, undefined, { signal })
+    await Promise.race(this.#running.size > 0 ? [Promise.allSettled(this.#running), pause] : [pause])
+    return !this.#isBusy
+  }
+
+  get #isBusy(): boolean {
+    return this.#running.size > 0 || performance.now() < this.#busyUntil
   }
 
   async #expand(key: TaskKey, signal: AbortSignal): Promise<void> {
-    const { database, tasks } = this.options
-    for (;;) {
+    const { database, tasks, jobs } = this.options
+    for (let users = 0; users < usersPerTurn; ) {
       signal.throwIfAborted()
       const task = await database.read((db) => tasks.find(db, key))
-      if (!task || !isOpen(task) || (await this.#step(task))) return
+      if (!task || !isOpen(task)) return
+      const step = await this.#step(task)
+      if (step.isOver) return
+      users += step.users
     }
+    await database.transaction((tx) => jobs.enqueue(tx, expandTask, expansionOf(key)))
+    this.#busyUntil = performance.now() + betweenTurnsMs
   }
 
-  /** @returns whether the whole audience has its deliveries */
-  async #step(task: StoredPushTask): Promise<boolean> {
+  /** @returns how many users have their deliveries by it, and whether the task is over or all have */
+  async #step(
+    task: StoredPushTask,
+  ): Promise<{ readonly users: number; readonly isOver: boolean }> {
     const { database, audiences, planner, jobs, clock } = this.options
     const { recipients, upTo, isLast } =
       task.expiresAt <= clock.now()
@@ -75,7 +99,8 @@ export class TaskExpander {
     }
     const outcome = await database.procedure(expandPage, page, null)
     if (outcome === 'stored') jobs.announce(sendAudienceBatch)
-    return outcome === 'over' || (outcome === 'stored' && isLast)
+    const isOver = outcome === 'over' || (outcome === 'stored' && isLast)
+    return { users: recipients.length, isOver }
   }
 }
 

@@ -9,7 +9,7 @@ import { systemUserId } from '../../users/system-user.js'
 import { sequenceOf } from '../deliveries/channel-choice.js'
 import type { DeliveryPlanner } from '../deliveries/delivery-planner.js'
 import type { DeliveryPlan } from '../deliveries/plan-deliveries.js'
-import { expandTask } from '../tasks/push-jobs.js'
+import { expandTask, expansionOf } from '../tasks/push-jobs.js'
 import type { NewPushTask, TaskStore } from '../tasks/task-store.js'
 import type { Candidate, Expansion, MessageExpansion } from './message-expansion.js'
 import type { ReceiverStore, SenderNames } from './receiver-store.js'
@@ -148,7 +148,8 @@ export class MessagePushService {
     const { tasks, jobs } = this.options
     if (large.length === 0) return
     const stored = await tasks.insert(tx, large)
-    for (const taskId of stored) await jobs.enqueue(tx, expandTask, { appId, payload: { taskId } })
+    for (const taskId of stored)
+      await jobs.enqueue(tx, expandTask, expansionOf({ appId, taskId }))
   }
 }
 

@@ -13,6 +13,7 @@ import type { StoredPushTask } from '../tasks/task-model.js'
 import type { TaskStore } from '../tasks/task-store.js'
 import type { DeliveryRecorder, Result, ResultFacts } from './delivery-recorder.js'
 import { notificationOf } from './device-notification.js'
+import { type SendPace, unhurried } from './send-pace.js'
 
 export interface BatchSenderOptions {
   readonly database: Database
@@ -39,7 +40,12 @@ export class BatchSender {
   constructor(private readonly options: BatchSenderOptions) {}
 
   /** What is to be tried later is ordered as another job. */
-  async send(appId: string, batchId: Delivery['batchId'], signal: AbortSignal): Promise<void> {
+  async send(
+    appId: string,
+    batchId: Delivery['batchId'],
+    signal: AbortSignal,
+    pace: SendPace = unhurried,
+  ): Promise<void> {
     const { database, deliveries, recorder, clock } = this.options
     for (;;) {
       signal.throwIfAborted()
@@ -51,7 +57,21 @@ export class BatchSender {
         const nextAt = Math.min(...pending.map((each) => each.nextAt))
         return recorder.sendLater(appId, batchId, nextAt)
       }
-      await this.#sendDue(appId, due, now)
+      await this.#sendAtPace(appId, due, signal, pace)
+    }
+  }
+
+  async #sendAtPace(
+    appId: string,
+    due: readonly Delivery[],
+    signal: AbortSignal,
+    pace: SendPace,
+  ): Promise<void> {
+    for (let sent = 0; sent < due.length; ) {
+      const next = due.slice(sent, sent + (await pace.next(signal)))
+      signal.throwIfAborted()
+      await this.#sendDue(appId, next, this.options.clock.now())
+      sent += next.length
     }
   }
 

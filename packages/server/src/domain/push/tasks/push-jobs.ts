@@ -1,8 +1,18 @@
 import type { Int64 } from '@hermod/protocol'
-import { type JobKind, jobKind } from '../../../jobs/job-model.js'
+import { type JobKind, jobKind, type NewJob } from '../../../jobs/job-model.js'
+import type { TaskKey } from './task-model.js'
 
-/** Looks for the devices of a task and gives each its delivery. */
-export const expandTask = jobKind<{ readonly taskId: Int64 }>('push.expand')
+interface TaskToExpand {
+  readonly taskId: Int64
+}
+
+/** Looks for the devices of a task and gives each its delivery; see {@link expansionOf}. */
+export const expandTask = jobKind<TaskToExpand>('push.expand')
+
+/** There is one at a time for a task. A run that orders it again has it done behind those that wait by then. */
+export function expansionOf({ appId, taskId }: TaskKey): NewJob<TaskToExpand> {
+  return { appId, key: String(taskId), payload: { taskId } }
+}
 
 export type SendJob = JobKind<{ readonly batchId: Int64 }>
 

@@ -4,7 +4,7 @@ import type { JobQueue } from '../../../jobs/job-queue.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { IdGenerator } from '../../../lib/ids/ids.js'
 import type { KnownCertificates } from '../certificates/certificate-model.js'
-import { expandTask } from './push-jobs.js'
+import { expandTask, expansionOf } from './push-jobs.js'
 import { audienceLength, type PushTaskRequest } from './push-request.js'
 import type { NewPushTask, TaskStore } from './task-store.js'
 
@@ -56,7 +56,7 @@ export class PushTaskService {
     return database.transaction(async (tx) => {
       const stored = await store.insert(tx, [task])
       if (!stored.has(taskId)) return (await store.findByRequest(tx, appId, requestId)) ?? taskId
-      await jobs.enqueue(tx, expandTask, { appId, runAt: beginsAt, payload: { taskId } })
+      await jobs.enqueue(tx, expandTask, { ...expansionOf(task), runAt: beginsAt })
       return taskId
     })
   }
