@@ -36,18 +36,22 @@ export const expandPage: Procedure<AudiencePage, PageOutcome> = {
   async run(context, { task, recipients, surroundings, batches, expandedTo, state }) {
     const { appId, taskId } = task
     const userIds = recipients.map(({ userId }) => userId)
-    const facts = await readFacts(context.run, appId, userIds)
-    const plans = planDeliveries([{ task, recipients }], facts, surroundings)
-    const planned = prepareDeliveries(appId, plans, batches)
-    const [locked] = await context.run<LockedTask>(lockTasks, [[appId, taskId]])
+    const [[locked], facts] = await Promise.all([
+      context.run<LockedTask>(lockTasks, [[appId, taskId]]),
+      readFacts(context.run, appId, userIds),
+    ])
     if (!locked || !isOpen(locked)) return 'over'
     if (locked.expanded_to !== task.expandedTo) return 'moved'
-    await storeDeliveries(context, planned)
+    const plans = planDeliveries([{ task, recipients }], facts, surroundings)
+    const planned = prepareDeliveries(appId, plans, batches)
     const [added = { devices: 0, finished: 0 }] = planned.devices
     const devices = locked.devices + added.devices
     const finished = locked.finished + added.finished
-    await context.change(setExpanded, [
-      [state, expandedTo, devices, finished, surroundings.now, appId, taskId],
+    await Promise.all([
+      context.change(setExpanded, [
+        [state, expandedTo, devices, finished, surroundings.now, appId, taskId],
+      ]),
+      storeDeliveries(context, planned),
     ])
     return 'stored'
   },

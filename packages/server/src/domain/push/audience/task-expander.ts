@@ -9,7 +9,7 @@ import { expandTask, expansionOf, sendAudienceBatch } from '../tasks/push-jobs.j
 import type { StoredPushTask, TaskKey } from '../tasks/task-model.js'
 import type { TaskStore } from '../tasks/task-store.js'
 import type { AudienceReader } from './audience-reader.js'
-import { type AudiencePage, expandPage, isOpen } from './expand-page.js'
+import { type AudiencePage, expandPage, isOpen, type PageOutcome } from './expand-page.js'
 
 export interface TaskExpanderOptions {
   readonly database: Database
@@ -62,22 +62,23 @@ export class TaskExpander {
 
   async #expand(key: TaskKey, signal: AbortSignal): Promise<void> {
     const { database, tasks, jobs } = this.options
+    let task = await database.read((db) => tasks.find(db, key))
     for (let users = 0; users < usersPerTurn; ) {
       signal.throwIfAborted()
-      const task = await database.read((db) => tasks.find(db, key))
       if (!task || !isOpen(task)) return
-      const step = await this.#step(task)
-      if (step.isOver) return
-      users += step.users
+      const { outcome, page } = await this.#step(task)
+      if (outcome === 'over') return
+      if (outcome === 'stored') task = { ...task, expandedTo: page.expandedTo, state: page.state }
+      else task = await database.read((db) => tasks.find(db, key))
+      users += page.recipients.length
     }
     await database.transaction((tx) => jobs.enqueue(tx, expandTask, expansionOf(key)))
     this.#busyUntil = performance.now() + betweenTurnsMs
   }
 
-  /** @returns how many users have their deliveries by it, and whether the task is over or all have */
   async #step(
     task: StoredPushTask,
-  ): Promise<{ readonly users: number; readonly isOver: boolean }> {
+  ): Promise<{ readonly outcome: PageOutcome; readonly page: AudiencePage }> {
     const { database, audiences, planner, jobs, clock } = this.options
     const { recipients, upTo, isLast } =
       task.expiresAt <= clock.now()
@@ -99,8 +100,7 @@ export class TaskExpander {
     }
     const outcome = await database.procedure(expandPage, page, null)
     if (outcome === 'stored') jobs.announce(sendAudienceBatch)
-    const isOver = outcome === 'over' || (outcome === 'stored' && isLast)
-    return { users: recipients.length, isOver }
+    return { outcome, page }
   }
 }
 

@@ -59,10 +59,11 @@ export async function readFacts(
   userIds: readonly Int64[],
 ): Promise<ReadonlyMap<Int64, RecipientFacts>> {
   const keys = userIds.map((userId) => [appId, userId])
-  // One after another, since they may run in a transaction.
-  const users = await select<{ user_id: Int64; status: number }>(findUsers, keys)
-  const settings = await select<{ user_id: Int64 } & PushSettings>(findSettings, keys)
-  const bindings = await select<BindingRow>(findBindings, keys)
+  const [users, settings, bindings] = await Promise.all([
+    select<{ user_id: Int64; status: number }>(findUsers, keys),
+    select<{ user_id: Int64 } & PushSettings>(findSettings, keys),
+    select<BindingRow>(findBindings, keys),
+  ])
   const settingsOf = new Map(settings.map((row) => [row.user_id, row]))
   const bindingsOf = groupBy(bindings, ({ userId }) => userId)
   return new Map(

@@ -44,9 +44,11 @@ export async function storeDeliveries(
   const rows = deliveries.map((delivery) =>
     deliveryRow(delivery, delivery.batchId === 0 ? null : (shown.get(badgeName(delivery)) ?? null)),
   )
-  await context.run(insertDeliveries, rows)
-  await context.run(addToCounts, countRows(counts))
-  await context.run(insertJobs, jobs)
+  await Promise.all([
+    context.run(insertDeliveries, rows),
+    context.run(addToCounts, countRows(counts)),
+    context.run(insertJobs, jobs),
+  ])
 }
 
 /** A user's badge changes once with a push, however many devices show it. @returns what they show */
