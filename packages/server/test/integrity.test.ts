@@ -200,6 +200,21 @@ for (const backend of testBackends()) {
           subject: pair,
         },
         {
+          name: 'a user whose badge is gone',
+          ...moved('user_badges', `user_id = ${bob}`),
+          check: 'badge_owner',
+          subject: String(bob),
+        },
+        {
+          name: 'a badge of nobody',
+          plant: [
+            "insert into user_badges (app_id, user_id) select app_id, 1 from apps where app_id = 'test'",
+          ],
+          repair: ['delete from user_badges where user_id = 1'],
+          check: 'badge_owner',
+          subject: '1',
+        },
+        {
           name: 'a conversation that ends later than its log',
           plant: [`update conversations set seq = seq + 1 where ${conversation}`],
           repair: [`update conversations set seq = seq - 1 where ${conversation}`],

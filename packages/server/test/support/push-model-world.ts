@@ -82,7 +82,8 @@ export class PushModelWorld {
       insert into users (${names}) select ${names.map((name) => changes[name] ?? name)}
       from users, n where user_id = ${like.id}`)
     await sql.run(`insert into user_badges (app_id, user_id)
-      select app_id, user_id from users where user_id >= ${firstOfCrowd}`)
+      select app_id, user_id from users
+      where user_id between ${firstOfCrowd} and ${firstOfCrowd + crowdSize - 1}`)
     for (let index = 0; index < crowdSize; index++) {
       const user = new ModelUser(firstOfCrowd + index)
       const device = new ModelDevice(user, 1, '')

@@ -174,6 +174,16 @@ export const integrityChecks: readonly IntegrityCheck[] = [
       from user_tokens t left join users u on u.app_id = t.app_id and u.user_id = t.user_id where u.user_id is null`,
   },
   {
+    name: 'badge_owner',
+    count: sql`select count(*) as count from user_badges`,
+    faults: sql`select u.app_id, '' || u.user_id as subject, 'a user without a badge' as detail
+      from users u left join user_badges b on b.app_id = u.app_id and b.user_id = u.user_id
+      where u.deleted_at is null and b.user_id is null
+      union all select b.app_id, '' || b.user_id as subject, 'a badge without a user' as detail
+      from user_badges b left join users u on u.app_id = b.app_id and u.user_id = b.user_id and u.deleted_at is null
+      where u.user_id is null`,
+  },
+  {
     name: 'alias_owner',
     count: sql`select count(*) as count from push_aliases`,
     faults: sql`select a.app_id, '' || a.user_id as subject, 'a push alias without a user' as detail

@@ -52,7 +52,9 @@ export class TaskExpander {
   async idle(withinMs: number, signal: AbortSignal): Promise<boolean> {
     if (!this.#isBusy) return true
     const pause = delay(withinMs, undefined, { signal })
-    await Promise.race(this.#running.size > 0 ? [Promise.allSettled(this.#running), pause] : [pause])
+    await Promise.race(
+      this.#running.size > 0 ? [Promise.allSettled(this.#running), pause] : [pause],
+    )
     return !this.#isBusy
   }
 

@@ -148,8 +148,7 @@ export class MessagePushService {
     const { tasks, jobs } = this.options
     if (large.length === 0) return
     const stored = await tasks.insert(tx, large)
-    for (const taskId of stored)
-      await jobs.enqueue(tx, expandTask, expansionOf({ appId, taskId }))
+    for (const taskId of stored) await jobs.enqueue(tx, expandTask, expansionOf({ appId, taskId }))
   }
 }
 
