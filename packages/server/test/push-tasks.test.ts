@@ -153,6 +153,39 @@ for (const backend of testBackends()) {
       expect(shown).toEqual([5, 8, 2, 0, 1])
     })
 
+    it('count the badge on once each, also when they come at once and the user sets it', async () => {
+      const own = token('ios_gw')
+      const user = await world.user({ ios_gw: own })
+      const startAt = 1_000
+      const pushes = 12
+      const setBadge = () =>
+        user.api.succeed('POST', '/user/push/badge', { body: { badge: startAt } })
+      await setBadge()
+      const [taskIds] = await Promise.all([
+        Promise.all(
+          Array.from({ length: pushes }, () =>
+            world.notify({ audience: toUsers([user]), message }),
+          ),
+        ),
+        setBadge(),
+      ])
+      for (const taskId of taskIds)
+        await world.reaches(taskId, { ios_gw_target: 1, ios_gw_sent: 1 })
+      const shown = simulator.gateways.ios_gw.calls
+        .filter(({ path }) => path.includes(own))
+        .map(({ body }) => Number(JSON.parse(body).aps.badge))
+      const [{ badge } = { badge: 0 }] = await watched.sql.run(
+        `select badge from user_badges where user_id = ${user.id}`,
+      )
+      // Setting it once more begins again at the same number.
+      const ofEach = Array.from({ length: pushes }, (_, index) => startAt + 1 + index)
+      expect(Number(badge)).toBeGreaterThanOrEqual(startAt)
+      expect(Number(badge)).toBeLessThanOrEqual(startAt + pushes)
+      const before = startAt + pushes - Number(badge)
+      const expected = [...ofEach.slice(0, before), ...ofEach.slice(0, pushes - before)]
+      expect(shown.sort((a, b) => a - b)).toEqual(expected.sort((a, b) => a - b))
+    })
+
     it('try again what the gateway puts off, and give up what it refuses', async () => {
       const kinds = ['throttle-', 'error-', 'payload-', '']
       const users = await Promise.all(
