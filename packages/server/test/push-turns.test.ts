@@ -37,6 +37,7 @@ for (const backend of testBackends()) {
       expect(await expandedAt(toOne)).toBeLessThan(await expandedAt(toAll))
       await waitFor(async () => (await world.progress(toAll)).finished === crowdSize + 1, {
         what: 'all devices of the crowd',
+        timeoutMs: 30_000,
       })
       expect((await world.progress(toAll)).devices).toBe(crowdSize + 1)
     })
