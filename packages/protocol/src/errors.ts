@@ -326,6 +326,24 @@ export const errorCatalogue = {
     'The file type is unknown or not allowed.',
   ),
   file_too_large: entry(14003, 413, 'file is too large', 'The file exceeds the limit of its type.'),
+  upload_form_invalid: entry(
+    14004,
+    400,
+    'upload form is invalid',
+    'The body is no multipart/form-data of a few short fields and, after them, one file.',
+  ),
+  file_missing: entry(
+    14005,
+    400,
+    'upload has no file',
+    'The form has no field named file, or nothing is in it.',
+  ),
+  file_name_invalid: entry(
+    14006,
+    400,
+    'file name is invalid',
+    'The name of the file is longer than 255 characters, or has control characters or bytes that are no UTF-8.',
+  ),
 
   storage_failed: entry(
     20000,

@@ -66,7 +66,7 @@ export interface Operation<
   readonly origin: 'contract' | 'extension' | 'operator'
   /** The success answer is a file and no envelope. */
   readonly answersFile: boolean
-  /** The body is a file of at most so many bytes, and all parameters are in the query; null: the body contains parameters. */
+  /** The body is a form of at most so many bytes with a file, and all parameters are in the query; null: the body contains parameters. */
   readonly takesFile: { readonly maxBytes: number } | null
   /** The texts that are stored once for each entry of its list, so that they cost so much more; null: none. */
   readonly copied: readonly string[] | null

@@ -296,12 +296,19 @@ function requiredOf(properties: TProperties): readonly string[] {
   return object(properties).required ?? []
 }
 
+const uploadForm: OpenApiSchema = {
+  type: 'object',
+  description: 'The fields that are sent along, and the file after them.',
+  properties: { file: { type: 'string', contentMediaType: 'application/octet-stream' } },
+  required: ['file'],
+}
+
 function requestBodyOf(
   operation: Operation,
   schemas: Record<string, OpenApiSchema>,
 ): OpenApiOperation['requestBody'] {
   if (operation.takesFile)
-    return { required: true, content: { 'application/octet-stream': { schema: {} } } }
+    return { required: true, content: { 'multipart/form-data': { schema: uploadForm } } }
   if (isWholeBody(operation.body)) {
     const schema = convert(operation.body.schema, schemas)
     const content: Content = {

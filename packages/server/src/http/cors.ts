@@ -7,6 +7,13 @@ const preflight = [
   ['access-control-allow-headers', 'content-type, access-token, app_id, user_id, group_id'],
   ['access-control-max-age', String(maxAgeSeconds)],
 ].flat()
+const exposed = ['access-control-expose-headers', 'x-request-id, retry-after']
+const exposedOfFile = [
+  'access-control-expose-headers',
+  'x-request-id, content-disposition, content-range, etag',
+]
+const allowsAll = ['access-control-allow-origin', '*']
+const varies = ['vary', 'origin']
 const noHeaders: readonly string[] = []
 /** What no page of another origin has any business with: metrics, and what operators call. */
 const ownOriginOnly = /^\/(?:metrics(?:$|\?)|operator\/)/
@@ -21,16 +28,25 @@ export class Cors {
   }
 
   /** Header names and values, one after another, for any answer; none for a request that no page of another origin has sent. */
-  headers({ headers: { origin }, url = '/' }: IncomingMessage): readonly string[] {
-    if (origin === undefined || (this.#origins && !this.#origins.has(origin))) return noHeaders
-    if (ownOriginOnly.test(originForm(url))) return noHeaders
-    const allowed = this.#origins ? [origin, 'vary', 'origin'] : ['*']
-    return [
-      'access-control-allow-origin',
-      ...allowed,
-      'access-control-expose-headers',
-      'x-request-id, retry-after',
-    ]
+  headers(request: IncomingMessage): readonly string[] {
+    const allowed = this.#allowed(request)
+    return allowed === null ? noHeaders : [...allowed, ...exposed]
+  }
+
+  /**
+   * As `headers`, of a file, which clients keep: it may have been asked for without an origin before a page of another origin asks for it,
+   * so what it says fits both.
+   */
+  fileHeaders(request: IncomingMessage): readonly string[] {
+    const allowed = this.#origins === null ? allowsAll : this.#allowed(request)
+    return allowed === null ? varies : [...allowed, ...exposedOfFile]
+  }
+
+  /** @returns null when no page of another origin that may call has sent the request */
+  #allowed({ headers: { origin }, url = '/' }: IncomingMessage): readonly string[] | null {
+    if (origin === undefined || (this.#origins && !this.#origins.has(origin))) return null
+    if (ownOriginOnly.test(originForm(url))) return null
+    return this.#origins ? ['access-control-allow-origin', origin, ...varies] : allowsAll
   }
 
   /** The headers of the answer to an OPTIONS request; what the origin may do is the same on every path that is open to it. */

@@ -1,19 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { pipeline } from 'node:stream'
 import { AppError, type ErrorName } from '@hermod/protocol'
 import { createRequestIds } from '../lib/ids/request-ids.js'
-import type { FileStream, Reply } from '../pipeline/call.js'
+import type { Reply } from '../pipeline/call.js'
 import type { Connections } from './bounds/connections.js'
 import type { Cors } from './cors.js'
-import { bindToProgress } from './deadlines.js'
 import { failureAnswer, type StatusMode } from './failure.js'
+import type { OpenedFile } from './files/open-file.js'
+import { streamFile } from './files/stream-file.js'
 import { ResponseBatcher } from './response-batcher.js'
 
 export interface ResponsesOptions {
   readonly cors: Cors
   readonly statusMode: StatusMode
   /** Are told of every answer. */
-  readonly connections: Pick<Connections, 'answered' | 'ended'>
+  readonly connections: Pick<Connections, 'answered' | 'ended' | 'holding' | 'released'>
   /** The server refuses new calls and wants its connections closed. */
   isDraining(): boolean
   /** A file that was on its way could not be read to its end. */
@@ -47,13 +47,13 @@ export class Responses {
   reply(
     request: IncomingMessage,
     response: ServerResponse,
-    reply: Reply<string>,
+    reply: Reply<string, OpenedFile>,
     requestId: string,
   ): void {
     if (reply.kind === 'payload') {
       const headers = ['content-type', jsonContentType, ...this.options.cors.headers(request)]
       this.write(request, response, { status: 200, headers, body: reply.encoded }, requestId)
-    } else if (reply.kind === 'file') this.#file(request, response, reply.file, requestId)
+    } else if (reply.kind === 'file') this.#file(request, response, reply, requestId)
     else this.failure(request, response, reply.error, { requestId })
   }
 
@@ -110,28 +110,29 @@ export class Responses {
   #file(
     request: IncomingMessage,
     response: ServerResponse,
-    { contentType, length, body }: FileStream,
+    { opened, ended }: { readonly opened: OpenedFile; ended(): void },
     requestId: string,
   ): void {
-    const own = ['content-type', contentType, ...this.options.cors.headers(request)]
+    const { status, length, body } = opened
+    const own = [...opened.headers, ...this.options.cors.fileHeaders(request)]
     const headers = this.#common(request, own, requestId)
-    headers.push(...privateHeaders)
     if (length !== null) headers.push('content-length', String(length))
-    if (request.method === 'HEAD') {
-      body.destroy()
-      this.#batcher.write({ request, response, status: 200, headers, body: '', bytes: headBytes })
+    if (Buffer.isBuffer(body)) {
+      const bytes = body.length + headBytes
+      this.#batcher.write({ request, response, status, headers, body, bytes })
+      ended()
       return
     }
-    const { socket } = request
-    bindToProgress(socket, response)
-    response.writeHead(200, headers)
-    const ended = (error: NodeJS.ErrnoException | null) => {
-      this.options.connections.ended(socket)
-      // The client has gone; that is no failure of the service.
-      if (error && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') this.options.onError(error)
-    }
-    if (length === null) pipeline(body, response, ended)
-    else pipeline(body, exactly(length), response, ended)
+    response.writeHead(status, headers)
+    const { connections, onError } = this.options
+    streamFile(
+      { response, socket: request.socket, body, length: length ?? 0, connections },
+      (error) => {
+        ended()
+        connections.ended(request.socket)
+        if (error) onError(error)
+      },
+    )
   }
 
   #common(request: IncomingMessage, own: readonly string[], requestId: string): string[] {
@@ -146,17 +147,4 @@ export class Responses {
 
 function asWritten(body: string | Buffer): string | Buffer {
   return typeof body === 'string' && body.length > longText ? Buffer.from(body) : body
-}
-
-/** Fails when other than so many bytes pass: a file that ends early must not look whole, nor leave the client waiting. */
-function exactly(length: number) {
-  return async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
-    let passed = 0
-    for await (const chunk of chunks) {
-      passed += chunk.length
-      if (passed > length) break
-      yield chunk
-    }
-    if (passed !== length) throw new Error(`a file of ${length} bytes has others`)
-  }
 }

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { AppError, CallerRule, Operation } from '@hermod/protocol'
+import type { ByteRange } from '../lib/byte-range.js'
 import type { ParameterSource } from './parameters.js'
 import type { Principal, PrincipalOf } from './principal.js'
 
@@ -34,18 +35,79 @@ export interface Payload<Data = unknown, Extras = unknown> {
   readonly extras?: Extras
 }
 
-/** A file that comes in or goes out; its bytes pass through and are never in memory as a whole. */
-export interface FileStream {
+/** A file that comes in with its fields. Its bytes pass through and are never in memory as a whole. */
+export interface UploadForm {
+  /** The short texts that came before the file, by name. */
+  readonly fields: ReadonlyMap<string, string>
+  /** The last segment of the name that the client gave, at most 255 characters, none of them a control character; null: it gave none. */
+  readonly fileName: string | null
+  /** What the client says the file is, such as `image/png`. */
   readonly contentType: string
-  /** In bytes; null when it is not known beforehand. */
-  readonly length: number | null
+  /**
+   * It ends only when all that came was as it has to be. Otherwise, and when the client goes away, it fails with the AppError that the call
+   * is to be answered with, so what was written of it must not stay.
+   */
   readonly body: Readable
 }
 
+/** A body that is a form with a file. */
+export interface Upload {
+  /** Of the whole body, in bytes, so the file is a little shorter; null when it is not known beforehand. */
+  readonly length: number | null
+  /**
+   * Reads up to the file. It is called once at most.
+   * @throws AppError upload_form_invalid, file_missing, file_name_invalid, malformed_request
+   */
+  form(): Promise<UploadForm>
+}
+
+/** A file that goes out. Nothing is read before the transport knows what of it the caller wants. */
+export interface FileContent {
+  readonly kind: 'content'
+  readonly contentType: string
+  /** In bytes. */
+  readonly size: number
+  /** Stands for these very bytes: letters, digits, `-` and `_`, without quotes. */
+  readonly etag: string
+  /** In milliseconds since 1970. */
+  readonly lastModified: number
+  /** What the file is called when somebody keeps it; null: nothing in particular. */
+  readonly fileName: string | null
+  /** Whether a browser may show it in its place; a file that could do harm there is an attachment, whatever the caller asks for. */
+  readonly disposition: 'inline' | 'attachment'
+  /** How long the caller may use what it has without asking again; the bytes behind an address of a file never change. */
+  readonly maxAgeSeconds: number
+  /**
+   * @param range within the file; none: all of it
+   * @returns the bytes as a stream, which is read or destroyed by whoever asked for it
+   * @throws AppError file_not_found, object_storage_failed
+   */
+  open(range?: ByteRange): Promise<Readable>
+  /**
+   * All bytes in one piece: asked for only when `size` is at most {@link smallFileBytes}.
+   * @throws as `open`
+   */
+  read(): Promise<Buffer>
+}
+
+/** Up to this size a file is read and sent in one piece. */
+export const smallFileBytes = 65_536
+
+/** The caller gets the file from somewhere else. */
+export interface FileRedirect {
+  readonly kind: 'redirect'
+  /** An absolute address that ends soon. */
+  readonly location: string
+}
+
+/** What a download answers. */
+export type FileAnswer = FileContent | FileRedirect
+
 /** What becomes of a call. */
-export type Reply<Encoded> =
+export type Reply<Encoded, Opened = never> =
   | { readonly kind: 'payload'; readonly encoded: Encoded }
-  | { readonly kind: 'file'; readonly file: FileStream }
+  /** @param ended the transport calls it once, when the file has been sent or will not be */
+  | { readonly kind: 'file'; readonly opened: Opened; ended(): void }
   | { readonly kind: 'failure'; readonly error: AppError }
 
 /** What a handler knows beside the parameters. */
@@ -59,7 +121,7 @@ export interface CallContext<Rule extends CallerRule> {
 /** The code behind one operation. */
 export interface Handler {
   readonly operation: Operation
-  readonly run: (params: never, context: never) => Promise<Payload | FileStream>
+  readonly run: (params: never, context: never) => Promise<Payload | FileAnswer>
 }
 
 /** Binds the code that answers an operation to its definition; the types of both must agree. */
@@ -70,21 +132,18 @@ export function handle<P, D, X, R extends CallerRule>(
   return { operation: operation as Operation, run: run as Handler['run'] }
 }
 
-/** As {@link handle}, of an operation whose answer is a file; it waits for the downloads of files. */
+/** As {@link handle}, of an operation whose answer is a file. */
 export function handleDownload<P, R extends CallerRule>(
   operation: Operation<P, unknown, unknown, R>,
-  run: (params: P, context: CallContext<R>) => Promise<FileStream>,
+  run: (params: P, context: CallContext<R>) => Promise<FileAnswer>,
 ): Handler {
   return { operation: operation as Operation, run: run as Handler['run'] }
 }
 
-/** As {@link handle}, of an operation whose body is a file; it waits for the uploads of files. */
+/** As {@link handle}, of an operation whose body is a form with a file. */
 export function handleUpload<P, D, X, R extends CallerRule>(
   operation: Operation<P, D, X, R>,
-  run: (
-    params: P,
-    context: CallContext<R> & { readonly upload: FileStream },
-  ) => Promise<Payload<D, X>>,
+  run: (params: P, context: CallContext<R> & { readonly upload: Upload }) => Promise<Payload<D, X>>,
 ): Handler {
   return { operation: operation as Operation, run: run as Handler['run'] }
 }

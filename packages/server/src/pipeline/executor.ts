@@ -7,7 +7,7 @@ import { isOutOfDescriptors } from '../lib/out-of-descriptors.js'
 import { unlimited } from './allowance.js'
 import { type Authenticator, authenticate } from './authenticate.js'
 import { compileSubject, type RequireSubject, requireCaller } from './authorize.js'
-import type { Call, CallContext, FileStream, Handler, Payload, Reply } from './call.js'
+import type { Call, CallContext, FileAnswer, Handler, Payload, Reply } from './call.js'
 import { answerCost, type CallCost, compileCost } from './call-cost.js'
 import type { CallLimits } from './call-limits.js'
 import { compileDecoder } from './decode.js'
@@ -45,6 +45,14 @@ export const asEnvelope: WritePayload<string> = (payload, encode) => encode(payl
 
 /** The value itself, for callers in this process. */
 export const asValue: WritePayload<Payload> = (payload) => payload
+
+/** How a transport begins to answer with a file; it is called within the call, too. @throws AppError of the file that cannot be opened */
+export type OpenFile<Opened> = (file: FileAnswer) => Soon<Opened>
+
+/** For transports that have no operations with files. */
+const noFiles: OpenFile<never> = () => {
+  throw new Error('this transport answers no files')
+}
 
 interface Compiled {
   readonly read: ReadParameters
@@ -95,19 +103,24 @@ export class Executor {
     return this.#isDraining
   }
 
-  /** Never throws: what goes wrong is a failure in the reply. A file has to be read or destroyed by the transport. */
-  async execute<Encoded>(
+  /** Never throws: what goes wrong is a failure in the reply. */
+  async execute<Encoded, Opened = never>(
     operation: Operation,
     call: Call,
     write: WritePayload<Encoded>,
-  ): Promise<Reply<Encoded>> {
+    open: OpenFile<Opened> = noFiles,
+  ): Promise<Reply<Encoded, Opened>> {
     const timing = { startedAt: performance.now() }
     this.#running++
     let allowance = unlimited
     let refundable = 0
     let slots: Slots | null = null
-    let reply: Reply<Encoded>
+    let reply: Reply<Encoded, Opened>
     let code = 200
+    const ended = () => {
+      allowance.end()
+      this.#ended()
+    }
     try {
       const compiled = this.#compile(operation)
       const admitted = this.#admit(operation, call)
@@ -123,7 +136,8 @@ export class Executor {
         if (cost.isLarge(params)) slots = await this.#enterLarge()
       }
       const answer = await this.#run(compiled, params, contextOf(operation, call, principal))
-      if (operation.answersFile) reply = { kind: 'file', file: answer as FileStream }
+      if (operation.answersFile)
+        reply = { kind: 'file', opened: await open(answer as FileAnswer), ended }
       else {
         const text = encoded(answer as Payload, compiled, write)
         reply = { kind: 'payload', encoded: text instanceof Promise ? await text : text }
@@ -137,16 +151,11 @@ export class Executor {
     }
     slots?.leave()
     this.#options.observer.finished(call, operation, code, timing.startedAt)
-    const ended = () => {
-      allowance.end()
-      this.#ended()
-    }
-    if (reply.kind === 'file' && !reply.file.body.closed) reply.file.body.once('close', ended)
-    else ended()
+    if (reply.kind !== 'file') ended()
     return reply
   }
 
-  /** Refuses new calls with 503 and resolves when those under way are answered, and the files among the answers have been read. */
+  /** Refuses new calls with 503 and resolves when those under way are answered, and the files among the answers have been sent. */
   async drain(): Promise<void> {
     this.#isDraining = true
     if (this.#running === 0) return
@@ -195,7 +204,7 @@ export class Executor {
     { requireSubject, handler }: Compiled,
     params: Parameters,
     context: CallContext<CallerRule>,
-  ): Promise<Payload | FileStream> {
+  ): Promise<Payload | FileAnswer> {
     if (!handler) throw new AppError('not_built')
     const found = requireSubject(this.#options.users, context.principal, params)
     if (found instanceof Promise) await found

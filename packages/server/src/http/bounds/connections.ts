@@ -172,6 +172,18 @@ export class Connections {
     }
   }
 
+  /** A part of an answer that is written bit by bit waits for its client. @param bytes in memory for it */
+  holding(socket: Socket, bytes: number): void {
+    const connection = this.#all.get(socket)
+    if (connection) this.#unread.add(connection, bytes)
+  }
+
+  /** The client has taken what it was held for. @param bytes as in `holding` */
+  released(socket: Socket, bytes: number): void {
+    const connection = this.#all.get(socket)
+    if (connection) this.#unread.remove(connection, bytes)
+  }
+
   /** An answer that was written bit by bit is out. */
   ended(socket: Socket): void {
     const connection = this.#all.get(socket)

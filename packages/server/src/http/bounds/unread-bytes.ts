@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { isBoundToProgress } from '../deadlines.js'
 
 export interface UnreadBounds {
   /** Of all connections. */
@@ -79,6 +80,8 @@ export class UnreadBytes<Connection extends UnreadOf> {
   sweep(now: number): void {
     const { stallMs } = this.bounds
     for (const connection of this.#behind) {
+      // A file has a time of its own.
+      if (isBoundToProgress(connection.socket)) continue
       const patienceMs = stallMs + connection.socket.writableLength / slowestBytesPerMs
       if (idleMs(connection, now) > patienceMs) this.close(connection, 'unread_stalled')
     }

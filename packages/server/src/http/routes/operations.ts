@@ -1,7 +1,7 @@
 /** The family of routes that are operations: their addresses and methods come from the definitions. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isWholeBody, type Operation } from '@hermod/protocol'
-import type { Call, Credentials, FileStream } from '../../pipeline/call.js'
+import type { Call, Credentials, FileAnswer, Upload } from '../../pipeline/call.js'
 import { asEnvelope, type Executor } from '../../pipeline/executor.js'
 import { invalid, type QueryParameters } from '../../pipeline/parameters.js'
 import type { Principal } from '../../pipeline/principal.js'
@@ -9,6 +9,8 @@ import type { AddressOf } from '../address.js'
 import { jsonValue, readBody, requireAnnouncedSize, streamBody, textValue } from '../body.js'
 import type { Bounds } from '../bounds/bounds.js'
 import { bindToProgress } from '../deadlines.js'
+import { openFile } from '../files/open-file.js'
+import { readUploadForm } from '../files/upload-form.js'
 import { parseQuery } from '../query.js'
 import type { Responses } from '../responses.js'
 import type { Route, RouteFamily } from './router.js'
@@ -61,7 +63,7 @@ function operationRoute(options: OperationRoutesOptions, operation: Operation): 
   }
 }
 
-/** For an operation whose body is a file, which may be larger than what is read into memory. */
+/** For an operation whose body is a form with a file, which may be larger than what is read into memory. */
 function uploadRoute(
   options: OperationRoutesOptions,
   operation: Operation,
@@ -73,10 +75,9 @@ function uploadRoute(
     const body = streamBody(request, maxBytes)
     bindToProgress(request.socket, request)
     const { 'content-type': contentType, 'content-length': length } = request.headers
-    const upload: FileStream = {
-      contentType: contentType ?? 'application/octet-stream',
+    const upload: Upload = {
       length: length === undefined ? null : Number(length),
-      body,
+      form: () => readUploadForm(body, contentType),
     }
     await answer(request, response, query, () => upload)
     // When the caller is refused, nothing reads the file.
@@ -114,7 +115,8 @@ function answerer(
             body,
           }
         : { requestId, address, userAgent, principal, query, body }
-    const reply = await executor.execute(operation, call, asEnvelope)
+    const open = (file: FileAnswer) => openFile(request, file)
+    const reply = await executor.execute(operation, call, asEnvelope, open)
     responses.reply(request, response, reply, requestId)
   }
 }

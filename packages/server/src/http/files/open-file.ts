@@ -1,0 +1,111 @@
+/** What of a file is the answer to a request, and what the headers say about it. */
+import type { IncomingMessage } from 'node:http'
+import { create as contentDisposition } from 'content-disposition'
+import type { ByteRange } from '../../lib/byte-range.js'
+import { type FileAnswer, type FileContent, smallFileBytes } from '../../pipeline/call.js'
+import { byteRangesBody, contentRange, rangeLength } from './byte-ranges.js'
+import { evaluateConditions, isSameFile, type Validators } from './conditions.js'
+import { requestedRanges } from './ranges.js'
+
+/** An answer whose content is there, or can be read. */
+export interface OpenedFile {
+  readonly status: 200 | 206 | 302 | 304 | 412 | 416
+  /** Names and values, one after another. */
+  readonly headers: readonly string[]
+  /** Of the content, in bytes; null where it has none that could be told. */
+  readonly length: number | null
+  /** Is read or destroyed by whoever sends it. */
+  readonly body: Buffer | AsyncIterable<Buffer>
+}
+
+const nothing = Buffer.alloc(0)
+/** Pages of other origins may show it; no browser takes it for something else. */
+const everyFile = [
+  'cross-origin-resource-policy',
+  'cross-origin',
+  'x-content-type-options',
+  'nosniff',
+]
+/** What a browser shows in spite of all runs in an origin of its own, without scripts. */
+const sandboxed = ['content-security-policy', "sandbox; default-src 'none'"]
+
+/**
+ * @returns what the request asks for of the file: GET all or parts of it, HEAD what GET would say without a range
+ * @throws AppError of the file when it cannot be read
+ */
+export async function openFile(request: IncomingMessage, file: FileAnswer): Promise<OpenedFile> {
+  if (file.kind === 'redirect') {
+    const headers = ['location', file.location, 'cache-control', 'no-store']
+    return { status: 302, headers, length: 0, body: nothing }
+  }
+  const validators = validatorsOf(file)
+  switch (evaluateConditions(request.headers, validators)) {
+    case 'failed':
+      return { status: 412, headers: cacheHeaders(file), length: 0, body: nothing }
+    case 'not_modified':
+      return { status: 304, headers: cacheHeaders(file), length: null, body: nothing }
+    case 'send':
+      return openParts(request, file, validators)
+  }
+}
+
+async function openParts(
+  request: IncomingMessage,
+  file: FileContent,
+  validators: Validators,
+): Promise<OpenedFile> {
+  const { size } = file
+  const headers = contentHeaders(file)
+  if (request.method === 'HEAD')
+    return { status: 200, headers: withType(headers, file), length: size, body: nothing }
+  const { range } = request.headers
+  const ranges = isSameFile(request.headers, validators) ? requestedRanges(range, size) : 'whole'
+  if (ranges === 'outside') {
+    headers.push('content-range', `bytes */${size}`)
+    return { status: 416, headers, length: 0, body: nothing }
+  }
+  const open = await opener(file)
+  if (ranges === 'whole')
+    return { status: 200, headers: withType(headers, file), length: size, body: await open(null) }
+  const [first, ...others] = ranges as readonly [ByteRange, ...ByteRange[]]
+  if (others.length === 0) {
+    headers.push('content-range', contentRange(first, size))
+    const length = rangeLength(first)
+    return { status: 206, headers: withType(headers, file), length, body: await open(first) }
+  }
+  const { contentType, length, body } = byteRangesBody({ ...file, open }, ranges)
+  return { status: 206, headers: withType(headers, { contentType }), length, body }
+}
+
+/** How the bytes are read: those of a small file once, however many ranges of them are asked for. */
+async function opener(
+  file: FileContent,
+): Promise<(range: ByteRange | null) => Promise<Buffer | AsyncIterable<Buffer>>> {
+  if (file.size > smallFileBytes)
+    return async (range) => (range === null ? file.open() : file.open(range))
+  const bytes = file.size === 0 ? nothing : await file.read()
+  return async (range) => (range === null ? bytes : bytes.subarray(range.start, range.end + 1))
+}
+
+function validatorsOf({ etag, lastModified }: FileContent): Validators {
+  return { etag: `"${etag}"`, lastModified: new Date(lastModified).toUTCString() }
+}
+
+/** What a client keeps beside the bytes that it has. */
+function cacheHeaders(file: FileContent): string[] {
+  const { etag, lastModified } = validatorsOf(file)
+  const cacheControl = `private, max-age=${file.maxAgeSeconds}, immutable`
+  return ['etag', etag, 'last-modified', lastModified, 'cache-control', cacheControl]
+}
+
+function contentHeaders(file: FileContent): string[] {
+  const name = contentDisposition(file.fileName ?? undefined, { type: file.disposition })
+  const headers = [...cacheHeaders(file), 'accept-ranges', 'bytes', 'content-disposition', name]
+  headers.push(...everyFile)
+  if (file.disposition === 'attachment') headers.push(...sandboxed)
+  return headers
+}
+
+function withType(headers: string[], { contentType }: { readonly contentType: string }): string[] {
+  return ['content-type', contentType, ...headers]
+}

@@ -1,0 +1,132 @@
+/** Reads an uploaded form (RFC 7578): short fields first, then one file. */
+import { PassThrough, type Readable } from 'node:stream'
+import { Busboy, type BusboyInstance } from '@fastify/busboy'
+import { AppError } from '@hermod/protocol'
+import type { UploadForm } from '../../pipeline/call.js'
+
+/** The field with the file. */
+const fileField = 'file'
+/** Policies of object stores are the longest fields. */
+const limits = { fields: 32, fieldSize: 16_384, parts: 40, headerPairs: 32, headerSize: 8_192 }
+const isForm = /^multipart\/form-data\s*;/i
+const maxNameLength = 255
+/** Control characters, those that turn the direction of what follows, and what stands for bytes that were no UTF-8. */
+const notInNames = /[\p{Cc}\u202a-\u202e\u2066-\u2069\ufffd]/u
+
+/**
+ * @param source the body; it is destroyed when the form is not read to its end
+ * @param contentType of the body
+ * @returns the form up to its file, see {@link UploadForm}
+ * @throws AppError upload_form_invalid, file_missing, file_name_invalid; that with which the source has failed
+ */
+export async function readUploadForm(
+  source: Readable,
+  contentType: string | undefined,
+): Promise<UploadForm> {
+  const parser = createParser(contentType)
+  return new Promise((resolve, reject) => {
+    new FormReader(source, parser, { resolve, reject }).start()
+  })
+}
+
+class FormReader {
+  readonly #fields = new Map<string, string>()
+  #file: PassThrough | null = null
+
+  constructor(
+    private readonly source: Readable,
+    private readonly parser: BusboyInstance,
+    private readonly form: { resolve(form: UploadForm): void; reject(error: Error): void },
+  ) {}
+
+  start(): void {
+    const { source, parser } = this
+    parser.on('field', (name: string | undefined, value, _nameCut, isCut) =>
+      this.#take(name, value, isCut),
+    )
+    parser.on('file', (name: string | undefined, bytes, fileName: string | undefined, _, type) =>
+      this.#begin({ name, bytes, fileName, type }),
+    )
+    const tooMany = () => this.#refuse(`it has more than ${limits.fields} fields`)
+    parser.on('fieldsLimit', tooMany)
+    parser.on('partsLimit', tooMany)
+    parser.on('error', () => this.#refuse('it does not end as it has to'))
+    parser.on('finish', () => {
+      if (this.#file) this.#file.end()
+      else this.#fail(new AppError('file_missing'))
+    })
+    source.on('error', (error) => this.#fail(error))
+    source.pipe(parser)
+  }
+
+  #take(name: string | undefined, value: string, isCut: boolean): void {
+    if (this.#file) this.#refuse('the file comes last')
+    else if (name === undefined) this.#refuse('a field has no name')
+    else if (isCut) this.#refuse(`a field has more than ${limits.fieldSize} bytes`)
+    else this.#fields.set(name, value)
+  }
+
+  #begin(part: FilePart): void {
+    // What it says is said by the parser as well.
+    part.bytes.on('error', () => {})
+    const error = this.#file ? invalid('it has more than one file') : problemOf(part)
+    if (error) this.#fail(error)
+    else this.#open(part)
+  }
+
+  #open({ bytes, fileName = '', type }: FilePart): void {
+    const body = new PassThrough()
+    this.#file = body
+    // It may fail before anybody reads it.
+    body.on('error', () => {})
+    body.once('close', () => this.#stop())
+    bytes.pipe(body, { end: false })
+    const name = fileName === '' ? null : fileName
+    this.form.resolve({ fields: this.#fields, fileName: name, contentType: type, body })
+  }
+
+  #refuse(detail: string): void {
+    this.#fail(invalid(detail))
+  }
+
+  #fail(error: Error): void {
+    this.#stop()
+    if (this.#file) this.#file.destroy(error)
+    else this.form.reject(error)
+  }
+
+  #stop(): void {
+    this.source.unpipe(this.parser)
+    this.source.destroy()
+  }
+}
+
+interface FilePart {
+  readonly name: string | undefined
+  readonly bytes: Readable
+  readonly fileName: string | undefined
+  readonly type: string
+}
+
+/** @throws AppError upload_form_invalid */
+function createParser(contentType = ''): BusboyInstance {
+  const headers = { 'content-type': contentType }
+  const isPartAFile = (name?: string, _type?: string, fileName?: string) =>
+    name === fileField || fileName !== undefined
+  try {
+    if (!isForm.test(contentType)) throw new Error('another content type')
+    return new Busboy({ headers, limits, isPartAFile })
+  } catch (cause) {
+    throw invalid('it is no multipart/form-data', cause)
+  }
+}
+
+function problemOf({ name, fileName = '' }: FilePart): AppError | null {
+  if (name !== fileField) return new AppError('file_missing')
+  const isName = fileName.length <= maxNameLength && !notInNames.test(fileName)
+  return isName ? null : new AppError('file_name_invalid')
+}
+
+function invalid(detail: string, cause?: unknown): AppError {
+  return new AppError('upload_form_invalid', detail, { cause })
+}
