@@ -47,6 +47,9 @@ export interface Schema {
   group_invitation_counts: GroupInvitationCountsTable
   group_announcements: GroupAnnouncementsTable
   group_files: GroupFilesTable
+  files: FilesTable
+  file_usage: FileUsageTable
+  file_references: FileReferencesTable
   receipt_requests: ReceiptRequestsTable
   sent_transactions: SentTransactionsTable
   id_slots: IdSlotsTable
@@ -657,6 +660,49 @@ export interface GroupFilesTable {
   url: string
   created_at: number
   updated_at: number
+}
+
+/** A file that is whole in the store; the row comes after the last byte. Nothing of it ever changes. */
+export interface FilesTable {
+  app_id: string
+  /** 26 random letters and digits; the key in the store and the ETag come from it. */
+  file_id: string
+  /** Who uploaded it; 0 = the system */
+  owner_id: Int64
+  /** 0 of a chat, 1 avatar of a user, 2 avatar of a group */
+  purpose: number
+  /** file_type of the ticket; 0 = none */
+  file_type: number
+  /** For whom the ticket was made: 1 user, 2 group; 0 = nobody in particular */
+  to_type: number
+  to_id: Int64
+  /** As the client named it; '' = it did not */
+  name: string
+  /** By its content. */
+  content_type: string
+  /** Bytes. */
+  size: number
+  created_at: number
+}
+
+/** Files of an application and their bytes together: rows of files. The row is locked last, after every other row but the head of the outbox. */
+export interface FileUsageTable {
+  app_id: string
+  files: number
+  bytes: number
+}
+
+/** What names a file, so that it stays; written behind the messages and profiles that do, by the consumer of their events. */
+export interface FileReferencesTable {
+  app_id: string
+  file_id: string
+  /** 0 message, 1 avatar of a user, 2 avatar of a group, 3 shared file of a group */
+  kind: number
+  /** The conversation of a message; else the user or the group, twice. */
+  low_id: Int64
+  high_id: Int64
+  /** The message or the shared file; of an avatar 0. */
+  item_id: Int64
 }
 
 /** Group messages whose senders want to know who has read them (groupMemberList of config). */
