@@ -667,6 +667,8 @@ export interface FilesTable {
   app_id: string
   /** 26 random letters and digits; the key in the store and the ETag come from it. */
   file_id: string
+  /** Tells this upload from others with the same ticket; part of the key in the store. */
+  upload_id: string
   /** Who uploaded it; 0 = the system */
   owner_id: Int64
   /** 0 of a chat, 1 avatar of a user, 2 avatar of a group */
@@ -682,6 +684,8 @@ export interface FilesTable {
   content_type: string
   /** Bytes. */
   size: number
+  /** Of all bytes; null = the store got the file from the client itself */
+  crc32: number | null
   created_at: number
 }
 

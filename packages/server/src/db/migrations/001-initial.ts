@@ -457,6 +457,7 @@ const clusteredTables = {
   files: `
     app_id text not null,
     file_id text not null,
+    upload_id text not null,
     owner_id bigint not null,
     purpose smallint not null,
     file_type smallint not null,
@@ -465,6 +466,7 @@ const clusteredTables = {
     name text not null,
     content_type text not null,
     size bigint not null,
+    crc32 bigint,
     created_at bigint not null,
     primary key (app_id, file_id)`,
   file_usage: `
