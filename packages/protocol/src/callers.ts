@@ -1,7 +1,7 @@
 /** Who may call an operation. Every operation names one of these; the pipeline checks it in one place (rule C7). */
 
-/** What a token is: `none` stands for a call without one. */
-export type TokenKind = 'none' | 'user' | 'admin' | 'operator'
+/** What a token is: `none` stands for a call without one, `ticket` for the ticket of one upload. */
+export type TokenKind = 'none' | 'user' | 'admin' | 'operator' | 'ticket'
 
 /** One rule of who may call, and about whom an operation is. */
 export interface Callers {
@@ -101,6 +101,14 @@ const rules = {
     subjectExists: true,
     groupHeader: false,
     description: 'An Admin token with a user_id header.',
+  },
+  /** The upload of a file: the parameter `ticket` says for which application and user it was made (rule J1). */
+  ticket: {
+    tokens: ['ticket'],
+    subject: 'unused',
+    subjectExists: false,
+    groupHeader: false,
+    description: 'Anyone who has the upload ticket; no header needed.',
   },
   operator: {
     tokens: ['operator'],

@@ -322,6 +322,21 @@ export const fileType = enumeration({
   sharedVideo: [203, 'shared video'],
 })
 
+/** What a file was uploaded for. */
+export const filePurpose = enumeration({
+  chat: [0, 'file of a chat'],
+  userAvatar: [1, 'avatar of a user'],
+  groupAvatar: [2, 'avatar of a group'],
+})
+
+/** What refers to a file, so that it stays. */
+export const fileReferenceKind = enumeration({
+  message: [0, 'message'],
+  userAvatar: [1, 'avatar of a user'],
+  groupAvatar: [2, 'avatar of a group'],
+  sharedFile: [3, 'shared file of a group'],
+})
+
 /** image_type of a download: which rendition of a picture. */
 export const imageType = enumeration({
   original: [1, 'original'],

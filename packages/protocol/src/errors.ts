@@ -325,7 +325,12 @@ export const errorCatalogue = {
     'file type is invalid',
     'The file type is unknown or not allowed.',
   ),
-  file_too_large: entry(14003, 413, 'file is too large', 'The file exceeds the limit of its type.'),
+  file_too_large: entry(
+    14003,
+    413,
+    'file is too large',
+    'The file exceeds the limit of the application.',
+  ),
   upload_form_invalid: entry(
     14004,
     400,
@@ -343,6 +348,49 @@ export const errorCatalogue = {
     400,
     'file name is invalid',
     'The name of the file is longer than 255 characters, or has control characters or bytes that are no UTF-8.',
+  ),
+  file_quota_reached: entry(
+    14007,
+    413,
+    'file quota is reached',
+    'The files of the application have the size that its operator allows.',
+  ),
+  upload_ticket_invalid: entry(
+    14008,
+    403,
+    'upload ticket is invalid',
+    'The ticket was changed, is incomplete or has expired, or the logins of its user were ended; ask for another one.',
+  ),
+  upload_ticket_used: entry(
+    14009,
+    409,
+    'upload ticket was used',
+    'A file was uploaded with this ticket; a ticket is for one file.',
+  ),
+  rendition_unavailable: entry(
+    14010,
+    400,
+    'file has no such form',
+    'The file is no picture that can be made smaller, or no voice that can be made mp3.',
+  ),
+  picture_too_complex: entry(
+    14011,
+    413,
+    'picture is too complex',
+    'The picture has more pixels or frames than are decoded; the original can be downloaded.',
+  ),
+  voice_conversion_unavailable: entry(
+    14012,
+    501,
+    'voice conversion is not available',
+    'The service has no ffmpeg; the voice can be downloaded as amr.',
+  ),
+  file_storage_full: entry(
+    14013,
+    507,
+    'file storage is full',
+    'There is no room for more files until the operator makes some.',
+    { retryable: true },
   ),
 
   storage_failed: entry(

@@ -52,8 +52,13 @@ export interface Operation<
   readonly conversation?: string
   /** A parameter that repeats the user that the call is about; another one is refused as no_permission. */
   readonly claim: string | null
-  /** `query`: access-token and app_id may come in the query too, for elements of a page, which cannot send headers. */
-  readonly credentials: 'headers' | 'query'
+  /**
+   * `query`: access-token and app_id may come in the query too, for elements of a page, which cannot send headers. `ticket`: the parameter
+   * of this name is the only credential.
+   */
+  readonly credentials: 'headers' | 'query' | 'ticket'
+  /** The parameter that sdk_sign is about, where store_token and sdk_sign may take the place of access-token; null: they may not. */
+  readonly signedParameter: string | null
   /** Parameters that the contract puts in the query. A scalar is accepted in a JSON body as well (rule B3). */
   readonly query: TProperties
   /** Parameters that the contract puts in the body. A scalar is accepted in the query as well (rule B3). */
@@ -97,6 +102,7 @@ interface Definition<
   readonly conversation?: string
   readonly claim?: string
   readonly credentials?: Operation['credentials']
+  readonly signedParameter?: string
   readonly query?: Q
   readonly body?: B
   readonly data: D
@@ -130,6 +136,7 @@ export function operation<
     origin: 'contract',
     claim: null,
     credentials: 'headers',
+    signedParameter: null,
     answersFile: false,
     takesFile: null,
     copied: null,

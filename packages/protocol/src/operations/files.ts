@@ -7,8 +7,8 @@ import {
   voiceFormats,
 } from '../enums.js'
 import { operation } from '../operation.js'
-import { UploadTicket } from '../resources/files.js'
-import { double, intEnum, optional, string, stringEnum, text } from '../schema.js'
+import { maxFileBytes, UploadTicket } from '../resources/files.js'
+import { boolean, double, intEnum, optional, string, stringEnum, text } from '../schema.js'
 import { get, groupId, id } from './fields.js'
 
 const tag = 'Files'
@@ -28,6 +28,23 @@ const fileSign = {
   }),
 }
 
+/** Why one may not write to the recipient of a file. */
+const recipientErrors = [
+  'user_not_found',
+  'user_deleted',
+  'blocked_by_recipient',
+  'stranger_refused',
+  'group_not_found',
+  'not_group_member',
+  'member_banned',
+] as const
+
+const renditionErrors = [
+  'rendition_unavailable',
+  'picture_too_complex',
+  'object_storage_failed',
+] as const
+
 const rendition = {
   image_type: optional(intEnum(meaningsOf(imageType), { default: 1 })),
   w: optional(double({ description: 'width in pixels', minimum: 0 })),
@@ -37,7 +54,7 @@ const rendition = {
   sdk_sign: optional(string({ description: 'signature under the file key of the Token record' })),
 }
 
-/** Planned. The first step of an upload (rule K8). */
+/** The first step of an upload (rule K8). */
 export const getChatUploadTicket = operation({
   id: 'file.upload.chat',
   methods: get,
@@ -50,11 +67,11 @@ export const getChatUploadTicket = operation({
     ...recipient,
   },
   data: UploadTicket,
-  errors: ['user_not_found', 'user_deleted', 'group_not_found', 'not_group_member'],
+  errors: [...recipientErrors, 'member_required', 'file_type_invalid', 'file_quota_reached'],
   origin,
 })
 
-/** Planned. As {@link getChatUploadTicket}, for the avatar of the acting user (rule K8). */
+/** As {@link getChatUploadTicket}, for the avatar of the acting user (rule K8). */
 export const getUserAvatarUploadTicket = operation({
   id: 'file.upload.avatar.user',
   methods: get,
@@ -63,13 +80,11 @@ export const getUserAvatarUploadTicket = operation({
   summary: 'Gets an upload ticket for the avatar of the user.',
   callers: 'user',
   data: UploadTicket,
+  errors: ['file_quota_reached'],
   origin,
 })
 
-/**
- * Planned. Browsers ask for it without headers, so both credentials are taken from the query too
- * (rule K8).
- */
+/** Browsers ask for it without headers, so both credentials are taken from the query too (rule K8). */
 export const getGroupAvatarUploadTicket = operation({
   id: 'file.upload.avatar.group',
   methods: get,
@@ -80,11 +95,60 @@ export const getGroupAvatarUploadTicket = operation({
   credentials: 'query',
   query: { group_id: groupId },
   data: UploadTicket,
-  errors: ['group_not_found', 'member_required', 'group_admin_required'],
+  errors: ['group_not_found', 'member_required', 'group_admin_required', 'file_quota_reached'],
   origin,
 })
 
-/** Planned. Nothing is copied: the address is signed anew for its new recipient (rule K8). */
+const ticket = {
+  ticket: string({ description: 'from upload_url', minLength: 1, maxLength: 2048 }),
+}
+
+const uploadErrors = [
+  'upload_ticket_invalid',
+  'upload_ticket_used',
+  'file_missing',
+  'file_type_invalid',
+  'file_too_large',
+  'file_quota_reached',
+  'file_storage_full',
+  'object_storage_failed',
+] as const
+
+/**
+ * Clients take the address from upload_url of a ticket, so it is not in the contract. The form has the
+ * fields of oss_body_param, and after them the file in the field `file` (rules K8, J2).
+ */
+export const uploadFile = operation({
+  id: 'file.upload',
+  methods: ['POST'],
+  path: '/file/upload',
+  tag,
+  summary: 'Takes the file of an upload ticket.',
+  callers: 'ticket',
+  credentials: 'ticket',
+  query: ticket,
+  data: boolean({ description: 'true: the file is stored' }),
+  errors: ['upload_form_invalid', 'file_name_invalid', ...uploadErrors],
+  origin,
+  takesFile: { maxBytes: maxFileBytes },
+})
+
+/** Where a store that takes files itself sends the client afterwards; the answer is that of {@link uploadFile}. */
+export const finishUpload = operation({
+  id: 'file.upload.done',
+  methods: get,
+  path: '/file/upload/done',
+  tag,
+  summary: 'Notes that the file of an upload ticket is in the object store.',
+  callers: 'ticket',
+  credentials: 'ticket',
+  query: ticket,
+  data: boolean({ description: 'true: the file is stored' }),
+  errors: uploadErrors,
+  origin,
+})
+
+/** Nothing is copied: the address is signed anew for its new recipient (rule K8). */
 export const forwardFile = operation({
   id: 'file.upload.forward',
   methods: get,
@@ -95,20 +159,13 @@ export const forwardFile = operation({
   credentials: 'query',
   query: { ...fileSign, ...recipient },
   data: text('download URL for the new recipient'),
-  errors: [
-    'file_signature_invalid',
-    'file_not_found',
-    'user_not_found',
-    'user_deleted',
-    'group_not_found',
-    'not_group_member',
-  ],
+  errors: ['file_signature_invalid', 'file_not_found', 'no_permission', ...recipientErrors],
   origin,
 })
 
 /**
- * Planned. Answers bytes, and the envelope only for a failure. Credentials may come in the query
- * (rule K8).
+ * Answers bytes, and the envelope only for a failure. Credentials may come in the query (rules K8,
+ * J5).
  */
 export const downloadChatFile = operation({
   id: 'file.download.chat',
@@ -127,14 +184,21 @@ export const downloadChatFile = operation({
     source: optional(string({ description: 'empty, or miniprogram', maxLength: 32 })),
   },
   data: text('the file itself'),
-  errors: ['file_signature_invalid', 'file_not_found'],
+  signedParameter: 'file_sign',
+  errors: [
+    'file_signature_invalid',
+    'file_not_found',
+    'no_permission',
+    ...renditionErrors,
+    'voice_conversion_unavailable',
+  ],
   origin,
   answersFile: true,
 })
 
 /**
- * Planned. Answers bytes, and the envelope only for a failure. Credentials may come in the query
- * (rule K8).
+ * Answers bytes, and the envelope only for a failure. Credentials may come in the query (rules K8,
+ * J5).
  */
 export const downloadAvatar = operation({
   id: 'file.download.avatar',
@@ -149,7 +213,8 @@ export const downloadAvatar = operation({
     ...rendition,
   },
   data: text('the file itself'),
-  errors: ['file_not_found'],
+  signedParameter: 'object_name',
+  errors: ['file_not_found', ...renditionErrors],
   origin,
   answersFile: true,
 })

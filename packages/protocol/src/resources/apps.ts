@@ -2,6 +2,7 @@ import { appStatus, meaningsOf, strangerChatDefault } from '../enums.js'
 import { location } from '../location.js'
 import { instant, resource } from '../resource.js'
 import { boolean, int32, int64, intEnum, type Static, string, text } from '../schema.js'
+import { maxFileBytes } from './files.js'
 
 /** Data of /app/config, by the names that clients know (rule K12). */
 export const ApplicationFlags = resource(
@@ -28,6 +29,21 @@ export const appSettingFields = {
     description: 'days that a contact application stays open',
   }),
   contact_limit: int32({ minimum: 1, maximum: 100_000, description: 'most contacts of a user' }),
+  file_link_days: int32({
+    minimum: 1,
+    maximum: 36_500,
+    description: 'days that addresses of files work; they stand in the history of messages',
+  }),
+  file_max_bytes: int64({
+    minimum: 1,
+    maximum: maxFileBytes,
+    description: 'greatest size of a file in bytes',
+  }),
+  file_quota_bytes: int64({
+    minimum: 0,
+    maximum: 2 ** 53 - 1,
+    description: 'most bytes of all files of the application together; 0: no limit',
+  }),
   group_application_days: int32({
     minimum: 1,
     maximum: 365,

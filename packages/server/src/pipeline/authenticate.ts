@@ -18,6 +18,10 @@ export interface Authenticator {
   /** @returns null for a token that is malformed, unknown or of another app, `expired` for one that ended */
   findAdminToken(appId: string, token: string): Soon<'valid' | 'expired' | null>
   findUserToken(appId: string, token: string): Soon<UserSession | 'expired' | null>
+  /** @returns the user who signed a request for a file, null when the signature or the store_token is not valid */
+  findSigner(appId: string, signed: SignedFileRequest): Promise<Int64 | null>
+  /** @returns the application of the ticket of an upload, null when the ticket is not valid any more */
+  findTicket(ticket: string): Promise<string | null>
   /** @throws AppError too_many_requests for an address that guesses */
   isOperatorToken(token: string, address: string): Promise<boolean>
 }
@@ -26,6 +30,16 @@ export interface UserSession {
   readonly userId: Int64
   readonly deviceSn: number | null
   readonly tokenHash: string
+}
+
+/** A request for a file as it is signed in place of an access token. */
+export interface SignedFileRequest {
+  readonly storeToken: string
+  /** The parameter sdk_sign. */
+  readonly signature: string
+  readonly method: 'GET'
+  /** The path, `?`, the name of the parameter that is signed, `=`, and its value as it is without percent-encoding. */
+  readonly target: string
 }
 
 /** The user and the group that the headers name. */
@@ -49,6 +63,7 @@ export function authenticate(
 ): Soon<Principal> {
   if (operation.callers === 'operator')
     return operatorTokenPrincipal(authenticator, credentials, address)
+  if (operation.credentials === 'ticket') return ticketPrincipal(authenticator, credentials)
   const { appId } = credentials
   if (appId === undefined || appId === '') throw invalid(['header app_id is required'])
   const isOpen = callerRules[operation.callers].tokens.includes('none')
@@ -68,6 +83,7 @@ function principalIn(
   const { accessToken: token } = credentials
   if (token === undefined || token === '') {
     if (isOpen) return { kind: 'anonymous', appId }
+    if (credentials.signed) return signerPrincipal(authenticator, appId, credentials.signed)
     throw new AppError('token_missing')
   }
   if (token.startsWith('hma_'))
@@ -119,6 +135,28 @@ async function adminTokenPrincipal(
   if (found === 'valid') return adminPrincipal(appId, named.userId, named.groupId)
   if (!isOpen) throw new AppError(found === 'expired' ? 'token_expired' : 'token_invalid')
   return { kind: 'anonymous', appId }
+}
+
+/** @throws AppError token_invalid */
+async function signerPrincipal(
+  authenticator: Authenticator,
+  appId: string,
+  signed: SignedFileRequest,
+): Promise<AppPrincipal> {
+  const userId = await authenticator.findSigner(appId, signed)
+  if (userId === null) throw new AppError('token_invalid')
+  return userPrincipal(appId, { userId, deviceSn: null, tokenHash: '' })
+}
+
+/** @throws AppError upload_ticket_invalid, app_not_found, app_inactive */
+async function ticketPrincipal(
+  authenticator: Authenticator,
+  { ticket = '' }: Credentials,
+): Promise<AppPrincipal> {
+  const appId = await authenticator.findTicket(ticket)
+  if (appId === null) throw new AppError('upload_ticket_invalid')
+  await authenticator.requireApp(appId)
+  return { kind: 'ticket', appId }
 }
 
 async function operatorTokenPrincipal(

@@ -10,11 +10,17 @@ export type Soon<T> = T | Promise<T>
 export type Principal = AppPrincipal | OperatorPrincipal
 
 /** A principal within an app. */
-export type AppPrincipal = AnonymousPrincipal | UserPrincipal | AdminPrincipal
+export type AppPrincipal = AnonymousPrincipal | UserPrincipal | AdminPrincipal | TicketPrincipal
 
 /** Nobody in particular, where an operation needs no token. */
 export interface AnonymousPrincipal {
   readonly kind: 'anonymous'
+  readonly appId: string
+}
+
+/** Who has the ticket of an upload. */
+export interface TicketPrincipal {
+  readonly kind: 'ticket'
   readonly appId: string
 }
 
@@ -66,6 +72,7 @@ type PrincipalFor<Token, Subject> =
   | (Token extends 'admin'
       ? AdminPrincipal<Subject extends 'required' ? Int64 : Int64 | null>
       : never)
+  | (Token extends 'ticket' ? TicketPrincipal : never)
   | (Token extends 'operator' ? OperatorPrincipal : never)
 
 export const operatorPrincipal: OperatorPrincipal = { kind: 'operator' }
