@@ -38,6 +38,7 @@ const lockUsers: BulkSelect = {
   lock: 'for update',
 }
 const lockUsersNoKeyUpdate: BulkSelect = { ...lockUsers, lock: 'for no key update' }
+const lockUsersKeyShare: BulkSelect = { ...lockUsers, lock: 'for key share' }
 const findUsernames: BulkSelect = {
   table: 'users',
   keys: { app_id: 'text', username_key: 'text' },
@@ -206,6 +207,11 @@ export class UserStore {
   /** Keeps those that come by {@link lockKeyShare} from now on waiting; for one that is to lock the user next and would wait for them all. */
   async takeTurn(tx: Tx, userId: Int64): Promise<void> {
     await takeTurn(tx, userId)
+  }
+
+  /** As {@link lockKeyShare}, of several users. By user ID. */
+  async lockManyKeyShare(tx: Tx, appId: string, userIds: readonly Int64[]): Promise<User[]> {
+    return this.#lockMany(tx, lockUsersKeyShare, appId, userIds)
   }
 
   /** For changes that end something of the users; waits for {@link lockKeyShare}. By user ID; also finds deleted users. */

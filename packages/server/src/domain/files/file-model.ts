@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto'
+import { filePurpose, fileType, type Int64, targetType } from '@hermod/protocol'
+
+export interface FileKey {
+  readonly appId: string
+  /** See {@link newFileId}. */
+  readonly fileId: string
+}
+
+/** For whom a file is. */
+export type FileRecipient =
+  | { readonly type: 'user' | 'group'; readonly id: Int64 }
+  /** Everybody in the application: avatars. */
+  | { readonly type: 'everybody'; readonly id: 0 }
+
+/** A file that is whole in the store; nothing of it ever changes. */
+export interface StoredFile extends FileKey {
+  /** Tells this upload from others with the same ticket. */
+  readonly uploadId: string
+  /** 0: the system */
+  readonly ownerId: Int64
+  /** As {@link filePurpose}. */
+  readonly purpose: number
+  /** As {@link fileType}; 0: none. */
+  readonly fileType: number
+  /** Of the ticket; links to others may have been made. */
+  readonly recipient: FileRecipient
+  /** '': the client gave none */
+  readonly name: string
+  /** By its content. */
+  readonly contentType: string
+  /** Bytes. */
+  readonly size: number
+  /** Of all bytes; null: not known. */
+  readonly crc32: number | null
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
+}
+
+export const everybody: FileRecipient = { type: 'everybody', id: 0 }
+
+const recipientTypes = { user: targetType.user, group: targetType.group, everybody: 0 } as const
+
+/** How a recipient's type is written in rows and signed texts. */
+export function recipientNumber({ type }: FileRecipient): number {
+  return recipientTypes[type]
+}
+
+/** The opposite of {@link recipientNumber}. */
+export function recipientOf(type: number, id: Int64): FileRecipient {
+  if (type === targetType.user) return { type: 'user', id }
+  return type === targetType.group ? { type: 'group', id } : everybody
+}
+
+const base32 = '0123456789abcdefghjkmnpqrstvwxyz'
+const fileIdLength = 26
+const uploadIdLength = 8
+
+/** 26 random letters and digits (130 bits): nobody finds a file by guessing. */
+export function newFileId(): string {
+  return randomText(fileIdLength)
+}
+
+/** 8 random letters and digits. */
+export function newUploadId(): string {
+  return randomText(uploadIdLength)
+}
+
+function randomText(length: number): string {
+  return Array.from(randomBytes(length), (byte) => base32[byte % base32.length]).join('')
+}
+
+/** What the keys of everything that the store has of a file begin with: the original and its renditions. */
+export function keyPrefix({ appId, fileId }: FileKey): string {
+  return `${folderOf(appId, fileId)}${fileId}.`
+}
+
+/** The key of the file as it was uploaded. */
+export function originalKey(file: FileKey & Pick<StoredFile, 'uploadId'>): string {
+  return `${keyPrefix(file)}${file.uploadId}`
+}
+
+/** @param rendition lower-case letters and digits */
+export function renditionKey(
+  file: FileKey & Pick<StoredFile, 'uploadId'>,
+  rendition: string,
+): string {
+  return `${originalKey(file)}.${rendition}`
+}
+
+/** Where a client puts a file that it sends straight to the store. */
+export function incomingKey(fileId: string): string {
+  return `incoming/${fileId}`
+}
+
+function folderOf(appId: string, fileId: string): string {
+  return `app-${appId}/${fileId.slice(0, 2)}/`
+}
+
+/** Whether every member of the group has the file, whenever they joined: it is in the list of shared files. */
+export function isShared({ fileType: type }: Pick<StoredFile, 'fileType'>): boolean {
+  return type >= fileType.sharedPlain
+}
+
+export function isAvatar({ purpose }: Pick<StoredFile, 'purpose'>): boolean {
+  return purpose !== filePurpose.chat
+}

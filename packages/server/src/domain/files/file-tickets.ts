@@ -1,0 +1,70 @@
+import type { Int64 } from '@hermod/protocol'
+import { readSignedList, signedList } from '../../lib/secrets/signed-list.js'
+import { type FileKey, type FileRecipient, recipientNumber, recipientOf } from './file-model.js'
+
+/** The right to upload one file. */
+export interface FileTicket extends FileKey {
+  /** Who will be its uploader; 0: the system. */
+  readonly ownerId: Int64
+  /** The credential epoch of the owner: the ticket ends with the owner's tokens. */
+  readonly credentialEpoch: number
+  /** As filePurpose. */
+  readonly purpose: number
+  /** As fileType; 0: none. */
+  readonly fileType: number
+  readonly recipient: FileRecipient
+  readonly maxBytes: number
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+}
+
+/** How long a ticket may be used. */
+export const ticketLifeMs = 3_600_000
+
+/** The members of {@link FileTicket}, signed. */
+export function ticketText(key: Buffer, ticket: FileTicket): string {
+  return signedList(key, [
+    ticket.appId,
+    ticket.fileId,
+    Number(ticket.ownerId),
+    ticket.credentialEpoch,
+    ticket.purpose,
+    ticket.fileType,
+    recipientNumber(ticket.recipient),
+    Number(ticket.recipient.id),
+    ticket.maxBytes,
+    ticket.expiresAt,
+  ])
+}
+
+type TicketValues = [
+  string,
+  string,
+  number,
+  number,
+  number,
+  number,
+  number,
+  number,
+  number,
+  number,
+]
+
+/** @returns null when it is not the text of {@link ticketText} under one of these keys; it may have expired */
+export function readTicketText(keys: readonly Buffer[], text: string): FileTicket | null {
+  const values = readSignedList(keys, text)
+  if (values === null) return null
+  const [appId, fileId, ownerId, credentialEpoch, purpose, fileType, toType, toId, maxBytes, ends] =
+    values as TicketValues
+  return {
+    appId,
+    fileId,
+    ownerId,
+    credentialEpoch,
+    purpose,
+    fileType,
+    recipient: recipientOf(toType, toId),
+    maxBytes,
+    expiresAt: ends,
+  }
+}

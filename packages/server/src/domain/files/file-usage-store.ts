@@ -1,0 +1,43 @@
+import type { Queryable, Tx } from '../../db/database.js'
+import { sql } from '../../db/kysely.js'
+
+/** How many files an application has, and their bytes together; renditions do not count. */
+export interface FileUsage {
+  readonly files: number
+  readonly bytes: number
+}
+
+/** The usage of each application: what the rows of files add up to. */
+export class FileUsageStore {
+  async find(db: Queryable, appId: string): Promise<FileUsage> {
+    const row = await db
+      .selectFrom('file_usage')
+      .select(['files', 'bytes'])
+      .where('app_id', '=', appId)
+      .executeTakeFirst()
+    return row ?? { files: 0, bytes: 0 }
+  }
+
+  /**
+   * Counts files that come in this transaction, or with negative numbers go. Until it ends nobody else counts any.
+   * @returns the usage with them
+   */
+  async add(tx: Tx, appId: string, { files, bytes }: FileUsage): Promise<FileUsage> {
+    return tx
+      .insertInto('file_usage')
+      .values({ app_id: appId, files, bytes })
+      .onConflict((conflict) =>
+        conflict.column('app_id').doUpdateSet({
+          files: sql`file_usage.files + excluded.files`,
+          bytes: sql`file_usage.bytes + excluded.bytes`,
+        }),
+      )
+      .returning(['files', 'bytes'])
+      .executeTakeFirstOrThrow()
+  }
+
+  /** As {@link add} of nothing. */
+  async lock(tx: Tx, appId: string): Promise<FileUsage> {
+    return this.add(tx, appId, { files: 0, bytes: 0 })
+  }
+}

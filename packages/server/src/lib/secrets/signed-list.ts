@@ -1,0 +1,29 @@
+import { createHmac } from 'node:crypto'
+import { equalSecrets } from './tokens.js'
+
+/** A text or a number that is exact as one. */
+export type SignedValue = string | number
+
+const macLength = 43
+
+/**
+ * A text that says a few values and that nobody without the key can make: letters, digits, `-` and `_` alone, so that it fits into an address.
+ * It is the base64url form of a JSON list, and behind it the HMAC-SHA-256 of that.
+ */
+export function signedList(key: Buffer, values: readonly SignedValue[]): string {
+  const payload = Buffer.from(JSON.stringify(values)).toString('base64url')
+  return payload + macOf(key, payload)
+}
+
+/** @returns what {@link signedList} was given under one of these keys; null when it is no such text */
+export function readSignedList(keys: readonly Buffer[], text: string): SignedValue[] | null {
+  if (!/^[\w-]+$/.test(text) || text.length <= macLength) return null
+  const payload = text.slice(0, -macLength)
+  const mac = text.slice(-macLength)
+  if (!keys.some((key) => equalSecrets(mac, macOf(key, payload)))) return null
+  return JSON.parse(Buffer.from(payload, 'base64url').toString())
+}
+
+function macOf(key: Buffer, payload: string): string {
+  return createHmac('sha256', key).update(payload).digest('base64url')
+}
