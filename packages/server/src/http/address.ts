@@ -4,6 +4,9 @@ import proxyAddress from 'proxy-addr'
 /** The client's network address, for limits. */
 export type AddressOf = (request: IncomingMessage) => string
 
+/** Where a client has reached the service, without a slash at the end: `https://chat.example.org`. */
+export type BaseUrlOf = (request: IncomingMessage) => string
+
 /** Whose X-Forwarded-For counts: no one's, everyone's, or that of these addresses and CIDR ranges. */
 type TrustProxy = boolean | readonly string[]
 
@@ -27,4 +30,18 @@ const withPort = /^"?(?:\[([\da-f:.]+)\]|(\d{1,3}(?:\.\d{1,3}){3}))(?::\d{1,5})?
 function withoutPort(hop: string): string {
   const [, v6, v4] = withPort.exec(hop) ?? []
   return v6 ?? v4 ?? hop
+}
+
+/**
+ * @param publicUrl where all clients reach the service; null: each request says it, by its Host header and X-Forwarded-Proto of a trusted
+ * proxy
+ */
+export function baseUrlReader(publicUrl: string | null, trustProxy: TrustProxy): BaseUrlOf {
+  if (publicUrl !== null) return () => publicUrl
+  const isProxy = proxyTest(trustProxy)
+  return ({ headers, socket }) => {
+    const forwarded = isProxy(socket.remoteAddress ?? '') ? headers['x-forwarded-proto'] : undefined
+    const protocol = forwarded === 'https' ? 'https' : 'http'
+    return `${protocol}://${headers.host ?? 'localhost'}`
+  }
 }

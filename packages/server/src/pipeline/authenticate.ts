@@ -1,5 +1,5 @@
 import { AppError, callerRules, type Int64, int64, type Operation } from '@hermod/protocol'
-import type { Credentials } from './call.js'
+import type { Credentials, SignedFileRequest } from './call.js'
 import { compileDecoder } from './decode.js'
 import { invalid } from './parameters.js'
 import {
@@ -30,16 +30,6 @@ export interface UserSession {
   readonly userId: Int64
   readonly deviceSn: number | null
   readonly tokenHash: string
-}
-
-/** A request for a file as it is signed in place of an access token. */
-export interface SignedFileRequest {
-  readonly storeToken: string
-  /** The parameter sdk_sign. */
-  readonly signature: string
-  readonly method: 'GET'
-  /** The path, `?`, the name of the parameter that is signed, `=`, and its value as it is without percent-encoding. */
-  readonly target: string
 }
 
 /** The user and the group that the headers name. */

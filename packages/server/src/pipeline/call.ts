@@ -10,6 +10,20 @@ export interface Credentials {
   readonly accessToken: string | undefined
   readonly userId: string | undefined
   readonly groupId: string | undefined
+  /** In place of an access token, for a file. */
+  readonly signed?: SignedFileRequest | undefined
+  /** In place of all others, for an upload. */
+  readonly ticket?: string | undefined
+}
+
+/** A request for a file that is signed in place of an access token. */
+export interface SignedFileRequest {
+  readonly storeToken: string
+  /** The parameter sdk_sign. */
+  readonly signature: string
+  readonly method: 'GET'
+  /** The path, `?`, the name of the parameter that is signed, `=`, and its value without percent-encoding. */
+  readonly target: string
 }
 
 interface CallSource extends ParameterSource {
@@ -17,6 +31,8 @@ interface CallSource extends ParameterSource {
   /** The client's network address, for limits. */
   readonly address: string
   readonly userAgent: string
+  /** Where the caller has reached the service, for absolute addresses: without a slash at its end, such as `https://chat.example.org`. */
+  readonly baseUrl: string
 }
 
 /**
@@ -116,6 +132,7 @@ export interface CallContext<Rule extends CallerRule> {
   readonly requestId: string
   readonly address: string
   readonly userAgent: string
+  readonly baseUrl: string
 }
 
 /** The code behind one operation. */

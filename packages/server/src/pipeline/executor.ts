@@ -252,8 +252,8 @@ function contextOf(
   call: Call,
   principal: Principal,
 ): CallContext<CallerRule> {
-  const { requestId, address, userAgent } = call
-  const context = { principal, requestId, address, userAgent } as CallContext<CallerRule>
+  const { requestId, address, userAgent, baseUrl } = call
+  const context = { principal, requestId, address, userAgent, baseUrl } as CallContext<CallerRule>
   return operation.takesFile ? Object.assign(context, { upload: call.body() }) : context
 }
 

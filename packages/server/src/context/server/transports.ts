@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { operations } from '@hermod/protocol'
 import { controlSocketPath, fitsSocketPath } from '../../commands/runtime/call.js'
 import type { ServerConfig } from '../../config/config.js'
-import { addressReader, proxyTest } from '../../http/address.js'
+import { addressReader, baseUrlReader, proxyTest } from '../../http/address.js'
 import { Bounds } from '../../http/bounds/bounds.js'
 import { connectionLimit } from '../../http/bounds/descriptors.js'
 import type { BoundsObserver } from '../../http/bounds/observer.js'
@@ -51,6 +51,7 @@ export function startTransports(
   const { operatorGuard, receipts } = context.services
   const onError = (error: unknown) => log.error({ err: error }, 'page failed')
   const addressOf = addressReader(config.http.trustProxy)
+  const baseUrlOf = baseUrlReader(config.http.publicUrl, config.http.trustProxy)
   const cors = new Cors(config.http.corsOrigins)
   const { statusMode } = config.http
   const isDraining = () => executor.isDraining
@@ -86,7 +87,15 @@ export function startTransports(
     bounds,
     onError,
     families: [
-      operationRoutes({ executor, responses, bounds, operations, addressOf, principal: null }),
+      operationRoutes({
+        executor,
+        responses,
+        bounds,
+        operations,
+        addressOf,
+        baseUrlOf,
+        principal: null,
+      }),
       receiptRoutes({
         responses,
         bodies,
@@ -122,6 +131,7 @@ export function startTransports(
         bounds: controlBounds,
         operations: operations.filter(({ callers }) => callers === 'operator'),
         addressOf,
+        baseUrlOf,
         principal: operatorPrincipal,
       }),
     ],

@@ -1,11 +1,11 @@
 /** The family of routes that are operations: their addresses and methods come from the definitions. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isWholeBody, type Operation } from '@hermod/protocol'
-import type { Call, Credentials, FileAnswer, Upload } from '../../pipeline/call.js'
+import type { Call, Credentials, FileAnswer, SignedFileRequest, Upload } from '../../pipeline/call.js'
 import { asEnvelope, type Executor } from '../../pipeline/executor.js'
 import { invalid, type QueryParameters } from '../../pipeline/parameters.js'
 import type { Principal } from '../../pipeline/principal.js'
-import type { AddressOf } from '../address.js'
+import type { AddressOf, BaseUrlOf } from '../address.js'
 import { jsonValue, readBody, requireAnnouncedSize, streamBody, textValue } from '../body.js'
 import type { Bounds } from '../bounds/bounds.js'
 import { bindToProgress } from '../deadlines.js'
@@ -21,6 +21,7 @@ export interface OperationRoutesOptions {
   readonly bounds: Bounds
   readonly operations: readonly Operation[]
   readonly addressOf: AddressOf
+  readonly baseUrlOf: BaseUrlOf
   /** Who calls, whatever the headers say, because no one else can reach the socket. null: the credentials say it. */
   readonly principal: Principal | null
 }
@@ -104,17 +105,12 @@ function answerer(
     const address = source.addressOf(request)
     const userAgent = request.headers['user-agent'] ?? ''
     const { principal } = source
+    const baseUrl = source.baseUrlOf(request)
+    const about = { requestId, address, userAgent, baseUrl, query, body }
     const call: Call =
       principal === null
-        ? {
-            requestId,
-            address,
-            userAgent,
-            credentials: credentialsOf(request, operation, query),
-            query,
-            body,
-          }
-        : { requestId, address, userAgent, principal, query, body }
+        ? { ...about, credentials: credentialsOf(request, operation, query) }
+        : { ...about, principal }
     const open = (file: FileAnswer) => openFile(request, file)
     const reply = await executor.execute(operation, call, asEnvelope, open)
     responses.reply(request, response, reply, requestId)
@@ -123,16 +119,31 @@ function answerer(
 
 function credentialsOf(
   { headers }: IncomingMessage,
-  { credentials }: Operation,
+  operation: Operation,
   query: QueryParameters,
 ): Credentials {
+  const { credentials } = operation
   const inQuery = credentials === 'query' ? query : noParameters
   return {
     appId: oneText(headers.app_id ?? inQuery.app_id),
     accessToken: oneText(headers['access-token'] ?? inQuery['access-token']),
     userId: oneText(headers.user_id),
     groupId: oneText(headers.group_id),
+    signed: signedRequestOf(operation, query),
+    ticket: credentials === 'ticket' ? oneText(query.ticket) : undefined,
   }
+}
+
+/** HEAD is signed as GET, whose answer it asks about. */
+function signedRequestOf(
+  { path, signedParameter }: Operation,
+  { store_token: storeToken, sdk_sign: signature, ...query }: QueryParameters,
+): SignedFileRequest | undefined {
+  if (signedParameter === null) return undefined
+  const value = query[signedParameter]
+  if (typeof storeToken !== 'string' || typeof signature !== 'string' || typeof value !== 'string')
+    return undefined
+  return { storeToken, signature, method: 'GET', target: `${path}?${signedParameter}=${value}` }
 }
 
 const noParameters: QueryParameters = {}
