@@ -53,7 +53,7 @@ export interface UploadForm {
 
 /**
  * Keys are names separated by slashes, of at most 200 characters together; a name is lower-case letters, digits, dots, dashes and
- * underscores and begins with none of the last three. Another key is a mistake of the caller and throws a RangeError.
+ * underscores and does not begin with a dot. Another key is a mistake of the caller and throws a RangeError.
  */
 export interface BlobStore {
   readonly kind: 'folder' | 's3'
@@ -68,7 +68,7 @@ export interface BlobStore {
    */
   put(key: string, body: Readable, options: PutOptions): Promise<StoredBlob>
   /**
-   * The stream fails with a BlobError when the store breaks off or sends other bytes than `expected`; then its end was not sent.
+   * The stream fails when the store breaks off or sends other bytes than `expected`; then its end was not sent.
    *
    * @throws BlobError not_found, unavailable, damaged (another size than expected)
    */

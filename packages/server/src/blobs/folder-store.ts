@@ -1,0 +1,252 @@
+import { randomBytes } from 'node:crypto'
+import type { Stats } from 'node:fs'
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
+import { assertKey, assertPrefix, isKey } from './blob-keys.js'
+import {
+  BlobError,
+  type BlobPage,
+  type BlobStat,
+  type BlobStore,
+  type ByteRange,
+  type ListedBlob,
+  type OpenOptions,
+  type PutOptions,
+  type StoredBlob,
+} from './blob-store.js'
+import { checkStore } from './check-store.js'
+import { Intake } from './intake.js'
+
+/** Below the store's folder; no name of a key begins with a dot. */
+const incoming = '.incoming'
+/** What is not larger is read at once and not as a stream. */
+const smallBytes = 64 * 1024
+const readBytes = 256 * 1024
+
+/**
+ * Blobs as files of one folder that belongs to this process: the key is the path. A blob is written below another name, synced, renamed,
+ * and the folder synced: a file below its key is whole, after a power failure too.
+ */
+export class FolderStore implements BlobStore {
+  readonly kind = 'folder'
+
+  private constructor(readonly location: string) {}
+
+  /** Makes the folder and removes what uploads of an earlier process left. @throws what the file system throws */
+  static async open(folder: string): Promise<FolderStore> {
+    const left = join(folder, incoming)
+    await rm(left, { recursive: true, force: true })
+    await makeFolder(left)
+    return new FolderStore(folder)
+  }
+
+  async put(key: string, body: Readable, { maxBytes }: PutOptions): Promise<StoredBlob> {
+    const target = this.#path(key)
+    const temporary = join(this.location, incoming, randomBytes(16).toString('hex'))
+    const intake = new Intake(body, maxBytes)
+    try {
+      await writeWhole(temporary, intake)
+      await moveInto(temporary, target)
+      return intake.passed
+    } catch (error) {
+      body.destroy()
+      // A failure to remove it must not hide the first one; the next start removes it.
+      await rm(temporary, { force: true }).catch(() => {})
+      throw blobError(error)
+    }
+  }
+
+  async open(key: string, { range, expected }: OpenOptions = {}): Promise<Readable> {
+    const handle = await open(this.#path(key)).catch((error: unknown) => {
+      throw blobError(error)
+    })
+    const length = range ? range.end - range.start + 1 : expected?.size
+    try {
+      if (length !== undefined && length <= smallBytes)
+        return await readSmall(handle, length, range)
+      await assertSize(handle, expected?.size)
+    } catch (error) {
+      await handle.close()
+      throw blobError(error)
+    }
+    return handle.createReadStream({ ...range, highWaterMark: readBytes })
+  }
+
+  async stat(key: string): Promise<BlobStat | null> {
+    const stats = await statOrNull(this.#path(key))
+    return stats?.isFile() ? blobStat(stats) : null
+  }
+
+  async remove(keys: readonly string[]): Promise<void> {
+    const paths = keys.map((key) => this.#path(key))
+    try {
+      for (const path of paths) await rm(path, { force: true })
+    } catch (error) {
+      throw blobError(error)
+    }
+  }
+
+  async list(prefix: string, after: string | null, limit: number): Promise<BlobPage> {
+    assertPrefix(prefix)
+    const blobs: ListedBlob[] = []
+    try {
+      for await (const key of this.#keys('', prefix, after ?? '')) {
+        if (blobs.length === limit) return { blobs, next: blobs.at(-1)?.key ?? null }
+        const found = await this.stat(key)
+        // Removed in the meantime.
+        if (found) blobs.push({ key, ...found })
+      }
+    } catch (error) {
+      throw blobError(error)
+    }
+    return { blobs, next: null }
+  }
+
+  async uploadForm(): Promise<null> {
+    return null
+  }
+
+  async downloadUrl(): Promise<null> {
+    return null
+  }
+
+  async check(): Promise<void> {
+    await checkStore(this)
+  }
+
+  #path(key: string): string {
+    assertKey(key)
+    return join(this.location, key)
+  }
+
+  /** The keys in a folder in the order of their bytes, only those that begin with the prefix and come after `after`. */
+  async *#keys(folder: string, prefix: string, after: string): AsyncGenerator<string, void> {
+    for (const entry of await entriesOf(join(this.location, folder))) {
+      const path = `${folder}${entry}`
+      const mayBegin = path.startsWith(prefix) || (path.endsWith('/') && prefix.startsWith(path))
+      const mayFollow = path > after || (path.endsWith('/') && after.startsWith(path))
+      if (!mayBegin || !mayFollow) continue
+      if (path.endsWith('/')) yield* this.#keys(path, prefix, after)
+      else yield path
+    }
+  }
+}
+
+async function writeWhole(path: string, intake: Intake): Promise<void> {
+  const handle = await open(path, 'wx')
+  try {
+    for await (const chunk of intake.chunks()) await writeAll(handle, chunk)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function writeAll(handle: FileHandle, chunk: Buffer): Promise<void> {
+  for (let at = 0; at < chunk.length; ) at += (await handle.write(chunk, at)).bytesWritten
+}
+
+/** Renames durably. When that fails, there is nothing below the new name. */
+async function moveInto(temporary: string, target: string): Promise<void> {
+  const folder = dirname(target)
+  try {
+    await rename(temporary, target)
+  } catch (error) {
+    if (!isMissing(error)) throw error
+    await makeFolder(folder)
+    await rename(temporary, target)
+  }
+  try {
+    await syncFolder(folder)
+  } catch (error) {
+    await rm(target, { force: true })
+    throw error
+  }
+}
+
+/** With the folders above it, each durable. */
+async function makeFolder(folder: string): Promise<void> {
+  const first = await mkdir(folder, { recursive: true })
+  if (first === undefined) return
+  for (let made = folder; made.length >= first.length; made = dirname(made))
+    await syncFolder(dirname(made))
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder)
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function readSmall(
+  handle: FileHandle,
+  length: number,
+  range: ByteRange | undefined,
+): Promise<Readable> {
+  // Without a range a byte more would show that the file is longer than it was.
+  const buffer = Buffer.allocUnsafe(range ? length : length + 1)
+  const { bytesRead } = await handle.read(buffer, 0, buffer.length, range?.start ?? 0)
+  if (bytesRead !== length) throw damaged(length, bytesRead)
+  await handle.close()
+  return Readable.from(buffer.subarray(0, length))
+}
+
+async function assertSize(handle: FileHandle, expected: number | undefined): Promise<void> {
+  if (expected === undefined) return
+  const { size } = await handle.stat()
+  if (size !== expected) throw damaged(expected, size)
+}
+
+function damaged(expected: number, found: number): BlobError {
+  return new BlobError('damaged', `there are ${found} bytes where ${expected} were stored`)
+}
+
+/** Names in the order of their bytes, those of folders with the slash that follows them in keys; none when there is no such folder. */
+async function entriesOf(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+    if (isMissing(error)) return []
+    throw error
+  })
+  return entries
+    .filter(({ name }) => isKey(name))
+    .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
+    .sort()
+}
+
+async function statOrNull(path: string): Promise<Stats | null> {
+  try {
+    return await stat(path)
+  } catch (error) {
+    if (isMissing(error)) return null
+    throw blobError(error)
+  }
+}
+
+function blobStat({ size, mtimeMs }: Stats): BlobStat {
+  return { size, modifiedAt: Math.floor(mtimeMs) }
+}
+
+function isMissing(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR'].includes(codeOf(error))
+}
+
+function isFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(codeOf(error))
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? ''
+}
+
+function blobError(error: unknown): BlobError {
+  if (error instanceof BlobError) return error
+  if (isMissing(error)) return new BlobError('not_found', 'there is no such file', { cause: error })
+  if (isFull(error)) return new BlobError('full', 'the disk is full', { cause: error })
+  return new BlobError('unavailable', `the disk answers ${codeOf(error) || String(error)}`, {
+    cause: error,
+  })
+}

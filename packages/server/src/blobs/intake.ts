@@ -1,0 +1,48 @@
+import type { Readable } from 'node:stream'
+import { crc32 } from 'node:zlib'
+import { BlobError, type StoredBlob } from './blob-store.js'
+
+/** The bytes on their way into a store: counted, bounded, and with their checksum. */
+export class Intake {
+  #size = 0
+  #crc32 = 0
+
+  constructor(
+    private readonly body: Readable,
+    private readonly maxBytes: number,
+  ) {
+    // It may fail before somebody reads it, and whoever reads it later is told then.
+    body.on('error', () => {})
+  }
+
+  /** What has passed so far. */
+  get passed(): StoredBlob {
+    return { size: this.#size, crc32: this.#crc32 }
+  }
+
+  /** The body's chunks. The body is destroyed when the reader stops early. @throws BlobError too_large, cut */
+  async *chunks(): AsyncGenerator<Buffer, void> {
+    for await (const chunk of this.#uncut()) {
+      this.#size += chunk.length
+      if (this.#size > this.maxBytes)
+        throw new BlobError('too_large', `more than ${this.maxBytes} bytes were sent`)
+      this.#crc32 = crc32(chunk, this.#crc32)
+      yield chunk
+    }
+  }
+
+  async *#uncut(): AsyncGenerator<Buffer, void> {
+    const chunks = this.body[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+    try {
+      for (;;) {
+        const next = await chunks.next().catch((error: unknown) => {
+          throw new BlobError('cut', 'the upload broke off before its end', { cause: error })
+        })
+        if (next.done) return
+        yield next.value
+      }
+    } finally {
+      this.body.destroy()
+    }
+  }
+}
