@@ -66,6 +66,7 @@ for (const kind of blobStoreKinds)
       expect((await contentOf(store, key)).equals(content)).toBe(true)
       const expected = { size, crc32: crc32(content) }
       expect((await buffer(await store.open(key, { expected }))).equals(content)).toBe(true)
+      expect((await store.read(key, expected)).equals(content)).toBe(true)
       const stat = await store.stat(key)
       expect(stat?.size).toBe(size)
       expect(Math.abs((stat?.modifiedAt ?? 0) - Date.now())).toBeLessThan(60_000)
@@ -128,7 +129,9 @@ for (const kind of blobStoreKinds)
       for (const missing of [aKey(), `${key}.s200x200`, `${key}/below`]) {
         expect(await store.stat(missing)).toBeNull()
         const opening = store.open(missing)
-        await expect(opening).rejects.toMatchObject({ name: 'BlobError', reason: 'not_found' })
+        const isMissing = { name: 'BlobError', reason: 'not_found' }
+        await expect(opening).rejects.toMatchObject(isMissing)
+        await expect(store.read(missing, { size: 10 })).rejects.toMatchObject(isMissing)
       }
     })
 
@@ -206,8 +209,10 @@ for (const kind of blobStoreKinds)
         [large, 199_999],
         [large, 200_001],
       ] as const) {
-        const reading = store.open(key, { expected: { size } }).then(buffer)
-        await expect(reading).rejects.toMatchObject({ name: 'BlobError', reason: 'damaged' })
+        const isDamaged = { name: 'BlobError', reason: 'damaged' }
+        const opening = store.open(key, { expected: { size } }).then(buffer)
+        await expect(opening).rejects.toMatchObject(isDamaged)
+        await expect(store.read(key, { size })).rejects.toMatchObject(isDamaged)
       }
     })
 

@@ -1,11 +1,6 @@
 /** The port of the stores of files: a folder, or a store that speaks S3. What is stored under a key never changes. */
 import type { Readable } from 'node:stream'
-
-/** Both ends included, in bytes from 0; `end` is at least `start`. */
-export interface ByteRange {
-  readonly start: number
-  readonly end: number
-}
+import type { ByteRange } from '../lib/byte-range.js'
 
 export interface BlobStat {
   /** Bytes. */
@@ -31,11 +26,17 @@ export interface PutOptions {
   readonly maxBytes: number
 }
 
+/** What {@link BlobStore.put} gave back: a store on the network compares with it what it is sent. */
+export interface ExpectedBlob {
+  readonly size: number
+  readonly crc32?: number
+}
+
 export interface OpenOptions {
   /** Default: all of it. It must be within the size. */
   readonly range?: ByteRange
-  /** What {@link BlobStore.put} gave back: a store on the network compares with it what it is sent. */
-  readonly expected?: { readonly size: number; readonly crc32?: number }
+  /** The size at least makes it cheaper and safer. */
+  readonly expected?: ExpectedBlob
 }
 
 /** A page of keys in the order of their bytes. */
@@ -73,6 +74,12 @@ export interface BlobStore {
    * @throws BlobError not_found, unavailable, damaged (another size than expected)
    */
   open(key: string, options?: OpenOptions): Promise<Readable>
+  /**
+   * All of a small blob in one piece.
+   *
+   * @throws BlobError not_found, unavailable, damaged
+   */
+  read(key: string, expected: ExpectedBlob): Promise<Buffer>
   /** @returns null: there is none. @throws BlobError unavailable */
   stat(key: string): Promise<BlobStat | null>
   /** Those that are missing are no failure. @throws BlobError unavailable; some may be removed then */

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
 import { BlobError, type BlobStore } from './blob-store.js'
 
 /** Writes, reads and removes a blob. @throws BlobError with a sentence for the operator */
@@ -10,7 +9,7 @@ export async function checkStore(store: BlobStore): Promise<void> {
   try {
     const options = { contentType: 'application/octet-stream', maxBytes: content.length }
     const expected = await store.put(key, Readable.from([content]), options)
-    const read = await buffer(await store.open(key, { expected }))
+    const read = await store.read(key, expected)
     if (!read.equals(content)) throw new BlobError('damaged', 'other bytes are read than written')
     await store.remove([key])
   } catch (error) {

@@ -9,7 +9,7 @@ import {
   type BlobPage,
   type BlobStat,
   type BlobStore,
-  type ByteRange,
+  type ExpectedBlob,
   type ListedBlob,
   type OpenOptions,
   type PutOptions,
@@ -20,8 +20,6 @@ import { Intake } from './intake.js'
 
 /** Below the store's folder; no name of a key begins with a dot. */
 const incoming = '.incoming'
-/** What is not larger is read at once and not as a stream. */
-const smallBytes = 64 * 1024
 const readBytes = 256 * 1024
 
 /**
@@ -58,19 +56,29 @@ export class FolderStore implements BlobStore {
   }
 
   async open(key: string, { range, expected }: OpenOptions = {}): Promise<Readable> {
-    const handle = await open(this.#path(key)).catch((error: unknown) => {
-      throw blobError(error)
-    })
-    const length = range ? range.end - range.start + 1 : expected?.size
+    const handle = await this.#openFile(key)
     try {
-      if (length !== undefined && length <= smallBytes)
-        return await readSmall(handle, length, range)
       await assertSize(handle, expected?.size)
     } catch (error) {
       await handle.close()
       throw blobError(error)
     }
     return handle.createReadStream({ ...range, highWaterMark: readBytes })
+  }
+
+  async read(key: string, { size }: ExpectedBlob): Promise<Buffer> {
+    const handle = await this.#openFile(key)
+    try {
+      // A byte more would show that the file is longer than it was.
+      const buffer = Buffer.allocUnsafe(size + 1)
+      const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0)
+      if (bytesRead !== size) throw damaged(size, bytesRead)
+      return buffer.subarray(0, size)
+    } catch (error) {
+      throw blobError(error)
+    } finally {
+      await handle.close()
+    }
   }
 
   async stat(key: string): Promise<BlobStat | null> {
@@ -113,6 +121,15 @@ export class FolderStore implements BlobStore {
 
   async check(): Promise<void> {
     await checkStore(this)
+  }
+
+  async #openFile(key: string): Promise<FileHandle> {
+    const path = this.#path(key)
+    try {
+      return await open(path)
+    } catch (error) {
+      throw blobError(error)
+    }
   }
 
   #path(key: string): string {
@@ -180,19 +197,6 @@ async function syncFolder(folder: string): Promise<void> {
   } finally {
     await handle.close()
   }
-}
-
-async function readSmall(
-  handle: FileHandle,
-  length: number,
-  range: ByteRange | undefined,
-): Promise<Readable> {
-  // Without a range a byte more would show that the file is longer than it was.
-  const buffer = Buffer.allocUnsafe(range ? length : length + 1)
-  const { bytesRead } = await handle.read(buffer, 0, buffer.length, range?.start ?? 0)
-  if (bytesRead !== length) throw damaged(length, bytesRead)
-  await handle.close()
-  return Readable.from(buffer.subarray(0, length))
 }
 
 async function assertSize(handle: FileHandle, expected: number | undefined): Promise<void> {
