@@ -1,5 +1,6 @@
 /** How long requests may take to arrive and files to be taken. */
 import type { EventEmitter } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** The head of a request has to arrive within this time, from when its connection was opened or its first byte came. */
@@ -23,4 +24,14 @@ export function bindToProgress(socket: Socket, exchange: EventEmitter): void {
 /** The request on the socket is bound to its progress, not to the time that a whole request may take. */
 export function isBoundToProgress(socket: Socket): boolean {
   return socket.timeout === stallTimeoutMs
+}
+
+/**
+ * The request is answered: what its client goes on to send is read, since closing would take the answer from it, but only for the time that
+ * a whole request may take.
+ */
+export function readOnForAWhile(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return
+  const timer = setTimeout(() => request.destroy(), requestTimeoutMs)
+  request.once('close', () => clearTimeout(timer))
 }

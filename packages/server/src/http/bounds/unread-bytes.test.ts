@@ -9,12 +9,16 @@ class Reader implements UnreadOf {
   progressAt = 0
   taken = 0
 
-  constructor(readonly name: string) {}
+  constructor(
+    readonly name: string,
+    private readonly timeout = 0,
+  ) {}
 
   get socket(): Socket {
     return {
       bytesWritten: this.taken + this.unreadBytes,
       writableLength: this.unreadBytes,
+      timeout: this.timeout,
     } as Socket
   }
 }
@@ -73,6 +77,13 @@ describe('UnreadBytes', () => {
     expect(closed).toEqual(['stalled unread_stalled'])
     unread.sweep(now + 300)
     expect(closed).toEqual(['stalled unread_stalled', 'slow unread_stalled'])
+  })
+
+  it('leaves a client that takes a file to the time that files have', () => {
+    const { unread, closed } = setUp()
+    unread.add(new Reader('file', 60_000), 100)
+    unread.sweep(performance.now() + 1_000_000)
+    expect(closed).toEqual([])
   })
 
   it('gives a large answer the time that a slow line takes', () => {

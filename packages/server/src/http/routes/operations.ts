@@ -8,7 +8,7 @@ import type { Principal } from '../../pipeline/principal.js'
 import type { AddressOf, BaseUrlOf } from '../address.js'
 import { jsonValue, readBody, requireAnnouncedSize, streamBody, textValue } from '../body.js'
 import type { Bounds } from '../bounds/bounds.js'
-import { bindToProgress } from '../deadlines.js'
+import { bindToProgress, readOnForAWhile } from '../deadlines.js'
 import { openFile } from '../files/open-file.js'
 import { readUploadForm } from '../files/upload-form.js'
 import { parseQuery } from '../query.js'
@@ -83,6 +83,7 @@ function uploadRoute(
     await answer(request, response, query, () => upload)
     // When the caller is refused, nothing reads the file.
     body.destroy()
+    readOnForAWhile(request)
   }
 }
 
