@@ -5,6 +5,9 @@ import type { MessageRules } from '../domain/contacts/message-rules.js'
 import type { DeviceAccessService } from '../domain/devices/device-access-service.js'
 import type { DeviceService } from '../domain/devices/device-service.js'
 import type { PresenceService } from '../domain/devices/presence-service.js'
+import type { DownloadService } from '../domain/files/download-service.js'
+import type { TicketService } from '../domain/files/ticket-service.js'
+import type { UploadService } from '../domain/files/upload-service.js'
 import type { GroupQrService } from '../domain/groups/admission/group-qr-service.js'
 import type { GroupInvitationService } from '../domain/groups/admission/invitation-service.js'
 import type { JoinRequestService } from '../domain/groups/admission/join-request-service.js'
@@ -50,6 +53,8 @@ export interface HandlerServices {
   readonly deletions: DeletionService
   readonly deviceAccess: DeviceAccessService
   readonly devices: DeviceService
+  readonly downloads: DownloadService
+  readonly fileTickets: TicketService
   readonly groupInvitations: GroupInvitationService
   readonly groupMembers: GroupMemberService
   readonly groupModeration: GroupModerationService
@@ -76,5 +81,6 @@ export interface HandlerServices {
   readonly sharedFiles: SharedFileService
   readonly tokens: TokenService
   readonly traces: TraceService
+  readonly uploads: UploadService
   readonly userImports: UserImportService
 }

@@ -1,5 +1,7 @@
 /** The composition root: the only folder that constructs the parts of the service and knows all of them. */
 import { join } from 'node:path'
+import type { BlobStore } from '../blobs/blob-store.js'
+import { FolderStore } from '../blobs/folder-store.js'
 import type { Bus } from '../bus/bus.js'
 import { MemoryBus } from '../bus/memory-bus.js'
 import type { ServerConfig } from '../config/config.js'
@@ -32,6 +34,7 @@ import { createCaches } from './caches.js'
 import { databaseLog, isDatabaseFailure, lostConnectionLog } from './database/database-log.js'
 import { procedures } from './database/procedures.js'
 import { createHandlers } from './handlers.js'
+import { createMedia } from './media.js'
 import { PushGateways } from './push-gateways.js'
 import { openToOthers } from './secret-key.js'
 import { createServices, type Services } from './services.js'
@@ -61,6 +64,7 @@ export interface ContextOptions {
 }
 
 const databaseFile = 'hermod.db'
+const filesFolder = 'files'
 
 /** Opens the database of a configuration. With the embedded one the caller has locked the folder. */
 export async function openDatabase({ config, secrets, log }: ContextOptions): Promise<Database> {
@@ -108,7 +112,8 @@ export function openContext(options: ContextOptions): Promise<Context> {
     const applied = await migrate(database)
     if (applied.length > 0) log.info({ migrations: applied }, 'schema brought up to date')
     const providers = parts.add(new PushGateways(), (each) => each[Symbol.asyncDispose]())
-    const context = buildContext(options, { database, providers })
+    const blobs = await FolderStore.open(join(config.dataDir, filesFolder))
+    const context = buildContext(options, { database, providers, blobs })
     await context.services.secretService.requireKeys()
     for (const { path, mode, needed } of openToOthers(config.dataDir))
       log.warn(
@@ -118,6 +123,7 @@ export function openContext(options: ContextOptions): Promise<Context> {
     fillReserve(config.dataDir)
     parts.add(context.services.writer, (writer) => writer.idle())
     parts.add(context.services.marks, (marks) => marks.idle())
+    parts.add(context.services.fileWriter, (writer) => writer.idle())
     return { ...context, stop: () => parts.stop() }
   })
 }
@@ -136,7 +142,11 @@ async function requireDurableCommits(database: Database, log: Logger): Promise<v
 
 function buildContext(
   { config, secrets, log, core = noConnections }: ContextOptions,
-  { database, providers }: Pick<Context, 'database' | 'providers'>,
+  {
+    database,
+    providers,
+    blobs,
+  }: Pick<Context, 'database' | 'providers'> & { readonly blobs: BlobStore },
 ): Omit<Context, 'stop'> {
   const clock = systemClock
   const bus = new MemoryBus()
@@ -156,6 +166,7 @@ function buildContext(
     messages: () => services.writer.queuedMessages,
     messageBytes: () => services.writer.queuedBytes,
     marks: () => services.marks.queuedMoves,
+    files: () => services.fileWriter.queuedFiles,
   })
   const { checkpoints } = database.dialect
   if (checkpoints) metrics.watchCheckpoints(checkpoints)
@@ -166,13 +177,15 @@ function buildContext(
       secrets,
       jobs,
       providers,
+      blobs,
+      media: createMedia(),
       core,
       batchObservers: metrics.batches,
       receiptObserver: receiptObserver(log, metrics),
       appended,
     },
   )
-  const { apps, operatorGuard, tokens } = services
+  const { apps, fileCredentials, fileTickets, operatorGuard, tokens } = services
   const limits = config.rateLimit.enabled ? callLimits(config.rateLimit) : noCallLimits
   const executor = new Executor({
     handlers: createHandlers(services),
@@ -180,6 +193,8 @@ function buildContext(
       requireApp: (appId) => apps.requireActive(appId),
       findAdminToken: (appId, token) => apps.findAdminToken(appId, token),
       findUserToken: (appId, token) => tokens.find(appId, token),
+      findSigner: (appId, signed) => fileCredentials.signerOf(appId, signed, signed),
+      findTicket: async (ticket) => (await fileTickets.find(ticket))?.appId ?? null,
       isOperatorToken: (token, address) => operatorGuard.isOperatorToken(token, address),
     },
     users: services.accounts,

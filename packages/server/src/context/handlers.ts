@@ -3,6 +3,7 @@ import { appHandlers } from '../api/apps/operator.js'
 import { contactHandlers } from '../api/contacts/contacts.js'
 import { contactRequestHandlers } from '../api/contacts/requests.js'
 import { deviceHandlers } from '../api/devices/devices.js'
+import { fileHandlers } from '../api/files/files.js'
 import { announcementHandlers } from '../api/groups/announcements.js'
 import { sharedFileHandlers } from '../api/groups/files.js'
 import { groupHandlers } from '../api/groups/groups.js'
@@ -65,6 +66,7 @@ export function createHandlers(services: Services): readonly Handler[] {
     groupModerationHandlers,
     announcementHandlers,
     sharedFileHandlers,
+    fileHandlers,
     sendingHandlers,
     recallHandlers,
     conversationHandlers,

@@ -17,6 +17,7 @@ export const openLocalCalls: LocalCalls = async ({ config, secrets }) => {
     requestId: 'command',
     address: 'local',
     userAgent: 'hermod command',
+    baseUrl: '',
     principal: operatorPrincipal,
     query: {},
   }

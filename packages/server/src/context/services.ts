@@ -1,3 +1,4 @@
+import type { BlobStore } from '../blobs/blob-store.js'
 import type { ServerConfig } from '../config/config.js'
 import type { ServerSecrets } from '../config/secrets.js'
 import type { AppService } from '../domain/apps/app-service.js'
@@ -15,13 +16,14 @@ import type { ReceiptObserver } from '../domain/push/receipts/receipt-service.js
 import type { SecretService } from '../domain/secrets/secret-service.js'
 import type { AccountService } from '../domain/users/account-service.js'
 import type { JobQueue } from '../jobs/job-queue.js'
+import type { BatchObserver } from '../lib/concurrency/batch-queue.js'
 import { SecretBox } from '../lib/secrets/secret-box.js'
 import { SecretKeys } from '../lib/secrets/secret-keys.js'
 import type { CoreChannel } from '../push/core-channel.js'
 import { createApps } from './domains/apps.js'
 import { type Contacts, createContacts } from './domains/contacts.js'
 import { createDeviceAccess, createDevices } from './domains/devices.js'
-import { createFiles } from './domains/files.js'
+import { createFileCredentials, createFiles, type Files } from './domains/files.js'
 import { createGroups, type Groups } from './domains/groups.js'
 import { createIntegrity } from './domains/integrity.js'
 import { createLogin, createPasswords } from './domains/login.js'
@@ -41,11 +43,13 @@ import {
 import { createSecrets } from './domains/secrets.js'
 import { createAccounts, createUsers, type Users } from './domains/users.js'
 import type { Foundation } from './foundation.js'
+import type { Media } from './media.js'
 import type { PushGateways } from './push-gateways.js'
 import { loadSecretKeys } from './secret-key.js'
 
 export interface Services
   extends Contacts,
+    Files,
     Groups,
     Messaging,
     PushCertificates,
@@ -73,8 +77,10 @@ export interface ServicesOptions {
   readonly secrets: ServerSecrets
   readonly jobs: JobQueue
   readonly providers: PushGateways
+  readonly blobs: BlobStore
+  readonly media: Media
   readonly core: CoreChannel
-  readonly batchObservers: BatchObservers
+  readonly batchObservers: BatchObservers & { readonly files: BatchObserver }
   readonly receiptObserver: ReceiptObserver
   /** Something was committed for the consumers of the app. */
   readonly appended: (appId: string) => void
@@ -88,6 +94,8 @@ export function createServices(
     secrets,
     jobs,
     providers,
+    blobs,
+    media,
     core,
     batchObservers,
     receiptObserver,
@@ -101,7 +109,7 @@ export function createServices(
   const { devices } = createDevices(foundation, {
     devicesPerUser: config.accounts.devicesPerUser,
   })
-  const { fileCredentials } = createFiles(foundation, { secretKeys })
+  const { fileCredentials } = createFileCredentials(foundation, { secretKeys })
   const login = createLogin(foundation, { config, apps, devices, fileCredentials })
   const { tokens, hasher, hashing, storing } = login
   const { accounts } = createAccounts(foundation, { tokens })
@@ -152,6 +160,15 @@ export function createServices(
   })
   return {
     ...contacts,
+    ...createFiles(foundation, {
+      apps,
+      blobs,
+      groups,
+      media,
+      observer: batchObservers.files,
+      recipientRules: messaging.recipientRules,
+      secretKeys,
+    }),
     ...groups,
     ...messaging,
     ...certificates,

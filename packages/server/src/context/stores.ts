@@ -4,6 +4,8 @@ import { ContactRequestStore } from '../domain/contacts/contact-request-store.js
 import { ContactStore } from '../domain/contacts/contact-store.js'
 import { DeviceStore } from '../domain/devices/device-store.js'
 import { PushBindingStore } from '../domain/devices/push-binding-store.js'
+import { FileStore } from '../domain/files/file-store.js'
+import { FileUsageStore } from '../domain/files/file-usage-store.js'
 import { InvitationStore } from '../domain/groups/admission/invitation-store.js'
 import { JoinRequestStore } from '../domain/groups/admission/join-request-store.js'
 import { AnnouncementStore } from '../domain/groups/content/announcement-store.js'
@@ -75,6 +77,8 @@ export function createStores({
     contacts: new ContactStore(database, { relations, userStates }),
     conversations: new ConversationStore(database),
     devices: new DeviceStore(),
+    files: new FileStore(database),
+    fileUsage: new FileUsageStore(),
     groupBlocks: new BlockStore(database),
     groupInvitations: new InvitationStore(database),
     groupMarks: new GroupMarkStore(database),

@@ -7,7 +7,7 @@ const taskBuckets = [0.01, 0.1, 1, 10, 60, 300]
 const batchBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
 /** What is committed in batches. */
-type BatchKind = 'messages' | 'marks'
+type BatchKind = 'messages' | 'marks' | 'files'
 
 interface BatchFigures {
   readonly name: string
@@ -172,6 +172,12 @@ export class Metrics {
         unit: 'moves',
         text: 'moves of marks, with the receipts that they make',
         queued: queued.marks,
+      }),
+      files: this.#watchBatches({
+        name: 'file',
+        unit: 'files',
+        text: 'uploaded files',
+        queued: queued.files,
       }),
     }
   }

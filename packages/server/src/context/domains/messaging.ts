@@ -10,6 +10,7 @@ import { ConversationService } from '../../domain/messaging/reading/conversation
 import { BroadcastService } from '../../domain/messaging/sending/broadcast-service.js'
 import { MessageService } from '../../domain/messaging/sending/message-service.js'
 import { MessageWriter } from '../../domain/messaging/sending/message-writer.js'
+import { RecipientRules } from '../../domain/messaging/sending/recipient-rules.js'
 import { TransactionSweeper } from '../../domain/messaging/sending/transaction-sweeper.js'
 import type { AccountService } from '../../domain/users/account-service.js'
 import type { BatchObserver } from '../../lib/concurrency/batch-queue.js'
@@ -24,6 +25,7 @@ export interface Messaging {
   readonly messageOperations: MessageOperations
   readonly messages: MessageService
   readonly pins: PinService
+  readonly recipientRules: RecipientRules
   readonly sweeper: TransactionSweeper
   readonly writer: MessageWriter
 }
@@ -57,6 +59,7 @@ export function createMessaging(
     messageRules,
   }: MessagingOptions,
 ): Messaging {
+  const recipientRules = new RecipientRules({ accounts, rules: messageRules, groupRules })
   const { maxMessageBytes, maxTargets, transactionTtlMs } = config.messages
   const { transactions } = stores
   const writer = new MessageWriter({
@@ -141,6 +144,7 @@ export function createMessaging(
       database,
       transactions,
       accounts,
+      recipients: recipientRules,
       rules: messageRules,
       groupRules,
       writer,
@@ -151,6 +155,7 @@ export function createMessaging(
       maxTargets,
       conversations,
     }),
+    recipientRules,
     pins: new PinService({
       database,
       store: stores.pins,

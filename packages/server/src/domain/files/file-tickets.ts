@@ -37,18 +37,7 @@ export function ticketText(key: Buffer, ticket: FileTicket): string {
   ])
 }
 
-type TicketValues = [
-  string,
-  string,
-  number,
-  number,
-  number,
-  number,
-  number,
-  number,
-  number,
-  number,
-]
+type TicketValues = [string, string, number, number, number, number, number, number, number, number]
 
 /** @returns null when it is not the text of {@link ticketText} under one of these keys; it may have expired */
 export function readTicketText(keys: readonly Buffer[], text: string): FileTicket | null {

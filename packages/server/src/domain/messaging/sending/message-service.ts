@@ -6,13 +6,13 @@ import type { MessageRules } from '../../contacts/message-rules.js'
 import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
 import type { AccountService } from '../../users/account-service.js'
 import { systemUserId } from '../../users/system-user.js'
-import type { UserState } from '../../users/user-model.js'
 import { directConversation, groupConversation } from '../log/conversation-model.js'
 import { isTypingSignal, type MessageContent, requireSize } from '../log/message-content.js'
 import type { Draft } from '../log/message-model.js'
 import type { MessageOperations, OperationRequest } from '../operations/message-operations.js'
 import { configOf } from './message-config.js'
 import type { MessageWriter } from './message-writer.js'
+import type { RecipientRules } from './recipient-rules.js'
 import { type SendingCaller, senderOf } from './sender.js'
 import type { TransactionStore } from './transaction-store.js'
 
@@ -21,6 +21,7 @@ export interface MessageServiceOptions {
   readonly transactions: TransactionStore
   readonly clock: Clock
   readonly accounts: AccountService
+  readonly recipients: RecipientRules
   readonly rules: MessageRules
   readonly groupRules: GroupMessageRules
   readonly writer: MessageWriter
@@ -77,8 +78,9 @@ export class MessageService {
    * @throws AppError the first refusal when no target takes the message, invalid_parameter, message_too_large, storage_failed
    */
   async send(caller: SendingCaller, request: SendRequest): Promise<SendResult> {
-    const { accounts } = this.options
+    const { accounts, recipients } = this.options
     const { appId } = caller
+    const { targetType: type } = request
     const targets = request.targets.length === 1 ? request.targets : [...new Set(request.targets)]
     const content = this.#content(request, targets)
     const found = senderOf(accounts, caller, request.fromUserId)
@@ -88,7 +90,7 @@ export class MessageService {
       return { messageIds: [], refused: [] }
     }
     const sender = { userId: senderId, isAdminToken: caller.isAdminToken }
-    const judge = (target: Int64) => this.#refusal(appId, target, request.targetType, sender)
+    const judge = (target: Int64) => recipients.refusal(appId, { type, id: target }, sender)
     const judged = targets.map(judge)
     const refusals = judged.some(isPromise) ? await Promise.all(judged) : (judged as Refusal[])
     const accepted = targets.filter((_, index) => refusals[index] === null)
@@ -224,26 +226,6 @@ export class MessageService {
     const message = { contentType, content: request.content ?? '', attachment, config, ext }
     requireSize(message, maxMessageBytes)
     return message
-  }
-
-  /** Why a target takes no message of the sender, or null; at once where all that it takes is cached. */
-  #refusal(
-    appId: string,
-    target: Int64,
-    type: SendRequest['targetType'],
-    sender: { readonly userId: Int64; readonly isAdminToken: boolean },
-  ): Refusal | Promise<Refusal> {
-    const { accounts, rules, groupRules } = this.options
-    if (type === 'group')
-      return groupRules.refusal({ appId, groupId: target }, sender.userId, sender.isAdminToken)
-    const judge = (state: UserState | null) => {
-      if (!state) return 'user_not_found'
-      if (state.isDeleted) return 'user_deleted'
-      // An Admin token passes over blocks and strangers.
-      return sender.isAdminToken ? null : rules.refusal(state, sender.userId)
-    }
-    const found = accounts.findState(appId, target)
-    return found instanceof Promise ? found.then(judge) : judge(found)
   }
 }
 

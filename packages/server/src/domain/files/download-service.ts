@@ -1,0 +1,138 @@
+import type { Readable } from 'node:stream'
+import { AppError, imageType } from '@hermod/protocol'
+import { create as contentDisposition } from 'content-disposition'
+import type { BlobStore } from '../../blobs/blob-store.js'
+import type { Database } from '../../db/database.js'
+import type { ByteRange } from '../../lib/byte-range.js'
+import type { FileCaller } from './file-access.js'
+import { fileFailure } from './file-failures.js'
+import { isAvatar, originalKey, type StoredFile } from './file-model.js'
+import type { FileStore } from './file-store.js'
+import type { WantedPicture } from './rendition-model.js'
+import type { RenditionService } from './rendition-service.js'
+import type { TicketService } from './ticket-service.js'
+
+export interface DownloadServiceOptions {
+  readonly database: Database
+  readonly files: FileStore
+  readonly tickets: TicketService
+  readonly renditions: RenditionService
+  readonly blobs: Pick<BlobStore, 'open' | 'read' | 'downloadUrl'>
+  /** Whether browsers may show content of this type in its place. */
+  readonly isInlineType: (contentType: string) => boolean
+}
+
+/** A file as its reader gets it: through the service, or from somewhere else. */
+export type FileDownload =
+  | {
+      readonly kind: 'content'
+      readonly contentType: string
+      /** Bytes. */
+      readonly size: number
+      readonly etag: string
+      /** Milliseconds since 1970. */
+      readonly lastModified: number
+      readonly fileName: string | null
+      readonly disposition: 'inline' | 'attachment'
+      readonly maxAgeSeconds: number
+      /** @throws AppError file_not_found, object_storage_failed */
+      open(range?: ByteRange): Promise<Readable>
+      /** @throws as `open` */
+      read(): Promise<Buffer>
+    }
+  /** An absolute address that ends soon. */
+  | { readonly kind: 'redirect'; readonly location: string }
+
+/** What of a file is wanted. */
+export interface WantedForm extends WantedPicture {
+  readonly format?: string | undefined
+}
+
+/** The bytes of one blob. */
+interface Content {
+  readonly key: string
+  readonly contentType: string
+  readonly size: number
+  readonly crc32: number | null
+  readonly etag: string
+}
+
+/** What is behind an address never changes. */
+const maxAgeSeconds = 7 * 24 * 3_600
+/** Of an address in the store. */
+const redirectLifeSeconds = 900
+
+/** Files for those who may have them (rules J3, J4). */
+export class DownloadService {
+  constructor(private readonly options: DownloadServiceOptions) {}
+
+  /** @throws AppError file_signature_invalid, file_not_found, no_permission, and those of {@link RenditionService} */
+  async chatFile(caller: FileCaller, fileSign: string, wanted: WantedForm): Promise<FileDownload> {
+    const { file } = await this.options.tickets.findLinked(caller, fileSign)
+    return this.#download(file, wanted)
+  }
+
+  /** An avatar, which everybody in the application may have. @throws AppError file_not_found, and those of {@link RenditionService} */
+  async avatar(appId: string, objectName: string, wanted: WantedForm): Promise<FileDownload> {
+    const { database, files } = this.options
+    const file = await database.read((db) => files.find(db, { appId, fileId: objectName }))
+    if (!file || !isAvatar(file)) throw new AppError('file_not_found')
+    return this.#download(file, wanted)
+  }
+
+  async #download(file: StoredFile, wanted: WantedForm): Promise<FileDownload> {
+    const { blobs, isInlineType } = this.options
+    const content = await this.#contentOf(file, wanted)
+    const { contentType, size, etag } = content
+    const disposition = isInlineType(contentType) ? 'inline' : 'attachment'
+    const fileName = file.name === '' ? null : file.name
+    const location = await failing(() =>
+      blobs.downloadUrl(content.key, {
+        contentType,
+        contentDisposition: contentDisposition(fileName ?? undefined, { type: disposition }),
+        expiresInSeconds: redirectLifeSeconds,
+      }),
+    )
+    if (location !== null) return { kind: 'redirect', location }
+    const expected = expectedOf(content)
+    return {
+      kind: 'content',
+      contentType,
+      size,
+      etag,
+      lastModified: file.createdAt,
+      fileName,
+      disposition,
+      maxAgeSeconds,
+      open: (range) =>
+        failing(() => blobs.open(content.key, { ...(range && { range }), expected })),
+      read: () => failing(() => blobs.read(content.key, expected)),
+    }
+  }
+
+  async #contentOf(file: StoredFile, wanted: WantedForm): Promise<Content> {
+    const { renditions } = this.options
+    const rendition =
+      wanted.imageType !== imageType.original
+        ? await renditions.picture(file, wanted)
+        : wanted.format === 'mp3'
+          ? await renditions.mp3(file)
+          : null
+    return rendition
+      ? { ...rendition, crc32: null, etag: `${file.fileId}-${rendition.name}` }
+      : { ...file, key: originalKey(file), etag: file.fileId }
+  }
+}
+
+function expectedOf({ size, crc32 }: Content) {
+  return crc32 === null ? { size } : { size, crc32 }
+}
+
+/** @throws what the caller of the API is told of a store that failed */
+async function failing<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw fileFailure(error)
+  }
+}

@@ -1,0 +1,36 @@
+import { AppError, type ErrorName } from '@hermod/protocol'
+import { BlobError, type BlobErrorReason } from '../../blobs/blob-store.js'
+import { MediaError, type MediaErrorReason } from '../../media/media.js'
+
+const blobFailures: Readonly<Record<BlobErrorReason, ErrorName>> = {
+  too_large: 'file_too_large',
+  cut: 'malformed_request',
+  not_found: 'file_not_found',
+  full: 'file_storage_full',
+  unavailable: 'object_storage_failed',
+  damaged: 'object_storage_failed',
+}
+
+const mediaFailures: Readonly<Record<MediaErrorReason, ErrorName>> = {
+  unreadable: 'rendition_unavailable',
+  too_complex: 'picture_too_complex',
+  busy: 'unavailable',
+  unsupported: 'voice_conversion_unavailable',
+}
+
+const retryAfterSeconds = 1
+
+/** @returns what the caller of the API is told of a store or a picture that failed; anything else as it is */
+export function fileFailure(error: unknown): unknown {
+  if (error instanceof BlobError) return blobFailure(error)
+  if (!(error instanceof MediaError)) return error
+  const options = error.reason === 'busy' ? { cause: error, retryAfterSeconds } : { cause: error }
+  return new AppError(mediaFailures[error.reason], error.message, options)
+}
+
+/** A body that was cut says itself what was wrong with it. */
+function blobFailure(error: BlobError): AppError {
+  const { reason, cause } = error
+  if (reason === 'cut' && cause instanceof AppError) return cause
+  return new AppError(blobFailures[reason], undefined, { cause: error })
+}

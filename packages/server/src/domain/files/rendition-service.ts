@@ -1,0 +1,108 @@
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { AppError } from '@hermod/protocol'
+import type { BlobStore } from '../../blobs/blob-store.js'
+import { boundedCache } from '../../lib/limits/bounded-cache.js'
+import type { DetectedType, ImageRenderer, VoiceConverter } from '../../media/media.js'
+import { fileFailure } from './file-failures.js'
+import { originalKey, renditionKey, type StoredFile } from './file-model.js'
+import { pictureForm, type WantedPicture } from './rendition-model.js'
+
+export interface RenditionServiceOptions {
+  readonly blobs: Pick<BlobStore, 'open' | 'put' | 'stat'>
+  readonly images: ImageRenderer
+  readonly voices: VoiceConverter
+  /** What the bytes are, by their beginning. */
+  readonly detectType: (head: Buffer) => DetectedType
+}
+
+/** A form of a file that is in the store. */
+export interface Rendition {
+  /** Tells it from other forms of the file: lower-case letters, digits and dashes. */
+  readonly name: string
+  readonly key: string
+  readonly contentType: string
+  /** Bytes. */
+  readonly size: number
+}
+
+interface Made {
+  readonly contentType: string
+  readonly body: Buffer
+}
+
+const mp3Type = 'audio/mpeg'
+const amrType = /^audio\/amr/
+const maxKnown = 10_000
+/** So much tells the type of a picture of ours. */
+const headBytes = 64
+
+/** Other forms of files: smaller pictures, voice as mp3. Each is made when it is first asked for, once, and kept beside the file. */
+export class RenditionService {
+  readonly #known = boundedCache<string, Rendition>(maxKnown)
+  readonly #underWay = new Map<string, Promise<Rendition>>()
+
+  constructor(private readonly options: RenditionServiceOptions) {}
+
+  /** @throws AppError rendition_unavailable, picture_too_complex, object_storage_failed, file_storage_full, unavailable */
+  async picture(file: StoredFile, wanted: WantedPicture): Promise<Rendition> {
+    if (!file.contentType.startsWith('image/'))
+      throw new AppError('rendition_unavailable', 'it is no picture')
+    const form = pictureForm(wanted)
+    return this.#get(file, form.name, (source) => this.options.images.render(source, form))
+  }
+
+  /**
+   * @returns null: the file is an mp3
+   * @throws AppError as {@link picture}, voice_conversion_unavailable
+   */
+  async mp3(file: StoredFile): Promise<Rendition | null> {
+    if (file.contentType === mp3Type) return null
+    if (!amrType.test(file.contentType))
+      throw new AppError('rendition_unavailable', 'it is no voice in the format amr')
+    return this.#get(file, 'mp3', async (source) => ({
+      contentType: mp3Type,
+      body: await this.options.voices.toMp3(source),
+    }))
+  }
+
+  /** What several callers ask for at once is made for all of them. */
+  async #get(
+    file: StoredFile,
+    name: string,
+    make: (source: Readable) => Promise<Made>,
+  ): Promise<Rendition> {
+    const key = renditionKey(file, name)
+    const known = this.#known.get(key) ?? this.#underWay.get(key)
+    if (known) return known
+    const found = this.#findOrMake(file, { key, name }, make)
+    this.#underWay.set(key, found)
+    try {
+      const rendition = await found
+      this.#known.set(key, rendition)
+      return rendition
+    } catch (error) {
+      throw fileFailure(error)
+    } finally {
+      this.#underWay.delete(key)
+    }
+  }
+
+  async #findOrMake(
+    file: StoredFile,
+    { key, name }: Pick<Rendition, 'key' | 'name'>,
+    make: (source: Readable) => Promise<Made>,
+  ): Promise<Rendition> {
+    const { blobs, detectType } = this.options
+    const stat = await blobs.stat(key)
+    if (stat) {
+      const end = Math.min(headBytes, stat.size) - 1
+      const head = await buffer(await blobs.open(key, { range: { start: 0, end } }))
+      return { key, name, contentType: detectType(head).contentType, size: stat.size }
+    }
+    const { contentType, body } = await make(await blobs.open(originalKey(file)))
+    const size = body.length
+    await blobs.put(key, Readable.from([body]), { contentType, maxBytes: size })
+    return { key, name, contentType, size }
+  }
+}

@@ -1,0 +1,34 @@
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { describe, expect, it } from 'vitest'
+import { headOf } from './upload-head.js'
+
+const bodies: [string, string[]][] = [
+  ['nothing', []],
+  ['a byte', ['a']],
+  ['less than a head', ['abc', 'def']],
+  ['exactly a head', ['a'.repeat(4_096)]],
+  ['a head in many pieces', Array.from({ length: 5_000 }, (_, index) => String(index % 10))],
+  ['more than fits into the memory of a stream', ['a'.repeat(100), 'b'.repeat(300_000)]],
+]
+
+describe('the head of a body', () => {
+  it.each(bodies)('of %s is its beginning, and stays in it', async (_, pieces) => {
+    const whole = Buffer.from(pieces.join(''))
+    const body = Readable.from(
+      pieces.map((piece) => Buffer.from(piece)),
+      { objectMode: false },
+    )
+    expect(await headOf(body)).toEqual(whole.subarray(0, 4_096))
+    if (whole.length > 0) expect(await buffer(body)).toEqual(whole)
+    else expect(body.readableEnded).toBe(true)
+  })
+
+  it('of a body that fails is what it fails with, also before anybody asks', async () => {
+    const failing = new Readable({ read() {} })
+    const asked = headOf(failing)
+    failing.destroy(new Error('cut'))
+    await expect(asked).rejects.toThrow('cut')
+    await expect(headOf(failing)).rejects.toThrow()
+  })
+})

@@ -1,0 +1,45 @@
+import type { ErrorName, Int64 } from '@hermod/protocol'
+import type { MessageRules } from '../../contacts/message-rules.js'
+import type { GroupMessageRules } from '../../groups/core/group-message-rules.js'
+import type { AccountService } from '../../users/account-service.js'
+import type { UserState } from '../../users/user-model.js'
+
+export interface RecipientRulesOptions {
+  readonly accounts: AccountService
+  readonly rules: MessageRules
+  readonly groupRules: GroupMessageRules
+}
+
+type Refusal = ErrorName | null
+
+/** Who is to get something. */
+export interface Recipient {
+  readonly type: 'user' | 'group'
+  readonly id: Int64
+}
+
+/** Which users and groups take something of whom (rule E11). */
+export class RecipientRules {
+  constructor(private readonly options: RecipientRulesOptions) {}
+
+  /**
+   * Why the recipient takes nothing of the sender, or null; at once where all that it takes is cached. An Admin token passes over bans,
+   * blocks and strangers.
+   */
+  refusal(
+    appId: string,
+    { type, id }: Recipient,
+    sender: { readonly userId: Int64; readonly isAdminToken: boolean },
+  ): Refusal | Promise<Refusal> {
+    const { accounts, rules, groupRules } = this.options
+    if (type === 'group')
+      return groupRules.refusal({ appId, groupId: id }, sender.userId, sender.isAdminToken)
+    const judge = (state: UserState | null) => {
+      if (!state) return 'user_not_found'
+      if (state.isDeleted) return 'user_deleted'
+      return sender.isAdminToken ? null : rules.refusal(state, sender.userId)
+    }
+    const found = accounts.findState(appId, id)
+    return found instanceof Promise ? found.then(judge) : judge(found)
+  }
+}
