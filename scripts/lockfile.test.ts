@@ -32,7 +32,7 @@ const withBinaries = Object.entries(packages).flatMap(([path, { optionalDependen
 })
 
 /** What the service itself loads a binary of, at run time. */
-const loadedByService = ['@node-rs/argon2', '@node-rs/bcrypt']
+const loadedByService = ['@node-rs/argon2', '@node-rs/bcrypt', 'sharp']
 const supported = [
   ['linux', 'x64'],
   ['linux', 'arm64'],

@@ -19,7 +19,8 @@ export interface RenderOptions {
 }
 
 export interface RenderedImage {
-  readonly contentType: 'image/jpeg' | 'image/png' | 'image/webp'
+  /** WebP for what may be transparent. */
+  readonly contentType: 'image/jpeg' | 'image/webp'
   readonly body: Buffer
   /** Pixels. */
   readonly width: number
@@ -58,8 +59,10 @@ export class MediaError extends Error {
 /** Pictures in other sizes. Work is bounded: so much at once, so much that waits, so much memory. */
 export interface ImageRenderer {
   /**
-   * Looks at the headers only. @param source is read up to what is needed, then destroyed
-   * @throws MediaError unreadable, too_complex; and what the source fails with
+   * Decodes the headers only.
+   *
+   * @param source is destroyed in the end
+   * @throws MediaError unreadable, too_complex, busy; and what the source fails with
    */
   measure(source: Readable): Promise<ImageSize>
   /**

@@ -1,0 +1,46 @@
+import { createRequire } from 'node:module'
+import type { DetectedType } from './media.js'
+
+/** So many bytes from the start of a file say what it is; fewer when it is shorter. */
+export const headBytes = 4100
+
+/** Raster images, audio and video that browsers show, and in which nothing runs. */
+const inlineTypes: ReadonlySet<string> = new Set([
+  'image/apng',
+  'image/avif',
+  'image/bmp',
+  'image/gif',
+  'image/jpeg',
+  'image/png',
+  'image/webp',
+  'audio/aac',
+  'audio/amr',
+  'audio/flac',
+  'audio/mp4',
+  'audio/mpeg',
+  'audio/ogg',
+  'audio/wav',
+  'audio/x-m4a',
+  'video/3gpp',
+  'video/mp4',
+  'video/ogg',
+  'video/quicktime',
+  'video/webm',
+  'video/x-m4v',
+])
+
+// `import()` remembers a failure, such as of descriptors that had run out, as long as the process lives; `require` does not.
+const require = createRequire(import.meta.url)
+
+/** What a file is by its first {@link headBytes} bytes. The library is loaded with the first file. */
+export async function detectType(head: Buffer): Promise<DetectedType> {
+  const { fileTypeFromBuffer } = require('file-type') as typeof import('file-type')
+  const found = await fileTypeFromBuffer(head)
+  const contentType = found?.mime.replace(/;.*/s, '') ?? 'application/octet-stream'
+  return { contentType, kind: kindOf(contentType), isInline: inlineTypes.has(contentType) }
+}
+
+function kindOf(contentType: string): DetectedType['kind'] {
+  const family = contentType.slice(0, contentType.indexOf('/'))
+  return family === 'image' || family === 'audio' || family === 'video' ? family : 'other'
+}
