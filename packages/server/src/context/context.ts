@@ -178,7 +178,7 @@ function buildContext(
       jobs,
       providers,
       blobs,
-      media: createMedia(),
+      media: createMedia(null),
       core,
       batchObservers: metrics.batches,
       receiptObserver: receiptObserver(log, metrics),

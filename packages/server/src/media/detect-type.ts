@@ -37,7 +37,12 @@ export async function detectType(head: Buffer): Promise<DetectedType> {
   const { fileTypeFromBuffer } = require('file-type') as typeof import('file-type')
   const found = await fileTypeFromBuffer(head)
   const contentType = found?.mime.replace(/;.*/s, '') ?? 'application/octet-stream'
-  return { contentType, kind: kindOf(contentType), isInline: inlineTypes.has(contentType) }
+  return { contentType, kind: kindOf(contentType), isInline: isInlineType(contentType) }
+}
+
+/** Whether browsers show content of this type without running anything in it. */
+export function isInlineType(contentType: string): boolean {
+  return inlineTypes.has(contentType)
 }
 
 function kindOf(contentType: string): DetectedType['kind'] {

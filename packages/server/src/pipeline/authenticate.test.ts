@@ -14,7 +14,7 @@ import type { Credentials } from './call.js'
 import { adminPrincipal, operatorPrincipal, type Principal, userPrincipal } from './principal.js'
 
 const rules = Object.keys(callerRules) as CallerRule[]
-const appRules = rules.filter((rule) => rule !== 'operator')
+const appRules = rules.filter((rule) => rule !== 'operator' && rule !== 'ticket')
 
 /** Two applications, `home` and `closed`, with a few tokens at home. */
 const authenticator: Authenticator = {
@@ -32,6 +32,9 @@ const authenticator: Authenticator = {
     if (token === 'hmu_expired') return 'expired'
     return token === 'hmu_valid' ? { userId: 1001, deviceSn: 2, tokenHash: 'hash' } : null
   },
+  findSigner: async (appId, { storeToken, signature, target }) =>
+    `${appId} ${storeToken} ${signature} ${target}` === 'home hms_1 signed /file?name=x' ? 1001 : null,
+  findTicket: async (ticket) => (ticket === 'valid' ? 'home' : ticket === 'of closed' ? 'closed' : null),
   isOperatorToken: async (token) => token === 'hmo_valid',
 }
 

@@ -13,7 +13,7 @@ export interface RenditionServiceOptions {
   readonly images: ImageRenderer
   readonly voices: VoiceConverter
   /** What the bytes are, by their beginning. */
-  readonly detectType: (head: Buffer) => DetectedType
+  readonly detectType: (head: Buffer) => Promise<DetectedType>
 }
 
 /** A form of a file that is in the store. */
@@ -34,8 +34,8 @@ interface Made {
 const mp3Type = 'audio/mpeg'
 const amrType = /^audio\/amr/
 const maxKnown = 10_000
-/** So much tells the type of a picture of ours. */
-const headBytes = 64
+/** So much tells the type of every file that is known. */
+const headBytes = 4_100
 
 /** Other forms of files: smaller pictures, voice as mp3. Each is made when it is first asked for, once, and kept beside the file. */
 export class RenditionService {
@@ -98,7 +98,8 @@ export class RenditionService {
     if (stat) {
       const end = Math.min(headBytes, stat.size) - 1
       const head = await buffer(await blobs.open(key, { range: { start: 0, end } }))
-      return { key, name, contentType: detectType(head).contentType, size: stat.size }
+      const { contentType } = await detectType(head)
+      return { key, name, contentType, size: stat.size }
     }
     const { contentType, body } = await make(await blobs.open(originalKey(file)))
     const size = body.length

@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream'
 
 /** So much tells the type of every file that is known. */
-const headBytes = 4_096
+const headBytes = 4_100
 
 /**
  * Looks at the beginning of a body, which stays in it.
- * @returns shorter than 4,096 bytes only of a body that is; empty of an empty one
+ * @returns shorter than 4,100 bytes only of a body that is; empty of an empty one
  * @throws what the body fails with before that
  */
 export function headOf(body: Readable): Promise<Buffer> {

@@ -21,7 +21,7 @@ export interface UploadServiceOptions {
   readonly apps: AppService
   readonly blobs: Pick<BlobStore, 'put' | 'open' | 'stat' | 'remove'>
   /** What the bytes are, by their beginning. */
-  readonly detectType: (head: Buffer) => DetectedType
+  readonly detectType: (head: Buffer) => Promise<DetectedType>
   readonly clock: Clock
 }
 
@@ -123,7 +123,7 @@ export class UploadService {
     try {
       const head = await headOf(body)
       if (head.length === 0) throw new AppError('file_missing', 'it is empty')
-      const type = this.options.detectType(head)
+      const type = await this.options.detectType(head)
       requireKind(ticket, type)
       return type.contentType
     } catch (error) {
