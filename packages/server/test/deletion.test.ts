@@ -43,6 +43,10 @@ const fate: Readonly<Record<string, 'erased' | 'emptied' | 'kept' | 'ends' | 'na
   outbox: 'ends',
   outbox_heads: 'names nobody',
   outbox_positions: 'names nobody',
+  // With the name that the uploader gave: they belong to the conversations that they were sent to.
+  files: 'kept',
+  file_references: 'kept',
+  file_usage: 'names nobody',
   // With the texts of the user: they are the group's.
   group_announcements: 'kept',
   group_join_requests: 'erased',

@@ -51,13 +51,11 @@ for (const backend of testBackends()) {
         png,
         { name: 'red.png' },
       )
-      const { status, headers, body } = await fetchBytes(
-        withCredentials(bob.api, bob.token, url),
-      )
+      const { status, headers, body } = await fetchBytes(withCredentials(bob.api, bob.token, url))
       expect({ status, body }).toEqual({ status: 200, body: png })
       expect(headers).toMatchObject({
         'content-type': 'image/png',
-        'content-disposition': 'inline; filename="red.png"',
+        'content-disposition': 'inline; filename=red.png',
         'cross-origin-resource-policy': 'cross-origin',
       })
       const thumbnail = await fetchAs(bob.api, bob.token, url, { image_type: 2 })
@@ -81,7 +79,7 @@ for (const backend of testBackends()) {
       const answers = await Promise.all(
         ['first', 'second', 'third'].map((text) => upload(alice.api, ticket, Buffer.from(text))),
       )
-      expect(answers.map(({ code }) => code).sort()).toEqual([200, 14009, 14009])
+      expect(answers.map(({ code }) => code).toSorted((a, b) => a - b)).toEqual([200, 14009, 14009])
       const winner = ['first', 'second', 'third'][answers.findIndex(({ code }) => code === 200)]
       expect(String(await fetchAs(bob.api, bob.token, ticket.download_url))).toBe(winner)
     })

@@ -33,8 +33,11 @@ const authenticator: Authenticator = {
     return token === 'hmu_valid' ? { userId: 1001, deviceSn: 2, tokenHash: 'hash' } : null
   },
   findSigner: async (appId, { storeToken, signature, target }) =>
-    `${appId} ${storeToken} ${signature} ${target}` === 'home hms_1 signed /file?name=x' ? 1001 : null,
-  findTicket: async (ticket) => (ticket === 'valid' ? 'home' : ticket === 'of closed' ? 'closed' : null),
+    `${appId} ${storeToken} ${signature} ${target}` === 'home hms_1 signed /file?name=x'
+      ? 1001
+      : null,
+  findTicket: async (ticket) =>
+    ticket === 'valid' ? 'home' : ticket === 'of closed' ? 'closed' : null,
   isOperatorToken: async (token) => token === 'hmo_valid',
 }
 

@@ -5,7 +5,14 @@ import type { UploadTicket } from '@hermod/protocol'
 import { Answer, type Api } from '@hermod/testkit'
 
 /** file_type of a ticket. */
-export const fileTypes = { plain: 100, voice: 101, picture: 102, video: 103, mp3: 104, sharedPlain: 200 } as const
+export const fileTypes = {
+  plain: 100,
+  voice: 101,
+  picture: 102,
+  video: 103,
+  mp3: 104,
+  sharedPlain: 200,
+} as const
 export const targets = { user: 1, group: 2 } as const
 
 /** A picture of one red pixel. */
@@ -93,8 +100,7 @@ export async function fetchBytes(
   return new Promise((resolve, reject) => {
     request(url, { agent: false, ...options }, (response) => {
       buffer(response).then(
-        (body) =>
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
+        (body) => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
         reject,
       )
     })

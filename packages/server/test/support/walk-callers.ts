@@ -41,6 +41,8 @@ export function verdictOn(operation: Operation, credentials: Credentials): Verdi
   const { token, app = 'here', user = 'nobody', group = 'nobody' } = credentials
   const [kind, state] = token.split(' ')
   if (opens('operator')) return verdictOfOperator(token)
+  // No other credential takes the place of a ticket, and that of the fixtures is forged.
+  if (opens('ticket')) return { refused: 'upload_ticket_invalid' }
   if (app === 'missing') return { refused: 'invalid_parameter', header: 'app_id' }
   if (app === 'unknown') return { refused: 'app_not_found' }
   if (app === 'disabled') return { refused: 'app_inactive' }

@@ -225,6 +225,8 @@ export const fileFixtures: readonly Fixture[] = [
     ({ friend }) => ({ file_sign: 'unsigned', to_id: friend.id, to_type: 1 }),
     { error: 'file_signature_invalid' },
   ),
+  fixture(api.uploadFile, { ticket: 'forged' }),
+  fixture(api.finishUpload, { ticket: 'forged' }),
   fixture(api.downloadChatFile, { file_sign: 'unsigned' }, { error: 'file_signature_invalid' }),
   fixture(api.downloadAvatar, { object_name: 'nothing' }, { error: 'file_not_found' }),
 ]
