@@ -9,6 +9,9 @@ const password = 'correct horse'
 const defaults = {
   contact_application_days: 7,
   contact_limit: 5_000,
+  file_link_days: 3_650,
+  file_max_bytes: 104_857_600,
+  file_quota_bytes: 0,
   group_application_days: 7,
   group_capacity_limit: 100_000,
   group_limit: 0,

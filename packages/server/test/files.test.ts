@@ -1,11 +1,19 @@
 /** Files as clients send and fetch them, on both databases. */
-import { type Session, testBackends } from '@hermod/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Answer, type Api, type Session, testBackends, waitFor } from '@hermod/testkit'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { fileSignature } from '../dist/domain/files/file-credentials.js'
+import { type FileLink, linkText } from '../dist/domain/files/file-links.js'
+import { type FileTicket, ticketText } from '../dist/domain/files/file-tickets.js'
+import { type KeyPurpose, purposeKey } from '../dist/lib/secrets/secret-keys.js'
 import {
+  blobsIn,
   fetchAs,
   fetchBytes,
   fileTypes,
+  formOf,
+  pathOf,
   png,
+  SlowUpload,
   sendFile,
   signOf,
   targets,
@@ -13,75 +21,556 @@ import {
   upload,
   withCredentials,
 } from './support/files.js'
+import { aGroup } from './support/groups.js'
 import { WatchedServer } from './support/watched-server.js'
+
+const secretKey = 'a secret key that the tests know as well as the service'
+const codes = {
+  noPermission: 10010,
+  tokenInvalid: 10008,
+  tokenMissing: 10003,
+  signatureInvalid: 14000,
+  notFound: 14001,
+  typeInvalid: 14002,
+  tooLarge: 14003,
+  formInvalid: 14004,
+  fileMissing: 14005,
+  nameInvalid: 14006,
+  quotaReached: 14007,
+  ticketInvalid: 14008,
+  ticketUsed: 14009,
+  noSuchForm: 14010,
+} as const
+const dayMs = 24 * 3_600_000
+const amr = Buffer.concat([Buffer.from('#!AMR\n'), Buffer.alloc(320, 0x7c)])
+
+function keyFor(purpose: KeyPurpose): Buffer {
+  return purposeKey(Buffer.from(secretKey), purpose)
+}
 
 for (const backend of testBackends()) {
   describe(`files on ${backend.name}`, () => {
     let watched: WatchedServer
+    let api: Api
+    let operator: Api
     let alice: Session
     let bob: Session
+    let carol: Session
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend)
-      const { api } = watched
-      ;[alice, bob] = [await api.newSession(), await api.newSession()]
+      watched = await WatchedServer.start(backend, { env: { HERMOD_SECRET_KEY: secretKey } })
+      api = watched.api
+      operator = api.as(watched.server.operatorToken)
+    })
+
+    beforeEach(async () => {
+      ;[alice, bob, carol] = [
+        await api.newSession(),
+        await api.newSession(),
+        await api.newSession(),
+      ]
     })
 
     afterAll(async () => {
       await watched?.[Symbol.asyncDispose]()
     })
 
-    it('a ticket names where to send the file, with which fields, and where it will be', async () => {
-      const { data } = (await ticketFor(alice.api, { to_id: bob.id })).envelope
-      const { url } = alice.api.options
-      expect(data).toEqual({
-        upload_url: expect.stringMatching(new RegExp(`^${url}/file/upload\\?ticket=[\\w-]+$`)),
-        upload_method: 'POST',
-        oss_body_param: {},
-        download_url: expect.stringMatching(
-          new RegExp(`^${url}/file/download/chat\\?file_sign=[\\w-]+$`),
-        ),
+    const ticketOf = async (...args: Parameters<typeof ticketFor>) =>
+      (await ticketFor(...args)).envelope.data
+    const set = (settings: object) =>
+      operator.succeed('POST', '/operator/v1/app/update', {
+        body: { app_id: watched.server.appId, settings },
       })
-    })
-
-    it('a picture goes to its recipient and comes back as it was, in an element of a page', async () => {
-      const url = await sendFile(
-        alice.api,
-        { to_id: bob.id, to_type: targets.user, file_type: fileTypes.picture },
-        png,
-        { name: 'red.png' },
+    const usage = async () => {
+      const [row = { files: 0, bytes: 0 }] = await watched.sql.run(
+        `select files, bytes from file_usage where app_id = '${watched.server.appId}'`,
       )
-      const { status, headers, body } = await fetchBytes(withCredentials(bob.api, bob.token, url))
-      expect({ status, body }).toEqual({ status: 200, body: png })
-      expect(headers).toMatchObject({
-        'content-type': 'image/png',
-        'content-disposition': 'inline; filename=red.png',
-        'cross-origin-resource-policy': 'cross-origin',
-      })
-      const thumbnail = await fetchAs(bob.api, bob.token, url, { image_type: 2 })
-      expect(thumbnail.subarray(0, 4).toString('hex')).toMatch(/^(52494646|ffd8ff)/)
-      expect(await fetchAs(bob.api, bob.token, url, { image_type: 2 })).toEqual(thumbnail)
-    })
-
-    it('a file is forwarded by the text after sign=, and its new address is for the new recipient', async () => {
-      const carol = await watched.api.newSession()
-      const url = await sendFile(alice.api, { to_id: bob.id }, Buffer.from('plain'))
-      expect(await fetchAs(carol.api, carol.token, url)).toBe(10010)
-      const { data: forwarded } = await bob.api.succeed('GET', '/file/upload/forward', {
-        query: { file_sign: signOf(url), to_id: carol.id, to_type: targets.user },
-      })
-      expect(await fetchAs(carol.api, carol.token, forwarded)).toEqual(Buffer.from('plain'))
-      expect(await fetchAs(carol.api, carol.token, url)).toBe(10010)
-    })
-
-    it('a ticket is for one file', async () => {
-      const { data: ticket } = (await ticketFor(alice.api, { to_id: bob.id })).envelope
-      const answers = await Promise.all(
-        ['first', 'second', 'third'].map((text) => upload(alice.api, ticket, Buffer.from(text))),
+      return { files: Number(row.files), bytes: Number(row.bytes) }
+    }
+    const rows = async () => {
+      const [row] = await watched.sql.run(
+        `select count(*) as files, coalesce(sum(size), 0) as bytes from files where app_id = '${watched.server.appId}'`,
       )
-      expect(answers.map(({ code }) => code).toSorted((a, b) => a - b)).toEqual([200, 14009, 14009])
-      const winner = ['first', 'second', 'third'][answers.findIndex(({ code }) => code === 200)]
-      expect(String(await fetchAs(bob.api, bob.token, ticket.download_url))).toBe(winner)
+      return { files: Number(row?.files), bytes: Number(row?.bytes) }
+    }
+    /** Nothing is in the store that no row knows, and the usage is that of the rows. */
+    async function expectOrder(): Promise<void> {
+      expect(await usage()).toEqual(await rows())
+      const known = (await watched.sql.run('select file_id, upload_id from files')).map(
+        ({ file_id, upload_id }) => `${file_id}.${upload_id}`,
+      )
+      const originals = blobsIn(watched.server.dataDir).filter(
+        (path) => !/\.(thumb|cover|mp3)/.test(path),
+      )
+      expect(originals.map((path) => path.split('/').at(-1)).toSorted()).toEqual(known.toSorted())
+    }
+
+    describe('the way of a file', () => {
+      it('begins with a ticket that says where to send it, with which fields, and where it will be', async () => {
+        const { url } = api.options
+        expect(await ticketOf(alice.api, { to_id: bob.id })).toEqual({
+          upload_url: expect.stringMatching(new RegExp(`^${url}/file/upload\\?ticket=[\\w-]+$`)),
+          upload_method: 'POST',
+          oss_body_param: {},
+          download_url: expect.stringMatching(
+            new RegExp(`^${url}/file/download/chat\\?file_sign=[\\w-]+$`),
+          ),
+        })
+      })
+
+      it('leads to its recipient and back into an element of a page, as it was', async () => {
+        const to = { to_id: bob.id, to_type: targets.user, file_type: fileTypes.picture }
+        const url = await sendFile(alice.api, to, png, { name: 'red.png' })
+        const { status, headers, body } = await fetchBytes(withCredentials(api, bob.token, url))
+        expect({ status, body }).toEqual({ status: 200, body: png })
+        expect(headers).toMatchObject({
+          'content-type': 'image/png',
+          'content-disposition': 'inline; filename=red.png',
+          'cross-origin-resource-policy': 'cross-origin',
+        })
+        await expectOrder()
+      })
+
+      it('ends in a thumbnail for image_type 2, of either strategy, made once', async () => {
+        const url = await sendFile(alice.api, { to_id: bob.id }, png)
+        const wanted = [1, 2, 1, 2].map((thumbnail_strategy) =>
+          fetchAs(api, bob.token, url, { image_type: 2, thumbnail_strategy }),
+        )
+        const [first, ...others] = await Promise.all(wanted)
+        expect(first).toBeInstanceOf(Buffer)
+        for (const other of others) expect(other).toEqual(first)
+        const named = blobsIn(watched.server.dataDir).filter((path) => path.includes('thumbnail'))
+        expect(new Set(named).size).toBe(named.length)
+        expect(await fetchAs(api, bob.token, url)).toEqual(png)
+      })
+
+      it('ends in no thumbnail of what is no picture, and in no mp3 of what is no voice', async () => {
+        const url = await sendFile(alice.api, { to_id: bob.id }, Buffer.from('words'))
+        expect(await fetchAs(api, bob.token, url, { image_type: 2 })).toBe(codes.noSuchForm)
+        expect(await fetchAs(api, bob.token, url, { format: 'mp3' })).toBe(codes.noSuchForm)
+        const damaged = Buffer.concat([png.subarray(0, 30), Buffer.alloc(40)])
+        const picture = await sendFile(alice.api, { to_id: bob.id }, damaged)
+        expect(await fetchAs(api, bob.token, picture, { image_type: 2 })).toBe(codes.noSuchForm)
+      })
+
+      it('leads voice as amr to those who want it so', async () => {
+        const to = { to_id: bob.id, file_type: fileTypes.voice }
+        const url = await sendFile(alice.api, to, amr)
+        expect(await fetchAs(api, bob.token, url)).toEqual(amr)
+        expect(await fetchAs(api, bob.token, url, { format: 'amr' })).toEqual(amr)
+      })
+
+      it('goes on to another recipient by the text after sign=', async () => {
+        const url = await sendFile(alice.api, { to_id: bob.id }, Buffer.from('plain'))
+        const forward = (by: Session, query: object) =>
+          by.api.call('GET', '/file/upload/forward', {
+            query: { file_sign: signOf(url), ...query },
+          })
+        const to = { to_id: carol.id, to_type: targets.user }
+        expect(await fetchAs(api, carol.token, url)).toBe(codes.noPermission)
+        expect((await forward(carol, to)).code).toBe(codes.noPermission)
+        const { data: forwarded } = await forward(bob, to)
+        expect(forwarded).toMatch(/\/file\/download\/chat\?file_sign=[\w-]+$/)
+        expect(await fetchAs(api, carol.token, forwarded)).toEqual(Buffer.from('plain'))
+        expect(await fetchAs(api, carol.token, url)).toBe(codes.noPermission)
+        expect(await fetchAs(api, alice.token, forwarded)).toEqual(Buffer.from('plain'))
+        expect((await forward(bob, { to_id: 7 })).code).toBe(10000)
+        expect((await forward(bob, { ...to, file_sign: 'x' })).code).toBe(codes.signatureInvalid)
+      })
+
+      it('has credentials in the query of a forward and of the ticket for the avatar of a group', async () => {
+        const url = await sendFile(alice.api, { to_id: bob.id }, png)
+        const call = async (path: string) => {
+          const query = `&access-token=${bob.token}&app_id=${watched.server.appId}`
+          return (await api.call('GET', path + query, { token: null, appId: null })).code
+        }
+        const group_id = await aGroup(bob)
+        expect(await call(`/file/upload/forward?file_sign=${signOf(url)}&to_id=${carol.id}`)).toBe(
+          200,
+        )
+        expect(await call(`/file/upload/avatar/group?group_id=${group_id}`)).toBe(200)
+      })
+
+      it('is the same for an avatar, which has a name of its own too', async () => {
+        const { data: ticket } = await alice.api.succeed('GET', '/file/upload/avatar/user')
+        expect((await upload(api, ticket, png)).envelope).toEqual({
+          code: 200,
+          data: true,
+          message: null,
+        })
+        const { download_url: avatar } = ticket
+        expect(avatar).toMatch(
+          /\/file\/download\/avatar\?object_name=[a-z0-9]{26}&file_sign=[\w-]+$/,
+        )
+        await alice.api.succeed('POST', '/user/avatar', { body: { avatar } })
+        const name = new URL(avatar).searchParams.get('object_name')
+        const bare = `${api.options.url}/file/download/avatar?object_name=${name}`
+        for (const url of [avatar, bare, `${bare}&image_type=1`])
+          expect(await fetchAs(api, bob.token, url)).toEqual(png)
+        expect(await fetchAs(api, bob.token, avatar, { image_type: 2 })).toBeInstanceOf(Buffer)
+        expect(await fetchAs(api, null, `${bare}&app_id=${watched.server.appId}`)).toBe(
+          codes.tokenMissing,
+        )
+        const { data: forwarded } = await bob.api.succeed('GET', '/file/upload/forward', {
+          query: { file_sign: signOf(avatar), to_id: carol.id },
+        })
+        expect(await fetchAs(api, carol.token, forwarded)).toEqual(png)
+      })
+
+      it('has addresses under the name by which the client reached the service', async () => {
+        const headers = { host: 'chat.example.org:8443', 'x-forwarded-proto': 'https' }
+        const { data } = await alice.api.succeed('GET', '/file/upload/chat', {
+          query: { file_type: 100, to_id: bob.id },
+          headers,
+        })
+        expect(data.download_url).toMatch(/^http:\/\/chat\.example\.org:8443\/file\//)
+      })
     })
+
+    describe('a ticket', () => {
+      it('is for one file, whichever comes first', async () => {
+        const ticket = await ticketOf(alice.api, { to_id: bob.id })
+        const texts = ['first', 'second', 'third', 'fourth']
+        const answers = await Promise.all(
+          texts.map((each) => upload(api, ticket, Buffer.from(each))),
+        )
+        const winners = texts.filter((_, index) => answers[index]?.code === 200)
+        expect(winners.length).toBe(1)
+        for (const { code } of answers) expect([200, codes.ticketUsed]).toContain(code)
+        expect(String(await fetchAs(api, bob.token, ticket.download_url))).toBe(winners[0])
+        expect((await upload(api, ticket, png)).code).toBe(codes.ticketUsed)
+        expect(String(await fetchAs(api, bob.token, ticket.download_url))).toBe(winners[0])
+        await expectOrder()
+      })
+
+      it('that is changed, cut or made with another key opens nothing', async () => {
+        const ticket = await ticketOf(alice.api, { to_id: bob.id })
+        const text = new URL(ticket.upload_url).searchParams.get('ticket') as string
+        const forged = ticketText(purposeKey(Buffer.from('x'), 'file tickets'), aTicket())
+        const link = linkText(keyFor('file tickets'), aLink())
+        for (const each of [
+          `${text}A`,
+          text.slice(1),
+          text.slice(0, -1),
+          `B${text.slice(1)}`,
+          forged,
+          link,
+          'x',
+          '%20',
+        ]) {
+          const path = `/file/upload?ticket=${each}`
+          const answer = await api.call('POST', path, { ...formOf(png), token: null, appId: null })
+          expect(answer.code, each).toBe(codes.ticketInvalid)
+        }
+        await expectOrder()
+      })
+
+      const aTicket = (changes: Partial<FileTicket> = {}): FileTicket => ({
+        appId: watched.server.appId,
+        fileId: '0'.repeat(26),
+        ownerId: alice.id,
+        credentialEpoch: 0,
+        purpose: 0,
+        fileType: 100,
+        recipient: { type: 'user', id: bob.id },
+        maxBytes: 100,
+        expiresAt: Date.now() + 60_000,
+        ...changes,
+      })
+
+      it('ends after its time, with the logins of its user, and with the application', async () => {
+        const send = (ticket: FileTicket) =>
+          api.call('POST', `/file/upload?ticket=${ticketText(keyFor('file tickets'), ticket)}`, {
+            ...formOf(png),
+            token: null,
+            appId: null,
+          })
+        expect((await send(aTicket({ expiresAt: Date.now() - 1 }))).code).toBe(codes.ticketInvalid)
+        expect((await send(aTicket({ credentialEpoch: 1 }))).code).toBe(codes.ticketInvalid)
+        expect((await send(aTicket({ ownerId: 7 }))).code).toBe(codes.ticketInvalid)
+        expect((await send(aTicket({ appId: 'nowhere' }))).code).not.toBe(200)
+        expect((await send(aTicket({ fileId: '1'.repeat(26) }))).code).toBe(200)
+
+        const ticket = await ticketOf(alice.api, { to_id: bob.id })
+        const slow = new SlowUpload(api, ticket, Buffer.alloc(50_000, 1))
+        await alice.api.succeed('POST', '/user/change_password', {
+          body: { old_password: alice.password, new_password: 'battery staple' },
+        })
+        expect((await slow.finish()).code).toBe(codes.ticketInvalid)
+        expect((await upload(api, ticket, png)).code).toBe(codes.ticketInvalid)
+        await expectOrder()
+      })
+
+      it('ends with its user, also while the file is on its way', async () => {
+        const ticket = await ticketOf(alice.api, { to_id: bob.id })
+        const slow = new SlowUpload(api, ticket, Buffer.alloc(300_000, 1))
+        await alice.api.succeed('POST', '/user/delete', { body: { password: alice.password } })
+        expect((await slow.finish()).code).toBe(codes.ticketInvalid)
+        expect((await upload(api, ticket, png)).code).toBe(codes.ticketInvalid)
+        await expectOrder()
+      })
+
+      it('that is asked for by an Admin token for a user works as one of the user', async () => {
+        const admin = api.admin({ userId: alice.id })
+        const url = await sendFile(admin, { to_id: bob.id }, png)
+        for (const { token } of [alice, bob]) expect(await fetchAs(api, token, url)).toEqual(png)
+      })
+    })
+
+    describe('an upload', () => {
+      const send = async (rawBody: Buffer | string, contentType?: string): Promise<Answer> => {
+        const ticket = await ticketOf(alice.api, { to_id: bob.id })
+        const { headers } = formOf(png)
+        return api.call('POST', pathOf(ticket.upload_url), {
+          rawBody,
+          headers: contentType === undefined ? headers : { 'content-type': contentType },
+          token: null,
+          appId: null,
+        })
+      }
+      const whole = formOf(Buffer.from('text'), { fields: { key: 'value' } }).rawBody.toString()
+      const filePart = whole.slice(
+        whole.lastIndexOf('--boundary-of-the-form\r\n'),
+        whole.lastIndexOf('--boundary'),
+      )
+      const fieldPart = whole.slice(0, whole.indexOf(filePart))
+      const end = '--boundary-of-the-form--\r\n'
+
+      it.each<[string, () => string | Buffer, number]>([
+        ['without a file', () => fieldPart + end, codes.fileMissing],
+        ['with nothing at all', () => end, codes.fileMissing],
+        ['with two files', () => filePart + filePart + end, codes.formInvalid],
+        ['with a field after the file', () => filePart + fieldPart + end, codes.formInvalid],
+        ['without an end', () => filePart, codes.formInvalid],
+        ['with a file of 0 bytes', () => formOf(Buffer.alloc(0)).rawBody, codes.fileMissing],
+        [
+          'with a name of 300 characters',
+          () => formOf(png, { name: 'n'.repeat(300) }).rawBody,
+          codes.nameInvalid,
+        ],
+        [
+          'with a control character in the name',
+          () => formOf(png, { name: 'a\u0001b' }).rawBody,
+          codes.nameInvalid,
+        ],
+      ])('%s is refused by name, and nothing of it stays', async (_, form, code) => {
+        const before = await rows()
+        expect((await send(form())).code).toBe(code)
+        expect(await rows()).toEqual(before)
+        await expectOrder()
+      })
+
+      it('that is no form is refused', async () => {
+        for (const type of ['application/json', 'multipart/form-data', 'text/plain; boundary=x'])
+          expect((await send(whole, type)).code, type).toBe(codes.formInvalid)
+      })
+
+      it('has the last part of its name, whatever folders it claims', async () => {
+        const url = await sendFile(alice.api, { to_id: bob.id }, png, {
+          name: '../../etc/pass wd.png',
+        })
+        const { headers } = await fetchBytes(withCredentials(api, bob.token, url))
+        expect(headers['content-disposition']).toBe('inline; filename="pass wd.png"')
+      })
+
+      it('is what it contains, whatever it is called', async () => {
+        const page = Buffer.from('<!doctype html><script>alert(1)</script>')
+        const drawing = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script/></svg>')
+        for (const content of [page, drawing, Buffer.from('words')]) {
+          const url = await sendFile(alice.api, { to_id: bob.id }, content, { name: 'red.png' })
+          const { headers } = await fetchBytes(withCredentials(api, bob.token, url))
+          expect(headers['content-disposition']).toMatch(/^attachment;/)
+          expect(headers).toMatchObject({
+            'x-content-type-options': 'nosniff',
+            'content-security-policy': "sandbox; default-src 'none'",
+          })
+        }
+      })
+
+      it.each([
+        ['words as a picture', fileTypes.picture, Buffer.from('words')],
+        ['words as voice', fileTypes.voice, Buffer.from('words')],
+        ['words as a video', fileTypes.video, Buffer.from('words')],
+        ['a picture as voice', fileTypes.mp3, png],
+        ['voice as a picture', fileTypes.picture, amr],
+      ])('of %s is refused, and nothing of it stays', async (_, file_type, content) => {
+        const ticket = await ticketOf(alice.api, { to_id: bob.id, file_type })
+        expect((await upload(api, ticket, content, { name: 'red.png' })).code).toBe(
+          codes.typeInvalid,
+        )
+        expect(await fetchAs(api, bob.token, ticket.download_url)).toBe(codes.notFound)
+        await expectOrder()
+        const right = file_type === fileTypes.picture ? png : amr
+        if (file_type !== fileTypes.video) expect((await upload(api, ticket, right)).code).toBe(200)
+      })
+
+      it('of words as an avatar is refused', async () => {
+        const { data: ticket } = await alice.api.succeed('GET', '/file/upload/avatar/user')
+        expect((await upload(api, ticket, Buffer.from('words'))).code).toBe(codes.typeInvalid)
+        await expectOrder()
+      })
+
+      it('that is cut leaves nothing, and its ticket works again', async () => {
+        const ticket = await ticketOf(alice.api, { to_id: bob.id })
+        const slow = new SlowUpload(api, ticket, Buffer.alloc(1_000_000, 7))
+        const isOnItsWay = () =>
+          blobsIn(watched.server.dataDir).some((path) => path.startsWith('.incoming'))
+        await waitFor(isOnItsWay, { what: 'the file on its way', timeoutMs: 10_000 })
+        await slow.cut()
+        await waitFor(() => !isOnItsWay(), { what: 'nothing on its way', timeoutMs: 10_000 })
+        expect(await fetchAs(api, bob.token, ticket.download_url)).toBe(codes.notFound)
+        await expectOrder()
+        expect((await upload(api, ticket, png)).code).toBe(200)
+      })
+
+      it('is as large as the application allows, and not a byte larger', async () => {
+        await set({ file_max_bytes: 1_000 })
+        try {
+          const before = await rows()
+          await sendFile(alice.api, { to_id: bob.id }, Buffer.alloc(1_000, 1))
+          const ticket = await ticketOf(alice.api, { to_id: bob.id })
+          for (const size of [1_001, 200_000, 3_000_000]) {
+            const answer = await upload(api, ticket, Buffer.alloc(size, 1))
+            expect([size, answer.status, answer.code]).toEqual([size, 200, codes.tooLarge])
+          }
+          const { files, bytes } = await rows()
+          expect({ files, bytes }).toEqual({ files: before.files + 1, bytes: before.bytes + 1_000 })
+          await expectOrder()
+        } finally {
+          await set({ file_max_bytes: 100 * 2 ** 20 })
+        }
+      })
+
+      it('keeps within the quota of the application, however many come at once', async () => {
+        const before = await usage()
+        const tickets = await Promise.all(
+          Array.from({ length: 12 }, () => ticketOf(alice.api, { to_id: bob.id })),
+        )
+        await set({ file_quota_bytes: before.bytes + 5_000 })
+        try {
+          const answers = await Promise.all(
+            tickets.map((ticket) => upload(api, ticket, Buffer.alloc(1_000, 1))),
+          )
+          expect(answers.filter(({ code }) => code === 200).length).toBe(5)
+          expect(answers.filter(({ code }) => code === codes.quotaReached).length).toBe(7)
+          expect(await usage()).toEqual({ files: before.files + 5, bytes: before.bytes + 5_000 })
+          expect((await ticketFor(alice.api, { to_id: bob.id })).code).toBe(codes.quotaReached)
+          expect((await alice.api.call('GET', '/file/upload/avatar/user')).code).toBe(
+            codes.quotaReached,
+          )
+          await expectOrder()
+        } finally {
+          await set({ file_quota_bytes: 0 })
+        }
+      })
+    })
+
+    describe('an address', () => {
+      const aLinkText = (changes: Partial<FileLink> = {}, key = keyFor('file links')) =>
+        `${api.options.url}/file/download/chat?file_sign=${linkText(key, aLink(changes))}`
+
+      it('that is changed, cut, made with another key or of another application opens nothing', async () => {
+        const url = await sendFile(alice.api, { to_id: bob.id }, png)
+        const sign = signOf(url)
+        const base = url.slice(0, -sign.length)
+        const bad = [
+          `${base}${sign}A`,
+          `${base}${sign.slice(1)}`,
+          `${base}${sign.slice(0, -1)}`,
+          `${base}B${sign.slice(1)}`,
+          `${base}x`,
+          aLinkText({}, purposeKey(Buffer.from('x'), 'file links')),
+          aLinkText({}, keyFor('file tickets')),
+          aLinkText({ appId: 'elsewhere' }),
+          aLinkText({ expiresAt: Date.now() - 1 }),
+        ]
+        for (const each of bad)
+          expect(await fetchAs(api, bob.token, each), each).toBe(codes.signatureInvalid)
+        expect(await fetchAs(api, bob.token, url)).toEqual(png)
+        expect(await fetchAs(api, bob.token, aLinkText())).toBe(codes.notFound)
+      })
+
+      it('works for as many days as the application says', async () => {
+        await set({ file_link_days: 2 })
+        try {
+          const url = await sendFile(alice.api, { to_id: bob.id }, png)
+          const payload = signOf(url).slice(0, -43)
+          const [, , , , , createdAt, expiresAt] = JSON.parse(
+            Buffer.from(payload, 'base64url').toString(),
+          )
+          expect(expiresAt - createdAt).toBe(2 * dayMs)
+        } finally {
+          await set({ file_link_days: 3_650 })
+        }
+      })
+
+      it('is opened by a signature under the file key in place of an access token', async () => {
+        const url = await sendFile(alice.api, { to_id: bob.id }, png)
+        const { store_token, access_key_secret } = bob.record
+        const appId = `&app_id=${watched.server.appId}`
+        const signed = (
+          {
+            secret = access_key_secret,
+            token = store_token,
+            sign = signOf(url),
+            lifeMs = 60_000,
+          } = {},
+          more = '',
+        ) => {
+          const target = `/file/download/chat?file_sign=${sign}`
+          const expiresAt = Date.now() + lifeMs
+          const sdkSign = fileSignature(secret, { method: 'GET', target, expiresAt })
+          return `${url}${appId}&store_token=${token}&sdk_sign=${sdkSign}${more}`
+        }
+        expect(await fetchAs(api, null, signed())).toEqual(png)
+        expect(await fetchAs(api, null, signed({}, '&image_type=2'))).toBeInstanceOf(Buffer)
+        expect((await fetchBytes(signed(), { method: 'HEAD' })).status).toBe(200)
+        const refused = [
+          signed({ secret: alice.record.access_key_secret }),
+          signed({ token: alice.record.store_token }),
+          signed({ sign: 'another' }),
+          signed({ lifeMs: -1 }),
+          signed({ lifeMs: 2 * dayMs }),
+          `${url}${appId}&store_token=${store_token}&sdk_sign=x`,
+        ]
+        for (const each of refused) expect(await fetchAs(api, null, each)).toBe(codes.tokenInvalid)
+        expect(await fetchAs(api, null, `${url}${appId}&store_token=${store_token}`)).toBe(
+          codes.tokenMissing,
+        )
+        const other = { secret: carol.record.access_key_secret, token: carol.record.store_token }
+        expect(await fetchAs(api, null, signed(other))).toBe(codes.noPermission)
+        const before = signed()
+        await bob.api.succeed('POST', '/user/change_password', {
+          body: { old_password: bob.password, new_password: 'battery staple' },
+        })
+        expect(await fetchAs(api, null, before)).toBe(codes.tokenInvalid)
+      })
+
+      it('says everything of the file without its bytes to HEAD, and nothing twice to a condition', async () => {
+        const url = withCredentials(
+          api,
+          bob.token,
+          await sendFile(alice.api, { to_id: bob.id }, png),
+        )
+        const { headers, body } = await fetchBytes(url, { method: 'HEAD' })
+        expect([headers['content-length'], body.length]).toEqual([String(png.length), 0])
+        const again = await fetchBytes(url, { headers: { 'if-none-match': String(headers.etag) } })
+        expect([again.status, again.body.length]).toEqual([304, 0])
+        const part = await fetchBytes(url, { headers: { range: 'bytes=1-3' } })
+        expect([part.status, part.body.toString()]).toEqual([206, 'PNG'])
+      })
+    })
+
+    function aLink(changes: Partial<FileLink> = {}): FileLink {
+      return {
+        appId: watched.server.appId,
+        fileId: 'z'.repeat(26),
+        recipient: { type: 'user', id: bob.id },
+        makerId: alice.id,
+        createdAt: Date.now(),
+        expiresAt: Date.now() + 60_000,
+        ...changes,
+      }
+    }
   })
 }

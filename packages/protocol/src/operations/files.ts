@@ -6,8 +6,9 @@ import {
   thumbnailStrategy,
   voiceFormats,
 } from '../enums.js'
+import { maxFileBytes } from '../file-limits.js'
 import { operation } from '../operation.js'
-import { maxFileBytes, UploadTicket } from '../resources/files.js'
+import { UploadTicket } from '../resources/files.js'
 import { boolean, double, intEnum, optional, string, stringEnum, text } from '../schema.js'
 import { get, groupId, id } from './fields.js'
 

@@ -1,8 +1,8 @@
 import { appStatus, meaningsOf, strangerChatDefault } from '../enums.js'
+import { maxFileBytes } from '../file-limits.js'
 import { location } from '../location.js'
 import { instant, resource } from '../resource.js'
 import { boolean, int32, int64, intEnum, type Static, string, text } from '../schema.js'
-import { maxFileBytes } from './files.js'
 
 /** Data of /app/config, by the names that clients know (rule K12). */
 export const ApplicationFlags = resource(

@@ -2,9 +2,6 @@ import { uploadMethods } from '../enums.js'
 import { resource } from '../resource.js'
 import { freeObject, type Static, stringEnum, text } from '../schema.js'
 
-/** No application can allow larger files: what stores that speak S3 take at once. */
-export const maxFileBytes = 5 * 2 ** 30
-
 /**
  * File upload ticket: download_url is absolute and ends with `sign=` and the signature, since
  * clients cut it there (rule K8).

@@ -155,6 +155,7 @@ export async function startFileServer(options: FileServerOptions = {}): Promise<
         bounds,
         operations: [download, upload, plain] as readonly unknown[] as Operation[],
         addressOf: () => 'local',
+        baseUrlOf: () => 'http://files.example',
         principal: null,
       }),
     ],

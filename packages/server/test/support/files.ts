@@ -1,6 +1,8 @@
 /** How tests send files and fetch them, as clients do: they know nothing of addresses and signatures but where to cut them. */
-import { request } from 'node:http'
-import { buffer } from 'node:stream/consumers'
+import { readdirSync } from 'node:fs'
+import { type ClientRequest, request } from 'node:http'
+import { join, relative } from 'node:path'
+import { buffer, text } from 'node:stream/consumers'
 import type { UploadTicket } from '@hermod/protocol'
 import { Answer, type Api } from '@hermod/testkit'
 
@@ -132,4 +134,50 @@ export async function fetchAs(
   if (/^application\/json/.test(String(headers['content-type'])))
     return new Answer(status, {}, body.toString()).code
   return body
+}
+
+/** What the folder of the files holds, by paths below it; renditions too. */
+export function blobsIn(dataDir: string): string[] {
+  const folder = join(dataDir, 'files')
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+}
+
+/** An upload that has begun: the form up to a part of its file. */
+export class SlowUpload {
+  readonly answered: Promise<Answer>
+  readonly #request: ClientRequest
+  readonly #rest: Buffer
+
+  constructor(api: Api, ticket: UploadTicket, content: Uint8Array) {
+    const { rawBody, headers } = formOf(content)
+    const half = rawBody.length >> 1
+    this.#rest = rawBody.subarray(half)
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+    this.answered = promise
+    this.#request = request(
+      api.options.url + pathOf(ticket.upload_url),
+      { method: 'POST', agent: false, headers: { ...headers, 'content-length': rawBody.length } },
+      (response) => {
+        text(response).then(
+          (body) => resolve(new Answer(response.statusCode ?? 0, response.headers, body)),
+          reject,
+        )
+      },
+    )
+    this.#request.on('error', reject)
+    this.#request.write(rawBody.subarray(0, half))
+  }
+
+  finish(): Promise<Answer> {
+    this.#request.end(this.#rest)
+    return this.answered
+  }
+
+  /** The client goes away. */
+  async cut(): Promise<void> {
+    this.answered.catch(() => {})
+    this.#request.destroy()
+  }
 }
