@@ -16,6 +16,7 @@ import {
   type StoredBlob,
 } from './blob-store.js'
 import { checkStore } from './check-store.js'
+import { diskError, isMissing, writeAll } from './disk.js'
 import { Intake } from './intake.js'
 
 /** Below the store's folder; no name of a key begins with a dot. */
@@ -51,7 +52,7 @@ export class FolderStore implements BlobStore {
       body.destroy()
       // A failure to remove it must not hide the first one; the next start removes it.
       await rm(temporary, { force: true }).catch(() => {})
-      throw blobError(error)
+      throw diskError(error)
     }
   }
 
@@ -61,7 +62,7 @@ export class FolderStore implements BlobStore {
       await assertSize(handle, expected?.size)
     } catch (error) {
       await handle.close()
-      throw blobError(error)
+      throw diskError(error)
     }
     return handle.createReadStream({ ...range, highWaterMark: readBytes })
   }
@@ -75,7 +76,7 @@ export class FolderStore implements BlobStore {
       if (bytesRead !== size) throw damaged(size, bytesRead)
       return buffer.subarray(0, size)
     } catch (error) {
-      throw blobError(error)
+      throw diskError(error)
     } finally {
       await handle.close()
     }
@@ -91,7 +92,7 @@ export class FolderStore implements BlobStore {
     try {
       for (const path of paths) await rm(path, { force: true })
     } catch (error) {
-      throw blobError(error)
+      throw diskError(error)
     }
   }
 
@@ -106,7 +107,7 @@ export class FolderStore implements BlobStore {
         if (found) blobs.push({ key, ...found })
       }
     } catch (error) {
-      throw blobError(error)
+      throw diskError(error)
     }
     return { blobs, next: null }
   }
@@ -128,7 +129,7 @@ export class FolderStore implements BlobStore {
     try {
       return await open(path)
     } catch (error) {
-      throw blobError(error)
+      throw diskError(error)
     }
   }
 
@@ -158,10 +159,6 @@ async function writeWhole(path: string, intake: Intake): Promise<void> {
   } finally {
     await handle.close()
   }
-}
-
-async function writeAll(handle: FileHandle, chunk: Buffer): Promise<void> {
-  for (let at = 0; at < chunk.length; ) at += (await handle.write(chunk, at)).bytesWritten
 }
 
 /** Renames durably. When that fails, there is nothing below the new name. */
@@ -226,31 +223,10 @@ async function statOrNull(path: string): Promise<Stats | null> {
     return await stat(path)
   } catch (error) {
     if (isMissing(error)) return null
-    throw blobError(error)
+    throw diskError(error)
   }
 }
 
 function blobStat({ size, mtimeMs }: Stats): BlobStat {
   return { size, modifiedAt: Math.floor(mtimeMs) }
-}
-
-function isMissing(error: unknown): boolean {
-  return ['ENOENT', 'ENOTDIR'].includes(codeOf(error))
-}
-
-function isFull(error: unknown): boolean {
-  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(codeOf(error))
-}
-
-function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? ''
-}
-
-function blobError(error: unknown): BlobError {
-  if (error instanceof BlobError) return error
-  if (isMissing(error)) return new BlobError('not_found', 'there is no such file', { cause: error })
-  if (isFull(error)) return new BlobError('full', 'the disk is full', { cause: error })
-  return new BlobError('unavailable', `the disk answers ${codeOf(error) || String(error)}`, {
-    cause: error,
-  })
 }

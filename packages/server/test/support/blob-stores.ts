@@ -2,8 +2,11 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { TempFolder } from '@hermod/testkit'
+import { hasSwift, S3Proxy, SwiftServer } from '@hermod/testkit/s3'
 import type { BlobStore } from '../../dist/blobs/blob-store.js'
 import { FolderStore } from '../../dist/blobs/folder-store.js'
+import type { S3Options, S3Timeouts } from '../../dist/blobs/s3/s3-options.js'
+import { S3Store } from '../../dist/blobs/s3/s3-store.js'
 
 export interface StoreOfTest extends AsyncDisposable {
   readonly store: BlobStore
@@ -19,6 +22,9 @@ export interface BlobStoreKind {
   start(): Promise<StoreOfTest>
 }
 
+/** Without Swift these tests are left out, unless nothing may be. */
+export const missesSwift = !hasSwift() && process.env.HERMOD_TEST_BACKENDS !== 'all'
+
 const folder: BlobStoreKind = {
   name: 'folder',
   missing: false,
@@ -32,4 +38,67 @@ const folder: BlobStoreKind = {
   },
 }
 
-export const blobStoreKinds: readonly BlobStoreKind[] = [folder]
+const s3: BlobStoreKind = {
+  name: 's3',
+  missing: missesSwift,
+  start: () => S3OfTest.start(),
+}
+
+export const blobStoreKinds: readonly BlobStoreKind[] = [folder, s3]
+
+/** A bucket in a Swift of its own, reached through a network that can fail. */
+export class S3OfTest implements StoreOfTest {
+  readonly #spool = new TempFolder('spool')
+  #store: S3Store | undefined
+
+  private constructor(
+    readonly swift: SwiftServer,
+    readonly proxy: S3Proxy,
+    readonly bucket: string,
+  ) {}
+
+  static async start(options: Partial<S3Options> = {}): Promise<S3OfTest> {
+    const swift = await SwiftServer.start()
+    const proxy = await S3Proxy.start(swift)
+    const subject = new S3OfTest(swift, proxy, await swift.createBucket())
+    subject.#store = await subject.open(options)
+    return subject
+  }
+
+  get store(): S3Store {
+    if (!this.#store) throw new Error('the store is not open yet')
+    return this.#store
+  }
+
+  get spoolFolder(): string {
+    return join(this.#spool.path, 'spool')
+  }
+
+  /** Another store on the same bucket. */
+  open(options: Partial<S3Options> & { readonly timeouts?: S3Timeouts } = {}): Promise<S3Store> {
+    return S3Store.open({
+      endpoint: this.proxy.url,
+      publicEndpoint: this.proxy.url,
+      region: this.swift.region,
+      bucket: this.bucket,
+      accessKeyId: this.swift.accessKeyId,
+      secretAccessKey: this.swift.secretAccessKey,
+      forcePathStyle: true,
+      prefix: 'hermod/',
+      directUploads: true,
+      redirectDownloads: true,
+      spoolFolder: this.spoolFolder,
+      ...options,
+    })
+  }
+
+  async leftovers(): Promise<readonly string[]> {
+    return readdirSync(this.spoolFolder)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.proxy[Symbol.asyncDispose]()
+    await this.swift[Symbol.asyncDispose]()
+    this.#spool[Symbol.dispose]()
+  }
+}

@@ -1,0 +1,36 @@
+/** What the stores do on disks, and what it means when that fails. */
+import { type FileHandle, mkdir, rm } from 'node:fs/promises'
+import { BlobError } from './blob-store.js'
+
+/** Writes all of it where the last write ended. @throws what the file system throws */
+export async function writeAll(handle: FileHandle, chunk: Buffer): Promise<void> {
+  for (let at = 0; at < chunk.length; ) at += (await handle.write(chunk, at)).bytesWritten
+}
+
+/** Empties a folder, or makes it. @throws what the file system throws */
+export async function emptyFolder(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true })
+  await mkdir(folder, { recursive: true })
+}
+
+/** There is no such file or folder. */
+export function isMissing(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR'].includes(codeOf(error))
+}
+
+/** What a failure of the file system is for the caller of a store. */
+export function diskError(cause: unknown): BlobError {
+  if (cause instanceof BlobError) return cause
+  if (isMissing(cause)) return new BlobError('not_found', 'there is no such file', { cause })
+  if (isFull(cause)) return new BlobError('full', 'the disk is full', { cause })
+  const text = `the disk answers ${codeOf(cause) || String(cause)}`
+  return new BlobError('unavailable', text, { cause })
+}
+
+function isFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(codeOf(error))
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? ''
+}
