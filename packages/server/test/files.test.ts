@@ -24,7 +24,7 @@ import {
 import { aGroup } from './support/groups.js'
 import { WatchedServer } from './support/watched-server.js'
 
-const secretKey = 'a secret key that the tests know as well as the service'
+const secretKey = 'the-tests-know-it-as-well-as-the-service'
 const codes = {
   noPermission: 10010,
   tokenInvalid: 10008,
@@ -416,7 +416,7 @@ for (const backend of testBackends()) {
         const isOnItsWay = () =>
           blobsIn(watched.server.dataDir).some((path) => path.startsWith('.incoming'))
         await waitFor(isOnItsWay, { what: 'the file on its way', timeoutMs: 10_000 })
-        await slow.cut()
+        slow.cut()
         await waitFor(() => !isOnItsWay(), { what: 'nothing on its way', timeoutMs: 10_000 })
         expect(await fetchAs(api, bob.token, ticket.download_url)).toBe(codes.notFound)
         await expectOrder()

@@ -1,6 +1,7 @@
 /** How tests send files and fetch them, as clients do: they know nothing of addresses and signatures but where to cut them. */
+import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
-import { type ClientRequest, request } from 'node:http'
+import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { join, relative } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
 import type { UploadTicket } from '@hermod/protocol'
@@ -154,19 +155,12 @@ export class SlowUpload {
     const { rawBody, headers } = formOf(content)
     const half = rawBody.length >> 1
     this.#rest = rawBody.subarray(half)
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    this.answered = promise
-    this.#request = request(
-      api.options.url + pathOf(ticket.upload_url),
-      { method: 'POST', agent: false, headers: { ...headers, 'content-length': rawBody.length } },
-      (response) => {
-        text(response).then(
-          (body) => resolve(new Answer(response.statusCode ?? 0, response.headers, body)),
-          reject,
-        )
-      },
-    )
-    this.#request.on('error', reject)
+    this.#request = request(api.options.url + pathOf(ticket.upload_url), {
+      method: 'POST',
+      agent: false,
+      headers: { ...headers, 'content-length': rawBody.length },
+    })
+    this.answered = this.#answer()
     this.#request.write(rawBody.subarray(0, half))
   }
 
@@ -175,8 +169,13 @@ export class SlowUpload {
     return this.answered
   }
 
+  async #answer(): Promise<Answer> {
+    const [response] = (await once(this.#request, 'response')) as [IncomingMessage]
+    return new Answer(response.statusCode ?? 0, response.headers, await text(response))
+  }
+
   /** The client goes away. */
-  async cut(): Promise<void> {
+  cut(): void {
     this.answered.catch(() => {})
     this.#request.destroy()
   }
