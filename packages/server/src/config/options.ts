@@ -139,7 +139,7 @@ export const options = {
     name: 'HERMOD_PUBLIC_URL',
     type: 'URL',
     default: null,
-    text: 'The URL under which clients reach the service, for absolute links; unset: the address that it listens on.',
+    text: 'The URL under which clients reach the service, for absolute links; unset: the address that it listens on, and for files the one that each request names.',
     accepts: 'an http or https URL without user, query and fragment',
     example: 'https://chat.example.org',
     decode: decodePublicUrl,
