@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Runs every test: unit, and the built server on SQLite and on every other database that is found. Says in a line what is left out.
- * With HERMOD_TEST_BACKENDS=all a database that is missing is a failure instead. The last line counts the tests.
+ * Runs every test: unit, and the built server on SQLite and on every other database and store of files that is found. Says in a line what is left out.
+ * With HERMOD_TEST_BACKENDS=all what is missing is a failure instead. The last line counts the tests.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -12,10 +12,16 @@ import { fileURLToPath } from 'node:url'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const { findPostgres } = await import('../packages/testkit/dist/index.js')
+const { hasSwift } = await import('../packages/testkit/dist/s3/index.js')
 const postgres = findPostgres()
 if (!postgres && process.env.HERMOD_TEST_BACKENDS !== 'all') {
   console.log(
     'left out: everything on PostgreSQL, because no PostgreSQL 15 or newer is installed (its server programs are enough)',
+  )
+}
+if (!hasSwift() && process.env.HERMOD_TEST_BACKENDS !== 'all') {
+  console.log(
+    "left out: everything on S3, because OpenStack Swift is not installed (Debian's swift-proxy, swift-account, swift-container and swift-object are enough)",
   )
 }
 

@@ -285,7 +285,7 @@ describe('options', () => {
   it.each(optionKeys.map(optionOf))('$name accepts its own example and default', (option) => {
     const example = option.example.replace('$(openssl rand -hex 32)', 'a1'.repeat(32))
     expect(option.decode(example)).toBeDefined()
-    expect(option.name).toMatch(/^HERMOD_[A-Z_]+$/)
+    expect(option.name).toMatch(/^HERMOD_[A-Z0-9_]+$/)
     expect(option.text).toMatch(/^[A-Za-z].*\.$/)
     const neverGiven =
       option.default === null || (Array.isArray(option.default) && option.default.length === 0)

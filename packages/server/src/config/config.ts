@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import type { BucketRate } from '../lib/limits/bucket.js'
 import { redactUrl } from '../lib/secrets/redact.js'
 import { type GivenSettings, type ReadFile, readSettings, type Source } from './env.js'
+import { type FileConfig, fileConfig, fileContradictions, fileDefaults } from './file-config.js'
 import { type OptionKey, type OptionValues, optionKeys, optionOf, options } from './options.js'
 import { type ServerSecrets, serverSecrets } from './secrets.js'
 
@@ -91,6 +92,7 @@ export interface ServerConfig {
   readonly outbox: { readonly maxLagMs: number }
   /** For how long deliveries, and then tasks, are kept. */
   readonly push: { readonly traceMs: number; readonly taskMs: number }
+  readonly files: FileConfig
   /** Null: the service chooses the app_id on the first start. */
   readonly bootstrap: { readonly appId: string | null }
 }
@@ -130,18 +132,20 @@ export function loadConfig(
 ): LoadedConfig {
   const given = readSettings(env, readFile)
   const values = withDefaults(given)
-  const faults = [...given.faults, ...contradictions(values)]
+  const faults = [...given.faults, ...contradictions(values), ...fileContradictions(values)]
   if (faults.length > 0) throw new ConfigError(faults)
   const source = (key: OptionKey) => given.values.get(key)?.source ?? 'default'
+  const config = serverConfig(values, env.PATH)
+  const unset = fileDefaults(config.files)
   return {
-    config: deepFreeze(serverConfig(values)),
+    config: deepFreeze(config),
     secrets: serverSecrets(values),
     sources: Object.freeze(
       Object.fromEntries(optionKeys.map((key) => [key, source(key)])) as Record<OptionKey, Source>,
     ),
     settings: optionKeys.map((key) => ({
       name: options[key].name,
-      value: optionOf(key).encode(values[key]),
+      value: (values[key] === null && unset[key]) || optionOf(key).encode(values[key]),
       source: source(key),
     })),
   }
@@ -181,7 +185,7 @@ function contradictions(values: OptionValues): string[] {
   return faults
 }
 
-function serverConfig(values: OptionValues): ServerConfig {
+function serverConfig(values: OptionValues, path: string | undefined): ServerConfig {
   const dataDir = resolve(values.dataDir)
   return {
     dataDir,
@@ -243,6 +247,7 @@ function serverConfig(values: OptionValues): ServerConfig {
       traceMs: values.pushTraceDays * 86_400_000,
       taskMs: values.pushTaskDays * 86_400_000,
     },
+    files: fileConfig(values, dataDir, path),
     bootstrap: { appId: values.bootstrapAppId },
   }
 }

@@ -104,6 +104,8 @@ const secretKeyText = {
   example: '$(openssl rand -hex 32)',
   pattern: /^[\x21-\x7e]{32,256}$/,
 }
+/** A slash at the end, so that nothing else begins with it by chance. */
+const keyPrefix = /^(?=.{1,100}$)([a-z0-9_-][a-z0-9._-]*\/)+$/
 const hostname = /^[^\s/@]{1,255}$/
 const origin = /^[a-z][a-z0-9+.-]*:\/\/[^\s/,*@]+$/
 const usernamePrefix = /^[\p{L}\p{N}_]{1,64}$/u
@@ -389,6 +391,90 @@ export const options = {
     name: 'HERMOD_CHECK_ANSWERS',
     default: false,
     text: 'on checks every answer against the contract, every transaction against the caches and for statements that nobody waits for, and every write against the stores of the tables, and fails those that break a rule; for development and tests.',
+  }),
+  s3Endpoint: option<string | null>({
+    name: 'HERMOD_S3_ENDPOINT',
+    type: 'URL',
+    default: null,
+    text: 'The address of an S3-compatible store for files; unset: files are kept in the data folder.',
+    accepts: 'an http or https URL without query and credentials',
+    example: 'https://s3.eu-central-1.amazonaws.com',
+    decode: decodePublicUrl,
+  }),
+  s3PublicEndpoint: option<string | null>({
+    name: 'HERMOD_S3_PUBLIC_ENDPOINT',
+    type: 'URL',
+    default: null,
+    text: 'The address under which clients reach that store; unset: HERMOD_S3_ENDPOINT.',
+    accepts: 'an http or https URL without query and credentials',
+    example: 'https://files.example.org',
+    decode: decodePublicUrl,
+  }),
+  s3Region: textOption<string>({
+    name: 'HERMOD_S3_REGION',
+    default: 'us-east-1',
+    text: 'The region that signatures for the store name; many stores take any.',
+    accepts: '1 to 64 of a-z, 0-9 and -',
+    example: 'eu-central-1',
+    pattern: /^[a-z0-9-]{1,64}$/,
+  }),
+  s3Bucket: textOption<string | null>({
+    name: 'HERMOD_S3_BUCKET',
+    default: null,
+    text: 'The bucket for files, which must exist; the service needs the rights to list it and to read, write and delete its objects.',
+    accepts: '3 to 63 of a-z, 0-9, . and -, with a letter or digit at both ends',
+    example: 'hermod-files',
+    pattern: /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
+  }),
+  s3AccessKeyId: textOption<string | null>({
+    name: 'HERMOD_S3_ACCESS_KEY_ID',
+    default: null,
+    text: 'The name of the key for the store.',
+    accepts: '1 to 256 printable characters without spaces and slashes',
+    example: 'AKIAIOSFODNN7EXAMPLE',
+    pattern: /^[\x21-\x2e\x30-\x7e]{1,256}$/,
+  }),
+  s3SecretAccessKey: secretText({
+    name: 'HERMOD_S3_SECRET_ACCESS_KEY',
+    text: 'The key for the store.',
+    accepts: '1 to 256 printable characters without spaces',
+    example: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
+    pattern: /^[\x21-\x7e]{1,256}$/,
+  }),
+  s3ForcePathStyle: toggle({
+    name: 'HERMOD_S3_FORCE_PATH_STYLE',
+    default: true,
+    text: 'Whether the bucket is named in the path of the address, or in its host name.',
+  }),
+  s3Prefix: textOption<string | null>({
+    name: 'HERMOD_S3_PREFIX',
+    default: null,
+    text: 'What the name of every object begins with, for a bucket that is shared; unset: nothing.',
+    accepts:
+      'up to 100 of a-z, 0-9, ., _ and -, as names that end with a slash each and begin with no dot',
+    example: 'hermod/',
+    pattern: keyPrefix,
+  }),
+  s3Uploads: choice({
+    name: 'HERMOD_S3_UPLOADS',
+    values: ['through', 'direct'],
+    default: 'through',
+    text: 'Whether clients send files through the service, or directly to the store by a signed form: that takes a store with POST policies, and clients that send every field of the ticket along.',
+  }),
+  s3Downloads: choice({
+    name: 'HERMOD_S3_DOWNLOADS',
+    values: ['redirect', 'stream'],
+    default: 'redirect',
+    text: 'Whether downloads are answered with a redirect to a signed address of the store, or with the bytes.',
+  }),
+  ffmpeg: textOption<string | null>({
+    name: 'HERMOD_FFMPEG',
+    type: 'path',
+    default: null,
+    text: 'The ffmpeg program, which makes mp3 of voice; unset: the one that is found in PATH, if any.',
+    accepts: 'the path of a program',
+    example: '/usr/bin/ffmpeg',
+    pattern: /./,
   }),
   addressRate: integer({
     name: 'HERMOD_ADDRESS_RATE',

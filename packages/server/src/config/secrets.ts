@@ -11,15 +11,25 @@ export interface ServerSecrets {
   readonly secretKeyOld: string | null
   readonly bootstrapAdminToken: string | null
   readonly operatorToken: string | null
+  /** Null: files are not kept in an object store. */
+  readonly s3SecretAccessKey: string | null
 }
 
 /** The secrets, frozen; logs and JSON see a word instead of them. */
 export function serverSecrets(values: OptionValues): ServerSecrets {
-  const { databaseUrl, secretKey, secretKeyOld, bootstrapAdminToken, operatorToken } = values
+  const { databaseUrl, secretKey, secretKeyOld } = values
+  const { bootstrapAdminToken, operatorToken, s3SecretAccessKey } = values
   const veil = { value: () => '[secrets]', enumerable: false }
   return Object.freeze(
     Object.defineProperties(
-      { databaseUrl, secretKey, secretKeyOld, bootstrapAdminToken, operatorToken },
+      {
+        databaseUrl,
+        secretKey,
+        secretKeyOld,
+        bootstrapAdminToken,
+        operatorToken,
+        s3SecretAccessKey,
+      },
       { toJSON: veil, [inspect.custom]: veil },
     ),
   )

@@ -96,6 +96,8 @@ pipeline = catch_errors gatekeeper memory_cache s3api tempauth bulk slo proxy-se
 use = egg:swift#proxy
 allow_account_management = true
 account_autocreate = true
+# Else a daemon that is slow to start is left out for a minute.
+error_suppression_limit = 1000000
 [filter:memory_cache]
 paste.filter_factory = memory_cache:filter_factory
 [filter:s3api]

@@ -1,0 +1,89 @@
+/** The settings of files: where they are kept, and the program that converts voice. */
+import { join } from 'node:path'
+import { findInPath, isExecutable } from '../lib/find-program.js'
+import { type OptionKey, type OptionValues, options } from './options.js'
+
+export type FileStoreConfig =
+  | {
+      readonly kind: 'folder'
+      /** Absolute path. */
+      readonly folder: string
+    }
+  | {
+      readonly kind: 's3'
+      readonly endpoint: string
+      readonly publicEndpoint: string
+      readonly region: string
+      readonly bucket: string
+      readonly accessKeyId: string
+      readonly forcePathStyle: boolean
+      readonly prefix: string
+      readonly directUploads: boolean
+      readonly redirectDownloads: boolean
+      /** Absolute path of a folder for what is on its way to the store. */
+      readonly spoolFolder: string
+    }
+
+export interface FileConfig {
+  readonly store: FileStoreConfig
+  /** Path of the program; null: there is none, so that voice is not converted. */
+  readonly ffmpeg: string | null
+}
+
+/** @param path the variable PATH */
+export function fileConfig(
+  values: OptionValues,
+  dataDir: string,
+  path: string | undefined,
+): FileConfig {
+  return {
+    store: storeConfig(values, dataDir),
+    ffmpeg: values.ffmpeg ?? findInPath('ffmpeg', path),
+  }
+}
+
+function storeConfig(values: OptionValues, dataDir: string): FileStoreConfig {
+  const { s3Endpoint: endpoint, s3Bucket: bucket, s3AccessKeyId: accessKeyId } = values
+  if (endpoint === null || bucket === null || accessKeyId === null)
+    return { kind: 'folder', folder: join(dataDir, 'files') }
+  return {
+    kind: 's3',
+    endpoint,
+    publicEndpoint: values.s3PublicEndpoint ?? endpoint,
+    region: values.s3Region,
+    bucket,
+    accessKeyId,
+    forcePathStyle: values.s3ForcePathStyle,
+    prefix: values.s3Prefix ?? '',
+    directUploads: values.s3Uploads === 'direct',
+    redirectDownloads: values.s3Downloads === 'redirect',
+    spoolFolder: join(dataDir, 'files', '.incoming'),
+  }
+}
+
+/** What an unset setting comes to, for people. */
+export function fileDefaults({ store, ffmpeg }: FileConfig): Partial<Record<OptionKey, string>> {
+  return {
+    s3Endpoint: store.kind === 'folder' ? `not set: files are kept in ${store.folder}` : '',
+    ffmpeg: ffmpeg === null ? 'not found: voice is not converted' : `${ffmpeg}, found in PATH`,
+  }
+}
+
+const required = ['s3Endpoint', 's3Bucket', 's3AccessKeyId', 's3SecretAccessKey'] as const
+
+/** Settings that do not fit together, as sentences. */
+export function fileContradictions(values: OptionValues): string[] {
+  const faults: string[] = []
+  const given = required.filter((key) => values[key] !== null)
+  for (const key of required) {
+    if (given.length === 0 || given.includes(key)) continue
+    const { name, example } = options[key]
+    const others = given.map((other) => options[other].name).join(', ')
+    faults.push(`${name} is missing beside ${others}; for example ${name}=${example}`)
+  }
+  if (values.ffmpeg !== null && !isExecutable(values.ffmpeg)) {
+    const { name, example } = options.ffmpeg
+    faults.push(`${name} (${values.ffmpeg}) is no program; for example ${name}=${example}`)
+  }
+  return faults
+}
