@@ -1,4 +1,5 @@
 /** `npm run bench`: the rates of the service beside those of a bare echo. See the README for the method. */
+import { type FileRow, measureFiles } from './files/files.js'
 import { type GrowthRow, measureGrowth } from './growth/growth.js'
 import {
   type Build,
@@ -26,6 +27,7 @@ async function run(options: BenchOptions): Promise<Report> {
   const groupFills: GroupFill[] = []
   const growth: GrowthRow[] = []
   const push: PushFigures[] = []
+  const files: FileRow[] = []
   if (machine.dataInMemory)
     notes.push(
       'the temporary folder is in memory: set TMPDIR to a folder on disk for figures about durable writes',
@@ -48,6 +50,8 @@ async function run(options: BenchOptions): Promise<Report> {
       const own = builds[0] as Build
       push.push(await measurePush(storage, own, { ...options, ...options.push }, tell))
     }
+    if (options.files)
+      files.push(...(await measureFiles(storage, builds[0] as Build, options, tell)))
   }
   return {
     machine,
@@ -56,6 +60,7 @@ async function run(options: BenchOptions): Promise<Report> {
       channels: push.flatMap(({ channels }) => channels),
       crowds: push.flatMap(({ crowds }) => crowds),
     },
+    files,
     effort: { seconds: options.seconds, rounds: options.rounds },
     startups,
     rows,
@@ -111,9 +116,8 @@ async function main(): Promise<number> {
   }
   const report = await run(options)
   process.stdout.write(`${options.json ? JSON.stringify(report, null, 2) : formatReport(report)}\n`)
-  return [...report.rows, ...report.growth, ...report.push.crowds].some(({ errors }) => errors > 0)
-    ? 1
-    : 0
+  const { rows, growth, push, files } = report
+  return [...rows, ...growth, ...push.crowds, ...files].some(({ errors }) => errors > 0) ? 1 : 0
 }
 
 try {

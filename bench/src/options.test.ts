@@ -33,6 +33,11 @@ test('pushes are measured only when they are named, in two parts', () => {
   expect(parseOptions(crowd)?.push).toEqual({ devices: 0, crowdSize: 5 })
 })
 
+test('files are measured only when they are named', () => {
+  expect(parseOptions([])?.files).toBe(false)
+  expect(parseOptions(['--scenario', 'files'])).toMatchObject({ chosen: [], files: true })
+})
+
 test('what the options do not allow is refused', () => {
   for (const args of [
     ['--scenario', 'nothing'],

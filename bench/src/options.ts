@@ -7,6 +7,7 @@ import { type Scenario, setOf } from './scenarios/scenario.js'
 
 const growthSet = 'growth'
 const pushSet = 'push'
+const filesSet = 'files'
 const sets = [...new Set(scenarios.map(setOf))]
 
 export const usage = `Usage: npm run bench -- [options]
@@ -14,8 +15,9 @@ export const usage = `Usage: npm run bench -- [options]
   --seconds N       measured time of each run, default 8
   --rounds N        how often echo and server take turns, default 2
   --only NAME       sqlite or postgres; default: both when PostgreSQL 15 or newer is found
-  --scenario NAMES  ${sets.join(', ')}, ${growthSet}, ${pushSet};
-                    several with commas; default: all but ${growthSet} and ${pushSet}
+  --scenario NAMES  ${sets.join(', ')}, ${growthSet}, ${pushSet}, ${filesSet};
+                    several with commas; default: all but ${growthSet}, ${pushSet} and
+                    ${filesSet}
   --against FOLDER  another build to measure in turns with this one: a checkout of any
                     commit after npm ci and npm run build
   --members N       size of the large group, default 100000
@@ -39,6 +41,8 @@ export interface BenchOptions extends Effort {
   readonly growth: GrowthOptions | null
   /** Null: not asked for. */
   readonly push: PushOptions | null
+  /** Uploads and downloads are asked for. */
+  readonly files: boolean
   /** The checkout of another build to compare with. */
   readonly against: string | null
   readonly json: boolean
@@ -72,6 +76,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
         }
       : null,
     push: names(scenario).includes(pushSet) ? pushOptions(values) : null,
+    files: names(scenario).includes(filesSet),
     against: against ?? null,
     json,
   }
@@ -134,7 +139,7 @@ function names(text: string): string[] {
 
 function chooseScenarios(text: string): readonly (readonly Scenario[])[] {
   const asked = names(text)
-  const known = ['all', growthSet, pushSet, ...sets]
+  const known = ['all', growthSet, pushSet, filesSet, ...sets]
   const unknown = asked.find((name) => !known.includes(name))
   if (unknown !== undefined) throw new UsageError(`--scenario does not know ${unknown}`)
   const chosen = sets.filter((set) => asked.includes('all') || asked.includes(set))

@@ -1,9 +1,11 @@
+import type { FileRow } from '../files/files.js'
 import type { GrowthRow } from '../growth/growth.js'
 import type { Effort, ResultRow } from '../measure/measure.js'
 import { idleTargetBytes, readyTargetMs, type StartupFigures } from '../measure/startup.js'
 import type { GroupFillFigures } from '../population/population.js'
 import type { PushFigures } from '../push/push.js'
 import type { DatabaseName } from '../scenarios/scenario.js'
+import { filesTable } from './files-report.js'
 import {
   gigabytes,
   layOutTable,
@@ -26,6 +28,7 @@ export interface Report {
   readonly groupFills: readonly GroupFill[]
   readonly growth: readonly GrowthRow[]
   readonly push: PushFigures
+  readonly files: readonly FileRow[]
   /** What was left out, and why. */
   readonly notes: readonly string[]
 }
@@ -43,6 +46,7 @@ export function formatReport({
   groupFills,
   growth,
   push,
+  files,
   notes,
 }: Report): string {
   const { cpu, cores, memoryBytes, system, node, postgres } = machine
@@ -59,6 +63,7 @@ export function formatReport({
     ...groupFills.map(groupFillLine),
     growthTables(growth),
     pushTables(push),
+    filesTable(files),
     ...notes.map((note) => `Note: ${note}`),
   ]
     .filter((part, index, parts) => part !== '' || parts[index - 1] !== '')

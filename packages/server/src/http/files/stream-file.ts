@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { pipeline } from 'node:stream'
+import { Readable } from 'node:stream'
 import type { Connections } from '../bounds/connections.js'
 import { bindToProgress } from '../deadlines.js'
 
@@ -15,35 +15,84 @@ export interface StreamedFile {
 }
 
 /**
- * Sends the content of an answer as fast as the client takes it. When it cannot be read to its end, the connection is destroyed, so that no
- * client takes a part for the whole.
+ * Sends the content of an answer as fast as the client takes it. When it cannot be read to its end, or has other than the announced bytes,
+ * the connection is destroyed, so that no client takes a part for the whole.
  * @param ended is called once; with null when all was sent or the client has gone, which is no failure of the service
  */
 export function streamFile(file: StreamedFile, ended: (error: Error | null) => void): void {
   bindToProgress(file.socket, file.response)
-  pipeline(file.body, counted(file), file.response, (error) => {
-    const isGone = error?.code === 'ERR_STREAM_PREMATURE_CLOSE'
-    ended(error && !isGone ? error : null)
-  })
+  new FileStreaming(file, ended).start()
 }
 
-/** Passes the chunks on, and fails when other than so many bytes have come: the client would wait for the rest, or take it for an answer. */
-function counted({ length, socket, connections }: StreamedFile) {
-  return async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
-    let passed = 0
-    for await (const chunk of chunks) {
-      passed += chunk.length
-      if (passed > length) break
-      // While this one waits to be taken, the next one is read.
-      const held = 2 * chunk.length
-      connections.holding(socket, held)
-      try {
-        // Goes on when the client has taken it.
-        yield chunk
-      } finally {
-        connections.released(socket, held)
-      }
-    }
-    if (passed !== length) throw new Error(`a file of ${length} bytes has others`)
+/** Without `pipeline`, which takes half as long again for a file: this listens to the two streams and to nothing else. */
+class FileStreaming {
+  readonly #body: Readable
+  #sent = 0
+  /** Bytes in memory that wait for the client. */
+  #held = 0
+  #isOver = false
+
+  constructor(
+    private readonly file: StreamedFile,
+    private readonly ended: (error: Error | null) => void,
+  ) {
+    const { body } = file
+    this.#body = body instanceof Readable ? body : Readable.from(body, { objectMode: false })
+  }
+
+  start(): void {
+    const { response } = this.file
+    response.on('drain', () => this.#goOn())
+    response.once('close', () => this.#end(null))
+    response.on('error', () => this.#end(null))
+    this.#body
+      .on('data', (chunk: Buffer) => this.#send(chunk))
+      .on('end', () => this.#finish())
+      .on('error', (error) => this.#end(error))
+      .on('close', () => {
+        if (!this.#body.readableEnded) this.#end(this.#otherLength())
+      })
+    if (response.destroyed) this.#end(null)
+  }
+
+  #send(chunk: Buffer): void {
+    this.#sent += chunk.length
+    if (this.#sent > this.file.length) this.#end(this.#otherLength())
+    else if (!this.file.response.write(chunk)) this.#hold(chunk.length)
+  }
+
+  /** While a chunk waits to be taken, the next one is read. */
+  #hold(bytes: number): void {
+    this.#body.pause()
+    this.#held = 2 * bytes
+    this.file.connections.holding(this.file.socket, this.#held)
+  }
+
+  #goOn(): void {
+    this.#release()
+    this.#body.resume()
+  }
+
+  #release(): void {
+    if (this.#held > 0) this.file.connections.released(this.file.socket, this.#held)
+    this.#held = 0
+  }
+
+  #finish(): void {
+    if (this.#sent < this.file.length) this.#end(this.#otherLength())
+    else this.file.response.end(() => this.#end(null))
+  }
+
+  #otherLength(): Error {
+    return new Error(`a file of ${this.file.length} bytes has others`)
+  }
+
+  #end(error: Error | null): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#release()
+    this.#body.destroy()
+    if (error) this.file.response.destroy()
+    this.ended(error)
   }
 }

@@ -1,0 +1,53 @@
+/**
+ * The yardstick: a bare node:http server that writes what it gets to a file of its own and reads files. A file is written below another
+ * name, synced and renamed, and the folder synced, as the service does. It gets its folder over IPC.
+ */
+import { createReadStream, createWriteStream } from 'node:fs'
+import { open, readFile, rename, stat } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+
+/** Up to this size a file is read in one piece. */
+const smallBytes = 65_536
+const stored = '{"code":200,"data":true,"message":null}'
+let uploads = 0
+
+process.once('message', ({ folder }: { readonly folder: string }) => {
+  const server = createServer((request, response) => {
+    const { method, url = '' } = request
+    const path = join(folder, url.slice(1))
+    const work = method === 'POST' ? take(request, response, path) : give(response, path)
+    work.catch((error) => response.destroy(error))
+  })
+  server.listen(0, '127.0.0.1', () =>
+    process.send?.({ port: (server.address() as AddressInfo).port }),
+  )
+})
+
+// The process that started the server is gone.
+process.once('disconnect', () => process.exit())
+
+async function take(
+  request: IncomingMessage,
+  response: ServerResponse,
+  path: string,
+): Promise<void> {
+  const incoming = `${path}.${++uploads}`
+  const file = createWriteStream(incoming, { flush: true })
+  await pipeline(request, file)
+  await rename(incoming, path)
+  const folder = await open(join(path, '..'))
+  await folder.sync()
+  await folder.close()
+  const headers = { 'content-type': 'application/json', 'content-length': stored.length }
+  response.writeHead(200, headers).end(stored)
+}
+
+async function give(response: ServerResponse, path: string): Promise<void> {
+  const { size } = await stat(path)
+  response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': size })
+  if (size <= smallBytes) response.end(await readFile(path))
+  else await pipeline(createReadStream(path), response)
+}

@@ -1,0 +1,246 @@
+/** Uploads and downloads of the service beside a bare server that writes and reads the same files with the same syncs. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  type Build,
+  portOf,
+  Servers,
+  type Storage,
+  type StoredServer,
+  type Usage,
+  usageOf,
+} from '../measure/build.js'
+import { type Effort, quiet } from '../measure/measure.js'
+import { median, ratioOf, sum } from '../measure/statistics.js'
+import { makeUsers } from '../population/people.js'
+import type { DatabaseName } from '../scenarios/scenario.js'
+import { FileCaller, uploadBody, uploadHead } from './file-caller.js'
+import type { FileLoadOrder, FileLoadResult } from './file-load-run.js'
+import { type BareFiles, loadFiles, startBareFiles } from './file-processes.js'
+import { type FileScenario, fileScenarios, maxStored } from './file-scenarios.js'
+
+/** One line of the table. Rates are per second; they and CPU figures are medians over the rounds, latencies those of the service. */
+export interface FileRow {
+  readonly database: DatabaseName
+  readonly scenario: FileScenario
+  readonly barePerSecond: number
+  readonly perSecond: number
+  /** The median of the rounds' own shares. */
+  readonly ofBare: number
+  /** Of all rounds, those of the bare server included. */
+  readonly errors: number
+  readonly errorSamples: readonly string[]
+  readonly p50Ms: number
+  /** The worst round's, as is the maximum. */
+  readonly p99Ms: number
+  readonly maxMs: number
+  /** Of one request, as are the two below. */
+  readonly serverCpuUs: number
+  readonly databaseCpuUs: number
+  readonly bareCpuUs: number
+  /** CPU of the load process by wall time, while it loaded the service. */
+  readonly loadCpuShare: number
+  readonly rssBytes: number
+  readonly missed: readonly string[]
+}
+
+/** A load, and the CPU time of server and database within it. */
+interface Run {
+  readonly load: FileLoadResult
+  readonly serverCpuMs: number
+  readonly databaseCpuMs: number
+}
+
+interface Course {
+  readonly scenario: FileScenario
+  readonly storage: Storage
+  readonly server: StoredServer
+  readonly bare: BareFiles
+  readonly caller: FileCaller
+  readonly seconds: number
+}
+
+const warmUpShare = 0.25
+/** The service may be faster than the bare server by so much before it runs out of tickets. */
+const ticketReserve = 1.5
+/** What is downloaded in turn, at most. */
+const maxDownloaded = { files: 64, bytes: 1e8 }
+
+/** @param tell says what goes on */
+export async function measureFiles(
+  storage: Storage,
+  build: Build,
+  { seconds, rounds }: Effort,
+  tell: (text: string) => void,
+): Promise<FileRow[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'hermod-bare-files-'))
+  try {
+    using bare = await startBareFiles(folder)
+    await using servers = await Servers.start(storage, [build])
+    const server = servers.all[0] as StoredServer
+    const caller = new FileCaller(server.process, await makeUsers(server.process.api))
+    const rows: FileRow[] = []
+    for (const scenario of fileScenarios) {
+      tell(scenario.name)
+      const course = { scenario, storage, server, bare, caller, seconds }
+      rows.push(await measureScenario(course, rounds))
+    }
+    return rows
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function measureScenario(course: Course, rounds: number): Promise<FileRow> {
+  const next = course.scenario.kind === 'upload' ? uploads(course) : await downloads(course)
+  const usage = usageOf(course.server.process, course.storage)
+  const bareRuns: Run[] = []
+  const ownRuns: Run[] = []
+  for (let round = 0; round < rounds; round++) {
+    await quiet([usage])
+    bareRuns.push(await run(await next.bare(), { ...usage, serverCpuMs: course.bare.cpuMs }))
+    await quiet([usage])
+    ownRuns.push(await run(await next.own(perSecond(bareRuns.at(-1))), usage))
+  }
+  return summarise(course, bareRuns, ownRuns)
+}
+
+/** The loads of one round. */
+interface Loads {
+  bare(): Promise<FileLoadOrder>
+  /** @param barePerSecond of the same round */
+  own(barePerSecond: number): Promise<FileLoadOrder>
+}
+
+/** Every file goes below a name of its own, as every ticket is for one file. */
+function uploads(course: Course): Loads {
+  const { scenario, bare, server, caller } = course
+  const body = uploadBody(scenario.bytes)
+  let names = 0
+  const common = { ...orderOf(course), body, answerBytes: null }
+  return {
+    async bare() {
+      const count = Math.min(maxStored.files, Math.floor(maxStored.bytes / scenario.bytes))
+      const heads = Array.from({ length: count }, () =>
+        uploadHead(`/${scenario.name}-${names++}`, body),
+      )
+      return { ...common, port: bare.port, heads, repeats: false }
+    },
+    async own(barePerSecond) {
+      const seconds = course.seconds * (1 + warmUpShare)
+      const count = Math.ceil(barePerSecond * seconds * ticketReserve) + scenario.connections
+      const tickets = await caller.tickets(count)
+      const heads = tickets.map(({ upload }) => uploadHead(upload, body))
+      return { ...common, port: portOf(server.process), heads, repeats: false }
+    },
+  }
+}
+
+/** Of files that both have stored before. */
+async function downloads(course: Course): Promise<Loads> {
+  const { scenario, bare, server, caller } = course
+  const body = uploadBody(scenario.bytes)
+  const tickets = await caller.tickets(
+    Math.min(maxDownloaded.files, Math.floor(maxDownloaded.bytes / scenario.bytes)),
+  )
+  const names = tickets.map((_, index) => `/${scenario.name}-${index}`)
+  const ownPort = portOf(server.process)
+  await storeFiles(course, { port: bare.port, paths: names, body })
+  await storeFiles(course, { port: ownPort, paths: tickets.map(({ upload }) => upload), body })
+  const common = { ...orderOf(course), body: new Uint8Array(), repeats: true }
+  const bareHeads = names.map((name) => `GET ${name} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`)
+  const ownHeads = tickets.map((ticket) => caller.downloadHead(ticket))
+  return {
+    // It keeps the form as it came.
+    bare: async () => ({ ...common, port: bare.port, heads: bareHeads, answerBytes: body.length }),
+    own: async () => ({ ...common, port: ownPort, heads: ownHeads, answerBytes: scenario.bytes }),
+  }
+}
+
+/** @throws Error when not all of them could be stored */
+async function storeFiles(
+  course: Course,
+  {
+    port,
+    paths,
+    body,
+  }: { readonly port: number; readonly paths: readonly string[]; readonly body: Uint8Array },
+): Promise<void> {
+  const { errors, errorSamples } = await loadFiles(
+    {
+      ...orderOf(course),
+      port,
+      body,
+      heads: paths.map((path) => uploadHead(path, body)),
+      repeats: false,
+      answerBytes: null,
+      warmUpMs: 0,
+      measureMs: Number.POSITIVE_INFINITY,
+    },
+    { measuring: () => {}, measured: () => {} },
+  )
+  if (errors > 0) throw new Error(`storing files failed: ${errorSamples.join('\n')}`)
+}
+
+function orderOf({ scenario, seconds }: Course) {
+  return {
+    connections: scenario.connections,
+    warmUpMs: seconds * warmUpShare * 1000,
+    measureMs: seconds * 1000,
+  }
+}
+
+async function run(
+  order: FileLoadOrder,
+  usage: Pick<Usage, 'serverCpuMs' | 'databaseCpuMs'>,
+): Promise<Run> {
+  const used = () => [usage.serverCpuMs(), usage.databaseCpuMs()] as const
+  let before = used()
+  let after = before
+  const load = await loadFiles(order, {
+    measuring: () => {
+      before = used()
+    },
+    measured: () => {
+      after = used()
+    },
+  })
+  return { load, serverCpuMs: after[0] - before[0], databaseCpuMs: after[1] - before[1] }
+}
+
+function perSecond(run: Run | undefined): number {
+  return run ? run.load.succeeded / run.load.seconds : Number.NaN
+}
+
+function summarise(
+  { scenario, storage, server }: Course,
+  bareRuns: readonly Run[],
+  ownRuns: readonly Run[],
+): FileRow {
+  const rates = ownRuns.map(perSecond)
+  const bareRates = bareRuns.map(perSecond)
+  const ofBare = ratioOf(rates, bareRates).median
+  const loads = ownRuns.map(({ load }) => load)
+  const all = [...loads, ...bareRuns.map(({ load }) => load)]
+  const cpuUs = (runs: readonly Run[], key: 'serverCpuMs' | 'databaseCpuMs') =>
+    median(runs.map((one) => (one[key] * 1000) / one.load.succeeded))
+  return {
+    database: storage.name,
+    scenario,
+    barePerSecond: median(bareRates),
+    perSecond: median(rates),
+    ofBare,
+    errors: sum(all.map(({ errors }) => errors)),
+    errorSamples: all.flatMap(({ errorSamples }) => errorSamples),
+    p50Ms: median(loads.map(({ p50Ms }) => p50Ms)),
+    p99Ms: Math.max(...loads.map(({ p99Ms }) => p99Ms)),
+    maxMs: Math.max(...loads.map(({ maxMs }) => maxMs)),
+    serverCpuUs: cpuUs(ownRuns, 'serverCpuMs'),
+    databaseCpuUs: cpuUs(ownRuns, 'databaseCpuMs'),
+    bareCpuUs: cpuUs(bareRuns, 'serverCpuMs'),
+    loadCpuShare: median(loads.map(({ cpuMs, seconds }) => cpuMs / 1000 / seconds)),
+    rssBytes: server.process.rssBytes(),
+    missed: ofBare >= scenario.share ? [] : ['share'],
+  }
+}
