@@ -120,6 +120,8 @@ export async function startFileServer(options: FileServerOptions = {}): Promise<
       findUserToken: (_, token) =>
         token === 'hmu_valid' ? { userId: 7, deviceSn: null, tokenHash: 'hash' } : null,
       isOperatorToken: async () => false,
+      findSigner: async () => null,
+      findTicket: async () => null,
     },
     users: { requireUser: () => {} },
     limits: noCallLimits,
@@ -155,7 +157,7 @@ export async function startFileServer(options: FileServerOptions = {}): Promise<
         bounds,
         operations: [download, upload, plain] as readonly unknown[] as Operation[],
         addressOf: () => 'local',
-        baseUrlOf: () => 'http://files.example',
+        baseUrlOf: () => 'http://localhost',
         principal: null,
       }),
     ],
