@@ -3,6 +3,7 @@ import type { Stats } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { FileReads } from '../lib/file-reads.js'
 import { assertKey, assertPrefix, isKey } from './blob-keys.js'
 import {
   BlobError,
@@ -21,7 +22,6 @@ import { Intake } from './intake.js'
 
 /** Below the store's folder; no name of a key begins with a dot. */
 const incoming = '.incoming'
-const readBytes = 256 * 1024
 
 /**
  * Blobs as files of one folder that belongs to this process: the key is the path. A blob is written below another name, synced, renamed,
@@ -64,7 +64,7 @@ export class FolderStore implements BlobStore {
       await handle.close()
       throw diskError(error)
     }
-    return handle.createReadStream({ ...range, highWaterMark: readBytes })
+    return new FileReads(handle, range)
   }
 
   async read(key: string, { size }: ExpectedBlob): Promise<Buffer> {

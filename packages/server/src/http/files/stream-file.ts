@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
+import { FileReads } from '../../lib/file-reads.js'
 import type { Connections } from '../bounds/connections.js'
 import { bindToProgress } from '../deadlines.js'
 
@@ -58,7 +59,17 @@ class FileStreaming {
   #send(chunk: Buffer): void {
     this.#sent += chunk.length
     if (this.#sent > this.file.length) this.#end(this.#otherLength())
-    else if (!this.file.response.write(chunk)) this.#hold(chunk.length)
+    else if (!this.#write(chunk)) this.#hold(chunk.length)
+  }
+
+  /** @returns false: the client has not taken it all */
+  #write(chunk: Buffer): boolean {
+    const { response } = this.file
+    const body = this.#body
+    if (!(body instanceof FileReads)) return response.write(chunk)
+    return response.write(chunk, (error) => {
+      if (!error) body.recycle(chunk)
+    })
   }
 
   /** While a chunk waits to be taken, the next one is read. */
