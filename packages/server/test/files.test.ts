@@ -5,6 +5,7 @@ import { fileSignature } from '../dist/domain/files/file-credentials.js'
 import { type FileLink, linkText } from '../dist/domain/files/file-links.js'
 import { type FileTicket, ticketText } from '../dist/domain/files/file-tickets.js'
 import { type KeyPurpose, purposeKey } from '../dist/lib/secrets/secret-keys.js'
+import { fileStoreKinds, isOnItsWay, type StoreOfServer } from './support/file-stores.js'
 import {
   blobsIn,
   fetchAs,
@@ -44,12 +45,22 @@ const codes = {
 const dayMs = 24 * 3_600_000
 const amr = Buffer.concat([Buffer.from('#!AMR\n'), Buffer.alloc(320, 0x7c)])
 
+/** Whether the last part of a key is that of a file as it was uploaded. */
+function isOriginal(name: string): boolean {
+  return name.split('.').length === 2
+}
+
 function keyFor(purpose: KeyPurpose): Buffer {
   return purposeKey(Buffer.from(secretKey), purpose)
 }
 
-for (const backend of testBackends()) {
-  describe(`files on ${backend.name}`, () => {
+const places = testBackends().flatMap((backend) =>
+  fileStoreKinds.map((kind) => ({ backend, kind })),
+)
+
+for (const { backend, kind } of places) {
+  describe.skipIf(kind.missing)(`files in ${kind.name} on ${backend.name}`, () => {
+    let store: StoreOfServer
     let watched: WatchedServer
     let api: Api
     let operator: Api
@@ -58,7 +69,9 @@ for (const backend of testBackends()) {
     let carol: Session
 
     beforeAll(async () => {
-      watched = await WatchedServer.start(backend, { env: { HERMOD_SECRET_KEY: secretKey } })
+      store = await kind.start()
+      const env = { ...store.env, HERMOD_SECRET_KEY: secretKey }
+      watched = await WatchedServer.start(backend, { env })
       api = watched.api
       operator = api.as(watched.server.operatorToken)
     })
@@ -73,6 +86,7 @@ for (const backend of testBackends()) {
 
     afterAll(async () => {
       await watched?.[Symbol.asyncDispose]()
+      await store?.[Symbol.asyncDispose]()
     })
 
     const ticketOf = async (...args: Parameters<typeof ticketFor>) =>
@@ -99,10 +113,9 @@ for (const backend of testBackends()) {
       const known = (await watched.sql.run('select file_id, upload_id from files')).map(
         ({ file_id, upload_id }) => `${file_id}.${upload_id}`,
       )
-      const originals = blobsIn(watched.server.dataDir).filter(
-        (path) => !/\.(thumb|cover|mp3)/.test(path),
-      )
-      expect(originals.map((path) => path.split('/').at(-1)).toSorted()).toEqual(known.toSorted())
+      const keys = await store.keys(watched.server.dataDir)
+      const originals = keys.map((key) => key.split('/').at(-1) as string).filter(isOriginal)
+      expect(originals.toSorted()).toEqual(known.toSorted())
     }
 
     describe('the way of a file', () => {
@@ -139,8 +152,10 @@ for (const backend of testBackends()) {
         const [first, ...others] = await Promise.all(wanted)
         expect(first).toBeInstanceOf(Buffer)
         for (const other of others) expect(other).toEqual(first)
-        const named = blobsIn(watched.server.dataDir).filter((path) => path.includes('thumbnail'))
-        expect(new Set(named).size).toBe(named.length)
+        const before = await store.keys(watched.server.dataDir)
+        expect(await fetchAs(api, bob.token, url, { image_type: 2 })).toEqual(first)
+        expect(await store.keys(watched.server.dataDir)).toEqual(before)
+        expect(before.filter((key) => key.endsWith('thumbnail-200x200')).length).toBeGreaterThan(0)
         expect(await fetchAs(api, bob.token, url)).toEqual(png)
       })
 
@@ -413,11 +428,10 @@ for (const backend of testBackends()) {
       it('that is cut leaves nothing, and its ticket works again', async () => {
         const ticket = await ticketOf(alice.api, { to_id: bob.id })
         const slow = new SlowUpload(api, ticket, Buffer.alloc(1_000_000, 7))
-        const isOnItsWay = () =>
-          blobsIn(watched.server.dataDir).some((path) => path.startsWith('.incoming'))
-        await waitFor(isOnItsWay, { what: 'the file on its way', timeoutMs: 10_000 })
+        const isArriving = () => blobsIn(watched.server.dataDir).some(isOnItsWay)
+        await waitFor(isArriving, { what: 'the file on its way', timeoutMs: 10_000 })
         slow.cut()
-        await waitFor(() => !isOnItsWay(), { what: 'nothing on its way', timeoutMs: 10_000 })
+        await waitFor(() => !isArriving(), { what: 'nothing on its way', timeoutMs: 10_000 })
         expect(await fetchAs(api, bob.token, ticket.download_url)).toBe(codes.notFound)
         await expectOrder()
         expect((await upload(api, ticket, png)).code).toBe(200)

@@ -1,7 +1,6 @@
 /** The composition root: the only folder that constructs the parts of the service and knows all of them. */
 import { join } from 'node:path'
 import type { BlobStore } from '../blobs/blob-store.js'
-import { FolderStore } from '../blobs/folder-store.js'
 import type { Bus } from '../bus/bus.js'
 import { MemoryBus } from '../bus/memory-bus.js'
 import type { ServerConfig } from '../config/config.js'
@@ -30,6 +29,7 @@ import { UserAllowances } from '../pipeline/allowance.js'
 import { CallLimits, noCallLimits } from '../pipeline/call-limits.js'
 import { type CallObserver, Executor } from '../pipeline/executor.js'
 import { type CoreChannel, noConnections } from '../push/core-channel.js'
+import { openBlobStore } from './blob-store.js'
 import { createCaches } from './caches.js'
 import { databaseLog, isDatabaseFailure, lostConnectionLog } from './database/database-log.js'
 import { procedures } from './database/procedures.js'
@@ -64,7 +64,6 @@ export interface ContextOptions {
 }
 
 const databaseFile = 'hermod.db'
-const filesFolder = 'files'
 
 /** Opens the database of a configuration. With the embedded one the caller has locked the folder. */
 export async function openDatabase({ config, secrets, log }: ContextOptions): Promise<Database> {
@@ -112,7 +111,8 @@ export function openContext(options: ContextOptions): Promise<Context> {
     const applied = await migrate(database)
     if (applied.length > 0) log.info({ migrations: applied }, 'schema brought up to date')
     const providers = parts.add(new PushGateways(), (each) => each[Symbol.asyncDispose]())
-    const blobs = await FolderStore.open(join(config.dataDir, filesFolder))
+    const blobs = await openBlobStore(config.files.store, options.secrets)
+    watchStart(blobs, log)
     const context = buildContext(options, { database, providers, blobs })
     await context.services.secretService.requireKeys()
     for (const { path, mode, needed } of openToOthers(config.dataDir))
@@ -125,6 +125,14 @@ export function openContext(options: ContextOptions): Promise<Context> {
     parts.add(context.services.marks, (marks) => marks.idle())
     parts.add(context.services.fileWriter, (writer) => writer.idle())
     return { ...context, stop: () => parts.stop() }
+  })
+}
+
+/** Messages go on without files, so a store on the network that cannot be used is told of and stops nothing. */
+function watchStart(blobs: BlobStore, log: Logger): void {
+  if (blobs.kind === 'folder') return
+  blobs.check().catch((error: unknown) => {
+    log.error({ store: blobs.location, err: error }, 'the store of files cannot be used')
   })
 }
 
@@ -178,7 +186,7 @@ function buildContext(
       jobs,
       providers,
       blobs,
-      media: createMedia(null),
+      media: createMedia(config.files.ffmpeg),
       core,
       batchObservers: metrics.batches,
       receiptObserver: receiptObserver(log, metrics),

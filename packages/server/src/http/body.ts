@@ -120,6 +120,9 @@ async function* limitedChunks(
   } catch (error) {
     if (error instanceof AppError) throw error
     throw bodyEndedEarly(error)
+  } finally {
+    // What is left of a body that nobody reads to its end would keep the next call on the connection waiting.
+    request.resume()
   }
 }
 

@@ -95,21 +95,21 @@ export interface Fetched {
   readonly body: Buffer
 }
 
+export interface FetchOptions {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: Buffer
+}
+
 /** As an element of a page does it, with nothing but the address. */
 export async function fetchBytes(
   url: string,
-  options: { readonly method?: string; readonly headers?: Record<string, string> } = {},
+  { body, ...options }: FetchOptions = {},
 ): Promise<Fetched> {
-  return new Promise((resolve, reject) => {
-    request(url, { agent: false, ...options }, (response) => {
-      buffer(response).then(
-        (body) => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
-        reject,
-      )
-    })
-      .on('error', reject)
-      .end()
-  })
+  const sent = request(url, { agent: false, ...options }).end(body)
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  const { statusCode: status = 0, headers } = response
+  return { status, headers, body: await buffer(response) }
 }
 
 /** The address with what clients append to it. */

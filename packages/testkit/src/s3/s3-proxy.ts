@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import {
   createServer,
-  type IncomingMessage,
   request as httpRequest,
+  type IncomingMessage,
   type Server,
   type ServerResponse,
 } from 'node:http'
