@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Runs every test: unit, and the built server on SQLite and on every other database and store of files that is found. Says in a line what is left out.
- * With HERMOD_TEST_BACKENDS=all what is missing is a failure instead. The last line counts the tests.
+ * Runs every test: unit, and the built server on SQLite and on every other database and store of files that is found. Says in a line
+ * what is left out. With HERMOD_TEST_BACKENDS=all what is missing is a failure instead. The last line counts the tests.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

@@ -5,13 +5,15 @@ import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { crc32 } from 'node:zlib'
-import { TempFolder } from '@hermod/testkit'
+import { fileURLToPath } from 'node:url'
+import { Child, TempFolder } from '@hermod/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { BlobStore } from '../dist/blobs/blob-store.js'
 import { FolderStore } from '../dist/blobs/folder-store.js'
 import { blobStoreKinds, type StoreOfTest } from './support/blob-stores.js'
 import { SmallDisk } from './support/system-faults.js'
 
+const moverPath = fileURLToPath(new URL('./support/blob-mover.mjs', import.meta.url))
 const contentType = 'application/octet-stream'
 const anySize = { contentType, maxBytes: 1024 * 1024 * 1024 }
 /** More than is read at once from a folder and than one part of an upload to S3 has. */
@@ -214,6 +216,22 @@ for (const kind of blobStoreKinds)
         await expect(opening).rejects.toMatchObject(isDamaged)
         await expect(store.read(key, { size })).rejects.toMatchObject(isDamaged)
       }
+    })
+
+    it('moves 256 MiB within 64 MiB of memory', async () => {
+      const bytes = 256 * 1024 * 1024
+
+      const mover = new Child([
+        process.execPath,
+        '--expose-gc',
+        moverPath,
+        JSON.stringify({ ...subject.recipe, bytes }),
+      ])
+      await mover.exited
+      const { read, grown } = JSON.parse(mover.output()) as { read: number; grown: number }
+      expect(read).toBe(bytes)
+      if (process.env.HERMOD_SHOW_FIGURES) console.log(`${kind.name}: ${grown} bytes`)
+      expect(grown).toBeLessThan(64 * 1024 * 1024)
     })
 
     it('checks itself and leaves nothing of that', async () => {

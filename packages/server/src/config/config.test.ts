@@ -30,7 +30,7 @@ function faultsOf(
 
 describe('loadConfig', () => {
   it('runs on one machine without any setting', () => {
-    const { config, secrets, sources } = loadConfig({ PATH: '/bin' })
+    const { config, secrets, sources } = loadConfig({ PATH: '/nowhere' })
     expect(config).toEqual({
       dataDir: resolve('data'),
       storage: { kind: 'sqlite', dataDir: resolve('data') },
@@ -79,6 +79,7 @@ describe('loadConfig', () => {
       messages: { maxMessageBytes: 65_536, maxTargets: 500, transactionTtlMs: 86_400_000 },
       outbox: { maxLagMs: 604_800_000 },
       push: { traceMs: 7 * 86_400_000, taskMs: 90 * 86_400_000 },
+      files: { store: { kind: 'folder', folder: resolve('data/files') }, ffmpeg: null },
       writer: { batchMessages: 256, queueMessages: 20_000, queueBytes: 67_108_864 },
       bootstrap: { appId: null },
     })
@@ -88,6 +89,7 @@ describe('loadConfig', () => {
       secretKeyOld: null,
       bootstrapAdminToken: null,
       operatorToken: null,
+      s3SecretAccessKey: null,
     })
     expect(new Set(Object.values(sources))).toEqual(new Set(['default']))
   })

@@ -5,13 +5,19 @@ import { TempFolder } from '@hermod/testkit'
 import { hasSwift, S3Proxy, SwiftServer } from '@hermod/testkit/s3'
 import type { BlobStore } from '../../dist/blobs/blob-store.js'
 import { FolderStore } from '../../dist/blobs/folder-store.js'
-import type { S3Options, S3Timeouts } from '../../dist/blobs/s3/s3-options.js'
+import type { S3Options } from '../../dist/blobs/s3/s3-options.js'
 import { S3Store } from '../../dist/blobs/s3/s3-store.js'
 
 export interface StoreOfTest extends AsyncDisposable {
   readonly store: BlobStore
   /** Names of what uploads that did not come to their end have left. */
   leftovers(): Promise<readonly string[]>
+  /** How another process opens a store on the same blobs. */
+  readonly recipe: {
+    readonly module: string
+    readonly name: string
+    readonly options: S3Options | string
+  }
 }
 
 export interface BlobStoreKind {
@@ -30,8 +36,10 @@ const folder: BlobStoreKind = {
   missing: false,
   async start() {
     const place = new TempFolder('blobs')
+    const module = String(new URL('../../dist/blobs/folder-store.js', import.meta.url))
     return {
       store: await FolderStore.open(place.path),
+      recipe: { module, name: 'FolderStore', options: place.path },
       leftovers: async () => readdirSync(join(place.path, '.incoming')),
       [Symbol.asyncDispose]: async () => place[Symbol.dispose](),
     }
@@ -74,9 +82,20 @@ export class S3OfTest implements StoreOfTest {
     return join(this.#spool.path, 'spool')
   }
 
+  get recipe() {
+    const module = String(new URL('../../dist/blobs/s3/s3-store.js', import.meta.url))
+    // Not through the proxy, which is in this process.
+    const options = { ...this.#options, endpoint: this.swift.url }
+    return { module, name: 'S3Store', options }
+  }
+
   /** Another store on the same bucket. */
-  open(options: Partial<S3Options> & { readonly timeouts?: S3Timeouts } = {}): Promise<S3Store> {
-    return S3Store.open({
+  open(options: Partial<S3Options> = {}): Promise<S3Store> {
+    return S3Store.open({ ...this.#options, ...options })
+  }
+
+  get #options(): S3Options {
+    return {
       endpoint: this.proxy.url,
       publicEndpoint: this.proxy.url,
       region: this.swift.region,
@@ -88,8 +107,7 @@ export class S3OfTest implements StoreOfTest {
       directUploads: true,
       redirectDownloads: true,
       spoolFolder: this.spoolFolder,
-      ...options,
-    })
+    }
   }
 
   async leftovers(): Promise<readonly string[]> {
