@@ -96,7 +96,7 @@ export class S3Client {
       dispatcher: this.#agent,
       method,
       headers: signed,
-      ...(method === 'PUT' && { headersTimeout: this.#timeouts.putAnswerMs }),
+      ...(body && { headersTimeout: this.#timeouts.putAnswerMs }),
       ...(body && { body: body.content() }),
     })
     if (answer.statusCode >= 300) throw await refusal(s3Answer(answer), key)

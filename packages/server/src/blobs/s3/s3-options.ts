@@ -23,8 +23,9 @@ export interface S3Options {
 
 export interface S3Timeouts {
   readonly connectMs: number
-  /** Without any progress, until an answer begins; a store that keeps a large file takes its time. */
+  /** Without any progress, until an answer begins. */
   readonly answerMs: number
+  /** The same for requests with a body: a store that keeps a large file takes its time. */
   readonly putAnswerMs: number
   /** Between two pieces of an answer. */
   readonly bodyMs: number

@@ -23,8 +23,8 @@ import { Spool, type SpooledBody } from './spool.js'
 import { verified } from './verified.js'
 import { element, elements } from './xml.js'
 
-/** S3 takes no more in one request. */
-const removedAtOnce = 1000
+/** S3 takes a thousand in one request, but some stores remove them one by one before they answer. */
+const removedAtOnce = 100
 
 /**
  * Blobs as objects of one bucket of a store that speaks S3. A blob is sent when all of it is there, in one request whose checksum the
