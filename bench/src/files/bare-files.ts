@@ -1,9 +1,9 @@
 /**
  * The yardstick: a bare node:http server that writes what it gets to a file of its own and reads files. A file is written below another
- * name, synced and renamed, and the folder synced, as the service does. It gets its folder over IPC.
+ * name, synced and renamed, and its folder synced, one of as many as the service has. It gets the folder of them all over IPC.
  */
 import { createReadStream, createWriteStream } from 'node:fs'
-import { open, readFile, rename, stat } from 'node:fs/promises'
+import { mkdir, open, readFile, rename, stat } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -11,13 +11,15 @@ import { pipeline } from 'node:stream/promises'
 
 /** Up to this size a file is read in one piece. */
 const smallBytes = 65_536
+const folders = 1024
 const stored = '{"code":200,"data":true,"message":null}'
 let uploads = 0
 
-process.once('message', ({ folder }: { readonly folder: string }) => {
+process.once('message', async ({ folder }: { readonly folder: string }) => {
+  for (let index = 0; index < folders; index++) await mkdir(join(folder, String(index)))
   const server = createServer((request, response) => {
     const { method, url = '' } = request
-    const path = join(folder, url.slice(1))
+    const path = pathOf(folder, url.slice(1))
     const work = method === 'POST' ? take(request, response, path) : give(response, path)
     work.catch((error) => response.destroy(error))
   })
@@ -28,6 +30,11 @@ process.once('message', ({ folder }: { readonly folder: string }) => {
 
 // The process that started the server is gone.
 process.once('disconnect', () => process.exit())
+
+/** @param name ends with a number */
+function pathOf(folder: string, name: string): string {
+  return join(folder, String(Number(/\d+$/.exec(name)?.[0]) % folders), name)
+}
 
 async function take(
   request: IncomingMessage,
