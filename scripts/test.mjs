@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
-const { findPostgres } = await import('../packages/testkit/dist/index.js')
+const { findChromium, findPostgres } = await import('../packages/testkit/dist/index.js')
 const { hasSwift } = await import('../packages/testkit/dist/s3/index.js')
 const postgres = findPostgres()
 if (!postgres && process.env.HERMOD_TEST_BACKENDS !== 'all') {
@@ -23,6 +23,9 @@ if (!hasSwift() && process.env.HERMOD_TEST_BACKENDS !== 'all') {
   console.log(
     "left out: everything on S3, because OpenStack Swift is not installed (Debian's swift-proxy, swift-account, swift-container and swift-object are enough)",
   )
+}
+if (!findChromium() && process.env.HERMOD_TEST_BACKENDS !== 'all') {
+  console.log('left out: everything in a browser, because no Chromium is installed')
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'hermod-test-'))

@@ -17,6 +17,7 @@ export {
   testBackends,
 } from './backends.js'
 export { Child, type ChildOptions, type Exit } from './child.js'
+export { findChromium, testChromium } from './chromium.js'
 export { parseExactJson, stringifyExactJson } from './exact-json.js'
 export { atExit } from './exit-tasks.js'
 export { freePort } from './free-port.js'
