@@ -6,7 +6,6 @@ import { Readable } from 'node:stream'
 import { boolean, int64, type Operation, operation, string } from '@hermod/protocol'
 import { loadConfig } from '../../dist/config/config.js'
 import { Bounds } from '../../dist/http/bounds/bounds.js'
-import { ConnectionRoom } from '../../dist/http/connection-room.js'
 import { Cors } from '../../dist/http/cors.js'
 import { Responses } from '../../dist/http/responses.js'
 import { operationRoutes } from '../../dist/http/routes/operations.js'
@@ -148,7 +147,6 @@ export async function startFileServer(options: FileServerOptions = {}): Promise<
   const server = createHttpServer({
     responses,
     bounds,
-    room: new ConnectionRoom(Number.POSITIVE_INFINITY, { refused() {} }),
     onError,
     families: [
       operationRoutes({

@@ -7,7 +7,6 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../config/config.js'
 import { Bounds } from '../bounds/bounds.js'
-import { ConnectionRoom } from '../connection-room.js'
 import { Cors } from '../cors.js'
 import { Responses } from '../responses.js'
 import { createHttpServer } from '../server.js'
@@ -52,7 +51,6 @@ beforeAll(async () => {
   server = createHttpServer({
     responses,
     bounds,
-    room: new ConnectionRoom(Number.POSITIVE_INFINITY, { refused() {} }),
     onError,
     families: [
       pageRoutes({ responses, cors, admit: () => {} }, { '/site': page }),
