@@ -33,7 +33,12 @@ for (const backend of testBackends()) {
       place = await OutboxPlace.create(backend)
       database = place.openDatabase()
       clock = new TestClock()
-      metrics = new Metrics({ messages: () => 0, messageBytes: () => 0, marks: () => 0 })
+      metrics = new Metrics({
+        messages: () => 0,
+        messageBytes: () => 0,
+        marks: () => 0,
+        files: () => 0,
+      })
       consumer = new TestConsumer('slow')
       const bus = new MemoryBus()
       const store = new OutboxStore(database)

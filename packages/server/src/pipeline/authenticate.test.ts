@@ -298,3 +298,35 @@ describe('an operator operation', () => {
       expect(await principalOrRefusal(rule, operatorPrincipal)).toMatch(/^10010 /)
   })
 })
+
+describe('what takes the place of a token', () => {
+  const found = (changes: Partial<Operation>, sent: Partial<Credentials>) =>
+    authenticate(
+      authenticator,
+      { ...operationFor('member'), ...changes },
+      { credentials: { ...noCredentials, ...sent }, address: '192.0.2.1' },
+    )
+  const signed = {
+    storeToken: 'hms_1',
+    signature: 'signed',
+    method: 'GET',
+    target: '/file?name=x',
+  } as const
+
+  it('is a signature that is valid, where no token was sent', async () => {
+    const signer = userPrincipal('home', { userId: 1001, deviceSn: null, tokenHash: '' })
+    expect(await found({}, { signed })).toEqual(signer)
+    const bad = { ...signed, target: '/file?name=y' }
+    await expect(found({}, { signed: bad })).rejects.toThrow('access-token is invalid')
+    await expect(found({}, { signed, accessToken: 'hmu_other' })).rejects.toThrow('is invalid')
+  })
+
+  it('is a ticket where one is asked for, with nothing beside it, of an application that is active', async () => {
+    const ticket = (text: string | undefined) =>
+      found({ credentials: 'ticket' }, { appId: undefined, ticket: text })
+    expect(await ticket('valid')).toEqual({ kind: 'ticket', appId: 'home' })
+    for (const text of ['forged', '', undefined])
+      await expect(ticket(text)).rejects.toThrow('upload ticket is invalid')
+    await expect(ticket('of closed')).rejects.toThrow(AppError)
+  })
+})

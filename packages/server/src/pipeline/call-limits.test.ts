@@ -34,12 +34,20 @@ const noBody = () => undefined
 
 function callOf(accessToken: string | undefined, address = '192.0.2.1'): Call {
   const credentials = { appId: 'home', accessToken, userId: undefined, groupId: undefined }
-  return { requestId: 'r', address, userAgent: '', query: {}, body: noBody, credentials }
+  return {
+    requestId: 'r',
+    address,
+    userAgent: '',
+    baseUrl: '',
+    query: {},
+    body: noBody,
+    credentials,
+  }
 }
 
 /** A call whose transport has proved the principal before. */
 function provedCall(principal: Principal, address: string): Call {
-  return { requestId: 'r', address, userAgent: '', query: {}, body: noBody, principal }
+  return { requestId: 'r', address, userAgent: '', baseUrl: '', query: {}, body: noBody, principal }
 }
 
 let limits: CallLimits

@@ -39,6 +39,8 @@ const everybody: Authenticator = {
   requireApp: async () => {},
   findAdminToken: async () => null,
   findUserToken: async () => null,
+  findSigner: async () => null,
+  findTicket: async () => null,
   isOperatorToken: async () => false,
 }
 
@@ -97,6 +99,7 @@ function callOf(body: unknown = { id: 1 }, accessToken?: string): Call {
     requestId: 'request-1',
     address: '192.0.2.1',
     userAgent: 'tests',
+    baseUrl: '',
     query: {},
     body: () => body,
     credentials: { appId: 'home', accessToken, userId: undefined, groupId: undefined },
