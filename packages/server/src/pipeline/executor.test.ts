@@ -99,7 +99,7 @@ function callOf(body: unknown = { id: 1 }, accessToken?: string): Call {
     requestId: 'request-1',
     address: '192.0.2.1',
     userAgent: 'tests',
-    baseUrl: '',
+    baseUrl: 'https://chat.example.org',
     query: {},
     body: () => body,
     credentials: { appId: 'home', accessToken, userId: undefined, groupId: undefined },
@@ -158,6 +158,7 @@ describe('a success', () => {
     expect(seen).toEqual([
       {
         principal: { kind: 'anonymous', appId: 'home' },
+        baseUrl: 'https://chat.example.org',
         requestId: 'request-1',
         address: '192.0.2.1',
         userAgent: 'tests',
