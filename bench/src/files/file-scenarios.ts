@@ -15,8 +15,8 @@ const large = 10 * 1024 * 1024
 
 /** Downloads are of files that earlier uploads have stored. */
 export const fileScenarios: readonly FileScenario[] = [
-  { name: 'upload-10k', kind: 'upload', bytes: small, connections: 16, share: 0.5 },
-  { name: 'upload-10m', kind: 'upload', bytes: large, connections: 4, share: 0.5 },
+  { name: 'upload-10k', kind: 'upload', bytes: small, connections: 64, share: 0.5 },
+  { name: 'upload-10m', kind: 'upload', bytes: large, connections: 8, share: 0.5 },
   { name: 'download-10k', kind: 'download', bytes: small, connections: 64, share: 0.4 },
   { name: 'download-10m', kind: 'download', bytes: large, connections: 8, share: 0.7 },
 ]

@@ -23,6 +23,8 @@ import { Intake } from './intake.js'
 /** Below the store's folder; no name of a key begins with a dot. */
 const incoming = '.incoming'
 
+const batchBytes = 512 * 1024
+
 /**
  * Blobs as files of one folder that belongs to this process: the key is the path. A blob is written below another name, synced, renamed,
  * and the folder synced: a file below its key is whole, after a power failure too.
@@ -151,14 +153,42 @@ export class FolderStore implements BlobStore {
   }
 }
 
+/** One batch is written while the next one comes: many small writes cost more than the disk does. */
 async function writeWhole(path: string, intake: Intake): Promise<void> {
   const handle = await open(path, 'wx')
+  let writing: Promise<void> = Promise.resolve()
   try {
-    for await (const chunk of intake.chunks()) await writeAll(handle, chunk)
+    let batch: Buffer[] = []
+    let bytes = 0
+    for await (const chunk of intake.chunks()) {
+      batch.push(chunk)
+      bytes += chunk.length
+      if (bytes < batchBytes) continue
+      await writing
+      writing = writeBatch(handle, batch, bytes)
+      // It is waited for below; it may fail before.
+      writing.catch(() => {})
+      batch = []
+      bytes = 0
+    }
+    await writing
+    if (bytes > 0) await writeBatch(handle, batch, bytes)
     await handle.sync()
   } finally {
+    await writing.catch(() => {})
     await handle.close()
   }
+}
+
+/** @param bytes of all chunks */
+async function writeBatch(
+  handle: FileHandle,
+  chunks: readonly Buffer[],
+  bytes: number,
+): Promise<void> {
+  const { bytesWritten } = await handle.writev(chunks)
+  if (bytesWritten === bytes) return
+  await writeAll(handle, Buffer.concat(chunks).subarray(bytesWritten))
 }
 
 /** Renames durably. When that fails, there is nothing below the new name. */

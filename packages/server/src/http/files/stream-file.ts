@@ -25,7 +25,7 @@ export function streamFile(file: StreamedFile, ended: (error: Error | null) => v
   new FileStreaming(file, ended).start()
 }
 
-/** Without `pipeline`, which takes half as long again for a file: this listens to the two streams and to nothing else. */
+/** Without `pipeline`, which does not say when a chunk was taken. */
 class FileStreaming {
   readonly #body: Readable
   #sent = 0
