@@ -13,7 +13,7 @@ const askedAtOnce = 16
 const boundary = 'a-boundary-of-the-benchmark'
 
 /** The requests of users who send files to one another. */
-export class FileCaller {
+export class BenchCaller {
   #turn = 0
 
   constructor(
@@ -37,7 +37,7 @@ export class FileCaller {
     if (!user || !other) throw new Error('there are no users')
     const query = { file_type: 100, to_id: other.id, to_type: 1 }
     const { data } = await user.api.succeed('GET', '/file/upload/chat', { query })
-    return { upload: pathOf(data.upload_url), download: pathOf(data.download_url), user }
+    return { upload: callerPath(data.upload_url), download: callerPath(data.download_url), user }
   }
 
   downloadHead({ download, user }: Ticket): string {
@@ -61,7 +61,7 @@ export function uploadBody(bytes: number): Uint8Array {
   ])
 }
 
-function pathOf(url: string): string {
+function callerPath(url: string): string {
   const { pathname, search } = new URL(url)
   return pathname + search
 }

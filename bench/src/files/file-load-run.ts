@@ -78,7 +78,7 @@ class FileLoadRun {
       socket ??= await open(this.order.port)
       const startedAt = performance.now()
       try {
-        const answer = await exchange(socket, head, this.order.body)
+        const answer = await askOnce(socket, head, this.order.body)
         this.#answered(answer, startedAt)
       } catch (error) {
         this.#failed((error as Error).message)
@@ -131,7 +131,7 @@ class FileLoadRun {
     this.events.measured()
   }
 
-  #answered({ status, length, start }: Answer, startedAt: number): void {
+  #answered({ status, length, start }: FileReply, startedAt: number): void {
     const { answerBytes } = this.order
     const isGood =
       status === 200 &&
@@ -153,7 +153,7 @@ class FileLoadRun {
   }
 }
 
-interface Answer {
+interface FileReply {
   readonly status: number
   /** Of the content, in bytes. */
   readonly length: number
@@ -168,9 +168,9 @@ async function open(port: number): Promise<Socket> {
 }
 
 /** @throws Error when the connection ends, or what comes is no HTTP/1.1 with a Content-Length */
-function exchange(socket: Socket, head: string, body: Uint8Array): Promise<Answer> {
+function askOnce(socket: Socket, head: string, body: Uint8Array): Promise<FileReply> {
   return new Promise((resolve, reject) => {
-    let known: (Answer & { readonly size: number }) | null = null
+    let known: (FileReply & { readonly size: number }) | null = null
     let early: Buffer = Buffer.alloc(0)
     let received = 0
     const done = () => {
@@ -205,7 +205,7 @@ function exchange(socket: Socket, head: string, body: Uint8Array): Promise<Answe
 }
 
 /** @returns null while it is not there as a whole; `size` is that of head and content together */
-function readHead(bytes: Buffer): (Answer & { readonly size: number }) | null {
+function readHead(bytes: Buffer): (FileReply & { readonly size: number }) | null {
   const text = bytes.toString('latin1', 0, headBytesMax)
   const at = text.indexOf(headEnd)
   if (at < 0 && text.length < headBytesMax) return null

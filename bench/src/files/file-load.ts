@@ -8,15 +8,15 @@ export type FileLoadMessage =
 
 process.once('message', async (order: FileLoadOrder) => {
   const result = await runFileLoad(order, {
-    measuring: () => tell({ type: 'measuring' }),
-    measured: () => tell({ type: 'measured' }),
+    measuring: () => report({ type: 'measuring' }),
+    measured: () => report({ type: 'measured' }),
   })
-  tell({ type: 'result', result }, () => process.disconnect())
+  report({ type: 'result', result }, () => process.disconnect())
 })
 
 // The process that ordered the load is gone.
 process.once('disconnect', () => process.exit())
 
-function tell(message: FileLoadMessage, sent = () => {}): void {
+function report(message: FileLoadMessage, sent = () => {}): void {
   process.send?.(message, sent)
 }

@@ -15,7 +15,7 @@ import { type Effort, quiet } from '../measure/measure.js'
 import { median, ratioOf, sum } from '../measure/statistics.js'
 import { makeUsers } from '../population/people.js'
 import type { DatabaseName } from '../scenarios/scenario.js'
-import { FileCaller, uploadBody, uploadHead } from './file-caller.js'
+import { BenchCaller, uploadBody, uploadHead } from './file-caller.js'
 import type { FileLoadOrder, FileLoadResult } from './file-load-run.js'
 import { type BareFiles, loadFiles, startBareFiles } from './file-processes.js'
 import { type FileScenario, fileScenarios, maxStored } from './file-scenarios.js'
@@ -52,12 +52,12 @@ interface Run {
   readonly databaseCpuMs: number
 }
 
-interface Course {
+interface FileCourse {
   readonly scenario: FileScenario
   readonly storage: Storage
   readonly server: StoredServer
   readonly bare: BareFiles
-  readonly caller: FileCaller
+  readonly caller: BenchCaller
   readonly seconds: number
 }
 
@@ -81,7 +81,7 @@ export async function measureFiles(
     using bare = await startBareFiles(folder)
     await using servers = await Servers.start(storage, [build])
     const server = servers.all[0] as StoredServer
-    const caller = new FileCaller(server.process, await makeUsers(server.process.api))
+    const caller = new BenchCaller(server.process, await makeUsers(server.process.api))
     const common = { storage, server, bare, caller, seconds }
     tell('files: filling')
     await fillFolders({ ...common, scenario: fileScenarios[0] as FileScenario })
@@ -98,14 +98,14 @@ export async function measureFiles(
 }
 
 /** The service makes its folders when they are first used. */
-async function fillFolders(course: Course): Promise<void> {
+async function fillFolders(course: FileCourse): Promise<void> {
   const tickets = await course.caller.tickets(filledFiles)
   const paths = tickets.map(({ upload }) => upload)
   const port = portOf(course.server.process)
   await storeFiles(course, { port, paths, body: uploadBody(course.scenario.bytes) })
 }
 
-async function measureScenario(course: Course, rounds: number): Promise<FileRow> {
+async function measureScenario(course: FileCourse, rounds: number): Promise<FileRow> {
   const next = course.scenario.kind === 'upload' ? uploads(course) : await downloads(course)
   const usage = usageOf(course.server.process, course.storage)
   const bareRuns: Run[] = []
@@ -116,7 +116,7 @@ async function measureScenario(course: Course, rounds: number): Promise<FileRow>
     await quiet([usage])
     ownRuns.push(await run(await next.own(perSecond(bareRuns.at(-1))), usage))
   }
-  return summarise(course, bareRuns, ownRuns)
+  return summariseCourses(course, bareRuns, ownRuns)
 }
 
 /** The loads of one round. */
@@ -127,7 +127,7 @@ interface Loads {
 }
 
 /** Every file goes below a name of its own, as every ticket is for one file. */
-function uploads(course: Course): Loads {
+function uploads(course: FileCourse): Loads {
   const { scenario, bare, server, caller } = course
   const body = uploadBody(scenario.bytes)
   let names = 0
@@ -151,7 +151,7 @@ function uploads(course: Course): Loads {
 }
 
 /** Of files that both have stored before. */
-async function downloads(course: Course): Promise<Loads> {
+async function downloads(course: FileCourse): Promise<Loads> {
   const { scenario, bare, server, caller } = course
   const body = uploadBody(scenario.bytes)
   const tickets = await caller.tickets(
@@ -173,7 +173,7 @@ async function downloads(course: Course): Promise<Loads> {
 
 /** @throws Error when not all of them could be stored */
 async function storeFiles(
-  course: Course,
+  course: FileCourse,
   {
     port,
     paths,
@@ -196,7 +196,7 @@ async function storeFiles(
   if (errors > 0) throw new Error(`storing files failed: ${errorSamples.join('\n')}`)
 }
 
-function orderOf({ scenario, seconds }: Course) {
+function orderOf({ scenario, seconds }: FileCourse) {
   return {
     connections: scenario.connections,
     warmUpMs: seconds * warmUpShare * 1000,
@@ -226,8 +226,8 @@ function perSecond(run: Run | undefined): number {
   return run ? run.load.succeeded / run.load.seconds : Number.NaN
 }
 
-function summarise(
-  { scenario, storage, server }: Course,
+function summariseCourses(
+  { scenario, storage, server }: FileCourse,
   bareRuns: readonly Run[],
   ownRuns: readonly Run[],
 ): FileRow {

@@ -5,7 +5,7 @@ import { layOutTable, megabytes, percent, verdict, whole } from './format.js'
 export function filesTable(rows: readonly FileRow[]): string {
   if (rows.length === 0) return ''
   return [
-    layOutTable(heads, rows.map(cells)),
+    layOutTable(heads, rows.map(fileCells)),
     ...rows.flatMap(({ database, scenario, errorSamples }) =>
       errorSamples.map((sample) => `${database} ${scenario.name}: ${sample}`),
     ),
@@ -32,7 +32,7 @@ const heads = [
   '',
 ]
 
-function cells(row: FileRow): string[] {
+function fileCells(row: FileRow): string[] {
   return [
     row.database,
     row.scenario.name,

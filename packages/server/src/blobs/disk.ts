@@ -15,22 +15,22 @@ export async function emptyFolder(folder: string): Promise<void> {
 
 /** There is no such file or folder. */
 export function isMissing(error: unknown): boolean {
-  return ['ENOENT', 'ENOTDIR'].includes(codeOf(error))
+  return ['ENOENT', 'ENOTDIR'].includes(errnoOf(error))
 }
 
 /** What a failure of the file system is for the caller of a store. */
 export function diskError(cause: unknown): BlobError {
   if (cause instanceof BlobError) return cause
   if (isMissing(cause)) return new BlobError('not_found', 'there is no such file', { cause })
-  if (isFull(cause)) return new BlobError('full', 'the disk is full', { cause })
-  const text = `the disk answers ${codeOf(cause) || String(cause)}`
+  if (isDiskFull(cause)) return new BlobError('full', 'the disk is full', { cause })
+  const text = `the disk answers ${errnoOf(cause) || String(cause)}`
   return new BlobError('unavailable', text, { cause })
 }
 
-function isFull(error: unknown): boolean {
-  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(codeOf(error))
+function isDiskFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(errnoOf(error))
 }
 
-function codeOf(error: unknown): string {
+function errnoOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? ''
 }

@@ -11,7 +11,7 @@ export class Intake {
     private readonly body: Readable,
     private readonly maxBytes: number,
   ) {
-    // It may fail before somebody reads it, and whoever reads it later is told then.
+    // It may fail before somebody reads it, and the one that reads it later is told then.
     body.on('error', () => {})
   }
 

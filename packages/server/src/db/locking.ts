@@ -50,7 +50,7 @@ export function lockKeyShare<DB, TB extends keyof DB, O>(
 
 /**
  * As {@link lockKeyShare} for one row, but not before one that waits for {@link takeTurn}. PostgreSQL gives a shared lock of a row at once
- * whoever waits for the whole of it, so that one which ends something could wait for as long as others come. Advisory locks are given in
+ * although another one waits for the whole of it, so that one which ends something could wait for as long as others come. Advisory locks are given in
  * the order in which they were asked for; as a condition of the row this one is taken before the row is locked, and again at no cost.
  * @param turn the column of the row that says which turn it is; nothing else in the database uses advisory locks of one number
  */

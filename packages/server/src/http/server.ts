@@ -36,7 +36,8 @@ export function createHttpServer(options: HttpServerOptions): Server {
   const router = new Router(options.families)
   const answer = (request: IncomingMessage, response: ServerResponse) => {
     const begin = () => void answerRequest(router, options, request, response)
-    if (!bounds.connections.arrived(request.socket, begin)) refuse(responses, request, response)
+    if (!bounds.connections.arrived(request.socket, begin))
+      refuseConnection(responses, request, response)
   }
   // A missing host is answered here, with the envelope; an unknown expectation is no reason to refuse a call.
   const server = createServer(
@@ -65,7 +66,11 @@ export function createHttpServer(options: HttpServerOptions): Server {
 }
 
 /** The call of a connection that is one too many. */
-function refuse(responses: Responses, request: IncomingMessage, response: ServerResponse): void {
+function refuseConnection(
+  responses: Responses,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
   response.shouldKeepAlive = false
   request.resume()
   const error = new AppError('unavailable', 'too many connections', { retryAfterSeconds: 1 })

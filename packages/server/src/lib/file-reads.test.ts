@@ -47,7 +47,7 @@ it.each([false, true])(
   },
 )
 
-it('two files at once do not mix, whoever gives memory back', async () => {
+it('two files at once do not mix, however one gives memory back', async () => {
   const other = join(folder, 'other')
   const otherBytes = randomBytes(700_000)
   writeFileSync(other, otherBytes)

@@ -10,7 +10,7 @@ const maxFree = 32
 const free: Buffer[] = []
 
 /**
- * A file, or a part of it, as a stream. It is as `createReadStream` of the handle, but whoever is done with a chunk may give its memory
+ * A file, or a part of it, as a stream. It is as `createReadStream` of the handle, but the one that is done with a chunk may give its memory
  * back: that spares most of what reading costs beside the copying, since new memory for each chunk keeps the garbage collector busy.
  * The handle is closed at the end.
  */

@@ -37,7 +37,7 @@ export async function detectType(head: Buffer): Promise<DetectedType> {
   const { fileTypeFromBuffer } = require('file-type') as typeof import('file-type')
   const found = await fileTypeFromBuffer(head)
   const contentType = found?.mime.replace(/;.*/s, '') ?? 'application/octet-stream'
-  return { contentType, kind: kindOf(contentType), isInline: isInlineType(contentType) }
+  return { contentType, kind: mediaKindOf(contentType), isInline: isInlineType(contentType) }
 }
 
 /** Whether browsers show content of this type without running anything in it. */
@@ -45,7 +45,7 @@ export function isInlineType(contentType: string): boolean {
   return inlineTypes.has(contentType)
 }
 
-function kindOf(contentType: string): DetectedType['kind'] {
+function mediaKindOf(contentType: string): DetectedType['kind'] {
   const family = contentType.slice(0, contentType.indexOf('/'))
   return family === 'image' || family === 'audio' || family === 'video' ? family : 'other'
 }

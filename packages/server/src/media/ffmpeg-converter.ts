@@ -56,7 +56,7 @@ async function convert(program: string, voice: Buffer): Promise<Buffer> {
   ffmpeg.stdin.end(voice)
   try {
     const [mp3] = await Promise.all([readBounded(ffmpeg.stdout, maxOutputBytes), ended])
-    if (mp3.length === 0) throw unreadable()
+    if (mp3.length === 0) throw unreadableVoice()
     return mp3
   } finally {
     ffmpeg.kill('SIGKILL')
@@ -71,11 +71,11 @@ async function endOf(ffmpeg: Ffmpeg): Promise<void> {
     ffmpeg.once('close', (code, signal) => {
       if (code === 0) resolve()
       else if (signal) reject(new MediaError('too_complex', 'converting the voice takes too long'))
-      else reject(unreadable())
+      else reject(unreadableVoice())
     })
   })
 }
 
-function unreadable(): MediaError {
+function unreadableVoice(): MediaError {
   return new MediaError('unreadable', 'the voice cannot be read')
 }

@@ -19,7 +19,7 @@ export class WorkQueue {
    * @throws MediaError busy
    */
   async run<Result>(source: Readable, work: () => Promise<Result>): Promise<Result> {
-    // It may fail while it waits; whoever reads it is told then.
+    // It may fail while it waits; the one that reads it is told then.
     source.on('error', () => {})
     try {
       await this.#slots.enter()

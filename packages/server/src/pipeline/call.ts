@@ -95,7 +95,7 @@ export interface FileContent {
   readonly maxAgeSeconds: number
   /**
    * @param range within the file; none: all of it
-   * @returns the bytes as a stream, which is read or destroyed by whoever asked for it
+   * @returns the bytes as a stream, which is read or destroyed by the one that asked for it
    * @throws AppError file_not_found, object_storage_failed
    */
   open(range?: ByteRange): Promise<Readable>

@@ -21,7 +21,7 @@ export function judgeForm(
   size: number,
   credentials: PolicyCredentials,
 ): string | null {
-  if (!isSigned(fields, credentials)) return 'SignatureDoesNotMatch'
+  if (!isPolicySigned(fields, credentials)) return 'SignatureDoesNotMatch'
   const text = Buffer.from(fields.get('policy') ?? '', 'base64').toString()
   const policy = JSON.parse(text) as Policy
   if (Date.parse(policy.expiration) < Date.now()) return 'AccessDenied'
@@ -40,7 +40,7 @@ export function policySignature(policy: string, scope: string, secretAccessKey: 
   return hmac(key, policy).toString('hex')
 }
 
-function isSigned(
+function isPolicySigned(
   fields: ReadonlyMap<string, string>,
   { accessKeyId, secretAccessKey }: PolicyCredentials,
 ): boolean {

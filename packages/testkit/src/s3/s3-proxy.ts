@@ -130,7 +130,7 @@ export class S3Proxy implements AsyncDisposable {
       return
     }
     const code = judgeForm(fields, file.size, this.store)
-    if (code !== null) sendError(request, response, { status: statusOf(code), code })
+    if (code !== null) sendError(request, response, { status: faultStatus(code), code })
     else await this.#accept(response, { bucket, fields, file })
   }
 
@@ -155,7 +155,7 @@ export class S3Proxy implements AsyncDisposable {
   }
 }
 
-function statusOf(code: string): number {
+function faultStatus(code: string): number {
   return code.startsWith('Entity') ? 400 : 403
 }
 

@@ -56,7 +56,7 @@ export class S3Signer {
   }
 
   /**
-   * A form by which whoever has it stores one object.
+   * A form with which the one that has it stores one object.
    *
    * @see https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-HTTPPOSTConstructPolicy.html
    */

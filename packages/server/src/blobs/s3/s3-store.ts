@@ -62,7 +62,7 @@ export class S3Store implements BlobStore {
     const headers = range ? { range: `bytes=${range.start}-${range.end}` } : {}
     const answer = await this.#client.send({ method: 'GET', key: this.#name(key), headers })
     const length = range ? range.end - range.start + 1 : expected?.size
-    const size = sizeOf(answer)
+    const size = contentLengthOf(answer)
     const isPart = answer.status === 206
     if ((length !== undefined && size !== length) || isPart !== (range !== undefined)) {
       answer.body.destroy()
@@ -84,9 +84,12 @@ export class S3Store implements BlobStore {
     try {
       const answer = await this.#client.send({ method: 'HEAD', key: name })
       answer.body.resume()
-      return { size: sizeOf(answer), modifiedAt: Date.parse(answer.header('last-modified')) }
+      return {
+        size: contentLengthOf(answer),
+        modifiedAt: Date.parse(answer.header('last-modified')),
+      }
     } catch (error) {
-      if (isMissing(error)) return null
+      if (isMissingKey(error)) return null
       throw error
     }
   }
@@ -167,10 +170,10 @@ export class S3Store implements BlobStore {
   }
 }
 
-function sizeOf(answer: S3Answer): number {
+function contentLengthOf(answer: S3Answer): number {
   return Number(answer.header('content-length'))
 }
 
-function isMissing(error: unknown): boolean {
+function isMissingKey(error: unknown): boolean {
   return error instanceof BlobError && error.reason === 'not_found'
 }

@@ -49,7 +49,7 @@ export interface WantedForm extends WantedPicture {
 }
 
 /** The bytes of one blob. */
-interface Content {
+interface BlobContent {
   readonly key: string
   readonly contentType: string
   readonly size: number
@@ -110,7 +110,7 @@ export class DownloadService {
     }
   }
 
-  async #contentOf(file: StoredFile, wanted: WantedForm): Promise<Content> {
+  async #contentOf(file: StoredFile, wanted: WantedForm): Promise<BlobContent> {
     const { renditions } = this.options
     const rendition =
       wanted.imageType !== imageType.original
@@ -124,7 +124,7 @@ export class DownloadService {
   }
 }
 
-function expectedOf({ size, crc32 }: Content) {
+function expectedOf({ size, crc32 }: BlobContent) {
   return crc32 === null ? { size } : { size, crc32 }
 }
 

@@ -42,7 +42,7 @@ export interface IncomingUpload {
 const maxFormBytes = 1_048_576
 
 /** What is known of a file that is in the store. */
-type Content = StoredBlob & Pick<StoredFile, 'contentType' | 'name'>
+type UploadedContent = StoredBlob & Pick<StoredFile, 'contentType' | 'name'>
 
 /** Takes the files of tickets; of what fails nothing stays (rule J2). */
 export class UploadService {
@@ -132,7 +132,7 @@ export class UploadService {
     }
   }
 
-  async #note(ticket: FileTicket, uploadId: string, content: Content): Promise<void> {
+  async #note(ticket: FileTicket, uploadId: string, content: UploadedContent): Promise<void> {
     const { writer, apps, clock } = this.options
     const { appId, fileId, ownerId, purpose, fileType, recipient, credentialEpoch } = ticket
     const file: StoredFile = {

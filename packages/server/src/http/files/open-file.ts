@@ -14,7 +14,7 @@ export interface OpenedFile {
   readonly headers: readonly string[]
   /** Of the content, in bytes; null where it has none that could be told. */
   readonly length: number | null
-  /** Is read or destroyed by whoever sends it. */
+  /** Is read or destroyed by the one that sends it. */
   readonly body: Buffer | AsyncIterable<Buffer>
 }
 
@@ -33,7 +33,7 @@ const sandboxed = ['content-security-policy', "sandbox; default-src 'none'"]
  * @returns what the request asks for of the file: GET all or parts of it, HEAD what GET would say without a range
  * @throws AppError of the file when it cannot be read
  */
-export async function openFile(request: IncomingMessage, file: FileAnswer): Promise<OpenedFile> {
+export async function openAnswer(request: IncomingMessage, file: FileAnswer): Promise<OpenedFile> {
   if (file.kind === 'redirect') {
     const headers = ['location', file.location, 'cache-control', 'no-store']
     return { status: 302, headers, length: 0, body: nothing }

@@ -66,7 +66,7 @@ describe('the ranges that a request asks for', () => {
     expect(pairs).toEqual(expected)
   })
 
-  it('are at most 32; whoever asks for more gets all of it', () => {
+  it('are at most 32; who asks for more gets all of it', () => {
     const header = (count: number) =>
       `bytes=${Array.from({ length: count }, (_, index) => `${index * 2}-${index * 2}`).join(',')}`
     expect(requestedRanges(header(32), 100)).toHaveLength(32)

@@ -1,7 +1,7 @@
 /** What a Range header asks for (RFC 9110, section 14). */
 import type { ByteRange } from '../../lib/byte-range.js'
 
-/** So many ranges may be asked for at once, and so many are sent at most; whoever asks for more gets the whole file. */
+/** So many ranges may be asked for at once, and so many are sent at most; who asks for more gets the whole file. */
 const maxRanges = 32
 const oneRange = /^(\d*)-(\d*)$/
 
@@ -22,7 +22,7 @@ export function requestedRanges(
   const specs = list.split(',', maxRanges + 1).map(parseRange)
   if (specs.length > maxRanges || specs.includes(null)) return 'whole'
   const ranges = specs.map((spec) => spec && within(spec, size)).filter((range) => range !== null)
-  return ranges.length === 0 ? 'outside' : merged(ranges)
+  return ranges.length === 0 ? 'outside' : mergedRanges(ranges)
 }
 
 /** As it is written: `first-last`, `first-` to the end, `-count` from the end. */
@@ -46,7 +46,7 @@ function within({ first, last }: WrittenRange, size: number): ByteRange | null {
   return start <= end ? { start, end } : null
 }
 
-function merged(ranges: readonly ByteRange[]): readonly ByteRange[] {
+function mergedRanges(ranges: readonly ByteRange[]): readonly ByteRange[] {
   const result: ByteRange[] = []
   for (const range of ranges) {
     let grown = range

@@ -69,7 +69,7 @@ class FormReader {
   #begin(part: FilePart): void {
     // What it says is said by the parser as well.
     part.bytes.on('error', () => {})
-    const error = this.#file ? invalid('it has more than one file') : problemOf(part)
+    const error = this.#file ? invalidForm('it has more than one file') : problemOf(part)
     if (error) this.#fail(error)
     else this.#open(part)
   }
@@ -86,7 +86,7 @@ class FormReader {
   }
 
   #refuse(detail: string): void {
-    this.#fail(invalid(detail))
+    this.#fail(invalidForm(detail))
   }
 
   #fail(error: Error): void {
@@ -117,7 +117,7 @@ function createParser(contentType = ''): BusboyInstance {
     if (!isForm.test(contentType)) throw new Error('another content type')
     return new Busboy({ headers, limits, isPartAFile })
   } catch (cause) {
-    throw invalid('it is no multipart/form-data', cause)
+    throw invalidForm('it is no multipart/form-data', cause)
   }
 }
 
@@ -127,6 +127,6 @@ function problemOf({ name, fileName = '' }: FilePart): AppError | null {
   return isName ? null : new AppError('file_name_invalid')
 }
 
-function invalid(detail: string, cause?: unknown): AppError {
+function invalidForm(detail: string, cause?: unknown): AppError {
   return new AppError('upload_form_invalid', detail, { cause })
 }

@@ -15,7 +15,7 @@ import type { AddressOf, BaseUrlOf } from '../address.js'
 import { jsonValue, readBody, requireAnnouncedSize, streamBody, textValue } from '../body.js'
 import type { Bounds } from '../bounds/bounds.js'
 import { bindToProgress, readOnForAWhile } from '../deadlines.js'
-import { openFile } from '../files/open-file.js'
+import { openAnswer } from '../files/open-file.js'
 import { readUploadForm } from '../files/upload-form.js'
 import { parseQuery } from '../query.js'
 import type { Responses } from '../responses.js'
@@ -118,7 +118,7 @@ function answerer(
       principal === null
         ? { ...about, credentials: credentialsOf(request, operation, query) }
         : { ...about, principal }
-    const open = (file: FileAnswer) => openFile(request, file)
+    const open = (file: FileAnswer) => openAnswer(request, file)
     const reply = await executor.execute(operation, call, asEnvelope, open)
     responses.reply(request, response, reply, requestId)
   }

@@ -12,7 +12,7 @@ const macLength = 43
  */
 export function signedList(key: Buffer, values: readonly SignedValue[]): string {
   const payload = Buffer.from(JSON.stringify(values)).toString('base64url')
-  return payload + macOf(key, payload)
+  return payload + listMac(key, payload)
 }
 
 /** @returns what {@link signedList} was given under one of these keys; null when it is no such text */
@@ -20,10 +20,10 @@ export function readSignedList(keys: readonly Buffer[], text: string): SignedVal
   if (!/^[\w-]+$/.test(text) || text.length <= macLength) return null
   const payload = text.slice(0, -macLength)
   const mac = text.slice(-macLength)
-  if (!keys.some((key) => equalSecrets(mac, macOf(key, payload)))) return null
+  if (!keys.some((key) => equalSecrets(mac, listMac(key, payload)))) return null
   return JSON.parse(Buffer.from(payload, 'base64url').toString())
 }
 
-function macOf(key: Buffer, payload: string): string {
+function listMac(key: Buffer, payload: string): string {
   return createHmac('sha256', key).update(payload).digest('base64url')
 }

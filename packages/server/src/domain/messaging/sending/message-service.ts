@@ -12,7 +12,7 @@ import type { Draft } from '../log/message-model.js'
 import type { MessageOperations, OperationRequest } from '../operations/message-operations.js'
 import { configOf } from './message-config.js'
 import type { MessageWriter } from './message-writer.js'
-import type { RecipientRules } from './recipient-rules.js'
+import type { RecipientRules, SendRefusal } from './recipient-rules.js'
 import { type SendingCaller, senderOf } from './sender.js'
 import type { TransactionStore } from './transaction-store.js'
 
@@ -64,8 +64,6 @@ export interface SendResult {
   readonly refused: readonly { readonly target: Int64; readonly error: ErrorName }[]
 }
 
-type Refusal = ErrorName | null
-
 /** Who may send what to whom (rules C5, E8a, E10 to E12); storing it is the writer's. */
 export class MessageService {
   constructor(private readonly options: MessageServiceOptions) {}
@@ -92,7 +90,7 @@ export class MessageService {
     const sender = { userId: senderId, isAdminToken: caller.isAdminToken }
     const judge = (target: Int64) => recipients.refusal(appId, { type, id: target }, sender)
     const judged = targets.map(judge)
-    const refusals = judged.some(isPromise) ? await Promise.all(judged) : (judged as Refusal[])
+    const refusals = judged.some(isPromise) ? await Promise.all(judged) : (judged as SendRefusal[])
     const accepted = targets.filter((_, index) => refusals[index] === null)
     const refused = targets.flatMap((target, index) => {
       const error = refusals[index]

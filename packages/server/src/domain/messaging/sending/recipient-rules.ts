@@ -10,7 +10,8 @@ export interface RecipientRulesOptions {
   readonly groupRules: GroupMessageRules
 }
 
-type Refusal = ErrorName | null
+/** Why a message is not taken; null: it is. */
+export type SendRefusal = ErrorName | null
 
 /** Who is to get something. */
 export interface Recipient {
@@ -30,7 +31,7 @@ export class RecipientRules {
     appId: string,
     { type, id }: Recipient,
     sender: { readonly userId: Int64; readonly isAdminToken: boolean },
-  ): Refusal | Promise<Refusal> {
+  ): SendRefusal | Promise<SendRefusal> {
     const { accounts, rules, groupRules } = this.options
     if (type === 'group')
       return groupRules.refusal({ appId, groupId: id }, sender.userId, sender.isAdminToken)
