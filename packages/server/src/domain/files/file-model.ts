@@ -55,10 +55,16 @@ export function recipientOf(type: number, id: Int64): FileRecipient {
 const base32 = '0123456789abcdefghjkmnpqrstvwxyz'
 const fileIdLength = 26
 const uploadIdLength = 8
+const fileIdForm = new RegExp(`^[${base32}]{${fileIdLength}}$`)
 
 /** 26 random letters and digits (130 bits): nobody finds a file by guessing. */
 export function newFileId(): string {
   return randomText(fileIdLength)
+}
+
+/** Whether a text could be the ID of a file. */
+export function isFileId(text: string): boolean {
+  return fileIdForm.test(text)
 }
 
 /** 8 random letters and digits. */

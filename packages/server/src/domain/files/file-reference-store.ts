@@ -1,23 +1,26 @@
 import type { Int64 } from '@hermod/protocol'
-import type { Database, Tx } from '../../db/database.js'
-import type { BulkInsert } from '../../db/dialect/dialect.js'
+import type { Database, PreparedPage, Queryable, Tx } from '../../db/database.js'
+import type { BulkDelete, BulkInsert, BulkSelect } from '../../db/dialect/dialect.js'
+import { type Selectable, sql } from '../../db/kysely.js'
 import { rowOf } from '../../db/rows.js'
+import type { FileReferencesTable } from '../../db/schema.js'
 import type { FileKey } from './file-model.js'
-
-/** Something that names a file, so that the file stays. */
-export interface FileReference extends FileKey {
-  /** As fileReferenceKind. */
-  readonly kind: number
-  /** The conversation of a message; else the user or the group, twice. */
-  readonly lowId: Int64
-  readonly highId: Int64
-  /** The message or the shared file; of an avatar 0. */
-  readonly itemId: Int64
-}
+import {
+  type FileHolder,
+  type FileReference,
+  holderKind,
+} from './references/reference-model.js'
 
 const columns = {
   app_id: 'text',
   file_id: 'text',
+  kind: 'smallint',
+  low_id: 'bigint',
+  high_id: 'bigint',
+  item_id: 'bigint',
+} as const
+const holderColumns = {
+  app_id: 'text',
   kind: 'smallint',
   low_id: 'bigint',
   high_id: 'bigint',
@@ -30,6 +33,16 @@ const insertReferences: BulkInsert = {
   columns,
   conflict: 'on conflict do nothing',
 }
+const deleteReferences: BulkDelete = {
+  module: import.meta.url,
+  deleteFrom: 'file_references',
+  keys: columns,
+}
+const findOfHolders: BulkSelect = {
+  table: 'file_references',
+  keys: holderColumns,
+  columns: 't.app_id, t.file_id, t.kind, t.low_id, t.high_id, t.item_id',
+}
 
 const referenceRow = rowOf(columns, (reference: FileReference) => ({
   app_id: reference.appId,
@@ -40,16 +53,96 @@ const referenceRow = rowOf(columns, (reference: FileReference) => ({
   item_id: reference.itemId,
 }))
 
+type Row = Selectable<FileReferencesTable>
+
 /** What names which file. */
 export class FileReferenceStore {
-  constructor(private readonly database: Database) {}
+  readonly #page: PreparedPage<ReferencePlace, Row>
+
+  constructor(private readonly database: Database) {
+    this.#page = database.preparedPage((db, param, limit) =>
+      db
+        .selectFrom('file_references')
+        .selectAll()
+        .where('app_id', '=', param('appId'))
+        .where(
+          sql<boolean>`(file_id, kind, low_id, high_id, item_id) > (${param('fileId')}, ${param('kind')}, ${param('lowId')}, ${param('highId')}, ${param('itemId')})`,
+        )
+        .orderBy('file_id')
+        .orderBy('kind')
+        .orderBy('low_id')
+        .orderBy('high_id')
+        .orderBy('item_id')
+        .limit(limit),
+    )
+  }
 
   /** Those that are there already stay as they are. */
   async insertMany(tx: Tx, references: readonly FileReference[]): Promise<void> {
-    await this.database.bulk(
-      tx,
-      insertReferences,
-      references.map((reference) => referenceRow(reference)),
-    )
+    await this.database.bulk(tx, insertReferences, references.map(referenceRow))
+  }
+
+  /** Those that are not there are no failure. */
+  async deleteMany(tx: Tx, references: readonly FileReference[]): Promise<void> {
+    await this.database.bulk(tx, deleteReferences, references.map(referenceRow))
+  }
+
+  /** All that the holders name, in no particular order. */
+  async findOf(
+    db: Queryable,
+    appId: string,
+    holders: readonly FileHolder[],
+  ): Promise<FileReference[]> {
+    const keys = holders.map(({ kind, lowId, highId, itemId }) => [
+      ...[appId, kind, lowId, highId, itemId],
+    ])
+    const rows = await this.database.bulk<Row>(db, findOfHolders, keys)
+    return rows.map(toReference)
+  }
+
+  /** By file and holder, after the reference, at most `limit`. @param after null: from the first */
+  async list(
+    db: Queryable,
+    appId: string,
+    after: FileReference | null,
+    limit: number,
+  ): Promise<FileReference[]> {
+    const rows = await this.#page.all(db, { ...(after ?? first), appId, limit })
+    return rows.map(toReference)
+  }
+
+  /** At most `limit` of those of one file. */
+  async listOfFile(db: Queryable, { appId, fileId }: FileKey, limit: number) {
+    const rows = await this.#page.all(db, { ...first, appId, fileId, limit })
+    return rows.map(toReference).filter((reference) => reference.fileId === fileId)
+  }
+
+  /** The shared files of a group that name files of ours. */
+  async listShared(db: Queryable, appId: string, groupId: Int64): Promise<FileReference[]> {
+    const rows = await db
+      .selectFrom('file_references')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .where('kind', '=', holderKind.sharedFile)
+      .where('low_id', '=', groupId)
+      .where('high_id', '=', groupId)
+      .execute()
+    return rows.map(toReference)
+  }
+}
+
+type ReferencePlace = FileReference
+
+/** Before every reference. */
+const first = { fileId: '', kind: -1, lowId: -2, highId: -2, itemId: -1 }
+
+function toReference(row: Row): FileReference {
+  return {
+    appId: row.app_id,
+    fileId: row.file_id,
+    kind: row.kind,
+    lowId: row.low_id,
+    highId: row.high_id,
+    itemId: row.item_id,
   }
 }

@@ -18,6 +18,25 @@ export class FileUsageStore {
     return row ?? { files: 0, bytes: 0 }
   }
 
+  /** Whether there is a usage: from the first ticket of the application on, see {@link lock}. */
+  async isKept(db: Queryable, appId: string): Promise<boolean> {
+    const row = await db
+      .selectFrom('file_usage')
+      .select('app_id')
+      .where('app_id', '=', appId)
+      .executeTakeFirst()
+    return row !== undefined
+  }
+
+  /** Of all applications that ever had a ticket, by their IDs. */
+  async list(db: Queryable): Promise<(FileUsage & { readonly appId: string })[]> {
+    return db
+      .selectFrom('file_usage')
+      .select(['app_id as appId', 'files', 'bytes'])
+      .orderBy('app_id')
+      .execute()
+  }
+
   /**
    * Counts files that come in this transaction, or with negative numbers go. Until it ends nobody else counts any.
    * @returns the usage with them

@@ -56,6 +56,8 @@ type Draft = Pick<FileTicket, 'purpose' | 'fileType' | 'recipient' | 'ownerId'>
 
 /** Who may upload what, and pass on what they have (rules J1, J3). */
 export class TicketService {
+  readonly #followed = new Set<string>()
+
   constructor(private readonly options: TicketServiceOptions) {}
 
   /**
@@ -185,6 +187,7 @@ export class TicketService {
     const { apps, signer, clock } = this.options
     const app = await apps.get(appId)
     await this.requireRoom(app)
+    await this.#follow(appId)
     const fileId = newFileId()
     const ticket: FileTicket = {
       ...draft,
@@ -203,6 +206,15 @@ export class TicketService {
     const downloadUrl = isChat ? addresses.chatFile(link) : addresses.avatar(fileId, link)
     const form = await this.#formOf(ticket, addresses.uploaded(text))
     return { ...(form ?? { url: addresses.upload(text), fields: {} }), downloadUrl }
+  }
+
+  /** From before the first ticket of an application on, what names its files is noted (rule J6). */
+  async #follow(appId: string): Promise<void> {
+    const { database, usage } = this.options
+    if (this.#followed.has(appId)) return
+    const isFollowed = await database.read((db) => usage.isKept(db, appId))
+    if (!isFollowed) await database.transaction((tx) => usage.lock(tx, appId))
+    this.#followed.add(appId)
   }
 
   /** @returns null: the file comes through the service */

@@ -24,6 +24,18 @@ export function readSignedList(keys: readonly Buffer[], text: string): SignedVal
   return JSON.parse(Buffer.from(payload, 'base64url').toString())
 }
 
+/** @returns what a text of {@link signedList} says, whoever made it; null when it says nothing */
+export function claimedList(text: string): unknown[] | null {
+  try {
+    const values: unknown = JSON.parse(
+      Buffer.from(text.slice(0, -macLength), 'base64url').toString(),
+    )
+    return Array.isArray(values) ? values : null
+  } catch {
+    return null
+  }
+}
+
 function listMac(key: Buffer, payload: string): string {
   return createHmac('sha256', key).update(payload).digest('base64url')
 }

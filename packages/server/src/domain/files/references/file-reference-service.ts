@@ -1,0 +1,135 @@
+import type { Int64 } from '@hermod/protocol'
+import type { Database, Queryable } from '../../../db/database.js'
+import type { FileReferenceStore } from '../file-reference-store.js'
+import type { FileUsageStore } from '../file-usage-store.js'
+import type { NamingTextStore } from './naming-text-store.js'
+import {
+  type FileHolder,
+  type FileReference,
+  holderKind,
+  holderName,
+  type NamingText,
+  referenceName,
+  referencesOf,
+} from './reference-model.js'
+
+export interface FileReferenceServiceOptions {
+  readonly database: Database
+  readonly references: FileReferenceStore
+  readonly texts: NamingTextStore
+  readonly usage: FileUsageStore
+}
+
+/** Where what is noted differs from what is named. */
+export interface ReferenceDifference {
+  /** Named and not noted. */
+  readonly missing: readonly FileReference[]
+  /** Noted and not named. */
+  readonly surplus: readonly FileReference[]
+}
+
+const holdersPerStep = 500
+
+/** Notes what names which file, by looking at what is there now: it can be done over at any time, and in any order. */
+export class FileReferenceService {
+  constructor(private readonly options: FileReferenceServiceOptions) {}
+
+  /** Whether the application has ever given out a ticket: before, nothing can name a file. */
+  async areUsedIn(appId: string): Promise<boolean> {
+    const { database, usage } = this.options
+    return database.read((db) => usage.isKept(db, appId))
+  }
+
+  /** Brings what is noted of the holders up to date. */
+  async refresh(appId: string, holders: readonly FileHolder[]): Promise<void> {
+    const { database, references, usage } = this.options
+    if (holders.length === 0) return
+    const different = await database.read((db) => this.#differenceOf(db, appId, holders))
+    if (isNothing(different)) return
+    await database.transaction(async (tx) => {
+      // One after the other, and not while files are removed: what is read next cannot become old before it is noted.
+      await usage.lock(tx, appId)
+      const { missing, surplus } = await this.#differenceOf(tx, appId, holders)
+      await references.deleteMany(tx, surplus)
+      await references.insertMany(tx, missing)
+    })
+  }
+
+  /** The shared files of a group of which it is noted that they name files. */
+  async sharedIn(appId: string, groupId: Int64): Promise<readonly FileHolder[]> {
+    const { database, references } = this.options
+    return database.read((db) => references.listShared(db, appId, groupId))
+  }
+
+  /** Notes everything anew, in steps. */
+  async rebuild(appId: string): Promise<void> {
+    const { database } = this.options
+    const read: Read = (work) => database.read(work)
+    for await (const holders of this.#holders(read, appId)) await this.refresh(appId, holders)
+  }
+
+  /** All differences of an application, in steps; together with how many holders were looked at. */
+  async *differences(
+    db: Queryable,
+    appId: string,
+  ): AsyncGenerator<ReferenceDifference & { readonly checked: number }> {
+    for await (const holders of this.#holders((work) => work(db), appId))
+      yield { ...(await this.#differenceOf(db, appId, holders)), checked: holders.length }
+  }
+
+  /** Everything that names files, and everything that is noted to do so; what does both comes twice. */
+  async *#holders(read: Read, appId: string): AsyncGenerator<FileHolder[]> {
+    const { references, texts } = this.options
+    for (const kind of Object.values(holderKind)) {
+      let after: FileHolder | null = null
+      do {
+        const page: NamingText[] = await read((db) =>
+          texts.list(db, appId, { kind, after, limit: holdersPerStep }),
+        )
+        const naming = page.filter((text) => referencesOf(appId, text).length > 0)
+        if (naming.length > 0) yield naming.map(({ holder }) => holder)
+        after = page.length < holdersPerStep ? null : (page.at(-1)?.holder ?? null)
+      } while (after)
+    }
+    let after: FileReference | null = null
+    do {
+      const page: FileReference[] = await read((db) =>
+        references.list(db, appId, after, holdersPerStep),
+      )
+      if (page.length > 0) yield distinct(page)
+      after = page.length < holdersPerStep ? null : (page.at(-1) ?? null)
+    } while (after)
+  }
+
+  async #differenceOf(
+    db: Queryable,
+    appId: string,
+    holders: readonly FileHolder[],
+  ): Promise<ReferenceDifference> {
+    const { references, texts } = this.options
+    const [noted, naming] = await Promise.all([
+      references.findOf(db, appId, holders),
+      texts.findOf(db, appId, holders),
+    ])
+    const named = naming.flatMap((text) => referencesOf(appId, text))
+    return { missing: without(named, noted), surplus: without(noted, named) }
+  }
+}
+
+type Read = <T>(work: (db: Queryable) => Promise<T>) => Promise<T>
+
+function isNothing({ missing, surplus }: ReferenceDifference): boolean {
+  return missing.length === 0 && surplus.length === 0
+}
+
+function without(
+  references: readonly FileReference[],
+  others: readonly FileReference[],
+): FileReference[] {
+  const names = new Set(others.map(referenceName))
+  return references.filter((reference) => !names.has(referenceName(reference)))
+}
+
+function distinct(holders: readonly FileHolder[]): FileHolder[] {
+  return [...new Map(holders.map((holder) => [holderName(holder), holder])).values()]
+}

@@ -1,0 +1,187 @@
+import { groupStatus, type Int64 } from '@hermod/protocol'
+import type { Database, PreparedPage, Queryable } from '../../../db/database.js'
+import type { BulkSelect } from '../../../db/dialect/dialect.js'
+import { sql } from '../../../db/kysely.js'
+import {
+  type FileHolder,
+  groupAvatarHolder,
+  holderKind,
+  messageHolder,
+  type NamingText,
+  sharedFileHolder,
+  userAvatarHolder,
+} from './reference-model.js'
+
+interface MessageRow {
+  readonly low_id: Int64
+  readonly high_id: Int64
+  readonly msg_id: number
+  readonly attachment: string
+}
+interface UserRow {
+  readonly user_id: Int64
+  readonly avatar: string
+}
+interface GroupRow {
+  readonly group_id: Int64
+  readonly avatar: string
+  readonly status: number
+}
+interface SharedFileRow {
+  readonly group_id: Int64
+  readonly file_id: number
+  readonly url: string
+  readonly status: number
+}
+
+/** A place in the order of the holders of one kind. */
+type Place = Pick<FileHolder, 'lowId' | 'highId' | 'itemId'> & { readonly appId: string }
+
+const findMessages: BulkSelect = {
+  table: 'messages',
+  keys: { app_id: 'text', low_id: 'bigint', high_id: 'bigint', msg_id: 'bigint' },
+  columns: 't.low_id, t.high_id, t.msg_id, t.attachment',
+}
+const findUsers: BulkSelect = {
+  table: 'users',
+  keys: { app_id: 'text', user_id: 'bigint' },
+  columns: 't.user_id, t.avatar',
+}
+const findGroups: BulkSelect = {
+  table: 'groups',
+  keys: { app_id: 'text', group_id: 'bigint' },
+  columns: 't.group_id, t.avatar, t.status',
+}
+const findSharedFiles: BulkSelect = {
+  table: 'group_files',
+  keys: { app_id: 'text', group_id: 'bigint', file_id: 'bigint' },
+  columns:
+    't.group_id, t.file_id, t.url, (select g.status from groups g where g.app_id = t.app_id and g.group_id = t.group_id) as status',
+}
+
+/** Reads what may name files: messages that are there, and avatars and shared files of users and groups that are there. */
+export class NamingTextStore {
+  readonly #messages: PreparedPage<Place, MessageRow>
+  readonly #users: PreparedPage<Place, UserRow>
+  readonly #groups: PreparedPage<Place, GroupRow>
+  readonly #sharedFiles: PreparedPage<Place, SharedFileRow>
+
+  constructor(private readonly database: Database) {
+    this.#messages = database.preparedPage((db, param, limit) =>
+      db
+        .selectFrom('messages')
+        .select(['low_id', 'high_id', 'msg_id'])
+        .select(
+          sql<string>`case when attachment like '%sign%' then attachment else '' end`.as(
+            'attachment',
+          ),
+        )
+        .where('app_id', '=', param('appId'))
+        .where(
+          sql<boolean>`(low_id, high_id, msg_id) > (${param('lowId')}, ${param('highId')}, ${param('itemId')})`,
+        )
+        .orderBy('low_id')
+        .orderBy('high_id')
+        .orderBy('msg_id')
+        .limit(limit),
+    )
+    this.#users = database.preparedPage((db, param, limit) =>
+      db
+        .selectFrom('users')
+        .select(['user_id', 'avatar'])
+        .where('app_id', '=', param('appId'))
+        .where('user_id', '>', param('lowId'))
+        .orderBy('user_id')
+        .limit(limit),
+    )
+    this.#groups = database.preparedPage((db, param, limit) =>
+      db
+        .selectFrom('groups')
+        .select(['group_id', 'avatar', 'status'])
+        .where('app_id', '=', param('appId'))
+        .where('group_id', '>', param('lowId'))
+        .orderBy('group_id')
+        .limit(limit),
+    )
+    this.#sharedFiles = database.preparedPage((db, param, limit) =>
+      db
+        .selectFrom('group_files as f')
+        .innerJoin('groups as g', (join) =>
+          join.onRef('g.app_id', '=', 'f.app_id').onRef('g.group_id', '=', 'f.group_id'),
+        )
+        .select(['f.group_id', 'f.file_id', 'f.url', 'g.status'])
+        .where('f.app_id', '=', param('appId'))
+        .where(sql<boolean>`(f.group_id, f.file_id) > (${param('lowId')}, ${param('itemId')})`)
+        .orderBy('f.group_id')
+        .orderBy('f.file_id')
+        .limit(limit),
+    )
+  }
+
+  /** The texts of those of the holders that are there, in no particular order. */
+  async findOf(
+    db: Queryable,
+    appId: string,
+    holders: readonly FileHolder[],
+  ): Promise<NamingText[]> {
+    const keysOf = (kind: number, keyOf: (holder: FileHolder) => readonly unknown[]) =>
+      holders.filter((holder) => holder.kind === kind).map((holder) => [appId, ...keyOf(holder)])
+    const owner = ({ lowId }: FileHolder) => [lowId]
+    const [messages, users, groups, sharedFiles] = await Promise.all([
+      this.database.bulk<MessageRow>(
+        db,
+        findMessages,
+        keysOf(holderKind.message, ({ lowId, highId, itemId }) => [lowId, highId, itemId]),
+      ),
+      this.database.bulk<UserRow>(db, findUsers, keysOf(holderKind.userAvatar, owner)),
+      this.database.bulk<GroupRow>(db, findGroups, keysOf(holderKind.groupAvatar, owner)),
+      this.database.bulk<SharedFileRow>(
+        db,
+        findSharedFiles,
+        keysOf(holderKind.sharedFile, ({ lowId, itemId }) => [lowId, itemId]),
+      ),
+    ])
+    return [
+      ...messages.map(ofMessage),
+      ...users.map(ofUser),
+      ...groups.map(ofGroup),
+      ...sharedFiles.map(ofSharedFile),
+    ]
+  }
+
+  /** In the order of the holders of one kind, after the holder, at most `limit`. @param after null: from the first */
+  async list(
+    db: Queryable,
+    appId: string,
+    { kind, after, limit }: { kind: number; after: FileHolder | null; limit: number },
+  ): Promise<NamingText[]> {
+    const place = { ...(after ?? first), appId, limit }
+    if (kind === holderKind.message) return (await this.#messages.all(db, place)).map(ofMessage)
+    if (kind === holderKind.userAvatar) return (await this.#users.all(db, place)).map(ofUser)
+    if (kind === holderKind.groupAvatar) return (await this.#groups.all(db, place)).map(ofGroup)
+    return (await this.#sharedFiles.all(db, place)).map(ofSharedFile)
+  }
+}
+
+/** Before every holder. */
+const first = { lowId: -2, highId: -2, itemId: -1 }
+
+function ofMessage({ low_id, high_id, msg_id, attachment }: MessageRow): NamingText {
+  return { holder: messageHolder(low_id, high_id, msg_id), text: attachment }
+}
+
+function ofUser({ user_id, avatar }: UserRow): NamingText {
+  return { holder: userAvatarHolder(user_id), text: avatar }
+}
+
+function ofGroup({ group_id, avatar, status }: GroupRow): NamingText {
+  return { holder: groupAvatarHolder(group_id), text: isThere(status) ? avatar : '' }
+}
+
+function ofSharedFile({ group_id, file_id, url, status }: SharedFileRow): NamingText {
+  return { holder: sharedFileHolder(group_id, file_id), text: isThere(status) ? url : '' }
+}
+
+function isThere(status: number): boolean {
+  return status !== groupStatus.dissolved
+}

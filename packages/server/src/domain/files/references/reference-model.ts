@@ -1,0 +1,83 @@
+import type { Int64 } from '@hermod/protocol'
+import { isFileId } from '../file-model.js'
+import { linkedFileId } from '../file-links.js'
+
+/** What can name a file, by its number in file_references. */
+export const holderKind = { message: 0, userAvatar: 1, groupAvatar: 2, sharedFile: 3 } as const
+
+/** Something that can name files, within its application. */
+export interface FileHolder {
+  /** As {@link holderKind}. */
+  readonly kind: number
+  /** The conversation of a message; else the user or the group, twice. */
+  readonly lowId: Int64
+  readonly highId: Int64
+  /** The message or the shared file; of an avatar 0. */
+  readonly itemId: Int64
+}
+
+/** Something that names a file, so that the file stays. */
+export interface FileReference extends FileHolder {
+  readonly appId: string
+  readonly fileId: string
+}
+
+/** A text that may name files, and whose it is. */
+export interface NamingText {
+  readonly holder: FileHolder
+  readonly text: string
+}
+
+/** The equals sign is written so by encoders of JSON and of addresses too. */
+const signature = /sign(?:=|%3d|\\+u003d)([\w-]+)/gi
+
+/** Cheap, and true of every text that names a file by its address. */
+export function mayNameFiles(text: string): boolean {
+  return text.includes('sign')
+}
+
+export function messageHolder(lowId: Int64, highId: Int64, messageId: Int64): FileHolder {
+  return { kind: holderKind.message, lowId, highId, itemId: messageId }
+}
+
+export function userAvatarHolder(userId: Int64): FileHolder {
+  return { kind: holderKind.userAvatar, lowId: userId, highId: userId, itemId: 0 }
+}
+
+export function groupAvatarHolder(groupId: Int64): FileHolder {
+  return { kind: holderKind.groupAvatar, lowId: groupId, highId: groupId, itemId: 0 }
+}
+
+export function sharedFileHolder(groupId: Int64, sharedFileId: Int64): FileHolder {
+  return { kind: holderKind.sharedFile, lowId: groupId, highId: groupId, itemId: sharedFileId }
+}
+
+/** The files of an application that a text names: by their addresses, and avatars and shared files by their bare names too. */
+export function referencesOf(appId: string, { holder, text }: NamingText): FileReference[] {
+  const linked = mayNameFiles(text)
+    ? Array.from(text.matchAll(signature), ([, link = '']) => linkedFileId(appId, link))
+    : []
+  const isBareName = holder.kind !== holderKind.message && isFileId(text)
+  const named = linked.filter((fileId) => fileId !== null)
+  const fileIds = new Set(isBareName ? [text] : named)
+  return [...fileIds].map((fileId) => ({ ...holder, appId, fileId }))
+}
+
+/** Names a reference within its application. */
+export function referenceName(reference: FileReference): string {
+  return `${reference.fileId} ${holderName(reference)}`
+}
+
+/** Names what holds a file within its application. */
+export function holderName({ kind, lowId, highId, itemId }: FileHolder): string {
+  return `${kind} ${lowId} ${highId} ${itemId}`
+}
+
+/** For people. */
+export function holderText({ kind, lowId, highId, itemId }: FileHolder): string {
+  if (kind === holderKind.message) return `message ${itemId} of conversation ${lowId}/${highId}`
+  if (kind === holderKind.userAvatar) return `avatar of user ${lowId}`
+  return kind === holderKind.groupAvatar
+    ? `avatar of group ${lowId}`
+    : `shared file ${itemId} of group ${lowId}`
+}
