@@ -2,6 +2,7 @@ import type { Operation } from '../operation.js'
 import * as apps from './apps.js'
 import * as contacts from './contacts.js'
 import * as devices from './devices.js'
+import * as fileOperator from './file-operator.js'
 import * as files from './files.js'
 import * as groups from './groups/index.js'
 import * as integrity from './integrity.js'
@@ -15,6 +16,7 @@ import * as users from './users/index.js'
 export * from './apps.js'
 export * from './contacts.js'
 export * from './devices.js'
+export * from './file-operator.js'
 export * from './files.js'
 export * from './groups/index.js'
 export * from './integrity.js'
@@ -38,6 +40,7 @@ export const operations: readonly Operation[] = [
   apps,
   contacts,
   devices,
+  fileOperator,
   files,
   groups,
   integrity,

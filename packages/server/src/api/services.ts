@@ -6,6 +6,7 @@ import type { DeviceAccessService } from '../domain/devices/device-access-servic
 import type { DeviceService } from '../domain/devices/device-service.js'
 import type { PresenceService } from '../domain/devices/presence-service.js'
 import type { DownloadService } from '../domain/files/download-service.js'
+import type { OperatorFileService } from '../domain/files/operator-file-service.js'
 import type { TicketService } from '../domain/files/ticket-service.js'
 import type { UploadService } from '../domain/files/upload-service.js'
 import type { GroupQrService } from '../domain/groups/admission/group-qr-service.js'
@@ -66,6 +67,7 @@ export interface HandlerServices {
   readonly messageOperations: MessageOperations
   readonly messageRules: MessageRules
   readonly messages: MessageService
+  readonly operatorFiles: OperatorFileService
   readonly operatorTasks: OperatorTaskService
   readonly operatorUsers: OperatorUserService
   readonly passwords: PasswordService

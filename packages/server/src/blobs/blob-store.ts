@@ -95,6 +95,8 @@ export interface BlobStore {
   uploadForm(key: string, options: UploadFormOptions): Promise<UploadForm | null>
   /** An address that ends soon, at which a client gets the bytes; null: it gets them from the service. */
   downloadUrl(key: string, options: DownloadUrlOptions): Promise<string | null>
+  /** Removes what bodies left that broke off before an instant (milliseconds since 1970) and that is no blob. @throws BlobError unavailable */
+  tidy(before: number): Promise<void>
   /**
    * Writes, reads and removes a blob of its own; at the start and for `hermod check`.
    *

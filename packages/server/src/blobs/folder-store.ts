@@ -122,6 +122,20 @@ export class FolderStore implements BlobStore {
     return null
   }
 
+  async tidy(before: number): Promise<void> {
+    const folder = join(this.location, incoming)
+    try {
+      for (const name of await readdir(folder)) {
+        const path = join(folder, name)
+        // Written to at that time or later, it is on its way.
+        const stats = await statOrNull(path)
+        if (stats && stats.mtimeMs < before) await rm(path, { force: true })
+      }
+    } catch (error) {
+      throw diskError(error)
+    }
+  }
+
   async check(): Promise<void> {
     await checkStore(this)
   }

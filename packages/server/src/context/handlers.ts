@@ -4,6 +4,7 @@ import { contactHandlers } from '../api/contacts/contacts.js'
 import { contactRequestHandlers } from '../api/contacts/requests.js'
 import { deviceHandlers } from '../api/devices/devices.js'
 import { fileHandlers } from '../api/files/files.js'
+import { operatorFileHandlers } from '../api/files/operator.js'
 import { announcementHandlers } from '../api/groups/announcements.js'
 import { sharedFileHandlers } from '../api/groups/files.js'
 import { groupHandlers } from '../api/groups/groups.js'
@@ -76,6 +77,7 @@ export function createHandlers(services: Services): readonly Handler[] {
     operatorPushHandlers,
     operatorUserHandlers,
     operatorTaskHandlers,
+    operatorFileHandlers,
   ].flatMap((create) => create(services))
 }
 

@@ -23,7 +23,13 @@ import type { CoreChannel } from '../push/core-channel.js'
 import { createApps } from './domains/apps.js'
 import { type Contacts, createContacts } from './domains/contacts.js'
 import { createDeviceAccess, createDevices } from './domains/devices.js'
-import { createFileCredentials, createFiles, type Files } from './domains/files.js'
+import {
+  createFileCredentials,
+  createFiles,
+  createFileUpkeep,
+  type Files,
+  type FileUpkeep,
+} from './domains/files.js'
 import { createGroups, type Groups } from './domains/groups.js'
 import { createIntegrity } from './domains/integrity.js'
 import { createLogin, createPasswords } from './domains/login.js'
@@ -50,6 +56,7 @@ import { loadSecretKeys } from './secret-key.js'
 export interface Services
   extends Contacts,
     Files,
+    FileUpkeep,
     Groups,
     Messaging,
     PushCertificates,
@@ -158,6 +165,7 @@ export function createServices(
     groups,
     messageRules: contacts.messageRules,
   })
+  const fileUpkeep = createFileUpkeep(foundation, { apps, blobs, jobs })
   return {
     ...contacts,
     ...createFiles(foundation, {
@@ -169,6 +177,7 @@ export function createServices(
       recipientRules: messaging.recipientRules,
       secretKeys,
     }),
+    ...fileUpkeep,
     ...groups,
     ...messaging,
     ...certificates,
@@ -177,6 +186,7 @@ export function createServices(
     ...createIntegrity(foundation, {
       secrets: secretService,
       expiry: certificates.certificateExpiry,
+      files: fileUpkeep.fileCheck,
     }),
     ...createPushPreferences(foundation, { accounts }),
     ...createPushMessages(foundation, {

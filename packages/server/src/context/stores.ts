@@ -4,8 +4,10 @@ import { ContactRequestStore } from '../domain/contacts/contact-request-store.js
 import { ContactStore } from '../domain/contacts/contact-store.js'
 import { DeviceStore } from '../domain/devices/device-store.js'
 import { PushBindingStore } from '../domain/devices/push-binding-store.js'
+import { FileReferenceStore } from '../domain/files/file-reference-store.js'
 import { FileStore } from '../domain/files/file-store.js'
 import { FileUsageStore } from '../domain/files/file-usage-store.js'
+import { NamingTextStore } from '../domain/files/references/naming-text-store.js'
 import { InvitationStore } from '../domain/groups/admission/invitation-store.js'
 import { JoinRequestStore } from '../domain/groups/admission/join-request-store.js'
 import { AnnouncementStore } from '../domain/groups/content/announcement-store.js'
@@ -77,6 +79,7 @@ export function createStores({
     contacts: new ContactStore(database, { relations, userStates }),
     conversations: new ConversationStore(database),
     devices: new DeviceStore(),
+    fileReferences: new FileReferenceStore(database),
     files: new FileStore(database),
     fileUsage: new FileUsageStore(),
     groupBlocks: new BlockStore(database),
@@ -92,6 +95,7 @@ export function createStores({
     members: new MemberStore(database, members),
     messages: new MessageStore(),
     muteGaps: new MuteGapStore(database),
+    namingTexts: new NamingTextStore(database),
     outbox: new OutboxStore(database),
     peerKinds: new PeerKinds(database),
     pins: new PinStore(database),

@@ -37,6 +37,18 @@ export class JobStore {
       .execute()
   }
 
+  /** The payloads of the jobs of a kind that an application waits for, in no particular order. */
+  async listUnfinished(db: Queryable, appId: string, kind: string): Promise<unknown[]> {
+    const rows = await db
+      .selectFrom('jobs')
+      .select('payload')
+      .where(isUnfinished)
+      .where('kind', '=', kind)
+      .where('app_id', '=', appId)
+      .execute()
+    return rows.map(({ payload }) => JSON.parse(payload))
+  }
+
   /** Since when the job that is due for longest has been so; null when none is. */
   async dueSince(db: Queryable, kind: string, now: number): Promise<number | null> {
     const row = await this.#due(db, kind, now).select('run_at').limit(1).executeTakeFirst()

@@ -55,6 +55,16 @@ export function signOf(downloadUrl: string): string {
   return rest.join('sign=')
 }
 
+/** The ID of the file of an address, which clients never look at. */
+export function fileIdOf(downloadUrl: string): string {
+  const [, fileId] = JSON.parse(
+    Buffer.from(signOf(downloadUrl).slice(0, -macLength), 'base64url').toString(),
+  )
+  return fileId
+}
+
+const macLength = 43
+
 export function ticketFor(
   api: Api,
   to: { readonly to_id: number; readonly to_type?: number; readonly file_type?: number },

@@ -17,6 +17,7 @@ const pushCertificate = ({ world }: Pick<WalkContext, 'world'>) => ({
   send_url: 'http://127.0.0.1:9',
 })
 const victim = { needsVictim: true }
+const noFile = { error: 'file_not_found' } as const
 const noPush = { error: 'push_task_not_found' } as const
 
 export const operatorFixtures: readonly Fixture[] = [
@@ -49,6 +50,11 @@ export const operatorFixtures: readonly Fixture[] = [
     fixture(operation, (context) => ({ ...hereAsApp(context), task_id: 1 }), noPush),
   ),
   fixture(api.tracePushByOperator, (context) => ({ ...subjectHere(context), task_id: 1 }), noPush),
+  fixture(api.listFiles, hereAsApp),
+  fixture(api.getFileUsage),
+  ...[api.getFile, api.deleteFile].map((operation) =>
+    fixture(operation, (context) => ({ ...hereAsApp(context), file_id: 'none' }), noFile),
+  ),
   fixture(api.checkIntegrity),
   fixture(api.rotateSecretKey),
   fixture(api.retireSecretKey),

@@ -120,6 +120,9 @@ export class S3Store implements BlobStore {
     return { blobs, next: (isCut && blobs.at(-1)?.key) || null }
   }
 
+  /** What is kept of a body while it comes goes with the process. */
+  async tidy(): Promise<void> {}
+
   async uploadForm(key: string, options: UploadFormOptions): Promise<UploadForm | null> {
     return this.options.directUploads ? this.#signer.uploadForm(this.#name(key), options) : null
   }

@@ -2,13 +2,21 @@ import type { BlobStore } from '../../blobs/blob-store.js'
 import type { AppService } from '../../domain/apps/app-service.js'
 import { DownloadService } from '../../domain/files/download-service.js'
 import { FileAccess } from '../../domain/files/file-access.js'
+import { FileCheck } from '../../domain/files/file-check.js'
 import { FileCredentialService } from '../../domain/files/file-credential-service.js'
 import { FileSigner } from '../../domain/files/file-signer.js'
 import { FileWriter } from '../../domain/files/file-writer.js'
+import { OperatorFileService } from '../../domain/files/operator-file-service.js'
+import { FileReferenceConsumer } from '../../domain/files/references/file-reference-consumer.js'
+import { FileReferenceService } from '../../domain/files/references/file-reference-service.js'
+import { FileRemoval } from '../../domain/files/removal/file-removal.js'
+import { StrayBlobs } from '../../domain/files/removal/stray-blobs.js'
+import { UnnamedFiles } from '../../domain/files/removal/unnamed-files.js'
 import { RenditionService } from '../../domain/files/rendition-service.js'
 import { TicketService } from '../../domain/files/ticket-service.js'
 import { UploadService } from '../../domain/files/upload-service.js'
 import type { RecipientRules } from '../../domain/messaging/sending/recipient-rules.js'
+import type { JobQueue } from '../../jobs/job-queue.js'
 import type { BatchObserver } from '../../lib/concurrency/batch-queue.js'
 import type { SecretKeys } from '../../lib/secrets/secret-keys.js'
 import type { Foundation } from '../foundation.js'
@@ -92,5 +100,48 @@ export function createFiles(
       detectType,
       clock,
     }),
+  }
+}
+
+/** What becomes of files after they were stored. */
+export interface FileUpkeep {
+  readonly fileCheck: FileCheck
+  readonly fileReferences: FileReferenceConsumer
+  readonly fileRemoval: FileRemoval
+  readonly operatorFiles: OperatorFileService
+  readonly strayBlobs: StrayBlobs
+  readonly unnamedFiles: UnnamedFiles
+}
+
+/** @returns what follows their references, removes them and looks after the store */
+export function createFileUpkeep(
+  { database, stores, clock }: Foundation,
+  {
+    apps,
+    blobs,
+    jobs,
+  }: { readonly apps: AppService; readonly blobs: BlobStore; readonly jobs: JobQueue },
+): FileUpkeep {
+  const { files, fileReferences, fileUsage: usage, namingTexts: texts, outbox } = stores
+  const references = new FileReferenceService({
+    database,
+    references: fileReferences,
+    texts,
+    usage,
+  })
+  const removal = new FileRemoval({ database, files, usage, blobs, jobs, unfinished: stores.jobs })
+  const strays = new StrayBlobs({ database, files, blobs, clock })
+  return {
+    fileCheck: new FileCheck({
+      ...{ database, files, usage, references, blobs, strays, outbox, clock },
+      removals: removal,
+    }),
+    fileReferences: new FileReferenceConsumer(references),
+    fileRemoval: removal,
+    operatorFiles: new OperatorFileService({
+      ...{ database, files, references: fileReferences, usage, removal, apps },
+    }),
+    strayBlobs: strays,
+    unnamedFiles: new UnnamedFiles({ database, files, usage, outbox, removal, clock }),
   }
 }

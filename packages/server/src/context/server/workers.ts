@@ -1,5 +1,6 @@
 import type { Bus } from '../../bus/bus.js'
 import type { Database } from '../../db/database.js'
+import { blobRemoval } from '../../domain/files/removal/file-removal.js'
 import { AudiencePace } from '../../domain/push/sending/send-pace.js'
 import { expandTask, sendAudienceBatch, sendBatch } from '../../domain/push/tasks/push-jobs.js'
 import { jobPurge } from '../../jobs/job-purge.js'
@@ -28,11 +29,15 @@ export interface WorkersOptions {
     | 'pushPurge'
     | 'certificateExpiry'
     | 'endedBans'
+    | 'fileReferences'
+    | 'fileRemoval'
     | 'messagePushes'
+    | 'strayBlobs'
     | 'sweeper'
     | 'taskExpander'
     | 'textErasures'
     | 'tokens'
+    | 'unnamedFiles'
   >
   readonly metrics: Metrics
   readonly log: Logger
@@ -48,6 +53,8 @@ export interface Workers {
 const minuteMs = 60_000
 /** A task to a million devices takes minutes; killed nodes count as attempts too. */
 const expansion = { maxAttempts: 1_000, timeLimitMs: 3_600_000 }
+/** A store may be away for a day. */
+const removing = { maxAttempts: 1_000 }
 /** Gateways answer after seconds; so several batches are under way at once. */
 const sending = { maxAttempts: 1_000, concurrency: 4 }
 
@@ -61,11 +68,15 @@ export function createWorkers({
     pushPurge,
     certificateExpiry,
     endedBans,
+    fileReferences,
+    fileRemoval,
     messagePushes,
+    strayBlobs,
     sweeper,
     taskExpander,
     textErasures,
     tokens,
+    unnamedFiles,
   },
   metrics,
   log,
@@ -79,7 +90,7 @@ export function createWorkers({
     stores,
     clock,
     maxLagMs,
-    consumers: [messagePushes],
+    consumers: [messagePushes, fileReferences],
     observer: outboxObserver(log, metrics),
   })
   const jobs = new JobWorker({
@@ -87,6 +98,13 @@ export function createWorkers({
     store: jobStore,
     handlers: [
       textErasureHandler(textErasures),
+      jobHandler(
+        blobRemoval,
+        async ({ appId, payloads, signal }) => {
+          for (const removed of payloads) await fileRemoval.removeBlobs(appId, removed, signal)
+        },
+        removing,
+      ),
       jobHandler(
         expandTask,
         async ({ appId, payloads, signal }) => {
@@ -125,6 +143,8 @@ export function createWorkers({
       { name: 'ended bans', intervalMs: minuteMs, run: (signal) => endedBans.clear(signal) },
       { name: 'old transaction IDs', intervalMs: minuteMs, run: () => sweeper.run() },
       { name: 'old pushes', intervalMs: 10 * minuteMs, run: (signal) => pushPurge.run(signal) },
+      { name: 'unnamed files', intervalMs: minuteMs, run: (signal) => unnamedFiles.run(signal) },
+      { name: 'stray blobs', intervalMs: minuteMs, run: (signal) => strayBlobs.run(signal) },
       { name: 'old events', intervalMs: minuteMs, run: (signal) => purge.run(signal) },
       {
         name: 'finished jobs',

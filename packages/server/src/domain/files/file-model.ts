@@ -94,13 +94,35 @@ export function renditionKey(
   return `${originalKey(file)}.${rendition}`
 }
 
+const keyForm = /^app-([^/]+)\/[^/]+\/([^./]+)\.([^./]+)/
+
+/** What the key of a file or of one of its renditions says; null: it is another key. */
+export function fileOfKey(key: string): (FileKey & Pick<StoredFile, 'uploadId'>) | null {
+  const [, appId, fileId, uploadId] = keyForm.exec(key) ?? []
+  return appId !== undefined && fileId !== undefined && uploadId !== undefined
+    ? { appId, fileId, uploadId }
+    : null
+}
+
 /** Where a client puts a file that it sends straight to the store. */
 export function incomingKey(fileId: string): string {
-  return `incoming/${fileId}`
+  return `${incomingPrefix}${fileId}`
+}
+
+const incomingPrefix = 'incoming/'
+
+/** Whether a key is that of a file on its way, or of a check of the store: nothing that stays. */
+export function isPassing(key: string): boolean {
+  return key.startsWith(incomingPrefix) || key.startsWith('check/')
+}
+
+/** What the keys of all files of an application begin with. */
+export function appPrefix(appId: string): string {
+  return `app-${appId}/`
 }
 
 function folderOf(appId: string, fileId: string): string {
-  return `app-${appId}/${fileId.slice(0, 2)}/`
+  return `${appPrefix(appId)}${fileId.slice(0, 2)}/`
 }
 
 /** Whether every member of the group has the file, whenever they joined: it is in the list of shared files. */

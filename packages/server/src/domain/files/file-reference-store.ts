@@ -1,15 +1,11 @@
-import type { Int64 } from '@hermod/protocol'
+import { fileReferenceKind, type Int64 } from '@hermod/protocol'
 import type { Database, PreparedPage, Queryable, Tx } from '../../db/database.js'
 import type { BulkDelete, BulkInsert, BulkSelect } from '../../db/dialect/dialect.js'
 import { type Selectable, sql } from '../../db/kysely.js'
 import { rowOf } from '../../db/rows.js'
 import type { FileReferencesTable } from '../../db/schema.js'
 import type { FileKey } from './file-model.js'
-import {
-  type FileHolder,
-  type FileReference,
-  holderKind,
-} from './references/reference-model.js'
+import type { FileHolder, FileReference } from './references/reference-model.js'
 
 const columns = {
   app_id: 'text',
@@ -123,7 +119,7 @@ export class FileReferenceStore {
       .selectFrom('file_references')
       .selectAll()
       .where('app_id', '=', appId)
-      .where('kind', '=', holderKind.sharedFile)
+      .where('kind', '=', fileReferenceKind.sharedFile)
       .where('low_id', '=', groupId)
       .where('high_id', '=', groupId)
       .execute()

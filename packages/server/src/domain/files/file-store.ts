@@ -1,13 +1,50 @@
-import type { Database, Queryable, Tx } from '../../db/database.js'
-import type { Selectable } from '../../db/kysely.js'
+import type { Database, PreparedPage, Queryable, Tx } from '../../db/database.js'
+import type { BulkDelete, BulkSelect } from '../../db/dialect/dialect.js'
+import { type Selectable, sql } from '../../db/kysely.js'
 import type { FilesTable } from '../../db/schema.js'
+import { padded } from '../../lib/chunks.js'
 import { type FileKey, recipientOf, type StoredFile } from './file-model.js'
 import { fileRow, insertFiles } from './file-statements.js'
+
+/** A place in the order in which the files of an application came. */
+export interface FilePlace {
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
+  readonly fileId: string
+}
+
+/** A file at its place. */
+export interface PlacedFile extends FilePlace {
+  /** Whether something names it. */
+  readonly isNamed: boolean
+}
+
+const fileKeys = { app_id: 'text', file_id: 'text' } as const
+const findFiles: BulkSelect = {
+  table: 'files',
+  keys: fileKeys,
+  columns: 't.app_id, t.file_id, t.upload_id',
+}
+const deleteFiles: BulkDelete = {
+  module: import.meta.url,
+  deleteFrom: 'files',
+  keys: fileKeys,
+}
+
+const isNamed = sql<number>`case when exists (select 1 from file_references r where r.app_id = files.app_id and r.file_id = files.file_id) then 1 else 0 end`
 
 /** The files that are whole in the store. */
 export class FileStore {
   readonly #database: Database
   readonly #find
+  readonly #oldest: PreparedPage<
+    { appId: string; before: number; createdAt: number; fileId: string },
+    { created_at: number; file_id: string; is_named: number }
+  >
+  readonly #newest: PreparedPage<
+    { appId: string; createdAt: number; fileId: string },
+    Selectable<FilesTable>
+  >
 
   constructor(database: Database) {
     this.#database = database
@@ -18,11 +55,103 @@ export class FileStore {
         .where('app_id', '=', param('appId'))
         .where('file_id', '=', param('fileId')),
     )
+    this.#oldest = database.preparedPage((db, param, limit) =>
+      db
+        .selectFrom('files')
+        .select(['created_at', 'file_id', isNamed.as('is_named')])
+        .where('app_id', '=', param('appId'))
+        .where('created_at', '<', param('before'))
+        .where(sql<boolean>`(created_at, file_id) > (${param('createdAt')}, ${param('fileId')})`)
+        .orderBy('created_at')
+        .orderBy('file_id')
+        .limit(limit),
+    )
+    this.#newest = database.preparedPage((db, param, limit) =>
+      db
+        .selectFrom('files')
+        .selectAll()
+        .where('app_id', '=', param('appId'))
+        .where(sql<boolean>`(created_at, file_id) < (${param('createdAt')}, ${param('fileId')})`)
+        .orderBy('created_at', 'desc')
+        .orderBy('file_id', 'desc')
+        .limit(limit),
+    )
   }
 
   async find(db: Queryable, { appId, fileId }: FileKey): Promise<StoredFile | null> {
     const row = await this.#find.first(db, { appId, fileId })
     return row ? toStoredFile(row) : null
+  }
+
+  /** The upload IDs of those of the files that are there, by file ID. */
+  async findUploads(db: Queryable, keys: readonly FileKey[]): Promise<Map<string, string>> {
+    const rows = await this.#database.bulk<{ file_id: string; upload_id: string }>(
+      db,
+      findFiles,
+      keys.map(({ appId, fileId }) => [appId, fileId]),
+    )
+    return new Map(rows.map((row) => [row.file_id, row.upload_id]))
+  }
+
+  /** Those of the files that are there and that nothing names. */
+  async findUnnamed(tx: Tx, appId: string, fileIds: readonly string[]): Promise<StoredFile[]> {
+    if (fileIds.length === 0) return []
+    const rows = await tx
+      .selectFrom('files')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .where('file_id', 'in', padded(fileIds))
+      .where(isNamed, '=', 0)
+      .execute()
+    return rows.map(toStoredFile)
+  }
+
+  /** Those that came before an instant, the oldest first, after a place and at most `limit`. @param after null: from the first */
+  async listOldest(
+    db: Queryable,
+    appId: string,
+    { after, ...page }: { after: FilePlace | null; before: number; limit: number },
+  ): Promise<PlacedFile[]> {
+    const { createdAt, fileId } = after ?? { createdAt: -1, fileId: '' }
+    const rows = await this.#oldest.all(db, { ...page, appId, createdAt, fileId })
+    return rows.map((row) => ({
+      createdAt: row.created_at,
+      fileId: row.file_id,
+      isNamed: row.is_named === 1,
+    }))
+  }
+
+  /** The newest first, before a place and at most `limit`. @param before null: from the last */
+  async listNewest(
+    db: Queryable,
+    appId: string,
+    { before, limit }: { before: FilePlace | null; limit: number },
+  ): Promise<StoredFile[]> {
+    const { createdAt, fileId } = before ?? { createdAt: Number.MAX_SAFE_INTEGER, fileId: '' }
+    const rows = await this.#newest.all(db, { appId, createdAt, fileId, limit })
+    return rows.map(toStoredFile)
+  }
+
+  /** In the order of their IDs, after one and at most `limit`. @param after "": from the first */
+  async listById(
+    db: Queryable,
+    appId: string,
+    { after, limit }: { after: string; limit: number },
+  ): Promise<StoredFile[]> {
+    const rows = await db
+      .selectFrom('files')
+      .selectAll()
+      .where('app_id', '=', appId)
+      .where('file_id', '>', after)
+      .orderBy('file_id')
+      .limit(sql.lit(limit))
+      .execute()
+    return rows.map(toStoredFile)
+  }
+
+  async deleteMany(tx: Tx, keys: readonly FileKey[]): Promise<void> {
+    const rows = keys.map(({ appId, fileId }) => [appId, fileId])
+    await this.#database.bulk(tx, deleteFiles, rows)
   }
 
   /** @returns the upload IDs of those that are stored; the others have a file ID that is taken */

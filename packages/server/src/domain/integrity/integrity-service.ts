@@ -1,4 +1,5 @@
 import type { Database } from '../../db/database.js'
+import type { FileCheck, FileReport } from '../files/file-check.js'
 import type { CertificateExpiry } from '../push/certificates/certificate-expiry.js'
 import type { ExpiringCertificate } from '../push/certificates/certificate-model.js'
 import type { SecretService } from '../secrets/secret-service.js'
@@ -31,14 +32,20 @@ export class IntegrityService {
       readonly store: IntegrityStore
       readonly secrets: Pick<SecretService, 'check'>
       readonly expiry: Pick<CertificateExpiry, 'check'>
+      readonly files: Pick<FileCheck, 'checkReferences' | 'checkStore'>
     },
   ) {}
 
   async check(): Promise<IntegrityReport> {
-    const { database, store, secrets, expiry } = this.options
+    const { database, store, secrets, expiry, files } = this.options
     let checked = 0
     let isTruncated = false
     const faults: IntegrityFault[] = []
+    const add = (report: FileReport) => {
+      checked += report.checked
+      if (report.faults.length > maxFaultsPerCheck) isTruncated = true
+      faults.push(...report.faults.slice(0, maxFaultsPerCheck))
+    }
     await database.snapshot(async (db) => {
       for (const check of integrityChecks) {
         checked += await store.count(db, check)
@@ -62,7 +69,9 @@ export class IntegrityService {
       if (certificates.expired.length > maxFaultsPerCheck) isTruncated = true
       for (const expired of certificates.expired.slice(0, maxFaultsPerCheck))
         faults.push({ check: 'push_certificate_expiry', ...expiryFault(expired) })
+      add(await files.checkReferences(db, maxFaultsPerCheck + 1))
     })
+    add(await files.checkStore(maxFaultsPerCheck + 1))
     return { checked, faults, isTruncated }
   }
 }

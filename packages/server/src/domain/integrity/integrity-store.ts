@@ -3,6 +3,7 @@ import type { Queryable } from '../../db/database.js'
 import { type RawBuilder, sql } from '../../db/kysely.js'
 import { broadcastChecks } from './broadcast-checks.js'
 import { changeChecks, keptConversations } from './change-checks.js'
+import { fileChecks } from './file-checks.js'
 import { groupChecks } from './group-checks.js'
 import { type FaultRow, type IntegrityCheck, log } from './integrity-check.js'
 import { outboxChecks } from './outbox-checks.js'
@@ -200,6 +201,7 @@ export const integrityChecks: readonly IntegrityCheck[] = [
   ...changeChecks,
   ...groupChecks,
   ...outboxChecks,
+  ...fileChecks,
 ]
 
 export class IntegrityStore {

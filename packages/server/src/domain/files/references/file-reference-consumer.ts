@@ -74,9 +74,8 @@ function holdersOf({ kind, payload }: DeliveredEvent): FileHolder[] {
 function messageOf({
   conversation: { low_id, high_id },
   msg_id,
-}: Extract<DeliveredEvent, { kind: 'message.recalled' }>['payload'] | Extract<
-  DeliveredEvent,
-  { kind: 'message.stored' }
->['payload']): FileHolder {
+}:
+  | Extract<DeliveredEvent, { kind: 'message.recalled' }>['payload']
+  | Extract<DeliveredEvent, { kind: 'message.stored' }>['payload']): FileHolder {
   return messageHolder(low_id, high_id, msg_id)
 }

@@ -1,4 +1,4 @@
-import type { Int64 } from '@hermod/protocol'
+import { fileReferenceKind, type Int64 } from '@hermod/protocol'
 import type { Database, Queryable } from '../../../db/database.js'
 import type { FileReferenceStore } from '../file-reference-store.js'
 import type { FileUsageStore } from '../file-usage-store.js'
@@ -6,7 +6,6 @@ import type { NamingTextStore } from './naming-text-store.js'
 import {
   type FileHolder,
   type FileReference,
-  holderKind,
   holderName,
   type NamingText,
   referenceName,
@@ -80,7 +79,7 @@ export class FileReferenceService {
   /** Everything that names files, and everything that is noted to do so; what does both comes twice. */
   async *#holders(read: Read, appId: string): AsyncGenerator<FileHolder[]> {
     const { references, texts } = this.options
-    for (const kind of Object.values(holderKind)) {
+    for (const kind of Object.values(fileReferenceKind)) {
       let after: FileHolder | null = null
       do {
         const page: NamingText[] = await read((db) =>

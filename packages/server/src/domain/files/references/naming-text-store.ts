@@ -1,11 +1,10 @@
-import { groupStatus, type Int64 } from '@hermod/protocol'
+import { fileReferenceKind, groupStatus, type Int64 } from '@hermod/protocol'
 import type { Database, PreparedPage, Queryable } from '../../../db/database.js'
 import type { BulkSelect } from '../../../db/dialect/dialect.js'
 import { sql } from '../../../db/kysely.js'
 import {
   type FileHolder,
   groupAvatarHolder,
-  holderKind,
   messageHolder,
   type NamingText,
   sharedFileHolder,
@@ -131,14 +130,14 @@ export class NamingTextStore {
       this.database.bulk<MessageRow>(
         db,
         findMessages,
-        keysOf(holderKind.message, ({ lowId, highId, itemId }) => [lowId, highId, itemId]),
+        keysOf(fileReferenceKind.message, ({ lowId, highId, itemId }) => [lowId, highId, itemId]),
       ),
-      this.database.bulk<UserRow>(db, findUsers, keysOf(holderKind.userAvatar, owner)),
-      this.database.bulk<GroupRow>(db, findGroups, keysOf(holderKind.groupAvatar, owner)),
+      this.database.bulk<UserRow>(db, findUsers, keysOf(fileReferenceKind.userAvatar, owner)),
+      this.database.bulk<GroupRow>(db, findGroups, keysOf(fileReferenceKind.groupAvatar, owner)),
       this.database.bulk<SharedFileRow>(
         db,
         findSharedFiles,
-        keysOf(holderKind.sharedFile, ({ lowId, itemId }) => [lowId, itemId]),
+        keysOf(fileReferenceKind.sharedFile, ({ lowId, itemId }) => [lowId, itemId]),
       ),
     ])
     return [
@@ -156,9 +155,11 @@ export class NamingTextStore {
     { kind, after, limit }: { kind: number; after: FileHolder | null; limit: number },
   ): Promise<NamingText[]> {
     const place = { ...(after ?? first), appId, limit }
-    if (kind === holderKind.message) return (await this.#messages.all(db, place)).map(ofMessage)
-    if (kind === holderKind.userAvatar) return (await this.#users.all(db, place)).map(ofUser)
-    if (kind === holderKind.groupAvatar) return (await this.#groups.all(db, place)).map(ofGroup)
+    if (kind === fileReferenceKind.message)
+      return (await this.#messages.all(db, place)).map(ofMessage)
+    if (kind === fileReferenceKind.userAvatar) return (await this.#users.all(db, place)).map(ofUser)
+    if (kind === fileReferenceKind.groupAvatar)
+      return (await this.#groups.all(db, place)).map(ofGroup)
     return (await this.#sharedFiles.all(db, place)).map(ofSharedFile)
   }
 }

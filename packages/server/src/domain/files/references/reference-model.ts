@@ -1,13 +1,10 @@
-import type { Int64 } from '@hermod/protocol'
-import { isFileId } from '../file-model.js'
+import { fileReferenceKind, type Int64 } from '@hermod/protocol'
 import { linkedFileId } from '../file-links.js'
-
-/** What can name a file, by its number in file_references. */
-export const holderKind = { message: 0, userAvatar: 1, groupAvatar: 2, sharedFile: 3 } as const
+import { isFileId } from '../file-model.js'
 
 /** Something that can name files, within its application. */
 export interface FileHolder {
-  /** As {@link holderKind}. */
+  /** As {@link fileReferenceKind}. */
   readonly kind: number
   /** The conversation of a message; else the user or the group, twice. */
   readonly lowId: Int64
@@ -37,19 +34,24 @@ export function mayNameFiles(text: string): boolean {
 }
 
 export function messageHolder(lowId: Int64, highId: Int64, messageId: Int64): FileHolder {
-  return { kind: holderKind.message, lowId, highId, itemId: messageId }
+  return { kind: fileReferenceKind.message, lowId, highId, itemId: messageId }
 }
 
 export function userAvatarHolder(userId: Int64): FileHolder {
-  return { kind: holderKind.userAvatar, lowId: userId, highId: userId, itemId: 0 }
+  return { kind: fileReferenceKind.userAvatar, lowId: userId, highId: userId, itemId: 0 }
 }
 
 export function groupAvatarHolder(groupId: Int64): FileHolder {
-  return { kind: holderKind.groupAvatar, lowId: groupId, highId: groupId, itemId: 0 }
+  return { kind: fileReferenceKind.groupAvatar, lowId: groupId, highId: groupId, itemId: 0 }
 }
 
 export function sharedFileHolder(groupId: Int64, sharedFileId: Int64): FileHolder {
-  return { kind: holderKind.sharedFile, lowId: groupId, highId: groupId, itemId: sharedFileId }
+  return {
+    kind: fileReferenceKind.sharedFile,
+    lowId: groupId,
+    highId: groupId,
+    itemId: sharedFileId,
+  }
 }
 
 /** The files of an application that a text names: by their addresses, and avatars and shared files by their bare names too. */
@@ -57,7 +59,7 @@ export function referencesOf(appId: string, { holder, text }: NamingText): FileR
   const linked = mayNameFiles(text)
     ? Array.from(text.matchAll(signature), ([, link = '']) => linkedFileId(appId, link))
     : []
-  const isBareName = holder.kind !== holderKind.message && isFileId(text)
+  const isBareName = holder.kind !== fileReferenceKind.message && isFileId(text)
   const named = linked.filter((fileId) => fileId !== null)
   const fileIds = new Set(isBareName ? [text] : named)
   return [...fileIds].map((fileId) => ({ ...holder, appId, fileId }))
@@ -75,9 +77,10 @@ export function holderName({ kind, lowId, highId, itemId }: FileHolder): string 
 
 /** For people. */
 export function holderText({ kind, lowId, highId, itemId }: FileHolder): string {
-  if (kind === holderKind.message) return `message ${itemId} of conversation ${lowId}/${highId}`
-  if (kind === holderKind.userAvatar) return `avatar of user ${lowId}`
-  return kind === holderKind.groupAvatar
+  if (kind === fileReferenceKind.message)
+    return `message ${itemId} of conversation ${lowId}/${highId}`
+  if (kind === fileReferenceKind.userAvatar) return `avatar of user ${lowId}`
+  return kind === fileReferenceKind.groupAvatar
     ? `avatar of group ${lowId}`
     : `shared file ${itemId} of group ${lowId}`
 }

@@ -1,0 +1,66 @@
+import { operation } from '../operation.js'
+import { FileUsage, OperatorFileDetails, OperatorFilePage } from '../resources/operator/files.js'
+import { array, boolean, int32, optional, string } from '../schema.js'
+import { appId, get, operatorOperation, post } from './fields.js'
+
+const whichFile = {
+  app_id: appId,
+  file_id: string({ description: 'file ID', minLength: 1, maxLength: 64 }),
+}
+
+/** Newest first. A walk over the pages sees every file that exists throughout exactly once. */
+export const listFiles = operation({
+  ...operatorOperation,
+  id: 'operator.file.list',
+  methods: get,
+  path: '/operator/v1/file/list',
+  summary: 'Lists the files of an application, newest first.',
+  query: {
+    app_id: appId,
+    cursor: optional(
+      string({
+        description: 'next_cursor of the page before; absent or "": from the newest',
+        maxLength: 64,
+      }),
+    ),
+    limit: optional(
+      int32({ description: 'how many files, default 50 and at most 200', minimum: 1 }),
+    ),
+  },
+  data: OperatorFilePage,
+  errors: ['app_not_found'],
+})
+
+/** What names a file is noted a moment after it was sent or set (rule J6). */
+export const getFile = operation({
+  ...operatorOperation,
+  id: 'operator.file.get',
+  methods: get,
+  path: '/operator/v1/file/get',
+  summary: 'Shows a file and what names it.',
+  query: whichFile,
+  data: OperatorFileDetails,
+  errors: ['app_not_found', 'file_not_found'],
+})
+
+/** Counted in the transactions that store and remove files. */
+export const getFileUsage = operation({
+  ...operatorOperation,
+  id: 'operator.file.usage',
+  methods: get,
+  path: '/operator/v1/file/usage',
+  summary: 'Shows how much every application has in files.',
+  data: array(FileUsage, { description: 'by application ID' }),
+})
+
+/** Whatever names it: its addresses answer file_not_found from then on (rule J8). */
+export const deleteFile = operation({
+  ...operatorOperation,
+  id: 'operator.file.delete',
+  methods: post,
+  path: '/operator/v1/file/delete',
+  summary: 'Deletes a file.',
+  body: whichFile,
+  data: boolean({ description: 'true: the file is gone' }),
+  errors: ['app_not_found', 'file_not_found'],
+})

@@ -1,0 +1,82 @@
+import { AppError } from '@hermod/protocol'
+import type { Database } from '../../db/database.js'
+import type { AppService } from '../apps/app-service.js'
+import { type PageRequest, unknownCursor } from '../paging.js'
+import { type FileKey, isFileId, type StoredFile } from './file-model.js'
+import type { FileReferenceStore } from './file-reference-store.js'
+import type { FilePlace, FileStore } from './file-store.js'
+import type { FileUsage, FileUsageStore } from './file-usage-store.js'
+import { type FileReference, holderText } from './references/reference-model.js'
+import type { FileRemoval } from './removal/file-removal.js'
+
+export interface OperatorFileServiceOptions {
+  readonly database: Database
+  readonly files: FileStore
+  readonly references: FileReferenceStore
+  readonly usage: FileUsageStore
+  readonly removal: FileRemoval
+  readonly apps: Pick<AppService, 'get' | 'list'>
+}
+
+/** A file, and what names it in words. */
+export interface FileDetails {
+  readonly file: StoredFile
+  /** At most 100. */
+  readonly holders: readonly string[]
+}
+
+const defaultPageSize = 50
+const maxPageSize = 200
+const maxHolders = 100
+
+/** What the operator sees of files and does to them. */
+export class OperatorFileService {
+  constructor(private readonly options: OperatorFileServiceOptions) {}
+
+  /** Newest first. @throws AppError app_not_found, invalid_parameter */
+  async list(
+    appId: string,
+    page: PageRequest,
+  ): Promise<{ readonly files: readonly StoredFile[]; readonly nextCursor: string }> {
+    const { database, files, apps } = this.options
+    await apps.get(appId)
+    const before = readFileCursor(page.cursor)
+    const limit = Math.min(page.limit ?? defaultPageSize, maxPageSize)
+    const found = await database.read((db) => files.listNewest(db, appId, { before, limit }))
+    const last = found.length < limit ? undefined : found.at(-1)
+    return { files: found, nextCursor: last ? `${last.createdAt}-${last.fileId}` : '' }
+  }
+
+  /** @throws AppError app_not_found, file_not_found */
+  async get(key: FileKey): Promise<FileDetails> {
+    const { database, files, references, apps } = this.options
+    await apps.get(key.appId)
+    const [file, named] = await database.read((db) =>
+      Promise.all([files.find(db, key), references.listOfFile(db, key, maxHolders)]),
+    )
+    if (!file) throw new AppError('file_not_found')
+    return { file, holders: named.map((reference: FileReference) => holderText(reference)) }
+  }
+
+  /** Of every application, by its ID. */
+  async usage(): Promise<(FileUsage & { readonly appId: string })[]> {
+    const { database, usage, apps } = this.options
+    const kept = await database.read((db) => usage.list(db))
+    const byApp = new Map(kept.map((each) => [each.appId, each]))
+    const all = (await apps.list()).map(({ appId }) => appId).sort()
+    return all.map((appId) => byApp.get(appId) ?? { appId, files: 0, bytes: 0 })
+  }
+
+  /** Whatever names it; its address answers file_not_found from now on. @throws AppError app_not_found, file_not_found */
+  async delete(key: FileKey): Promise<void> {
+    await this.options.apps.get(key.appId)
+    await this.options.removal.remove(key)
+  }
+}
+
+function readFileCursor(cursor: string | undefined): FilePlace | null {
+  if (cursor === undefined || cursor === '') return null
+  const [createdAt = '', fileId = '', ...rest] = cursor.split('-')
+  if (!/^\d{1,15}$/.test(createdAt) || !isFileId(fileId) || rest.length > 0) throw unknownCursor()
+  return { createdAt: Number(createdAt), fileId }
+}

@@ -1,0 +1,65 @@
+import type { BlobStore, ListedBlob } from '../../../blobs/blob-store.js'
+import type { Database } from '../../../db/database.js'
+import type { Clock } from '../../../lib/clock.js'
+import { groupBy } from '../../../lib/group-by.js'
+import { fileOfKey, isPassing } from '../file-model.js'
+import type { FileStore } from '../file-store.js'
+
+export interface StrayBlobsOptions {
+  readonly database: Database
+  readonly files: FileStore
+  readonly blobs: Pick<BlobStore, 'list' | 'remove' | 'tidy'>
+  readonly clock: Clock
+}
+
+/** An upload, or what is made of a file, takes less from its last byte to its row. */
+export const strayLifeMs = 24 * 3_600_000
+
+const blobsPerStep = 1_000
+/** A run looks at so many pages; the next one goes on there. */
+const stepsPerRun = 10
+/** From the end of one walk through the store to the beginning of the next. */
+const restMs = 3_600_000
+
+/** Removes from the store what belongs to no file: what kills, cuts and failures have left (rule J7). */
+export class StrayBlobs {
+  #after: string | null = null
+  #restsUntil = Number.NEGATIVE_INFINITY
+
+  constructor(private readonly options: StrayBlobsOptions) {}
+
+  /** Looks at a limited number of blobs. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { blobs, clock } = this.options
+    if (clock.now() < this.#restsUntil) return
+    const before = clock.now() - strayLifeMs
+    if (this.#after === null) await blobs.tidy(before)
+    for (let steps = stepsPerRun; steps > 0 && !signal.aborted; steps--) {
+      const page = await blobs.list('', this.#after, blobsPerStep)
+      const old = page.blobs.filter(({ modifiedAt }) => modifiedAt < before)
+      await blobs.remove(await this.strays(old))
+      this.#after = page.next
+      if (page.next === null) {
+        this.#restsUntil = clock.now() + restMs
+        return
+      }
+    }
+  }
+
+  /** The keys of those of the blobs that belong to no file; keys of others than us are left out. */
+  async strays(listed: readonly Pick<ListedBlob, 'key'>[]): Promise<string[]> {
+    const { database, files } = this.options
+    const owned = listed.flatMap(({ key }) => {
+      const file = fileOfKey(key)
+      return file ? [{ key, file }] : []
+    })
+    const strays = listed.map(({ key }) => key).filter(isPassing)
+    for (const [, ofApp] of groupBy(owned, ({ file }) => file.appId)) {
+      const keys = ofApp.map(({ file }) => file)
+      const uploads = await database.read((db) => files.findUploads(db, keys))
+      for (const { key, file } of ofApp)
+        if (uploads.get(file.fileId) !== file.uploadId) strays.push(key)
+    }
+    return strays
+  }
+}

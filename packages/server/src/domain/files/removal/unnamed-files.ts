@@ -1,0 +1,90 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Database, Queryable } from '../../../db/database.js'
+import type { Clock } from '../../../lib/clock.js'
+import type { FilePlace, FileStore } from '../file-store.js'
+import type { FileUsageStore } from '../file-usage-store.js'
+import { fileConsumer } from '../references/file-reference-consumer.js'
+import type { FileRemoval } from './file-removal.js'
+
+/** How far the outbox of an application goes, and how far a consumer is in it. */
+export interface OutboxPlaces {
+  head(db: Queryable, appId: string): Promise<number>
+  positionOf(db: Queryable, consumer: string, appId: string): Promise<number>
+}
+
+export interface UnnamedFilesOptions {
+  readonly database: Database
+  readonly files: FileStore
+  readonly usage: FileUsageStore
+  readonly outbox: OutboxPlaces
+  readonly removal: FileRemoval
+  readonly clock: Clock
+}
+
+/** So long a file may wait for something that names it. */
+export const unnamedLifeMs = 24 * 3_600_000
+
+const filesPerStep = 500
+/** A run looks at so many pages; the next one goes on there. */
+const stepsPerRun = 20
+const pauseMs = 20
+/** The consumer is seldom further behind than that; if it is, the next run comes. */
+const patienceMs = 2_000
+
+/** Removes files that are a day old and that nothing names (rule J7). */
+export class UnnamedFiles {
+  /** Where the last run ended. */
+  #place: { readonly appId: string; readonly after: FilePlace | null } = { appId: '', after: null }
+
+  constructor(private readonly options: UnnamedFilesOptions) {}
+
+  /** Looks at a limited number of files, those of one application after those of another. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { database, usage } = this.options
+    const appIds = (await database.read((db) => usage.list(db)))
+      .map(({ appId }) => appId)
+      .filter((appId) => appId >= this.#place.appId)
+    let steps = stepsPerRun
+    for (const appId of appIds) {
+      let after = appId === this.#place.appId ? this.#place.after : null
+      do {
+        if (signal.aborted || steps-- === 0) return
+        this.#place = { appId, after }
+        after = await this.#step(appId, after, signal)
+        await delay(pauseMs, undefined, { signal }).catch(() => {})
+      } while (after)
+    }
+    this.#place = { appId: '', after: null }
+  }
+
+  /** @returns where to go on; null: the other files are younger, or it is not known yet what names them */
+  async #step(
+    appId: string,
+    after: FilePlace | null,
+    signal: AbortSignal,
+  ): Promise<FilePlace | null> {
+    const { database, files, removal, clock } = this.options
+    const before = clock.now() - unnamedLifeMs
+    const page = { after, before, limit: filesPerStep }
+    const found = await database.read((db) => files.listOldest(db, appId, page))
+    const unnamed = found.filter(({ isNamed }) => !isNamed).map(({ fileId }) => fileId)
+    if (unnamed.length > 0) {
+      if (!(await this.#isCaughtUp(appId, signal))) return null
+      await removal.removeUnnamed(appId, unnamed)
+    }
+    return found.length < filesPerStep ? null : (found.at(-1) ?? null)
+  }
+
+  /** Whether all that was written up to now has been followed; waits a little for it. */
+  async #isCaughtUp(appId: string, signal: AbortSignal): Promise<boolean> {
+    const { database, outbox } = this.options
+    const head = await database.read((db) => outbox.head(db, appId))
+    for (const endsAt = performance.now() + patienceMs; performance.now() < endsAt; ) {
+      const position = await database.read((db) => outbox.positionOf(db, fileConsumer, appId))
+      if (position >= head) return true
+      if (signal.aborted) return false
+      await delay(pauseMs, undefined, { signal }).catch(() => {})
+    }
+    return false
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * Does what the maintenance of files does until nothing is left to do, with a clock that is ahead. Its only argument is JSON: the data
+ * folder, the address of the database (none: the embedded one of the folder), and how many hours the clock is ahead.
+ */
+import { join } from 'node:path'
+import { FolderStore } from '../../dist/blobs/folder-store.js'
+import { Database } from '../../dist/db/database.js'
+import { postgresDialect } from '../../dist/db/dialect/postgres.js'
+import { sqliteDialect } from '../../dist/db/dialect/sqlite.js'
+import { idReservations } from '../../dist/db/id-reservations.js'
+import { FileStore } from '../../dist/domain/files/file-store.js'
+import { FileUsageStore } from '../../dist/domain/files/file-usage-store.js'
+import { blobRemoval, FileRemoval } from '../../dist/domain/files/removal/file-removal.js'
+import { StrayBlobs } from '../../dist/domain/files/removal/stray-blobs.js'
+import { UnnamedFiles } from '../../dist/domain/files/removal/unnamed-files.js'
+import { JobQueue } from '../../dist/jobs/job-queue.js'
+import { JobStore } from '../../dist/jobs/job-store.js'
+import { JobWorker, jobHandler } from '../../dist/jobs/job-worker.js'
+import { systemClock } from '../../dist/lib/clock.js'
+import { IdGenerator } from '../../dist/lib/ids/ids.js'
+import { OutboxStore } from '../../dist/outbox/outbox-store.js'
+
+const { dataDir, databaseUrl, hours } = JSON.parse(process.argv[2])
+const clock = { now: () => Date.now() + hours * 3_600_000 }
+const { signal } = new AbortController()
+
+const database = new Database(
+  databaseUrl
+    ? postgresDialect({ url: databaseUrl, poolSize: 4, onError: () => {} })
+    : sqliteDialect(join(dataDir, 'hermod.db')),
+)
+const blobs = await FolderStore.open(join(dataDir, 'files'))
+const files = new FileStore(database)
+const usage = new FileUsageStore()
+const jobStore = new JobStore(database)
+const jobs = new JobQueue({
+  store: jobStore,
+  ids: new IdGenerator(idReservations(database), Date.now),
+  clock: systemClock,
+  announce() {},
+})
+const removal = new FileRemoval({ database, files, usage, blobs, jobs, unfinished: jobStore })
+const outbox = new OutboxStore(database)
+const worker = new JobWorker({
+  database,
+  store: jobStore,
+  handlers: [
+    jobHandler(blobRemoval, async ({ appId, payloads, signal: ends }) => {
+      for (const removed of payloads) await removal.removeBlobs(appId, removed, ends)
+    }),
+  ],
+  observer: { finished() {}, failed: (_, error) => console.error(error), overdue() {} },
+  clock: systemClock,
+})
+
+process.stdout.write('working\n')
+await new UnnamedFiles({ database, files, usage, outbox, removal, clock }).run(signal)
+await worker.idle()
+await worker.stop()
+await new StrayBlobs({ database, files, blobs, clock }).run(signal)
+await database[Symbol.asyncDispose]()
