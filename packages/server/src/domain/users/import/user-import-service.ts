@@ -179,6 +179,8 @@ export class UserImportService {
     // By name, so that imports of the same users wait for each other instead of blocking each other.
     fresh.sort((a, b) => (usernameKey(a.username) < usernameKey(b.username) ? -1 : 1))
     const stored = await users.insertMany(tx, fresh)
+    for (const { user_id, avatar } of fresh)
+      if (avatar !== '' && stored.has(user_id)) this.#tellAvatar(tx, appId, user_id)
     // Those whose name another call took meanwhile, with their namesakes of this call.
     const ours = new Set(userIds)
     const isOvertaken = ({ userId }: Plan) => ours.has(userId) && !stored.has(userId)
@@ -195,6 +197,12 @@ export class UserImportService {
       if (isOvertaken(plan)) return replanned(plan.user, winners)
       return missed.has(plan) ? changedMeanwhile() : { result: plan.result, userId: plan.userId }
     })
+  }
+
+  /** An avatar may name a file, which stays as long as it is followed that it does (rule J6). */
+  #tellAvatar(tx: Tx, appId: string, userId: Int64): void {
+    const about = { appId, actorId: systemUserId, userIds: [userId] }
+    this.options.outbox.append(tx, notice('user.info_updated', about, { properties: ['avatar'] }))
   }
 
   /** @returns those whose user is gone */
