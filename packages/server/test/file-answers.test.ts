@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { waitFor } from '@hermod/testkit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { ByteRange } from '../dist/lib/byte-range.js'
+import type { ByteRange } from '../dist/lib/system/byte-range.js'
 import {
   contentOf,
   envelopeOf,

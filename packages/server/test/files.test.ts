@@ -1,9 +1,9 @@
 /** Files as clients send and fetch them, on both databases. */
 import { type Answer, type Api, type Session, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { fileSignature } from '../dist/domain/files/file-credentials.js'
-import { type FileLink, linkText } from '../dist/domain/files/file-links.js'
-import { type FileTicket, ticketText } from '../dist/domain/files/file-tickets.js'
+import { fileSignature } from '../dist/domain/files/credentials/file-credentials.js'
+import { type FileLink, linkText } from '../dist/domain/files/credentials/file-links.js'
+import { type FileTicket, ticketText } from '../dist/domain/files/credentials/file-tickets.js'
 import { type KeyPurpose, purposeKey } from '../dist/lib/secrets/secret-keys.js'
 import { fileStoreKinds, isOnItsWay, type StoreOfServer } from './support/file-stores.js'
 import {

@@ -1,5 +1,5 @@
 import { findPostgres, PostgresCluster } from './postgres.js'
-import { type ServerOptions, type ServerProcess, startServer } from './server-process.js'
+import { type ServerOptions, type ServerProcess, startServer } from './processes/server-process.js'
 
 /** A place for one test's data; disposing removes it. */
 export interface BackendDatabase extends AsyncDisposable {

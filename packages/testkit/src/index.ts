@@ -16,11 +16,8 @@ export {
   stopSharedCluster,
   testBackends,
 } from './backends.js'
-export { Child, type ChildOptions, type Exit } from './child.js'
 export { findChromium, testChromium } from './chromium.js'
 export { parseExactJson, stringifyExactJson } from './exact-json.js'
-export { atExit } from './exit-tasks.js'
-export { freePort } from './free-port.js'
 export {
   type ClusterOptions,
   findPostgres,
@@ -28,13 +25,16 @@ export {
   type PostgresPrograms,
   type TestDatabase,
 } from './postgres.js'
-export { cpuMs, descendants, isRunning, peakRssBytes, rssBytes } from './proc.js'
+export { Child, type ChildOptions, type Exit } from './processes/child.js'
+export { atExit } from './processes/exit-tasks.js'
+export { freePort } from './processes/free-port.js'
+export { cpuMs, descendants, isRunning, peakRssBytes, rssBytes } from './processes/proc.js'
 export {
   type ServerOptions,
   ServerProcess,
   ServerStartError,
   startServer,
   type TestContext,
-} from './server-process.js'
+} from './processes/server-process.js'
 export { TempFolder } from './temp-folder.js'
 export { type Patience, waitFor } from './wait.js'

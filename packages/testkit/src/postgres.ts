@@ -11,9 +11,9 @@ import {
 } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import pg from 'pg'
-import { Child, send } from './child.js'
-import { freePort } from './free-port.js'
-import { cpuMsWithEndedChildren, descendants, isRunning, rssBytes } from './proc.js'
+import { Child, send } from './processes/child.js'
+import { freePort } from './processes/free-port.js'
+import { cpuMsWithEndedChildren, descendants, isRunning, rssBytes } from './processes/proc.js'
 import { TempFolder } from './temp-folder.js'
 import { waitFor } from './wait.js'
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { atExit } from './exit-tasks.js'
+import { atExit } from './processes/exit-tasks.js'
 
 /** A fresh folder below the system's temporary folder, gone at the end of this process at the latest, unless it is kept. */
 export class TempFolder implements Disposable {

@@ -1,6 +1,6 @@
 /** The port of the stores of files: a folder, or a store that speaks S3. What is stored under a key never changes. */
 import type { Readable } from 'node:stream'
-import type { ByteRange } from '../lib/byte-range.js'
+import type { ByteRange } from '../lib/system/byte-range.js'
 
 export interface BlobStat {
   /** Bytes. */

@@ -3,7 +3,7 @@ import type { Stats } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { FileReads } from '../lib/file-reads.js'
+import { FileReads } from '../lib/system/file-reads.js'
 import { assertKey, assertPrefix, isKey } from './blob-keys.js'
 import {
   BlobError,

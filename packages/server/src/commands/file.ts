@@ -55,7 +55,7 @@ export function addFileCommands(program: Command, context: CommandContext): void
     async (fileId: string, options: AppOptions) => {
       const params = { app_id: options.app, file_id: fileId }
       const found = await context.operate(getFile, params, options)
-      context.printer(options).print(found, () => fileText(found))
+      context.printer(options).print(found, () => fileLines(found))
     },
   )
 
@@ -89,7 +89,7 @@ function briefFile({
   return { file_id, created_at, size, content_type, purpose: what, owner_id, name }
 }
 
-function fileText({ references, ...file }: OperatorFileDetails): string {
+function fileLines({ references, ...file }: OperatorFileDetails): string {
   const head = record({ ...file, purpose: purposeWords[file.purpose] ?? file.purpose })
   const named = references.map((reference) => `  ${reference}`)
   return [head, '', ...(named.length > 0 ? ['Named by', ...named] : ['Nothing names it.'])].join(

@@ -1,6 +1,6 @@
 /** The settings of files: where they are kept, and the program that converts voice. */
 import { join } from 'node:path'
-import { findInPath, isExecutable } from '../lib/find-program.js'
+import { findInPath, isExecutable } from '../lib/system/find-program.js'
 import { type OptionKey, type OptionValues, options } from './options.js'
 
 export type FileStoreConfig =

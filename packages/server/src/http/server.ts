@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError } from '@hermod/protocol'
-import { isOutOfDescriptors } from '../lib/out-of-descriptors.js'
+import { isOutOfDescriptors } from '../lib/system/out-of-descriptors.js'
 import type { Bounds } from './bounds/bounds.js'
 import {
   checkIntervalMs,

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { AppError, CallerRule, Operation } from '@hermod/protocol'
-import type { ByteRange } from '../lib/byte-range.js'
+import type { ByteRange } from '../lib/system/byte-range.js'
 import type { ParameterSource } from './parameters.js'
 import type { Principal, PrincipalOf } from './principal.js'
 

@@ -1,7 +1,7 @@
 import type { Operation, TSchema } from '@hermod/protocol'
 import type { AnySchema } from 'fast-json-stringify'
 import type { Turns } from '../lib/concurrency/turns.js'
-import { lateLoader } from '../lib/late-loader.js'
+import { lateLoader } from '../lib/system/late-loader.js'
 import type { Payload } from './call.js'
 import type { Soon } from './principal.js'
 

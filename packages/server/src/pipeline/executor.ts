@@ -3,7 +3,7 @@ import { AppError, type CallerRule, errorCatalogue, type Operation, object } fro
 import { Slots } from '../lib/concurrency/slots.js'
 import type { Turns } from '../lib/concurrency/turns.js'
 import { parseJson, stringifyJson } from '../lib/json.js'
-import { isOutOfDescriptors } from '../lib/out-of-descriptors.js'
+import { isOutOfDescriptors } from '../lib/system/out-of-descriptors.js'
 import { unlimited } from './allowance.js'
 import { type Authenticator, authenticate } from './authenticate.js'
 import { compileSubject, type RequireSubject, requireCaller } from './authorize.js'

@@ -10,8 +10,8 @@ import { Cors } from '../../dist/http/cors.js'
 import { Responses } from '../../dist/http/responses.js'
 import { operationRoutes } from '../../dist/http/routes/operations.js'
 import { createHttpServer } from '../../dist/http/server.js'
-import type { ByteRange } from '../../dist/lib/byte-range.js'
 import { Turns } from '../../dist/lib/concurrency/turns.js'
+import type { ByteRange } from '../../dist/lib/system/byte-range.js'
 import {
   data,
   type FileAnswer,

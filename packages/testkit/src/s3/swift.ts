@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
-import { Child } from '../child.js'
-import { freePort } from '../free-port.js'
+import { Child } from '../processes/child.js'
+import { freePort } from '../processes/free-port.js'
 import { TempFolder } from '../temp-folder.js'
 import { waitFor } from '../wait.js'
 import {

@@ -12,9 +12,9 @@ import {
   type UploadTicket,
   uploadFile,
 } from '@hermod/protocol'
-import type { WantedForm } from '../../domain/files/download-service.js'
-import { FileAddresses } from '../../domain/files/file-addresses.js'
-import type { IssuedTicket, WantedRecipient } from '../../domain/files/ticket-service.js'
+import type { WantedForm } from '../../domain/files/transfer/download-service.js'
+import { FileAddresses } from '../../domain/files/transfer/file-addresses.js'
+import type { IssuedTicket, WantedRecipient } from '../../domain/files/transfer/ticket-service.js'
 import {
   data,
   type Handler,

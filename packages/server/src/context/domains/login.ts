@@ -1,7 +1,7 @@
 import type { ServerConfig } from '../../config/config.js'
 import type { AppService } from '../../domain/apps/app-service.js'
 import type { DeviceService } from '../../domain/devices/device-service.js'
-import type { FileCredentialService } from '../../domain/files/file-credential-service.js'
+import type { FileCredentialService } from '../../domain/files/credentials/file-credential-service.js'
 import { LoginGuard } from '../../domain/login/login-guard.js'
 import { LoginQueue } from '../../domain/login/login-queue.js'
 import { OperatorGuard } from '../../domain/login/operator-guard.js'

@@ -5,7 +5,7 @@
 import { fsyncSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { isOutOfDescriptors } from '../../lib/out-of-descriptors.js'
+import { isOutOfDescriptors } from '../../lib/system/out-of-descriptors.js'
 import { TableWriterCheck } from '../checks/table-writers.js'
 import {
   compileOnce,

@@ -60,7 +60,7 @@ export class FileCheck {
         if (faults.length < limit) faults.push(...(await this.#referenceFaults(db, difference)))
       }
     }
-    return { checked, faults: distinct(faults) }
+    return { checked, faults: distinctKeys(faults) }
   }
 
   /** What is in the store, read while files come and go; so what does not agree is looked at once more. */
@@ -202,6 +202,6 @@ function strayFault(appId: string, { key, size }: ListedBlob): FileFault {
 }
 
 /** What is both named and noted was looked at twice. */
-function distinct(faults: readonly FileFault[]): FileFault[] {
+function distinctKeys(faults: readonly FileFault[]): FileFault[] {
   return [...new Map(faults.map((fault) => [`${fault.subject} ${fault.detail}`, fault])).values()]
 }

@@ -1,7 +1,7 @@
 import { type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
-import { lateLoader } from '../../lib/late-loader.js'
+import { lateLoader } from '../../lib/system/late-loader.js'
 import type { LoginCaller, LoginQueue, LoginRequest } from './login-queue.js'
 import { type PasswordHash, parsePasswordHash, scryptBytes } from './password-hasher-formats.js'
 

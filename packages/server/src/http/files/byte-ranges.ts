@@ -1,6 +1,6 @@
 /** Several parts of a file in one body (RFC 9110, section 14.6). */
 import { randomBytes } from 'node:crypto'
-import type { ByteRange } from '../../lib/byte-range.js'
+import type { ByteRange } from '../../lib/system/byte-range.js'
 
 /** A body of the type multipart/byteranges. */
 export interface ByteRangesBody {

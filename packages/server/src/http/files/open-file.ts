@@ -1,7 +1,7 @@
 /** What of a file is the answer to a request, and what the headers say about it. */
 import type { IncomingMessage } from 'node:http'
 import { create as contentDisposition } from 'content-disposition'
-import type { ByteRange } from '../../lib/byte-range.js'
+import type { ByteRange } from '../../lib/system/byte-range.js'
 import { type FileAnswer, type FileContent, smallFileBytes } from '../../pipeline/call.js'
 import { byteRangesBody, contentRange, rangeLength } from './byte-ranges.js'
 import { evaluateConditions, isSameFile, type Validators } from './conditions.js'

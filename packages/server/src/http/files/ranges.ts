@@ -1,5 +1,5 @@
 /** What a Range header asks for (RFC 9110, section 14). */
-import type { ByteRange } from '../../lib/byte-range.js'
+import type { ByteRange } from '../../lib/system/byte-range.js'
 
 /** So many ranges may be asked for at once, and so many are sent at most; who asks for more gets the whole file. */
 const maxRanges = 32

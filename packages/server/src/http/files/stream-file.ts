@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
-import { FileReads } from '../../lib/file-reads.js'
+import { FileReads } from '../../lib/system/file-reads.js'
 import type { Connections } from '../bounds/connections.js'
 import { bindToProgress } from '../deadlines.js'
 

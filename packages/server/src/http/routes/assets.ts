@@ -40,7 +40,7 @@ export function assetRoutes(
   folder: string,
 ): RouteFamily {
   const routes = new Map(
-    listFiles(folder).map((file): [string, Methods] => {
+    filesBelow(folder).map((file): [string, Methods] => {
       const path = `${prefix}${relative(folder, file).split(sep).map(encodeURIComponent).join('/')}`
       const route = assetRoute(options, file)
       return [path, new Map(readingRoutes(path, route).map(([, method]) => [method, route]))]
@@ -49,11 +49,11 @@ export function assetRoutes(
   return { below: { prefix, find: (path) => routes.get(path) ?? null } }
 }
 
-function listFiles(folder: string): string[] {
+function filesBelow(folder: string): string[] {
   const entries = readdirSync(folder, { withFileTypes: true })
   return entries.flatMap((entry: Dirent) => {
     const path = join(folder, entry.name)
-    if (entry.isDirectory()) return listFiles(path)
+    if (entry.isDirectory()) return filesBelow(path)
     // A link might lead anywhere.
     return entry.isFile() && !entry.name.startsWith('.') ? [path] : []
   })

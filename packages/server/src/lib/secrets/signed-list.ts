@@ -24,7 +24,7 @@ export function readSignedList(keys: readonly Buffer[], text: string): SignedVal
   return JSON.parse(Buffer.from(payload, 'base64url').toString())
 }
 
-/** @returns what a text of {@link signedList} says, whoever made it; null when it says nothing */
+/** @returns what a text of {@link signedList} says, no matter who made it; null when it says nothing */
 export function claimedList(text: string): unknown[] | null {
   try {
     const values: unknown = JSON.parse(

@@ -11,7 +11,7 @@ import {
   userAvatarHolder,
 } from './reference-model.js'
 
-interface MessageRow {
+interface NamingMessage {
   readonly low_id: Int64
   readonly high_id: Int64
   readonly msg_id: number
@@ -34,7 +34,7 @@ interface SharedFileRow {
 }
 
 /** A place in the order of the holders of one kind. */
-type Place = Pick<FileHolder, 'lowId' | 'highId' | 'itemId'> & { readonly appId: string }
+type MessagePlace = Pick<FileHolder, 'lowId' | 'highId' | 'itemId'> & { readonly appId: string }
 
 const findMessages: BulkSelect = {
   table: 'messages',
@@ -60,10 +60,10 @@ const findSharedFiles: BulkSelect = {
 
 /** Reads what may name files: messages that are there, and avatars and shared files of users and groups that are there. */
 export class NamingTextStore {
-  readonly #messages: PreparedPage<Place, MessageRow>
-  readonly #users: PreparedPage<Place, UserRow>
-  readonly #groups: PreparedPage<Place, GroupRow>
-  readonly #sharedFiles: PreparedPage<Place, SharedFileRow>
+  readonly #messages: PreparedPage<MessagePlace, NamingMessage>
+  readonly #users: PreparedPage<MessagePlace, UserRow>
+  readonly #groups: PreparedPage<MessagePlace, GroupRow>
+  readonly #sharedFiles: PreparedPage<MessagePlace, SharedFileRow>
 
   constructor(private readonly database: Database) {
     this.#messages = database.preparedPage((db, param, limit) =>
@@ -127,7 +127,7 @@ export class NamingTextStore {
       holders.filter((holder) => holder.kind === kind).map((holder) => [appId, ...keyOf(holder)])
     const owner = ({ lowId }: FileHolder) => [lowId]
     const [messages, users, groups, sharedFiles] = await Promise.all([
-      this.database.bulk<MessageRow>(
+      this.database.bulk<NamingMessage>(
         db,
         findMessages,
         keysOf(fileReferenceKind.message, ({ lowId, highId, itemId }) => [lowId, highId, itemId]),
@@ -167,7 +167,7 @@ export class NamingTextStore {
 /** Before every holder. */
 const first = { lowId: -2, highId: -2, itemId: -1 }
 
-function ofMessage({ low_id, high_id, msg_id, attachment }: MessageRow): NamingText {
+function ofMessage({ low_id, high_id, msg_id, attachment }: NamingMessage): NamingText {
   return { holder: messageHolder(low_id, high_id, msg_id), text: attachment }
 }
 

@@ -1,5 +1,5 @@
 import { fileReferenceKind, type Int64 } from '@hermod/protocol'
-import { linkedFileId } from '../file-links.js'
+import { linkedFileId } from '../credentials/file-links.js'
 import { isFileId } from '../file-model.js'
 
 /** Something that can name files, within its application. */

@@ -14,7 +14,7 @@ export interface RecipientRulesOptions {
 export type SendRefusal = ErrorName | null
 
 /** Who is to get something. */
-export interface Recipient {
+export interface MessageTarget {
   readonly type: 'user' | 'group'
   readonly id: Int64
 }
@@ -29,7 +29,7 @@ export class RecipientRules {
    */
   refusal(
     appId: string,
-    { type, id }: Recipient,
+    { type, id }: MessageTarget,
     sender: { readonly userId: Int64; readonly isAdminToken: boolean },
   ): SendRefusal | Promise<SendRefusal> {
     const { accounts, rules, groupRules } = this.options

@@ -1,29 +1,29 @@
 import { AppError, filePurpose, type Int64 } from '@hermod/protocol'
-import type { BlobStore, UploadForm } from '../../blobs/blob-store.js'
-import type { Database } from '../../db/database.js'
-import { type Clock, runsOutAt } from '../../lib/clock.js'
-import type { App } from '../apps/app-model.js'
-import type { AppService } from '../apps/app-service.js'
-import type { GroupAccess, GroupCaller } from '../groups/core/group-access.js'
-import type { Recipient, RecipientRules } from '../messaging/sending/recipient-rules.js'
-import { systemUserId } from '../users/system-user.js'
-import type { UserCredentials } from '../users/user-credentials.js'
-import type { FileAccess, FileCaller } from './file-access.js'
+import type { BlobStore, UploadForm } from '../../../blobs/blob-store.js'
+import type { Database } from '../../../db/database.js'
+import { type Clock, runsOutAt } from '../../../lib/clock.js'
+import type { App } from '../../apps/app-model.js'
+import type { AppService } from '../../apps/app-service.js'
+import type { GroupAccess, GroupCaller } from '../../groups/core/group-access.js'
+import type { MessageTarget, RecipientRules } from '../../messaging/sending/recipient-rules.js'
+import { systemUserId } from '../../users/system-user.js'
+import type { UserCredentials } from '../../users/user-credentials.js'
+import type { FileAccess, FileCaller } from '../credentials/file-access.js'
+import type { FileLink } from '../credentials/file-links.js'
+import type { FileSigner } from '../credentials/file-signer.js'
+import { type FileTicket, ticketLifeMs } from '../credentials/file-tickets.js'
+import { fileFailure } from '../file-failures.js'
+import { everybody, incomingKey, isShared, newFileId, type StoredFile } from '../file-model.js'
+import type { FileStore } from '../file-store.js'
+import type { FileUsageStore } from '../file-usage-store.js'
 import type { FileAddresses } from './file-addresses.js'
-import { fileFailure } from './file-failures.js'
-import type { FileLink } from './file-links.js'
-import { everybody, incomingKey, isShared, newFileId, type StoredFile } from './file-model.js'
-import type { FileSigner } from './file-signer.js'
-import type { FileStore } from './file-store.js'
-import { type FileTicket, ticketLifeMs } from './file-tickets.js'
-import type { FileUsageStore } from './file-usage-store.js'
 
 export interface TicketServiceOptions {
   readonly database: Database
   readonly files: FileStore
   readonly usage: FileUsageStore
   readonly users: Pick<UserCredentials, 'find'>
-  readonly peerKinds: PeerKinds
+  readonly peerKinds: KindsOfPeers
   readonly recipientRules: RecipientRules
   readonly groupAccess: GroupAccess
   readonly fileAccess: FileAccess
@@ -34,7 +34,7 @@ export interface TicketServiceOptions {
 }
 
 /** Tells users and groups apart. */
-export interface PeerKinds {
+export interface KindsOfPeers {
   find(appId: string, peerId: Int64): 'user' | 'group' | null | Promise<'user' | 'group' | null>
 }
 
@@ -43,7 +43,7 @@ export type UploadingCaller = GroupCaller & { readonly userId: Int64 }
 
 /** For whom a file is to be; without a type it is what has the ID. */
 export interface WantedRecipient {
-  readonly type: Recipient['type'] | undefined
+  readonly type: MessageTarget['type'] | undefined
   readonly id: Int64
 }
 
@@ -52,7 +52,7 @@ export interface IssuedTicket extends UploadForm {
   readonly downloadUrl: string
 }
 
-type Draft = Pick<FileTicket, 'purpose' | 'fileType' | 'recipient' | 'ownerId'>
+type TicketDraft = Pick<FileTicket, 'purpose' | 'fileType' | 'recipient' | 'ownerId'>
 
 /** Who may upload what, and pass on what they have (rules J1, J3). */
 export class TicketService {
@@ -167,7 +167,7 @@ export class TicketService {
   async #writable(
     { appId, userId, isAdminToken }: UploadingCaller,
     { type, id }: WantedRecipient,
-  ): Promise<Recipient> {
+  ): Promise<MessageTarget> {
     const { peerKinds, recipientRules } = this.options
     const known = type ?? (await peerKinds.find(appId, id)) ?? 'user'
     const recipient = { type: known, id }
@@ -176,14 +176,14 @@ export class TicketService {
     return recipient
   }
 
-  async #sharingGroup(caller: GroupCaller, { type, id }: WantedRecipient): Promise<Recipient> {
+  async #sharingGroup(caller: GroupCaller, { type, id }: WantedRecipient): Promise<MessageTarget> {
     if (type === 'user')
       throw new AppError('file_type_invalid', 'files are shared in groups; to_type must be 2')
     await this.options.groupAccess.read(caller, id, 'share', async () => {})
     return { type: 'group', id }
   }
 
-  async #issue(appId: string, draft: Draft, addresses: FileAddresses): Promise<IssuedTicket> {
+  async #issue(appId: string, draft: TicketDraft, addresses: FileAddresses): Promise<IssuedTicket> {
     const { apps, signer, clock } = this.options
     const app = await apps.get(appId)
     await this.requireRoom(app)

@@ -1,12 +1,12 @@
 import type { Int64 } from '@hermod/protocol'
-import { claimedList, readSignedList, signedList } from '../../lib/secrets/signed-list.js'
+import { claimedList, readSignedList, signedList } from '../../../lib/secrets/signed-list.js'
 import {
   type FileKey,
   type FileRecipient,
   isFileId,
   recipientNumber,
   recipientOf,
-} from './file-model.js'
+} from '../file-model.js'
 
 /** What stands behind `file_sign=` in the address of a file: which file, and for whom. */
 export interface FileLink extends FileKey {
@@ -48,7 +48,7 @@ export function readLinkText(keys: readonly Buffer[], text: string): FileLink | 
 }
 
 /**
- * The file that the text of a link is about, whoever signed it and whether or not it has expired: so what refers to a file stays the same
+ * The file that the text of a link is about, no matter who signed it and whether or not it has expired: so what refers to a file stays the same
  * when keys are changed. A text that was made up can keep a file, but nobody gets one by it.
  * @returns null when it is no link of the application
  */

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { User } from '../users/user-model.js'
+import type { User } from '../../users/user-model.js'
 
 /** What native clients reach files with, instead of the access token. */
 export interface FileCredentials {

@@ -1,5 +1,5 @@
 import { imageType } from '@hermod/protocol'
-import type { RenderOptions } from '../../media/media.js'
+import type { RenderOptions } from '../../../media/media.js'
 
 /** Which form of a picture is wanted. */
 export interface WantedPicture {

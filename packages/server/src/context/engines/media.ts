@@ -1,7 +1,7 @@
-import { detectType, isInlineType } from '../media/detect-type.js'
-import { FfmpegConverter } from '../media/ffmpeg-converter.js'
-import type { DetectedType, ImageRenderer, VoiceConverter } from '../media/media.js'
-import { SharpRenderer } from '../media/sharp-renderer.js'
+import { detectType, isInlineType } from '../../media/detect-type.js'
+import { FfmpegConverter } from '../../media/ffmpeg-converter.js'
+import type { DetectedType, ImageRenderer, VoiceConverter } from '../../media/media.js'
+import { SharpRenderer } from '../../media/sharp-renderer.js'
 
 /** What is done with the content of files. */
 export interface Media {

@@ -1,5 +1,5 @@
-import type { Clock } from '../../lib/clock.js'
-import type { PurposeKeys, SecretKeys } from '../../lib/secrets/secret-keys.js'
+import type { Clock } from '../../../lib/clock.js'
+import type { PurposeKeys, SecretKeys } from '../../../lib/secrets/secret-keys.js'
 import { type FileLink, linkText, readLinkText } from './file-links.js'
 import { type FileTicket, readTicketText, ticketText } from './file-tickets.js'
 

@@ -1,17 +1,17 @@
-import { lateLoader } from '../lib/late-loader.js'
-import type { PushProviders } from '../push/providers/providers.js'
+import { lateLoader } from '../../lib/system/late-loader.js'
+import type { PushProviders } from '../../push/providers/providers.js'
 import type {
   CertificateInspection,
   GatewayCertificate,
   PushOutcome,
   PushSender,
   VendorChannel,
-} from '../push/sender.js'
+} from '../../push/sender.js'
 
-type ProvidersModule = typeof import('../push/providers/providers.js')
+type ProvidersModule = typeof import('../../push/providers/providers.js')
 
 const load = lateLoader(import.meta.url)
-const modulePath = '../push/providers/providers.js'
+const modulePath = '../../push/providers/providers.js'
 
 /**
  * The providers of the whole service. Their libraries take a tenth of a second and some memory to load, so that a service without any

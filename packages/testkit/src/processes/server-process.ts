@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { get } from 'node:http'
 import { resolve } from 'node:path'
-import { Api } from './api.js'
+import { Api } from '../api.js'
+import { TempFolder } from '../temp-folder.js'
+import { waitFor } from '../wait.js'
 import { Child, type Exit, send } from './child.js'
 import { cpuMs, descendants, rssBytes } from './proc.js'
-import { TempFolder } from './temp-folder.js'
-import { waitFor } from './wait.js'
 
-const builtCommand = resolve(import.meta.dirname, '../../server/bin/hermod.js')
+const builtCommand = resolve(import.meta.dirname, '../../../server/bin/hermod.js')
 
 /** As much of a test runner's context as is used; Vitest's fits. */
 export interface TestContext {

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { AppError } from '@hermod/protocol'
-import type { BlobStore } from '../../blobs/blob-store.js'
-import { boundedCache } from '../../lib/limits/bounded-cache.js'
-import type { DetectedType, ImageRenderer, VoiceConverter } from '../../media/media.js'
-import { fileFailure } from './file-failures.js'
-import { originalKey, renditionKey, type StoredFile } from './file-model.js'
+import type { BlobStore } from '../../../blobs/blob-store.js'
+import { boundedCache } from '../../../lib/limits/bounded-cache.js'
+import type { DetectedType, ImageRenderer, VoiceConverter } from '../../../media/media.js'
+import { fileFailure } from '../file-failures.js'
+import { originalKey, renditionKey, type StoredFile } from '../file-model.js'
 import { pictureForm, type WantedPicture } from './rendition-model.js'
 
 export interface RenditionServiceOptions {

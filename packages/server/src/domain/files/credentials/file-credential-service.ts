@@ -1,10 +1,10 @@
 import { type Int64, userStatus } from '@hermod/protocol'
-import type { Database } from '../../db/database.js'
-import type { Clock } from '../../lib/clock.js'
-import type { PurposeKeys, SecretKeys } from '../../lib/secrets/secret-keys.js'
-import { equalSecrets } from '../../lib/secrets/tokens.js'
-import type { UserCredentials } from '../users/user-credentials.js'
-import type { User } from '../users/user-model.js'
+import type { Database } from '../../../db/database.js'
+import type { Clock } from '../../../lib/clock.js'
+import type { PurposeKeys, SecretKeys } from '../../../lib/secrets/secret-keys.js'
+import { equalSecrets } from '../../../lib/secrets/tokens.js'
+import type { UserCredentials } from '../../users/user-credentials.js'
+import type { User } from '../../users/user-model.js'
 import {
   claimedExpiry,
   claimedUserId,

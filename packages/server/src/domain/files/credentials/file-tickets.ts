@@ -1,6 +1,6 @@
 import type { Int64 } from '@hermod/protocol'
-import { readSignedList, signedList } from '../../lib/secrets/signed-list.js'
-import { type FileKey, type FileRecipient, recipientNumber, recipientOf } from './file-model.js'
+import { readSignedList, signedList } from '../../../lib/secrets/signed-list.js'
+import { type FileKey, type FileRecipient, recipientNumber, recipientOf } from '../file-model.js'
 
 /** The right to upload one file. */
 export interface FileTicket extends FileKey {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Database } from '../../db/database.js'
-import { SecretKeys } from '../../lib/secrets/secret-keys.js'
-import type { User } from '../users/user-model.js'
+import type { Database } from '../../../db/database.js'
+import { SecretKeys } from '../../../lib/secrets/secret-keys.js'
+import type { User } from '../../users/user-model.js'
 import { FileCredentialService } from './file-credential-service.js'
 import { claimedUserId, fileCredentials, fileSignature } from './file-credentials.js'
 

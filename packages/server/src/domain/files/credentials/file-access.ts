@@ -1,7 +1,7 @@
 import { AppError, type Int64 } from '@hermod/protocol'
-import type { GroupCache } from '../groups/core/group-cache.js'
+import type { GroupCache } from '../../groups/core/group-cache.js'
+import { isShared, type StoredFile } from '../file-model.js'
 import type { FileLink } from './file-links.js'
-import { isShared, type StoredFile } from './file-model.js'
 import { ticketLifeMs } from './file-tickets.js'
 
 /** What files ask of the principal of a call. */
