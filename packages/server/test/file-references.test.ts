@@ -1,22 +1,28 @@
 /** What names files, which files go, and what operators see of it, on both databases. */
 import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Api, type Session, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { missesSwift } from './support/blob-stores.js'
 import { FileModel } from './support/file-model.js'
+import { S3OfServer } from './support/file-stores.js'
 import { followed, keepUp, startUpkeep } from './support/file-upkeep.js'
-import { blobsIn, fetchAs, fileIdOf, png, sendFile, upload } from './support/files.js'
+import { blobsIn, fetchAs, fileIdOf, png, sendFile, ticketFor, upload } from './support/files.js'
 import { sendToGroup } from './support/group-messaging.js'
 import { aGroup, groupCall, types } from './support/groups.js'
 import { runHermod } from './support/hermod-command.js'
 import { operate, recall } from './support/message-operations.js'
 import { integrityFaults, sendText } from './support/messaging.js'
 import { Random } from './support/random.js'
+import { SmallDisk } from './support/system-faults.js'
 import { WatchedServer } from './support/watched-server.js'
 
 const password = 'correct horse'
 const notFound = 14001
+const storageFull = 14013
+const storageFailed = 20000
 const dayHours = 24
 
 for (const backend of testBackends()) {
@@ -363,6 +369,80 @@ for (const backend of testBackends()) {
         expect(again.code).toBe(1)
         expect(JSON.parse(again.err)).toMatchObject({ code: notFound })
       })
+    })
+  })
+
+  describe.skipIf(missesSwift)(`files in S3 that nothing names on ${backend.name}`, () => {
+    it('go with their thumbnails, and so does what belongs to no file', async () => {
+      await using store = await S3OfServer.start({ HERMOD_S3_DOWNLOADS: 'stream' })
+      await using watched = await WatchedServer.start(backend, { env: store.env })
+      const [alice, bob] = [await watched.api.newSession(), await watched.api.newSession()]
+      const aFile = () => sendFile(alice.api, { to_id: bob.id }, png)
+      const [named, unnamed, deleted] = [await aFile(), await aFile(), await aFile()]
+      await sendText(alice.api, bob.id, 'x', { attachment: named })
+      for (const url of [named, unnamed])
+        await fetchAs(watched.api, bob.token, url, { image_type: 2 })
+      const content = { contentType: 'text/plain', maxBytes: 1 }
+      const stray = 'app-test/zz/zzzzzzzzzzzzzzzzzzzzzzzzzz.00000000'
+      await store.s3.store.put(stray, Readable.from([Buffer.from('x')]), content)
+      const args = ['file', 'delete', fileIdOf(deleted), '--app', watched.server.appId]
+      expect(await runHermod(args, watched.settings)).toMatchObject({ code: 0 })
+      await followed(watched.sql)
+      await keepUp(watched.place, dayHours + 1, store.s3.options)
+      const isLeft = async (fileId: string) =>
+        (await store.keys()).some((key) => key.includes(fileId))
+      await waitFor(async () => !(await isLeft(fileIdOf(deleted))), {
+        what: 'the end of the bytes',
+        timeoutMs: 20_000,
+      })
+      const keys = await store.keys()
+      expect(keys).toHaveLength(2)
+      for (const key of keys) expect(key).toContain(fileIdOf(named))
+      expect(await integrityFaults(watched.server)).toEqual([])
+      await store.s3.store.remove(keys.toSorted().slice(0, 1))
+      expect(await integrityFaults(watched.server)).toMatchObject([
+        { check: 'file_blob', subject: fileIdOf(named) },
+      ])
+      await store.s3.swift[Symbol.asyncDispose]()
+      expect(await integrityFaults(watched.server)).toMatchObject([{ check: 'file_store' }])
+    }, 90_000)
+  })
+
+  describe(`files on a full disk on ${backend.name}`, () => {
+    it('stay, with what names them, and go on afterwards', { timeout: 90_000 }, async ({
+      skip,
+    }) => {
+      const disk = SmallDisk.mount(32)
+      if (typeof disk === 'string') return skip(disk)
+      using _ = disk
+      await using watched = await WatchedServer.start(backend, {
+        dataDir: join(disk.path, 'data'),
+      })
+      const [alice, bob] = [await watched.api.newSession(), await watched.api.newSession()]
+      const [named, unnamed] = [
+        await sendFile(alice.api, { to_id: bob.id }, png),
+        await sendFile(alice.api, { to_id: bob.id }, png),
+      ]
+      await sendText(alice.api, bob.id, 'x', { attachment: named })
+      const { data: ticket } = (await ticketFor(alice.api, { to_id: bob.id })).envelope
+      await followed(watched.sql)
+      const free = disk.fill()
+      const refused = await upload(watched.api, ticket, Buffer.alloc(1_000_000))
+      expect([storageFull, storageFailed]).toContain(refused.code)
+      expect(await fetchAs(watched.api, bob.token, named)).toEqual(png)
+      free()
+      await waitFor(async () => (await upload(watched.api, ticket, png)).code === 200, {
+        what: 'an upload after the disk was full',
+        timeoutMs: 20_000,
+        everyMs: 200,
+      })
+      await sendText(alice.api, bob.id, 'x', { attachment: ticket.download_url })
+      await followed(watched.sql)
+      await keepUp(watched.place, dayHours + 1)
+      expect(await fetchAs(watched.api, bob.token, unnamed)).toBe(notFound)
+      for (const url of [named, ticket.download_url])
+        expect(await fetchAs(watched.api, bob.token, url)).toEqual(png)
+      expect(await integrityFaults(watched.server)).toEqual([])
     })
   })
 

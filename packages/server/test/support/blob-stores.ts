@@ -85,16 +85,17 @@ export class S3OfTest implements StoreOfTest {
   get recipe() {
     const module = String(new URL('../../dist/blobs/s3/s3-store.js', import.meta.url))
     // Not through the proxy, which is in this process.
-    const options = { ...this.#options, endpoint: this.swift.url }
+    const options = { ...this.options, endpoint: this.swift.url }
     return { module, name: 'S3Store', options }
   }
 
   /** Another store on the same bucket. */
   open(options: Partial<S3Options> = {}): Promise<S3Store> {
-    return S3Store.open({ ...this.#options, ...options })
+    return S3Store.open({ ...this.options, ...options })
   }
 
-  get #options(): S3Options {
+  /** How the bucket is reached. */
+  get options(): S3Options {
     return {
       endpoint: this.proxy.url,
       publicEndpoint: this.proxy.url,

@@ -1,9 +1,11 @@
 /**
  * Does what the maintenance of files does until nothing is left to do, with a clock that is ahead. Its only argument is JSON: the data
- * folder, the address of the database (none: the embedded one of the folder), and how many hours the clock is ahead.
+ * folder, the address of the database (none: the embedded one of the folder), how many hours the clock is ahead, and how S3 is reached
+ * (none: files are in the folder).
  */
 import { join } from 'node:path'
 import { FolderStore } from '../../dist/blobs/folder-store.js'
+import { S3Store } from '../../dist/blobs/s3/s3-store.js'
 import { Database } from '../../dist/db/database.js'
 import { postgresDialect } from '../../dist/db/dialect/postgres.js'
 import { sqliteDialect } from '../../dist/db/dialect/sqlite.js'
@@ -20,7 +22,7 @@ import { systemClock } from '../../dist/lib/clock.js'
 import { IdGenerator } from '../../dist/lib/ids/ids.js'
 import { OutboxStore } from '../../dist/outbox/outbox-store.js'
 
-const { dataDir, databaseUrl, hours } = JSON.parse(process.argv[2])
+const { dataDir, databaseUrl, hours, s3 } = JSON.parse(process.argv[2])
 const clock = { now: () => Date.now() + hours * 3_600_000 }
 const { signal } = new AbortController()
 
@@ -29,7 +31,7 @@ const database = new Database(
     ? postgresDialect({ url: databaseUrl, poolSize: 4, onError: () => {} })
     : sqliteDialect(join(dataDir, 'hermod.db')),
 )
-const blobs = await FolderStore.open(join(dataDir, 'files'))
+const blobs = s3 ? await S3Store.open(s3) : await FolderStore.open(join(dataDir, 'files'))
 const files = new FileStore(database)
 const usage = new FileUsageStore()
 const jobStore = new JobStore(database)

@@ -2,22 +2,26 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { waitFor } from '@hermod/testkit'
+import type { S3Options } from '../../dist/blobs/s3/s3-options.js'
 import { hermodEnvironment } from './hermod-command.js'
 import type { DataPlace, Sql } from './sql.js'
 
 const script = join(import.meta.dirname, 'file-upkeep-child.mjs')
 
 /** The maintenance of files in a process of its own, which ends when there is nothing left to do. */
-export function startUpkeep(place: DataPlace, { hours }: { readonly hours: number }): ChildProcess {
-  return spawn(process.execPath, [script, JSON.stringify({ ...place, hours })], {
+export function startUpkeep(
+  place: DataPlace,
+  options: { readonly hours: number; readonly s3?: S3Options | undefined },
+): ChildProcess {
+  return spawn(process.execPath, [script, JSON.stringify({ ...place, ...options })], {
     env: hermodEnvironment({}),
     stdio: ['ignore', 'pipe', 'inherit'],
   })
 }
 
 /** Does what the maintenance tasks of files do, so many hours from now, to its end. */
-export async function keepUp(place: DataPlace, hours: number): Promise<void> {
-  const child = startUpkeep(place, { hours })
+export async function keepUp(place: DataPlace, hours: number, s3?: S3Options): Promise<void> {
+  const child = startUpkeep(place, { hours, s3 })
   child.stdout?.resume()
   const [code] = await once(child, 'exit')
   if (code !== 0) throw new Error(`the maintenance of files ended with ${code}`)
