@@ -106,10 +106,8 @@ export class FileReferenceService {
     holders: readonly FileHolder[],
   ): Promise<ReferenceDifference> {
     const { references, texts } = this.options
-    const [noted, naming] = await Promise.all([
-      references.findOf(db, appId, holders),
-      texts.findOf(db, appId, holders),
-    ])
+    const noted = await references.findOf(db, appId, holders)
+    const naming = await texts.findOf(db, appId, holders)
     const named = naming.flatMap((text) => referencesOf(appId, text))
     return { missing: without(named, noted), surplus: without(noted, named) }
   }

@@ -126,20 +126,26 @@ export class NamingTextStore {
     const keysOf = (kind: number, keyOf: (holder: FileHolder) => readonly unknown[]) =>
       holders.filter((holder) => holder.kind === kind).map((holder) => [appId, ...keyOf(holder)])
     const owner = ({ lowId }: FileHolder) => [lowId]
-    const [messages, users, groups, sharedFiles] = await Promise.all([
-      this.database.bulk<NamingMessage>(
-        db,
-        findMessages,
-        keysOf(fileReferenceKind.message, ({ lowId, highId, itemId }) => [lowId, highId, itemId]),
-      ),
-      this.database.bulk<UserRow>(db, findUsers, keysOf(fileReferenceKind.userAvatar, owner)),
-      this.database.bulk<GroupRow>(db, findGroups, keysOf(fileReferenceKind.groupAvatar, owner)),
-      this.database.bulk<SharedFileRow>(
-        db,
-        findSharedFiles,
-        keysOf(fileReferenceKind.sharedFile, ({ lowId, itemId }) => [lowId, itemId]),
-      ),
-    ])
+    const messages = await this.database.bulk<NamingMessage>(
+      db,
+      findMessages,
+      keysOf(fileReferenceKind.message, ({ lowId, highId, itemId }) => [lowId, highId, itemId]),
+    )
+    const users = await this.database.bulk<UserRow>(
+      db,
+      findUsers,
+      keysOf(fileReferenceKind.userAvatar, owner),
+    )
+    const groups = await this.database.bulk<GroupRow>(
+      db,
+      findGroups,
+      keysOf(fileReferenceKind.groupAvatar, owner),
+    )
+    const sharedFiles = await this.database.bulk<SharedFileRow>(
+      db,
+      findSharedFiles,
+      keysOf(fileReferenceKind.sharedFile, ({ lowId, itemId }) => [lowId, itemId]),
+    )
     return [
       ...messages.map(ofMessage),
       ...users.map(ofUser),
