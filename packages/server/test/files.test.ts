@@ -1,4 +1,6 @@
 /** Files as clients send and fetch them, on both databases. */
+import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { type Answer, type Api, type Session, testBackends, waitFor } from '@hermod/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { fileSignature } from '../dist/domain/files/credentials/file-credentials.js'
@@ -41,9 +43,18 @@ const codes = {
   ticketInvalid: 14008,
   ticketUsed: 14009,
   noSuchForm: 14010,
+  noConverter: 14012,
 } as const
 const dayMs = 24 * 3_600_000
 const amr = Buffer.concat([Buffer.from('#!AMR\n'), Buffer.alloc(320, 0x7c)])
+
+/** Noise, in frames of 20 ms at 12.2 kbit/s. */
+function secondOfVoice(): Buffer {
+  const frames = Array.from({ length: 50 }, () =>
+    Buffer.concat([Buffer.from([0x3c]), randomBytes(31)]),
+  )
+  return Buffer.concat([Buffer.from('#!AMR\n'), ...frames])
+}
 
 /** Whether the last part of a key is that of a file as it was uploaded. */
 function isOriginal(name: string): boolean {
@@ -173,6 +184,20 @@ for (const { backend, kind } of places) {
         const url = await sendFile(alice.api, to, amr)
         expect(await fetchAs(api, bob.token, url)).toEqual(amr)
         expect(await fetchAs(api, bob.token, url, { format: 'amr' })).toEqual(amr)
+      })
+
+      it('makes mp3 of voice once, where the machine has ffmpeg', async () => {
+        const to = { to_id: bob.id, file_type: fileTypes.voice }
+        const url = await sendFile(alice.api, to, secondOfVoice())
+        const wanted = () => fetchAs(api, bob.token, url, { format: 'mp3' })
+        if (spawnSync('ffmpeg', ['-version']).error)
+          return expect(await wanted()).toBe(codes.noConverter)
+        const mp3 = await wanted()
+        expect((mp3 as Buffer).subarray(0, 3).toString('latin1')).toBe('ID3')
+        const before = await store.keys(watched.server.dataDir)
+        expect(before.filter((key) => key.endsWith('.mp3'))).toHaveLength(1)
+        expect(await wanted()).toEqual(mp3)
+        expect(await store.keys(watched.server.dataDir)).toEqual(before)
       })
 
       it('goes on to another recipient by the text after sign=', async () => {

@@ -62,6 +62,7 @@ for (const backend of testBackends()) {
       await watched.sql.run(
         `update users set deleted_at = ${Date.now()}, username_key = null where user_id = ${id}`,
       )
+      await watched.sql.run(`delete from user_badges where user_id = ${id}`)
       await watched.sql.run(`update user_counts set users = users - 1 where app_id = 'test'`)
       return id
     }

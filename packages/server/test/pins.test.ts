@@ -97,6 +97,7 @@ for (const backend of testBackends()) {
       await sql.run(
         `update users set deleted_at = 1, username_key = null where user_id = ${gone.id}`,
       )
+      await sql.run(`delete from user_badges where user_id = ${gone.id}`)
       await sql.run(`update user_counts set users = users - 1 where app_id = 'test'`)
       for (const id of [1, -1, 2n ** 63n - 1n]) {
         expect((await pin(alice, id)).envelope).toEqual({

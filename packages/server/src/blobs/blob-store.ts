@@ -47,7 +47,7 @@ export interface BlobPage {
 }
 
 /** A form of multipart/form-data: the fields first, in their order, then `file`. */
-export interface UploadForm {
+export interface StoreForm {
   readonly url: string
   readonly fields: Readonly<Record<string, string>>
 }
@@ -92,7 +92,7 @@ export interface BlobStore {
    */
   list(prefix: string, after: string | null, limit: number): Promise<BlobPage>
   /** A form with which a client sends a file straight to the store; null: it goes through the service. */
-  uploadForm(key: string, options: UploadFormOptions): Promise<UploadForm | null>
+  uploadForm(key: string, options: UploadFormOptions): Promise<StoreForm | null>
   /** An address that ends soon, at which a client gets the bytes; null: it gets them from the service. */
   downloadUrl(key: string, options: DownloadUrlOptions): Promise<string | null>
   /** Removes what bodies left that broke off before an instant (milliseconds since 1970) and that is no blob. @throws BlobError unavailable */

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import { SignatureV4 } from '@smithy/signature-v4'
-import type { DownloadUrlOptions, UploadForm, UploadFormOptions } from '../blob-store.js'
+import type { DownloadUrlOptions, StoreForm, UploadFormOptions } from '../blob-store.js'
 import { addressOf, type S3Options } from './s3-options.js'
 
 const algorithm = 'AWS4-HMAC-SHA256'
@@ -64,7 +64,7 @@ export class S3Signer {
     key: string,
     { maxBytes, contentType, expiresAt, redirectTo }: UploadFormOptions,
     now = new Date(),
-  ): Promise<UploadForm> {
+  ): Promise<StoreForm> {
     const { bucket, publicEndpoint, region, accessKeyId } = this.options
     const date = now.toISOString().replace(/[-:]|\.\d+/g, '')
     const fixed = {

@@ -12,7 +12,7 @@ import {
   type OpenOptions,
   type PutOptions,
   type StoredBlob,
-  type UploadForm,
+  type StoreForm,
   type UploadFormOptions,
 } from '../blob-store.js'
 import { checkStore } from '../check-store.js'
@@ -123,7 +123,7 @@ export class S3Store implements BlobStore {
   /** What is kept of a body while it comes goes with the process. */
   async tidy(): Promise<void> {}
 
-  async uploadForm(key: string, options: UploadFormOptions): Promise<UploadForm | null> {
+  async uploadForm(key: string, options: UploadFormOptions): Promise<StoreForm | null> {
     return this.options.directUploads ? this.#signer.uploadForm(this.#name(key), options) : null
   }
 

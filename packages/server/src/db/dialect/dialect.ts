@@ -136,3 +136,8 @@ export interface SqlDialect {
   /** The database could not do its work: disk full, input/output error, no connection. */
   isUnavailable(error: unknown): boolean
 }
+
+/** The end of a statement that returns columns; nothing where it returns none. */
+export function returningText(columns: string | undefined): string {
+  return columns === undefined ? '' : ` returning ${columns}`
+}

@@ -9,17 +9,18 @@ import {
   PostgresQueryCompiler,
   type TransactionSettings,
 } from '../kysely.js'
-import type {
-  AppendStatement,
-  Bulk,
-  BulkAppend,
-  BulkDelete,
-  BulkInsert,
-  BulkSelect,
-  BulkStatement,
-  BulkUpdate,
-  ColumnType,
-  SqlDialect,
+import {
+  type AppendStatement,
+  type Bulk,
+  type BulkAppend,
+  type BulkDelete,
+  type BulkInsert,
+  type BulkSelect,
+  type BulkStatement,
+  type BulkUpdate,
+  type ColumnType,
+  returningText,
+  type SqlDialect,
 } from './dialect.js'
 import { encodeArray } from './postgres/arrays.js'
 import { answersInTime, watchedClients } from './postgres/client.js'
@@ -181,10 +182,6 @@ function bulkInsert({
     sql: `insert into ${table} as t (${names.join(', ')}) select * from ${rows} ${tail}`,
     parameters: transpose(columns),
   }
-}
-
-function returningText(columns: string | undefined): string {
-  return columns === undefined ? '' : ` returning ${columns}`
 }
 
 /** All parts of a key are columns of the arrays, so that no plan is tempted to walk all rows with one part of it. */

@@ -1,10 +1,11 @@
-import type {
-  Bulk,
-  BulkDelete,
-  BulkInsert,
-  BulkSelect,
-  BulkStatement,
-  BulkUpdate,
+import {
+  type Bulk,
+  type BulkDelete,
+  type BulkInsert,
+  type BulkSelect,
+  type BulkStatement,
+  type BulkUpdate,
+  returningText,
 } from './dialect.js'
 
 /** The text of a bulk statement for SQLite, which is run once per row. */
@@ -33,10 +34,6 @@ function selectText({ table, keys, columns }: BulkSelect): string {
 function updateText({ table, set, adds, keys, returning }: BulkUpdate): string {
   const changes = Object.keys(set).map((column) => `${column} = ${adds ? `t.${column} + ` : ''}?`)
   return `update ${table} as t set ${changes.join(', ')} where ${condition(keys)}${returningText(returning)}`
-}
-
-function returningText(columns: string | undefined): string {
-  return columns === undefined ? '' : ` returning ${columns}`
 }
 
 function deleteText({ deleteFrom, keys }: BulkDelete): string {

@@ -47,7 +47,7 @@ export function recipientNumber({ type }: FileRecipient): number {
 }
 
 /** The opposite of {@link recipientNumber}. */
-export function recipientOf(type: number, id: Int64): FileRecipient {
+export function fileRecipientOf(type: number, id: Int64): FileRecipient {
   if (type === targetType.user) return { type: 'user', id }
   return type === targetType.group ? { type: 'group', id } : everybody
 }

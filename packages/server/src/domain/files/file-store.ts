@@ -3,7 +3,7 @@ import type { BulkDelete, BulkSelect } from '../../db/dialect/dialect.js'
 import { type Selectable, sql } from '../../db/kysely.js'
 import type { FilesTable } from '../../db/schema.js'
 import { padded } from '../../lib/chunks.js'
-import { type FileKey, recipientOf, type StoredFile } from './file-model.js'
+import { type FileKey, fileRecipientOf, type StoredFile } from './file-model.js'
 import { fileRow, insertFiles } from './file-statements.js'
 
 /** A place in the order in which the files of an application came. */
@@ -174,7 +174,7 @@ export function toStoredFile(row: Selectable<FilesTable>): StoredFile {
     ownerId: row.owner_id,
     purpose: row.purpose,
     fileType: row.file_type,
-    recipient: recipientOf(row.to_type, row.to_id),
+    recipient: fileRecipientOf(row.to_type, row.to_id),
     name: row.name,
     contentType: row.content_type,
     size: row.size,

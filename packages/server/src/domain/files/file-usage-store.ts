@@ -2,14 +2,14 @@ import type { Queryable, Tx } from '../../db/database.js'
 import { sql } from '../../db/kysely.js'
 
 /** How many files an application has, and their bytes together; renditions do not count. */
-export interface FileUsage {
+export interface UsedSpace {
   readonly files: number
   readonly bytes: number
 }
 
 /** The usage of each application: what the rows of files add up to. */
 export class FileUsageStore {
-  async find(db: Queryable, appId: string): Promise<FileUsage> {
+  async find(db: Queryable, appId: string): Promise<UsedSpace> {
     const row = await db
       .selectFrom('file_usage')
       .select(['files', 'bytes'])
@@ -29,7 +29,7 @@ export class FileUsageStore {
   }
 
   /** Of all applications that ever had a ticket, by their IDs. */
-  async list(db: Queryable): Promise<(FileUsage & { readonly appId: string })[]> {
+  async list(db: Queryable): Promise<(UsedSpace & { readonly appId: string })[]> {
     return db
       .selectFrom('file_usage')
       .select(['app_id as appId', 'files', 'bytes'])
@@ -41,7 +41,7 @@ export class FileUsageStore {
    * Counts files that come in this transaction, or with negative numbers go. Until it ends nobody else counts any.
    * @returns the usage with them
    */
-  async add(tx: Tx, appId: string, { files, bytes }: FileUsage): Promise<FileUsage> {
+  async add(tx: Tx, appId: string, { files, bytes }: UsedSpace): Promise<UsedSpace> {
     return tx
       .insertInto('file_usage')
       .values({ app_id: appId, files, bytes })
@@ -56,7 +56,7 @@ export class FileUsageStore {
   }
 
   /** As {@link add} of nothing. */
-  async lock(tx: Tx, appId: string): Promise<FileUsage> {
+  async lock(tx: Tx, appId: string): Promise<UsedSpace> {
     return this.add(tx, appId, { files: 0, bytes: 0 })
   }
 }

@@ -5,7 +5,7 @@ import { type PageRequest, unknownCursor } from '../paging.js'
 import { type FileKey, isFileId, type StoredFile } from './file-model.js'
 import type { FileReferenceStore } from './file-reference-store.js'
 import type { FilePlace, FileStore } from './file-store.js'
-import type { FileUsage, FileUsageStore } from './file-usage-store.js'
+import type { FileUsageStore, UsedSpace } from './file-usage-store.js'
 import { type FileReference, holderText } from './references/reference-model.js'
 import type { FileRemoval } from './removal/file-removal.js'
 
@@ -59,7 +59,7 @@ export class OperatorFileService {
   }
 
   /** Of every application, by its ID. */
-  async usage(): Promise<(FileUsage & { readonly appId: string })[]> {
+  async usage(): Promise<(UsedSpace & { readonly appId: string })[]> {
     const { database, usage, apps } = this.options
     const kept = await database.read((db) => usage.list(db))
     const byApp = new Map(kept.map((each) => [each.appId, each]))

@@ -3,9 +3,9 @@ import { claimedList, readSignedList, signedList } from '../../../lib/secrets/si
 import {
   type FileKey,
   type FileRecipient,
+  fileRecipientOf,
   isFileId,
   recipientNumber,
-  recipientOf,
 } from '../file-model.js'
 
 /** What stands behind `file_sign=` in the address of a file: which file, and for whom. */
@@ -44,7 +44,7 @@ export function readLinkText(keys: readonly Buffer[], text: string): FileLink | 
     number,
     number,
   ]
-  return { appId, fileId, recipient: recipientOf(toType, toId), makerId, createdAt, expiresAt }
+  return { appId, fileId, recipient: fileRecipientOf(toType, toId), makerId, createdAt, expiresAt }
 }
 
 /**

@@ -1,6 +1,11 @@
 import type { Int64 } from '@hermod/protocol'
 import { readSignedList, signedList } from '../../../lib/secrets/signed-list.js'
-import { type FileKey, type FileRecipient, recipientNumber, recipientOf } from '../file-model.js'
+import {
+  type FileKey,
+  type FileRecipient,
+  fileRecipientOf,
+  recipientNumber,
+} from '../file-model.js'
 
 /** The right to upload one file. */
 export interface FileTicket extends FileKey {
@@ -52,7 +57,7 @@ export function readTicketText(keys: readonly Buffer[], text: string): FileTicke
     credentialEpoch,
     purpose,
     fileType,
-    recipient: recipientOf(toType, toId),
+    recipient: fileRecipientOf(toType, toId),
     maxBytes,
     expiresAt: ends,
   }

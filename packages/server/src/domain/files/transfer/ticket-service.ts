@@ -1,5 +1,5 @@
 import { AppError, filePurpose, type Int64 } from '@hermod/protocol'
-import type { BlobStore, UploadForm } from '../../../blobs/blob-store.js'
+import type { BlobStore, StoreForm } from '../../../blobs/blob-store.js'
 import type { Database } from '../../../db/database.js'
 import { type Clock, runsOutAt } from '../../../lib/clock.js'
 import type { App } from '../../apps/app-model.js'
@@ -48,7 +48,7 @@ export interface WantedRecipient {
 }
 
 /** How a file is sent, and where it will be. */
-export interface IssuedTicket extends UploadForm {
+export interface IssuedTicket extends StoreForm {
   readonly downloadUrl: string
 }
 
@@ -221,7 +221,7 @@ export class TicketService {
   async #formOf(
     { fileId, maxBytes, expiresAt }: FileTicket,
     redirectTo: string,
-  ): Promise<UploadForm | null> {
+  ): Promise<StoreForm | null> {
     const options = { maxBytes, contentType: null, expiresAt, redirectTo }
     try {
       return await this.options.blobs.uploadForm(incomingKey(fileId), options)
