@@ -40,8 +40,7 @@ export function baseUrlReader(publicUrl: string | null, trustProxy: TrustProxy):
   if (publicUrl !== null) return () => publicUrl
   const isProxy = proxyTest(trustProxy)
   return ({ headers, socket }) => {
-    const forwarded = isProxy(socket.remoteAddress ?? '') ? headers['x-forwarded-proto'] : undefined
-    const protocol = forwarded === 'https' ? 'https' : 'http'
-    return `${protocol}://${headers.host ?? 'localhost'}`
+    const isSecure = headers['x-forwarded-proto'] === 'https' && isProxy(socket.remoteAddress ?? '')
+    return `${isSecure ? 'https' : 'http'}://${headers.host ?? 'localhost'}`
   }
 }

@@ -113,11 +113,19 @@ function answerer(
     const userAgent = request.headers['user-agent'] ?? ''
     const { principal } = source
     const baseUrl = source.baseUrlOf(request)
-    const about = { requestId, address, userAgent, baseUrl, query, body }
+    // Written out, since every call would pay for a copy.
     const call: Call =
       principal === null
-        ? { ...about, credentials: credentialsOf(request, operation, query) }
-        : { ...about, principal }
+        ? {
+            requestId,
+            address,
+            userAgent,
+            baseUrl,
+            query,
+            body,
+            credentials: credentialsOf(request, operation, query),
+          }
+        : { requestId, address, userAgent, baseUrl, query, body, principal }
     const open = (file: FileAnswer) => openAnswer(request, file)
     const reply = await executor.execute(operation, call, asEnvelope, open)
     responses.reply(request, response, reply, requestId)
@@ -144,10 +152,10 @@ function credentialsOf(
 /** HEAD is signed as GET, whose answer it asks about. */
 function signedRequestOf(
   { path, signedParameter }: Operation,
-  { store_token: storeToken, sdk_sign: signature, ...query }: QueryParameters,
+  query: QueryParameters,
 ): SignedFileRequest | undefined {
   if (signedParameter === null) return undefined
-  const value = query[signedParameter]
+  const { store_token: storeToken, sdk_sign: signature, [signedParameter]: value } = query
   if (typeof storeToken !== 'string' || typeof signature !== 'string' || typeof value !== 'string')
     return undefined
   return { storeToken, signature, method: 'GET', target: `${path}?${signedParameter}=${value}` }
