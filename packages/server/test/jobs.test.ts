@@ -5,7 +5,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { jobKind } from '../dist/jobs/job-model.js'
 import { JobQueue } from '../dist/jobs/job-queue.js'
 import { JobStore } from '../dist/jobs/job-store.js'
-import { type JobHandler, type JobRun, JobWorker, jobHandler } from '../dist/jobs/job-worker.js'
+import {
+  type JobHandler,
+  type JobRun,
+  JobWorker,
+  type JobWorkerOptions,
+  jobHandler,
+} from '../dist/jobs/job-worker.js'
 import { systemClock } from '../dist/lib/clock.js'
 import { DatabasePlace } from './support/database-place.js'
 
@@ -55,7 +61,7 @@ for (const backend of testBackends()) {
     function start(
       run: (jobs: JobRun<Work>) => Promise<void>,
       options: Partial<Omit<JobHandler, 'run' | 'kind'>> = {},
-      times: { readonly leaseMs?: number; readonly pollMs?: number } = {},
+      times: Partial<Pick<JobWorkerOptions, 'leaseMs' | 'pollMs' | 'clock'>> = {},
     ): JobWorker {
       const worker = new JobWorker({
         database: place.database,
@@ -150,6 +156,16 @@ for (const backend of testBackends()) {
     it('are asked to end when their time is over, and end as expired when that was the deadline', async () => {
       start(({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', reject)))
       await order(1, { deadlineAt: Date.now() + 300 })
+      await outcomeIs(1)
+      expect(outcomes).toEqual(['expired'])
+    })
+
+    it('end as expired when the timer is ahead of the clock', async () => {
+      const now = Date.now() + 1_000
+      const endless = ({ signal }: JobRun<Work>) =>
+        new Promise<void>((_, reject) => signal.addEventListener('abort', reject))
+      start(endless, {}, { clock: { now: () => now } })
+      await order(1, { deadlineAt: now + 20 })
       await outcomeIs(1)
       expect(outcomes).toEqual(['expired'])
     })

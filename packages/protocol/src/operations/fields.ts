@@ -177,6 +177,18 @@ export const operatorOperation = {
   callers: 'operator',
   origin: 'operator',
 } as const
+/** Which page of a list that begins with the newest. @param entries what is in it, for the description */
+export const newestFirst = (entries: string) => ({
+  cursor: optional(
+    string({
+      description: 'next_cursor of the page before; absent or "": from the newest',
+      maxLength: 64,
+    }),
+  ),
+  limit: optional(
+    int32({ description: `how many ${entries}, default 50 and at most 200`, minimum: 1 }),
+  ),
+})
 /** The ID of an application as an operator chooses it (rule C6). */
 export const appId = string({
   description: '2 to 32 of a-z, 0-9, _ and -',

@@ -1,7 +1,7 @@
 import { operation } from '../operation.js'
 import { FileUsage, OperatorFileDetails, OperatorFilePage } from '../resources/operator/files.js'
-import { array, boolean, int32, optional, string } from '../schema.js'
-import { appId, get, operatorOperation, post } from './fields.js'
+import { array, boolean, string } from '../schema.js'
+import { appId, get, newestFirst, operatorOperation, post } from './fields.js'
 
 const whichFile = {
   app_id: appId,
@@ -17,15 +17,7 @@ export const listFiles = operation({
   summary: 'Lists the files of an application, newest first.',
   query: {
     app_id: appId,
-    cursor: optional(
-      string({
-        description: 'next_cursor of the page before; absent or "": from the newest',
-        maxLength: 64,
-      }),
-    ),
-    limit: optional(
-      int32({ description: 'how many files, default 50 and at most 200', minimum: 1 }),
-    ),
+    ...newestFirst('files'),
   },
   data: OperatorFilePage,
   errors: ['app_not_found'],

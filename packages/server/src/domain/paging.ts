@@ -7,6 +7,13 @@ export interface PageRequest {
   readonly limit?: number | undefined
 }
 
+const operatorPage = { entries: 50, max: 200 }
+
+/** @returns how many entries a page of an operator's list has at most */
+export function operatorPageLimit({ limit = operatorPage.entries }: PageRequest): number {
+  return Math.min(limit, operatorPage.max)
+}
+
 /** Where a page ends: what its last entry is sorted by, as whole numbers. */
 export type Position = readonly number[]
 

@@ -48,6 +48,13 @@ export interface JobObserver {
   overdue(kind: string, ms: number): void
 }
 
+/** What a run ended with, and when it ended. */
+interface FailedRun {
+  readonly error: unknown
+  /** Unix time in milliseconds; at least the end of its time for a run that was ended by that. */
+  readonly at: number
+}
+
 export interface JobWorkerOptions {
   readonly database: Database
   readonly store: JobStore
@@ -194,16 +201,19 @@ class JobLine {
     observer.finished(kind, outcome, taken.jobs.length, seconds)
   }
 
-  /** @returns null when the run succeeded, else what it ended with */
-  async #attempt(taken: TakenJobs): Promise<{ readonly error: unknown } | null> {
+  /** @returns null when the run succeeded, else what it ended with, and when */
+  async #attempt(taken: TakenJobs): Promise<FailedRun | null> {
     const { clock, leaseMs = defaultLeaseMs } = this.options
     const ending = new AbortController()
+    const startedAt = clock.now()
     const deadlines = taken.jobs.flatMap(({ deadlineAt }) => deadlineAt ?? [])
-    const timeLimitMs = Math.min(
-      this.handler.timeLimitMs,
-      ...deadlines.map((at) => at - clock.now()),
-    )
-    const timer = setTimeout(() => ending.abort(new Error('out of time')), timeLimitMs)
+    const endsAt = Math.min(startedAt + this.handler.timeLimitMs, ...deadlines)
+    // A timer may fire a moment early by the clock; what it ends has still used up its time.
+    let noEarlierThan = startedAt
+    const timer = setTimeout(() => {
+      noEarlierThan = endsAt
+      ending.abort(new Error('out of time'))
+    }, endsAt - startedAt)
     const renewal = setInterval(() => this.#renew(taken, ending), leaseMs / 3)
     ending.signal.addEventListener('abort', () => clearInterval(renewal))
     const signal = AbortSignal.any([this.#stopping.signal, ending.signal])
@@ -212,7 +222,7 @@ class JobLine {
       await this.handler.run({ appId: taken.appId, payloads, signal })
       return null
     } catch (error) {
-      return { error }
+      return { error, at: Math.max(noEarlierThan, clock.now()) }
     } finally {
       clearTimeout(timer)
       clearInterval(renewal)
@@ -231,12 +241,9 @@ class JobLine {
       .catch((error: unknown) => this.options.observer.failed(this.handler.kind, error))
   }
 
-  async #settle(
-    taken: TakenJobs,
-    failure: { readonly error: unknown } | null,
-  ): Promise<JobOutcome> {
+  async #settle(taken: TakenJobs, failure: FailedRun | null): Promise<JobOutcome> {
     const { database, store, observer, clock } = this.options
-    const now = clock.now()
+    const now = failure?.at ?? clock.now()
     const outcome = failure === null ? 'done' : this.#outcomeOfFailure(taken, now)
     const isInterrupted = outcome === 'interrupted'
     if (failure !== null && !isInterrupted) observer.failed(taken.kind, failure.error)

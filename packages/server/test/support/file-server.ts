@@ -12,14 +12,8 @@ import { operationRoutes } from '../../dist/http/routes/operations.js'
 import { createHttpServer } from '../../dist/http/server.js'
 import { Turns } from '../../dist/lib/concurrency/turns.js'
 import type { ByteRange } from '../../dist/lib/system/byte-range.js'
-import {
-  data,
-  type FileAnswer,
-  type FileContent,
-  handleDownload,
-  handleUpload,
-  type UploadForm,
-} from '../../dist/pipeline/call.js'
+import type { FileAnswer, FileContent } from '../../dist/lib/system/file-answer.js'
+import { data, handleDownload, handleUpload, type UploadForm } from '../../dist/pipeline/call.js'
 import { noCallLimits } from '../../dist/pipeline/call-limits.js'
 import { Executor } from '../../dist/pipeline/executor.js'
 

@@ -1,8 +1,15 @@
 import { operation } from '../../operation.js'
 import { PushTaskPage, PushTaskProgress } from '../../resources/push.js'
 import { PushTrace } from '../../resources/push-trace.js'
-import { int32, optional, string } from '../../schema.js'
-import { appId, get, id, operatorOperation, post, pushTraceParameters } from '../fields.js'
+import {
+  appId,
+  get,
+  id,
+  newestFirst,
+  operatorOperation,
+  post,
+  pushTraceParameters,
+} from '../fields.js'
 
 const whichTask = { app_id: appId, task_id: id('task ID') }
 
@@ -15,15 +22,7 @@ export const listPushTasks = operation({
   summary: 'Lists the push tasks of an application, newest first.',
   query: {
     app_id: appId,
-    cursor: optional(
-      string({
-        description: 'next_cursor of the page before; absent or "": from the newest',
-        maxLength: 64,
-      }),
-    ),
-    limit: optional(
-      int32({ description: 'how many tasks, default 50 and at most 200', minimum: 1 }),
-    ),
+    ...newestFirst('tasks'),
   },
   data: PushTaskPage,
   errors: ['app_not_found'],

@@ -60,7 +60,7 @@ export class FileCheck {
         if (faults.length < limit) faults.push(...(await this.#referenceFaults(db, difference)))
       }
     }
-    return { checked, faults: distinctKeys(faults) }
+    return { checked, faults: distinctFaults(faults) }
   }
 
   /** What is in the store, read while files come and go; so what does not agree is looked at once more. */
@@ -202,6 +202,6 @@ function strayFault(appId: string, { key, size }: ListedBlob): FileFault {
 }
 
 /** What is both named and noted was looked at twice. */
-function distinctKeys(faults: readonly FileFault[]): FileFault[] {
+function distinctFaults(faults: readonly FileFault[]): FileFault[] {
   return [...new Map(faults.map((fault) => [`${fault.subject} ${fault.detail}`, fault])).values()]
 }

@@ -1,7 +1,7 @@
 import { AppError } from '@hermod/protocol'
 import type { Database } from '../../db/database.js'
 import type { AppService } from '../apps/app-service.js'
-import { type PageRequest, unknownCursor } from '../paging.js'
+import { operatorPageLimit, type PageRequest, unknownCursor } from '../paging.js'
 import { type FileKey, isFileId, type StoredFile } from './file-model.js'
 import type { FileReferenceStore } from './file-reference-store.js'
 import type { FilePlace, FileStore } from './file-store.js'
@@ -25,8 +25,6 @@ export interface FileDetails {
   readonly holders: readonly string[]
 }
 
-const defaultPageSize = 50
-const maxPageSize = 200
 const maxHolders = 100
 
 /** What the operator sees of files and does to them. */
@@ -41,7 +39,7 @@ export class OperatorFileService {
     const { database, files, apps } = this.options
     await apps.get(appId)
     const before = readFileCursor(page.cursor)
-    const limit = Math.min(page.limit ?? defaultPageSize, maxPageSize)
+    const limit = operatorPageLimit(page)
     const found = await database.read((db) => files.listNewest(db, appId, { before, limit }))
     const last = found.length < limit ? undefined : found.at(-1)
     return { files: found, nextCursor: last ? `${last.createdAt}-${last.fileId}` : '' }

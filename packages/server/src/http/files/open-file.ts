@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { create as contentDisposition } from 'content-disposition'
 import type { ByteRange } from '../../lib/system/byte-range.js'
-import { type FileAnswer, type FileContent, smallFileBytes } from '../../pipeline/call.js'
+import { type FileAnswer, type FileContent, smallFileBytes } from '../../lib/system/file-answer.js'
 import { byteRangesBody, contentRange, rangeLength } from './byte-ranges.js'
 import { evaluateConditions, isSameFile, type Validators } from './conditions.js'
 import { requestedRanges } from './ranges.js'

@@ -1,13 +1,8 @@
 /** The family of routes that are operations: their addresses and methods come from the definitions. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isWholeBody, type Operation } from '@hermod/protocol'
-import type {
-  Call,
-  Credentials,
-  FileAnswer,
-  SignedFileRequest,
-  Upload,
-} from '../../pipeline/call.js'
+import type { FileAnswer } from '../../lib/system/file-answer.js'
+import type { Call, Credentials, SignedFileRequest, Upload } from '../../pipeline/call.js'
 import { asEnvelope, type Executor } from '../../pipeline/executor.js'
 import { invalid, type QueryParameters } from '../../pipeline/parameters.js'
 import type { Principal } from '../../pipeline/principal.js'

@@ -1,5 +1,4 @@
-import { createHmac } from 'node:crypto'
-import { equalSecrets } from './tokens.js'
+import { equalSecrets, macOf } from './tokens.js'
 
 /** A text or a number that is exact as one. */
 export type SignedValue = string | number
@@ -12,7 +11,7 @@ const macLength = 43
  */
 export function signedList(key: Buffer, values: readonly SignedValue[]): string {
   const payload = Buffer.from(JSON.stringify(values)).toString('base64url')
-  return payload + listMac(key, payload)
+  return payload + macOf(key, payload)
 }
 
 /** @returns what {@link signedList} was given under one of these keys; null when it is no such text */
@@ -20,7 +19,7 @@ export function readSignedList(keys: readonly Buffer[], text: string): SignedVal
   if (!/^[\w-]+$/.test(text) || text.length <= macLength) return null
   const payload = text.slice(0, -macLength)
   const mac = text.slice(-macLength)
-  if (!keys.some((key) => equalSecrets(mac, listMac(key, payload)))) return null
+  if (!keys.some((key) => equalSecrets(mac, macOf(key, payload)))) return null
   return JSON.parse(Buffer.from(payload, 'base64url').toString())
 }
 
@@ -34,8 +33,4 @@ export function claimedList(text: string): unknown[] | null {
   } catch {
     return null
   }
-}
-
-function listMac(key: Buffer, payload: string): string {
-  return createHmac('sha256', key).update(payload).digest('base64url')
 }

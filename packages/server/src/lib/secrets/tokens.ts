@@ -1,4 +1,4 @@
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 
 export type TokenPrefix = 'hma_' | 'hmo_' | 'hmu_' | 'hmp_'
 
@@ -19,6 +19,11 @@ export function createToken(prefix: TokenPrefix): string {
 /** What is stored of a token. Tokens are long and random, so a plain hash cannot be turned back. */
 export function hashToken(token: string): string {
   return hash('sha256', token, 'base64url')
+}
+
+/** What only those who have the key can make of a text: HMAC-SHA-256, 43 characters of base64url. */
+export function macOf(key: Buffer | string, text: string): string {
+  return createHmac('sha256', key).update(text).digest('base64url')
 }
 
 /** Compares without telling by its time where two texts differ. */

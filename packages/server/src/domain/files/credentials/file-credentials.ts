@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { macOf } from '../../../lib/secrets/tokens.js'
 import type { User } from '../../users/user-model.js'
 
 /** What native clients reach files with, instead of the access token. */
@@ -52,8 +52,4 @@ export function fileSignature(
 export function claimedExpiry(signature: string): number | null {
   const expiresAt = Number(/^(\d{1,15})\.[\w-]{43}$/.exec(signature)?.[1] ?? Number.NaN)
   return Number.isNaN(expiresAt) ? null : expiresAt
-}
-
-function macOf(key: Buffer | string, text: string): string {
-  return createHmac('sha256', key).update(text).digest('base64url')
 }

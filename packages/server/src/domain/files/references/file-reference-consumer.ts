@@ -1,9 +1,9 @@
 import type { Consumer, DeliveredEvent } from '../../../outbox/consumer.js'
 import type { FileReferenceService } from './file-reference-service.js'
 import {
+  distinctHolders,
   type FileHolder,
   groupAvatarHolder,
-  holderName,
   mayNameFiles,
   messageHolder,
   sharedFileHolder,
@@ -37,8 +37,7 @@ export class FileReferenceConsumer implements Consumer {
       if (event.kind === 'group.destroyed')
         holders.push(...(await this.references.sharedIn(appId, event.payload.group_id)))
     }
-    const distinct = new Map(holders.map((holder) => [holderName(holder), holder]))
-    await this.references.refresh(appId, [...distinct.values()])
+    await this.references.refresh(appId, distinctHolders(holders))
   }
 
   missed(appId: string): Promise<void> {

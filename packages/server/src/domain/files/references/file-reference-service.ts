@@ -4,9 +4,9 @@ import type { FileReferenceStore } from '../file-reference-store.js'
 import type { FileUsageStore } from '../file-usage-store.js'
 import type { NamingTextStore } from './naming-text-store.js'
 import {
+  distinctHolders,
   type FileHolder,
   type FileReference,
-  holderName,
   type NamingText,
   referenceName,
   referencesOf,
@@ -95,7 +95,7 @@ export class FileReferenceService {
       const page: FileReference[] = await read((db) =>
         references.list(db, appId, after, holdersPerStep),
       )
-      if (page.length > 0) yield distinct(page)
+      if (page.length > 0) yield distinctHolders(page)
       after = page.length < holdersPerStep ? null : (page.at(-1) ?? null)
     } while (after)
   }
@@ -125,8 +125,4 @@ function without(
 ): FileReference[] {
   const names = new Set(others.map(referenceName))
   return references.filter((reference) => !names.has(referenceName(reference)))
-}
-
-function distinct(holders: readonly FileHolder[]): FileHolder[] {
-  return [...new Map(holders.map((holder) => [holderName(holder), holder])).values()]
 }

@@ -75,6 +75,11 @@ export function holderName({ kind, lowId, highId, itemId }: FileHolder): string 
   return `${kind} ${lowId} ${highId} ${itemId}`
 }
 
+/** Each of the holders once. */
+export function distinctHolders(holders: readonly FileHolder[]): FileHolder[] {
+  return [...new Map(holders.map((holder) => [holderName(holder), holder])).values()]
+}
+
 /** For people. */
 export function holderText({ kind, lowId, highId, itemId }: FileHolder): string {
   if (kind === fileReferenceKind.message)

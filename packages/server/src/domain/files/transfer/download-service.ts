@@ -1,9 +1,8 @@
-import type { Readable } from 'node:stream'
 import { AppError, imageType } from '@hermod/protocol'
 import { create as contentDisposition } from 'content-disposition'
 import type { BlobStore } from '../../../blobs/blob-store.js'
 import type { Database } from '../../../db/database.js'
-import type { ByteRange } from '../../../lib/system/byte-range.js'
+import type { FileAnswer } from '../../../lib/system/file-answer.js'
 import type { FileCaller } from '../credentials/file-access.js'
 import { fileFailure } from '../file-failures.js'
 import { isAvatar, originalKey, type StoredFile } from '../file-model.js'
@@ -21,27 +20,6 @@ export interface DownloadServiceOptions {
   /** Whether browsers may show content of this type in its place. */
   readonly isInlineType: (contentType: string) => boolean
 }
-
-/** A file as its reader gets it: through the service, or from somewhere else. */
-export type FileDownload =
-  | {
-      readonly kind: 'content'
-      readonly contentType: string
-      /** Bytes. */
-      readonly size: number
-      readonly etag: string
-      /** Milliseconds since 1970. */
-      readonly lastModified: number
-      readonly fileName: string | null
-      readonly disposition: 'inline' | 'attachment'
-      readonly maxAgeSeconds: number
-      /** @throws AppError file_not_found, object_storage_failed */
-      open(range?: ByteRange): Promise<Readable>
-      /** @throws as `open` */
-      read(): Promise<Buffer>
-    }
-  /** An absolute address that ends soon. */
-  | { readonly kind: 'redirect'; readonly location: string }
 
 /** What of a file is wanted. */
 export interface WantedForm extends WantedPicture {
@@ -67,20 +45,20 @@ export class DownloadService {
   constructor(private readonly options: DownloadServiceOptions) {}
 
   /** @throws AppError file_signature_invalid, file_not_found, no_permission, and those of {@link RenditionService} */
-  async chatFile(caller: FileCaller, fileSign: string, wanted: WantedForm): Promise<FileDownload> {
+  async chatFile(caller: FileCaller, fileSign: string, wanted: WantedForm): Promise<FileAnswer> {
     const { file } = await this.options.tickets.findLinked(caller, fileSign)
     return this.#download(file, wanted)
   }
 
   /** An avatar, which everybody in the application may have. @throws AppError file_not_found, and those of {@link RenditionService} */
-  async avatar(appId: string, objectName: string, wanted: WantedForm): Promise<FileDownload> {
+  async avatar(appId: string, objectName: string, wanted: WantedForm): Promise<FileAnswer> {
     const { database, files } = this.options
     const file = await database.read((db) => files.find(db, { appId, fileId: objectName }))
     if (!file || !isAvatar(file)) throw new AppError('file_not_found')
     return this.#download(file, wanted)
   }
 
-  async #download(file: StoredFile, wanted: WantedForm): Promise<FileDownload> {
+  async #download(file: StoredFile, wanted: WantedForm): Promise<FileAnswer> {
     const { blobs, isInlineType } = this.options
     const content = await this.#contentOf(file, wanted)
     const { contentType, size, etag } = content

@@ -3,7 +3,7 @@ import type { Database } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import { groupBy } from '../../../lib/group-by.js'
 import type { AppService } from '../../apps/app-service.js'
-import { type PageRequest, readIdCursor, writeCursor } from '../../paging.js'
+import { operatorPageLimit, type PageRequest, readIdCursor, writeCursor } from '../../paging.js'
 import type { StoredPushTask, TaskKey, TaskProgress } from './task-model.js'
 import type { TaskStore } from './task-store.js'
 
@@ -13,9 +13,6 @@ export interface OperatorTaskServiceOptions {
   readonly apps: Pick<AppService, 'get'>
   readonly clock: Clock
 }
-
-const defaultPageSize = 50
-const maxPageSize = 200
 
 /** What the operator sees of push tasks and does to them. */
 export class OperatorTaskService {
@@ -29,7 +26,7 @@ export class OperatorTaskService {
     const { database, store, apps } = this.options
     await apps.get(appId)
     const before = readIdCursor(page.cursor)
-    const limit = Math.min(page.limit ?? defaultPageSize, maxPageSize)
+    const limit = operatorPageLimit(page)
     const found = await database.read((db) => store.listNewest(db, appId, { before, limit }))
     const last = found.length < limit ? undefined : found.at(-1)
     return {
