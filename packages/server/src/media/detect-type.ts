@@ -1,4 +1,4 @@
-import { createRequire } from 'node:module'
+import { lateLoader } from '../lib/system/late-loader.js'
 import type { DetectedType } from './media.js'
 
 /** So many bytes from the start of a file say what it is; fewer when it is shorter. */
@@ -29,12 +29,11 @@ const inlineTypes: ReadonlySet<string> = new Set([
   'video/x-m4v',
 ])
 
-// `import()` remembers a failure, such as of descriptors that had run out, as long as the process lives; `require` does not.
-const require = createRequire(import.meta.url)
+const load = lateLoader(import.meta.url)
 
 /** What a file is by its first {@link headBytes} bytes. The library is loaded with the first file. */
 export async function detectType(head: Buffer): Promise<DetectedType> {
-  const { fileTypeFromBuffer } = require('file-type') as typeof import('file-type')
+  const { fileTypeFromBuffer } = load('file-type') as typeof import('file-type')
   const found = await fileTypeFromBuffer(head)
   const contentType = found?.mime.replace(/;.*/s, '') ?? 'application/octet-stream'
   return { contentType, kind: mediaKindOf(contentType), isInline: isInlineType(contentType) }

@@ -1,6 +1,6 @@
-import { createRequire } from 'node:module'
 import type { Readable } from 'node:stream'
 import type { Metadata, SharpOptions } from 'sharp'
+import { lateLoader } from '../lib/system/late-loader.js'
 import {
   type ImageRenderer,
   type ImageSize,
@@ -38,8 +38,7 @@ const inputOptions: SharpOptions = {
 
 type SharpModule = typeof import('sharp')['default']
 
-// `import()` remembers a failure, such as of descriptors that had run out, as long as the process lives; `require` does not.
-const require = createRequire(import.meta.url)
+const load = lateLoader(import.meta.url)
 
 /** Pictures by sharp (libvips): JPEG, PNG, WebP, GIF and AVIF. The library is loaded with the first picture. */
 export class SharpRenderer implements ImageRenderer {
@@ -95,7 +94,7 @@ export class SharpRenderer implements ImageRenderer {
 }
 
 function loadSharp(): SharpModule {
-  const sharp = require('sharp') as SharpModule
+  const sharp = load('sharp') as SharpModule
   sharp.cache(false)
   sharp.concurrency(1)
   sharp.block({ operation: ['VipsForeignLoad'] })

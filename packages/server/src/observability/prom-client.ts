@@ -1,2 +1,2 @@
-/** What we use of the library of metrics; one file after the build, see scripts/bundle-libraries.mjs. */
+/** What we use of the library of metrics; one file after the build, see scripts/bundle.mjs. */
 export { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'

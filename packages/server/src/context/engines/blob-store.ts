@@ -1,13 +1,12 @@
-import { createRequire } from 'node:module'
 import type { BlobStore } from '../../blobs/blob-store.js'
 import { FolderStore } from '../../blobs/folder-store.js'
 import type { FileStoreConfig } from '../../config/file-config.js'
 import type { ServerSecrets } from '../../config/secrets.js'
+import { lateLoader } from '../../lib/system/late-loader.js'
 
 type S3Module = typeof import('../../blobs/s3/s3-store.js')
 
-// `import()` remembers a failure, such as of descriptors that had run out, as long as the process lives; `require` does not.
-const require = createRequire(import.meta.url)
+const load = lateLoader(import.meta.url)
 const s3Module = '../../blobs/s3/s3-store.js'
 
 /**
@@ -20,6 +19,6 @@ export async function openBlobStore(
   { s3SecretAccessKey }: ServerSecrets,
 ): Promise<BlobStore> {
   if (config.kind === 'folder') return FolderStore.open(config.folder)
-  const { S3Store } = require(s3Module) as S3Module
+  const { S3Store } = load(s3Module) as S3Module
   return S3Store.open({ ...config, secretAccessKey: s3SecretAccessKey ?? '' })
 }

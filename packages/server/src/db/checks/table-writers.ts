@@ -7,6 +7,7 @@ import type { BulkQuery } from '../dialect/dialect.js'
 import type { CompiledQuery } from '../kysely.js'
 import type { Schema } from '../schema.js'
 import { KnownWrites } from '../written-columns.js'
+import { BundledModules } from './bundled-modules.js'
 import type { StatementRunner } from './cache-check.js'
 
 /** For each table the path of its store without `-store.ts`. */
@@ -78,6 +79,7 @@ export class TableWriterCheck {
   readonly #root: string
   readonly #writers: Readonly<Record<string, string>>
   readonly #writes = new KnownWrites()
+  readonly #bundled: BundledModules
 
   constructor({
     root = new URL('../..', import.meta.url),
@@ -85,6 +87,7 @@ export class TableWriterCheck {
   }: TableWriterCheckOptions = {}) {
     this.#root = root.pathname
     this.#writers = writers
+    this.#bundled = new BundledModules(root.pathname)
   }
 
   /** @param runner whose statements are looked at from now on */
@@ -126,7 +129,9 @@ export class TableWriterCheck {
 
   #pathOf(text: string): string | null {
     const start = text.indexOf(this.#root)
-    return start === -1 ? null : text.slice(start + this.#root.length)
+    if (start === -1) return null
+    const path = text.slice(start + this.#root.length)
+    return path.startsWith('bundle/') ? this.#bundled.at(path) : path
   }
 }
 
