@@ -1,4 +1,5 @@
 import type { DatabaseSync } from '@photostructure/sqlite'
+import { type RowMaker, rowMaker } from '../row.js'
 
 export type Connection = InstanceType<typeof DatabaseSync>
 export type Statement = ReturnType<Connection['prepare']>
@@ -8,6 +9,7 @@ interface CachedStatement {
   readonly statement: Statement
   /** Empty for a statement that returns no rows. */
   readonly columns: readonly string[]
+  readonly toRow: RowMaker
 }
 
 const maxCached = 500
@@ -34,7 +36,7 @@ function prepareForArrays(connection: Connection, sql: string): CachedStatement 
   const statement = connection.prepare(sql)
   const columns = statement.columns().map((column) => column.name ?? '')
   statement.setReturnArrays(true)
-  return { statement, columns }
+  return { statement, columns, toRow: rowMaker(columns) }
 }
 
 /** What a statement is given. */

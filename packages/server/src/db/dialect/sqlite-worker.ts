@@ -14,7 +14,7 @@ import {
   type ProcedureName,
   ProcedureRestart,
 } from '../procedure.js'
-import { toObject } from '../row.js'
+import { rowMaker } from '../row.js'
 import type { Bulk, ProcedureCall } from './dialect.js'
 import { sqliteBulk } from './sqlite-bulk.js'
 import { type Bound, StatementCache } from './sqlite-statement.js'
@@ -80,7 +80,7 @@ function procedureContext(): ProcedureContext {
   return {
     async run<Row>(statement: Bulk, rows: readonly (readonly unknown[])[]): Promise<Row[]> {
       const { columns, rows: values } = runNext(statement, rows)
-      return values.map((each) => toObject(columns, each) as Row)
+      return values.map(rowMaker(columns)) as Row[]
     },
     async change(statement, rows) {
       return runNext(statement, rows).changes

@@ -12,7 +12,7 @@ import {
   SqliteQueryCompiler,
 } from '../kysely.js'
 import { type ProcedureName, ProcedureRestart } from '../procedure.js'
-import { toObject } from '../row.js'
+import { rowMaker } from '../row.js'
 import type { BulkQuery, ProcedureCall, SqlDialect } from './dialect.js'
 import { sqliteBulk } from './sqlite-bulk.js'
 import {
@@ -320,7 +320,7 @@ class ThreadConnection implements DatabaseConnection {
     const { sql } = query
     const response = await this.#request({ sql, rows: setsOf(query) })
     if (!('rows' in response)) throw new Error('the database thread answered something else')
-    const rows = response.rows.map((values) => toObject(response.columns, values)) as Row[]
+    const rows = response.rows.map(rowMaker(response.columns)) as Row[]
     return { rows, numAffectedRows: BigInt(response.changes) }
   }
 
@@ -413,10 +413,10 @@ class ReaderConnection implements DatabaseConnection {
   constructor(private readonly path: string) {}
 
   all(sql: string, parameters: readonly unknown[]): unknown[] {
-    const { statement, columns } = this.#statements.prepare(this.#open(), sql)
+    const { statement, toRow } = this.#statements.prepare(this.#open(), sql)
     // Rows as arrays cross into JavaScript in two thirds of the time that objects take.
     const rows = statement.all(...(parameters as Bound)) as unknown as unknown[][]
-    return rows.map((values) => toObject(columns, values))
+    return rows.map(toRow)
   }
 
   async executeQuery<Row>(query: CompiledQuery & BulkQuery): Promise<QueryResult<Row>> {

@@ -3,7 +3,7 @@
  * calls of one statement from the same turn of the event loop, and those that arrive while it is busy with earlier ones, become a
  * single statement that runs the original once for each row of arrays of parameters.
  */
-import { toObject } from '../../row.js'
+import { type Row, rowMaker } from '../../row.js'
 import { encodeArray } from './arrays.js'
 
 export interface ReadQuery {
@@ -17,12 +17,11 @@ export interface ReadRows {
   readonly rows: readonly (readonly unknown[])[]
 }
 
-type ReadRow = Record<string, unknown>
 type ParameterType = 'text' | 'bigint'
 
 interface WaitingRead {
   readonly parameters: readonly unknown[]
-  resolve(rows: ReadRow[]): void
+  resolve(rows: Row[]): void
   reject(error: unknown): void
 }
 
@@ -48,7 +47,7 @@ export class CombinedReads {
   constructor(private readonly run: (query: ReadQuery) => Promise<ReadRows>) {}
 
   /** The rows of a statement whose parameters are written $1, $2 and so on. */
-  async all(sql: string, parameters: readonly unknown[]): Promise<ReadRow[]> {
+  async all(sql: string, parameters: readonly unknown[]): Promise<Row[]> {
     const statement = this.#statementFor(sql, parameters)
     if (!statement) return this.#alone(sql, parameters)
     return new Promise((resolve, reject) => {
@@ -111,7 +110,7 @@ export class CombinedReads {
           ),
         )
         const answers = split(await this.run({ sql: statement.combined, parameters }), calls.length)
-        for (const [index, call] of calls.entries()) call.resolve(answers[index] as ReadRow[])
+        for (const [index, call] of calls.entries()) call.resolve(answers[index] as Row[])
       } catch (error) {
         if (isErrorOfParameters(error)) {
           // Whose it was shows when each is asked alone.
@@ -125,9 +124,9 @@ export class CombinedReads {
     }
   }
 
-  async #alone(sql: string, parameters: readonly unknown[]): Promise<ReadRow[]> {
+  async #alone(sql: string, parameters: readonly unknown[]): Promise<Row[]> {
     const { columns, rows } = await this.run({ sql, parameters })
-    return rows.map((values) => toObject(columns, values))
+    return rows.map(rowMaker(columns))
   }
 }
 
@@ -150,8 +149,9 @@ function combine(sql: string, types: readonly ParameterType[]): string {
 }
 
 /** The rows of each call, without the number of the call. */
-function split({ columns, rows }: ReadRows, calls: number): ReadRow[][] {
-  const answers: ReadRow[][] = Array.from({ length: calls }, () => [])
-  for (const values of rows) answers[(values[0] as number) - 1]?.push(toObject(columns, values, 1))
+function split({ columns, rows }: ReadRows, calls: number): Row[][] {
+  const answers: Row[][] = Array.from({ length: calls }, () => [])
+  const toRow = rowMaker(columns, 1)
+  for (const values of rows) answers[(values[0] as number) - 1]?.push(toRow(values))
   return answers
 }
