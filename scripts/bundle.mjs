@@ -41,6 +41,8 @@ async function bundleCommand() {
     input: Object.fromEntries(entries.map((name) => [name, join(server, `${name}.js`)])),
     platform: 'node',
     logLevel: 'warn',
+    // Nothing is left out: what looks as if it had no effect may be there for what it throws.
+    treeshake: false,
     external: (id) => !/^[./]|^@hermod\/protocol/.test(id),
     plugins: [{ name: 'hermod', transform: keepAddress, generateBundle: escapeText }],
     output: {
@@ -51,6 +53,7 @@ async function bundleCommand() {
       intro: ({ fileName }) =>
         `const distFolder = new URL('${'../'.repeat(fileName.split('/').length)}', import.meta.url)`,
       comments: false,
+      minify: false,
     },
   })
   rmSync(bundle, { recursive: true, force: true })
@@ -62,7 +65,7 @@ async function bundleCommand() {
  * bundle, so that no class is there twice.
  */
 function keepAddress(code, id) {
-  if (!code.includes('import.meta.url')) return null
+  if (!id.startsWith(server) || !code.includes('import.meta.url')) return null
   const path = relative(server, id)
   const address = (folder) => `new URL('${folder}${path}', distFolder).href`
   return code
