@@ -131,7 +131,7 @@ export class Metrics {
   })
   readonly #refusedRequests = new Counter({
     name: 'hermod_requests_refused_total',
-    help: 'Requests that were answered 503 at a bound, by reason: unread_bytes, body_bytes.',
+    help: 'Requests that were answered 503 at a bound, by reason: unread_bytes, body_bytes, files.',
     labelNames: ['reason'] as const,
     registers: [this.#registry],
   })
