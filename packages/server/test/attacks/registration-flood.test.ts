@@ -193,7 +193,7 @@ function suite(backend: Backend): void {
       line % 3 === 0
         ? register(api, from(attacker))
         : logIn(api, others[line % others.length] as Account, attacker)
-    const attack = () => floodFor({ ms: 6_000, lines: 300 }, call)
+    const attack = () => floodFor({ ms: 6_000, lines: 600 }, call)
     const logins = () => logIn(api, alice, '198.51.100.1')
     expect((await logins()).code).toBe(200)
     expectUnharmed(

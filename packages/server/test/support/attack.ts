@@ -26,7 +26,7 @@ const attackersAddress = '127.0.0.66'
 export const fromAttacker = { headers: { 'x-forwarded-for': attackersAddress } }
 const mebibyte = 1_048_576
 const pauseMs = 20
-const refusalMs = 50
+const refusalMs = 200
 /** For a machine five times slower. */
 export const patience = { timeoutMs: 75_000, everyMs: 100 }
 /** What a process may take of memory, and what honest calls may take on the machine that the guide has its figures from. */
