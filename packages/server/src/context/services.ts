@@ -118,8 +118,8 @@ export function createServices(
   })
   const { fileCredentials } = createFileCredentials(foundation, { secretKeys })
   const login = createLogin(foundation, { config, apps, devices, fileCredentials })
-  const { tokens, hasher, hashing, storing } = login
-  const { accounts } = createAccounts(foundation, { tokens })
+  const { tokens, hasher, hashing, storing, changing } = login
+  const { accounts } = createAccounts(foundation, { tokens, changing })
   const { passwords } = createPasswords(foundation, { config: config.accounts, accounts, login })
   const contacts = createContacts(foundation, { accounts, apps })
   const groups = createGroups(foundation, { apps, secretKeys })
@@ -131,6 +131,7 @@ export function createServices(
     devices,
     hasher,
     storing,
+    changing,
     jobs,
     passwords,
     succession: groups.groupSuccession,
@@ -208,7 +209,7 @@ export function createServices(
     apps,
     devices,
     fileCredentials,
-    loginQueues: [hashing, storing],
+    loginQueues: [hashing, storing, changing],
     operatorGuard: login.operatorGuard,
     passwords,
     secretService,

@@ -131,7 +131,7 @@ export class Metrics {
   })
   readonly #refusedRequests = new Counter({
     name: 'hermod_requests_refused_total',
-    help: 'Requests that were answered 503 at a bound, by reason: unread_bytes, body_bytes.',
+    help: 'Requests that were answered 503 at a bound, by reason: unread_bytes, body_bytes, files.',
     labelNames: ['reason'] as const,
     registers: [this.#registry],
   })
@@ -341,7 +341,7 @@ export class Metrics {
     const registers = [this.#registry]
     new Gauge({
       name: 'hermod_password_queue_passwords',
-      help: 'Logins and registrations that wait for their password or for the database, by purpose: login, registration, or admin for either with an Admin token.',
+      help: 'Logins, changes of accounts and registrations that wait for their password or for the database, by purpose: login, registration, or admin for all with an Admin token.',
       labelNames,
       registers,
       collect() {
@@ -351,7 +351,7 @@ export class Metrics {
     })
     new Counter({
       name: 'hermod_password_refusals_total',
-      help: 'Logins and registrations that were refused because too many waited, by purpose.',
+      help: 'Logins, changes of accounts and registrations that were refused because too many waited, by purpose.',
       labelNames,
       registers,
       collect() {

@@ -1,11 +1,17 @@
 /** Connections that take the place of others, and what waits for the disk. */
 import { waitFor } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
-import { Attackers, closedFor, Honest, metric, patience, startAttacked } from '../support/attack.js'
+import {
+  Attackers,
+  closedFor,
+  expectUnharmed,
+  Honest,
+  metric,
+  patience,
+  startAttacked,
+} from '../support/attack.js'
 import { addUsers } from '../support/broadcasts.js'
 import { textTo } from '../support/messaging.js'
-
-const maxMiB = 600
 
 describe.skipIf(process.platform !== 'linux')('connections', () => {
   it('beyond the limit of their address are closed, and nobody else is kept out', async () => {
@@ -22,7 +28,7 @@ describe.skipIf(process.platform !== 'linux')('connections', () => {
         })
       },
     )
-    expect(figures.failures).toEqual([])
+    expectUnharmed(figures)
     expect(await closedFor(server, 'address_connections')).toBe(80)
   })
 
@@ -37,7 +43,7 @@ describe.skipIf(process.platform !== 'linux')('connections', () => {
         ...patience,
       })
     })
-    expect(figures.failures).toEqual([])
+    expectUnharmed(figures)
     server.api.close()
     expect((await honest.send('on a new connection')).code).toBe(200)
   })
@@ -74,8 +80,7 @@ describe.skipIf(process.platform !== 'linux')('connections', () => {
         ...patience,
       })
     })
-    expect(figures.failures).toEqual([])
-    expect(figures.peakMiB).toBeLessThan(maxMiB)
+    expectUnharmed(figures)
   })
 })
 
@@ -116,8 +121,7 @@ describe.skipIf(process.platform !== 'linux')('messages that wait for a commit',
       for (const { headers, code } of refused)
         expect([code, headers['retry-after']]).toEqual([50300, '1'])
     })
-    expect(figures.failures).toEqual([])
-    expect(figures.peakMiB).toBeLessThan(maxMiB)
+    expectUnharmed(figures)
     expect(await metric(server, 'hermod_message_queue_refusals_total')).toBeGreaterThan(0)
   })
 })

@@ -1,13 +1,26 @@
 /** Calls that cost much: they take from their user's limit what they cost, and delay nobody else (rules A2a, A2b). */
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { type Answer, type Api, type Backend, type Session, testBackends } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
+import {
+  behindProxy,
+  defaultLimits,
+  expectUnharmed,
+  flood,
+  fromAttacker,
+  Honest,
+  startAttacked,
+} from '../support/attack.js'
+import { WatchedServer } from '../support/watched-server.js'
 
 const limited = { env: { HERMOD_CHECK_ANSWERS: 'on', HERMOD_RATE_LIMIT: 'on' } }
 /** Registered by Admin token, in lists, so that a test has many of them soon. */
 const usersPerList = 250
+const mebibyte = 1_048_576
 
-function flood(count: number, call: (index: number) => Promise<Answer>): Promise<Answer[]> {
+function together(count: number, call: (index: number) => Promise<Answer>): Promise<Answer[]> {
   return Promise.all(Array.from({ length: count }, (_, index) => call(index)))
 }
 
@@ -36,6 +49,14 @@ function send(user: Session, targets: readonly number[], content: string): Promi
   return user.api.call('POST', '/message/send', { body })
 }
 
+/** What has been written so far: by the service to its files, or by PostgreSQL to its log. */
+async function writtenBytes({ server, sql, databaseUrl }: WatchedServer): Promise<number> {
+  if (databaseUrl === undefined)
+    return Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${server.pid}/io`, 'utf8'))?.[1])
+  const [row] = await sql.run("select pg_current_wal_lsn() - '0/0'::pg_lsn as bytes")
+  return Number(row?.bytes)
+}
+
 /** Refused as A2a has it; @returns the seconds to wait */
 function requireRefusal({ status, code, headers }: Answer): number {
   expect([status, code]).toEqual([200, answerCode.too_many_requests])
@@ -52,7 +73,7 @@ function suite(backend: Backend): void {
     const big = 'x'.repeat(64_000)
     // 100 copies of 16 tokens each, of which 200 are there.
     expect((await send(alice, ids, big)).code).toBe(200)
-    for (const answer of await flood(20, () => send(alice, ids, big)))
+    for (const answer of await together(20, () => send(alice, ids, big)))
       expect(requireRefusal(answer)).toBeGreaterThan(8)
     expect(requireRefusal(await alice.api.call('GET', '/user/profile'))).toBeGreaterThan(8)
     expect((await send(bob, ids, 'a word')).code).toBe(200)
@@ -114,7 +135,7 @@ function suite(backend: Backend): void {
     })
     const admin = server.api.admin()
     const [alice, bob] = [await admin.newSession(), await admin.newSession()]
-    const answers = await flood(60, (index) => send(alice, [bob.id], `message ${index}`))
+    const answers = await together(60, (index) => send(alice, [bob.id], `message ${index}`))
     const refused = answers.filter(({ code }) => code !== 200)
     expect(answers.length - refused.length).toBeGreaterThanOrEqual(4)
     expect(refused.length).toBeGreaterThan(0)
@@ -126,6 +147,50 @@ function suite(backend: Backend): void {
     expect((await send(alice, [bob.id], 'a word')).code).toBe(200)
   })
 
+  it.skipIf(process.platform !== 'linux')(
+    'a user who sends 64 KiB to 500 others as fast as allowed for 20 s fills no disk, and keeps nobody waiting',
+    async () => {
+      const env = { ...defaultLimits, ...behindProxy, HERMOD_CHECK_ANSWERS: 'off' }
+      await using watched = await WatchedServer.start(backend, { env })
+      const { server, api } = watched
+      const honest = await Honest.on(server)
+      const alice = await api.newSession()
+      const ids = await importUsers(api, server.appId, server.operatorToken, 500)
+      // No database makes it smaller.
+      const content = randomBytes(48_000).toString('base64')
+      const before = await writtenBytes(watched)
+      const body = { targets: ids, type: 1, content_type: 0, content }
+      const call = () => alice.api.call('POST', '/message/send', { body, ...fromAttacker })
+      const attack = () => flood({ ms: 20_000, lines: 8 }, call)
+      expectUnharmed(await honest.beside(`64 KiB to 500 others (${backend.name})`, attack))
+      const written = (await writtenBytes(watched)) - before
+      if (process.env.HERMOD_SHOW_FIGURES === '1') console.info({ writtenMiB: written / mebibyte })
+      expect(written).toBeLessThan(400 * mebibyte)
+    },
+  )
+
+  it('look-ups of 10,000 entries by 10 users again and again keep nobody waiting', async () => {
+    await using server = await startAttacked({ env: behindProxy }, backend)
+    const { api } = server
+    const honest = await Honest.on(server)
+    const users = await Promise.all(Array.from({ length: 10 }, () => api.newSession()))
+    const bob = await api.newSession()
+    const ids = await importUsers(api, server.appId, server.operatorToken, 2_500)
+    const list = [...ids, ...Array.from({ length: 7_500 }, (_, index) => -1 - index)]
+    const lookUp = (line: number) =>
+      (users[line % users.length] as Session).api.call('POST', '/roster/list', {
+        body: { list },
+        ...fromAttacker,
+      })
+    const attack = async () => {
+      const codes = await flood({ ms: 8_000, lines: 40 }, lookUp)
+      expect(codes.get(answerCode.ok)).toBeGreaterThanOrEqual(users.length)
+    }
+    const reads = () => bob.api.call('GET', '/user/profile')
+    const figures = await honest.beside(`look-ups (${backend.name})`, attack, { reads })
+    expectUnharmed(figures)
+  })
+
   it('large look-ups run in pieces, with other calls between them', async () => {
     await using server = await backend.startServer({ env: { HERMOD_CHECK_ANSWERS: 'off' } })
     const { api } = server
@@ -135,7 +200,7 @@ function suite(backend: Backend): void {
     const lookUp = () => alice.api.call('POST', '/roster/list', { body: { list } })
     let finished = 0
     let between = 0
-    const lookUps = flood(8, async () => {
+    const lookUps = together(8, async () => {
       const answer = await lookUp()
       finished++
       return answer

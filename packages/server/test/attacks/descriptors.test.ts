@@ -6,7 +6,7 @@ import { type Answer, type Api, type ServerProcess, testBackends, waitFor } from
 import { PushSimulator } from '@hermod/testkit/push'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
-import { closedFor } from '../support/attack.js'
+import { closedFor, expectUnharmed, Honest } from '../support/attack.js'
 
 const timeoutMs = 120_000
 const patienceMs = 30_000
@@ -41,6 +41,12 @@ for (const backend of testBackends()) {
           what: 'the end of the first connection',
           timeoutMs: patienceMs,
         })
+        const honest = await Honest.on(server)
+        expectUnharmed(
+          await honest.beside(`idle connections beyond descriptors (${backend.name})`, async () => {
+            sockets.push(...(await openConnections(server, 2 * descriptors)))
+          }),
+        )
       } finally {
         for (const socket of sockets) socket.destroy()
       }

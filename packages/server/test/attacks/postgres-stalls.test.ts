@@ -10,6 +10,7 @@ import {
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
+import { expectUnharmed, flood, Honest } from '../support/attack.js'
 import { becomesReady, FaultSubject } from '../support/fault-subject.js'
 import { StallingProxy } from '../support/stalling-proxy.js'
 
@@ -49,6 +50,35 @@ describe.runIf(postgres)('PostgreSQL', () => {
     await using _ = proxy
     await using server = await startServer({ env, databaseUrl: url })
     await staysUsable(server, { begin: () => proxy.stall(), end: () => proxy.resume() })
+  })
+
+  test('halted, a flood of sends takes no memory, delays no ping and fills no log', {
+    timeout: timeoutMs,
+  }, async () => {
+    await using server = await startServer({ database: await cluster.createDatabase() })
+    const honest = await Honest.on(server)
+    halt(cluster)
+    try {
+      await becomesReady(server, false)
+      const linesBefore = server.output().split('\n').length
+      const startedAt = performance.now()
+      expectUnharmed(
+        await honest.watching('sends to a PostgreSQL that is halted', async () => {
+          const content = 'x'.repeat(32_768)
+          const codes = await flood({ ms: 6_000, lines: 200 }, () => honest.send(content))
+          expect([...codes.keys()]).toEqual([answerCode.storage_failed])
+          // At once, and not when a statement has had its time: then there would be two of each line.
+          expect(codes.get(answerCode.storage_failed)).toBeGreaterThan(600)
+        }),
+      )
+      const seconds = Math.ceil((performance.now() - startedAt) / 1_000)
+      const lines = server.output().split('\n').length - linesBefore
+      expect(lines).toBeLessThanOrEqual(2 * seconds + 3)
+    } finally {
+      resume(cluster)
+    }
+    await becomesReady(server, true, patienceMs)
+    expect((await honest.send('after it')).code).toBe(200)
   })
 
   test('halted, SIGTERM ends the service in order', { timeout: timeoutMs }, async () => {

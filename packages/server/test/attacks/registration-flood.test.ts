@@ -12,7 +12,14 @@ import {
 } from '@hermod/testkit'
 import { describe, expect, it } from 'vitest'
 import { answerCode } from '../support/answer-codes.js'
-import { metric } from '../support/attack.js'
+import {
+  behindProxy,
+  expectUnharmed,
+  flood as floodFor,
+  Honest,
+  metric,
+  startAttacked,
+} from '../support/attack.js'
 import { anApplication } from '../support/broadcasts.js'
 import { holdWrites } from '../support/held-writes.js'
 import { WatchedServer } from '../support/watched-server.js'
@@ -173,6 +180,25 @@ function suite(backend: Backend): void {
     const refused = withCode(answers, answerCode.unavailable)
     expect(refused.length).toBeGreaterThan(0)
     expect(withCode(answers, 200).length).toBeGreaterThan(0)
+  })
+
+  it('of registrations and logins from one address keep nobody waiting', async () => {
+    await using server = await startAttacked({ env: behindProxy }, backend)
+    const { api } = server
+    const honest = await Honest.on(server)
+    const users = await Promise.all(Array.from({ length: 30 }, () => api.admin().register()))
+    const [alice, ...others] = users as [Account, ...Account[]]
+    const attacker = '192.0.2.1'
+    const call = (line: number) =>
+      line % 3 === 0
+        ? register(api, from(attacker))
+        : logIn(api, others[line % others.length] as Account, attacker)
+    const attack = () => floodFor({ ms: 6_000, lines: 600 }, call)
+    const logins = () => logIn(api, alice, '198.51.100.1')
+    expect((await logins()).code).toBe(200)
+    expectUnharmed(
+      await honest.beside(`registrations and logins (${backend.name})`, attack, { logins }),
+    )
   })
 
   it('of logins from one address leave the others their turn in the database too', async () => {

@@ -1,25 +1,40 @@
 /** Attacks on a server process, with somebody honest beside them. */
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { createConnection, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   type Answer,
   type Api,
+  type Backend,
+  Child,
   peakRssBytes,
   type ServerOptions,
   type ServerProcess,
   type Session,
   startServer,
+  TempFolder,
   waitFor,
 } from '@hermod/testkit'
+import { expect } from 'vitest'
 import { textTo } from './messaging.js'
 
 /** The attacker's own address, so that limits by address are not those of everybody else; all of 127.0.0.0/8 is here on Linux. */
 const attackersAddress = '127.0.0.66'
+/** The same for calls, on a server that is {@link behindProxy}. */
+export const fromAttacker = { headers: { 'x-forwarded-for': attackersAddress } }
 const mebibyte = 1_048_576
 const pauseMs = 20
+const refusalMs = 200
 /** For a machine five times slower. */
 export const patience = { timeoutMs: 75_000, everyMs: 100 }
+/** What a process may take of memory, and what honest calls may take on the machine that the guide has its figures from. */
+const limits = { peakMiB: 600, p50Ms: 250 }
+const slownessOfMachine = 5
+
+/** Calls say from which address they are; connections are of no address then. */
+export const behindProxy = { HERMOD_TRUST_PROXY: 'on' }
 
 /** What came of an attack. */
 export interface Figures {
@@ -28,21 +43,42 @@ export interface Figures {
   readonly calls: number
   /** What honest calls were answered that is no success. */
   readonly failures: readonly string[]
-  readonly healthP50Ms: number
-  readonly sendP50Ms: number
+  /** Medians, by kind of call: `health` and `sends`, and what was asked for in addition. */
+  readonly p50Ms: Readonly<Record<string, number>>
+}
+
+/** Calls that somebody honest makes one after another, by kind. */
+type HonestCalls = Readonly<Record<string, () => Promise<Answer>>>
+
+/** The attack has harmed nobody: every honest call was answered as usual, soon, by a process of bounded memory. */
+export function expectUnharmed({ failures, peakMiB, p50Ms }: Figures): void {
+  expect(failures).toEqual([])
+  expect(peakMiB).toBeLessThan(limits.peakMiB)
+  for (const [kind, ms] of Object.entries(p50Ms))
+    expect(ms, kind).toBeLessThan(limits.p50Ms * slownessOfMachine)
 }
 
 /**
  * A server with the default settings, limits included; HERMOD_ATTACKED names the `hermod` script of another build that is attacked
  * instead, for comparison.
  */
-export function startAttacked(options: ServerOptions = {}): Promise<ServerProcess> {
+export function startAttacked(
+  options: Omit<ServerOptions, 'databaseUrl' | 'database'> = {},
+  backend: Pick<Backend, 'startServer'> = { startServer },
+): Promise<ServerProcess> {
   const command = process.env.HERMOD_ATTACKED
-  return startServer({
+  return backend.startServer({
     ...options,
     ...(command === undefined ? {} : { command }),
-    env: { HERMOD_RATE_LIMIT: 'on', ...options.env },
+    env: { ...defaultLimits, ...options.env },
   })
+}
+
+/** Tests are without them otherwise. */
+export const defaultLimits = {
+  HERMOD_RATE_LIMIT: undefined,
+  HERMOD_LOGIN_USER_FAILURES: undefined,
+  HERMOD_LOGIN_ADDRESS_FAILURES: undefined,
 }
 
 /** Connections of an attacker. */
@@ -77,14 +113,54 @@ export class Attackers implements Disposable {
   }
 }
 
+/** What an attacker writes on one connection. */
+interface AttackingConnection {
+  /** In the bytes of latin1. */
+  readonly first: string
+  /** How often; default once. */
+  readonly times?: number
+  /** What follows, for the body of a request; default nothing. */
+  readonly fillerBytes?: number
+  readonly last?: string
+  /** Whether it takes what is answered; default false. */
+  readonly reads?: boolean
+}
+
+/** Connections of an attacker in a process of its own, for attacks that take so much time that the honest caller would wait for them. */
+export class AttackingProcess implements AsyncDisposable {
+  readonly #child: Child
+  readonly #folder = new TempFolder('attacker')
+
+  constructor(url: string, connections: readonly AttackingConnection[]) {
+    const { hostname: host, port } = new URL(url)
+    const defaults = { times: 1, fillerBytes: 0, last: '', reads: false }
+    const path = join(this.#folder.path, 'attack.json')
+    const all = connections.map((connection) => ({ ...defaults, ...connection }))
+    const attack = { host, port: Number(port), localAddress: attackersAddress, connections: all }
+    writeFileSync(path, JSON.stringify(attack))
+    this.#child = new Child([process.execPath, join(import.meta.dirname, 'attacker.mjs'), path])
+  }
+
+  /** What it has said so far: `connected` once all are, the status of each answer that it took, `closed` for each end of a connection. */
+  said(): string[] {
+    if (this.#child.exit) throw new Error(`the attacker has ended: ${this.#child.output()}`)
+    return this.#child.output().split('\n').filter(Boolean)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.killTree()
+    await this.#child.exited
+    this.#folder[Symbol.dispose]()
+  }
+}
+
 export async function closed(socket: Socket): Promise<void> {
   if (!socket.closed) await new Promise<void>((resolve) => socket.once('close', () => resolve()))
 }
 
 /** Alice, who goes on sending to Bob and looking at the health of the service, one call after another. */
 export class Honest {
-  readonly #health: number[] = []
-  readonly #sends: number[] = []
+  readonly #times = new Map<string, number[]>()
   readonly #failures: string[] = []
 
   constructor(
@@ -97,13 +173,30 @@ export class Honest {
     return new Honest(server, await server.api.newSession(), await server.api.newSession())
   }
 
-  /** Calls until the attack is over. @param what its name, for HERMOD_SHOW_FIGURES=1 */
-  async beside(what: string, attack: () => Promise<unknown>): Promise<Figures> {
+  /**
+   * Asks for health and sends until the attack is over.
+   * @param what its name, for HERMOD_SHOW_FIGURES=1
+   * @param more calls beside these
+   */
+  async beside(
+    what: string,
+    attack: () => Promise<unknown>,
+    more: HonestCalls = {},
+  ): Promise<Figures> {
+    return this.watching(what, attack, { sends: () => this.send('hello'), ...more })
+  }
+
+  /** As {@link beside}, without the sends: for when nothing can be stored. */
+  async watching(
+    what: string,
+    attack: () => Promise<unknown>,
+    more: HonestCalls = {},
+  ): Promise<Figures> {
+    const kinds = { health: () => this.server.api.call('GET', '/healthz'), ...more }
     let isOver = false
     const calls = async () => {
       while (!isOver) {
-        await this.#timed(this.#health, () => this.server.api.call('GET', '/healthz'))
-        await this.#timed(this.#sends, () => this.send('hello'))
+        for (const [kind, call] of Object.entries(kinds)) await this.#timed(kind, call)
         await pause(pauseMs)
       }
     }
@@ -119,25 +212,27 @@ export class Honest {
     return this.alice.api.call('POST', '/message/send', { body: textTo([this.bob.id], content) })
   }
 
-  async #timed(times: number[], call: () => Promise<Answer>): Promise<void> {
+  async #timed(kind: string, call: () => Promise<Answer>): Promise<void> {
     const startedAt = performance.now()
     try {
       const { status, text } = await call()
       if (status !== 200 || text.includes('"code":') !== text.includes('"code":200'))
-        this.#failures.push(`${status} ${text.slice(0, 200)}`)
+        this.#failures.push(`${kind}: ${status} ${text.slice(0, 200)}`)
     } catch (error) {
-      this.#failures.push(String(error))
+      this.#failures.push(`${kind}: ${error}`)
     }
+    const times = this.#times.get(kind) ?? []
     times.push(performance.now() - startedAt)
+    this.#times.set(kind, times)
   }
 
   #figures(): Figures {
+    const times = [...this.#times]
     return {
       peakMiB: Math.round(peakRssBytes(this.server.pid) / mebibyte),
-      calls: this.#health.length + this.#sends.length,
+      calls: times.reduce((sum, [, each]) => sum + each.length, 0),
       failures: this.#failures,
-      healthP50Ms: median(this.#health),
-      sendP50Ms: median(this.#sends),
+      p50Ms: Object.fromEntries(times.map(([kind, each]) => [kind, median(each)])),
     }
   }
 }
@@ -145,6 +240,29 @@ export class Honest {
 function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   return Math.round(sorted[Math.floor(sorted.length / 2)] ?? Number.NaN)
+}
+
+/**
+ * Calls in some lines, one after another in each, until the time is over. A refused one is soon tried again, but not at once, or the
+ * attacker would take the processor from the honest caller in the same process.
+ * @returns how many answers had which code
+ */
+export async function flood(
+  { ms, lines }: { readonly ms: number; readonly lines: number },
+  call: (line: number) => Promise<Answer>,
+): Promise<Map<number, number>> {
+  const endsAt = performance.now() + ms
+  const codes = new Map<number, number>()
+  const work = async (line: number) => {
+    while (performance.now() < endsAt) {
+      const { code } = await call(line)
+      codes.set(code, (codes.get(code) ?? 0) + 1)
+      if (code !== 200) await pause(refusalMs)
+    }
+  }
+  await Promise.all(Array.from({ length: lines }, (_, line) => work(line)))
+  if (process.env.HERMOD_SHOW_FIGURES === '1') console.info('answers', codes)
+  return codes
 }
 
 /** The value of a figure of /metrics, with its labels as they are written there. @param from a server, or a caller who may read them */

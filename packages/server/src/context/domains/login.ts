@@ -17,6 +17,8 @@ export interface LoginParts {
   readonly hashing: LoginQueue
   /** For the transaction that comes after the password, so that a flood does not wait there for all the others. */
   readonly storing: LoginQueue
+  /** For the transactions that end logins, in a line of their own: they wait for locks, and some take long. */
+  readonly changing: LoginQueue
   readonly operatorGuard: OperatorGuard
   readonly tokens: TokenService
 }
@@ -46,6 +48,7 @@ export function createLogin(
   }
   const hashing = new LoginQueue({ parallel: parallelHashes, ...bounds })
   const storing = new LoginQueue({ parallel: parallelTransactions, ...bounds })
+  const changing = new LoginQueue({ parallel: parallelTransactions, ...bounds })
   const hasher = new PasswordHasher(hashing)
   const guard = new LoginGuard({ clock, ...config.logins })
   const tokens = new TokenService({
@@ -65,7 +68,7 @@ export function createLogin(
     guard: new LoginGuard({ clock, ...config.logins }),
     isOperatorToken: (token) => apps.isOperatorToken(token),
   })
-  return { guard, hasher, hashing, storing, operatorGuard, tokens }
+  return { guard, hasher, hashing, storing, changing, operatorGuard, tokens }
 }
 
 /** Passwords are those of accounts, which need the tokens. */
@@ -74,7 +77,7 @@ export function createPasswords(
   {
     config,
     accounts,
-    login: { guard, hasher, tokens },
+    login: { guard, hasher, changing, tokens },
   }: {
     readonly config: ServerConfig['accounts']
     readonly accounts: AccountService
@@ -90,6 +93,7 @@ export function createPasswords(
       outbox,
       guard,
       hasher,
+      changing,
       clock,
       passwordMinLength: config.passwordMinLength,
     }),

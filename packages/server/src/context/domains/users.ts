@@ -28,7 +28,7 @@ import { personalStores } from '../personal-stores.js'
 /** What the other domains ask about users. */
 export function createAccounts(
   { database, caches, stores, outbox, clock }: Foundation,
-  { tokens }: { readonly tokens: TokenService },
+  { tokens, changing }: { readonly tokens: TokenService; readonly changing: LoginQueue },
 ): { readonly accounts: AccountService } {
   return {
     accounts: new AccountService({
@@ -36,6 +36,7 @@ export function createAccounts(
       store: stores.users,
       stateCache: caches.userStates,
       tokens,
+      changing,
       outbox,
       clock,
     }),
@@ -60,6 +61,7 @@ export interface UsersOptions {
   readonly devices: DeviceService
   readonly hasher: PasswordHasher
   readonly storing: LoginQueue
+  readonly changing: LoginQueue
   readonly jobs: JobQueue
   readonly passwords: PasswordService
   readonly succession: GroupSuccession
@@ -80,6 +82,7 @@ export function createUsers(
     devices,
     hasher,
     storing,
+    changing,
     jobs,
     passwords,
     succession,
@@ -97,6 +100,7 @@ export function createUsers(
     counts: stores.userCounts,
     passwords,
     tokens,
+    changing,
     succession,
     outbox,
     textErasures,

@@ -2,7 +2,7 @@ import { AppError } from '@hermod/protocol'
 import { FairLine } from '../../lib/concurrency/fair-line.js'
 import { networkOf } from '../../lib/limits/network.js'
 
-/** What somebody waits for. */
+/** What somebody waits for; new passwords, and what disables and deletes users, count as logins. */
 export type LoginPurpose = 'login' | 'registration'
 
 /** Those that take turns: strangers who log in, strangers who register, and application servers with an Admin token. */
@@ -83,7 +83,7 @@ export class LoginQueue {
   #requireRoom(line: LoginLine, key: string): void {
     if (this.#hasRoom(line, key)) return
     this.#refused[line]++
-    throw new AppError('unavailable', 'too many others are logging in or registering', {
+    throw new AppError('unavailable', 'too many others log in, register or change accounts', {
       retryAfterSeconds,
     })
   }

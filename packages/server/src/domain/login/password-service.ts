@@ -1,6 +1,6 @@
 import { AppError, type Int64 } from '@hermod/protocol'
 import { notice } from '@hermod/protocol/events'
-import type { Database } from '../../db/database.js'
+import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import type { Outbox } from '../../outbox/outbox.js'
 import type { AccountService } from '../users/account-service.js'
@@ -8,6 +8,7 @@ import { systemUserId } from '../users/system-user.js'
 import type { UserCredentials } from '../users/user-credentials.js'
 import { passwordViolation, type User } from '../users/user-model.js'
 import type { LoginGuard } from './login-guard.js'
+import type { LoginQueue } from './login-queue.js'
 import type { PasswordHasher } from './password-hasher.js'
 import type { TokenService } from './token-service.js'
 
@@ -19,6 +20,7 @@ export interface PasswordServiceOptions {
   readonly outbox: Outbox
   readonly guard: LoginGuard
   readonly hasher: PasswordHasher
+  readonly changing: LoginQueue
   readonly clock: Clock
   readonly passwordMinLength: number
 }
@@ -46,7 +48,7 @@ export class PasswordService {
   /**
    * @param old.keptToken hash of the token that stays, null when all end
    * @param old.actorId the user, or the system for an administrator
-   * @throws AppError invalid_parameter, password_incorrect, too_many_requests, user_not_found, user_deleted
+   * @throws AppError invalid_parameter, password_incorrect, too_many_requests, user_not_found, user_deleted, unavailable
    */
   async change(
     change: PasswordChange,
@@ -62,7 +64,7 @@ export class PasswordService {
     })
   }
 
-  /** @throws AppError invalid_parameter, user_not_found, user_deleted */
+  /** @throws AppError invalid_parameter, user_not_found, user_deleted, unavailable */
   async reset(change: PasswordChange): Promise<void> {
     this.#requireLength(change)
     await this.#store(change, {
@@ -106,9 +108,10 @@ export class PasswordService {
       actorId: Int64
     },
   ): Promise<void> {
-    const { database, store, accounts, tokens, outbox, hasher, clock } = this.options
-    const passwordHash = await hasher.hash(newPassword, { purpose: 'login', appId, address })
-    await database.transaction(async (tx) => {
+    const { database, store, accounts, tokens, outbox, hasher, changing, clock } = this.options
+    const request = { purpose: 'login', appId, address } as const
+    const passwordHash = await hasher.hash(newPassword, request)
+    const change = async (tx: Tx) => {
       const user = await accounts.lockForUpdate(tx, appId, userId)
       // Another call was faster: what was verified is no longer the password.
       if (verifiedEpoch !== null && user.credentialEpoch !== verifiedEpoch)
@@ -121,6 +124,7 @@ export class PasswordService {
         at: clock.now(),
         keep: keptToken,
       })
-    })
+    }
+    await changing.run(request, () => database.transaction(change))
   }
 }

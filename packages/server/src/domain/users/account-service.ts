@@ -4,6 +4,7 @@ import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
 import type { Outbox } from '../../outbox/outbox.js'
+import type { LoginQueue } from '../login/login-queue.js'
 import type { TokenService } from '../login/token-service.js'
 import { systemUserId } from './system-user.js'
 import type { User, UserKey, UserState } from './user-model.js'
@@ -13,6 +14,7 @@ export interface AccountServiceOptions {
   readonly database: Database
   readonly store: UserStore
   readonly tokens: TokenService
+  readonly changing: LoginQueue
   readonly outbox: Outbox
   readonly clock: Clock
   readonly stateCache: InvalidatedCache<UserKey, UserState>
@@ -82,36 +84,42 @@ export class AccountService {
 
   /**
    * Disables users, which ends their tokens at once, or enables them again (rule D4).
-   * @throws AppError user_not_found, user_deleted naming the users; then nothing is changed
+   * @throws AppError user_not_found, user_deleted naming the users; unavailable when too many wait; then nothing is changed
    */
   async setEnabled(appId: string, userIds: readonly Int64[], isEnabled: boolean): Promise<void> {
-    const { database, store, tokens, outbox, clock } = this.options
+    const { database, changing } = this.options
     const distinct = [...new Set(userIds)]
-    await database.transaction(async (tx) => {
-      const users = await store.lockForUpdate(tx, appId, distinct)
-      const found = new Set(users.map(({ userId }) => userId))
-      refuseUser(
-        'user_not_found',
-        distinct.filter((userId) => !found.has(userId)),
-      )
-      refuseUser(
-        'user_deleted',
-        users.filter(({ isDeleted }) => isDeleted).map(({ userId }) => userId),
-      )
-      await store.setStatus(
-        tx,
-        appId,
-        distinct,
-        isEnabled ? userStatus.normal : userStatus.disabled,
-      )
-      if (isEnabled) return
-      const frozen = users
-        .filter(({ status }) => status === userStatus.normal)
-        .map(({ userId }) => userId)
-      if (frozen.length > 0)
-        outbox.append(tx, notice('user.frozen', { appId, actorId: systemUserId, userIds: frozen }))
-      await tokens.revokeOfUsers(tx, { appId, userIds: distinct, at: clock.now() })
-    })
+    const store = (tx: Tx) => this.#setEnabled(tx, appId, distinct, isEnabled)
+    await changing.run({ purpose: 'login', appId, address: null }, () =>
+      database.transaction(store),
+    )
+  }
+
+  async #setEnabled(
+    tx: Tx,
+    appId: string,
+    userIds: readonly Int64[],
+    isEnabled: boolean,
+  ): Promise<void> {
+    const { store, tokens, outbox, clock } = this.options
+    const users = await store.lockForUpdate(tx, appId, userIds)
+    const found = new Set(users.map(({ userId }) => userId))
+    refuseUser(
+      'user_not_found',
+      userIds.filter((userId) => !found.has(userId)),
+    )
+    refuseUser(
+      'user_deleted',
+      users.filter(({ isDeleted }) => isDeleted).map(({ userId }) => userId),
+    )
+    await store.setStatus(tx, appId, userIds, isEnabled ? userStatus.normal : userStatus.disabled)
+    if (isEnabled) return
+    const frozen = users
+      .filter(({ status }) => status === userStatus.normal)
+      .map(({ userId }) => userId)
+    if (frozen.length > 0)
+      outbox.append(tx, notice('user.frozen', { appId, actorId: systemUserId, userIds: frozen }))
+    await tokens.revokeOfUsers(tx, { appId, userIds, at: clock.now() })
   }
 }
 

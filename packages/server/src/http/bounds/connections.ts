@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError } from '@hermod/protocol'
@@ -42,6 +43,8 @@ export const surplusConnections = 32
 const surplusMs = 2_000
 /** So many requests that come before their turn make the rest of all connections wait for the next turn of the event loop. */
 const earlyPerTurn = 1_000
+/** Of the bound of connections, files on their way have at most this share. */
+const shareOfFiles = 0.25
 /** Where connections have to go, so many of all go at once, since to find them takes a look at all. */
 const shareThatGoes = 0.01
 
@@ -57,6 +60,8 @@ export class Connections {
   readonly #limit: { readonly connections: number; readonly reason: CloseReason }
   readonly #unread: UnreadBytes<HeldConnection>
   #waitingRequests = 0
+  /** Those on their way in or out: each takes a descriptor, as a connection does. */
+  #files = 0
   /** Requests of this turn of the event loop that came before their turn. */
   #early = 0
   /** Where they came from. */
@@ -98,8 +103,7 @@ export class Connections {
     const network = address === undefined || isProxy(address) ? null : networkOf(address)
     const ofNetwork = network === null ? 0 : (this.#byNetwork.get(network) ?? 0)
     if (ofNetwork >= bounds.addressConnections) this.#refuse(socket, 'address_connections')
-    else if (this.#all.size >= this.#limit.connections && !this.#makeRoom())
-      this.#refuse(socket, this.#limit.reason)
+    else if (this.#isFull() && !this.#makeRoom()) this.#refuse(socket, this.#limit.reason)
     else {
       if (network !== null) this.#byNetwork.set(network, ofNetwork + 1)
       this.#take(socket, network)
@@ -196,6 +200,26 @@ export class Connections {
     if (!connection || connection.unreadBytes === 0 || !this.#unread.isFull()) return
     this.options.observer.refused('unread_bytes')
     throw new AppError('unavailable', 'too many answers are unread', { retryAfterSeconds: 1 })
+  }
+
+  /**
+   * A file comes in or goes out.
+   * @param exchange says `close` when it is over
+   * @throws AppError unavailable when there are too many of them, or no descriptor is left for it
+   */
+  requireRoomForFile(exchange: EventEmitter): void {
+    const isRoom =
+      this.#files < this.#limit.connections * shareOfFiles && (!this.#isFull() || this.#makeRoom())
+    if (!isRoom) {
+      this.options.observer.refused('files')
+      throw new AppError('unavailable', 'too many files are on their way', { retryAfterSeconds: 1 })
+    }
+    this.#files++
+    exchange.once('close', () => this.#files--)
+  }
+
+  #isFull(): boolean {
+    return this.#all.size + this.#files >= this.#limit.connections
   }
 
   /** Closes connections whose clients have stopped reading. @param now as performance.now() */

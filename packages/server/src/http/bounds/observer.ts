@@ -21,6 +21,8 @@ export type RefusalReason =
   | 'unread_bytes'
   /** Too much memory is taken by bodies, and this one is among the slowest. */
   | 'body_bytes'
+  /** Too many files come in and go out. */
+  | 'files'
 
 /** Is told when a bound is reached. */
 export interface BoundsObserver {

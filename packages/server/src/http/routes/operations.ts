@@ -51,6 +51,7 @@ function operationRoute(options: OperationRoutesOptions, operation: Operation): 
   const answer = answerer(options, operation)
   return async (request, response, query) => {
     connections.requireRoom(request.socket)
+    if (operation.answersFile) connections.requireRoomForFile(response)
     // GET and HEAD have no body that means anything (RFC 9110, section 9.3.1).
     if (request.method === 'GET' || request.method === 'HEAD') {
       request.resume()
@@ -73,7 +74,9 @@ function uploadRoute(
 ): Route {
   const answer = answerer(options, operation)
   return async (request, response, query) => {
-    options.bounds.connections.requireRoom(request.socket)
+    const { connections } = options.bounds
+    connections.requireRoom(request.socket)
+    connections.requireRoomForFile(response)
     const body = streamBody(request, maxBytes)
     bindToProgress(request.socket, request)
     const { 'content-type': contentType, 'content-length': length } = request.headers

@@ -4,11 +4,12 @@ import type { Database, Tx } from '../../../db/database.js'
 import type { Clock } from '../../../lib/clock.js'
 import type { Outbox } from '../../../outbox/outbox.js'
 import type { GroupSuccession } from '../../groups/membership/group-succession.js'
+import type { LoginQueue } from '../../login/login-queue.js'
 import type { PasswordProof, PasswordService } from '../../login/password-service.js'
 import type { TokenService } from '../../login/token-service.js'
 import type { AccountService } from '../account-service.js'
 import type { UserCountStore } from '../registration/user-count-store.js'
-import type { UserKey } from '../user-model.js'
+import type { User, UserKey } from '../user-model.js'
 import type { UserStore } from '../user-store.js'
 import type { TextErasureService } from './text-erasure-service.js'
 import type { UserRows } from './user-erasure.js'
@@ -18,6 +19,7 @@ export interface DeletionServiceOptions {
   readonly accounts: AccountService
   readonly passwords: PasswordService
   readonly tokens: TokenService
+  readonly changing: LoginQueue
   readonly conversations: {
     /** Ends the conversations of the user with others: no message is stored in them any more. */
     close(tx: Tx, user: UserKey): Promise<void>
@@ -48,29 +50,36 @@ export interface Deletion {
 export class DeletionService {
   constructor(private readonly options: DeletionServiceOptions) {}
 
-  /** @throws AppError password_incorrect, too_many_requests, user_not_found, user_deleted */
-  async delete({ appId, userId, actorId, proof }: Deletion): Promise<void> {
-    const { database, accounts, passwords, tokens, succession, personal, users } = this.options
+  /** @throws AppError password_incorrect, too_many_requests, user_not_found, user_deleted, unavailable */
+  async delete(deletion: Deletion): Promise<void> {
+    const { database, passwords, changing } = this.options
+    const { appId, userId, proof } = deletion
+    const verified = proof === null ? null : await passwords.verify(appId, userId, proof)
+    const erase = (tx: Tx) => this.#erase(tx, deletion, verified)
+    await changing.run({ purpose: 'login', appId, address: proof?.address ?? null }, () =>
+      database.transaction(erase),
+    )
+  }
+
+  async #erase(tx: Tx, { appId, userId, actorId }: Deletion, verified: User | null): Promise<void> {
+    const { accounts, tokens, succession, personal, users } = this.options
     const { conversations, counts, outbox, textErasures, clock } = this.options
     const key = { appId, userId }
-    const verified = proof === null ? null : await passwords.verify(appId, userId, proof)
-    await database.transaction(async (tx) => {
-      // Batches of sends lock conversations before users, so these are closed first, and after that those that have begun meanwhile.
-      await conversations.close(tx, key)
-      await users.takeTurn(tx, userId)
-      const user = await accounts.lockForUpdate(tx, appId, userId)
-      await conversations.close(tx, key)
-      if (verified && verified.credentialEpoch !== user.credentialEpoch)
-        throw new AppError('password_incorrect')
-      await succession.withdraw(tx, key, actorId)
-      await tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now() })
-      for (const store of personal) await store.eraseUser(tx, key)
-      await users.eraseUser(tx, key, clock.now())
-      await textErasures.order(tx, key)
-      // As broadcasts do: the count, and then what the sender has broadcast.
-      await counts.add(tx, appId, -1)
-      await conversations.closeBroadcasts(tx, key)
-      outbox.append(tx, notice('user.removed', { appId, actorId, userIds: [userId] }))
-    })
+    // Batches of sends lock conversations before users, so these are closed first, and after that those that have begun meanwhile.
+    await conversations.close(tx, key)
+    await users.takeTurn(tx, userId)
+    const user = await accounts.lockForUpdate(tx, appId, userId)
+    await conversations.close(tx, key)
+    if (verified && verified.credentialEpoch !== user.credentialEpoch)
+      throw new AppError('password_incorrect')
+    await succession.withdraw(tx, key, actorId)
+    await tokens.revokeOfUsers(tx, { appId, userIds: [userId], at: clock.now() })
+    for (const store of personal) await store.eraseUser(tx, key)
+    await users.eraseUser(tx, key, clock.now())
+    await textErasures.order(tx, key)
+    // As broadcasts do: the count, and then what the sender has broadcast.
+    await counts.add(tx, appId, -1)
+    await conversations.closeBroadcasts(tx, key)
+    outbox.append(tx, notice('user.removed', { appId, actorId, userIds: [userId] }))
   }
 }

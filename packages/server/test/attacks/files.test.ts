@@ -1,0 +1,238 @@
+/** Uploads that never end or are too many, pictures that are bombs, and downloads that nobody reads. */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { UploadTicket } from '@hermod/protocol'
+import {
+  type Answer,
+  Api,
+  type Backend,
+  type ServerProcess,
+  type Session,
+  testBackends,
+  waitFor,
+} from '@hermod/testkit'
+import { describe, expect, it } from 'vitest'
+import { answerCode } from '../support/answer-codes.js'
+import {
+  Attackers,
+  AttackingProcess,
+  closedFor,
+  expectUnharmed,
+  Honest,
+  metric,
+  patience,
+  startAttacked,
+} from '../support/attack.js'
+import {
+  fetchAs,
+  fileTypes,
+  formOf,
+  pathOf,
+  png,
+  sendFile,
+  ticketFor,
+  upload,
+  withCredentials,
+} from '../support/files.js'
+import { gif, png as pngOf } from '../support/pictures.js'
+
+const mebibyte = 1_048_576
+const attackMs = 8_000
+/** Loading the service at its start takes some hundred at once. */
+const descriptors = 800
+
+/** Tickets for files that a user sends to somebody. */
+async function ticketsOf({ api }: Session, toId: number, count: number): Promise<UploadTicket[]> {
+  const tickets: UploadTicket[] = []
+  // Fewer at once than a user may have.
+  while (tickets.length < count) {
+    const answers = await Promise.all(
+      Array.from({ length: Math.min(20, count - tickets.length) }, () =>
+        ticketFor(api, { to_id: toId }),
+      ),
+    )
+    for (const { data } of answers.filter(({ code }) => code === 200)) tickets.push(data)
+  }
+  return tickets
+}
+
+/** The request for a file of so many bytes: what comes before them, and after them. */
+function uploadOf(ticket: UploadTicket, fillerBytes: number) {
+  const { rawBody, headers } = formOf(Buffer.from('#'))
+  const [before = '', last = ''] = rawBody.toString().split('#')
+  const head = [
+    `POST ${pathOf(ticket.upload_url)} HTTP/1.1`,
+    'host: hermod',
+    `content-type: ${headers['content-type']}`,
+    `content-length: ${before.length + fillerBytes + last.length}`,
+    '',
+    '',
+  ]
+  return { first: head.join('\r\n') + before, fillerBytes, last, reads: true }
+}
+
+/** Files that have begun to come in. */
+function unfinished({ dataDir }: ServerProcess): number {
+  return readdirSync(join(dataDir, 'files', '.incoming')).length
+}
+
+function suite(backend: Backend): void {
+  const name = (what: string) => `${what} (${backend.name})`
+
+  it('that come slowly on 200 connections and never end keep nobody waiting, and leave nothing', async () => {
+    await using server = await startAttacked({}, backend)
+    const honest = await Honest.on(server)
+    const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
+    const tickets = await ticketsOf(alice, bob.id, 200)
+    const beginnings = tickets.map((ticket) => uploadOf(ticket, 50 * mebibyte).first)
+    using attackers = new Attackers(server.url)
+    const figures = await honest.beside(name('200 uploads that never end'), async () => {
+      const sockets = await attackers.connect(200)
+      for (const [index, socket] of sockets.entries())
+        socket.write(`${beginnings[index]}${'x'.repeat(64_000)}`)
+      await waitFor(() => unfinished(server) === 200, { what: '200 files', ...patience })
+      const endsAt = performance.now() + attackMs
+      while (performance.now() < endsAt) {
+        for (const socket of sockets) socket.write(Buffer.alloc(1_000))
+        await pause(100)
+      }
+      expect(unfinished(server)).toBe(200)
+    })
+    expectUnharmed(figures)
+    attackers[Symbol.dispose]()
+    await waitFor(() => unfinished(server) === 0, { what: 'the end of the files', ...patience })
+  })
+
+  it('that never end on so many connections that descriptors run short keep nobody out', async () => {
+    const wrapper = ['sh', '-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh']
+    await using server = await startAttacked({ wrapper }, backend)
+    const honest = await Honest.on(server)
+    const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
+    const tickets = await ticketsOf(alice, bob.id, descriptors)
+    using attackers = new Attackers(server.url)
+    const visits = () => onNewConnection(server.api)
+    const attack = async () => {
+      for (const ticket of tickets) {
+        const [socket] = await attackers.connect(1)
+        socket?.write(`${uploadOf(ticket, 50 * mebibyte).first}${'x'.repeat(64_000)}`)
+      }
+      await pause(2_000)
+    }
+    expectUnharmed(await honest.beside(name('uploads beyond descriptors'), attack, { visits }))
+    expect(await metric(server, 'hermod_requests_refused_total{reason="files"}')).toBeGreaterThan(0)
+    attackers[Symbol.dispose]()
+    await waitFor(() => unfinished(server) === 0, { what: 'the end of the files', ...patience })
+    const small = await sendFile(bob.api, { to_id: alice.id }, png)
+    for (let count = 0; count < descriptors; count++)
+      expect((await fetchDownload(server.api.admin(), small)).status).toBe(200)
+  })
+
+  it('of one user, 200 at once, are all there, and keep nobody waiting', async () => {
+    await using server = await startAttacked({}, backend)
+    const honest = await Honest.on(server)
+    const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
+    const tickets = await ticketsOf(alice, bob.id, 200)
+    const uploads = tickets.map((ticket) => uploadOf(ticket, 4 * mebibyte))
+    const figures = await honest.beside(name('200 uploads of 4 MiB at once'), async () => {
+      await using attacker = new AttackingProcess(server.url, uploads)
+      const statuses = () => attacker.said().filter((line) => /^\d/.test(line))
+      await waitFor(() => statuses().length === 200, { what: 'all answers', ...patience })
+      expect(new Set(statuses())).toEqual(new Set(['200']))
+    })
+    expectUnharmed(figures)
+    const { data } = await server.api
+      .as(server.operatorToken)
+      .succeed('GET', '/operator/v1/file/usage')
+    expect(data).toMatchObject([{ files: 200, bytes: 200 * 4 * mebibyte }])
+  })
+
+  it('that are pictures of many pixels are refused, or made smaller one after another', async () => {
+    await using server = await startAttacked({}, backend)
+    const honest = await Honest.on(server)
+    const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
+    const send = (picture: Buffer) =>
+      sendFile(alice.api, { to_id: bob.id, file_type: fileTypes.picture }, picture)
+    const bombs = await Promise.all(
+      [pngOf(8_000, 8_000), pngOf(65_535, 65_535, 1), gif(9, 9, 1_001)].map(send),
+    )
+    const largest = pngOf(7_000, 7_000)
+    const large = await Promise.all(Array.from({ length: 12 }, () => send(largest)))
+    const thumbnail = (url: string, size: number, { api, token } = alice) =>
+      fetchAs(api, token, url, { image_type: 2, w: size, h: size })
+    const codes = new Set<Buffer | number>()
+    const figures = await honest.beside(name('pictures of many pixels'), async () => {
+      const asked = [100, 200, 400, 800].flatMap((size, index) =>
+        [...bombs, ...large].map((url) => thumbnail(url, size, index % 2 === 0 ? alice : bob)),
+      )
+      for (const answer of await Promise.all(asked))
+        codes.add(Buffer.isBuffer(answer) ? 200 : answer)
+    })
+    expectUnharmed(figures)
+    for (const bomb of bombs)
+      expect(await thumbnail(bomb, 100)).toBe(answerCode.picture_too_complex)
+    expect(await thumbnail(large[0] ?? '', 100)).toBeInstanceOf(Buffer)
+    expect(codes).toEqual(new Set([200, answerCode.picture_too_complex]))
+  })
+
+  it('of which the downloads are never read are held in bounds, and everybody else gets theirs', async () => {
+    await using server = await startAttacked({}, backend)
+    const honest = await Honest.on(server)
+    const [alice, bob] = [await server.api.newSession(), await server.api.newSession()]
+    const small = await sendFile(bob.api, { to_id: alice.id }, png)
+    const url = await anAvatar(bob, Buffer.concat([png, Buffer.alloc(64 * mebibyte)]))
+    const users = await Promise.all(Array.from({ length: 30 }, () => server.api.newSession()))
+    const requests = users.map(
+      ({ api, token }) =>
+        `GET ${pathOf(withCredentials(api, token, url))} HTTP/1.1\r\nhost: hermod\r\n\r\n`,
+    )
+    using attackers = new Attackers(server.url)
+    const downloads = () => fetchDownload(alice.api, small)
+    let most = 0
+    const attack = async () => {
+      const endsAt = performance.now() + attackMs
+      while (performance.now() < endsAt) {
+        for (const [index, socket] of (await attackers.connect(30)).entries())
+          socket.write(requests[index] as string)
+        await pause(200)
+        most = Math.max(most, await metric(server, 'hermod_unread_answer_bytes'))
+      }
+    }
+    expectUnharmed(
+      await honest.beside(name('downloads that are never read'), attack, { downloads }),
+    )
+    // 64 MiB, and a quarter more of those who have read just now.
+    expect(most).toBeLessThan(100 * mebibyte)
+    expect(await closedFor(server, 'unread_bytes')).toBeGreaterThan(0)
+    attackers[Symbol.dispose]()
+    await waitFor(async () => (await metric(server, 'hermod_unread_answer_bytes')) === 0, {
+      what: 'the end of the downloads',
+      ...patience,
+    })
+  })
+}
+
+/** An avatar, which everybody may see. @returns its address */
+async function anAvatar({ api }: Session, content: Buffer): Promise<string> {
+  const { data: ticket } = await api.succeed<UploadTicket>('GET', '/file/upload/avatar/user')
+  expect((await upload(api, ticket, content)).code).toBe(200)
+  return ticket.download_url
+}
+
+/** A call of somebody who was not there before. */
+async function onNewConnection({ options }: Api): Promise<Answer> {
+  const api = new Api(options)
+  try {
+    return await api.call('GET', '/app/config', { query: { platform: 1 } })
+  } finally {
+    api.close()
+  }
+}
+
+/** A file that somebody honest fetches, as an answer of the API. */
+function fetchDownload(api: Api, url: string): Promise<Answer> {
+  return api.call('GET', pathOf(url))
+}
+
+for (const backend of testBackends())
+  describe.skipIf(process.platform !== 'linux')(`files on ${backend.name}`, () => suite(backend))
