@@ -20,7 +20,7 @@ const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_101)
 const serverKills = 20
 const databaseKills = 5
 const userCount = 4
-const timeoutMs = 240_000
+const timeoutMs = 480_000
 const patienceMs = 30_000
 
 afterAll(stopSharedCluster)

@@ -14,6 +14,8 @@ const seed = Number(process.env.HERMOD_TEST_SEED ?? 20_260_102)
 const rounds = 8
 const jobsPerNode = 30
 const leaseMs = 1_000
+/** So long that a node which is slow, or waits for its disk, still renews it in time. */
+const keptLeaseMs = 4_000
 const timeoutMs = 300_000
 const patience = { timeoutMs: 120_000 }
 
@@ -42,13 +44,17 @@ for (const backend of testBackends()) {
       await place[Symbol.asyncDispose]()
     })
 
-    function startNode(from: number, to: number, isStuck = false): Child {
+    function startNode(
+      from: number,
+      to: number,
+      more: { readonly isStuck?: boolean; readonly leaseMs?: number } = {},
+    ): Child {
       const options = {
         place: place.url ?? join(place.folder.path, 'hermod.db'),
         leaseMs,
         from,
         to,
-        isStuck,
+        ...more,
       }
       const node = new Child([process.execPath, script, JSON.stringify(options)], {
         env: hermodEnvironment({}),
@@ -130,12 +136,12 @@ for (const backend of testBackends()) {
     test('a job whose node is killed under it is taken over when the lease ends, and not before', {
       timeout: timeoutMs,
     }, async () => {
-      const stuck = startNode(1, 2, true)
+      const stuck = startNode(1, 2, { isStuck: true, leaseMs: keptLeaseMs })
       await says(stuck, 'begin 1')
-      const other = startNode(0, 0)
+      const other = startNode(0, 0, { leaseMs: keptLeaseMs })
       await says(other, 'working')
       // The lease is renewed for as long as the node lives.
-      await sleep(2 * leaseMs)
+      await sleep(1.5 * keptLeaseMs)
       expect(lines(other, 'begin')).toBe(0)
       await kill(stuck)
       await says(other, 'outcome done')

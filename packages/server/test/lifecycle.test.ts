@@ -464,26 +464,25 @@ async function sendsUnderWay(
   to: Session,
 ): Promise<UnderWay[]> {
   const sends: UnderWay[] = []
-  while ((await queuedMessages(server)) === 0) {
+  while ((await queued(server, 'messages')) === 0) {
     const content = `under way ${sends.length}`
     const answer = send(from, to, content)
     // The process that ends the server hears of it from the server.
     answer.catch(() => {})
     sends.push({ content, answer })
   }
-  // The last one may still be on its way to the server.
-  let isStill = 0
-  for (let last = -1; isStill < 10; ) {
-    const queued = await queuedMessages(server)
-    isStill = queued === last ? isStill + 1 : 0
-    last = queued
-  }
+  // The last one may still be on its way to the server; those that are being stored count too.
+  const bytes = sends.reduce((sum, { content }) => sum + content.length, 0)
+  await waitFor(async () => (await queued(server, 'bytes')) === bytes, {
+    what: 'all sends to be accepted',
+    timeoutMs: patienceMs,
+  })
   return sends
 }
 
-async function queuedMessages(server: ServerProcess): Promise<number> {
+async function queued(server: ServerProcess, unit: 'messages' | 'bytes'): Promise<number> {
   const { text } = await server.api.call('GET', '/metrics')
-  return Number(/^hermod_message_queue_messages (\d+)$/m.exec(text)?.[1])
+  return Number(new RegExp(`^hermod_message_queue_${unit} (\\d+)$`, 'm').exec(text)?.[1])
 }
 
 async function beginStop(server: ServerProcess): Promise<void> {

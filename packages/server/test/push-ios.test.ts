@@ -14,7 +14,11 @@ import { GoAwayServer } from './support/http2-frames.js'
 import { aNotification, SilencingProxy, targetsOf } from './support/push.js'
 
 const authority = new TestAuthority()
-const limits = { requestTimeoutMs: 500, maxConnections: 1 }
+const limits = { maxConnections: 1 }
+/** For what is never answered. */
+const impatient = { ...limits, requestTimeoutMs: 1_500 }
+/** Of those that are to come to an end, on whatever machine. */
+const patience = { timeoutMs: 30_000 }
 
 function startGateway(options: Partial<GatewayOptions> = {}): Promise<SimulatedGateway> {
   return SimulatedGateway.start(gatewayModels.ios_gw(), { authority, ...options })
@@ -97,17 +101,15 @@ describe('connections to ios_gw', () => {
     await using sender = new Sender(gateway.certificate)
     await sender.send(tokens(1))
     gateway.goAway()
-    await waitFor(() => gateway.connections === 0, { what: 'the end', timeoutMs: 5_000 })
+    await waitFor(() => gateway.connections === 0, { what: 'the end', ...patience })
     expect(allAccepted(await sender.send(tokens(3)))).toBe(true)
   })
 
   it('that are cut fail what is under way, and only that', async () => {
     await using gateway = await startGateway()
-    await using sender = new Sender(gateway.certificate, {
-      limits: { ios_gw: { ...limits, requestTimeoutMs: 20_000 } },
-    })
+    await using sender = new Sender(gateway.certificate)
     const waiting = sender.send(['510a00000001'])
-    await waitFor(() => gateway.calls.length === 1, { what: 'the request', timeoutMs: 5_000 })
+    await waitFor(() => gateway.calls.length === 1, { what: 'the request', ...patience })
     gateway.cutConnections()
     expect(await waiting).toMatchObject([{ kind: 'network', mayBeDelivered: true }])
     expect(allAccepted(await sender.send(tokens(3)))).toBe(true)
@@ -119,14 +121,15 @@ describe('connections to ios_gw', () => {
     const { endpoint, ...credentials } = gateway.certificate
     const certificate = { ...credentials, endpoint: { ...endpoint, sendUrl: proxy.url } }
     await using sender = new Sender(certificate, {
-      care: { pingAfterMs: 60_000, pingTimeoutMs: 100 },
+      limits: { ios_gw: impatient },
+      care: { pingAfterMs: 60_000, pingTimeoutMs: 1_000 },
       circuit: { failuresToOpen: 1_000 },
     })
     expect(allAccepted(await sender.send(tokens(1)))).toBe(true)
     proxy.silence()
     expect(await sender.send(tokens(1))).toMatchObject([{ kind: 'network', code: 'timeout' }])
     const isBack = async () => allAccepted(await sender.send(tokens(1)))
-    await waitFor(isBack, { what: 'another connection', timeoutMs: 10_000 })
+    await waitFor(isBack, { what: 'another connection', ...patience })
   })
 
   it('are asked for a sign of life when they are idle', async () => {
@@ -134,16 +137,18 @@ describe('connections to ios_gw', () => {
     await using proxy = await SilencingProxy.start(Number(new URL(gateway.url).port))
     const { endpoint, ...credentials } = gateway.certificate
     const certificate = { ...credentials, endpoint: { ...endpoint, sendUrl: proxy.url } }
-    await using sender = new Sender(certificate, { care: { pingAfterMs: 50, pingTimeoutMs: 100 } })
+    await using sender = new Sender(certificate, {
+      care: { pingAfterMs: 200, pingTimeoutMs: 1_500 },
+    })
     await sender.send(tokens(1))
     proxy.silence()
-    await waitFor(() => proxy.connections === 0, { what: 'the end', timeoutMs: 5_000 })
+    await waitFor(() => proxy.connections === 0, { what: 'the end', ...patience })
     expect(allAccepted(await sender.send(tokens(1)))).toBe(true)
   })
 
   it('end when a gateway says nothing at all', async () => {
     await using gateway = await startGateway()
-    await using sender = new Sender(gateway.certificate)
+    await using sender = new Sender(gateway.certificate, { limits: { ios_gw: impatient } })
     expect(await sender.send(['510a00000002'])).toMatchObject([
       { kind: 'network', code: 'timeout' },
     ])

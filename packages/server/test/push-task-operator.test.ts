@@ -32,7 +32,9 @@ for (const backend of testBackends()) {
     let world: PushWorld
 
     beforeAll(async () => {
-      place = await startPushWorld(backend, ['vendor_n', 'cloud_gw'])
+      // Time for the calls of a test on a slow machine, before what was put off is tried again.
+      const options = { retryAfterSeconds: 4 }
+      place = await startPushWorld(backend, ['vendor_n', 'cloud_gw'], options)
       ;({ watched, world } = place)
     })
     afterAll(() => place?.[Symbol.asyncDispose]())
@@ -113,7 +115,7 @@ for (const backend of testBackends()) {
     })
 
     it('that are cancelled end what waits for another try', async () => {
-      // Put off for the second that the gateway asks for.
+      // Put off for the seconds that the gateway asks for.
       const user = await world.user({ cloud_gw: token('throttle-') })
       const taskId = await world.notify({ audience: toUser(user), message })
       await waitFor(

@@ -97,14 +97,12 @@ describe.skipIf(missesSwift)('s3 store', () => {
   })
 
   describe('slow store', () => {
-    const timeouts = { connectMs: 1000, answerMs: 600, putAnswerMs: 900, bodyMs: 600 }
-    let impatient: S3Store
-    beforeAll(async () => {
-      impatient = await s3.open({ timeouts })
-    })
+    const patient = { connectMs: 30_000, answerMs: 30_000, putAnswerMs: 30_000, bodyMs: 30_000 }
+    const bodyMs = 1_000
 
     it('gives up when there is no answer, and asks no second time', async () => {
       const key = await stored(randomBytes(10))
+      const impatient = await s3.open({ timeouts: { ...patient, answerMs: 600, putAnswerMs: 900 } })
       s3.proxy.fail({ kind: 'silent' })
       await expect(impatient.stat(key)).rejects.toMatchObject(isUnavailable)
       await expect(impatient.open(key)).rejects.toMatchObject(isUnavailable)
@@ -115,6 +113,7 @@ describe.skipIf(missesSwift)('s3 store', () => {
     it('ends a download that stalls', async () => {
       const key = await stored(randomBytes(2_000_000))
       s3.proxy.fail({ kind: 'stalled' })
+      const impatient = await s3.open({ timeouts: { ...patient, bodyMs } })
       const body = await impatient.open(key)
       await expect(buffer(body)).rejects.toMatchObject(isUnavailable)
     })
@@ -122,9 +121,10 @@ describe.skipIf(missesSwift)('s3 store', () => {
     it('waits for a reader that is slow itself', async () => {
       const content = randomBytes(4_000_000)
       const key = await stored(content)
+      const impatient = await s3.open({ timeouts: { ...patient, bodyMs } })
       const body = await impatient.open(key)
       body.pause()
-      await new Promise((resolve) => setTimeout(resolve, 3 * timeouts.bodyMs))
+      await new Promise((resolve) => setTimeout(resolve, 3 * bodyMs))
       expect((await buffer(body)).equals(content)).toBe(true)
     })
   })
@@ -212,7 +212,7 @@ describe.skipIf(missesSwift)('s3 store', () => {
         url.replace(key, other),
         url.replace('image%2Fpng', 'text%2Fhtml'),
         url.replace('Expires=60', 'Expires=600'),
-        url.replace(/Signature=.{4}/, 'Signature=0000'),
+        url.replace(/Signature=(.)/, (_, first) => `Signature=${first === '0' ? '1' : '0'}`),
       ]
       for (const address of changed) {
         expect(address).not.toBe(url)

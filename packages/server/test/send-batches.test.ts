@@ -66,8 +66,11 @@ for (const backend of testBackends()) {
       await using held = await holdWrites(watched.place)
       const before = []
       for (let batch = 0; batch < batchesAtOnce; batch++) {
+        const bytes = await figure('hermod_message_queue_bytes')
         before.push(send(sender, receiver, `before ${batch}`))
-        for (let read = 0; read < 5; read++) await sender.api.call('GET', '/user/profile')
+        // It has come, and its commit is under way.
+        const hasCome = async () => (await figure('hermod_message_queue_bytes')) > bytes
+        await waitFor(hasCome, { what: 'the send to be accepted', timeoutMs })
         await waiting(0)
       }
       const under = sends()

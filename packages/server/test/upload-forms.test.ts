@@ -342,7 +342,10 @@ describe('an upload on its way', () => {
     await waitFor(() => server.seen.length === 1, patience)
     const slow = connect(server.port, '127.0.0.1')
     slow.write(`POST /test/plain HTTP/1.1\r\nhost: x\r\n${headLines}content-length: 6\r\n\r\nabc`)
-    await waitFor(() => server.sockets.size >= 2, patience)
+    // Others may be left of the tests before.
+    const isSlow = ({ remotePort }: Socket) =>
+      remotePort !== undefined && remotePort === slow.localPort
+    await waitFor(() => [...server.sockets].some(isSlow), patience)
     for (const socket of server.sockets) {
       const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
       server.server.emit('clientError', late, socket)

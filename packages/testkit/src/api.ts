@@ -81,7 +81,7 @@ export interface ApiOptions {
   readonly url: string
   readonly appId: string
   readonly adminToken: string
-  /** How long an answer may take; default 30 000. */
+  /** How long an answer may take; default 100 000, for what waits behind hundreds of others on a slow machine. */
   readonly timeoutMs?: number
 }
 
@@ -236,7 +236,7 @@ export class Api {
     body?: string | Uint8Array,
   ): Promise<IncomingMessage> {
     const { hostname, port } = new URL(this.options.url)
-    const timeoutMs = this.options.timeoutMs ?? 30_000
+    const timeoutMs = this.options.timeoutMs ?? 100_000
     return new Promise((resolve, reject) => {
       const outgoing = request(
         { agent: this.#agent, hostname, port, method, path, headers, timeout: timeoutMs },

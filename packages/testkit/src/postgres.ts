@@ -248,7 +248,9 @@ export class PostgresCluster implements AsyncDisposable {
     const answer = await waitFor(
       async () => {
         if (postmaster.exit) return 'ended'
-        return (await canConnect(this.#url('postgres', port))) && 'accepts'
+        const dataDir = await dataDirAt(this.#url('postgres', port))
+        // Somebody else's may have come to listen there, and then this one is about to end.
+        return dataDir === this.dataDir && 'accepts'
       },
       { what: 'a connection to PostgreSQL', timeoutMs: 60_000, everyMs: 20 },
     )
@@ -270,15 +272,19 @@ export class PostgresCluster implements AsyncDisposable {
   }
 }
 
-async function canConnect(url: string): Promise<boolean> {
+/** @returns undefined: nobody answers there yet */
+async function dataDirAt(url: string): Promise<string | undefined> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 })
   // A connection that is cut after it stood is no failure of this process.
   client.on('error', () => {})
   try {
     await client.connect()
-    return true
+    const { rows } = await client.query<{ dir: string }>(
+      "select current_setting('data_directory') as dir",
+    )
+    return rows[0]?.dir
   } catch {
-    return false
+    return undefined
   } finally {
     await client.end().catch(() => {})
   }

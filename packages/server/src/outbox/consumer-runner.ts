@@ -34,8 +34,9 @@ const maxRetryMs = 60_000
 const refusalMs = 1_000
 
 interface ConsumerFailures {
-  count: number
-  readonly retryFrom: number
+  readonly count: number
+  /** Until its timer has fired, whatever the clock says: that may be a moment behind the timer. */
+  isResting: boolean
 }
 
 /** Brings one consumer through the outboxes of all applications, each in its order and independent of the others. */
@@ -114,10 +115,9 @@ export class ConsumerRunner {
   }
 
   #startWanted(): void {
-    const now = performance.now()
     for (const appId of this.#wanted) {
       if (this.#running.size >= maxApps || !this.#isRunning) return
-      if (this.#running.has(appId) || (this.#failures.get(appId)?.retryFrom ?? 0) > now) continue
+      if (this.#running.has(appId) || this.#failures.get(appId)?.isResting) continue
       this.#wanted.delete(appId)
       const run = this.#run(appId).finally(() => {
         this.#running.delete(appId)
@@ -137,9 +137,13 @@ export class ConsumerRunner {
       if (signal.aborted) return
       const count = (this.#failures.get(appId)?.count ?? 0) + 1
       const waitMs = Math.min(retryMs * 2 ** (count - 1), maxRetryMs)
-      this.#failures.set(appId, { count, retryFrom: performance.now() + waitMs })
+      const failures: ConsumerFailures = { count, isResting: true }
+      this.#failures.set(appId, failures)
       this.#wanted.add(appId)
-      setTimeout(() => this.#startWanted(), waitMs).unref()
+      setTimeout(() => {
+        failures.isResting = false
+        this.#startWanted()
+      }, waitMs).unref()
       observer.failed(consumer.name, appId, error)
     }
   }

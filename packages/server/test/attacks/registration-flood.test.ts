@@ -203,6 +203,7 @@ function suite(backend: Backend): void {
 
   it('of logins from one address leave the others their turn in the database too', async () => {
     const patient = defaults({ HERMOD_DATABASE_TIMEOUT_SECONDS: '60' })
+    const timeoutMs = 25_000
     await using watched = await WatchedServer.start(backend, patient)
     const { server, api } = watched
     const users = await Promise.all(Array.from({ length: 21 }, () => api.admin().register()))
@@ -222,12 +223,9 @@ function suite(backend: Backend): void {
       await sleep(100)
       return before === count && (await waiting()) === count
     }
-    await waitFor(stands(others.length - parallelTransactions), {
-      what: 'the flood',
-      timeoutMs: 8_000,
-    })
+    await waitFor(stands(others.length - parallelTransactions), { what: 'the flood', timeoutMs })
     const honest = logIn(api, alice, '198.51.100.1').then(({ code }) => ({ code, answered }))
-    await waitFor(stands(users.length - parallelTransactions), { what: 'alice', timeoutMs: 8_000 })
+    await waitFor(stands(users.length - parallelTransactions), { what: 'alice', timeoutMs })
     await held.release()
     expect(withCode(await attack, 200)).toHaveLength(others.length)
     const { code, answered: before } = await honest

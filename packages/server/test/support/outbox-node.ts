@@ -147,7 +147,8 @@ export class OutboxNode implements AsyncDisposable {
         failed: (_consumer, _appId, error) => this.failures.push(error),
       },
       pollMs: 100,
-      leaseMs: 2_000,
+      // No test waits for its end; a node that is slow keeps it.
+      leaseMs: 30_000,
       retryMs: 20,
     })
     this.purge = new OutboxPurge({

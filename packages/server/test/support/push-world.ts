@@ -8,7 +8,12 @@ import {
   type Session,
   waitFor,
 } from '@hermod/testkit'
-import { certificateFields, PushSimulator, type SimulatedChannel } from '@hermod/testkit/push'
+import {
+  certificateFields,
+  PushSimulator,
+  type PushSimulatorOptions,
+  type SimulatedChannel,
+} from '@hermod/testkit/push'
 import { WatchedServer } from './watched-server.js'
 
 const operatorPath = '/operator/v1/push/certificate/set'
@@ -27,8 +32,9 @@ export interface PushPlace extends AsyncDisposable {
 export async function startPushWorld(
   backend: Backend,
   channels: readonly SimulatedChannel[],
+  options: PushSimulatorOptions = {},
 ): Promise<PushPlace> {
-  const simulator = await PushSimulator.start()
+  const simulator = await PushSimulator.start(options)
   const watched = await WatchedServer.start(backend)
   const world = new PushWorld(watched.server, simulator)
   await world.setCertificates(channels)

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { atExit, Child, TempFolder, waitFor } from '@hermod/testkit'
+import { atExit, Child, isRunning, TempFolder, waitFor } from '@hermod/testkit'
 
 export interface SystemFault {
   /** Such as fsync; a call that the machine's architecture does not have must not be named. */
@@ -43,8 +43,11 @@ export async function injectFault(
     ],
     ...['-o', '/dev/null'],
   ])
+  // A process of a database may have ended by itself meanwhile.
   const areAttached = () =>
-    pids.every((pid) => new RegExp(`Process ${pid} attached`).test(tracer.output()))
+    pids.every(
+      (pid) => new RegExp(`Process ${pid} attached`).test(tracer.output()) || !isRunning(pid),
+    )
   await waitFor(
     () => {
       // It may have ended by now because what it traced has, of the very fault.

@@ -50,6 +50,8 @@ export interface GatewayOptions {
   readonly receiptUrl?: string
   /** Receipts follow each message by themselves; default: when asked for. */
   readonly sendsReceipts?: boolean
+  /** What who was too fast is asked to wait, by those that name a time; default 1. */
+  readonly retryAfterSeconds?: number
   /** Its clock, milliseconds since 1970; default: the system's. */
   readonly now?: () => number
   readonly onCall?: (call: RecordedCall) => void
@@ -200,6 +202,7 @@ export class SimulatedGateway implements AsyncDisposable {
   #newState(): GatewayState {
     return {
       now: this.#now,
+      retryAfterSeconds: this.options.retryAfterSeconds ?? 1,
       nextId: () => `${this.channel}-${++this.#ids}`,
       wholeScript: (tokens) => this.#wholeScript(tokens),
       scriptOf: (token) => {

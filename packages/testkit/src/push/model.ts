@@ -71,6 +71,8 @@ export interface SimulatedReceiptRequest {
 export interface GatewayState {
   /** Milliseconds since 1970. */
   now(): number
+  /** For `Retry-After` of those who were too fast. */
+  readonly retryAfterSeconds: number
   /** An ID that no other message has. */
   nextId(): string
   /** The script that decides over the whole request; null: each device has its own answer. */

@@ -19,6 +19,7 @@ import {
 const binDir = '/usr/bin'
 /** Swift is a module of the system's Python, whichever is first in PATH. */
 const python = '/usr/bin/python3'
+const maxTries = 3
 
 /** Whether OpenStack Swift is installed on this machine. */
 export function hasSwift(): boolean {
@@ -44,13 +45,16 @@ export class SwiftServer implements AsyncDisposable {
   private constructor() {}
 
   static async start(): Promise<SwiftServer> {
-    const server = new SwiftServer()
-    try {
-      await server.#launch()
-      return server
-    } catch (error) {
-      await server[Symbol.asyncDispose]()
-      throw error
+    for (let tries = 1; ; tries++) {
+      const server = new SwiftServer()
+      try {
+        await server.#launch()
+        return server
+      } catch (error) {
+        await server[Symbol.asyncDispose]()
+        // Somebody may have taken one of the ports meanwhile.
+        if (tries === maxTries) throw error
+      }
     }
   }
 

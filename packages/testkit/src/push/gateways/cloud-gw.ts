@@ -100,7 +100,7 @@ function cloudSend(token: string, state: GatewayState, isTrial: boolean): Gatewa
     return cloudFailure([401, 'UNAUTHENTICATED', ''])
   }
   const answer = scripted[whole ?? state.scriptOf(token)]
-  if (answer) return cloudFailure(answer)
+  if (answer) return cloudFailure(answer, state.retryAfterSeconds)
   if (/\s/.test(token)) return invalidToken
   const messageId = `projects/${projectId}/messages/${state.nextId()}`
   if (!isTrial) state.deliver({ messageId, token, tag: '', receiptUrl: '' })
@@ -109,9 +109,12 @@ function cloudSend(token: string, state: GatewayState, isTrial: boolean): Gatewa
 
 const fcmErrorType = 'type.googleapis.com/google.firebase.fcm.v1.FcmError'
 
-function cloudFailure([code, status, errorCode]: readonly [number, string, string]): JsonReply {
+function cloudFailure(
+  [code, status, errorCode]: readonly [number, string, string],
+  retryAfterSeconds = 1,
+): JsonReply {
   const details = errorCode === '' ? [] : [{ '@type': fcmErrorType, errorCode }]
-  const headers = code === 429 ? { 'retry-after': '1' } : undefined
+  const headers = code === 429 ? { 'retry-after': String(retryAfterSeconds) } : undefined
   return jsonReply(
     code,
     { error: { code, status, message: `simulated ${status}`, details } },

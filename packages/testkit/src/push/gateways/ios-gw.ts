@@ -62,7 +62,8 @@ export function iosGateway(): GatewayModel {
       if (script === 'slow') return 'silence'
       if (script === 'cut' || script === 'goaway') return script
       const answer = scripted[script]
-      if (answer) return iosFailure(...answer, script === 'dead' ? { timestamp: state.now() } : {})
+      const more = script === 'dead' ? { timestamp: state.now() } : {}
+      if (answer) return iosFailure(...answer, more, state.retryAfterSeconds)
       const messageId = call.headers['apns-id'] ?? randomUUID()
       state.deliver({ messageId, token, tag: '', receiptUrl: '' })
       return jsonReply(200, null, { 'apns-id': messageId })
@@ -71,8 +72,13 @@ export function iosGateway(): GatewayModel {
   }
 }
 
-function iosFailure(status: number, reason: string, more: object = {}): JsonReply {
-  const retry = status === 429 ? { 'retry-after': '1' } : undefined
+function iosFailure(
+  status: number,
+  reason: string,
+  more: object = {},
+  retryAfterSeconds = 1,
+): JsonReply {
+  const retry = status === 429 ? { 'retry-after': String(retryAfterSeconds) } : undefined
   return jsonReply(status, { reason, ...more }, retry)
 }
 
