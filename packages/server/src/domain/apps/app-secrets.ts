@@ -46,8 +46,8 @@ export class AppSecrets {
   }
 
   /** @returns '' when there is none. @throws SealedTextError */
-  openRegistrationSecret(app: App): string {
-    return this.#open(registrationSecret, app) ?? ''
+  openRegistrationSecret({ appId, sealedRegistrationSecret: sealed }: App): string {
+    return sealed === '' ? '' : this.#open(registrationSecret, appId, sealed)
   }
 
   /** @returns a new key of the addresses of files, sealed */
@@ -59,7 +59,8 @@ export class AppSecrets {
   openFileLinkKey(app: App): Buffer {
     const known = this.#linkKeys.get(app)
     if (known) return known
-    const key = Buffer.from(this.#open(fileLinkKey, app) ?? '', 'base64url')
+    const text = this.#open(fileLinkKey, app.appId, app.sealedFileLinkKey)
+    const key = Buffer.from(text, 'base64url')
     this.#linkKeys.set(app, key)
     return key
   }
@@ -93,8 +94,7 @@ export class AppSecrets {
     return this.options.secretBox.seal(secret, { column, row: appId })
   }
 
-  #open({ column, sealedOf }: AppSecret, app: App): string | null {
-    const sealed = sealedOf(app)
-    return sealed === null ? null : this.options.secretBox.open(sealed, { column, row: app.appId })
+  #open({ column }: AppSecret, appId: string, sealed: string): string {
+    return this.options.secretBox.open(sealed, { column, row: appId })
   }
 }
