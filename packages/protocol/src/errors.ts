@@ -316,7 +316,7 @@ export const errorCatalogue = {
     14000,
     403,
     'file signature is invalid',
-    'The file link was changed, is incomplete or has expired.',
+    'The file link was changed, is incomplete, has expired, or was ended by the operator.',
   ),
   file_not_found: entry(14001, 404, 'file does not exist', 'No file is behind this link or name.'),
   file_type_invalid: entry(

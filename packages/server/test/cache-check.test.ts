@@ -42,10 +42,10 @@ for (const backend of testBackends()) {
       for (const table of ['user_tokens', 'user_settings', 'users', 'apps'] as const)
         await writer.deleteFrom(table).execute()
       const app = { app_id: 'a', name: '', status: 0, open_registration: 0, created_at: 1 }
-      const { registration_secret, settings } = { registration_secret: '', settings: '' }
+      const texts = { registration_secret: '', file_link_key: '', settings: '' }
       await writer
         .insertInto('apps')
-        .values({ ...app, registration_secret, settings })
+        .values({ ...app, ...texts })
         .execute()
       await writer
         .insertInto('users')

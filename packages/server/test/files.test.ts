@@ -6,7 +6,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { fileSignature } from '../dist/domain/files/credentials/file-credentials.js'
 import { type FileLink, linkText } from '../dist/domain/files/credentials/file-links.js'
 import { type FileTicket, ticketText } from '../dist/domain/files/credentials/file-tickets.js'
-import { type KeyPurpose, purposeKey } from '../dist/lib/secrets/secret-keys.js'
+import { purposeKey } from '../dist/lib/secrets/secret-keys.js'
+import { fileLinkKeyOf } from './support/file-links.js'
 import { fileStoreKinds, isOnItsWay, type StoreOfServer } from './support/file-stores.js'
 import {
   blobsIn,
@@ -61,9 +62,7 @@ function isOriginal(name: string): boolean {
   return name.split('.').length === 2
 }
 
-function keyFor(purpose: KeyPurpose): Buffer {
-  return purposeKey(Buffer.from(secretKey), purpose)
-}
+const ticketKey = purposeKey(Buffer.from(secretKey), 'file tickets')
 
 const places = testBackends().flatMap((backend) =>
   fileStoreKinds.map((kind) => ({ backend, kind })),
@@ -75,6 +74,7 @@ for (const { backend, kind } of places) {
     let watched: WatchedServer
     let api: Api
     let operator: Api
+    let linkKey: Buffer
     let alice: Session
     let bob: Session
     let carol: Session
@@ -85,6 +85,7 @@ for (const { backend, kind } of places) {
       watched = await WatchedServer.start(backend, { env })
       api = watched.api
       operator = api.as(watched.server.operatorToken)
+      linkKey = await fileLinkKeyOf(watched.sql, watched.server.appId, secretKey)
     })
 
     beforeEach(async () => {
@@ -288,7 +289,7 @@ for (const { backend, kind } of places) {
         const ticket = await ticketOf(alice.api, { to_id: bob.id })
         const text = new URL(ticket.upload_url).searchParams.get('ticket') as string
         const forged = ticketText(purposeKey(Buffer.from('x'), 'file tickets'), aTicket())
-        const link = linkText(keyFor('file tickets'), aLink())
+        const link = linkText(ticketKey, aLink())
         for (const each of [
           `${text}A`,
           text.slice(1),
@@ -321,7 +322,7 @@ for (const { backend, kind } of places) {
 
       it('ends after its time, with the logins of its user, and with the application', async () => {
         const send = (ticket: FileTicket) =>
-          api.call('POST', `/file/upload?ticket=${ticketText(keyFor('file tickets'), ticket)}`, {
+          api.call('POST', `/file/upload?ticket=${ticketText(ticketKey, ticket)}`, {
             ...formOf(png),
             token: null,
             appId: null,
@@ -506,7 +507,7 @@ for (const { backend, kind } of places) {
     })
 
     describe('an address', () => {
-      const aLinkText = (changes: Partial<FileLink> = {}, key = keyFor('file links')) =>
+      const aLinkText = (changes: Partial<FileLink> = {}, key = linkKey) =>
         `${api.options.url}/file/download/chat?file_sign=${linkText(key, aLink(changes))}`
 
       it('that is changed, cut, made with another key or of another application opens nothing', async () => {
@@ -519,8 +520,8 @@ for (const { backend, kind } of places) {
           `${base}${sign.slice(0, -1)}`,
           `${base}B${sign.slice(1)}`,
           `${base}x`,
-          aLinkText({}, purposeKey(Buffer.from('x'), 'file links')),
-          aLinkText({}, keyFor('file tickets')),
+          aLinkText({}, randomBytes(32)),
+          aLinkText({}, ticketKey),
           aLinkText({ appId: 'elsewhere' }),
           aLinkText({ expiresAt: Date.now() - 1 }),
         ]

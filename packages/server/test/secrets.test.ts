@@ -88,9 +88,10 @@ for (const backend of testBackends()) {
 
     async function storedKeyIds(sql: Sql): Promise<string[]> {
       const rows = await sql.run(
-        `select registration_secret as sealed from apps where registration_secret <> '' union all select sealed from key_checks`,
+        'select registration_secret as sealed from apps union all select file_link_key from apps union all select sealed from key_checks',
       )
-      return rows.map(({ sealed }) => String(sealed).split(':')[1] ?? '')
+      const stored = rows.map(({ sealed }) => String(sealed)).filter((sealed) => sealed !== '')
+      return stored.map((sealed) => sealed.split(':')[1] ?? '')
     }
 
     const keyLines = () => readFileSync(join(folder.path, 'secret.key'), 'utf8').split('\n')
@@ -137,7 +138,7 @@ for (const backend of testBackends()) {
       expect(nextKey).not.toBe(oldKey)
       for (const key of [oldKey, nextKey]) expect(rotated.out).not.toContain(key)
       expect(statSync(join(folder.path, 'secret.key')).mode & 0o777).toBe(0o600)
-      expect(await withSql(storedKeyIds)).toEqual([idOf(nextKey), idOf(nextKey)])
+      expect(await withSql(storedKeyIds)).toEqual(Array(3).fill(idOf(nextKey)))
       expect(await registerSigned('rotated')).toBe(200)
       expect(await scan(early, oldCode)).toBe(200)
 
@@ -239,7 +240,7 @@ for (const backend of testBackends()) {
       const rotated = await hermod('secret rotate', both)
       expect(rotated.code).toBe(0)
       expect(rotated.out).toContain('Remove HERMOD_SECRET_KEY_OLD')
-      expect(await withSql(storedKeyIds)).toEqual([idOf(second), idOf(second)])
+      expect(await withSql(storedKeyIds)).toEqual(Array(3).fill(idOf(second)))
       await start({ HERMOD_SECRET_KEY: second })
       expect(await registerSigned('after')).toBe(200)
       expect(readdirSync(folder.path)).not.toContain('secret.key')

@@ -1,7 +1,7 @@
 import { operation } from '../operation.js'
 import { FileUsage, OperatorFileDetails, OperatorFilePage } from '../resources/operator/files.js'
 import { array, boolean, string } from '../schema.js'
-import { appId, get, newestFirst, operatorOperation, post } from './fields.js'
+import { appId, done, get, newestFirst, operatorOperation, post } from './fields.js'
 
 const whichFile = {
   app_id: appId,
@@ -55,4 +55,21 @@ export const deleteFile = operation({
   body: whichFile,
   data: boolean({ description: 'true: the file is gone' }),
   errors: ['app_not_found', 'file_not_found'],
+})
+
+/**
+ * On this node at once, on others within 1 s; addresses that they make meanwhile end too. Files stay, and
+ * avatars may still be had, since that takes no signature (rule J3).
+ */
+export const revokeFileLinks = operation({
+  ...operatorOperation,
+  id: 'operator.file.revoke_links',
+  methods: post,
+  path: '/operator/v1/file/revoke_links',
+  summary: 'Ends all addresses of files of an application that were made so far.',
+  description:
+    'Those that stand in messages answer 14000 from then on; new ones are signed with a new key.',
+  body: { app_id: appId },
+  data: done,
+  errors: ['app_not_found'],
 })

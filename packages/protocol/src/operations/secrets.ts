@@ -23,7 +23,7 @@ export const retireSecretKey = operation({
   path: '/operator/v1/secret/retire',
   summary: 'Ends the previous secret key of the data folder.',
   description:
-    'Secrets that still need it are encrypted again first; when one cannot be opened the key stays. It ends group QR codes and file ' +
-    'credentials that were made with the key. Safe to repeat.',
+    'Secrets that still need it are encrypted again first; when one cannot be opened the key stays. It ends group QR codes, file ' +
+    'credentials and upload tickets that were made with the key; addresses of files go on working. Safe to repeat.',
   data: SecretKeyRotation,
 })

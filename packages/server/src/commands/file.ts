@@ -7,6 +7,7 @@ import {
   meaningsOf,
   type OperatorFile,
   type OperatorFileDetails,
+  revokeFileLinks,
 } from '@hermod/protocol'
 import { type Command, Option } from 'commander'
 import { definedOnly } from '../lib/defined-only.js'
@@ -30,7 +31,7 @@ const purposeWords = meaningsOf(filePurpose)
 export function addFileCommands(program: Command, context: CommandContext): void {
   const file = program
     .command('file')
-    .description('Lists, shows and deletes files, and shows what they take.')
+    .description('Lists, shows and deletes files, shows what they take, and ends their addresses.')
   const ofFile = (name: string, description: string) =>
     ofApp(operatingCommand(file, name, description)).argument('<file_id>', 'the file')
 
@@ -73,6 +74,19 @@ export function addFileCommands(program: Command, context: CommandContext): void
       context.printer(options).print(done, () => `The file ${fileId} is deleted.`)
     },
   )
+
+  ofApp(
+    operatingCommand(
+      file,
+      'revoke-links',
+      'Ends all addresses of files that were made so far, those in old messages too, for ever.',
+    ),
+  ).action(async (options: AppOptions) => {
+    const done = await context.operate(revokeFileLinks, { app_id: options.app }, options)
+    context
+      .printer(options)
+      .print(done, () => `All addresses of files of ${options.app} made so far have ended.`)
+  })
 }
 
 /** One line of a table. */

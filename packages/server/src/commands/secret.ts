@@ -24,7 +24,7 @@ export function addSecretCommands(program: Command, context: CommandContext): vo
   operatingCommand(
     secret,
     'retire',
-    'Ends the previous key, and with it the QR codes and file credentials that were made with it.',
+    'Ends the previous key, and the QR codes, file credentials and upload tickets made with it.',
   ).action(async (options: CommonOptions) => {
     const report = await context.operate(retireSecretKey, {}, options)
     context.printer(options).print(report, () => `${record(report)}\n\n${afterRetirement(report)}`)
@@ -36,12 +36,13 @@ const howToChangeSettings =
   `the key comes from ${key.name}: set ${key.name} to a new key and ${oldKey.name} to the present one, ` +
   'restart every node, and run hermod secret rotate again'
 
-const removeOldKey = `Remove ${oldKey.name} from the settings of every node when QR codes and file credentials made with it need not work any more.`
+const signedThings = 'QR codes, file credentials and upload tickets'
+const removeOldKey = `Remove ${oldKey.name} from the settings of every node when ${signedThings} made with it need not work any more.`
 
 function afterRotation({ key_source }: SecretKeyRotation): string {
   return key_source === 'settings'
     ? removeOldKey
-    : 'Make a backup of secret.key now. QR codes and file credentials made with the previous key work until hermod secret retire ends it.'
+    : `Make a backup of secret.key now. ${signedThings} made with the previous key work until hermod secret retire ends it.`
 }
 
 function afterRetirement({ key_source, previous_key_id }: SecretKeyRotation): string {

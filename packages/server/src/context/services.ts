@@ -112,7 +112,10 @@ export function createServices(
   const { current, previous, file: keyFile } = loadSecretKeys(config.dataDir, secrets)
   const secretKeys = new SecretKeys(current, previous)
   const secretBox = new SecretBox(secretKeys)
-  const { apps } = createApps(foundation, { operatorToken: secrets.operatorToken, secretBox })
+  const { apps, appSecrets } = createApps(foundation, {
+    operatorToken: secrets.operatorToken,
+    secretBox,
+  })
   const { devices } = createDevices(foundation, {
     devicesPerUser: config.accounts.devicesPerUser,
   })
@@ -144,7 +147,7 @@ export function createServices(
     publicUrl: config.http.publicUrl,
   })
   const { secretService } = createSecrets(foundation, {
-    columns: [apps.registrationSecrets, certificates.pushCertificates.sealedSecrets],
+    columns: [...appSecrets.columns, certificates.pushCertificates.sealedSecrets],
     secretKeys,
     secretBox,
     keyFile,

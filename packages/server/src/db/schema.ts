@@ -66,6 +66,8 @@ export interface AppsTable {
   open_registration: number
   /** HMAC key of `sign` in /user/register/push, encrypted by lib/secrets/secret-box.ts; '' = not asked for (rule D8). */
   registration_secret: string
+  /** HMAC key of the addresses of files, 32 bytes in base64url, encrypted by lib/secrets/secret-box.ts. */
+  file_link_key: string
   /** JSON of what differs from the defaults in application-model.ts. */
   settings: string
   created_at: number

@@ -52,6 +52,7 @@ export const operatorFixtures: readonly Fixture[] = [
   fixture(api.tracePushByOperator, (context) => ({ ...subjectHere(context), task_id: 1 }), noPush),
   fixture(api.listFiles, hereAsApp),
   fixture(api.getFileUsage),
+  fixture(api.revokeFileLinks, ({ world }) => ({ app_id: world.there.appId })),
   ...[api.getFile, api.deleteFile].map((operation) =>
     fixture(operation, (context) => ({ ...hereAsApp(context), file_id: 'none' }), noFile),
   ),

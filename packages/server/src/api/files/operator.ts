@@ -1,11 +1,19 @@
-import { deleteFile, getFile, getFileUsage, listFiles, type OperatorFile } from '@hermod/protocol'
+import {
+  deleteFile,
+  getFile,
+  getFileUsage,
+  listFiles,
+  type OperatorFile,
+  revokeFileLinks,
+} from '@hermod/protocol'
 import { recipientNumber, type StoredFile } from '../../domain/files/file-model.js'
 import { data, type Handler, handle, whenDone } from '../../pipeline/call.js'
 import type { HandlerServices } from '../services.js'
 
 export function operatorFileHandlers({
+  apps,
   operatorFiles,
-}: Pick<HandlerServices, 'operatorFiles'>): Handler[] {
+}: Pick<HandlerServices, 'apps' | 'operatorFiles'>): Handler[] {
   return [
     handle(listFiles, async ({ app_id, cursor, limit }) => {
       const { files, nextCursor } = await operatorFiles.list(app_id, { cursor, limit })
@@ -22,6 +30,7 @@ export function operatorFileHandlers({
     handle(deleteFile, ({ app_id: appId, file_id: fileId }) =>
       whenDone(operatorFiles.delete({ appId, fileId })),
     ),
+    handle(revokeFileLinks, ({ app_id }) => whenDone(apps.renewFileLinkKey(app_id))),
   ]
 }
 

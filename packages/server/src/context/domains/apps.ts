@@ -1,3 +1,4 @@
+import { AppSecrets } from '../../domain/apps/app-secrets.js'
 import { AppService } from '../../domain/apps/app-service.js'
 import type { SecretBox } from '../../lib/secrets/secret-box.js'
 import type { Foundation } from '../foundation.js'
@@ -9,16 +10,18 @@ export function createApps(
     operatorToken,
     secretBox,
   }: { readonly operatorToken: string | null; readonly secretBox: SecretBox },
-): { readonly apps: AppService } {
+): { readonly apps: AppService; readonly appSecrets: AppSecrets } {
+  const appSecrets = new AppSecrets({ database, store: stores.apps, secretBox })
   return {
+    appSecrets,
     apps: new AppService({
       database,
       store: stores.apps,
+      secrets: appSecrets,
       appCache: caches.apps,
       adminTokenCache: caches.adminTokens,
       ids,
       clock,
-      secretBox,
       operatorToken,
     }),
   }

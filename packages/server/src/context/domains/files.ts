@@ -74,7 +74,7 @@ export function createFiles(
     fileAccess: new FileAccess(groups.groupCache),
     apps,
     blobs,
-    signer: new FileSigner(secretKeys, clock),
+    signer: new FileSigner({ apps, secretKeys, clock }),
     clock,
   })
   const writer = new FileWriter({ database, files, usage, users, observer })

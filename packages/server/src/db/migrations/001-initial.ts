@@ -35,6 +35,7 @@ const rowTables = {
     status smallint not null,
     open_registration smallint not null,
     registration_secret text not null,
+    file_link_key text not null,
     settings text not null,
     created_at bigint not null`,
   admin_tokens: `

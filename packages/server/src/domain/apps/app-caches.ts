@@ -10,7 +10,14 @@ export const appCache: CacheDefinition<string, App> = {
   ...bounds,
   tables: {
     apps: {
-      columns: ['name', 'status', 'open_registration', 'registration_secret', 'settings'],
+      columns: [
+        'name',
+        'status',
+        'open_registration',
+        'registration_secret',
+        'file_link_key',
+        'settings',
+      ],
     },
   } satisfies CachedTables,
   keyOf: (appId) => appId,

@@ -1,5 +1,4 @@
 import type { AppSettings } from '@hermod/protocol'
-import type { SecretPlace } from '../../lib/secrets/secret-box.js'
 
 /** An application; times in ms. */
 export interface App {
@@ -10,6 +9,8 @@ export interface App {
   readonly openRegistration: boolean
   /** As it is stored, encrypted; '' = no `sign` is asked for at /user/register/push */
   readonly sealedRegistrationSecret: string
+  /** As it is stored, encrypted */
+  readonly sealedFileLinkKey: string
   readonly settings: AppSettings
   readonly createdAt: number
 }
@@ -75,11 +76,6 @@ export interface StoredAdminToken {
   /** null = never */
   readonly expiresAt: number | null
   readonly revokedAt: number | null
-}
-
-/** Where the registration secret of an app is stored. */
-export function registrationSecretPlace(appId: string): SecretPlace {
-  return { column: 'apps.registration_secret', row: appId }
 }
 
 /** What an app_id may look like. */

@@ -1,20 +1,18 @@
 import { AppError, type AppSettings, appStatus, type Int64 } from '@hermod/protocol'
-import type { Database, Queryable, Tx } from '../../db/database.js'
+import type { Database, Tx } from '../../db/database.js'
 import type { Clock } from '../../lib/clock.js'
 import { definedOnly } from '../../lib/defined-only.js'
 import type { IdGenerator } from '../../lib/ids/ids.js'
 import type { InvalidatedCache } from '../../lib/invalidated-cache.js'
-import type { SecretBox } from '../../lib/secrets/secret-box.js'
 import { createToken, equalSecrets, hashToken } from '../../lib/secrets/tokens.js'
-import type { SealedColumn, SealedSecret } from '../secrets/secret-service.js'
 import {
   type App,
   appIdPattern,
-  registrationSecretPlace,
   type StoredAdminToken,
   settingsViolation,
   storedSettings,
 } from './app-model.js'
+import type { AppSecrets } from './app-secrets.js'
 import type { AppStore } from './app-store.js'
 
 export interface AppServiceOptions {
@@ -22,7 +20,7 @@ export interface AppServiceOptions {
   readonly store: AppStore
   readonly ids: IdGenerator
   readonly clock: Clock
-  readonly secretBox: SecretBox
+  readonly secrets: AppSecrets
   /** Given through the configuration; null = only tokens of the database count. */
   readonly operatorToken: string | null
   readonly appCache: InvalidatedCache<string, App>
@@ -104,14 +102,17 @@ export class AppService {
 
   /** @throws AppError app_not_found, invalid_parameter */
   async update(appId: string, { settings = {}, ...changes }: AppChanges): Promise<void> {
-    const { database, store } = this.options
+    const { database, store, secrets } = this.options
     const violation = settingsViolation(settings)
     if (violation !== null) throw new AppError('invalid_parameter', violation)
     const { name, status, openRegistration, registrationSecret } = changes
     const open_registration = openRegistration === undefined ? undefined : Number(openRegistration)
     await database.transaction(async (tx) => {
       const app = await this.lockForUpdate(tx, appId)
-      const registration_secret = this.#sealed(appId, registrationSecret)
+      const registration_secret =
+        registrationSecret === undefined
+          ? undefined
+          : secrets.sealRegistrationSecret(appId, registrationSecret)
       const merged = storedSettings({ ...app.settings, ...settings })
       await store.update(
         tx,
@@ -123,23 +124,33 @@ export class AppService {
 
   /** @returns the key of `sign` at /user/register/push in clear; '' = none is asked for */
   async registrationSecret(appId: string): Promise<string> {
-    const { sealedRegistrationSecret: sealed } = await this.get(appId)
-    return sealed === '' ? '' : this.options.secretBox.open(sealed, registrationSecretPlace(appId))
+    return this.options.secrets.openRegistrationSecret(await this.get(appId))
   }
 
-  /** The registration secrets of all apps as they are stored. */
-  get registrationSecrets(): SealedColumn {
-    const { database, store } = this.options
-    return {
-      list: (db: Queryable) => this.#listRegistrationSecrets(db),
-      replace: async ({ appId, sealed: before }: SealedSecret, sealed: string) => {
-        await database.transaction(async (tx) => {
-          const app = await store.lockForUpdate(tx, appId)
-          if (app?.sealedRegistrationSecret === before)
-            await store.update(tx, appId, { registration_secret: sealed })
-        })
-      },
-    }
+  /**
+   * What the addresses of files are signed with.
+   * @returns the key as this node knows it; another node may have renewed it within the last second
+   * @throws AppError app_not_found
+   */
+  async fileLinkKey(appId: string): Promise<Buffer> {
+    return this.options.secrets.openFileLinkKey(await this.get(appId))
+  }
+
+  /** As {@link fileLinkKey}, and as it is stored at this moment. */
+  async storedFileLinkKey(appId: string): Promise<Buffer> {
+    const { database, store, secrets } = this.options
+    const app = await database.read((db) => store.find(db, appId))
+    if (!app) throw new AppError('app_not_found')
+    return secrets.openFileLinkKey(app)
+  }
+
+  /** Ends all addresses of files of the application: here at once, on other nodes within a second. @throws AppError app_not_found */
+  async renewFileLinkKey(appId: string): Promise<void> {
+    const { database, store, secrets } = this.options
+    await database.transaction(async (tx) => {
+      await this.lockForUpdate(tx, appId)
+      await store.update(tx, appId, { file_link_key: secrets.newFileLinkKey(appId) })
+    })
   }
 
   /** @param expiresAt milliseconds since 1970; null = never */
@@ -250,18 +261,6 @@ export class AppService {
       : null
   }
 
-  /** undefined stays undefined, '' stays ''. */
-  #sealed<T extends string | undefined>(appId: string, secret: T): T | string {
-    return secret ? this.options.secretBox.seal(secret, registrationSecretPlace(appId)) : secret
-  }
-
-  async #listRegistrationSecrets(db: Queryable): Promise<SealedSecret[]> {
-    const apps = await this.options.store.list(db)
-    return apps.flatMap(({ appId, sealedRegistrationSecret: sealed }) =>
-      sealed === '' ? [] : [{ appId, place: registrationSecretPlace(appId), sealed }],
-    )
-  }
-
   async #createUnlessThere(
     appId: string,
     adminToken: string,
@@ -283,7 +282,7 @@ export class AppService {
     secret: string,
     operatorToken: string | null = null,
   ): Promise<void> {
-    const { database, store, ids, clock } = this.options
+    const { database, store, secrets, ids, clock } = this.options
     const createdAt = clock.now()
     const token = {
       tokenId: await ids.next(),
@@ -300,6 +299,7 @@ export class AppService {
         status: appStatus.normal,
         open_registration: 1,
         registration_secret: '',
+        file_link_key: secrets.newFileLinkKey(appId),
         settings: '{}',
         created_at: createdAt,
       }

@@ -131,6 +131,7 @@ function toApp(row: Selectable<AppsTable>): App {
     status: row.status,
     openRegistration: row.open_registration === 1,
     sealedRegistrationSecret: row.registration_secret,
+    sealedFileLinkKey: row.file_link_key,
     settings: parseSettings(row.settings),
     createdAt: row.created_at,
   }

@@ -14,6 +14,11 @@ describe('a sealed text', () => {
       expect(box.open(box.seal(text, place), place)).toBe(text)
   })
 
+  it('is opened by every later version', () => {
+    const stored = 'hs1:7oa82gtg:azWEFr0iDC6RhjRf:iG5BUUR6DeF2OS_GGys2dy52rZ3JCFg4wZI'
+    expect(box.open(stored, place)).toBe('between us')
+  })
+
   it('says which key it was made with and nothing of what it contains', () => {
     expect(sealed).toMatch(/^hs1:[\w-]{8}:[\w-]{16}:[\w-]+$/)
     expect(sealedKeyId(sealed)).toBe(keyId(oldKey))

@@ -1,12 +1,7 @@
 import { hkdfSync } from 'node:crypto'
 
 /** What a key is used for. Each purpose has keys of its own, so that nothing made for one passes for another. */
-export type KeyPurpose =
-  | 'stored secrets'
-  | 'group QR texts'
-  | 'file credentials'
-  | 'file tickets'
-  | 'file links'
+export type KeyPurpose = 'stored secrets' | 'group QR texts' | 'file credentials' | 'file tickets'
 
 /** The keys of one purpose; they change when the secret key is rotated. */
 export interface PurposeKeys {

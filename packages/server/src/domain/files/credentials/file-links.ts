@@ -31,9 +31,9 @@ export function linkText(key: Buffer, link: FileLink): string {
   ])
 }
 
-/** @returns null when it is not the text of {@link linkText} under one of these keys; it may have expired */
-export function readLinkText(keys: readonly Buffer[], text: string): FileLink | null {
-  const values = readSignedList(keys, text)
+/** @returns null when it is not the text of {@link linkText} under this key; it may have expired */
+export function readLinkText(key: Buffer, text: string): FileLink | null {
+  const values = readSignedList([key], text)
   if (values === null) return null
   const [appId, fileId, toType, toId, makerId, createdAt, expiresAt] = values as [
     string,
@@ -49,7 +49,7 @@ export function readLinkText(keys: readonly Buffer[], text: string): FileLink | 
 
 /**
  * The file that the text of a link is about, no matter who signed it and whether or not it has expired: so what refers to a file stays the same
- * when keys are changed. A text that was made up can keep a file, but nobody gets one by it.
+ * when keys are renewed. A text that was made up can keep a file, but nobody gets one by it.
  * @returns null when it is no link of the application
  */
 export function linkedFileId(appId: string, text: string): string | null {

@@ -1,27 +1,32 @@
 import type { Clock } from '../../../lib/clock.js'
 import type { PurposeKeys, SecretKeys } from '../../../lib/secrets/secret-keys.js'
-import { type FileLink, linkText, readLinkText } from './file-links.js'
+import type { AppService } from '../../apps/app-service.js'
+import { type FileLink, linkedFileId, linkText, readLinkText } from './file-links.js'
 import { type FileTicket, readTicketText, ticketText } from './file-tickets.js'
 
-/** Makes and reads tickets and links; each kind has keys of its own, which change when the secret key is rotated. */
+export interface FileSignerOptions {
+  readonly apps: Pick<AppService, 'fileLinkKey' | 'storedFileLinkKey'>
+  readonly secretKeys: SecretKeys
+  readonly clock: Clock
+}
+
+/**
+ * Makes and reads tickets and links. The keys of tickets change when the secret key is rotated. Links stand in messages for years, so every
+ * application has a key of its own for them, which only the operator ends.
+ */
 export class FileSigner {
   readonly #tickets: PurposeKeys
-  readonly #links: PurposeKeys
 
-  constructor(
-    secretKeys: SecretKeys,
-    private readonly clock: Clock,
-  ) {
-    this.#tickets = secretKeys.for('file tickets')
-    this.#links = secretKeys.for('file links')
+  constructor(private readonly options: FileSignerOptions) {
+    this.#tickets = options.secretKeys.for('file tickets')
   }
 
   ticket(ticket: FileTicket): string {
     return ticketText(this.#tickets.current, ticket)
   }
 
-  link(link: FileLink): string {
-    return linkText(this.#links.current, link)
+  async link(link: FileLink): Promise<string> {
+    return linkText(await this.options.apps.fileLinkKey(link.appId), link)
   }
 
   /** @returns null for a text that is no ticket, or whose time is over */
@@ -30,12 +35,17 @@ export class FileSigner {
   }
 
   /** @returns null for a text that is no link of the application, or whose time is over */
-  readLink(appId: string, text: string): FileLink | null {
-    const link = this.#unlessOver(readLinkText(this.#links.accepted, text))
-    return link?.appId === appId ? link : null
+  async readLink(appId: string, text: string): Promise<FileLink | null> {
+    const { apps } = this.options
+    if (linkedFileId(appId, text) === null) return null
+    const link =
+      readLinkText(await apps.fileLinkKey(appId), text) ??
+      // Another node may have renewed the key a moment ago, and made this link with the new one.
+      readLinkText(await apps.storedFileLinkKey(appId), text)
+    return this.#unlessOver(link)
   }
 
   #unlessOver<Signed extends { readonly expiresAt: number }>(signed: Signed | null): Signed | null {
-    return signed !== null && signed.expiresAt > this.clock.now() ? signed : null
+    return signed !== null && signed.expiresAt > this.options.clock.now() ? signed : null
   }
 }

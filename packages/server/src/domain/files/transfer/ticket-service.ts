@@ -124,7 +124,7 @@ export class TicketService {
     const recipient = await this.#writable(caller, to)
     const { settings } = await apps.get(caller.appId)
     return addresses.chatFile(
-      this.#link(file, recipient, { makerId: caller.userId, days: settings.file_link_days }),
+      await this.#link(file, recipient, { makerId: caller.userId, days: settings.file_link_days }),
     )
   }
 
@@ -137,7 +137,7 @@ export class TicketService {
     fileSign: string,
   ): Promise<{ readonly file: StoredFile; readonly link: FileLink }> {
     const { database, files, signer, fileAccess } = this.options
-    const link = signer.readLink(caller.appId, fileSign)
+    const link = await signer.readLink(caller.appId, fileSign)
     if (!link) throw new AppError('file_signature_invalid')
     const file = await database.read((db) => files.find(db, link))
     if (!file) throw new AppError('file_not_found')
@@ -198,7 +198,7 @@ export class TicketService {
       expiresAt: clock.now() + ticketLifeMs,
     }
     const text = signer.ticket(ticket)
-    const link = this.#link(ticket, draft.recipient, {
+    const link = await this.#link(ticket, draft.recipient, {
       makerId: draft.ownerId,
       days: app.settings.file_link_days,
     })
@@ -234,7 +234,7 @@ export class TicketService {
     { appId, fileId }: Pick<FileLink, 'appId' | 'fileId'>,
     recipient: FileLink['recipient'],
     { makerId, days }: { readonly makerId: Int64; readonly days: number },
-  ): string {
+  ): Promise<string> {
     const createdAt = this.options.clock.now()
     const expiresAt = runsOutAt(createdAt, days)
     return this.options.signer.link({ appId, fileId, recipient, makerId, createdAt, expiresAt })
