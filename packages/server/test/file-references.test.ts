@@ -51,6 +51,10 @@ for (const backend of testBackends()) {
       return { url: ticket.download_url, name: fileIdOf(ticket.download_url) }
     }
     const operator = () => watched.api.as(watched.server.operatorToken)
+    const setSystemAvatar = (avatar: string) =>
+      operator().succeed('POST', '/operator/v1/app/update', {
+        body: { app_id: watched.server.appId, settings: { system_avatar: avatar } },
+      })
     const send = (url: string) =>
       sendText(alice.api, bob.id, 'x', { attachment: JSON.stringify({ url }) })
 
@@ -137,6 +141,28 @@ for (const backend of testBackends()) {
         await expectAgreement()
       })
 
+      it('the avatar of the system, as address and name, until it is changed or cleared', async () => {
+        const ofSystem = ['avatar of the system']
+        const [first, second] = [await anAvatar(alice.api), await anAvatar(alice.api)]
+        await setSystemAvatar(first.name)
+        expect(await references(first.name)).toEqual(ofSystem)
+        await alice.api.succeed('POST', '/user/avatar', { body: { avatar: first.name } })
+        await setSystemAvatar(second.url)
+        expect(await references(first.name)).toEqual([`avatar of user ${alice.id}`])
+        expect(await references(second.name)).toEqual(ofSystem)
+        const command = (avatar: string) =>
+          runHermod(
+            ['app', 'update', watched.server.appId, '--set', `system_avatar=${avatar}`],
+            watched.settings,
+          )
+        expect(await command(first.name)).toMatchObject({ code: 0 })
+        expect(await references(first.name)).toContain(ofSystem[0])
+        expect(await references(second.name)).toEqual([])
+        expect(await command('')).toMatchObject({ code: 0 })
+        expect(await references(first.name)).not.toContain(ofSystem[0])
+        await expectAgreement()
+      })
+
       it('files shared in a group, until they are deleted or the group is dissolved', async () => {
         const url = await aFile()
         const group = await aGroup(alice)
@@ -157,6 +183,8 @@ for (const backend of testBackends()) {
         await send(url)
         const avatar = await anAvatar(alice.api)
         await alice.api.succeed('POST', '/user/avatar', { body: { avatar: avatar.name } })
+        const system = await anAvatar(alice.api)
+        await setSystemAvatar(system.url)
         await followed(watched.sql)
         await watched.server.kill9()
         await watched.sql.run('delete from file_references')
@@ -167,6 +195,7 @@ for (const backend of testBackends()) {
         await watched.startAgain()
         expect(await references(fileIdOf(url))).toHaveLength(1)
         expect(await references(avatar.name)).toHaveLength(1)
+        expect(await references(system.name)).toHaveLength(1)
         await watched.sql.run(
           'update outbox_positions set position = (select position from outbox_heads h where h.app_id = outbox_positions.app_id)',
         )
@@ -176,13 +205,19 @@ for (const backend of testBackends()) {
     describe('decide which files go', () => {
       it('once they are a day old, with their thumbnails and what they count for', async () => {
         const [named, unnamed] = [await aFile(), await aFile()]
+        const [first, second] = [await anAvatar(alice.api), await anAvatar(alice.api)]
+        await setSystemAvatar(first.name)
+        await setSystemAvatar(second.name)
         await send(named)
         await fetchAs(watched.api, bob.token, unnamed, { image_type: 2 })
+        await followed(watched.sql)
         await keepUp(watched.place, dayHours - 1)
         expect(await isThere(unnamed)).toBe(true)
         await keepUp(watched.place, dayHours + 1)
         expect(await isThere(unnamed)).toBe(false)
         expect(await fetchAs(watched.api, bob.token, named)).toEqual(png)
+        expect(await isThere(first.url)).toBe(false)
+        expect(await fetchAs(watched.api, bob.token, second.url)).toEqual(png)
         const left = blobsIn(watched.server.dataDir).filter((path) =>
           path.includes(fileIdOf(unnamed)),
         )
@@ -304,6 +339,19 @@ for (const backend of testBackends()) {
         ])
         await watched.sql.run(`delete from file_references where file_id = '${fileId}'`)
         expect(await found()).toEqual([['file_reference', fileId]])
+      })
+
+      it('for the avatar of the system too', async () => {
+        const { name } = await anAvatar(alice.api)
+        await setSystemAvatar(name)
+        const found = async () => {
+          const faults = await integrityFaults(watched.server)
+          return faults.filter(({ subject }) => subject === name)
+        }
+        await followed(watched.sql)
+        expect(await found()).toEqual([])
+        await watched.sql.run(`delete from file_references where file_id = '${name}'`)
+        expect(await found()).toMatchObject([{ check: 'file_reference' }])
       })
     })
 

@@ -700,7 +700,7 @@ export interface FileUsageTable {
 export interface FileReferencesTable {
   app_id: string
   file_id: string
-  /** 0 message, 1 avatar of a user, 2 avatar of a group, 3 shared file of a group */
+  /** 0 message, 1 avatar of a user (0: the system), 2 avatar of a group, 3 shared file of a group */
   kind: number
   /** The conversation of a message; else the user or the group, twice. */
   low_id: Int64

@@ -4,7 +4,7 @@ import type { Foundation } from '../foundation.js'
 
 /** @param options.operatorToken given through the configuration, or null */
 export function createApps(
-  { database, caches, stores, ids, clock }: Foundation,
+  { database, caches, stores, outbox, ids, clock }: Foundation,
   {
     operatorToken,
     secretBox,
@@ -14,6 +14,7 @@ export function createApps(
     apps: new AppService({
       database,
       store: stores.apps,
+      outbox,
       appCache: caches.apps,
       adminTokenCache: caches.adminTokens,
       ids,
