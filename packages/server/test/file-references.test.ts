@@ -8,8 +8,17 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { missesSwift } from './support/blob-stores.js'
 import { FileModel } from './support/file-model.js'
 import { S3OfServer } from './support/file-stores.js'
-import { followed, keepUp, startUpkeep } from './support/file-upkeep.js'
-import { blobsIn, fetchAs, fileIdOf, png, sendFile, ticketFor, upload } from './support/files.js'
+import { followed, keepUp, keepUpInSteps, startUpkeep } from './support/file-upkeep.js'
+import {
+  blobsIn,
+  fetchAs,
+  fileIdOf,
+  pathOf,
+  png,
+  sendFile,
+  ticketFor,
+  upload,
+} from './support/files.js'
 import { sendToGroup } from './support/group-messaging.js'
 import { aGroup, groupCall, types } from './support/groups.js'
 import { runHermod } from './support/hermod-command.js'
@@ -242,6 +251,75 @@ for (const backend of testBackends()) {
         await keepUp(watched.place, dayHours + 1)
         expect(await row()).toEqual([])
         await watched.startAgain()
+      })
+
+      it('but not those that a message names after the last look, and nobody has them while they go', async () => {
+        const [named, unnamed] = [await aFile(), await aFile()]
+        const seen: (Buffer | number)[] = []
+        // After a kill the consumer waits for its turn.
+        await sendText(alice.api, bob.id, 'x')
+        await followed(watched.sql)
+        await keepUpInSteps(watched.place, dayHours + 1, async (looks) => {
+          if (looks === 0) await send(named)
+          else seen.push(await fetchAs(watched.api, bob.token, unnamed))
+        })
+        expect(seen).toEqual([notFound])
+        expect(await fetchAs(watched.api, bob.token, named)).toEqual(png)
+        expect(await isThere(unnamed)).toBe(false)
+        await expectAgreement()
+      })
+
+      it('but not those that a message names after the last look, also when nobody follows it', async () => {
+        const [named, unnamed] = [await aFile(), await aFile()]
+        await followed(watched.sql)
+        await keepUpInSteps(watched.place, dayHours + 1, async (looks) => {
+          if (looks > 0) return
+          await send(named)
+          await followed(watched.sql)
+          await watched.server.kill9()
+          // As if it had been killed before it followed the message.
+          await watched.sql.run(`delete from file_references where file_id = '${fileIdOf(named)}'`)
+          await watched.sql.run(
+            "update outbox_positions set position = position - 1 where consumer = 'files'",
+          )
+        })
+        await watched.startAgain()
+        const fetched = (url: string) =>
+          fetchAs(watched.api, bob.token, watched.api.options.url + pathOf(url))
+        for (const url of [named, unnamed]) expect(await fetched(url)).toEqual(png)
+        await followed(watched.sql)
+        await keepUp(watched.place, dayHours + 1)
+        expect(await fetched(named)).toEqual(png)
+        expect(await fetched(unnamed)).toBe(notFound)
+        await expectAgreement()
+      })
+
+      it('but not those that were there after they were named, however maintenance is timed or killed', async () => {
+        const random = new Random(12)
+        const kept: string[] = []
+        const nameOne = async (url: string) => {
+          await sleep(random.integer(0, 800))
+          await send(url)
+          if ((await fetchAs(watched.api, bob.token, url)) !== notFound) kept.push(url)
+        }
+        for (let round = 0; round < 6; round++) {
+          const urls = await Promise.all(Array.from({ length: 30 }, () => aFile()))
+          await followed(watched.sql)
+          const child = startUpkeep(watched.place, { hours: dayHours + 1 })
+          const ended = new Promise((resolve) => child.once('exit', resolve))
+          await new Promise((resolve) => child.stdout?.once('data', resolve))
+          const naming = Promise.all(urls.map(nameOne))
+          if (round % 2 === 1) {
+            await sleep(random.integer(0, 200))
+            child.kill('SIGKILL')
+          }
+          await Promise.all([naming, ended])
+        }
+        await followed(watched.sql)
+        await keepUp(watched.place, dayHours + 1)
+        expect(kept.length).toBeGreaterThan(10)
+        for (const url of kept) expect(await isThere(url)).toBe(true)
+        await expectAgreement()
       })
 
       it('of the store as well, when they belong to no file and are a day old', async () => {
