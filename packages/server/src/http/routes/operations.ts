@@ -74,12 +74,16 @@ function uploadRoute(
   const answer = answerer(options, operation)
   return async (request, response, query) => {
     options.bounds.connections.requireRoom(request.socket)
-    const body = streamBody(request, maxBytes)
+    let arrived = (_bytes: number) => {}
+    const body = streamBody(request, maxBytes, (bytes) => arrived(bytes))
     bindToProgress(request.socket, request)
     const { 'content-type': contentType, 'content-length': length } = request.headers
     const upload: Upload = {
       length: length === undefined ? null : Number(length),
-      form: () => readUploadForm(body, contentType),
+      form(isTold) {
+        arrived = isTold
+        return readUploadForm(body, contentType)
+      },
     }
     await answer(request, response, query, () => upload)
     // When the caller is refused, nothing reads the file.
